@@ -1,0 +1,115 @@
+import type { Endpoint, Family } from "../core/protocol.ts";
+
+/** A resolved configuration: validated, references followed, secrets read. Frozen while in use. */
+export interface Config {
+  readonly server: ServerConfig;
+  /** `<vendor_b>`: the legacy path segment and the prefix of the version header. */
+  readonly messagesVendor: string;
+  readonly limits: { readonly budgetMs: number; readonly cacheMs: number };
+  /** In the file's order, the disabled ones included. */
+  readonly connections: readonly Connection[];
+  /** Every model id with the enabled connections that serve it, in the file's order. */
+  readonly pools: ReadonlyMap<string, readonly Candidate[]>;
+  /** Callers by the SHA-256 of their token, 64 lower-case hexadecimal digits. */
+  readonly callers: ReadonlyMap<string, Caller>;
+}
+
+/** Where and how the gateway listens. */
+export interface ServerConfig {
+  readonly host: string;
+  /** 0 takes a free port. */
+  readonly port: number;
+  /** PEM texts. */
+  readonly tls: { readonly cert: string; readonly key: string } | undefined;
+  readonly workers: number;
+  readonly maxConcurrentRequests: number;
+  readonly drainMs: number;
+  readonly admin: { readonly host: string; readonly port: number } | undefined;
+}
+
+/** Deadlines in milliseconds; 0 means none. */
+export interface Timeouts {
+  readonly connectMs: number;
+  /** Until the upstream's response headers. */
+  readonly firstByteMs: number;
+  /** Until the first real output of a stream. */
+  readonly firstOutputMs: number;
+  /** Between two chunks of an upstream's body. */
+  readonly idleMs: number;
+  /** For the caller's body to arrive. */
+  readonly bodyMs: number;
+}
+
+/** How the gateway's own credential is presented to an upstream. */
+export type UpstreamAuth =
+  | { readonly scheme: "none" }
+  | { readonly scheme: "bearer" | "x-api-key"; readonly key: string };
+
+/** A configured upstream. */
+export interface Connection {
+  readonly name: string;
+  /** UUID, shown to callers as `provider_id`. */
+  readonly id: string;
+  /** Kind of upstream service, such as `zai`. */
+  readonly service: string;
+  readonly family: Family;
+  readonly enabled: boolean;
+  /** Base URLs without a trailing slash. */
+  readonly endpoints: Readonly<Partial<Record<Endpoint, string>>>;
+  readonly auth: UpstreamAuth;
+  /** Added to every upstream request, last. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly streamOnly: boolean;
+  /** Body fields set on translated requests. */
+  readonly force: Readonly<Record<string, unknown>>;
+  /** Body fields removed from translated requests. */
+  readonly omit: readonly string[];
+  /** Whether a translation that would lose a field is refused. */
+  readonly strict: boolean;
+  readonly quota: QuotaConfig | undefined;
+  readonly maxConcurrent: number | undefined;
+  readonly timeouts: Timeouts;
+  readonly models: readonly ConnectionModel[];
+}
+
+/** How the quota of a connection is read; which fields matter depends on the kind. */
+export interface QuotaConfig {
+  readonly kind: string;
+  readonly plan: "personal" | "team";
+  readonly organization: string | undefined;
+  readonly project: string | undefined;
+  /** Overrides the kind's endpoint. */
+  readonly url: string | undefined;
+}
+
+/** A model as one connection serves it. */
+export interface ConnectionModel {
+  /** What callers ask for. */
+  readonly id: string;
+  /** What the upstream is asked for. */
+  readonly upstream: string;
+  readonly maxOutputTokens: number | undefined;
+  /** Model ids to try when every connection of this one failed. */
+  readonly fallbacks: readonly string[];
+  readonly quotaRouting: boolean;
+}
+
+/** One way to serve a model: a connection and the model there. */
+export interface Candidate {
+  readonly connection: Connection;
+  readonly model: ConnectionModel;
+}
+
+/** A staff member, known by a token. */
+export interface Caller {
+  readonly name: string;
+  /** Of the token: 64 lower-case hexadecimal digits. */
+  readonly sha256: string;
+  /** Milliseconds since 1970. */
+  readonly expiresAtMs: number | undefined;
+  /** The ids of the assigned connections, the disabled ones included. */
+  readonly connectionIds: ReadonlySet<string>;
+  /** The assigned models; `undefined` means every model of the assigned connections. */
+  readonly models: ReadonlySet<string> | undefined;
+  readonly maxConcurrent: number | undefined;
+}

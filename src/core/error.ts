@@ -1,0 +1,66 @@
+/**
+ * What went wrong, from the caller's point of view. Each kind has one HTTP status (design section 5);
+ * how it is spelled in a body is the protocol's matter.
+ */
+export type ErrorKind = keyof typeof STATUS_BY_KIND;
+
+const STATUS_BY_KIND = {
+  invalid_request: 400,
+  unauthenticated: 401,
+  not_found: 404,
+  method_not_allowed: 405,
+  body_timeout: 408,
+  body_too_large: 413,
+  unsupported_media_type: 415,
+  upgrade_required: 426,
+  rate_limited: 429,
+  internal: 500,
+  upstream: 502,
+  overloaded: 503,
+  timeout: 504,
+} as const;
+
+/** Everything about a {@linkcode GatewayError} beyond its kind and message. */
+export interface GatewayErrorOptions {
+  /** The request field at fault, in the caller's spelling, such as `model` or `tools[0].name`. */
+  readonly param?: string;
+  /** A stable identifier that programs may compare, such as `model_not_found`. */
+  readonly code?: string;
+  /** Protocol-specific facts that an SDK acts on; rendered as `error.details` (Messages only). */
+  readonly details?: Readonly<Record<string, unknown>>;
+  /** Response headers that belong to the error, such as `retry-after` or `allow`. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** What led to it; for the log only, never shown to a caller. */
+  readonly cause?: unknown;
+}
+
+/**
+ * A failure that the caller is told about. Its message is safe for the caller: it holds no secret, no
+ * prompt, no answer and no upstream address.
+ */
+export class GatewayError extends Error {
+  override readonly name = "GatewayError";
+  readonly kind: ErrorKind;
+  readonly param: string | undefined;
+  readonly code: string | undefined;
+  readonly details: Readonly<Record<string, unknown>> | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    kind: ErrorKind,
+    message: string,
+    options: GatewayErrorOptions = {},
+  ) {
+    super(message, { cause: options.cause });
+    this.kind = kind;
+    this.param = options.param;
+    this.code = options.code;
+    this.details = options.details;
+    this.headers = options.headers ?? {};
+  }
+
+  /** The HTTP status that belongs to the kind. */
+  get status(): number {
+    return STATUS_BY_KIND[this.kind];
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * The typed face of `deno-std`, the npm edition of `@std`, which ships no types. A host that reaches JSR
+ * may map `@std/…` to `jsr:@std/…` in `deno.json` instead; the signatures are the same.
+ */
+import { parseArgs as stdParseArgs } from "@std/cli/parse-args";
+import { LimitedBytesTransformStream as StdLimitedBytes } from "@std/streams/limited-bytes-transform-stream";
+import { closestString as stdClosestString } from "@std/text/closest-string";
+import { generate as stdUuidV5 } from "@std/uuid/v5";
+import { parse as stdParseYaml } from "@std/yaml/parse";
+import { stringify as stdStringifyYaml } from "@std/yaml/stringify";
+
+/** Reads one YAML document. Throws a `SyntaxError` that names line and column. */
+export const parseYaml: (text: string) => unknown = stdParseYaml;
+
+/** Writes a value as YAML. */
+export const stringifyYaml: (value: unknown) => string = stdStringifyYaml;
+
+/** The UUIDv5 of `data` in `namespace`. */
+export const uuidV5: (namespace: string, data: Uint8Array) => Promise<string> =
+  stdUuidV5;
+
+/** The one of `options` with the smallest edit distance to `given`; `options` must not be empty. */
+export const closestString: (
+  given: string,
+  options: readonly string[],
+) => string = stdClosestString;
+
+/** What {@linkcode parseArgs} is told about the options of a command line. */
+export interface ParseArgsOptions {
+  readonly string?: readonly string[];
+  readonly boolean?: readonly string[];
+  readonly alias?: Readonly<Record<string, string>>;
+  /** Called for each argument that no option declares; `false` leaves it out of the result. */
+  readonly unknown?: (argument: string, key?: string) => boolean;
+}
+
+/** The options by name, and the positional arguments under `_`. */
+export interface ParsedArgs {
+  readonly _: readonly (string | number)[];
+  readonly [option: string]: unknown;
+}
+
+/** Reads command-line arguments. */
+export const parseArgs: (
+  args: readonly string[],
+  options: ParseArgsOptions,
+) => ParsedArgs = stdParseArgs;
+
+/** Passes at most `size` bytes on; one more is a `RangeError` when `options.error` is true. */
+export const LimitedBytesTransformStream: new (
+  size: number,
+  options?: { readonly error?: boolean },
+) => TransformStream<Uint8Array, Uint8Array> = StdLimitedBytes;

@@ -1,0 +1,118 @@
+/**
+ * Holds the direction of imports in `src/`: a file imports its own folder or a lower layer, never a
+ * neighbour on the same layer; itty-router, zod and `Deno.*` stay where they belong.
+ */
+
+/** Longest matching prefix wins. */
+const LAYER_BY_PREFIX: readonly (readonly [prefix: string, layer: number])[] = [
+  ["main.ts", 8],
+  ["cli/", 7],
+  ["app.ts", 6],
+  ["http/", 5],
+  ["relay/", 4],
+  ["demo/", 4],
+  ["protocols/mod.ts", 3],
+  ["upstream/", 3],
+  ["limits/", 3],
+  ["protocols/chat/", 2],
+  ["protocols/messages/", 2],
+  ["protocols/responses/", 2],
+  ["config/", 2],
+  ["observe/", 2],
+  ["protocols/canonical/", 1],
+  ["streams/", 1],
+  ["core/", 0],
+];
+
+/** Packages that only some places of `src/` may import. */
+const PLACES_BY_PACKAGE: Readonly<Record<string, RegExp>> = {
+  "itty-router": /^http\/router\.ts$/,
+  "zod":
+    /^(config\/schema\w*\.ts|protocols\/\w+\/wire\w*\.ts|limits\/readers\/\w+\.ts)$/,
+};
+
+const DENO_PLACES_REGEXP = /^(main\.ts|cli\/\w+\.ts|config\/watch\.ts)$/;
+
+const plugin: Deno.lint.Plugin = {
+  name: "gateway",
+  rules: {
+    "import-direction": {
+      create(context) {
+        const file = pathInSource(context.filename);
+        if (file === undefined) return {};
+        const check = (node: Deno.lint.Node, specifier: unknown) => {
+          if (typeof specifier !== "string") return;
+          const message = specifier.startsWith(".")
+            ? relativeFault(file, resolve(file, specifier))
+            : packageFault(file, specifier);
+          if (message !== undefined) context.report({ node, message });
+        };
+        return {
+          ImportDeclaration: (node) => check(node, node.source.value),
+          ExportAllDeclaration: (node) => check(node, node.source.value),
+          ExportNamedDeclaration: (node) => check(node, node.source?.value),
+          ImportExpression: (node) =>
+            check(
+              node,
+              node.source.type === "Literal" ? node.source.value : undefined,
+            ),
+        };
+      },
+    },
+    "deno-at-the-edges": {
+      create(context) {
+        const file = pathInSource(context.filename);
+        if (file === undefined || DENO_PLACES_REGEXP.test(file)) return {};
+        return {
+          "MemberExpression[object.name='Deno']"(node) {
+            context.report({
+              node,
+              message:
+                "Deno.* belongs to main.ts, cli/ and config/watch.ts: inject what is needed",
+            });
+          },
+        };
+      },
+    },
+  },
+};
+
+export default plugin;
+
+function pathInSource(filename: string): string | undefined {
+  return filename.replaceAll("\\", "/").match(/\/src\/(.*)$/)?.[1];
+}
+
+function layerOf(file: string): number | undefined {
+  return LAYER_BY_PREFIX.find(([prefix]) =>
+    file === prefix || file.startsWith(prefix)
+  )?.[1];
+}
+
+function folderOf(file: string): string {
+  const parts = file.split("/");
+  return parts.slice(0, parts[0] === "protocols" ? 2 : 1).join("/");
+}
+
+function resolve(file: string, specifier: string): string {
+  return new URL(specifier, `file:///${file}`).pathname.slice(1);
+}
+
+function relativeFault(file: string, target: string): string | undefined {
+  const own = layerOf(file);
+  const other = layerOf(target);
+  if (own === undefined) {
+    return `src/${file} stands in no layer: add it to the lint plugin`;
+  }
+  if (other === undefined) {
+    return `src/${target} stands in no layer: add it to the lint plugin`;
+  }
+  if (other < own || folderOf(file) === folderOf(target)) return undefined;
+  return `src/${file} (layer ${own}) imports src/${target} (layer ${other}): import only from the own folder or a lower layer`;
+}
+
+function packageFault(file: string, specifier: string): string | undefined {
+  const places = PLACES_BY_PACKAGE[specifier];
+  if (places === undefined || places.test(file)) return undefined;
+  return `${specifier} is imported in src/${file}: it may stand only in ${places.source}`;
+}
