@@ -1,0 +1,47 @@
+/** Takes what a stage gives. */
+export type Emit<Out> = (output: Out) => void;
+
+/**
+ * A synchronous step of a stream with its own state: takes one input at a time and gives any number of
+ * outputs by calling `emit` before it returns. One instance serves one stream.
+ */
+export interface Stage<In, Out> {
+  /** Takes the next input. */
+  push(input: In, emit: Emit<Out>): void;
+  /** Told once that no input follows; may give what it held back. */
+  end(emit: Emit<Out>): void;
+}
+
+/** Two stages in a row as one. */
+export function pipe<In, Middle, Out>(
+  first: Stage<In, Middle>,
+  second: Stage<Middle, Out>,
+): Stage<In, Out> {
+  let sink: Emit<Out> = () => {};
+  const forward = (middle: Middle) => second.push(middle, sink);
+  return {
+    push(input, emit) {
+      sink = emit;
+      first.push(input, forward);
+    },
+    end(emit) {
+      sink = emit;
+      first.end(forward);
+      second.end(emit);
+    },
+  };
+}
+
+/** Everything that `stage` gives for `inputs` and their end; uses the stage up. */
+export function runStage<In, Out>(
+  stage: Stage<In, Out>,
+  inputs: Iterable<In>,
+): Out[] {
+  const outputs: Out[] = [];
+  const emit = (output: Out) => {
+    outputs.push(output);
+  };
+  for (const input of inputs) stage.push(input, emit);
+  stage.end(emit);
+  return outputs;
+}

@@ -1,0 +1,133 @@
+import type { Ids } from "../../core/ids.ts";
+import type { JsonObject, JsonValue } from "../../core/json.ts";
+import type { Protocol } from "../../core/protocol.ts";
+import type { Emit, Stage } from "../../core/stage.ts";
+import type { SseComment, SseFrame } from "../../core/frame.ts";
+import type { Answer } from "./answer.ts";
+import type { AnswerEvent } from "./event.ts";
+import type { Failure } from "./failure.ts";
+import type { Loss } from "./loss.ts";
+import type { CanonicalRequest, RequestField } from "./request.ts";
+
+/**
+ * One wire protocol, both directions: decode = wire to canonical, encode = canonical to wire. Pure: no I/O,
+ * no clock, no shared state; safe to call again on a retry. An encoder never asks where what it encodes
+ * came from.
+ */
+export interface Codec {
+  readonly protocol: Protocol;
+
+  /** What kinds of tool {@linkcode Codec.encodeRequest} can spell; `bridgeTools` removes the others first. */
+  readonly toolSupport: ToolSupport;
+
+  /** How callers of this protocol spell the canonical fields, for `x-gateway-dropped` and `param`. */
+  readonly fieldNames: Readonly<Record<RequestField, string>>;
+
+  /**
+   * Reads a caller's request.
+   *
+   * @throws {GatewayError} `invalid_request` with `param`, for a missing or wrong field and for state that the
+   * gateway does not keep (design section 5).
+   */
+  decodeRequest(body: JsonObject): CanonicalRequest;
+
+  /**
+   * Writes a request to an upstream; asks for a stream when `request.stream` is set, with usage in it.
+   *
+   * @throws {GatewayError} What `context.lose` throws.
+   */
+  encodeRequest(request: CanonicalRequest, context: RequestContext): JsonObject;
+
+  /**
+   * Reads an upstream's JSON answer.
+   *
+   * @throws {UpstreamFailure} When it is no answer of this protocol, reports an error, or did not end well.
+   */
+  decodeAnswer(body: JsonValue): Answer;
+
+  /** Writes a JSON answer to a caller. */
+  encodeAnswer(answer: Answer, context: AnswerContext): JsonObject;
+
+  /**
+   * Reads an upstream's stream. Keeps the grammar of {@linkcode AnswerEvent} whatever comes in and never
+   * throws: a malformed frame, an error frame, too much of anything and an end before the end become one
+   * `failure` event, and what follows a terminal event is ignored.
+   */
+  createStreamDecoder(): Stage<SseFrame, AnswerEvent>;
+
+  /** Writes a stream to a caller; takes any sequence that keeps the grammar of {@linkcode AnswerEvent}. */
+  createStreamEncoder(context: AnswerContext): StreamEncoder;
+
+  /**
+   * Reads an upstream's error.
+   *
+   * @param status The HTTP status; 200 for an error found inside an answer.
+   * @param body The parsed body; `undefined` when it is not JSON.
+   */
+  decodeFailure(status: number, body: JsonValue | undefined): Failure;
+
+  /** Writes an upstream's failure as an error response to a caller, before any output. */
+  encodeFailure(failure: Failure, requestId: string): EncodedFailure;
+}
+
+/** An HTTP error to a caller. */
+export interface EncodedFailure {
+  readonly status: number;
+  readonly body: JsonObject;
+}
+
+/** Writes canonical events as frames. */
+export interface StreamEncoder extends Stage<AnswerEvent, SseFrame> {
+  /** Says that the stream is alive while the upstream is silent; nothing when the protocol forbids it now. */
+  keepAlive(emit: Emit<SseFrame | SseComment>): void;
+}
+
+/** Which kinds of tool a request may hold. */
+export interface ToolSupport {
+  /** Whether tools with free-text input exist; else they become functions with one string. */
+  readonly custom: boolean;
+  /** Whether tools may stand in namespaces; else they are flattened to `namespace__name`. */
+  readonly namespaces: boolean;
+  /** The longest tool name, in characters of `A-Z a-z 0-9 _ -`; longer ones are cut and hashed. */
+  readonly maxNameLength: number;
+}
+
+/** What writing a request may need from outside. */
+export interface RequestContext {
+  readonly target: Target;
+  /**
+   * Reports what cannot be carried; the encoder then leaves it out.
+   *
+   * @throws {GatewayError} When the loss refuses the request: an encoder lets it pass.
+   */
+  lose(loss: Loss): void;
+}
+
+/** Who gets the request. */
+export interface Target {
+  /** Kind of service, such as `zai`: the encoder's key to known dialects of its protocol. */
+  readonly service: string;
+  /** Of the connection; sealed parts go back only to their issuer. */
+  readonly connectionId: string;
+  /** The upstream's name of the model. */
+  readonly model: string;
+  /** The most that the model may be asked to write, where configured. */
+  readonly maxOutputTokens: number | undefined;
+}
+
+/** What writing an answer may need from outside. */
+export interface AnswerContext {
+  readonly ids: Ids;
+  /** When the answer began, in milliseconds since 1970; for answers whose upstream does not say. */
+  readonly nowMs: number;
+  /** The model to name in the answer. */
+  readonly model: string;
+  /** The caller's request, which the same codec decoded: for fields that an answer repeats. */
+  readonly request: CanonicalRequest;
+  /** A rough count of the request's tokens, for streams that must state one before the upstream has. */
+  readonly estimatedInputTokens: number;
+  /** The id of the connection that answers; goes into envelopes of sealed parts. */
+  readonly connectionId: string;
+  /** Reports a part of the answer that the protocol cannot show, by a short name for the log. */
+  drop(part: string): void;
+}

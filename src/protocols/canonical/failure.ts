@@ -1,0 +1,78 @@
+import type { Raw } from "./extras.ts";
+
+/** What an upstream did wrong, or said that we did. Its text is the upstream's and may be shown to the caller. */
+export interface Failure {
+  readonly kind: FailureKind;
+  /** The HTTP status; 200 or absent when it came inside an answer. */
+  readonly status?: number | undefined;
+  /** The upstream's own words, or ours where it had none; never empty. */
+  readonly message: string;
+  /** The upstream's error type, for the log and its own codec. */
+  readonly type?: Raw | undefined;
+  /** A stable identifier, such as `context_length_exceeded`. */
+  readonly code?: string | undefined;
+  /** The request field at fault, in the upstream's spelling. */
+  readonly param?: string | undefined;
+  /** How long the upstream says to wait. */
+  readonly retryAfterMs?: number | undefined;
+}
+
+/**
+ * - `invalid_request`: refused as malformed or unsupported.
+ * - `context_too_long`: the prompt does not fit. `too_large`: the body does not.
+ * - `filtered`: a safety system refused the request.
+ * - `authentication`, `permission`, `not_found`: about the gateway's credential or the model.
+ * - `quota`: nothing left to spend, waiting does not help soon. `rate_limited`: too fast, waiting helps.
+ * - `overloaded`, `timeout`, `server`: the upstream's own trouble.
+ * - `broken`: the answer is malformed, or ended before its end.
+ */
+export type FailureKind =
+  | "invalid_request"
+  | "context_too_long"
+  | "too_large"
+  | "filtered"
+  | "authentication"
+  | "permission"
+  | "not_found"
+  | "quota"
+  | "rate_limited"
+  | "overloaded"
+  | "timeout"
+  | "server"
+  | "broken";
+
+/** A {@linkcode Failure} on its way up; the only thing that decoders of upstream bodies throw. */
+export class UpstreamFailure extends Error {
+  override readonly name = "UpstreamFailure";
+  readonly failure: Failure;
+
+  constructor(failure: Failure) {
+    super(failure.message);
+    this.failure = failure;
+  }
+}
+
+/** The failure of an upstream that does not keep to its protocol. */
+export function brokenAnswer(message: string): Failure {
+  return { kind: "broken", message };
+}
+
+/** What a bare HTTP status says; for error bodies that say no more. */
+export function kindOfStatus(status: number): FailureKind {
+  const kind = KIND_BY_STATUS[status];
+  if (kind !== undefined) return kind;
+  return status >= 400 && status < 500 ? "invalid_request" : "server";
+}
+
+const KIND_BY_STATUS: Readonly<Record<number, FailureKind>> = {
+  401: "authentication",
+  402: "quota",
+  403: "permission",
+  404: "not_found",
+  408: "timeout",
+  413: "too_large",
+  429: "rate_limited",
+  503: "overloaded",
+  504: "timeout",
+  529: "overloaded",
+};

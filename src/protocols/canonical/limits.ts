@@ -1,0 +1,7 @@
+/** Bounds on what one stream may make the gateway hold; past them the answer is broken. */
+
+/** Most blocks of one answer. */
+export const MAX_BLOCKS = 1024;
+
+/** Most characters of one answer that a stage may hold back or gather. */
+export const MAX_HELD_CHARACTERS = 64 * 1024 * 1024;

@@ -1,0 +1,103 @@
+import type { Emit, Stage } from "../../core/stage.ts";
+import type { AnswerEvent, BlockStartEvent } from "./event.ts";
+import { brokenAnswer } from "./failure.ts";
+import { MAX_HELD_CHARACTERS } from "./limits.ts";
+
+/** A block that waits for the ones before it. */
+interface Waiting {
+  readonly start: BlockStartEvent;
+  /** Its events so far; neighbouring deltas are joined. */
+  readonly events: AnswerEvent[];
+  closed: boolean;
+}
+
+/**
+ * Puts overlapping blocks in a row, for protocols that have one block open at a time: the oldest open
+ * block streams, those that began after it wait until it ends. Indexes stay as they are.
+ */
+export function createSequence(): Stage<AnswerEvent, AnswerEvent> {
+  let live: number | undefined;
+  const waiting: Waiting[] = [];
+  let held = 0;
+  let over = false;
+
+  function release(emit: Emit<AnswerEvent>): void {
+    live = undefined;
+    while (live === undefined) {
+      const next = waiting.shift();
+      if (next === undefined) {
+        held = 0;
+        return;
+      }
+      emit(next.start);
+      next.events.forEach(emit);
+      if (!next.closed) live = next.start.index;
+    }
+  }
+
+  function hold(
+    index: number,
+    event: AnswerEvent,
+    emit: Emit<AnswerEvent>,
+  ): void {
+    const block = waiting.find((one) => one.start.index === index);
+    if (block === undefined) return;
+    if (event.type === "block-delta") held += event.text.length;
+    if (held > MAX_HELD_CHARACTERS) {
+      over = true;
+      emit({
+        type: "failure",
+        failure: brokenAnswer(
+          "The provider's parallel calls are longer than the gateway can hold",
+        ),
+      });
+      return;
+    }
+    block.closed ||= event.type === "block-end";
+    join(block.events, event);
+  }
+
+  return {
+    push(event, emit) {
+      if (over) return;
+      switch (event.type) {
+        case "block-start":
+          if (live === undefined) {
+            live = event.index;
+            emit(event);
+          } else {
+            waiting.push({ start: event, events: [], closed: false });
+          }
+          break;
+        case "block-part":
+        case "block-delta":
+        case "block-citation":
+        case "block-seal":
+          if (event.index === live) emit(event);
+          else hold(event.index, event, emit);
+          break;
+        case "block-end":
+          if (event.index === live) {
+            emit(event);
+            release(emit);
+          } else {
+            hold(event.index, event, emit);
+          }
+          break;
+        default:
+          emit(event);
+      }
+    },
+    end() {},
+  };
+}
+
+/** Appends `event`, making one delta of two neighbours. */
+function join(events: AnswerEvent[], event: AnswerEvent): void {
+  const last = events.at(-1);
+  if (event.type === "block-delta" && last?.type === "block-delta") {
+    events[events.length - 1] = { ...event, text: last.text + event.text };
+  } else {
+    events.push(event);
+  }
+}

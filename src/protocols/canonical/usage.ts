@@ -1,0 +1,24 @@
+import type { Marks } from "./extras.ts";
+
+/**
+ * The tokens of one answer. Totals include their parts: `inputTokens` counts cached and written ones too
+ * (as Chat and Responses report; the Messages codec converts), `outputTokens` counts reasoning.
+ */
+export interface Usage {
+  readonly inputTokens: number;
+  /** Of the input: read from a cache. */
+  readonly cachedInputTokens?: number | undefined;
+  /** Of the input: written to a cache. */
+  readonly cacheWriteTokens?: number | undefined;
+  readonly outputTokens: number;
+  /** Of the output: thinking. */
+  readonly reasoningTokens?: number | undefined;
+  readonly marks?: Marks | undefined;
+}
+
+/** The value when it is a count of tokens: finite and not negative. */
+export function tokenCount(value: unknown): number | undefined {
+  return typeof value === "number" && value >= 0 && Number.isFinite(value)
+    ? value
+    : undefined;
+}
