@@ -1,7 +1,11 @@
-import type { Emit, Stage } from "../../core/stage.ts";
+import { type Emit, pipe, type Stage } from "../../core/stage.ts";
+import type { StreamEncoder } from "./codec.ts";
 import type { AnswerEvent, BlockStartEvent } from "./event.ts";
 import { brokenAnswer } from "./failure.ts";
 import { MAX_HELD_CHARACTERS } from "./limits.ts";
+
+/** What a held event other than a delta counts for, in characters. */
+const EVENT_COST = 64;
 
 /** A block that waits for the ones before it. */
 interface Waiting {
@@ -42,7 +46,7 @@ export function createSequence(): Stage<AnswerEvent, AnswerEvent> {
   ): void {
     const block = waiting.find((one) => one.start.index === index);
     if (block === undefined) return;
-    if (event.type === "block-delta") held += event.text.length;
+    held += event.type === "block-delta" ? event.text.length : EVENT_COST;
     if (held > MAX_HELD_CHARACTERS) {
       over = true;
       emit({
@@ -90,6 +94,12 @@ export function createSequence(): Stage<AnswerEvent, AnswerEvent> {
     },
     end() {},
   };
+}
+
+/** Gives an encoder one block at a time. */
+export function sequenced(encoder: StreamEncoder): StreamEncoder {
+  const { push, end } = pipe(createSequence(), encoder);
+  return { push, end, keepAlive: (emit) => encoder.keepAlive(emit) };
 }
 
 /** Appends `event`, making one delta of two neighbours. */
