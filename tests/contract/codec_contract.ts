@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { SseFrame } from "../../src/core/frame.ts";
+import type { Ids } from "../../src/core/ids.ts";
 import type { JsonObject, JsonValue } from "../../src/core/json.ts";
 import { runStage } from "../../src/core/stage.ts";
 import type { Answer } from "../../src/protocols/canonical/answer.ts";
@@ -62,7 +63,10 @@ export function codecContract(subject: ContractSubject): void {
   for (const { name, answer } of ANSWERS) {
     test(subject, "answer round trip", name, () => {
       const body = codec.encodeAnswer(answer, answerContext(request));
-      assert.deepEqual(essence(codec.decodeAnswer(body)), essence(answer));
+      assert.deepEqual(
+        essence(codec.decodeAnswer(body, counterIds())),
+        essence(answer),
+      );
     });
     test(subject, "stream round trip", name, () => {
       const events = decodeFrames(codec, encodeStream(codec, answer, request));
@@ -73,7 +77,7 @@ export function codecContract(subject: ContractSubject): void {
       const events = decodeFrames(codec, encodeStream(codec, answer, request));
       assert.deepEqual(
         essence(foldAnswer(events)),
-        essence(codec.decodeAnswer(body)),
+        essence(codec.decodeAnswer(body, counterIds())),
       );
     });
     Deno.test(`${codec.protocol} stream of "${name}" cut at any frame has one ending`, () => {
@@ -110,15 +114,14 @@ export function decodeFrames(
 ): AnswerEvent[] {
   return runStage(
     createGrammar(),
-    runStage(codec.createStreamDecoder(), frames),
+    runStage(codec.createStreamDecoder(counterIds()), frames),
   );
 }
 
 /** Fixed time and ids, so that what is written can be compared. */
 export function answerContext(request: CanonicalRequest): AnswerContext {
-  let count = 0;
   return {
-    ids: { next: (prefix) => `${prefix}_${String(++count).padStart(4, "0")}` },
+    ids: counterIds(),
     nowMs: 1_700_000_000_000,
     model: "sample-model",
     request,
@@ -126,6 +129,12 @@ export function answerContext(request: CanonicalRequest): AnswerContext {
     connectionId: "connection-1",
     drop: () => {},
   };
+}
+
+/** Ids that count from 1. */
+export function counterIds(): Ids {
+  let count = 0;
+  return { next: (prefix) => `${prefix}_${String(++count).padStart(4, "0")}` };
 }
 
 /** `value` as JSON would hold it: without absent fields. */
@@ -169,12 +178,13 @@ function recordedCase(
   }
   if (answer !== undefined) {
     test(subject, "recorded answer", one.name, () => {
-      const decoded = codec.decodeAnswer(answer);
+      const decoded = codec.decodeAnswer(answer, counterIds());
       const again = codec.decodeAnswer(
         codec.encodeAnswer(decoded, {
           ...answerContext(request),
           model: decoded.model,
         }),
+        counterIds(),
       );
       assert.deepEqual(essence(again), essence(decoded));
     });

@@ -60,8 +60,8 @@ export type MediaSource =
     readonly data: string;
   }
   | { readonly type: "url"; readonly url: string }
-  /** An id that only the upstream's own file store understands. */
-  | { readonly type: "id"; readonly id: string };
+  /** An id that only the file store behind `protocol` understands; Chat and Responses share one. */
+  | { readonly type: "id"; readonly protocol: Protocol; readonly id: string };
 
 /** A picture. */
 export interface ImageBlock {

@@ -17,8 +17,11 @@ import type { CanonicalRequest, RequestField } from "./request.ts";
 export interface Codec {
   readonly protocol: Protocol;
 
-  /** What kinds of tool {@linkcode Codec.encodeRequest} can spell; `bridgeTools` removes the others first. */
-  readonly toolSupport: ToolSupport;
+  /**
+   * What kinds of tool {@linkcode Codec.encodeRequest} can spell for the target; `bridgeTools` replaces the
+   * others first.
+   */
+  toolSupport(target: Target): ToolSupport;
 
   /** How callers of this protocol spell the canonical fields, for `x-gateway-dropped` and `param`. */
   readonly fieldNames: Readonly<Record<RequestField, string>>;
@@ -41,9 +44,10 @@ export interface Codec {
   /**
    * Reads an upstream's JSON answer.
    *
+   * @param ids For calls that come without an id.
    * @throws {UpstreamFailure} When it is no answer of this protocol, reports an error, or did not end well.
    */
-  decodeAnswer(body: JsonValue): Answer;
+  decodeAnswer(body: JsonValue, ids: Ids): Answer;
 
   /** Writes a JSON answer to a caller. */
   encodeAnswer(answer: Answer, context: AnswerContext): JsonObject;
@@ -52,8 +56,10 @@ export interface Codec {
    * Reads an upstream's stream. Keeps the grammar of {@linkcode AnswerEvent} whatever comes in and never
    * throws: a malformed frame, an error frame, too much of anything and an end before the end become one
    * `failure` event, and what follows a terminal event is ignored.
+   *
+   * @param ids For calls that come without an id.
    */
-  createStreamDecoder(): Stage<SseFrame, AnswerEvent>;
+  createStreamDecoder(ids: Ids): Stage<SseFrame, AnswerEvent>;
 
   /** Writes a stream to a caller; takes any sequence that keeps the grammar of {@linkcode AnswerEvent}. */
   createStreamEncoder(context: AnswerContext): StreamEncoder;

@@ -6,8 +6,8 @@ const OPENING_REGEXP = new RegExp(
 );
 /** Longest beginning that may still become an opening; past it the text is something else. */
 const MAX_OPENING_LENGTH = 64;
-/** A run of characters or one whole escape of a JSON string. */
-const STRING_PIECE_REGEXP = /[^"\\]+|\\(?:u[0-9A-Fa-f]{4}|[^u])/y;
+/** A run of characters, or one whole escape of a JSON string, or a backslash that can begin none. */
+const STRING_PIECE_REGEXP = /[^"\\]+|\\(?:u[0-9A-Fa-f]{4}|u(?=[^]{4})|[^u])/y;
 
 /**
  * Reads the text out of `{"input":"…"}` while it comes in, so that a custom tool's input streams though a

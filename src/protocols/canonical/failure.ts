@@ -57,6 +57,23 @@ export function brokenAnswer(message: string): Failure {
   return { kind: "broken", message };
 }
 
+/**
+ * A failure as a caller may see it: a refusal of the gateway's own credential is not the caller's matter and
+ * its text stays hidden (design section 5).
+ */
+export function shownFailure(failure: Failure): Failure {
+  if (failure.kind !== "authentication" && failure.kind !== "permission") {
+    return failure;
+  }
+  return {
+    kind: "server",
+    status: 502,
+    message:
+      "The provider refused the gateway's credential. Tell whoever runs the gateway",
+    code: "upstream_authentication",
+  };
+}
+
 /** What a bare HTTP status says; for error bodies that say no more. */
 export function kindOfStatus(status: number): FailureKind {
   const kind = KIND_BY_STATUS[status];

@@ -108,7 +108,10 @@ export interface ServiceTier {
   readonly raw: Raw;
 }
 
-/** The canonical names of what an encoder may be unable to carry. */
+/**
+ * The canonical names of what an encoder may be unable to carry. `messages` stands for blocks of the
+ * history, `messageName` for a participant's name, `sealedReasoning` for the sealed parts in the history.
+ */
 export type RequestField =
   | "system"
   | "messages"
@@ -127,6 +130,7 @@ export type RequestField =
   | "frequencyPenalty"
   | "presencePenalty"
   | "reasoning"
+  | "sealedReasoning"
   | "serviceTier"
   | "user"
   | "cacheKey"
