@@ -12,6 +12,7 @@ const LAYER_BY_PREFIX: readonly (readonly [prefix: string, layer: number])[] = [
   ["relay/", 4],
   ["demo/", 4],
   ["protocols/mod.ts", 3],
+  ["protocols/translate_stream.ts", 2],
   ["upstream/", 3],
   ["limits/", 3],
   ["protocols/chat/", 2],

@@ -1,0 +1,33 @@
+import type { Ids } from "../../core/ids.ts";
+import { isJsonObject, type JsonValue } from "../../core/json.ts";
+import type { Answer } from "../canonical/answer.ts";
+import { brokenAnswer, UpstreamFailure } from "../canonical/failure.ts";
+import { createFold } from "../canonical/fold.ts";
+import { createChunkReader } from "./chunk_reader.ts";
+import { decodeFailure } from "./failure.ts";
+
+/**
+ * Reads a JSON answer, by the same code as a stream: a message is one large delta.
+ *
+ * @throws {UpstreamFailure} When it is no answer, or reports an error.
+ */
+export function decodeAnswer(body: JsonValue, ids: Ids): Answer {
+  if (!isJsonObject(body)) throw noAnswer();
+  if (body.error !== undefined && body.error !== null) {
+    throw new UpstreamFailure(decodeFailure(200, body));
+  }
+  if (!Array.isArray(body.choices) || body.choices.length === 0) {
+    throw noAnswer();
+  }
+  const reader = createChunkReader(ids);
+  const fold = createFold();
+  reader.push(body, fold.push);
+  reader.finish(fold.push);
+  return fold.answer();
+}
+
+function noAnswer(): UpstreamFailure {
+  return new UpstreamFailure(
+    brokenAnswer("The provider sent something that is no answer"),
+  );
+}

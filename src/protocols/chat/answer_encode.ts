@@ -1,0 +1,140 @@
+import type { JsonObject, JsonValue } from "../../core/json.ts";
+import type { Answer } from "../canonical/answer.ts";
+import type { AnswerBlock, ToolCallBlock } from "../canonical/block.ts";
+import type { AnswerContext } from "../canonical/codec.ts";
+import { isToolCall } from "../canonical/history.ts";
+import { encodeCitation } from "./citation.ts";
+import { detailsForCaller } from "./reasoning_details.ts";
+import { encodeStop } from "./stop.ts";
+import { encodeUsage } from "./usage.ts";
+
+/** Stands between texts that something else separates, and between paragraphs of reasoning. */
+export const PARAGRAPH = "\n\n";
+
+/** Writes a JSON answer. */
+export function encodeAnswer(
+  answer: Answer,
+  context: AnswerContext,
+): JsonObject {
+  return {
+    id: answerId(answer.id, context),
+    object: "chat.completion",
+    created: createdSeconds(answer.createdAtMs, context),
+    model: context.model,
+    choices: [{
+      index: 0,
+      message: encodeMessage(answer, context),
+      logprobs: null,
+      finish_reason: encodeStop(answer.stop),
+    }],
+    ...(answer.usage === undefined ? {} : { usage: encodeUsage(answer.usage) }),
+    ...encodeServiceTier(answer),
+  };
+}
+
+/** The upstream's id behind the prefix that clients expect; a new one where it gave none. */
+export function answerId(id: string, context: AnswerContext): string {
+  if (id === "") return context.ids.next("chatcmpl");
+  return id.startsWith("chatcmpl-") ? id : `chatcmpl-${id}`;
+}
+
+/** Seconds since 1970. */
+export function createdSeconds(
+  createdAtMs: number | undefined,
+  context: AnswerContext,
+): number {
+  return Math.floor((createdAtMs ?? context.nowMs) / 1000);
+}
+
+/** The answer's service tier, where the upstream's word is one of this protocol. */
+function encodeServiceTier({ serviceTier }: Answer): JsonObject {
+  return serviceTier?.protocol === "chat"
+    ? { service_tier: serviceTier.value }
+    : {};
+}
+
+function encodeMessage(answer: Answer, context: AnswerContext): JsonObject {
+  const { blocks, stop } = answer;
+  const text = encodeText(blocks);
+  const reasoning = blocks.filter((block) => block.kind === "reasoning");
+  const thoughts = reasoning.flatMap(({ parts }) => parts).map((part) =>
+    part.text
+  )
+    .filter((part) => part !== "").join(PARAGRAPH);
+  const details = reasoning.flatMap(({ sealed }) =>
+    sealed === undefined ? [] : detailsForCaller(sealed, context.connectionId)
+  );
+  const calls = blocks.filter(isToolCall).map(encodeCall);
+  const annotations = encodeAnnotations(blocks, context);
+  for (const block of blocks) {
+    if (block.kind === "opaque" && block.text === undefined) {
+      context.drop(block.type);
+    }
+  }
+  return {
+    role: "assistant",
+    content: text === "" && (calls.length > 0 || hasRefusal(answer))
+      ? null
+      : text,
+    refusal: encodeRefusal(blocks, stop.explanation),
+    ...(thoughts === "" ? {} : { reasoning_content: thoughts }),
+    ...(details.length === 0 ? {} : { reasoning_details: details }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+    ...(annotations.length === 0 ? {} : { annotations }),
+  };
+}
+
+/** Neighbouring texts are one; others stand in paragraphs of their own. */
+function encodeText(blocks: readonly AnswerBlock[]): string {
+  let text = "";
+  let isApart = false;
+  for (const block of blocks) {
+    const said = block.kind === "text" ? block.text : "";
+    if (said === "") {
+      isApart ||= block.kind !== "text";
+      continue;
+    }
+    text += text !== "" && isApart ? PARAGRAPH + said : said;
+    isApart = false;
+  }
+  return text;
+}
+
+function hasRefusal({ blocks, stop }: Answer): boolean {
+  return stop.explanation !== undefined ||
+    blocks.some(({ kind }) => kind === "refusal");
+}
+
+function encodeRefusal(
+  blocks: readonly AnswerBlock[],
+  explanation: string | undefined,
+): string | null {
+  const words = blocks.map((block) =>
+    block.kind === "refusal" ? block.text : ""
+  ).join("");
+  return words === "" ? explanation ?? null : words;
+}
+
+function encodeCall(call: ToolCallBlock): JsonObject {
+  const { id, name } = call;
+  if (call.kind === "custom_call") {
+    return { id, type: "custom", custom: { name, input: call.input } };
+  }
+  return {
+    id,
+    type: "function",
+    function: { name, arguments: call.arguments || "{}" },
+  };
+}
+
+function encodeAnnotations(
+  blocks: readonly AnswerBlock[],
+  context: AnswerContext,
+): JsonValue[] {
+  const citations = blocks.flatMap((block) =>
+    block.kind === "text" ? block.citations ?? [] : []
+  );
+  const annotations = citations.map(encodeCitation);
+  if (annotations.includes(undefined)) context.drop("citation");
+  return annotations.filter((annotation) => annotation !== undefined);
+}

@@ -1,0 +1,118 @@
+import type { JsonObject, JsonValue } from "../../core/json.ts";
+import type { Emit } from "../../core/stage.ts";
+import type { Citation } from "../canonical/citation.ts";
+import type { AnswerEvent, BlockHead } from "../canonical/event.ts";
+import { brokenAnswer, type Failure } from "../canonical/failure.ts";
+import { MAX_BLOCKS } from "../canonical/limits.ts";
+import type { Sealed } from "../canonical/sealed.ts";
+
+/** The kinds of block of which one is open at a time: a chunk does not say which block it continues. */
+export type FlatKind = "text" | "reasoning" | "refusal";
+
+/** Finds the borders of blocks, which the protocol does not show, and numbers the blocks. */
+export interface BlockWriter {
+  /** Adds text to the open block of the kind, or begins one; ignores what is no text and empty text. */
+  say(
+    kind: FlatKind,
+    text: JsonValue | undefined,
+    emit: Emit<AnswerEvent>,
+  ): void;
+  /** Adds a citation to the open text, or begins one. */
+  cite(citation: Citation, emit: Emit<AnswerEvent>): void;
+  /** Begins a block of its own, after closing the open one; `undefined` when there are too many. */
+  open(head: BlockHead, emit: Emit<AnswerEvent>): number | undefined;
+  /** Gives a block that is whole. */
+  giveOpaque(type: string, value: JsonObject, emit: Emit<AnswerEvent>): void;
+  /** Gives reasoning that nobody can read. */
+  giveSealed(sealed: Sealed, emit: Emit<AnswerEvent>): void;
+  /** Closes the open text, reasoning or refusal. */
+  close(emit: Emit<AnswerEvent>): void;
+}
+
+/** What a writer needs from the reader around it. */
+export interface BlockWriterOptions {
+  /** The sealed part of the reasoning that is about to close. */
+  takeSealed(): Sealed | undefined;
+  /** Told once there are more blocks than an answer may have. */
+  fail(failure: Failure, emit: Emit<AnswerEvent>): void;
+}
+
+/** A writer for one answer. */
+export function createBlockWriter(options: BlockWriterOptions): BlockWriter {
+  let nextIndex = 0;
+  let flat: { readonly kind: FlatKind; readonly index: number } | undefined;
+
+  function begin(
+    block: BlockHead,
+    emit: Emit<AnswerEvent>,
+  ): number | undefined {
+    if (nextIndex >= MAX_BLOCKS) {
+      options.fail(
+        brokenAnswer("The provider's answer has too many parts"),
+        emit,
+      );
+      return undefined;
+    }
+    const index = nextIndex++;
+    emit({ type: "block-start", index, block });
+    return index;
+  }
+
+  function close(emit: Emit<AnswerEvent>): void {
+    if (flat === undefined) return;
+    const { kind, index } = flat;
+    flat = undefined;
+    const sealed = kind === "reasoning" ? options.takeSealed() : undefined;
+    if (sealed !== undefined) emit({ type: "block-seal", index, sealed });
+    emit({ type: "block-end", index });
+  }
+
+  function open(head: BlockHead, emit: Emit<AnswerEvent>): number | undefined {
+    close(emit);
+    return begin(head, emit);
+  }
+
+  function flatIndex(
+    kind: FlatKind,
+    emit: Emit<AnswerEvent>,
+  ): number | undefined {
+    if (flat?.kind === kind) return flat.index;
+    const index = open({ kind }, emit);
+    if (index === undefined) return undefined;
+    flat = { kind, index };
+    if (kind === "reasoning") emit({ type: "block-part", index, form: "raw" });
+    return index;
+  }
+
+  return {
+    open,
+    close,
+    say(kind, text, emit) {
+      if (typeof text !== "string" || text === "") return;
+      const index = flatIndex(kind, emit);
+      if (index !== undefined) emit({ type: "block-delta", index, text });
+    },
+    cite(citation, emit) {
+      const index = flatIndex("text", emit);
+      if (index !== undefined) {
+        emit({ type: "block-citation", index, citation });
+      }
+    },
+    giveOpaque(type, value, emit) {
+      const index = open({
+        kind: "opaque",
+        protocol: "chat",
+        type,
+        value,
+        weight: "answer",
+      }, emit);
+      if (index !== undefined) emit({ type: "block-end", index });
+    },
+    giveSealed(sealed, emit) {
+      const index = open({ kind: "reasoning" }, emit);
+      if (index === undefined) return;
+      emit({ type: "block-seal", index, sealed });
+      emit({ type: "block-end", index });
+    },
+  };
+}

@@ -1,0 +1,47 @@
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../core/json.ts";
+import type { Citation } from "../canonical/citation.ts";
+
+/** Reads an annotation; an address is understood, another kind is kept as it is. */
+export function decodeCitation(annotation: JsonObject): Citation {
+  const raw = { protocol: "chat", value: annotation } as const;
+  const page = isJsonObject(annotation.url_citation)
+    ? annotation.url_citation
+    : undefined;
+  if (page === undefined) return { raw };
+  return {
+    url: text(page.url),
+    title: text(page.title),
+    quote: text(page.content),
+    startIndex: offset(page.start_index),
+    endIndex: offset(page.end_index),
+    raw,
+  };
+}
+
+/** Writes an annotation; `undefined` for a source that is no page. */
+export function encodeCitation(citation: Citation): JsonObject | undefined {
+  const { raw, url, title, startIndex, endIndex } = citation;
+  if (raw?.protocol === "chat") return raw.value;
+  if (url === undefined) return undefined;
+  return {
+    type: "url_citation",
+    url_citation: {
+      url,
+      title: title ?? "",
+      start_index: startIndex ?? 0,
+      end_index: endIndex ?? 0,
+    },
+  };
+}
+
+function text(value: JsonValue | undefined): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+function offset(value: JsonValue | undefined): number | undefined {
+  return typeof value === "number" && value >= 0 ? value : undefined;
+}

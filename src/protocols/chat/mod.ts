@@ -1,0 +1,55 @@
+import type { Codec } from "../canonical/codec.ts";
+import type { RequestField } from "../canonical/request.ts";
+import { decodeAnswer } from "./answer_decode.ts";
+import { encodeAnswer } from "./answer_encode.ts";
+import { dialectOf } from "./dialect.ts";
+import { decodeFailure, encodeFailure } from "./failure.ts";
+import { decodeRequest } from "./request_decode.ts";
+import { encodeRequest } from "./request_encode.ts";
+import { createStreamDecoder } from "./stream_decode.ts";
+import { createStreamEncoder } from "./stream_encode.ts";
+
+const FIELD_NAMES: Readonly<Record<RequestField, string>> = {
+  system: "messages",
+  messages: "messages",
+  messageName: "messages[].name",
+  tools: "tools",
+  toolChoice: "tool_choice",
+  parallelTools: "parallel_tool_calls",
+  format: "response_format",
+  verbosity: "verbosity",
+  maxOutputTokens: "max_completion_tokens",
+  stop: "stop",
+  temperature: "temperature",
+  topP: "top_p",
+  topK: "top_k",
+  seed: "seed",
+  frequencyPenalty: "frequency_penalty",
+  presencePenalty: "presence_penalty",
+  reasoning: "reasoning_effort",
+  sealedReasoning: "reasoning_details",
+  serviceTier: "service_tier",
+  user: "user",
+  cacheKey: "prompt_cache_key",
+  cache: "cache_control",
+  metadata: "metadata",
+};
+
+/** Chat Completions, with the additions of the providers that imitate it. */
+export const chatCodec: Codec = {
+  protocol: "chat",
+  fieldNames: FIELD_NAMES,
+  toolSupport: ({ service }) => ({
+    custom: dialectOf(service).fullToolset,
+    namespaces: false,
+    maxNameLength: 64,
+  }),
+  decodeRequest,
+  encodeRequest,
+  decodeAnswer,
+  encodeAnswer,
+  createStreamDecoder,
+  createStreamEncoder,
+  decodeFailure,
+  encodeFailure,
+};

@@ -1,0 +1,206 @@
+import type { JsonObject, JsonValue } from "../../core/json.ts";
+import { isJsonObject } from "../../core/json.ts";
+import type { Extra, Weight } from "../canonical/extras.ts";
+import { invalidField } from "../canonical/invalid_request.ts";
+import { isEffort } from "../canonical/reasoning.ts";
+import type {
+  CanonicalRequest,
+  OutputFormat,
+  ReasoningSettings,
+  ServiceTier,
+} from "../canonical/request.ts";
+import { decodeToolChoice, decodeTools } from "./tool_decode.ts";
+import { decodeMessages } from "./turn_decode.ts";
+import { parseRequest, type WireRequest } from "./wire.ts";
+
+/**
+ * Reads a Chat Completions request. Also takes what widespread providers and clients add to the protocol:
+ * `top_k`, `thinking`, OpenRouter's `reasoning`, `cache_control`, `reasoning_content` in the history.
+ *
+ * @throws {GatewayError} `invalid_request` with `param`.
+ */
+export function decodeRequest(body: JsonObject): CanonicalRequest {
+  const wire = parseRequest(body);
+  return {
+    model: wire.model,
+    stream: wire.stream ?? false,
+    turns: decodeMessages(wire.messages),
+    tools: decodeTools(wire.tools ?? []),
+    toolChoice: decodeToolChoice(wire.tool_choice ?? undefined),
+    parallelTools: wire.parallel_tool_calls ?? undefined,
+    format: decodeFormat(wire.response_format),
+    verbosity: decodeVerbosity(wire.verbosity),
+    maxOutputTokens: wire.max_completion_tokens ?? wire.max_tokens ?? undefined,
+    stop: decodeStopStrings(wire.stop),
+    sampling: {
+      temperature: wire.temperature ?? undefined,
+      topP: wire.top_p ?? undefined,
+      topK: wire.top_k ?? undefined,
+      seed: wire.seed ?? undefined,
+      frequencyPenalty: wire.frequency_penalty ?? undefined,
+      presencePenalty: wire.presence_penalty ?? undefined,
+    },
+    reasoning: decodeReasoning(wire, body),
+    serviceTier: decodeServiceTier(wire.service_tier),
+    user: wire.user ?? wire.safety_identifier ?? undefined,
+    cacheKey: wire.prompt_cache_key ?? undefined,
+    metadata: wire.metadata ?? undefined,
+    extras: { chat: decodeExtras(body) },
+  };
+}
+
+function decodeFormat(
+  wire: WireRequest["response_format"],
+): OutputFormat | undefined {
+  switch (wire?.type) {
+    case undefined:
+    case "text":
+      return undefined;
+    case "json_object":
+      return { type: "json" };
+    case "json_schema": {
+      const { schema, name, description, strict } = wire.json_schema ?? {};
+      return {
+        type: "schema",
+        schema: schema ?? {},
+        name: name ?? undefined,
+        description: description ?? undefined,
+        strict: strict ?? undefined,
+      };
+    }
+    default:
+      throw invalidField(
+        "response_format.type",
+        "is none of text, json_object, json_schema",
+      );
+  }
+}
+
+function decodeVerbosity(
+  word: string | null | undefined,
+): CanonicalRequest["verbosity"] {
+  if (word === null || word === undefined) return undefined;
+  if (word === "low" || word === "medium" || word === "high") return word;
+  throw invalidField("verbosity", "is none of low, medium, high");
+}
+
+function decodeStopStrings(
+  stop: WireRequest["stop"],
+): readonly string[] | undefined {
+  if (stop === null || stop === undefined) return undefined;
+  const strings = (typeof stop === "string" ? [stop] : stop).filter((one) =>
+    one !== ""
+  );
+  return strings.length > 0 ? strings : undefined;
+}
+
+/** `reasoning_effort`, and the switches of providers that have their own. */
+function decodeReasoning(
+  wire: WireRequest,
+  body: JsonObject,
+): ReasoningSettings | undefined {
+  const thinking = isJsonObject(body.thinking) ? body.thinking.type : undefined;
+  const router = isJsonObject(body.reasoning) ? body.reasoning : {};
+  const word = wire.reasoning_effort ?? router.effort;
+  if (word === "none" || thinking === "disabled" || router.enabled === false) {
+    return { mode: "off" };
+  }
+  if (typeof router.max_tokens === "number") {
+    return { mode: "budget", budgetTokens: router.max_tokens };
+  }
+  const effort = isEffort(word) ? word : undefined;
+  const isOn = thinking === "enabled" || router.enabled === true;
+  if (effort === undefined) return isOn ? { mode: "adaptive" } : undefined;
+  return isOn ? { mode: "adaptive", effort } : { effort };
+}
+
+const TIER_BY_WORD: Readonly<Record<string, ServiceTier["tier"]>> = {
+  auto: "auto",
+  default: "standard",
+  flex: "flex",
+  priority: "priority",
+  fast: "priority",
+  scale: "priority",
+};
+
+function decodeServiceTier(
+  word: string | null | undefined,
+): ServiceTier | undefined {
+  if (word === null || word === undefined) return undefined;
+  return {
+    tier: TIER_BY_WORD[word] ?? "auto",
+    raw: { protocol: "chat", value: word },
+  };
+}
+
+/** Fields that have a canonical place. */
+const KNOWN_FIELDS: ReadonlySet<string> = new Set([
+  "model",
+  "messages",
+  "stream",
+  "tools",
+  "tool_choice",
+  "parallel_tool_calls",
+  "response_format",
+  "verbosity",
+  "max_completion_tokens",
+  "max_tokens",
+  "stop",
+  "temperature",
+  "top_p",
+  "top_k",
+  "seed",
+  "frequency_penalty",
+  "presence_penalty",
+  "service_tier",
+  "user",
+  "prompt_cache_key",
+  "metadata",
+]);
+
+/** Fields without a canonical place whose loss does not weigh as a hint. */
+const WEIGHT_BY_FIELD: Readonly<Record<string, (value: JsonValue) => Weight>> =
+  {
+    n: (value) => value === 1 ? "silent" : "answer",
+    logprobs: (value) => value === false ? "silent" : "answer",
+    top_logprobs: (value) => value === 0 ? "silent" : "answer",
+    logit_bias: (value) =>
+      isJsonObject(value) && Object.keys(value).length === 0
+        ? "silent"
+        : "answer",
+    modalities: (value) =>
+      JSON.stringify(value) === '["text"]' ? "silent" : "answer",
+    audio: () => "answer",
+    web_search_options: () => "answer",
+    functions: () => "answer",
+    function_call: () => "answer",
+    store: (value) => value === false ? "silent" : "hint",
+    stream_options: () => "silent",
+    usage: () => "silent",
+  };
+
+function decodeExtras(body: JsonObject): Record<string, Extra> {
+  const extras: Record<string, Extra> = {};
+  for (const [field, value] of Object.entries(body)) {
+    if (KNOWN_FIELDS.has(field) || value === null || value === undefined) {
+      continue;
+    }
+    const weight = isReasoningSwitch(field, value) || isSameUser(field, body)
+      ? "silent"
+      : WEIGHT_BY_FIELD[field]?.(value) ?? "hint";
+    extras[field] = { value, weight };
+  }
+  return extras;
+}
+
+/** Read by `decodeReasoning`, and kept for providers that want the same spelling again. */
+function isReasoningSwitch(field: string, value: JsonValue): boolean {
+  if (field === "reasoning_effort") return value === "none" || isEffort(value);
+  return field === "thinking" || field === "reasoning";
+}
+
+function isSameUser(field: string, body: JsonObject): boolean {
+  return field === "safety_identifier" &&
+    (body.user === undefined || body.user === null ||
+      body.user === body.safety_identifier);
+}

@@ -1,0 +1,49 @@
+import type { SseFrame } from "../../core/frame.ts";
+import type { Ids } from "../../core/ids.ts";
+import { isJsonObject, type JsonObject, parseJson } from "../../core/json.ts";
+import type { Stage } from "../../core/stage.ts";
+import type { AnswerEvent } from "../canonical/event.ts";
+import { brokenAnswer } from "../canonical/failure.ts";
+import { guardDecoder } from "../canonical/guard.ts";
+import { createChunkReader } from "./chunk_reader.ts";
+import { decodeFailure } from "./failure.ts";
+
+/** What ends a stream. */
+const DONE = "[DONE]";
+
+/**
+ * Reads a Chat Completions stream. The end comes with `[DONE]`, since usage may follow the last chunk of the
+ * answer; where a provider sends no `[DONE]`, with the end of the bytes after a `finish_reason`.
+ */
+export function createStreamDecoder(ids: Ids): Stage<SseFrame, AnswerEvent> {
+  const reader = createChunkReader(ids);
+  return guardDecoder({
+    push(frame, emit) {
+      if (frame.data === DONE) return reader.finish(emit);
+      const chunk = parseJson(frame.data);
+      if (!isJsonObject(chunk)) {
+        reader.fail(
+          brokenAnswer("The provider sent an event that is no JSON object"),
+          emit,
+        );
+      } else if (isError(frame, chunk)) {
+        reader.fail(decodeFailure(200, chunk), emit);
+      } else {
+        reader.push(chunk, emit);
+      }
+    },
+    end(emit) {
+      if (reader.hasFinishReason) return reader.finish(emit);
+      reader.fail(
+        brokenAnswer("The provider's stream ended before the answer did"),
+        emit,
+      );
+    },
+  });
+}
+
+function isError(frame: SseFrame, chunk: JsonObject): boolean {
+  if (frame.event === "error") return true;
+  return chunk.error !== undefined && chunk.error !== null &&
+    chunk.error !== false;
+}

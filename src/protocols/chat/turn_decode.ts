@@ -1,0 +1,184 @@
+import { type JsonValue } from "../../core/json.ts";
+import type {
+  Block,
+  ReasoningBlock,
+  ResultContent,
+  ToolCallBlock,
+} from "../canonical/block.ts";
+import { isToolCall } from "../canonical/history.ts";
+import { invalidField } from "../canonical/invalid_request.ts";
+import type { Role, Turn } from "../canonical/request.ts";
+import { argumentsText } from "../canonical/tool_arguments.ts";
+import { decodeParts } from "./part_decode.ts";
+import { sealedOfDetails, textOfDetails } from "./reasoning_details.ts";
+import type { WireMessage, WireToolCall } from "./wire.ts";
+
+/**
+ * Reads `messages` as turns: results that follow each other are one turn, everything else a turn each.
+ *
+ * @throws {GatewayError} `invalid_request` naming the message.
+ */
+export function decodeMessages(
+  messages: readonly WireMessage[],
+): readonly Turn[] {
+  const turns: Turn[] = [];
+  messages.forEach((message, index) => {
+    const turn = decodeMessage(message, `messages[${index}]`, turns);
+    const last = turns.at(-1);
+    if (turn.role === "tool" && last?.role === "tool") {
+      turns[turns.length - 1] = {
+        ...last,
+        blocks: [...last.blocks, ...turn.blocks],
+      };
+    } else {
+      turns.push(turn);
+    }
+  });
+  return turns;
+}
+
+const ROLES: Readonly<Record<string, Role>> = {
+  system: "system",
+  developer: "developer",
+  user: "user",
+  assistant: "assistant",
+  tool: "tool",
+  function: "tool",
+};
+
+function decodeMessage(
+  message: WireMessage,
+  param: string,
+  before: readonly Turn[],
+): Turn {
+  const role = ROLES[message.role];
+  const name = message.name ?? undefined;
+  switch (role) {
+    case undefined:
+      throw invalidField(
+        `${param}.role`,
+        "is none of system, developer, user, assistant, tool",
+      );
+    case "assistant":
+      return { role, name, blocks: decodeAssistant(message, param) };
+    case "tool":
+      return { role, blocks: [decodeResult(message, param, before)] };
+    default:
+      return { role, name, blocks: decodeContent(message, param) };
+  }
+}
+
+/** The content; the message's own cache mark counts for its last block. */
+function decodeContent(message: WireMessage, param: string): readonly Block[] {
+  return decodeParts(message.content ?? undefined, {
+    param: `${param}.content`,
+    cacheHolder: message,
+  });
+}
+
+function decodeAssistant(
+  message: WireMessage,
+  param: string,
+): readonly Block[] {
+  const refusal = message.refusal ?? "";
+  return [
+    ...decodeReasoning(message),
+    ...decodeContent(message, param).filter((block) =>
+      block.kind !== "text" || block.text !== ""
+    ),
+    ...(refusal === "" ? [] : [{ kind: "refusal", text: refusal } as const]),
+    ...decodeCalls(message, param),
+  ];
+}
+
+/** What the client gives back of the thoughts: readable, sealed or both. */
+function decodeReasoning(message: WireMessage): ReasoningBlock[] {
+  const details = message.reasoning_details ?? [];
+  const text = message.reasoning_content ?? message.reasoning ??
+    textOfDetails(details);
+  const sealed = sealedOfDetails(details);
+  if (text === "" && sealed === undefined) return [];
+  return [{
+    kind: "reasoning",
+    parts: text === "" ? [] : [{ form: "raw", text }],
+    sealed,
+  }];
+}
+
+function decodeCalls(message: WireMessage, param: string): ToolCallBlock[] {
+  const calls = (message.tool_calls ?? []).map((call, index) =>
+    decodeCall(call, `${param}.tool_calls[${index}]`)
+  );
+  const legacy = message.function_call;
+  if (legacy === null || legacy === undefined) return calls;
+  return [...calls, {
+    kind: "function_call",
+    id: legacyId(legacy.name),
+    name: legacy.name,
+    arguments: textOfArguments(legacy.arguments),
+  }];
+}
+
+function decodeCall(call: WireToolCall, param: string): ToolCallBlock {
+  const id = call.id ?? "";
+  if (id === "") throw invalidField(`${param}.id`, "is missing");
+  if (call.custom !== null && call.custom !== undefined) {
+    return {
+      kind: "custom_call",
+      id,
+      name: call.custom.name,
+      input: call.custom.input,
+    };
+  }
+  const shape = call.function;
+  if (shape === null || shape === undefined) {
+    throw invalidField(`${param}.function`, "is missing");
+  }
+  const { extra_content } = call;
+  return {
+    kind: "function_call",
+    id,
+    name: shape.name,
+    arguments: textOfArguments(shape.arguments),
+    marks: extra_content === undefined
+      ? undefined
+      : { chat: { extra_content } },
+  };
+}
+
+/** Arguments are text; some clients send the object. */
+function textOfArguments(value: JsonValue | undefined): string {
+  return typeof value === "string" ? value : argumentsText(value);
+}
+
+function decodeResult(
+  message: WireMessage,
+  param: string,
+  before: readonly Turn[],
+): Block {
+  const callId = message.role === "function"
+    ? legacyId(message.name ?? "")
+    : message.tool_call_id ?? "";
+  if (callId === "") throw invalidField(`${param}.tool_call_id`, "is missing");
+  const isCustom = before.some(({ blocks }) =>
+    blocks.some((block) => block.kind === "custom_call" && block.id === callId)
+  );
+  return {
+    kind: "tool_result",
+    callId,
+    callKind: isCustom ? "custom" : "function",
+    content: decodeContent(message, param).filter(isResultContent),
+    isError: false,
+  };
+}
+
+function isResultContent(block: Block): block is ResultContent {
+  return !isToolCall(block) && block.kind !== "reasoning" &&
+    block.kind !== "tool_result" &&
+    block.kind !== "refusal" && block.kind !== "audio";
+}
+
+/** The deprecated `function_call` has no id: its result names the function. */
+function legacyId(name: string): string {
+  return `function_${name}`;
+}

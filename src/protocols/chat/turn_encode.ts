@@ -1,0 +1,232 @@
+import type { JsonObject } from "../../core/json.ts";
+import type {
+  Block,
+  ReasoningBlock,
+  ToolCallBlock,
+  ToolResultBlock,
+} from "../canonical/block.ts";
+import { isToolCall, settleHistory } from "../canonical/history.ts";
+import type { Turn } from "../canonical/request.ts";
+import { maySend } from "../canonical/sealed.ts";
+import { fitId } from "../canonical/tool_call_id.ts";
+import type { Scope } from "./dialect.ts";
+import { encodeParts, isAttachment, joinText } from "./part_encode.ts";
+import { detailsOfSealed } from "./reasoning_details.ts";
+
+/** Longest id of a call (OpenAI's limit). */
+const ID_RULE = { maxLength: 64 };
+
+/** Stands for thoughts that are not known, where a provider demands some on every message. */
+const UNKNOWN_REASONING = " ";
+
+/** Writes turns as `messages`. */
+export function encodeTurns(
+  turns: readonly Turn[],
+  scope: Scope,
+): JsonObject[] {
+  const settled = settleHistory(turns);
+  const placed = scope.dialect.systemAnywhere ? settled : placeSystem(settled);
+  const messages = placed.flatMap((turn) => encodeTurn(turn, scope));
+  return fillReasoning(messages, scope);
+}
+
+/**
+ * For templates that know one system message, at the beginning: joins the leading ones, and makes later ones
+ * words of the user, marked as clients themselves mark such reminders. Then joins neighbouring user turns.
+ */
+function placeSystem(turns: readonly Turn[]): readonly Turn[] {
+  const first = turns.findIndex(({ role }) =>
+    role !== "system" && role !== "developer"
+  );
+  const leading = turns.slice(0, first < 0 ? turns.length : first);
+  const rest = turns.slice(leading.length).map((turn) =>
+    turn.role === "system" || turn.role === "developer"
+      ? asReminder(turn)
+      : turn
+  );
+  const system: Turn[] = leading.length === 0
+    ? []
+    : [{ role: "system", blocks: leading.flatMap(({ blocks }) => blocks) }];
+  return [...system, ...joinUsers(rest)];
+}
+
+function asReminder(turn: Turn): Turn {
+  const blocks = turn.blocks.map((block): Block =>
+    block.kind === "text"
+      ? {
+        ...block,
+        text: `<system-reminder>\n${block.text}\n</system-reminder>`,
+      }
+      : block
+  );
+  return { role: "user", blocks };
+}
+
+function joinUsers(turns: readonly Turn[]): readonly Turn[] {
+  const joined: Turn[] = [];
+  for (const turn of turns) {
+    const last = joined.at(-1);
+    if (
+      turn.role === "user" && last?.role === "user" && turn.name === last.name
+    ) {
+      joined[joined.length - 1] = {
+        ...last,
+        blocks: [...last.blocks, ...turn.blocks],
+      };
+    } else {
+      joined.push(turn);
+    }
+  }
+  return joined;
+}
+
+function encodeTurn(turn: Turn, scope: Scope): JsonObject[] {
+  const name = turn.name === undefined ? {} : { name: turn.name };
+  switch (turn.role) {
+    case "assistant":
+      return [{ ...encodeAssistant(turn, scope), ...name }];
+    case "tool":
+      return encodeResults(turn, scope);
+    default:
+      return [{
+        role: turn.role,
+        content: encodeParts(turn.blocks, scope),
+        ...name,
+      }];
+  }
+}
+
+function encodeAssistant(turn: Turn, scope: Scope): JsonObject {
+  const calls = turn.blocks.filter(isToolCall).map(encodeCall);
+  const thoughts = turn.blocks.filter((block) => block.kind === "reasoning");
+  return {
+    role: "assistant",
+    ...encodeReasoning(thoughts, scope),
+    ...encodeSaid(turn.blocks, scope),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+  };
+}
+
+/** Text, and the words of a refusal: in their own field where the provider has one. */
+function encodeSaid(blocks: readonly Block[], scope: Scope): JsonObject {
+  const refusal = blocks.filter((block) => block.kind === "refusal")
+    .map(({ text }) => text).join("");
+  const text = textRuns(blocks).map((run) => joinText(run, scope))
+    .filter((run) => run !== "").join("\n\n");
+  if (scope.dialect.fullToolset && refusal !== "") {
+    return { content: text === "" ? null : text, refusal };
+  }
+  const all = text + refusal;
+  return { content: all === "" && blocks.some(isToolCall) ? null : all };
+}
+
+/** The blocks that are neither thoughts, refusals nor calls, cut where one of those stands between. */
+function textRuns(blocks: readonly Block[]): Block[][] {
+  const runs: Block[][] = [[]];
+  for (const block of blocks) {
+    if (
+      block.kind === "reasoning" || block.kind === "refusal" ||
+      isToolCall(block)
+    ) runs.push([]);
+    else runs.at(-1)?.push(block);
+  }
+  return runs;
+}
+
+/** Earlier thoughts, for providers that want them back; sealed ones only for their issuer. */
+function encodeReasoning(
+  blocks: readonly ReasoningBlock[],
+  scope: Scope,
+): JsonObject {
+  const { dialect, context } = scope;
+  const target = {
+    protocol: "chat",
+    connectionId: context.target.connectionId,
+  } as const;
+  const sealed = blocks.map((block) => block.sealed).filter((one) =>
+    one !== undefined
+  );
+  const sendable = sealed.filter((one) => maySend(one, target));
+  if (sendable.length < sealed.length) {
+    context.lose({
+      field: "sealedReasoning",
+      weight: "hint",
+      reason: "only the provider that issued it can read it",
+    });
+  }
+  const details = sendable.flatMap(detailsOfSealed);
+  const text = blocks.flatMap(({ parts }) => parts).map((part) => part.text)
+    .join("\n\n");
+  return {
+    ...(dialect.reasoningField === undefined || text === ""
+      ? {}
+      : { [dialect.reasoningField]: text }),
+    ...(details.length === 0 ? {} : { reasoning_details: details }),
+  };
+}
+
+/** Gives every assistant message thoughts where one has them, for providers that demand all or none. */
+function fillReasoning(
+  messages: JsonObject[],
+  { dialect }: Scope,
+): JsonObject[] {
+  const field = dialect.reasoningField;
+  if (field === undefined || !dialect.reasoningOnAll) return messages;
+  const assistants = messages.filter(({ role }) => role === "assistant");
+  if (!assistants.some((message) => message[field] !== undefined)) {
+    return messages;
+  }
+  for (const message of assistants) message[field] ??= UNKNOWN_REASONING;
+  return messages;
+}
+
+function encodeCall(call: ToolCallBlock): JsonObject {
+  const id = fitId(call.id, ID_RULE);
+  if (call.kind === "custom_call") {
+    return {
+      id,
+      type: "custom",
+      custom: { name: call.name, input: call.input },
+    };
+  }
+  return {
+    id,
+    type: "function",
+    function: {
+      name: call.name,
+      arguments: call.arguments === "" ? "{}" : call.arguments,
+    },
+    ...(call.marks?.chat ?? {}),
+  };
+}
+
+/** One message each; what a tool message cannot hold follows them all in a user message. */
+function encodeResults(turn: Turn, scope: Scope): JsonObject[] {
+  const results = turn.blocks.filter((block) => block.kind === "tool_result");
+  const attachments = results.flatMap(({ content }) =>
+    content.filter(isAttachment)
+  );
+  const messages = results.map((result) => encodeResult(result, scope));
+  if (attachments.length === 0) return messages;
+  return [...messages, {
+    role: "user",
+    content: encodeParts(attachments, scope),
+  }];
+}
+
+function encodeResult(result: ToolResultBlock, scope: Scope): JsonObject {
+  const texts = result.content.filter((block) => !isAttachment(block));
+  const notes = result.content.filter(isAttachment).map(({ kind }) =>
+    `[${kind} attached below]`
+  );
+  const said = [joinText(texts, scope, "\n"), ...notes].filter((text) =>
+    text !== ""
+  ).join("\n");
+  const content = said === "" ? "(empty)" : said;
+  const isMarked = /^\s*error/i.test(content);
+  return {
+    role: "tool",
+    tool_call_id: fitId(result.callId, ID_RULE),
+    content: result.isError && !isMarked ? `Error: ${content}` : content,
+  };
+}

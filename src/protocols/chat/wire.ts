@@ -1,0 +1,114 @@
+import { z } from "zod";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../core/json.ts";
+import { invalidIssue } from "../canonical/invalid_request.ts";
+
+// What stands here was JSON before, so that looking inside would only cost time and stack.
+const json = z.custom<JsonValue>(() => true);
+const jsonObject = z.custom<JsonObject>(isJsonObject, "expected an object");
+
+const toolCall = z.looseObject({
+  id: z.string().nullish(),
+  type: z.string().nullish(),
+  function: z.looseObject({
+    name: z.string(),
+    arguments: json.nullish(),
+  }).nullish(),
+  custom: z.looseObject({ name: z.string(), input: z.string() }).nullish(),
+  extra_content: json.nullish(),
+});
+
+const message = z.looseObject({
+  role: z.string(),
+  content: z.union([z.string(), z.array(jsonObject)]).nullish(),
+  name: z.string().nullish(),
+  tool_call_id: z.string().nullish(),
+  tool_calls: z.array(toolCall).nullish(),
+  function_call: z.looseObject({
+    name: z.string(),
+    arguments: json.nullish(),
+  }).nullish(),
+  refusal: z.string().nullish(),
+  reasoning_content: z.string().nullish(),
+  reasoning: z.string().nullish(),
+  reasoning_details: z.array(json).nullish(),
+});
+
+const functionShape = z.looseObject({
+  name: z.string().min(1),
+  description: z.string().nullish(),
+  parameters: jsonObject.nullish(),
+  strict: z.boolean().nullish(),
+});
+
+const customShape = z.looseObject({
+  name: z.string().min(1),
+  description: z.string().nullish(),
+  format: jsonObject.nullish(),
+});
+
+const tool = z.looseObject({
+  type: z.string().nullish(),
+  function: functionShape.nullish(),
+  custom: customShape.nullish(),
+  cache_control: json.nullish(),
+});
+
+const responseFormat = z.looseObject({
+  type: z.string(),
+  json_schema: z.looseObject({
+    name: z.string().nullish(),
+    description: z.string().nullish(),
+    schema: jsonObject.nullish(),
+    strict: z.boolean().nullish(),
+  }).nullish(),
+});
+
+const request = z.looseObject({
+  model: z.string(),
+  messages: z.array(message).min(1),
+  stream: z.boolean().nullish(),
+  tools: z.array(tool).nullish(),
+  tool_choice: z.union([z.string(), jsonObject]).nullish(),
+  parallel_tool_calls: z.boolean().nullish(),
+  response_format: responseFormat.nullish(),
+  verbosity: z.string().nullish(),
+  max_completion_tokens: z.number().int().positive().nullish(),
+  max_tokens: z.number().int().positive().nullish(),
+  stop: z.union([z.string(), z.array(z.string())]).nullish(),
+  temperature: z.number().nullish(),
+  top_p: z.number().nullish(),
+  top_k: z.number().nullish(),
+  seed: z.number().nullish(),
+  frequency_penalty: z.number().nullish(),
+  presence_penalty: z.number().nullish(),
+  reasoning_effort: z.string().nullish(),
+  service_tier: z.string().nullish(),
+  user: z.string().nullish(),
+  safety_identifier: z.string().nullish(),
+  prompt_cache_key: z.string().nullish(),
+  metadata: z.record(z.string(), z.string()).nullish(),
+});
+
+/** A Chat Completions request as far as it must be understood; unknown fields live on. */
+export type WireRequest = z.infer<typeof request>;
+/** One of its messages. */
+export type WireMessage = z.infer<typeof message>;
+/** One of its tools. */
+export type WireTool = z.infer<typeof tool>;
+/** A call in an assistant message. */
+export type WireToolCall = z.infer<typeof toolCall>;
+
+/**
+ * Checks the shape of a request.
+ *
+ * @throws {GatewayError} `invalid_request` that names the first wrong field.
+ */
+export function parseRequest(body: JsonObject): WireRequest {
+  const result = request.safeParse(body);
+  if (!result.success) throw invalidIssue(result.error.issues);
+  return result.data;
+}

@@ -1,0 +1,86 @@
+import type { SseFrame } from "../../src/core/frame.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  parseJson,
+} from "../../src/core/json.ts";
+import { runStage } from "../../src/core/stage.ts";
+import { createSseParser } from "../../src/streams/sse_parse.ts";
+
+/** A recorded exchange with a provider; what was not recorded is absent. */
+export interface Recording {
+  /** Its folder's name, such as `openai-gpt-4o-text`. */
+  readonly name: string;
+  readonly request?: JsonObject;
+  readonly answer?: JsonValue;
+  /** The stream's bytes as recorded. */
+  readonly stream?: Uint8Array;
+  readonly tags: ReadonlySet<string>;
+}
+
+const ROOT = new URL("../../../shared/recordings/", import.meta.url);
+
+/** The recordings of a folder such as `chat` or `errors`, by name; none where they are not at hand, which
+ * {@linkcode hasRecordings} tells. */
+export function loadRecordings(folder: string): Recording[] {
+  const tags = readTags();
+  if (tags === undefined) return [];
+  const names = [...Deno.readDirSync(new URL(`${folder}/`, ROOT))].map((
+    { name },
+  ) => name).sort();
+  return names.map((name) => loadRecording(`${folder}/${name}`, name, tags));
+}
+
+/** Whether the recordings lie beside the repository. */
+export function hasRecordings(): boolean {
+  return read("index.tsv") !== undefined;
+}
+
+/** The frames of a recorded stream. */
+export function framesOf(stream: Uint8Array): SseFrame[] {
+  return runStage(createSseParser({ maxFrameCharacters: 1 << 24 }), [stream]);
+}
+
+function loadRecording(
+  path: string,
+  name: string,
+  tags: ReadonlyMap<string, ReadonlySet<string>>,
+): Recording {
+  const request = readJson(`${path}/request.json`);
+  const answer = readJson(`${path}/response.json`);
+  const stream = read(`${path}/response.sse`);
+  return {
+    name,
+    tags: tags.get(path) ?? new Set(),
+    ...(isJsonObject(request) ? { request } : {}),
+    ...(answer === undefined ? {} : { answer }),
+    ...(stream === undefined ? {} : { stream }),
+  };
+}
+
+function readTags(): Map<string, ReadonlySet<string>> | undefined {
+  const index = read("index.tsv");
+  if (index === undefined) return undefined;
+  const lines = new TextDecoder().decode(index).trim().split("\n").slice(1);
+  return new Map(lines.map((line) => {
+    const [path = "", , , , tags = ""] = line.split("\t");
+    return [path, new Set(tags.split(" "))];
+  }));
+}
+
+function readJson(path: string): JsonValue | undefined {
+  const bytes = read(path);
+  return bytes === undefined
+    ? undefined
+    : parseJson(new TextDecoder().decode(bytes));
+}
+
+function read(path: string): Uint8Array | undefined {
+  try {
+    return Deno.readFileSync(new URL(path, ROOT));
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}
