@@ -1,0 +1,125 @@
+import { type Operation, OPERATIONS, type Protocol } from "../core/protocol.ts";
+
+const MIB = 1024 * 1024;
+
+/** Body limits in bytes (spec section 8). */
+export const MAX_BODY_BYTES = { small: 8 * MIB, large: 32 * MIB } as const;
+
+/**
+ * Which credential a route takes (spec section 5, design section 5): `bearer` is `Authorization` alone,
+ * `messages` adds `x-api-key` and asks for the version header, `either` takes both without a version,
+ * `none` is open.
+ */
+export type CredentialGroup = "bearer" | "messages" | "either" | "none";
+
+/** What a route does: relay an operation to an upstream, or answer from the gateway itself. */
+export type Action =
+  | { readonly relay: Operation }
+  | {
+    readonly answer:
+      | "models"
+      | "model"
+      | "limits"
+      | "live"
+      | "ready"
+      | "probe"
+      | "websocket";
+  };
+
+/** One row of the route table. */
+export interface Route {
+  readonly methods: readonly string[];
+  /** Exact paths; `:vendor` is `<vendor_b>` and must equal the configured one, `:id+` is a model id. */
+  readonly paths: readonly string[];
+  readonly credential: CredentialGroup;
+  /** In whose error shape the route answers. */
+  readonly protocol: Protocol;
+  readonly action: Action;
+  /** 0: the route takes no body. */
+  readonly maxBodyBytes: number;
+}
+
+/** Every route of the gateway (spec section 4, design section 5). A row that stands earlier wins. */
+export const ROUTES: readonly Route[] = [
+  // deno-fmt-ignore-start
+  relay("chat_completions", "bearer",   MAX_BODY_BYTES.small, both("/chat/completions")),
+  relay("messages", "messages", MAX_BODY_BYTES.large, both("/messages")),
+  relay(
+    "count_tokens",
+    "messages",
+    MAX_BODY_BYTES.large,
+    both("/messages/count_tokens"),
+  ),
+  relay("responses", "bearer", MAX_BODY_BYTES.large, both("/responses")),
+  relay("compact", "bearer", MAX_BODY_BYTES.large, both("/responses/compact")),
+  relay("completions", "bearer", MAX_BODY_BYTES.small, both("/completions")),
+
+  relay("chat_completions", "bearer", MAX_BODY_BYTES.small, [
+    "/api/coding/paas/v4/chat/completions",
+  ]),
+  relay("messages", "messages", MAX_BODY_BYTES.small, [
+    "/api/:vendor/v1/messages",
+  ]),
+  relay("count_tokens", "messages", MAX_BODY_BYTES.small, [
+    "/api/:vendor/v1/messages/count_tokens",
+  ]),
+
+  answer("websocket", "bearer", ["GET"], both("/responses"), "responses"),
+  answer("models", "either", ["GET", "HEAD"], both("/models")),
+  answer("model", "either", ["GET", "HEAD"], both("/models/:id+")),
+  answer("limits", "bearer", ["GET"], [
+    ...both("/limits"),
+    "/api/coding/paas/v4/limits",
+    "/api/:vendor/v1/limits",
+  ]),
+  answer("live", "none", ["GET", "HEAD"], ["/livez"]),
+  answer("ready", "none", ["GET", "HEAD"], ["/readyz"]),
+  answer("probe", "none", ["HEAD"], [
+    "/",
+    "/api/hello",
+    "/api/api/hello",
+    "/v1/api/hello",
+    "/api/v1/api/hello",
+    "/api/:vendor/api/hello",
+  ]),
+  // deno-fmt-ignore-end
+];
+
+/** A main path under both prefixes (spec section 4). */
+function both(path: string): readonly string[] {
+  return [`/api/v1${path}`, `/v1${path}`];
+}
+
+function relay(
+  operation: Operation,
+  credential: CredentialGroup,
+  maxBodyBytes: number,
+  paths: readonly string[],
+): Route {
+  const { protocol } = OPERATIONS[operation];
+  return {
+    methods: ["POST"],
+    paths,
+    credential,
+    protocol,
+    action: { relay: operation },
+    maxBodyBytes,
+  };
+}
+
+function answer(
+  name: Extract<Action, { answer: unknown }>["answer"],
+  credential: CredentialGroup,
+  methods: readonly string[],
+  paths: readonly string[],
+  protocol: Protocol = "chat",
+): Route {
+  return {
+    methods,
+    paths,
+    credential,
+    protocol,
+    action: { answer: name },
+    maxBodyBytes: 0,
+  };
+}
