@@ -1,6 +1,5 @@
 import { type IRequest, Router } from "itty-router";
 import { GatewayError } from "../core/error.ts";
-import type { Protocol } from "../core/protocol.ts";
 import type { Route } from "./routes.ts";
 
 /** A route with what its path held. */
@@ -24,7 +23,7 @@ export interface RouteFinder {
 
 /** Compiles a route table. Paths match exactly: a trailing slash is another path (design section 5). */
 export function createRouteFinder(routes: readonly Route[]): RouteFinder {
-  const router = Router<IRequest, [], RouteMatch | undefined>();
+  const router = Router<IRequest, []>();
   for (const route of routes) {
     for (const path of route.paths) {
       router.all(path, (request) => matchExactly(request, path, route));
@@ -32,7 +31,10 @@ export function createRouteFinder(routes: readonly Route[]): RouteFinder {
   }
   return {
     async find({ method, url }) {
-      const match = await router.fetch({ method, url });
+      const match: RouteMatch | undefined = await router.fetch({
+        method,
+        url,
+      });
       if (match !== undefined) return match;
       throw await unmatched(method, url);
     },
@@ -41,16 +43,28 @@ export function createRouteFinder(routes: readonly Route[]): RouteFinder {
   async function unmatched(method: string, url: string): Promise<GatewayError> {
     const allowed: string[] = [];
     for (const candidate of new Set(routes.flatMap((route) => route.methods))) {
-      const match = await router.fetch({ method: candidate, url });
+      const match: RouteMatch | undefined = await router.fetch({
+        method: candidate,
+        url,
+      });
       if (match !== undefined) allowed.push(candidate);
     }
-    if (allowed.length === 0) return unknownPath();
-    return new GatewayError(
-      "method_not_allowed",
-      `Cannot serve ${method} on this path: use ${allowed.join(" or ")}`,
-      { headers: { allow: allowed.join(", ") } },
-    );
+    return allowed.length === 0
+      ? unknownPath()
+      : methodNotAllowed(method, allowed);
   }
+}
+
+/** The error for a path that is served, but not with this method. */
+export function methodNotAllowed(
+  method: string,
+  allowed: readonly string[],
+): GatewayError {
+  return new GatewayError(
+    "method_not_allowed",
+    `Cannot serve ${method} on this path: use ${allowed.join(" or ")}`,
+    { headers: { allow: allowed.join(", ") } },
+  );
 }
 
 /** The error for a path that no route has. */

@@ -12,6 +12,7 @@ const LAYER_BY_PREFIX: readonly (readonly [prefix: string, layer: number])[] = [
   ["relay/", 4],
   ["demo/", 4],
   ["protocols/mod.ts", 3],
+  ["protocols/watch.ts", 3],
   ["upstream/", 3],
   ["limits/", 3],
   ["protocols/chat/", 2],
