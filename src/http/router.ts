@@ -5,6 +5,8 @@ import type { Route } from "./routes.ts";
 /** A route with what its path held. */
 export interface RouteMatch {
   readonly route: Route;
+  /** The path's pattern in the table. */
+  readonly path: string;
   /** The `:vendor` segment, where the path has one. */
   readonly vendor: string | undefined;
   /** The model id behind `/models/`, percent-decoded. */
@@ -47,7 +49,7 @@ export function createRouteFinder(routes: readonly Route[]): RouteFinder {
         method: candidate,
         url,
       });
-      if (match !== undefined) allowed.push(candidate);
+      if (match !== undefined && isReal(match.route)) allowed.push(candidate);
     }
     return allowed.length === 0
       ? unknownPath()
@@ -75,6 +77,11 @@ export function unknownPath(): GatewayError {
   );
 }
 
+/** The row that turns WebSockets away offers nothing. */
+function isReal({ action }: Route): boolean {
+  return !("answer" in action && action.answer === "websocket");
+}
+
 /** itty-router also matches trailing slashes and leaves the method to its caller in `all`. */
 function matchExactly(
   request: IRequest,
@@ -85,11 +92,11 @@ function matchExactly(
   const { pathname } = new URL(request.url);
   const { vendor, id } = request.params;
   if (vendor === undefined && id === undefined) {
-    return pathname === path ? { route, vendor, id } : undefined;
+    return pathname === path ? { route, path, vendor, id } : undefined;
   }
   if (pathname.endsWith("/") || id === "") return undefined;
   const decoded = id === undefined ? undefined : decodeSegment(id);
-  return { route, vendor, id: decoded };
+  return { route, path, vendor, id: decoded };
 }
 
 /** A malformed escape stays as it is: then it is no model's id. */

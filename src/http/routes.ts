@@ -1,37 +1,33 @@
 import { type Operation, OPERATIONS, type Protocol } from "../core/protocol.ts";
+import type { CredentialGroup } from "../relay/caller.ts";
 
 const MIB = 1024 * 1024;
 
 /** Body limits in bytes (spec section 8). */
 export const MAX_BODY_BYTES = { small: 8 * MIB, large: 32 * MIB } as const;
 
-/**
- * Which credential a route takes (spec section 5, design section 5): `bearer` is `Authorization` alone,
- * `messages` adds `x-api-key` and asks for the version header, `either` takes both without a version,
- * `none` is open.
- */
-export type CredentialGroup = "bearer" | "messages" | "either" | "none";
+/** What the gateway answers by itself. */
+export type Answer =
+  | "models"
+  | "model"
+  | "limits"
+  | "live"
+  | "ready"
+  | "probe"
+  | "websocket";
 
 /** What a route does: relay an operation to an upstream, or answer from the gateway itself. */
 export type Action =
   | { readonly relay: Operation }
-  | {
-    readonly answer:
-      | "models"
-      | "model"
-      | "limits"
-      | "live"
-      | "ready"
-      | "probe"
-      | "websocket";
-  };
+  | { readonly answer: Answer };
 
 /** One row of the route table. */
 export interface Route {
   readonly methods: readonly string[];
   /** Exact paths; `:vendor` is `<vendor_b>` and must equal the configured one, `:id+` is a model id. */
   readonly paths: readonly string[];
-  readonly credential: CredentialGroup;
+  /** `none`: open to everybody. */
+  readonly credential: CredentialGroup | "none";
   /** In whose error shape the route answers. */
   readonly protocol: Protocol;
   readonly action: Action;
@@ -64,7 +60,7 @@ export const ROUTES: readonly Route[] = [
     "/api/:vendor/v1/messages/count_tokens",
   ]),
 
-  answer("websocket", "bearer", ["GET"], both("/responses"), "responses"),
+  answer("websocket", "none", ["GET"], both("/responses"), "responses"),
   answer("models", "either", ["GET", "HEAD"], both("/models")),
   answer("model", "either", ["GET", "HEAD"], both("/models/:id+")),
   answer("limits", "bearer", ["GET"], [
@@ -108,8 +104,8 @@ function relay(
 }
 
 function answer(
-  name: Extract<Action, { answer: unknown }>["answer"],
-  credential: CredentialGroup,
+  name: Answer,
+  credential: Route["credential"],
   methods: readonly string[],
   paths: readonly string[],
   protocol: Protocol = "chat",
