@@ -11,7 +11,7 @@ const REASON_BY_ERROR: Readonly<Record<string, string>> = {
   PermissionDenied: "may not be read by this user",
   NotCapable: "lies outside what this program is allowed to read",
   IsADirectory: "is a directory",
-  InvalidData: "is not text",
+  TypeError: "is not UTF-8 text",
 };
 
 /**
@@ -31,9 +31,13 @@ export async function readNamedFile(
   try {
     return await readFile(path);
   } catch (error) {
-    const name = error instanceof Error ? error.name : "";
-    const reason = REASON_BY_ERROR[name] ?? "cannot be read";
-    findings.problem(place, `names a file that ${reason}`);
+    findings.problem(place, `names a file that ${readFault(error)}`);
     return undefined;
   }
+}
+
+/** Why a file cannot be read, as the end of a sentence about it. */
+export function readFault(error: unknown): string {
+  const name = error instanceof Error ? error.name : "";
+  return REASON_BY_ERROR[name] ?? "cannot be read";
 }
