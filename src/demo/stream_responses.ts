@@ -112,7 +112,6 @@ function* contentEvents(item: OutputItem): Generator<Event> {
       yield* inputEvents("response.function_call_arguments", item.arguments);
       yield {
         type: "response.function_call_arguments.done",
-        name: item.name,
         arguments: item.arguments,
       };
       return;
