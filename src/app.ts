@@ -2,7 +2,6 @@ import type { ConfigStore } from "./config/store.ts";
 import { systemClock } from "./core/clock.ts";
 import { randomIds } from "./core/ids.ts";
 import { createHandler, type Handler } from "./http/gateway.ts";
-import type { LimitsReader } from "./http/limits.ts";
 import type { Log } from "./observe/log.ts";
 import { type Admission, createAdmission } from "./relay/admission.ts";
 import type { Fetch } from "./upstream/call.ts";
@@ -28,7 +27,7 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
   const handler = createHandler({
     ...surroundings,
     admission,
-    limits: undefinedLimits,
+    limits: { read: () => Promise.resolve({}) },
     clock: systemClock,
     ids: randomIds,
   });

@@ -4,7 +4,7 @@ import type { ConfigStore } from "../config/store.ts";
 import type { Log } from "../observe/log.ts";
 import type { Fetch } from "../upstream/call.ts";
 import { type CliIo, EXIT } from "./io.ts";
-import { type Listener, listen, ListenError } from "./listen.ts";
+import { listen, type Listener, ListenError } from "./listen.ts";
 import { nextStopSignal } from "./signals.ts";
 
 /** What {@linkcode runServer} serves, and how. */

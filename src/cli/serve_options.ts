@@ -29,7 +29,9 @@ export function readServeOptions(
   const { config, host, port, log = "json" } = parsed;
   const portNumber = port === undefined ? undefined : readPort(port);
   if (portNumber === null) faults.push("--port must be a number to 65535");
-  if (log !== "json" && log !== "text") faults.push("--log must be json or text");
+  if (log !== "json" && log !== "text") {
+    faults.push("--log must be json or text");
+  }
   if (config === "") faults.push("--config needs a file");
   if (host === "") faults.push("--host needs an address");
   const [fault] = faults;
