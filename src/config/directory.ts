@@ -1,6 +1,6 @@
 import { connectionId } from "./connection_id.ts";
 import { type Findings, formatPath, type Path } from "./problems.ts";
-import { listAt } from "./schema.ts";
+import { listAt, textAt } from "./tree_access.ts";
 
 /** By which names a connection and its models are referred to. */
 export interface DirectoryEntry {
@@ -74,10 +74,4 @@ export function reportAmbiguousNames(
       );
     }
   }
-}
-
-function textAt(value: unknown, key: string): string | undefined {
-  if (typeof value !== "object" || value === null) return undefined;
-  const text: unknown = Reflect.get(value, key);
-  return typeof text === "string" ? text : undefined;
 }

@@ -79,7 +79,7 @@ export function nearest(
   given: string,
   options: Iterable<string>,
 ): string | undefined {
-  const edits = Math.max(1, Math.floor(given.length / 3));
+  const edits = given.length < 3 ? 0 : Math.floor(given.length / 3);
   const similar = [...options].filter((option) =>
     Math.abs(option.length - given.length) <= edits
   );

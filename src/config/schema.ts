@@ -6,6 +6,7 @@ import {
 } from "./schema_connection.ts";
 import { validate } from "./schema_problems.ts";
 import { limitsSchema, serverSchema, timeoutsSchema } from "./schema_server.ts";
+import { listAt } from "./tree_access.ts";
 import { type TokenFields, tokenSchema } from "./schema_token.ts";
 
 /**
@@ -66,11 +67,4 @@ export function validateFile(tree: unknown, findings: Findings): FileFields {
       })
     ),
   };
-}
-
-/** The list under a key of a tree of any kind; empty when there is none. */
-export function listAt(tree: unknown, key: string): readonly unknown[] {
-  if (typeof tree !== "object" || tree === null) return [];
-  const list: unknown = Reflect.get(tree, key);
-  return Array.isArray(list) ? list : [];
 }

@@ -1,5 +1,8 @@
-import { z } from "zod";
+import type { z } from "zod";
 import { type Findings, type Path, suggestion } from "./problems.ts";
+import { knownKeys } from "./schema_keys.ts";
+import { pathOf, withoutFaults } from "./schema_repair.ts";
+import { valueAt } from "./tree_access.ts";
 
 const WORDS_BY_TYPE: Readonly<Record<string, string>> = {
   string: "text",
@@ -35,7 +38,7 @@ export function validate<Output>(
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   for (const issue of result.error.issues) {
-    const issuePath = issue.path.filter((key) => typeof key !== "symbol");
+    const issuePath = pathOf(issue);
     const place = [...path, ...issuePath];
     if (issue.code === "unrecognized_keys") {
       const known = knownKeys(schema, issuePath);
@@ -46,39 +49,8 @@ export function validate<Output>(
       findings.problem(place, messageOf(issue, valueAt(value, issuePath)));
     }
   }
-  const rest = withoutFaults(value, result.error.issues);
+  const rest = withoutFaults(schema, value, result.error.issues);
   return schema.safeParse({ ...standIns, ...rest }).data;
-}
-
-/** A mapping less everything that an issue is about; a list with a fault is emptied. */
-function withoutFaults(
-  value: unknown,
-  issues: readonly z.core.$ZodIssue[],
-): Record<string, unknown> {
-  if (!isMapping(value)) return {};
-  const rest = structuredClone(value);
-  for (const issue of issues) {
-    if (issue.code === "unrecognized_keys") {
-      for (const key of issue.keys) remove(rest, [...issue.path, key]);
-    } else {
-      remove(rest, issue.path);
-    }
-  }
-  return rest;
-}
-
-function remove(
-  mapping: Record<string, unknown>,
-  [key = "", ...deeper]: readonly PropertyKey[],
-): void {
-  const child = Reflect.get(mapping, key);
-  if (deeper.length === 0) Reflect.deleteProperty(mapping, key);
-  else if (isMapping(child)) remove(child, deeper);
-  else if (Array.isArray(child)) Reflect.set(mapping, key, []);
-}
-
-function isMapping(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function unknownKeyMessage(key: string, known: readonly string[]): string {
@@ -134,39 +106,4 @@ function wordFor(value: unknown): string {
   if (typeof value === "object") return "a mapping";
   if (typeof value === "string") return "text";
   return typeof value === "number" ? "a number" : "true or false";
-}
-
-function valueAt(value: unknown, path: Path): unknown {
-  let found = value;
-  for (const key of path) {
-    if (typeof found !== "object" || found === null) return undefined;
-    found = Reflect.get(found, key);
-  }
-  return found;
-}
-
-/** The keys that the schema knows at a path. */
-function knownKeys(schema: z.ZodType, path: Path): readonly string[] {
-  let place = unwrap(schema);
-  for (const key of path) {
-    const next = place instanceof z.ZodObject
-      ? place.shape[key]
-      : place instanceof z.ZodArray
-      ? place.element
-      : undefined;
-    if (next === undefined) return [];
-    place = unwrap(next);
-  }
-  return place instanceof z.ZodObject ? Object.keys(place.shape) : [];
-}
-
-/** What lies beneath defaults, optionality and preparation. */
-function unwrap(schema: z.core.$ZodType): z.core.$ZodType {
-  if (
-    schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault ||
-    schema instanceof z.ZodOptional
-  ) {
-    return unwrap(schema.unwrap());
-  }
-  return schema instanceof z.ZodPipe ? unwrap(schema.out) : schema;
 }

@@ -200,6 +200,7 @@ Deno.test("loadConfig() reports the problems of every part of a file at once", a
     'moonshot, minimax, deepseek, gateway, custom; did you mean "zai"?',
     'connections[1].models[0].upstraem: is not a known key; did you mean "upstream"?',
     "tokens[0].sha256: must be the SHA-256 of the token, 64 hexadecimal digits; `token new NAME` makes both",
+    'connections[1].models[0].fallbacks[0]: is served by no connection; did you mean "model-a"?',
     "connections[1].endpoints.chat: must be a URL such as https://api.example.com/v1",
     'tokens[0].connections[0]: is neither the name nor the id of a connection; did you mean "second"?',
     "tokens[1].name: is also the name of tokens[0]; each token has its own",
