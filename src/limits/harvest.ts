@@ -70,7 +70,7 @@ export function createHarvest(
 }
 
 function headerQuotaOf({ quota }: Connection): HeaderQuota | undefined {
-  return readerOf(quota?.kind)?.headers;
+  return quota && readerOf(quota).headers;
 }
 
 /** After a reload the same connection is another object. */

@@ -1,9 +1,10 @@
 import type { Config, Connection } from "../config/config.ts";
 import type { Clock } from "../core/clock.ts";
 import { SingleFlight } from "../core/single_flight.ts";
+import type { Log } from "../observe/log.ts";
 import { type QuotaFetch, readQuota } from "./read.ts";
 import type { QuotaPoll, QuotaSource } from "./readers/reader.ts";
-import { isGood, type Reading } from "./reading.ts";
+import { type FailedReading, isGood, type Reading } from "./reading.ts";
 import { sourceKey } from "./source_key.ts";
 import { TtlCache } from "./ttl_cache.ts";
 
@@ -33,6 +34,8 @@ export interface PolledReading {
 export interface PollerOptions {
   readonly fetch: QuotaFetch;
   readonly clock: Clock;
+  /** Told of every read that fails. */
+  readonly log: Log;
   /** A signal that aborts after so many milliseconds. */
   readonly deadline: (ms: number) => AbortSignal;
 }
@@ -82,11 +85,20 @@ export function createPoller(options: PollerOptions): Poller {
       silent.has(key) ? limits.budgetMs / 2 : limits.budgetMs + GRACE_MS,
     );
     const reading = await readQuota(poll, source, { fetch, clock, signal });
+    if (!isGood(reading)) report(source.connection, reading);
     if (!current.has(key)) return reading;
     cache.set(key, reading, { ttlMs: lifetime(reading, poll, limits) });
     if (signal.aborted && !isGood(reading)) silent.add(key);
     else silent.delete(key);
     return reading;
+  }
+
+  function report({ name }: Connection, { failure }: FailedReading): void {
+    options.log.write("warn", "quota_read_failed", {
+      connection: name,
+      error: failure.reason,
+      message: failure.message,
+    });
   }
 
   function retain(connections: readonly Connection[]): void {

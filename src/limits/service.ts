@@ -2,6 +2,7 @@ import type { Caller, Config, Connection } from "../config/config.ts";
 import type { Clock } from "../core/clock.ts";
 import { GatewayError } from "../core/error.ts";
 import { untilAbort } from "../core/until_abort.ts";
+import type { Log } from "../observe/log.ts";
 import { QuotaFailure } from "./failure.ts";
 import { freshest } from "./freshest.ts";
 import type { Harvest } from "./harvest.ts";
@@ -24,12 +25,13 @@ export interface LimitsService {
    *
    * @throws GatewayError `provider_limits_timeout` (504) when the answers take longer than the budget;
    * those that came are there for the next call.
-   * @throws The signal's reason when `signal` aborts, which ends the waiting and no read.
+   * @param signal Aborted when the caller leaves; it ends the waiting and no read.
+   * @throws The signal's reason when it aborts.
    */
   read(
     caller: Caller,
     config: Config,
-    options?: { readonly signal?: AbortSignal },
+    signal?: AbortSignal,
   ): Promise<LimitsList>;
 }
 
@@ -39,6 +41,8 @@ export interface LimitsServiceOptions {
   readonly clock: Clock;
   /** What the relay learns from response headers. */
   readonly harvest: Harvest;
+  /** Told of every read that fails. */
+  readonly log: Log;
   /** A signal that aborts after so many milliseconds; default `AbortSignal.timeout`. */
   readonly deadline?: (ms: number) => AbortSignal;
 }
@@ -55,7 +59,7 @@ export function createLimitsService(
   async function read(
     caller: Caller,
     config: Config,
-    { signal }: { readonly signal?: AbortSignal } = {},
+    signal?: AbortSignal,
   ): Promise<LimitsList> {
     signal?.throwIfAborted();
     adopt(config);
@@ -86,12 +90,9 @@ export function createLimitsService(
     const nowMs = clock.now();
     const { enabled, quota } = connection;
     if (!enabled) return unreadEntry(connection, "disabled", { nowMs });
-    const reader = readerOf(quota?.kind);
-    if (!quota || !reader) {
-      return unreadEntry(connection, "unsupported", { nowMs });
-    }
+    if (!quota) return unreadEntry(connection, "unsupported", { nowMs });
     const source = { connection, quota };
-    const { poll } = reader;
+    const { poll } = readerOf(quota);
     const polled = poll && (poll.appliesTo?.(source) ?? true)
       ? await poller.poll(poll, source, config.limits)
       : undefined;
@@ -120,7 +121,7 @@ function budgetOver(): GatewayError {
   return new GatewayError(
     "timeout",
     "Reading the provider limits took longer than its time budget: ask again, what has been read by then is kept",
-    { code: "provider_limits_timeout" },
+    { type: "provider_limits_timeout", code: "provider_limits_timeout" },
   );
 }
 

@@ -1,3 +1,4 @@
+import type { QuotaConfig } from "../../config/config.ts";
 import { anthropic } from "./anthropic.ts";
 import { codex } from "./codex.ts";
 import { copilot } from "./copilot.ts";
@@ -19,32 +20,32 @@ import { sub2api } from "./sub2api.ts";
 import { synthetic } from "./synthetic.ts";
 import { zai } from "./zai.ts";
 
-const READERS: ReadonlyMap<string, QuotaReader> = new Map([
-  ["zai", zai],
+const READERS: Readonly<Record<QuotaConfig["kind"], QuotaReader>> = {
+  zai,
   // The same plan on its mainland hosts.
-  ["bigmodel", zai],
-  ["anthropic", anthropic],
-  ["codex", codex],
-  ["openai", openai],
-  ["groq", groq],
+  bigmodel: zai,
+  anthropic,
+  codex,
+  openai,
+  groq,
   // Any other service with x-ratelimit-* headers.
-  ["headers", { headers: rateLimitHeaders({}) }],
-  ["openrouter", openrouter],
-  ["kimi", kimi],
-  ["moonshot", moonshot],
-  ["minimax", minimax],
-  ["deepseek", deepseek],
-  ["siliconflow", siliconflow],
-  ["copilot", copilot],
-  ["synthetic", synthetic],
-  ["litellm", litellm],
-  ["new-api", newApi],
-  ["sub2api", sub2api],
-  ["gateway", gateway],
-  ["json", json],
-]);
+  headers: { headers: rateLimitHeaders({}) },
+  openrouter,
+  kimi,
+  moonshot,
+  minimax,
+  deepseek,
+  siliconflow,
+  copilot,
+  synthetic,
+  litellm,
+  "new-api": newApi,
+  sub2api,
+  gateway,
+  json,
+};
 
-/** The reader of a `quota.kind`; undefined for a kind that cannot be read. */
-export function readerOf(kind: string | undefined): QuotaReader | undefined {
-  return kind === undefined ? undefined : READERS.get(kind);
+/** How a quota of this kind is read. */
+export function readerOf({ kind }: QuotaConfig): QuotaReader {
+  return READERS[kind];
 }
