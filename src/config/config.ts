@@ -1,5 +1,6 @@
 import type { JsonObject } from "../core/json.ts";
 import type { Endpoint, Family } from "../core/protocol.ts";
+import type { JsonQuota } from "./json_quota.ts";
 import type { QuotaKind } from "./quota_kinds.ts";
 import type { ServiceName } from "./services.ts";
 
@@ -86,6 +87,10 @@ export interface QuotaConfig {
   readonly project: string | undefined;
   /** Overrides the kind's endpoint. */
   readonly url: string | undefined;
+  /** The credential for reading the quota, where it is not the connection's own. */
+  readonly key: string | undefined;
+  /** What the answer means; set for the kind `json` alone. */
+  readonly json: JsonQuota | undefined;
 }
 
 /** A model as one connection serves it. */

@@ -92,6 +92,10 @@ function describeQuota(quota: QuotaConfig | undefined): unknown {
     organization: quota.organization ?? "none",
     project: quota.project ?? "none",
     url: url === undefined ? "of the kind" : url.origin + url.pathname,
+    key: quota.key === undefined ? "of the connection" : "set",
+    ...(quota.json === undefined
+      ? {}
+      : { windows: quota.json.windows.map(({ type }) => type) }),
   };
 }
 

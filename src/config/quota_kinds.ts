@@ -5,6 +5,8 @@ export const QUOTA_KINDS = [
   "anthropic",
   "codex",
   "openai",
+  "groq",
+  "headers",
   "openrouter",
   "kimi",
   "moonshot",

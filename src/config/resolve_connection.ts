@@ -1,17 +1,12 @@
 import type { Family } from "../core/protocol.ts";
-import { readHttpUrl } from "./base_url.ts";
-import type {
-  Connection,
-  ConnectionModel,
-  QuotaConfig,
-  Timeouts,
-} from "./config.ts";
+import type { Connection, ConnectionModel, Timeouts } from "./config.ts";
 import { connectionId } from "./connection_id.ts";
 import type { ReadFile } from "./named_file.ts";
 import { type Findings, formatPath, type Path } from "./problems.ts";
 import { resolveAuth } from "./resolve_auth.ts";
 import { resolveEndpoints } from "./resolve_endpoints.ts";
 import { resolveHeaders } from "./resolve_headers.ts";
+import { resolveQuota } from "./resolve_quota.ts";
 import type { ConnectionFields, ModelFields } from "./schema_connection.ts";
 import { SERVICES } from "./services.ts";
 
@@ -42,7 +37,7 @@ export async function resolveConnection(
   const auth = await resolveAuth(fields, options);
   const headers = resolveHeaders(fields, options);
   checkRoutingFields(fields, options);
-  const quota = resolveQuota(fields, options);
+  const quota = await resolveQuota(fields, options);
   if (family === undefined || auth === undefined) return undefined;
   return {
     name: fields.name,
@@ -94,31 +89,6 @@ function checkRoutingFields(
       findings.problem([...path, "omit", index], message);
     }
   });
-}
-
-function resolveQuota(
-  fields: ConnectionFields,
-  { path, findings }: ResolveConnectionOptions,
-): QuotaConfig | undefined {
-  const quota = fields.quota;
-  const kind = quota?.kind ?? SERVICES[fields.service].quotaKind;
-  if (quota?.url !== undefined) {
-    const result = readHttpUrl(quota.url);
-    const place = [...path, "quota", "url"];
-    if ("fault" in result) {
-      findings.problem(place, result.fault);
-    } else if (result.exposed) {
-      findings.warn(place, "sends the key unencrypted; use https");
-    }
-  }
-  if (kind === "none") return undefined;
-  return {
-    kind,
-    plan: quota?.plan ?? "personal",
-    organization: quota?.organization,
-    project: quota?.project,
-    url: quota?.url,
-  };
 }
 
 function resolveTimeouts(

@@ -93,6 +93,8 @@ Deno.test("loadConfig() resolves every key of a full file", async () => {
       organization: "org-1",
       project: "proj_1",
       url: undefined,
+      key: undefined,
+      json: undefined,
     },
     maxConcurrent: 64,
     timeouts: {
