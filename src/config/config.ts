@@ -1,10 +1,16 @@
+import type { JsonObject } from "../core/json.ts";
 import type { Endpoint, Family } from "../core/protocol.ts";
+import type { JsonQuota } from "./json_quota.ts";
+import type { QuotaKind } from "./quota_kinds.ts";
+import type { ServiceName } from "./services.ts";
 
 /** A resolved configuration: validated, references followed, secrets read. Frozen while in use. */
 export interface Config {
   readonly server: ServerConfig;
   /** `<vendor_b>`: the legacy path segment and the prefix of the version header. */
   readonly messagesVendor: string;
+  /** What connections without deadlines of their own have; `bodyMs` holds for every request. */
+  readonly timeouts: Timeouts;
   readonly limits: { readonly budgetMs: number; readonly cacheMs: number };
   /** In the file's order, the disabled ones included. */
   readonly connections: readonly Connection[];
@@ -51,21 +57,22 @@ export interface Connection {
   /** UUID, shown to callers as `provider_id`. */
   readonly id: string;
   /** Kind of upstream service, such as `zai`. */
-  readonly service: string;
+  readonly service: ServiceName;
   readonly family: Family;
   readonly enabled: boolean;
   /** Base URLs without a trailing slash. */
   readonly endpoints: Readonly<Partial<Record<Endpoint, string>>>;
   readonly auth: UpstreamAuth;
-  /** Added to every upstream request, last. */
+  /** Added to every upstream request, last; names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly streamOnly: boolean;
   /** Body fields set on translated requests. */
-  readonly force: Readonly<Record<string, unknown>>;
+  readonly force: Readonly<JsonObject>;
   /** Body fields removed from translated requests. */
   readonly omit: readonly string[];
   /** Whether a translation that would lose a field is refused. */
   readonly strict: boolean;
+  /** `undefined`: the quota is not read. */
   readonly quota: QuotaConfig | undefined;
   readonly maxConcurrent: number | undefined;
   readonly timeouts: Timeouts;
@@ -74,12 +81,16 @@ export interface Connection {
 
 /** How the quota of a connection is read; which fields matter depends on the kind. */
 export interface QuotaConfig {
-  readonly kind: string;
+  readonly kind: Exclude<QuotaKind, "none">;
   readonly plan: "personal" | "team";
   readonly organization: string | undefined;
   readonly project: string | undefined;
   /** Overrides the kind's endpoint. */
   readonly url: string | undefined;
+  /** The credential for reading the quota, where it is not the connection's own. */
+  readonly key: string | undefined;
+  /** What the answer means; set for the kind `json` alone. */
+  readonly json: JsonQuota | undefined;
 }
 
 /** A model as one connection serves it. */

@@ -24,6 +24,8 @@ const STATUS_BY_KIND = {
 export interface GatewayErrorOptions {
   /** The request field at fault, in the caller's spelling, such as `model` or `tools[0].name`. */
   readonly param?: string;
+  /** Replaces the type that the protocol gives errors of this kind, such as `provider_limits_timeout`. */
+  readonly type?: string;
   /** A stable identifier that programs may compare, such as `model_not_found`. */
   readonly code?: string;
   /** Protocol-specific facts that an SDK acts on; rendered as `error.details` (Messages only). */
@@ -42,6 +44,7 @@ export class GatewayError extends Error {
   override readonly name = "GatewayError";
   readonly kind: ErrorKind;
   readonly param: string | undefined;
+  readonly type: string | undefined;
   readonly code: string | undefined;
   readonly details: Readonly<Record<string, unknown>> | undefined;
   readonly headers: Readonly<Record<string, string>>;
@@ -54,6 +57,7 @@ export class GatewayError extends Error {
     super(message, { cause: options.cause });
     this.kind = kind;
     this.param = options.param;
+    this.type = options.type;
     this.code = options.code;
     this.details = options.details;
     this.headers = options.headers ?? {};

@@ -5,12 +5,20 @@
 import { parseArgs as stdParseArgs } from "@std/cli/parse-args";
 import { LimitedBytesTransformStream as StdLimitedBytes } from "@std/streams/limited-bytes-transform-stream";
 import { closestString as stdClosestString } from "@std/text/closest-string";
+import { levenshteinDistance as stdLevenshteinDistance } from "@std/text/levenshtein-distance";
 import { generate as stdUuidV5 } from "@std/uuid/v5";
 import { parse as stdParseYaml } from "@std/yaml/parse";
 import { stringify as stdStringifyYaml } from "@std/yaml/stringify";
 
+/** How {@linkcode parseYaml} reads plain scalars. */
+export interface ParseYamlOptions {
+  /** `core` is the schema of YAML 1.2: a date stays text and `<<` is a key like any other. */
+  readonly schema?: "core" | "default";
+}
+
 /** Reads one YAML document. Throws a `SyntaxError` that names line and column. */
-export const parseYaml: (text: string) => unknown = stdParseYaml;
+export const parseYaml: (text: string, options?: ParseYamlOptions) => unknown =
+  stdParseYaml;
 
 /** Writes a value as YAML. */
 export const stringifyYaml: (value: unknown) => string = stdStringifyYaml;
@@ -24,6 +32,10 @@ export const closestString: (
   given: string,
   options: readonly string[],
 ) => string = stdClosestString;
+
+/** How many single-character edits lie between two texts. */
+export const levenshteinDistance: (one: string, other: string) => number =
+  stdLevenshteinDistance;
 
 /** What {@linkcode parseArgs} is told about the options of a command line. */
 export interface ParseArgsOptions {

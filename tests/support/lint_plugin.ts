@@ -13,6 +13,7 @@ const LAYER_BY_PREFIX: readonly (readonly [prefix: string, layer: number])[] = [
   ["demo/", 4],
   ["protocols/mod.ts", 3],
   ["protocols/translate_stream.ts", 2],
+  ["protocols/watch.ts", 3],
   ["upstream/", 3],
   ["limits/", 3],
   ["protocols/chat/", 2],

@@ -1,0 +1,35 @@
+import type { ConfigStore } from "./config/store.ts";
+import { systemClock } from "./core/clock.ts";
+import { randomIds } from "./core/ids.ts";
+import { createHandler, type Handler } from "./http/gateway.ts";
+import type { Log } from "./observe/log.ts";
+import { type Admission, createAdmission } from "./relay/admission.ts";
+import type { Fetch } from "./upstream/call.ts";
+
+/** What a running gateway takes from its surroundings. */
+export interface GatewaySurroundings {
+  readonly store: ConfigStore;
+  /** Reaches the upstreams: the network's `fetch`, or the demo provider. */
+  readonly fetch: Fetch;
+  readonly log: Log;
+}
+
+/** A gateway, ready to be put behind any web-standard server. */
+export interface Gateway {
+  readonly handler: Handler;
+  /** What is being served, and how to stop it. */
+  readonly admission: Admission;
+}
+
+/** Puts the program together; nothing here listens, reads a file or knows the platform. */
+export function createGateway(surroundings: GatewaySurroundings): Gateway {
+  const admission = createAdmission();
+  const handler = createHandler({
+    ...surroundings,
+    admission,
+    limits: { read: () => Promise.resolve({}) },
+    clock: systemClock,
+    ids: randomIds,
+  });
+  return { handler, admission };
+}

@@ -1,0 +1,63 @@
+import type { ServerConfig } from "../config/config.ts";
+import type { Handler } from "../http/gateway.ts";
+
+/** A listener that accepts requests. */
+export interface Listener {
+  /** Where it listens, such as `http://127.0.0.1:8787`. */
+  readonly url: string;
+  /** Stops accepting, and waits for what is running to end. */
+  close(): Promise<void>;
+}
+
+/** The gateway cannot listen; the message says why and what to do. */
+export class ListenError extends Error {
+  override readonly name = "ListenError";
+}
+
+/**
+ * Listens as the configuration says.
+ *
+ * @throws {ListenError} When the address is taken, not this machine's, or not allowed, or the TLS files are
+ * no certificate and key.
+ */
+export function listen(server: ServerConfig, handler: Handler): Listener {
+  const { host, port, tls } = server;
+  try {
+    const http = Deno.serve({
+      hostname: host,
+      port,
+      ...(tls === undefined ? {} : tls),
+      onListen() {
+        // The ready line is printed by whoever asked for the listener.
+      },
+      onError: () => new Response(null, { status: 500 }),
+    }, handler);
+    const scheme = tls === undefined ? "http" : "https";
+    return {
+      url: `${scheme}://${urlHost(host)}:${http.addr.port}`,
+      close: () => http.shutdown(),
+    };
+  } catch (error) {
+    throw new ListenError(
+      `Cannot listen on ${host}:${port}: ${reasonOf(error)}`,
+      { cause: error },
+    );
+  }
+}
+
+function urlHost(host: string): string {
+  return host.includes(":") ? `[${host}]` : host;
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof Deno.errors.AddrInUse) {
+    return "another program listens there, stop it or choose another port with --port";
+  }
+  if (error instanceof Deno.errors.AddrNotAvailable) {
+    return "the address is not this machine's, choose another one with --host";
+  }
+  if (error instanceof Deno.errors.PermissionDenied) {
+    return "the system does not allow it, choose a port above 1023 with --port";
+  }
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,88 @@
+import { formatProblem, type Problem } from "../config/problems.ts";
+import { createReload, type ReloadOutcome } from "../config/reload.ts";
+import { createConfigStore } from "../config/store.ts";
+import { watchFile } from "../config/watch.ts";
+import { createLog, type Log } from "../observe/log.ts";
+import { loadConfigFile } from "./config_file.ts";
+import { findConfigPath } from "./config_path.ts";
+import { type CliIo, EXIT } from "./io.ts";
+import { createLineWriter } from "./line_writer.ts";
+import { networkFetch } from "./network.ts";
+import { runServer } from "./run_server.ts";
+import { readServeOptions, withOptions } from "./serve_options.ts";
+import { onHangup } from "./signals.ts";
+
+const USAGE =
+  "usage: model-gateway serve [--config FILE] [--host HOST] [--port PORT] [--log json|text]\n";
+
+/**
+ * `serve`: serves what the configuration says, and takes over its changes while it runs.
+ *
+ * @returns The exit code.
+ */
+export async function runServe(
+  args: readonly string[],
+  io: CliIo,
+): Promise<number> {
+  const options = readServeOptions(args);
+  if ("fault" in options) {
+    io.writeError(`${options.fault}\n${USAGE}`);
+    return EXIT.badUsage;
+  }
+  const path = findConfigPath({ option: options.config, env: io.env });
+  const load = () => loadConfigFile(path, { env: io.env });
+  const first = await load();
+  if ("problems" in first) {
+    io.writeError(`Cannot start: ${path} has problems\n`);
+    io.writeError(lines(first.problems));
+    return EXIT.badUsage;
+  }
+  io.writeError(lines(first.warnings));
+  const writer = createLineWriter(Deno.stdout);
+  const log = createLog({
+    format: options.log,
+    now: Date.now,
+    sink: writer.write,
+  });
+  const store = createConfigStore(first.config);
+  const reload = createReload({
+    store,
+    load,
+    report: (outcome) => logReload(outcome, log),
+  });
+  onHangup(reload);
+  const watch = watchFile(path, { onChange: reload });
+  const code = await runServer({
+    store,
+    server: withOptions(first.config.server, options),
+    fetch: networkFetch(),
+    log,
+    io,
+  });
+  await watch.stop();
+  await writer.flush();
+  return code;
+}
+
+function logReload(outcome: ReloadOutcome, log: Log): void {
+  switch (outcome.kind) {
+    case "unchanged":
+      return;
+    case "applied":
+      return log.write("info", "config_applied", {
+        warnings: outcome.warnings.map(formatProblem),
+      });
+    case "rejected":
+      return log.write("error", "config_rejected", {
+        problems: outcome.problems.map(formatProblem),
+      });
+    case "failed":
+      return log.write("error", "config_failed", {
+        error: outcome.error instanceof Error ? outcome.error.name : "unknown",
+      });
+  }
+}
+
+function lines(problems: readonly Problem[]): string {
+  return problems.map((problem) => `  ${formatProblem(problem)}\n`).join("");
+}

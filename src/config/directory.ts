@@ -1,0 +1,77 @@
+import { connectionId } from "./connection_id.ts";
+import { type Findings, formatPath, type Path } from "./problems.ts";
+import { listAt, textAt } from "./tree_access.ts";
+
+/** By which names a connection and its models are referred to. */
+export interface DirectoryEntry {
+  readonly path: Path;
+  readonly name: string | undefined;
+  /** Own or made from the name. */
+  readonly id: string | undefined;
+  readonly hasOwnId: boolean;
+  readonly modelIds: ReadonlySet<string>;
+}
+
+/**
+ * Lists the connections of a file with everything that references may name. Entries with problems
+ * are in it as far as they can be read, so that one mistake makes no further ones appear.
+ */
+export async function readDirectory(
+  tree: unknown,
+): Promise<readonly DirectoryEntry[]> {
+  return await Promise.all(
+    listAt(tree, "connections").map(async (connection, index) => {
+      const name = textAt(connection, "name");
+      const ownId = textAt(connection, "id");
+      const modelIds = listAt(connection, "models").flatMap((model) =>
+        typeof model === "string" ? [model] : textAt(model, "id") ?? []
+      );
+      return {
+        path: ["connections", index],
+        name,
+        id: name === undefined
+          ? ownId?.toLowerCase()
+          : await connectionId({ id: ownId, name }),
+        hasOwnId: ownId !== undefined,
+        modelIds: new Set(modelIds),
+      };
+    }),
+  );
+}
+
+/** Reports connections with one name, with one id, or with a name that is the id of another. */
+export function reportAmbiguousNames(
+  directory: readonly DirectoryEntry[],
+  findings: Findings,
+): void {
+  const byName = new Map<string, DirectoryEntry>();
+  const byId = new Map<string, DirectoryEntry>();
+  for (const entry of directory) {
+    const namesake = byName.get(entry.name ?? "");
+    const twin = byId.get(entry.id ?? "");
+    if (namesake !== undefined) {
+      findings.problem(
+        [...entry.path, "name"],
+        `is also the name of ${formatPath(namesake.path)}; names must differ`,
+      );
+    } else if (twin !== undefined) {
+      const place = entry.hasOwnId ? entry.path : twin.path;
+      const other = entry.hasOwnId ? twin.path : entry.path;
+      findings.problem(
+        [...place, "id"],
+        `is also the id of ${formatPath(other)}; ids must differ`,
+      );
+    }
+    if (entry.name !== undefined) byName.set(entry.name, entry);
+    if (entry.id !== undefined) byId.set(entry.id, entry);
+  }
+  for (const entry of directory) {
+    const other = byId.get(entry.name?.toLowerCase() ?? "");
+    if (other !== undefined && other !== entry) {
+      findings.problem(
+        [...entry.path, "name"],
+        `is the id of ${formatPath(other.path)}; references would be ambiguous`,
+      );
+    }
+  }
+}

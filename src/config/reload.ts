@@ -1,0 +1,91 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Config, ServerConfig } from "./config.ts";
+import type { LoadResult } from "./load.ts";
+import type { Problem } from "./problems.ts";
+import type { ConfigStore } from "./store.ts";
+
+/** What became of an attempt to take over a changed file. */
+export type ReloadOutcome =
+  | { readonly kind: "applied"; readonly warnings: readonly Problem[] }
+  /** What the file says is in use already. */
+  | { readonly kind: "unchanged" }
+  /** The last good configuration stays in use. */
+  | { readonly kind: "rejected"; readonly problems: readonly Problem[] }
+  /** So does it when the gateway itself failed. */
+  | { readonly kind: "failed"; readonly error: unknown };
+
+/** Takes over the file as it is now; resolves when that is done. Never rejects. */
+export type Reload = () => Promise<void>;
+
+/** What {@linkcode createReload} works with. */
+export interface ReloadOptions {
+  readonly store: ConfigStore;
+  /** Reads and validates the file. */
+  readonly load: () => Promise<LoadResult>;
+  /** Told the outcome of each attempt; must not throw. */
+  readonly report: (outcome: ReloadOutcome) => void;
+}
+
+/** What only a start can set, because listeners and threads stand on it. */
+const START_SETTINGS: readonly (keyof ServerConfig)[] = [
+  "host",
+  "port",
+  "tls",
+  "workers",
+  "admin",
+];
+
+/**
+ * Makes the function that file changes and signals call.
+ *
+ * One attempt runs at a time, and however many calls come meanwhile, one more follows: it sees what the
+ * last of them saw.
+ */
+export function createReload(options: ReloadOptions): Reload {
+  let running: Promise<void> | undefined;
+  let calledMeanwhile = false;
+
+  async function run(): Promise<void> {
+    try {
+      do {
+        calledMeanwhile = false;
+        options.report(await attemptReload(options));
+      } while (calledMeanwhile);
+    } finally {
+      running = undefined;
+    }
+  }
+
+  return () => {
+    calledMeanwhile = true;
+    running ??= run();
+    return running;
+  };
+}
+
+async function attemptReload(
+  { store, load }: ReloadOptions,
+): Promise<ReloadOutcome> {
+  try {
+    const result = await load();
+    if ("problems" in result) {
+      return { kind: "rejected", problems: result.problems };
+    }
+    const before = store.current();
+    if (isDeepStrictEqual(result.config, before)) return { kind: "unchanged" };
+    store.swap(result.config);
+    const late = startSettings(before, result.config);
+    return { kind: "applied", warnings: [...result.warnings, ...late] };
+  } catch (error) {
+    return { kind: "failed", error };
+  }
+}
+
+function startSettings(before: Config, after: Config): readonly Problem[] {
+  return START_SETTINGS
+    .filter((key) => !isDeepStrictEqual(before.server[key], after.server[key]))
+    .map((key) => ({
+      path: `server.${key}`,
+      message: "has changed; it takes effect at the next start",
+    }));
+}

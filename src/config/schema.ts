@@ -1,0 +1,70 @@
+import { z } from "zod";
+import type { Findings } from "./problems.ts";
+import {
+  type ConnectionFields,
+  connectionSchema,
+} from "./schema_connection.ts";
+import { validate } from "./schema_problems.ts";
+import { limitsSchema, serverSchema, timeoutsSchema } from "./schema_server.ts";
+import { listAt } from "./tree_access.ts";
+import { type TokenFields, tokenSchema } from "./schema_token.ts";
+
+/**
+ * The whole file. The connections and tokens are validated one by one, so that what is wrong with one
+ * hides nothing of the others.
+ */
+const fileSchema = z.strictObject({
+  server: serverSchema.prefault({}),
+  /** `<vendor_b>`: a path segment and the prefix of a header. */
+  messages_vendor: z.string().regex(/^[a-z][a-z0-9-]{0,62}$/, {
+    error: "must be lower-case letters, digits and hyphens, such as anthropic",
+  }).default("anthropic"),
+  timeouts: timeoutsSchema.prefault({}),
+  limits: limitsSchema.prefault({}),
+  connections: z.array(z.unknown()).min(1, {
+    error: "must list at least one connection",
+  }),
+  tokens: z.array(z.unknown()),
+});
+
+/**
+ * A file as it says it. What has problems is there as far as the rest of it makes sense; the findings
+ * say whether there are any.
+ */
+export interface FileFields {
+  /** Everything but connections and tokens. */
+  readonly general:
+    | Omit<z.output<typeof fileSchema>, "connections" | "tokens">
+    | undefined;
+  readonly connections: readonly (ConnectionFields | undefined)[];
+  readonly tokens: readonly (TokenFields | undefined)[];
+}
+
+/** Validates the tree of a file; what is wrong goes to the findings. */
+export function validateFile(tree: unknown, findings: Findings): FileFields {
+  const general = validate(fileSchema, {
+    value: tree,
+    path: [],
+    findings,
+    standIns: { connections: [null], tokens: [] },
+  });
+  return {
+    general,
+    connections: listAt(tree, "connections").map((value, index) =>
+      validate(connectionSchema, {
+        value,
+        path: ["connections", index],
+        findings,
+        standIns: { name: "?", models: [] },
+      })
+    ),
+    tokens: listAt(tree, "tokens").map((value, index) =>
+      validate(tokenSchema, {
+        value,
+        path: ["tokens", index],
+        findings,
+        standIns: { name: "?", sha256: "0".repeat(64), connections: [] },
+      })
+    ),
+  };
+}

@@ -1,0 +1,52 @@
+import type { ErrorKind, GatewayError } from "./error.ts";
+import type { Protocol } from "./protocol.ts";
+
+/** What the error table of design section 5 calls each kind: OpenAI shape, Messages shape. */
+const TYPES_BY_KIND: Readonly<
+  Record<ErrorKind, readonly [openai: string, messages: string]>
+> = {
+  invalid_request: ["invalid_request_error", "invalid_request_error"],
+  unauthenticated: ["authentication_error", "authentication_error"],
+  not_found: ["not_found_error", "not_found_error"],
+  method_not_allowed: ["invalid_request_error", "invalid_request_error"],
+  body_timeout: ["timeout_error", "timeout_error"],
+  body_too_large: ["request_too_large", "request_too_large"],
+  unsupported_media_type: ["invalid_request_error", "invalid_request_error"],
+  upgrade_required: ["invalid_request_error", "invalid_request_error"],
+  rate_limited: ["rate_limit_error", "rate_limit_error"],
+  internal: ["server_error", "api_error"],
+  upstream: ["upstream_error", "api_error"],
+  overloaded: ["overloaded_error", "overloaded_error"],
+  timeout: ["timeout_error", "timeout_error"],
+};
+
+/**
+ * The error as the caller's protocol spells it (design section 5): Chat and Responses share one shape,
+ * Messages has its own, with the request id in the body.
+ */
+export function errorBody(
+  error: GatewayError,
+  protocol: Protocol,
+  requestId: string,
+): object {
+  const [openaiType, messagesType] = TYPES_BY_KIND[error.kind];
+  if (protocol === "messages") {
+    return {
+      type: "error",
+      error: {
+        type: error.type ?? messagesType,
+        message: error.message,
+        ...(error.details === undefined ? {} : { details: error.details }),
+      },
+      request_id: requestId,
+    };
+  }
+  return {
+    error: {
+      message: error.message,
+      type: error.type ?? openaiType,
+      param: error.param ?? null,
+      code: error.code ?? null,
+    },
+  };
+}

@@ -1,0 +1,138 @@
+import type { JsonObject } from "../core/json.ts";
+import type { Protocol } from "../core/protocol.ts";
+import { type Ask, freshResults, promptOf } from "./ask.ts";
+import { cut } from "./cut.ts";
+import { exampleOf } from "./schema_example.ts";
+import type { Block, Script } from "./script.ts";
+import { callInput, toolsToCall } from "./tools.ts";
+import { measure } from "./usage.ts";
+
+const PROTOCOL_NAMES: Readonly<Record<Protocol, string>> = {
+  chat: "Chat Completions",
+  messages: "Messages",
+  responses: "Responses",
+};
+
+/** How much of a prompt or of a tool's result an answer quotes, in characters. */
+const MAX_QUOTE_LENGTH = 400;
+
+/** The longest text that "write N words" brings. */
+const MAX_WORDS = 20_000;
+
+/**
+ * What the demo says to a request; the same for the same request. A question gets a text that quotes it
+ * and names the model, family and protocol that answered; "write 500 words" gets 500 words; a tool that
+ * is asked for is called; the result of a tool is quoted; where JSON is demanded, JSON of the schema.
+ */
+export function compose(ask: Ask): Script {
+  if (ask.isCompaction) return composeCompaction(ask);
+  const answer = answerBlocks(ask);
+  const isWithReasoning = ask.reasoning !== "none";
+  const blocks: Block[] = isWithReasoning
+    ? [reasoningBlock(ask, answer), ...answer]
+    : answer;
+  const kept = cut(blocks, ask);
+  return {
+    blocks: kept.blocks,
+    stop: kept.stop,
+    stopSequence: kept.stopSequence,
+    usage: measure(ask, kept.blocks),
+  };
+}
+
+/** The conversation folded into one block that stands for it. */
+export function composeCompaction(ask: Ask): Script {
+  const users = ask.turns.filter((turn) => turn.role === "user");
+  const text =
+    `The conversation so far: ${ask.turns.length} turns, ${users.length} of the user. Last asked: "${
+      quote(promptOf(ask))
+    }".`;
+  const blocks: Block[] = [{ kind: "compaction", text }];
+  return {
+    blocks,
+    stop: "end",
+    stopSequence: undefined,
+    usage: measure(ask, blocks),
+  };
+}
+
+function answerBlocks(ask: Ask): Block[] {
+  const prompt = promptOf(ask);
+  const calls: Block[] = toolsToCall(ask).map((tool) => ({
+    kind: "call",
+    tool,
+    input: callInput(tool, prompt),
+  }));
+  return calls.length > 0 ? calls : [{ kind: "text", text: answerText(ask) }];
+}
+
+function answerText(ask: Ask): string {
+  if (ask.format !== undefined) return jsonText(ask, ask.format.schema);
+  const results = freshResults(ask);
+  if (results.length > 0) return resultsText(ask, results);
+  const wanted = wordsWanted(promptOf(ask));
+  return wanted === undefined ? echoText(ask) : longText(wanted);
+}
+
+function echoText(ask: Ask): string {
+  const prompt = promptOf(ask);
+  const opening = prompt === ""
+    ? "You said nothing."
+    : `You said: "${quote(prompt)}".`;
+  return `${opening} ${signature(ask)}`;
+}
+
+function resultsText(
+  ask: Ask,
+  results: readonly { readonly name: string; readonly text: string }[],
+): string {
+  const sentences = results.map(({ name, text }) =>
+    `The tool ${name} returned: ${text === "" ? "nothing" : quote(text)}.`
+  );
+  return `${sentences.join(" ")} ${signature(ask)}`;
+}
+
+function signature(ask: Ask): string {
+  return `This is ${ask.model} of the simulated family ${ask.family}, answering over ${
+    PROTOCOL_NAMES[ask.protocol]
+  }; no real model was asked.`;
+}
+
+function jsonText(ask: Ask, schema: JsonObject | undefined): string {
+  if (schema !== undefined) return JSON.stringify(exampleOf(schema));
+  return JSON.stringify({ answer: echoText(ask) });
+}
+
+function wordsWanted(prompt: string): number | undefined {
+  const digits = prompt.match(/\b(\d{1,6}) words\b/i)?.[1];
+  return digits === undefined ? undefined : Math.min(Number(digits), MAX_WORDS);
+}
+
+const WORDS = ["one", "two", "three", "four", "five", "six", "seven", "eight"];
+
+function longText(count: number): string {
+  const words = Array.from(
+    { length: count },
+    (_, index) => WORDS[index % WORDS.length],
+  );
+  return words.join(" ");
+}
+
+function reasoningBlock(ask: Ask, answer: readonly Block[]): Block {
+  const call = answer.find((block) => block.kind === "call");
+  const plan = call === undefined
+    ? "I answer with what I know."
+    : `I call the tool ${call.tool.name}.`;
+  return {
+    kind: "reasoning",
+    text: `The user said: "${quote(promptOf(ask))}". ${plan}`,
+    isShown: ask.reasoning === "shown",
+  };
+}
+
+function quote(text: string): string {
+  const characters = Array.from(text);
+  return characters.length <= MAX_QUOTE_LENGTH
+    ? text
+    : `${characters.slice(0, MAX_QUOTE_LENGTH).join("")}…`;
+}

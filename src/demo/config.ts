@@ -1,0 +1,58 @@
+import { type Endpoint, OPERATIONS } from "../core/protocol.ts";
+import { stringifyYaml } from "../core/std.ts";
+import { modelsOf } from "./models.ts";
+import { BASE_PATH, type Provider, PROVIDERS } from "./providers.ts";
+
+/** Which reader understands the quota of a family's account. */
+const QUOTA_KINDS = { A: "zai", B: "anthropic", C: "codex" } as const;
+
+/** How each family is shown the gateway's key; between them they use both schemes. */
+const AUTH_SCHEMES = { A: "bearer", B: "x-api-key", C: "bearer" } as const;
+
+/**
+ * The configuration of the demo, as YAML of the format of `gateway.yaml` (design section 3): the three
+ * simulated providers and one token that may use them all. Beside the providers' own models, every
+ * provider serves `demo-any`, and `demo-fallback` fails at its own provider and is then served by another.
+ *
+ * @param tokenSha256 SHA-256 of the token, 64 hexadecimal digits.
+ */
+export function demoConfigText(tokenSha256: string): string {
+  return stringifyYaml({
+    // Short, so that `demo-silent` and `demo-stall` are seen to fail soon; `demo-slow` takes 5 s.
+    timeouts: { first_byte: 10_000, idle: 10_000 },
+    connections: PROVIDERS.map(connectionOf),
+    tokens: [{ name: "demo", sha256: tokenSha256, connections: ["*"] }],
+  });
+}
+
+function connectionOf(provider: Provider): object {
+  const { family, name, origin, key, quotaPath } = provider;
+  return {
+    name,
+    service: "custom",
+    family,
+    endpoints: endpointsOf(provider),
+    auth: { scheme: AUTH_SCHEMES[family], key },
+    quota: { kind: QUOTA_KINDS[family], url: origin + quotaPath },
+    models: [
+      ...modelsOf(family),
+      { id: "demo-any", upstream: `demo-${family.toLowerCase()}` },
+      ...(family === "A" ? [FALLING_BACK] : []),
+    ],
+  };
+}
+
+const FALLING_BACK = {
+  id: "demo-fallback",
+  upstream: "demo-error-500",
+  fallbacks: ["demo-b"],
+};
+
+function endpointsOf(provider: Provider): Partial<Record<Endpoint, string>> {
+  const endpoints = provider.operations.map((operation) =>
+    OPERATIONS[operation].endpoint
+  );
+  return Object.fromEntries(
+    endpoints.map((endpoint) => [endpoint, provider.origin + BASE_PATH]),
+  );
+}

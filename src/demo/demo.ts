@@ -1,0 +1,14 @@
+import type { Clock } from "../core/clock.ts";
+import type { Ids } from "../core/ids.ts";
+import type { Quota } from "./quota.ts";
+import type { Wait } from "./wait.ts";
+
+/** What the whole simulation shares: one a program, or one a test. */
+export interface Demo {
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly wait: Wait;
+  /** Milliseconds for one word of an answer; 0 answers without waiting. */
+  readonly wordMs: number;
+  readonly quota: Quota;
+}

@@ -1,0 +1,220 @@
+import type { Family } from "../core/protocol.ts";
+import type { Reading } from "./meter.ts";
+import type { AccountReading } from "./quota.ts";
+
+const FIVE_HOURS_S = 18_000;
+const WEEK_S = 604_800;
+
+/** An account of family A as the coding plan of Z.ai reports it: floored credits, reset in milliseconds. */
+export function zaiQuota({ fiveHour, weekly }: AccountReading): object {
+  return {
+    code: 200,
+    msg: "Operation successful",
+    success: true,
+    data: {
+      level: "lite",
+      limits: [
+        zaiLimit(fiveHour, { unit: 3, number: 5 }),
+        zaiLimit(weekly, { unit: 6, number: 1 }),
+      ],
+    },
+  };
+}
+
+/** What the coding plan answers to a wrong key: HTTP 200, the code is in the body. */
+export function zaiQuotaRefusal(): object {
+  return { code: 401, msg: "token expired or incorrect", success: false };
+}
+
+function zaiLimit(
+  { limit, used, resetsAtMs }: Reading,
+  period: { readonly unit: number; readonly number: number },
+): object {
+  return {
+    type: "CREDIT_LIMIT",
+    ...period,
+    usage: limit,
+    currentValue: Math.floor(used),
+    remaining: Math.max(0, Math.floor(limit - used)),
+    percentage: Math.min(100, Math.floor(used / limit * 100)),
+    ...(resetsAtMs === undefined ? {} : { nextResetTime: resetsAtMs }),
+  };
+}
+
+/** An account of family B as Anthropic's OAuth usage reports it: percent used, reset as text. */
+export function anthropicQuota({ fiveHour, weekly }: AccountReading): object {
+  return {
+    five_hour: fiveHour.resetsAtMs === undefined
+      ? null
+      : anthropicWindow(fiveHour),
+    seven_day: anthropicWindow(weekly),
+    seven_day_opus: null,
+    seven_day_sonnet: null,
+    extra_usage: {
+      is_enabled: false,
+      monthly_limit: null,
+      used_credits: null,
+      utilization: null,
+    },
+    limits: [
+      anthropicLimit(fiveHour, { kind: "session", group: "session" }),
+      anthropicLimit(weekly, { kind: "weekly_all", group: "weekly" }),
+    ],
+  };
+}
+
+function anthropicWindow(reading: Reading): object {
+  return {
+    utilization: Math.round(fraction(reading) * 1000) / 10,
+    resets_at: isoTime(reading.resetsAtMs),
+  };
+}
+
+function anthropicLimit(
+  reading: Reading,
+  names: { readonly kind: string; readonly group: string },
+): object {
+  return {
+    ...names,
+    percent: Math.floor(fraction(reading) * 100),
+    severity: fraction(reading) < 0.8 ? "normal" : "warning",
+    resets_at: isoTime(reading.resetsAtMs),
+    scope: null,
+    is_active: names.kind === "session",
+  };
+}
+
+/** An account of family C as the Codex back end reports it: percent used, reset in seconds. */
+export function codexQuota(
+  { fiveHour, weekly }: AccountReading,
+  nowMs: number,
+): object {
+  return {
+    plan_type: "team",
+    rate_limit: {
+      allowed: true,
+      limit_reached: false,
+      primary_window: codexWindow(fiveHour, FIVE_HOURS_S, nowMs),
+      secondary_window: codexWindow(weekly, WEEK_S, nowMs),
+    },
+    code_review_rate_limit: null,
+    additional_rate_limits: null,
+    credits: { has_credits: false, unlimited: false, balance: null },
+  };
+}
+
+/** A window that has not begun is told as one that would begin now. */
+function codexWindow(
+  reading: Reading,
+  lengthS: number,
+  nowMs: number,
+): object {
+  const resetsAtMs = reading.resetsAtMs ?? nowMs + lengthS * 1000;
+  return {
+    used_percent: Math.floor(fraction(reading) * 100),
+    limit_window_seconds: lengthS,
+    reset_after_seconds: Math.ceil((resetsAtMs - nowMs) / 1000),
+    reset_at: Math.ceil(resetsAtMs / 1000),
+  };
+}
+
+/**
+ * What the account of `family` tells in the headers of an answer: A as an OpenAI platform key (counts a
+ * minute), B as an Anthropic OAuth token (fractions), C as the Codex back end (percent).
+ */
+export function quotaHeaders(
+  account: AccountReading,
+  options: { readonly family: Family; readonly nowMs: number },
+): Record<string, string> {
+  switch (options.family) {
+    case "A":
+      return openaiHeaders(account, options.nowMs);
+    case "B":
+      return anthropicHeaders(account, options.nowMs);
+    case "C":
+      return codexHeaders(account, options.nowMs);
+  }
+}
+
+function openaiHeaders(
+  { requests, tokens }: AccountReading,
+  nowMs: number,
+): Record<string, string> {
+  return {
+    "x-ratelimit-limit-requests": `${requests.limit}`,
+    "x-ratelimit-remaining-requests": `${remaining(requests)}`,
+    "x-ratelimit-reset-requests": duration(requests, nowMs),
+    "x-ratelimit-limit-tokens": `${tokens.limit}`,
+    "x-ratelimit-remaining-tokens": `${remaining(tokens)}`,
+    "x-ratelimit-reset-tokens": duration(tokens, nowMs),
+  };
+}
+
+function anthropicHeaders(
+  { fiveHour, weekly }: AccountReading,
+  nowMs: number,
+): Record<string, string> {
+  const prefix = "anthropic-ratelimit-unified";
+  return {
+    [`${prefix}-status`]: "allowed",
+    [`${prefix}-reset`]: epochSeconds(fiveHour, nowMs),
+    [`${prefix}-representative-claim`]: "five_hour",
+    [`${prefix}-5h-status`]: "allowed",
+    [`${prefix}-5h-utilization`]: fraction(fiveHour).toFixed(4),
+    [`${prefix}-5h-reset`]: epochSeconds(fiveHour, nowMs),
+    [`${prefix}-7d-status`]: "allowed",
+    [`${prefix}-7d-utilization`]: fraction(weekly).toFixed(4),
+    [`${prefix}-7d-reset`]: epochSeconds(weekly, nowMs),
+  };
+}
+
+function codexHeaders(
+  { fiveHour, weekly }: AccountReading,
+  nowMs: number,
+): Record<string, string> {
+  return {
+    "x-codex-plan-type": "team",
+    ...codexWindowHeaders("primary", fiveHour, nowMs),
+    "x-codex-primary-window-minutes": `${FIVE_HOURS_S / 60}`,
+    ...codexWindowHeaders("secondary", weekly, nowMs),
+    "x-codex-secondary-window-minutes": `${WEEK_S / 60}`,
+  };
+}
+
+function codexWindowHeaders(
+  slot: "primary" | "secondary",
+  reading: Reading,
+  nowMs: number,
+): Record<string, string> {
+  const prefix = `x-codex-${slot}`;
+  const percent = Math.floor(fraction(reading) * 100);
+  return {
+    [`${prefix}-used-percent`]: `${percent}`,
+    [`${prefix}-reset-at`]: epochSeconds(reading, nowMs),
+    [`${prefix}-reset-after-seconds`]: `${secondsLeft(reading, nowMs)}`,
+  };
+}
+
+function fraction({ used, limit }: Reading): number {
+  return used / limit;
+}
+
+function remaining({ used, limit }: Reading): number {
+  return Math.max(0, Math.floor(limit - used));
+}
+
+function isoTime(ms: number | undefined): string | null {
+  return ms === undefined ? null : new Date(ms).toISOString();
+}
+
+function epochSeconds({ resetsAtMs }: Reading, nowMs: number): string {
+  return `${Math.ceil((resetsAtMs ?? nowMs) / 1000)}`;
+}
+
+function secondsLeft({ resetsAtMs }: Reading, nowMs: number): number {
+  return Math.ceil(((resetsAtMs ?? nowMs) - nowMs) / 1000);
+}
+
+function duration(reading: Reading, nowMs: number): string {
+  return `${secondsLeft(reading, nowMs)}s`;
+}

@@ -1,0 +1,114 @@
+import type { JsonObject } from "../core/json.ts";
+import type { Protocol } from "../core/protocol.ts";
+
+/** Why a provider refuses a request. */
+export type RefusalKind = keyof typeof SHAPES;
+
+/** Status and error type of each kind, in the OpenAI shape (chat, responses) and in the Messages shape. */
+const SHAPES = {
+  invalid: {
+    status: 400,
+    openai: "invalid_request_error",
+    messages: "invalid_request_error",
+  },
+  unauthenticated: {
+    status: 401,
+    openai: "invalid_request_error",
+    messages: "authentication_error",
+  },
+  not_found: {
+    status: 404,
+    openai: "invalid_request_error",
+    messages: "not_found_error",
+  },
+  method_not_allowed: {
+    status: 405,
+    openai: "invalid_request_error",
+    messages: "invalid_request_error",
+  },
+  rate_limited: {
+    status: 429,
+    openai: "requests",
+    messages: "rate_limit_error",
+  },
+  broken: { status: 500, openai: "server_error", messages: "api_error" },
+  overloaded: {
+    status: 503,
+    openai: "server_error",
+    messages: "overloaded_error",
+  },
+} as const;
+
+/** What the OpenAI shape tells beside the message; the Messages shape has no room for it. */
+export interface RefusalOptions {
+  readonly param?: string;
+  readonly code?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A request that the simulated provider does not answer; thrown by whatever finds the fault. */
+export class Refusal extends Error {
+  override readonly name = "Refusal";
+  readonly kind: RefusalKind;
+  readonly param: string | null;
+  readonly code: string | null;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    kind: RefusalKind,
+    message: string,
+    options: RefusalOptions = {},
+  ) {
+    super(message);
+    this.kind = kind;
+    this.param = options.param ?? null;
+    this.code = options.code ?? null;
+    this.headers = options.headers ?? {};
+  }
+}
+
+/** The error object that stands inside a body or a stream of the OpenAI shape. */
+export function openaiError(refusal: Refusal): JsonObject {
+  return {
+    message: refusal.message,
+    type: SHAPES[refusal.kind].openai,
+    param: refusal.param,
+    code: refusal.code,
+  };
+}
+
+/** The error object that stands inside a body or a stream of the Messages shape. */
+export function messagesError(refusal: Refusal): JsonObject {
+  return {
+    type: SHAPES[refusal.kind].messages,
+    message: refusal.message,
+  };
+}
+
+/** The HTTP answer that says no, in the shape of `protocol`. */
+export function refusalResponse(
+  refusal: Refusal,
+  options: { readonly protocol: Protocol; readonly requestId: string },
+): Response {
+  const isMessages = options.protocol === "messages";
+  const body = isMessages
+    ? {
+      type: "error",
+      error: messagesError(refusal),
+      request_id: options.requestId,
+    }
+    : { error: openaiError(refusal) };
+  return Response.json(body, {
+    status: statusOf(refusal, isMessages),
+    headers: {
+      [isMessages ? "request-id" : "x-request-id"]: options.requestId,
+      ...refusal.headers,
+    },
+  });
+}
+
+/** An overloaded Messages provider answers 529, a status of its own. */
+function statusOf(refusal: Refusal, isMessages: boolean): number {
+  if (isMessages && refusal.kind === "overloaded") return 529;
+  return SHAPES[refusal.kind].status;
+}

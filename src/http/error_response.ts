@@ -1,0 +1,28 @@
+import { GatewayError } from "../core/error.ts";
+import { errorBody } from "../core/error_body.ts";
+import type { Protocol } from "../core/protocol.ts";
+
+/**
+ * Turns whatever was thrown into the error that the caller sees. What nobody foresaw becomes `internal`,
+ * its message, data and stack withheld; the original stays as `cause` for the log.
+ */
+export function toGatewayError(thrown: unknown): GatewayError {
+  if (thrown instanceof GatewayError) return thrown;
+  return new GatewayError(
+    "internal",
+    "The gateway failed to handle the request: report the request id to the administrator",
+    { cause: thrown },
+  );
+}
+
+/** An error as an HTTP response in the caller's protocol (design section 5). */
+export function errorResponse(
+  error: GatewayError,
+  protocol: Protocol,
+  requestId: string,
+): Response {
+  return new Response(JSON.stringify(errorBody(error, protocol, requestId)), {
+    status: error.status,
+    headers: { ...error.headers, "content-type": "application/json" },
+  });
+}

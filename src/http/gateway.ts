@@ -1,0 +1,194 @@
+import type { Caller, Config } from "../config/config.ts";
+import type { ConfigStore } from "../config/store.ts";
+import type { Clock } from "../core/clock.ts";
+import type { GatewayError } from "../core/error.ts";
+import type { Ids } from "../core/ids.ts";
+import type { Protocol } from "../core/protocol.ts";
+import type { Log } from "../observe/log.ts";
+import { openRecord, type RequestRecord } from "../observe/record.ts";
+import type { Admission } from "../relay/admission.ts";
+import { authenticate, type CredentialGroup } from "../relay/caller.ts";
+import { followCaller } from "../relay/exchange.ts";
+import { relay } from "../relay/relay.ts";
+import { CallerLeft, type Fetch } from "../upstream/call.ts";
+import { errorResponse, toGatewayError } from "./error_response.ts";
+import { healthResponse } from "./health.ts";
+import { type LimitsReader, limitsResponse } from "./limits.ts";
+import { modelResponse, modelsResponse } from "./models.ts";
+import { createRouteFinder, type RouteMatch, unknownPath } from "./router.ts";
+import { type Answer, type Route, ROUTES } from "./routes.ts";
+import { unforeseenFields } from "./unforeseen.ts";
+import { websocketError } from "./websocket.ts";
+
+/** What the gateway is built of. */
+export interface GatewayParts {
+  readonly store: ConfigStore;
+  /** Reaches the upstreams. */
+  readonly fetch: Fetch;
+  readonly limits: LimitsReader;
+  readonly admission: Admission;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+}
+
+/** The whole gateway as a web-standard handler. */
+export type Handler = (request: Request) => Promise<Response>;
+
+/**
+ * Builds the handler. It never rejects: whatever goes wrong becomes an error in the caller's protocol, and
+ * every response carries `x-request-id`.
+ */
+export function createHandler(parts: GatewayParts): Handler {
+  const finder = createRouteFinder(ROUTES);
+  return async (request) => {
+    const record = openRecord(parts.ids.next("req"), request.method, parts);
+    let protocol = protocolOfUnknownPath(request.url);
+    try {
+      const match = await finder.find(request);
+      protocol = match.route.protocol;
+      record.facts.route = match.path;
+      const response = await serve(match, { request, record, parts });
+      return stamp(response, protocol, record);
+    } catch (thrown) {
+      return stamp(
+        failureResponse(thrown, { protocol, record, log: parts.log }),
+        protocol,
+        record,
+      );
+    }
+  };
+}
+
+/** A request with what is needed to answer it. */
+interface Served {
+  readonly request: Request;
+  readonly record: RequestRecord;
+  readonly parts: GatewayParts;
+}
+
+async function serve(match: RouteMatch, served: Served): Promise<Response> {
+  const { request, record, parts } = served;
+  const config = parts.store.current();
+  if (match.vendor !== undefined && match.vendor !== config.messagesVendor) {
+    throw unknownPath();
+  }
+  const { action } = match.route;
+  if ("answer" in action) {
+    const response = await answer(action.answer, match, { ...served, config });
+    record.facts.status = response.status;
+    if (!UNLOGGED.has(action.answer)) record.finish("complete");
+    return response;
+  }
+  const caller = identify(match.route, { ...served, config });
+  return await relay(
+    {
+      request,
+      record,
+      caller,
+      config,
+      controller: followCaller(request, record),
+    },
+    { operation: action.relay, maxBodyBytes: match.route.maxBodyBytes },
+    parts,
+  );
+}
+
+/** Probes come every few seconds and tell nothing. */
+const UNLOGGED: ReadonlySet<Answer> = new Set(["live", "ready", "probe"]);
+
+function answer(
+  name: Answer,
+  match: RouteMatch,
+  served: Served & { readonly config: Config },
+): Response | Promise<Response> {
+  const { request, config, parts } = served;
+  switch (name) {
+    case "live":
+      return healthResponse(true);
+    case "ready":
+      return healthResponse(!parts.admission.draining);
+    case "probe":
+      return new Response(null);
+    case "websocket":
+      throw websocketError(request.headers);
+    case "models":
+      return modelsResponse(identify(match.route, served), config);
+    case "model":
+      return modelResponse(
+        match.id ?? "",
+        identify(match.route, served),
+        config,
+      );
+    case "limits":
+      return limitsResponse(request, {
+        caller: identify(match.route, served),
+        config,
+        limits: parts.limits,
+      });
+  }
+}
+
+function identify(
+  { credential }: Route,
+  { request, record, parts, config }: Served & { readonly config: Config },
+): Caller {
+  const group: CredentialGroup = credential === "none" ? "either" : credential;
+  const caller = authenticate(request.headers, {
+    group,
+    config,
+    nowMs: parts.clock.now(),
+  });
+  record.facts.caller = caller.name;
+  return caller;
+}
+
+/** nginx's status for a caller who is gone; nobody receives it, the log shows it. */
+const CALLER_LEFT_STATUS = 499;
+
+function failureResponse(
+  thrown: unknown,
+  { protocol, record, log }: {
+    readonly protocol: Protocol;
+    readonly record: RequestRecord;
+    readonly log: Log;
+  },
+): Response {
+  const { facts, requestId } = record;
+  if (thrown instanceof CallerLeft) {
+    facts.status = CALLER_LEFT_STATUS;
+    record.finish("client_abort");
+    return new Response(null, { status: CALLER_LEFT_STATUS });
+  }
+  const error = toGatewayError(thrown);
+  if (error.kind === "internal") {
+    log.write("error", "unforeseen", unforeseenFields(thrown, requestId));
+  }
+  const response = errorResponse(error, protocol, requestId);
+  noteError(error, record);
+  record.finish("error");
+  return response;
+}
+
+function noteError(error: GatewayError, { facts }: RequestRecord): void {
+  facts.status = error.status;
+  facts.error = error.code ?? error.kind;
+}
+
+/** `request-id` is where the Anthropic SDK looks; the upstream's own stays. */
+function stamp(
+  response: Response,
+  protocol: Protocol,
+  { requestId }: RequestRecord,
+): Response {
+  response.headers.set("x-request-id", requestId);
+  if (protocol === "messages" && !response.headers.has("request-id")) {
+    response.headers.set("request-id", requestId);
+  }
+  return response;
+}
+
+/** A client of the Messages protocol that mistypes a path reads the error all the same. */
+function protocolOfUnknownPath(url: string): Protocol {
+  return /\/messages(\/|$)/.test(new URL(url).pathname) ? "messages" : "chat";
+}

@@ -1,0 +1,49 @@
+import type { Caller, Candidate, Config } from "../config/config.ts";
+import { assignedModels, modelNotFound } from "../relay/assign.ts";
+
+/**
+ * The answer of `GET /models`: the models of the caller's active assignments, in one object that the
+ * OpenAI and the Anthropic SDKs both read (design section 5).
+ */
+export function modelsResponse(caller: Caller, config: Config): Response {
+  const data = [...assignedModels(caller, config)].map(([id, candidate]) =>
+    modelEntry(id, candidate)
+  );
+  return Response.json({
+    object: "list",
+    data,
+    has_more: false,
+    first_id: data.at(0)?.id ?? null,
+    last_id: data.at(-1)?.id ?? null,
+  });
+}
+
+/**
+ * The answer of `GET /models/{id}`.
+ *
+ * @throws {GatewayError} `not_found` when the caller has no such model.
+ */
+export function modelResponse(
+  id: string,
+  caller: Caller,
+  config: Config,
+): Response {
+  const candidate = assignedModels(caller, config).get(id);
+  if (candidate === undefined) throw modelNotFound(id);
+  return Response.json(modelEntry(id, candidate));
+}
+
+/** The release date is not known here; both protocols then expect the epoch. */
+const UNKNOWN_DATE_MS = 0;
+
+function modelEntry(id: string, { connection }: Candidate) {
+  return {
+    id,
+    object: "model",
+    type: "model",
+    created: UNKNOWN_DATE_MS / 1000,
+    created_at: new Date(UNKNOWN_DATE_MS).toISOString(),
+    display_name: id,
+    owned_by: connection.service,
+  };
+}

@@ -1,0 +1,91 @@
+/** The numbers of a window; null is unknown. */
+export interface Amounts {
+  readonly limit: number | null;
+  readonly used: number | null;
+  readonly remaining: number | null;
+  readonly usedPercent: number | null;
+}
+
+/** What a provider told of a window's numbers. */
+export type KnownAmounts = {
+  readonly [Name in keyof Amounts]?: number | null | undefined;
+};
+
+/**
+ * Adds what arithmetic gives to what the provider told, and guesses nothing. A number that was told is
+ * kept even where it contradicts the others: providers truncate each on its own (Z.ai reports 2000,
+ * 115 and 1884).
+ *
+ * @returns `remaining` is never computed below zero; `used` is null when the provider reports more left
+ * than the limit holds.
+ */
+export function amounts(known: KnownAmounts): Amounts {
+  const limit = known.limit ?? null;
+  const spent = difference(limit, known.remaining);
+  const used = known.used ?? (spent !== null && spent >= 0 ? spent : null);
+  const left = difference(limit, used);
+  return {
+    limit,
+    used,
+    remaining: known.remaining ?? (left === null ? null : Math.max(0, left)),
+    usedPercent: known.usedPercent ?? percentOf(used, limit),
+  };
+}
+
+/**
+ * The numbers of a window in the unit `percent`.
+ *
+ * @param usedPercent The share used: 0–100, above on overuse; null or absent is unknown.
+ */
+export function percentAmounts(
+  usedPercent: number | null | undefined,
+): Amounts {
+  return amounts({ limit: 100, used: usedPercent, usedPercent });
+}
+
+/**
+ * The numbers of a window in the unit `fraction`.
+ *
+ * @param usedFraction The share used: 0–1, above on overuse; null or absent is unknown.
+ */
+export function fractionAmounts(
+  usedFraction: number | null | undefined,
+): Amounts {
+  return amounts({ limit: 1, used: usedFraction });
+}
+
+/**
+ * The share used, from the share left.
+ *
+ * @param whole What the share is of: 100 for percent, 1 for a fraction.
+ * @returns Null when the share left is unknown or more than the whole.
+ */
+export function complement(
+  left: number | null | undefined,
+  whole: number,
+): number | null {
+  const used = difference(whole, left);
+  return used === null || used < 0 ? null : used;
+}
+
+/**
+ * Frees a computed number from the noise of binary fractions: 0.1 + 0.2 becomes 0.3. Twelve digits are
+ * more than any provider reports.
+ */
+export function tidy(value: number): number {
+  return Number(value.toPrecision(12));
+}
+
+function difference(
+  whole: number | null,
+  part: number | null | undefined,
+): number | null {
+  if (whole === null || part === null || part === undefined) return null;
+  return tidy(whole - part);
+}
+
+function percentOf(used: number | null, limit: number | null): number | null {
+  if (used === null || limit === null || limit <= 0) return null;
+  const percent = tidy((used / limit) * 100);
+  return Number.isFinite(percent) ? percent : null;
+}

@@ -1,0 +1,108 @@
+/** The length of a window, in words and in the codes of the wire. */
+export interface Period {
+  /**
+   * `minute`, `hourly`, `daily`, `weekly`, `monthly`, `yearly`; several of a unit are `five_hour` or
+   * `90_minute`. `total` never resets, `unknown` has a length that the provider does not tell.
+   */
+  readonly name: string;
+  /** A code of {@linkcode PERIOD_CODES}, or what the provider sent in its place. */
+  readonly unit: number | null;
+  /** How many of the unit. */
+  readonly count: number | null;
+}
+
+/** A unit of time that windows are counted in. */
+export type PeriodUnit = keyof typeof PERIOD_CODES;
+
+/**
+ * `period_unit` on the wire. 3 to 6 are Z.ai's own codes (their order is Z.ai's), which the spec shows;
+ * 2 and 7 continue them for other services.
+ */
+export const PERIOD_CODES = {
+  minute: 2,
+  hour: 3,
+  day: 4,
+  month: 5,
+  week: 6,
+  year: 7,
+} as const;
+
+/** Of a budget or a balance that never resets. */
+export const TOTAL: Period = { name: "total", unit: null, count: null };
+
+/** Of a window whose length the provider does not tell. */
+export const UNKNOWN_PERIOD: Period = {
+  name: "unknown",
+  unit: null,
+  count: null,
+};
+
+const NAME_OF_ONE: Readonly<Record<PeriodUnit, string>> = {
+  minute: "minute",
+  hour: "hourly",
+  day: "daily",
+  week: "weekly",
+  month: "monthly",
+  year: "yearly",
+};
+
+const COUNT_WORDS =
+  "zero one two three four five six seven eight nine ten eleven twelve".split(
+    " ",
+  );
+
+/** `count` times `unit`, such as five hours. */
+export function period(count: number, unit: PeriodUnit): Period {
+  return {
+    name: count === 1
+      ? NAME_OF_ONE[unit]
+      : `${COUNT_WORDS[count] ?? count}_${unit}`,
+    unit: PERIOD_CODES[unit],
+    count,
+  };
+}
+
+const MINUTES_PER_DAY = 24 * 60;
+
+/**
+ * The period of a declared length: 18,000 seconds are five hours, 604,800 a week, 28 to 31 days a month
+ * (providers send 2,628,000 for it). Lengths are taken to the minute.
+ *
+ * @returns {@linkcode UNKNOWN_PERIOD} for anything that is no positive number of minutes.
+ */
+export function periodOfSeconds(seconds: number | null | undefined): Period {
+  const minutes = Math.round((seconds ?? 0) / 60);
+  if (!Number.isSafeInteger(minutes) || minutes <= 0) return UNKNOWN_PERIOD;
+  const days = minutes / MINUTES_PER_DAY;
+  if (days >= 28 && days <= 31) return period(1, "month");
+  if (days >= 365 && days <= 366) return period(1, "year");
+  if (days % 7 === 0) return period(days / 7, "week");
+  if (Number.isInteger(days)) return period(days, "day");
+  if (minutes % 60 === 0) return period(minutes / 60, "hour");
+  return period(minutes, "minute");
+}
+
+const SECONDS_BY_LETTER: Readonly<Record<string, number>> = {
+  s: 1,
+  m: 60,
+  h: 3600,
+  d: 86_400,
+  w: 604_800,
+};
+
+/**
+ * The period of a short text: `5h`, `7d`, `30d`, `1w`, `1mo`, `1y`, `total`.
+ *
+ * @returns {@linkcode UNKNOWN_PERIOD} for any other text, and for none.
+ */
+export function periodOfText(text: string | null | undefined): Period {
+  if (text === "total") return TOTAL;
+  const match = /^(\d{1,6})(s|mo|m|h|d|w|y)$/.exec(text ?? "");
+  if (match === null) return UNKNOWN_PERIOD;
+  const count = Number(match[1]);
+  const letter = match[2] ?? "";
+  if (count === 0) return UNKNOWN_PERIOD;
+  if (letter === "mo") return period(count, "month");
+  if (letter === "y") return period(count, "year");
+  return periodOfSeconds(count * (SECONDS_BY_LETTER[letter] ?? 0));
+}

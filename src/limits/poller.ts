@@ -1,0 +1,134 @@
+import type { Config, Connection } from "../config/config.ts";
+import type { Clock } from "../core/clock.ts";
+import { SingleFlight } from "../core/single_flight.ts";
+import type { Log } from "../observe/log.ts";
+import { type QuotaFetch, readQuota } from "./read.ts";
+import type { QuotaPoll, QuotaSource } from "./readers/reader.ts";
+import { type FailedReading, isGood, type Reading } from "./reading.ts";
+import { sourceKey } from "./source_key.ts";
+import { TtlCache } from "./ttl_cache.ts";
+
+/** Reads quota endpoints no more often than need be, for all callers together. */
+export interface Poller {
+  /**
+   * What the endpoint of a connection tells: from the cache, from a read that is already running, or
+   * from a new one. Never rejects. A new read goes on when the asker stops waiting, and its result is
+   * there for the next.
+   */
+  poll(
+    poll: QuotaPoll,
+    source: QuotaSource,
+    limits: Config["limits"],
+  ): Promise<PolledReading>;
+  /** Forgets what does not belong to `connections` as they are configured now. */
+  retain(connections: readonly Connection[]): void;
+}
+
+/** A reading, and whether it came from the cache. */
+export interface PolledReading {
+  readonly reading: Reading;
+  readonly cached: boolean;
+}
+
+/** What a {@linkcode Poller} needs from outside. */
+export interface PollerOptions {
+  readonly fetch: QuotaFetch;
+  readonly clock: Clock;
+  /** Told of every read that fails. */
+  readonly log: Log;
+  /** A signal that aborts after so many milliseconds. */
+  readonly deadline: (ms: number) => AbortSignal;
+}
+
+/** Spec section 8: results are cached for up to 60 seconds. */
+const MAX_CACHE_MS = 60_000;
+
+const FAILURE_CACHE_MS = 10_000;
+
+const MIN_RETRY_MS = 1000;
+
+/** A read outlives the budget of GET /limits by a little, so that a budget's end never races it. */
+const GRACE_MS = 250;
+
+/** Creates a {@linkcode Poller} that has read nothing yet. */
+export function createPoller(options: PollerOptions): Poller {
+  const { fetch, clock, deadline } = options;
+  const cache = new TtlCache<string, Reading>(clock);
+  const flights = new SingleFlight<string, Reading>();
+  const keys = new WeakMap<Connection, string>();
+  /** The keys of the current config: a read that outlives its config leaves nothing behind. */
+  let current: ReadonlySet<string> = new Set();
+  /** Those that let their last read run into its deadline. */
+  const silent = new Set<string>();
+
+  async function poll(
+    poll: QuotaPoll,
+    source: QuotaSource,
+    limits: Config["limits"],
+  ): Promise<PolledReading> {
+    const key = keyOf(source.connection);
+    const known = cache.get(key);
+    if (known !== undefined) return { reading: known, cached: true };
+    const reading = await flights.run(key, () => read(poll, source, limits));
+    return { reading, cached: false };
+  }
+
+  async function read(
+    poll: QuotaPoll,
+    source: QuotaSource,
+    limits: Config["limits"],
+  ): Promise<Reading> {
+    const key = keyOf(source.connection);
+    // Who was silent for a whole budget is given half of the next, so that the others are not hidden by
+    // it again and again.
+    const signal = deadline(
+      silent.has(key) ? limits.budgetMs / 2 : limits.budgetMs + GRACE_MS,
+    );
+    const reading = await readQuota(poll, source, { fetch, clock, signal });
+    if (!isGood(reading)) report(source.connection, reading);
+    if (!current.has(key)) return reading;
+    cache.set(key, reading, { ttlMs: lifetime(reading, poll, limits) });
+    if (signal.aborted && !isGood(reading)) silent.add(key);
+    else silent.delete(key);
+    return reading;
+  }
+
+  function report({ name }: Connection, { failure }: FailedReading): void {
+    options.log.write("warn", "quota_read_failed", {
+      connection: name,
+      error: failure.reason,
+      message: failure.message,
+    });
+  }
+
+  function retain(connections: readonly Connection[]): void {
+    current = new Set(connections.map(keyOf));
+    cache.retain(current);
+    for (const key of silent) if (!current.has(key)) silent.delete(key);
+  }
+
+  function keyOf(connection: Connection): string {
+    const known = keys.get(connection);
+    if (known !== undefined) return known;
+    const key = sourceKey(connection);
+    keys.set(connection, key);
+    return key;
+  }
+
+  return { poll, retain };
+}
+
+/** How long a reading is kept, in milliseconds. */
+function lifetime(
+  reading: Reading,
+  { paceMs }: QuotaPoll,
+  { cacheMs }: Config["limits"],
+): number {
+  const freshMs = Math.min(cacheMs, MAX_CACHE_MS);
+  if (isGood(reading)) return paceMs ?? freshMs;
+  const { reason, retryAfterMs } = reading.failure;
+  // A provider that answered counts the read, whatever it answered.
+  if (paceMs !== undefined && reason !== "unreachable") return paceMs;
+  if (retryAfterMs === undefined) return Math.min(freshMs, FAILURE_CACHE_MS);
+  return Math.min(Math.max(retryAfterMs, MIN_RETRY_MS), MAX_CACHE_MS);
+}

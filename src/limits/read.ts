@@ -1,0 +1,152 @@
+import type { Clock } from "../core/clock.ts";
+import { parseJson } from "../core/json.ts";
+import { LimitedBytesTransformStream } from "../core/std.ts";
+import { QuotaFailure } from "./failure.ts";
+import type { QuotaPoll, QuotaRequest, QuotaSource } from "./readers/reader.ts";
+import type { Reading } from "./reading.ts";
+import { statusFailure } from "./status_failure.ts";
+
+/** What `fetch` is to a quota read. */
+export type QuotaFetch = (url: string, init: RequestInit) => Promise<Response>;
+
+/** What a read needs from outside. */
+export interface ReadOptions {
+  readonly fetch: QuotaFetch;
+  readonly clock: Clock;
+  /** Ends the read. */
+  readonly signal: AbortSignal;
+}
+
+/** A quota answer is a few kilobytes; more is no quota. */
+const MAX_BODY_BYTES = 256 * 1024;
+
+/**
+ * Asks a provider for the quota of one connection. Goes to the configured address alone, follows no
+ * redirect and carries no credential but the connection's.
+ *
+ * @returns The windows, or why there are none; never rejects.
+ */
+export async function readQuota(
+  poll: QuotaPoll,
+  source: QuotaSource,
+  options: ReadOptions,
+): Promise<Reading> {
+  const end = new AbortController();
+  const signal = AbortSignal.any([options.signal, end.signal]);
+  const ask = (request: QuotaRequest) =>
+    exchange(request, { ...options, poll, source, signal });
+  try {
+    const first = await Promise.all(poll.requests(source).map(ask));
+    const more = poll.followUps?.(first, source) ?? [];
+    const bodies = [...first, ...await Promise.all(more.map(ask))];
+    const nowMs = options.clock.now();
+    const windows = poll.parse(bodies, { source, nowMs });
+    return { checkedAtMs: nowMs, windows };
+  } catch (error) {
+    return { checkedAtMs: options.clock.now(), failure: toFailure(error) };
+  } finally {
+    // One failed call makes the others of this read pointless.
+    end.abort();
+  }
+}
+
+interface ExchangeContext extends ReadOptions {
+  readonly poll: QuotaPoll;
+  readonly source: QuotaSource;
+}
+
+/** The JSON that answers `request`; undefined when it fails and is optional. */
+async function exchange(
+  request: QuotaRequest,
+  context: ExchangeContext,
+): Promise<unknown> {
+  try {
+    const answer = await send(request, context);
+    if (answer.ok) return await readJson(answer, context.signal);
+    await answer.body?.cancel().catch(() => {});
+    throw statusFailure(answer, context);
+  } catch (error) {
+    if (request.optional) return undefined;
+    throw error;
+  }
+}
+
+async function send(
+  request: QuotaRequest,
+  { fetch, source, signal }: ExchangeContext,
+): Promise<Response> {
+  try {
+    return await fetch(request.url, {
+      // Decoding an answer that grows without end would happen before its bytes are counted.
+      headers: {
+        "accept-encoding": "identity",
+        ...request.headers,
+        ...fixedHeaders(request.url, source),
+      },
+      redirect: "manual",
+      signal,
+    });
+  } catch (error) {
+    throw unreachable(error, signal);
+  }
+}
+
+/** The connection's fixed headers belong to its own hosts, not to one that `quota.url` names. */
+function fixedHeaders(
+  url: string,
+  { connection }: QuotaSource,
+): Readonly<Record<string, string>> {
+  const { origin } = new URL(url);
+  const isOwnHost = Object.values(connection.endpoints)
+    .some((base) => new URL(base).origin === origin);
+  return isOwnHost ? connection.headers : {};
+}
+
+function unreachable(cause: unknown, signal: AbortSignal): QuotaFailure {
+  return new QuotaFailure(
+    "unreachable",
+    signal.aborted
+      ? "The provider did not tell its quota in time"
+      : "The provider could not be reached",
+    { cause },
+  );
+}
+
+async function readJson(
+  answer: Response,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const body = parseJson(await readText(answer, signal));
+  if (body !== undefined) return body;
+  throw new QuotaFailure(
+    "invalid_response",
+    "The provider's quota answer is not JSON: check the address",
+  );
+}
+
+async function readText(
+  answer: Response,
+  signal: AbortSignal,
+): Promise<string> {
+  const cap = new LimitedBytesTransformStream(MAX_BODY_BYTES, { error: true });
+  try {
+    return await new Response(answer.body?.pipeThrough(cap)).text();
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw unreachable(error, signal);
+    throw new QuotaFailure(
+      "invalid_response",
+      "The provider's quota answer is longer than 256 KiB",
+      { cause: error },
+    );
+  }
+}
+
+/** What a reader did not foresee is its fault, and hides no other connection. */
+function toFailure(error: unknown): QuotaFailure {
+  if (error instanceof QuotaFailure) return error;
+  return new QuotaFailure(
+    "unavailable",
+    "The quota of this connection could not be read",
+    { cause: error },
+  );
+}

@@ -1,0 +1,187 @@
+import { z } from "zod";
+import { isJsonObject, parseJson } from "../../core/json.ts";
+import { amounts, complement, percentAmounts } from "../amounts.ts";
+import { instantAfter, instantOfSeconds } from "../instant.ts";
+import { periodOfSeconds, TOTAL, UNKNOWN_PERIOD } from "../period.ts";
+import {
+  LIMIT_TYPES,
+  type QuotaWindow,
+  quotaWindow,
+  scopedType,
+} from "../window.ts";
+import { baseUrl, bearerHeaders, credential } from "./address.ts";
+import { codexHeaders } from "./codex_headers.ts";
+import {
+  checkPayload,
+  flag,
+  numeric,
+  requireWindows,
+  text,
+} from "./payload.ts";
+import type { QuotaReader, QuotaRequest, QuotaSource } from "./reader.ts";
+
+/** ChatGPT plans behind the Codex back end. */
+export const codex: QuotaReader = {
+  poll: {
+    requests: (source) => [request(source)],
+    parse: ([body], { nowMs }) =>
+      requireWindows(windowsOf(checkPayload(payload, body), nowMs)),
+  },
+  headers: codexHeaders,
+};
+
+const window = z.object({
+  used_percent: numeric,
+  limit_window_seconds: numeric,
+  reset_after_seconds: numeric,
+  reset_at: numeric,
+}).nullish();
+
+const rateLimit = z.object({
+  primary_window: window,
+  secondary_window: window,
+}).nullish();
+
+const payload = z.object({
+  rate_limit: rateLimit,
+  code_review_rate_limit: rateLimit,
+  additional_rate_limits: z.array(z.object({
+    limit_name: text,
+    metered_feature: text,
+    rate_limit: rateLimit,
+  })).nullish(),
+  credits: z.object({ unlimited: flag, balance: numeric }).nullish(),
+  spend_control: z.object({
+    individual_limit: z.object({
+      limit: numeric,
+      used: numeric,
+      remaining: numeric,
+      used_percent: numeric,
+      remaining_percent: numeric,
+      reset_after_seconds: numeric,
+      reset_at: numeric,
+    }).nullish(),
+  }).nullish(),
+});
+
+type Payload = z.output<typeof payload>;
+
+function request(source: QuotaSource): QuotaRequest {
+  const account = accountOf(source);
+  return {
+    url: source.quota.url ?? usageUrl(baseUrl(source)),
+    headers: {
+      ...bearerHeaders(source),
+      "user-agent": "codex-cli",
+      ...(account === undefined ? {} : { "chatgpt-account-id": account }),
+    },
+  };
+}
+
+/** As the official client chooses it: below `/backend-api` where the base URL has it. */
+function usageUrl(base: string): string {
+  const [root = base, rest] = base.split("/backend-api");
+  return rest === undefined
+    ? `${base}/api/codex/usage`
+    : `${root}/backend-api/wham/usage`;
+}
+
+const ACCOUNT_CLAIM = "https://api.openai.com/auth";
+
+/** The account that the token names in its claims; a configured header overrides it. */
+function accountOf(source: QuotaSource): string | undefined {
+  const claims = claimsOf(credential(source));
+  const auth = isJsonObject(claims) ? claims[ACCOUNT_CLAIM] : undefined;
+  const account = isJsonObject(auth) ? auth["chatgpt_account_id"] : undefined;
+  return typeof account === "string" && /^[\w-]+$/.test(account)
+    ? account
+    : undefined;
+}
+
+/** The claims of a JSON Web Token, undefined for any other text. */
+function claimsOf(token: string): unknown {
+  const [, claims = ""] = token.split(".");
+  try {
+    return parseJson(atob(claims.replaceAll("-", "+").replaceAll("_", "/")));
+  } catch {
+    return undefined;
+  }
+}
+
+function windowsOf(body: Payload, nowMs: number): QuotaWindow[] {
+  return [
+    ...usageWindows("", body.rate_limit, nowMs),
+    ...usageWindows("code_review", body.code_review_rate_limit, nowMs),
+    ...(body.additional_rate_limits ?? []).flatMap((meter) =>
+      usageWindows(
+        meter.limit_name ?? meter.metered_feature ?? "additional",
+        meter.rate_limit,
+        nowMs,
+      )
+    ),
+    ...spendWindows(body, nowMs),
+    ...creditWindows(body),
+  ];
+}
+
+/** The slots say nothing of the length: free plans have the week in the primary one. */
+function usageWindows(
+  scope: string,
+  limits: z.output<typeof rateLimit>,
+  nowMs: number,
+): QuotaWindow[] {
+  return [limits?.primary_window, limits?.secondary_window].flatMap((slot) =>
+    slot
+      ? [quotaWindow({
+        type: scopedType(LIMIT_TYPES.usage, scope),
+        unit: "percent",
+        period: periodOfSeconds(slot.limit_window_seconds),
+        amounts: percentAmounts(slot.used_percent),
+        resetsAt: resetOf(slot, nowMs),
+      })]
+      : []
+  );
+}
+
+/** A workspace's own cap on one member's spending, which may stand in the place of any other limit. */
+function spendWindows(body: Payload, nowMs: number): QuotaWindow[] {
+  const cap = body.spend_control?.individual_limit;
+  if (!cap) return [];
+  const usedPercent = cap.used_percent ??
+    complement(cap.remaining_percent, 100);
+  const hasCounts = typeof (cap.limit ?? cap.used ?? cap.remaining) ===
+    "number";
+  return [quotaWindow({
+    type: LIMIT_TYPES.spend,
+    unit: hasCounts ? "credits" : "percent",
+    period: UNKNOWN_PERIOD,
+    amounts: hasCounts
+      ? amounts({ ...cap, usedPercent })
+      : percentAmounts(usedPercent),
+    resetsAt: resetOf(cap, nowMs),
+  })];
+}
+
+function resetOf(
+  slot: {
+    readonly reset_at?: number | null | undefined;
+    readonly reset_after_seconds?: number | null | undefined;
+  },
+  nowMs: number,
+): string | null {
+  const { reset_after_seconds: seconds } = slot;
+  return instantOfSeconds(slot.reset_at) ??
+    instantAfter(nowMs, typeof seconds === "number" ? seconds * 1000 : null);
+}
+
+function creditWindows({ credits }: Payload): QuotaWindow[] {
+  if (!credits || credits.unlimited) return [];
+  if (typeof credits.balance !== "number") return [];
+  return [quotaWindow({
+    type: LIMIT_TYPES.balance,
+    unit: "credits",
+    period: TOTAL,
+    amounts: amounts({ remaining: credits.balance }),
+    resetsAt: null,
+  })];
+}

@@ -1,0 +1,158 @@
+import { z } from "zod";
+import {
+  type Amounts,
+  amounts,
+  complement,
+  percentAmounts,
+} from "../amounts.ts";
+import { QuotaFailure } from "../failure.ts";
+import { instantOfText } from "../instant.ts";
+import { period } from "../period.ts";
+import {
+  LIMIT_TYPES,
+  type QuotaWindow,
+  quotaWindow,
+  scopedType,
+} from "../window.ts";
+import { credential } from "./address.ts";
+import { checkPayload, flag, numeric, text } from "./payload.ts";
+import type { QuotaReader, QuotaRequest, QuotaSource } from "./reader.ts";
+
+/**
+ * GitHub Copilot. Its quota is told by GitHub's API to a GitHub OAuth token, neither of which is what
+ * the connection serves models with: `quota.key` holds the token.
+ */
+export const copilot: QuotaReader = {
+  poll: {
+    requests: (source) => [request(source)],
+    parse: ([body]) => windowsOf(checkPayload(payload, body)),
+  },
+};
+
+const snapshot = z.object({
+  entitlement: numeric,
+  remaining: numeric,
+  /** Like `remaining`, with decimals. */
+  quota_remaining: numeric,
+  percent_remaining: numeric,
+  unlimited: flag,
+  overage_count: numeric,
+  token_based_billing: flag,
+}).nullish();
+
+const payload = z.object({
+  quota_reset_date_utc: text,
+  quota_reset_date: text,
+  token_based_billing: flag,
+  quota_snapshots: z.object({
+    premium_interactions: snapshot,
+    chat: snapshot,
+    completions: snapshot,
+  }).nullish(),
+  /** The free plan's older form: the sizes here … */
+  monthly_quotas: z.object({ chat: numeric, completions: numeric }).nullish(),
+  /** … and what remains, whatever the name says, here. */
+  limited_user_quotas: z.object({ chat: numeric, completions: numeric })
+    .nullish(),
+  limited_user_reset_date: text,
+});
+
+type Payload = z.output<typeof payload>;
+type Snapshot = NonNullable<z.output<typeof snapshot>>;
+
+function request(source: QuotaSource): QuotaRequest {
+  const { quota } = source;
+  if (quota.key === undefined && quota.url === undefined) {
+    throw new QuotaFailure(
+      "configuration_required",
+      "Copilot's quota is read with a GitHub OAuth token: set quota.key",
+    );
+  }
+  return {
+    url: quota.url ?? "https://api.github.com/copilot_internal/user",
+    headers: {
+      accept: "application/json",
+      authorization: `token ${credential(source)}`,
+      "editor-version": "vscode/1.104.0",
+      "editor-plugin-version": "copilot-chat/0.31.0",
+      "user-agent": "GitHubCopilotChat/0.31.0",
+      "x-github-api-version": "2025-04-01",
+    },
+  };
+}
+
+/** An account whose meters are all unlimited has no windows, which is no error. */
+function windowsOf(body: Payload): QuotaWindow[] {
+  const { quota_snapshots: snapshots, limited_user_quotas: left } = body;
+  if (snapshots) {
+    return Object.entries(snapshots).flatMap(([meter, one]) =>
+      one && isMetered(one) ? [snapshotWindow(meter, one, body)] : []
+    );
+  }
+  if (left) {
+    return [
+      freeWindow("chat", body),
+      freeWindow("completions", body),
+    ];
+  }
+  throw new QuotaFailure(
+    "no_plan",
+    "The GitHub account of quota.key has no Copilot quota",
+  );
+}
+
+/** Seats that an organisation manages hold zeros in the place of numbers; −1 stands for unlimited. */
+function isMetered(one: Snapshot): boolean {
+  if (one.unlimited || one.entitlement === -1) return false;
+  return one.entitlement !== 0 || (one.remaining ?? 0) !== 0;
+}
+
+function snapshotWindow(
+  meter: string,
+  one: Snapshot,
+  body: Payload,
+): QuotaWindow {
+  const isCredits = meter === "premium_interactions" &&
+    (one.token_based_billing ?? body.token_based_billing ?? false);
+  const isShare = typeof one.entitlement !== "number";
+  return quotaWindow({
+    type: scopedType(
+      isCredits ? LIMIT_TYPES.credits : LIMIT_TYPES.requests,
+      meter,
+    ),
+    unit: isShare ? "percent" : isCredits ? "credits" : "requests",
+    period: period(1, "month"),
+    amounts: isShare
+      ? percentAmounts(complement(one.percent_remaining, 100))
+      : countsOf(one),
+    resetsAt: instantOfText(body.quota_reset_date_utc) ??
+      instantOfText(body.quota_reset_date),
+  });
+}
+
+/** Use beyond the allowance is counted apart, with nothing remaining. */
+function countsOf(one: Snapshot): Amounts {
+  const plain = amounts({
+    limit: one.entitlement,
+    remaining: one.quota_remaining ?? one.remaining,
+  });
+  const overage = one.overage_count ?? 0;
+  if (overage <= 0 || plain.used === null) return plain;
+  return amounts({ ...plain, used: plain.used + overage, usedPercent: null });
+}
+
+function freeWindow(
+  meter: "chat" | "completions",
+  body: Payload,
+): QuotaWindow {
+  return quotaWindow({
+    type: scopedType(LIMIT_TYPES.requests, meter),
+    unit: "requests",
+    period: period(1, "month"),
+    amounts: amounts({
+      limit: body.monthly_quotas?.[meter],
+      remaining: body.limited_user_quotas?.[meter],
+    }),
+    resetsAt: instantOfText(body.limited_user_reset_date),
+  });
+}

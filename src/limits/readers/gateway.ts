@@ -1,0 +1,78 @@
+import { z } from "zod";
+import { QuotaFailure } from "../failure.ts";
+import { instantOfText } from "../instant.ts";
+import { type QuotaWindow, quotaWindow, scopedType } from "../window.ts";
+import { baseUrl, bearerHeaders } from "./address.ts";
+import { checkPayload, numeric, text } from "./payload.ts";
+import type { QuotaReader } from "./reader.ts";
+
+/**
+ * Another gateway of this API. Its list covers all connections behind the key; their windows become
+ * those of the one connection here, told apart by name where there are several.
+ */
+export const gateway: QuotaReader = {
+  poll: {
+    requests: (source) => [{
+      url: source.quota.url ?? `${baseUrl(source)}/limits`,
+      headers: bearerHeaders(source),
+    }],
+    parse: ([body]) => windowsOf(checkPayload(payload, body).data),
+  },
+};
+
+const word = z.string().max(200);
+
+const window = z.object({
+  type: word,
+  window: word,
+  unit: word,
+  period_unit: numeric,
+  period_count: numeric,
+  limit: numeric,
+  used: numeric,
+  remaining: numeric,
+  used_percent: numeric,
+  resets_at: text,
+});
+
+const entry = z.object({
+  name: z.string(),
+  status: z.string(),
+  limits: z.array(window),
+});
+
+type Entry = z.output<typeof entry>;
+
+const payload = z.object({ object: z.literal("list"), data: z.array(entry) });
+
+function windowsOf(entries: readonly Entry[]): QuotaWindow[] {
+  const good = entries.filter(({ status }) => status === "ok");
+  if (good.length === 0) {
+    throw new QuotaFailure(
+      "unavailable",
+      "The gateway behind this connection reports no quota",
+    );
+  }
+  return good.flatMap(({ name, limits }) =>
+    limits.map((one) => toWindow(one, entries.length > 1 ? name : ""))
+  );
+}
+
+function toWindow(one: z.output<typeof window>, scope: string): QuotaWindow {
+  return quotaWindow({
+    type: scopedType(one.type, scope),
+    unit: one.unit,
+    period: {
+      name: one.window,
+      unit: one.period_unit ?? null,
+      count: one.period_count ?? null,
+    },
+    amounts: {
+      limit: one.limit ?? null,
+      used: one.used ?? null,
+      remaining: one.remaining ?? null,
+      usedPercent: one.used_percent ?? null,
+    },
+    resetsAt: instantOfText(one.resets_at),
+  });
+}

@@ -1,0 +1,197 @@
+import type {
+  JsonCondition,
+  JsonQuota,
+  JsonReset,
+  JsonShare,
+  JsonWindow,
+} from "../../config/json_quota.ts";
+import {
+  type Amounts,
+  amounts,
+  complement,
+  fractionAmounts,
+  percentAmounts,
+  tidy,
+} from "../amounts.ts";
+import { QuotaFailure } from "../failure.ts";
+import {
+  instantAfter,
+  instantOfMs,
+  instantOfSeconds,
+  instantOfText,
+} from "../instant.ts";
+import { periodOfText } from "../period.ts";
+import { type QuotaWindow, quotaWindow } from "../window.ts";
+import { valueAt } from "./json_pointer.ts";
+import { numeric, text } from "./payload.ts";
+import type { QuotaReader, QuotaRequest, QuotaSource } from "./reader.ts";
+
+/** Any service whose quota answer is described in the config. */
+export const json: QuotaReader = {
+  poll: {
+    requests: (source) => [request(source)],
+    parse([body], { source, nowMs }) {
+      const quota = settingsOf(source);
+      refuseErrors(body, quota);
+      const windows = quota.windows.flatMap((one) =>
+        windowsOf(one, body, nowMs)
+      );
+      if (windows.length > 0) return windows;
+      throw new QuotaFailure(
+        "invalid_response",
+        "The provider's quota answer holds none of the windows of quota.windows",
+      );
+    },
+  },
+};
+
+function settingsOf({ quota }: QuotaSource): JsonQuota {
+  if (quota.json !== undefined) return quota.json;
+  throw new QuotaFailure(
+    "configuration_required",
+    "A quota of the kind json needs quota.windows",
+  );
+}
+
+function request(source: QuotaSource): QuotaRequest {
+  const { url } = source.quota;
+  if (url === undefined) {
+    throw new QuotaFailure(
+      "configuration_required",
+      "A quota of the kind json needs quota.url",
+    );
+  }
+  const headers = new Headers({ accept: "application/json" });
+  addCredential(headers, source);
+  const fixed = Object.entries(settingsOf(source).headers);
+  for (const [name, value] of fixed) headers.set(name, value);
+  return { url, headers: Object.fromEntries(headers) };
+}
+
+/** In the form that the connection presents it, if it has one. */
+function addCredential(
+  headers: Headers,
+  { connection: { auth }, quota }: QuotaSource,
+): void {
+  if (quota.key !== undefined) {
+    headers.set("authorization", `Bearer ${quota.key}`);
+  } else if (auth.scheme === "bearer") {
+    headers.set("authorization", `Bearer ${auth.key}`);
+  } else if (auth.scheme === "x-api-key") {
+    headers.set("x-api-key", auth.key);
+  }
+}
+
+function refuseErrors(body: unknown, quota: JsonQuota): void {
+  if (quota.unauthorized && isMet(quota.unauthorized, body)) {
+    throw new QuotaFailure(
+      "unauthorized",
+      "The provider refuses the connection's key",
+    );
+  }
+  if (quota.success && !isMet(quota.success, body)) {
+    throw new QuotaFailure(
+      "unavailable",
+      "The provider answers with an error instead of the quota",
+    );
+  }
+}
+
+function isMet(condition: JsonCondition, body: unknown): boolean {
+  const value = valueAt(body, condition.at);
+  return condition.in.some((one) => one === value);
+}
+
+/** A window that the answer does not hold, or holds without any number, is left out. */
+function windowsOf(
+  window: JsonWindow,
+  body: unknown,
+  nowMs: number,
+): QuotaWindow[] {
+  const item = itemOf(window, valueAt(body, window.at));
+  if (item === undefined) return [];
+  const found = amountsOf(window, item);
+  if (Object.values(found).every((value) => value === null)) return [];
+  return [quotaWindow({
+    type: window.type,
+    unit: window.unit,
+    period: periodOfText(window.period),
+    amounts: found,
+    resetsAt: window.resetsAt ? resetOf(window.resetsAt, item, nowMs) : null,
+  })];
+}
+
+function itemOf({ where }: JsonWindow, value: unknown): unknown {
+  if (where === undefined) return value;
+  const wanted = Object.entries(where);
+  return Array.isArray(value)
+    ? value.find((item) =>
+      wanted.every(([name, one]) => valueAt(item, `/${name}`) === one)
+    )
+    : undefined;
+}
+
+function amountsOf(window: JsonWindow, item: unknown): Amounts {
+  const usedPercent = window.share ? percentOf(window.share, item) : null;
+  if (usedPercent !== null) {
+    if (window.unit === "percent") return percentAmounts(usedPercent);
+    if (window.unit === "fraction") {
+      return fractionAmounts(tidy(usedPercent / 100));
+    }
+  }
+  const scaled = (pointer: string | undefined) => {
+    const value = pointer === undefined ? null : numberAt(item, pointer);
+    return value === null ? null : tidy(value * window.scale);
+  };
+  return amounts({
+    limit: scaled(window.limit),
+    used: scaled(window.used),
+    remaining: scaled(window.remaining),
+    usedPercent,
+  });
+}
+
+function percentOf(share: JsonShare, item: unknown): number | null {
+  const value = numberAt(item, share.at);
+  if (value === null) return null;
+  switch (share.of) {
+    case "used_percent":
+      return value;
+    case "used_fraction":
+      return tidy(value * 100);
+    case "remaining_percent":
+      return complement(value, 100);
+    case "remaining_fraction":
+      return complement(value * 100, 100);
+  }
+}
+
+function numberAt(item: unknown, pointer: string): number | null {
+  const result = numeric.safeParse(valueAt(item, pointer));
+  if (result.success) return result.data ?? null;
+  throw new QuotaFailure(
+    "invalid_response",
+    `The provider's quota answer has no number at ${pointer}`,
+  );
+}
+
+function resetOf(
+  reset: JsonReset,
+  item: unknown,
+  nowMs: number,
+): string | null {
+  if (reset.format === "iso") {
+    return instantOfText(text.safeParse(valueAt(item, reset.at)).data);
+  }
+  const value = numberAt(item, reset.at);
+  switch (reset.format) {
+    case "epoch_seconds":
+      return instantOfSeconds(value);
+    case "epoch_ms":
+      return instantOfMs(value);
+    case "seconds_left":
+      return instantAfter(nowMs, value === null ? null : value * 1000);
+    case "ms_left":
+      return instantAfter(nowMs, value);
+  }
+}

@@ -1,0 +1,18 @@
+/**
+ * The value that a JSON pointer (RFC 6901) names.
+ *
+ * @param pointer Empty for `value` itself, else parts behind slashes, with `~1` for a slash and `~0` for
+ * a tilde in a part.
+ * @returns Undefined when there is no such value.
+ */
+export function valueAt(value: unknown, pointer: string): unknown {
+  return pointer.split("/").slice(1)
+    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))
+    .reduce(memberOf, value);
+}
+
+/** Own members only: `/constructor` names nothing. */
+function memberOf(value: unknown, part: string): unknown {
+  if (typeof value !== "object" || value === null) return undefined;
+  return Object.getOwnPropertyDescriptor(value, part)?.value;
+}

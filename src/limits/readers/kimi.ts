@@ -1,0 +1,164 @@
+import { z } from "zod";
+import { amounts, fractionAmounts } from "../amounts.ts";
+import { instantAfter, instantOfText } from "../instant.ts";
+import {
+  type Period,
+  period,
+  periodOfSeconds,
+  periodOfText,
+  UNKNOWN_PERIOD,
+} from "../period.ts";
+import {
+  LIMIT_TYPES,
+  type QuotaWindow,
+  quotaWindow,
+  scopedType,
+} from "../window.ts";
+import { bearerHeaders, hostUrl } from "./address.ts";
+import { checkPayload, numeric, requireWindows, text } from "./payload.ts";
+import type { QuotaReader } from "./reader.ts";
+
+/** Kimi Code plans, in the older form with counts and the newer one with shares. */
+export const kimi: QuotaReader = {
+  poll: {
+    // The host answers 404 to a key without a coding plan.
+    noPlanStatus: 404,
+    requests: (source) => [{
+      url: hostUrl(source, "/coding/v1/usages"),
+      headers: bearerHeaders(source),
+    }],
+    parse([body], { nowMs }) {
+      const { data, ...bare } = checkPayload(payload, body);
+      return requireWindows(windowsOf(data ?? bare, nowMs));
+    },
+  },
+};
+
+const reset = {
+  resetTime: text,
+  resetAt: text,
+  reset_at: text,
+  reset_time: text,
+  period_end: text,
+  reset_in: numeric,
+  resetIn: numeric,
+  ttl: numeric,
+};
+
+type Reset = z.output<z.ZodObject<typeof reset>>;
+
+const counts = z.object({
+  limit: numeric,
+  used: numeric,
+  remaining: numeric,
+  ...reset,
+});
+
+type Counts = z.output<typeof counts>;
+
+const share = z.object({ used_ratio: numeric, ...reset });
+
+const body = z.object({
+  usage: counts.nullish(),
+  limits: z.array(z.object({
+    window: z.object({ duration: numeric, timeUnit: text }).nullish(),
+    detail: counts.nullish(),
+  })).nullish(),
+  usages: z.record(z.string(), share.nullish()).nullish(),
+});
+
+type Body = z.output<typeof body>;
+
+const payload = body.extend({ data: body.nullish() });
+
+/** Both forms may come in one answer; a window told as a share is not told again as a count. */
+function windowsOf(
+  { usage, limits, usages }: Body,
+  nowMs: number,
+): QuotaWindow[] {
+  const shares = Object.entries(usages ?? {}).flatMap(([name, window]) =>
+    window ? [shareWindow(name, window, nowMs)] : []
+  );
+  const counted = (limits ?? []).flatMap(({ window, detail }) =>
+    detail ? [countWindow(detail, periodOf(window), nowMs)] : []
+  );
+  if (usage) counted.push(countWindow(usage, period(1, "week"), nowMs));
+  const told = new Set(shares.map((one) => one.window));
+  return [...shares, ...counted.filter((one) => !told.has(one.window))];
+}
+
+const SHARE_REGEXP =
+  /^limit_(?:(\d+[hd])|(day|week|month))(?:_(?:total|(\w+)))?$/;
+
+/** Clients have seen `limit_7d` and `limit_week`: the name is read by its parts. */
+function shareWindow(
+  name: string,
+  window: z.output<typeof share>,
+  nowMs: number,
+): QuotaWindow {
+  const [, length, word, part = ""] = SHARE_REGEXP.exec(name) ?? [];
+  const isKnown = length !== undefined || word !== undefined;
+  return quotaWindow({
+    type: scopedType(LIMIT_TYPES.usage, isKnown ? part : name),
+    unit: "fraction",
+    period: isPeriodWord(word) ? period(1, word) : periodOfText(length),
+    amounts: fractionAmounts(window.used_ratio),
+    resetsAt: resetOf(window, nowMs),
+  });
+}
+
+function isPeriodWord(
+  word: string | undefined,
+): word is "day" | "week" | "month" {
+  return word === "day" || word === "week" || word === "month";
+}
+
+function countWindow(
+  detail: Counts,
+  length: Period,
+  nowMs: number,
+): QuotaWindow {
+  return quotaWindow({
+    type: LIMIT_TYPES.usage,
+    // Newer plans count in hundredths of the plan, older ones in requests.
+    unit: detail.limit === 100 ? "percent" : "requests",
+    period: length,
+    amounts: amounts({
+      limit: detail.limit,
+      used: detail.used,
+      remaining: detail.remaining,
+    }),
+    resetsAt: resetOf(detail, nowMs),
+  });
+}
+
+const SECONDS_BY_TIME_UNIT = new Map([
+  ["TIME_UNIT_SECOND", 1],
+  ["TIME_UNIT_MINUTE", 60],
+  ["TIME_UNIT_HOUR", 3600],
+  ["TIME_UNIT_DAY", 86_400],
+]);
+
+function periodOf(
+  window:
+    | {
+      readonly duration?: number | null | undefined;
+      readonly timeUnit?: string | null | undefined;
+    }
+    | null
+    | undefined,
+): Period {
+  const seconds = SECONDS_BY_TIME_UNIT.get(window?.timeUnit ?? "");
+  return seconds === undefined
+    ? UNKNOWN_PERIOD
+    : periodOfSeconds((window?.duration ?? 0) * seconds);
+}
+
+/** Clients have seen the reset under each of these names, as an instant or as seconds to wait. */
+function resetOf(window: Reset, nowMs: number): string | null {
+  const at = window.resetTime ?? window.resetAt ?? window.reset_at ??
+    window.reset_time ?? window.period_end;
+  const seconds = window.reset_in ?? window.resetIn ?? window.ttl;
+  return instantOfText(at) ??
+    instantAfter(nowMs, typeof seconds === "number" ? seconds * 1000 : null);
+}

@@ -1,0 +1,141 @@
+import { z } from "zod";
+import { amounts } from "../amounts.ts";
+import { instantOfText } from "../instant.ts";
+import { periodOfText, TOTAL } from "../period.ts";
+import {
+  LIMIT_TYPES,
+  type QuotaWindow,
+  quotaWindow,
+  scopedType,
+} from "../window.ts";
+import { bearerHeaders, rootUrl, withQuery } from "./address.ts";
+import { checkPayload, numeric, quantity, text } from "./payload.ts";
+import type { QuotaReader, QuotaRequest, QuotaSource } from "./reader.ts";
+
+/** A LiteLLM proxy: the budgets of the key, and those of its user and its team, which bind it too. */
+export const litellm: QuotaReader = {
+  poll: {
+    requests: (source) => [{
+      url: rootUrl(source, "/key/info"),
+      headers: bearerHeaders(source),
+    }],
+    followUps: ([body], source) => ownerRequests(keyOf(body), source),
+    parse([body, ...owners]) {
+      const key = keyOf(body);
+      return [
+        ...keyWindows(key),
+        ...owners.flatMap((owner) => ownerWindows(owner, key)),
+      ];
+    },
+  },
+};
+
+/** US dollars throughout; `max_budget` null is no cap. */
+const budget = z.object({
+  spend: numeric,
+  max_budget: numeric,
+  budget_duration: text,
+  budget_reset_at: text,
+});
+
+type Budget = z.output<typeof budget>;
+
+const key = budget.extend({
+  spend: quantity,
+  user_id: text,
+  team_id: text,
+  /** Windows beside the main budget; their spending is apart, by duration. */
+  budget_limits: z.array(z.object({
+    budget_duration: z.string(),
+    max_budget: numeric,
+    reset_at: text,
+  })).nullish(),
+  budget_limits_usage: z.record(
+    z.string(),
+    z.object({ current_spend: numeric }).nullish(),
+  ).nullish(),
+});
+
+type Key = z.output<typeof key>;
+
+/** Some wrappers leave out the envelope. */
+const keyPayload = z.union([
+  z.object({ info: key }).transform(({ info }) => info),
+  key,
+]);
+
+const ownerPayload = z.object({
+  user_info: budget.nullish(),
+  team_info: budget.nullish(),
+  teams: z.array(budget.extend({ team_id: text })).nullish(),
+});
+
+function keyOf(body: unknown): Key {
+  return checkPayload(keyPayload, body);
+}
+
+function ownerRequests(
+  { user_id, team_id }: Key,
+  source: QuotaSource,
+): QuotaRequest[] {
+  const keyUrl = rootUrl(source, "/key/info");
+  const of = (path: string, name: string, id: string) => ({
+    url: withQuery(new URL(path, keyUrl).href, name, id),
+    headers: bearerHeaders(source),
+    optional: true,
+  });
+  return [
+    ...(user_id ? [of("../user/info", "user_id", user_id)] : []),
+    ...(team_id ? [of("../team/info", "team_id", team_id)] : []),
+  ];
+}
+
+function keyWindows(info: Key): QuotaWindow[] {
+  const others = (info.budget_limits ?? []).map((one) =>
+    quotaWindow({
+      type: LIMIT_TYPES.spend,
+      unit: "USD",
+      period: periodOfText(one.budget_duration),
+      amounts: amounts({
+        limit: one.max_budget,
+        used: spendOf(info, one.budget_duration),
+      }),
+      resetsAt: instantOfText(one.reset_at),
+    })
+  );
+  const isMainBare = typeof info.max_budget !== "number";
+  return isMainBare && others.length > 0
+    ? others
+    : [budgetWindow("", info), ...others];
+}
+
+function spendOf(info: Key, duration: string): number | null | undefined {
+  const usage = info.budget_limits_usage ?? {};
+  return Object.hasOwn(usage, duration)
+    ? usage[duration]?.current_spend
+    : undefined;
+}
+
+/** What binds the key beside its own budget; of a user's teams only the key's own. */
+function ownerWindows(body: unknown, { team_id }: Key): QuotaWindow[] {
+  if (body === undefined) return [];
+  const { user_info, team_info, teams } = checkPayload(ownerPayload, body);
+  const team = team_info ??
+    teams?.find((one) => team_id && one.team_id === team_id);
+  return [["user", user_info] as const, ["team", team] as const]
+    .flatMap(([scope, owner]) =>
+      owner && typeof owner.max_budget === "number"
+        ? [budgetWindow(scope, owner)]
+        : []
+    );
+}
+
+function budgetWindow(scope: string, one: Budget): QuotaWindow {
+  return quotaWindow({
+    type: scopedType(LIMIT_TYPES.spend, scope),
+    unit: "USD",
+    period: one.budget_duration ? periodOfText(one.budget_duration) : TOTAL,
+    amounts: amounts({ limit: one.max_budget, used: one.spend }),
+    resetsAt: instantOfText(one.budget_reset_at),
+  });
+}

@@ -1,0 +1,205 @@
+import { z } from "zod";
+import {
+  type Amounts,
+  amounts,
+  complement,
+  percentAmounts,
+} from "../amounts.ts";
+import { QuotaFailure, type QuotaFailureReason } from "../failure.ts";
+import { instantAfter, instantOfMs } from "../instant.ts";
+import {
+  type Period,
+  period,
+  periodOfSeconds,
+  UNKNOWN_PERIOD,
+} from "../period.ts";
+import {
+  LIMIT_TYPES,
+  type QuotaWindow,
+  quotaWindow,
+  scopedType,
+} from "../window.ts";
+import { bearerHeaders, hostUrl } from "./address.ts";
+import { checkPayload, numeric, requireWindows, text } from "./payload.ts";
+import type { QuotaReader } from "./reader.ts";
+
+/** MiniMax token plans. A weekly boost enlarges the whole; the share left is of the boosted whole. */
+export const minimax: QuotaReader = {
+  poll: {
+    requests: (source) => [{
+      url: hostUrl(source, "/v1/token_plan/remains"),
+      headers: bearerHeaders(source),
+    }],
+    parse([body], { nowMs }) {
+      refuseErrors(checkPayload(envelope, body));
+      const { data, model_remains } = checkPayload(payload, body);
+      const rows = data?.model_remains ?? model_remains ?? [];
+      return requireWindows(rows.flatMap((one) => windowsOf(one, nowMs)));
+    },
+  },
+};
+
+const envelope = z.object({
+  base_resp: z.object({ status_code: numeric }).nullish(),
+});
+
+const row = z.object({
+  model_name: text,
+  start_time: numeric,
+  end_time: numeric,
+  /** Milliseconds, like `weekly_remains_time`. */
+  remains_time: numeric,
+  current_interval_total_count: numeric,
+  current_interval_usage_count: numeric,
+  current_interval_remaining_percent: numeric,
+  current_interval_status: numeric,
+  weekly_start_time: numeric,
+  weekly_end_time: numeric,
+  weekly_remains_time: numeric,
+  current_weekly_total_count: numeric,
+  current_weekly_usage_count: numeric,
+  current_weekly_remaining_percent: numeric,
+  current_weekly_status: numeric,
+});
+
+type Row = z.output<typeof row>;
+
+const rows = z.array(row).nullish();
+
+const payload = z.object({
+  data: z.object({ model_remains: rows }).nullish(),
+  model_remains: rows,
+});
+
+const REASON_BY_CODE = new Map<number, QuotaFailureReason>([
+  [1002, "rate_limited"],
+  [1004, "unauthorized"],
+  [1008, "no_plan"],
+  [2049, "unauthorized"],
+  [2062, "no_plan"],
+]);
+
+const MESSAGE_BY_REASON = new Map<QuotaFailureReason, string>([
+  ["rate_limited", "The provider asks for fewer quota reads"],
+  [
+    "unauthorized",
+    "The provider refuses the connection's key: check it and its region",
+  ],
+  ["no_plan", "The connection's key has no active token plan"],
+]);
+
+/** Errors come under HTTP 200. */
+function refuseErrors({ base_resp }: z.output<typeof envelope>): void {
+  const code = base_resp?.status_code ?? 0;
+  if (code === 0) return;
+  const reason = REASON_BY_CODE.get(code) ?? "unavailable";
+  throw new QuotaFailure(
+    reason,
+    MESSAGE_BY_REASON.get(reason) ??
+      "The provider answers with an error instead of the quota",
+  );
+}
+
+/** One meter of a row; a status of 3 says that it is not limited. */
+interface Meter {
+  readonly model: string;
+  readonly total: number | null | undefined;
+  readonly count: number | null | undefined;
+  readonly remainingPercent: number | null | undefined;
+  readonly status: number | null | undefined;
+  readonly period: Period;
+  readonly resetsAt: string | null;
+}
+
+const UNLIMITED = 3;
+
+function windowsOf(one: Row, nowMs: number): QuotaWindow[] {
+  return [intervalOf(one, nowMs), weekOf(one, nowMs)]
+    .filter((meter) => meter.status !== UNLIMITED && hasNumbers(meter))
+    .map(toWindow);
+}
+
+function intervalOf(one: Row, nowMs: number): Meter {
+  return {
+    model: one.model_name ?? "",
+    total: one.current_interval_total_count,
+    count: one.current_interval_usage_count,
+    remainingPercent: one.current_interval_remaining_percent,
+    status: one.current_interval_status,
+    period: periodBetween(one.start_time, one.end_time) ?? UNKNOWN_PERIOD,
+    resetsAt: instantOfMs(one.end_time) ??
+      instantAfter(nowMs, one.remains_time),
+  };
+}
+
+function weekOf(one: Row, nowMs: number): Meter {
+  return {
+    model: one.model_name ?? "",
+    total: one.current_weekly_total_count,
+    count: one.current_weekly_usage_count,
+    remainingPercent: one.current_weekly_remaining_percent,
+    status: one.current_weekly_status,
+    period: periodBetween(one.weekly_start_time, one.weekly_end_time) ??
+      period(1, "week"),
+    resetsAt: instantOfMs(one.weekly_end_time) ??
+      instantAfter(nowMs, one.weekly_remains_time),
+  };
+}
+
+/** Four hours and a day have been seen beside the usual five hours: the length is computed. */
+function periodBetween(
+  startMs: number | null | undefined,
+  endMs: number | null | undefined,
+): Period | undefined {
+  if (typeof startMs !== "number" || typeof endMs !== "number") {
+    return undefined;
+  }
+  return periodOfSeconds((endMs - startMs) / 1000);
+}
+
+function hasNumbers({ remainingPercent, total }: Meter): boolean {
+  return typeof remainingPercent === "number" || (total ?? 0) > 0;
+}
+
+function toWindow(meter: Meter): QuotaWindow {
+  const counted = countsOf(meter);
+  return quotaWindow({
+    type: scopedType(
+      LIMIT_TYPES.usage,
+      meter.model === "general" ? "" : meter.model,
+    ),
+    unit: counted === undefined ? "percent" : "requests",
+    period: meter.period,
+    amounts: counted ??
+      percentAmounts(complement(meter.remainingPercent, 100)),
+    resetsAt: meter.resetsAt,
+  });
+}
+
+/** How far a count and a whole percent may lie apart and still mean the same. */
+const PERCENT_TOLERANCE = 1;
+
+/**
+ * The counts of plans that have them. `*_usage_count` is what remains on most hosts and what was used
+ * on some: the percent beside it decides. Where neither fits, the counts tell nothing.
+ */
+function countsOf(meter: Meter): Amounts | undefined {
+  const { total, count, remainingPercent } = meter;
+  if (typeof total !== "number" || typeof count !== "number" || total <= 0) {
+    return undefined;
+  }
+  if (typeof remainingPercent !== "number") {
+    return amounts({ limit: total, remaining: count });
+  }
+  const percent = (count / total) * 100;
+  if (isClose(percent, remainingPercent)) {
+    return amounts({ limit: total, remaining: count });
+  }
+  return isClose(percent, 100 - remainingPercent)
+    ? amounts({ limit: total, used: count })
+    : undefined;
+}
+
+function isClose(one: number, other: number): boolean {
+  return Math.abs(one - other) <= PERCENT_TOLERANCE;
+}

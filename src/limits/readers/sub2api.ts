@@ -1,0 +1,134 @@
+import { z } from "zod";
+import { amounts } from "../amounts.ts";
+import { QuotaFailure } from "../failure.ts";
+import { instantOfText } from "../instant.ts";
+import { type Period, period, periodOfText, TOTAL } from "../period.ts";
+import { LIMIT_TYPES, type QuotaWindow, quotaWindow } from "../window.ts";
+import { bearerHeaders, rootUrl, withQuery } from "./address.ts";
+import {
+  checkPayload,
+  flag,
+  numeric,
+  requireWindows,
+  text,
+} from "./payload.ts";
+import type { QuotaReader, QuotaSource } from "./reader.ts";
+
+/** A sub2api gateway: the key's quota, its windows, and the subscription behind it. */
+export const sub2api: QuotaReader = {
+  poll: {
+    requests: (
+      source,
+    ) => [{ url: urlOf(source), headers: bearerHeaders(source) }],
+    parse([body]) {
+      const answer = checkPayload(payload, body);
+      if (answer.isValid === false) {
+        throw new QuotaFailure(
+          "unauthorized",
+          "The gateway refuses the connection's key",
+        );
+      }
+      return requireWindows([
+        ...quotaWindows(answer),
+        ...rateWindows(answer),
+        ...subscriptionWindows(answer),
+        ...balanceWindows(answer),
+      ]);
+    },
+  },
+};
+
+const currency = z.string().transform((value) =>
+  /^[a-z]{3}$/i.test(value) ? value.toUpperCase() : null
+).nullish();
+
+const payload = z.object({
+  isValid: flag,
+  unit: currency,
+  quota: z.object({
+    limit: numeric,
+    used: numeric,
+    remaining: numeric,
+    unit: currency,
+  }).nullish(),
+  rate_limits: z.array(z.object({
+    window: text,
+    limit: numeric,
+    used: numeric,
+    remaining: numeric,
+    reset_at: text,
+  })).nullish(),
+  subscription: z.object({
+    daily_usage_usd: numeric,
+    daily_limit_usd: numeric,
+    weekly_usage_usd: numeric,
+    weekly_limit_usd: numeric,
+    monthly_usage_usd: numeric,
+    monthly_limit_usd: numeric,
+  }).nullish(),
+  balance: numeric,
+});
+
+type Payload = z.output<typeof payload>;
+
+function urlOf(source: QuotaSource): string {
+  const url = withQuery(rootUrl(source, "/v1/usage"), "days", "30");
+  return withQuery(url, "timezone", "UTC");
+}
+
+function quotaWindows({ quota, unit }: Payload): QuotaWindow[] {
+  if (!quota) return [];
+  return [spendWindow(TOTAL, { ...quota, unit: quota.unit ?? unit })];
+}
+
+function rateWindows({ rate_limits: all, unit }: Payload): QuotaWindow[] {
+  return (all ?? []).map((one) =>
+    spendWindow(periodOfText(one.window), { ...one, unit })
+  );
+}
+
+/** A subscription tells no reset; a limit of 0 is none. */
+function subscriptionWindows({ subscription: one }: Payload): QuotaWindow[] {
+  if (!one) return [];
+  const windows = [
+    [period(1, "day"), one.daily_limit_usd, one.daily_usage_usd],
+    [period(1, "week"), one.weekly_limit_usd, one.weekly_usage_usd],
+    [period(1, "month"), one.monthly_limit_usd, one.monthly_usage_usd],
+  ] as const;
+  return windows.flatMap(([length, limit, used]) =>
+    limit ? [spendWindow(length, { limit, used, unit: "USD" })] : []
+  );
+}
+
+function balanceWindows({ balance, unit }: Payload): QuotaWindow[] {
+  if (typeof balance !== "number") return [];
+  return [quotaWindow({
+    type: LIMIT_TYPES.balance,
+    unit: unit ?? "currency",
+    period: TOTAL,
+    amounts: amounts({ remaining: balance }),
+    resetsAt: null,
+  })];
+}
+
+interface Spending {
+  readonly limit?: number | null | undefined;
+  readonly used?: number | null | undefined;
+  readonly remaining?: number | null | undefined;
+  readonly unit?: string | null | undefined;
+  readonly reset_at?: string | null | undefined;
+}
+
+function spendWindow(length: Period, one: Spending): QuotaWindow {
+  return quotaWindow({
+    type: LIMIT_TYPES.spend,
+    unit: one.unit ?? "currency",
+    period: length,
+    amounts: amounts({
+      limit: one.limit,
+      used: one.used,
+      remaining: one.remaining,
+    }),
+    resetsAt: instantOfText(one.reset_at),
+  });
+}

@@ -1,0 +1,96 @@
+import { z } from "zod";
+import { amounts, complement } from "../amounts.ts";
+import { instantOfText } from "../instant.ts";
+import { period, UNKNOWN_PERIOD } from "../period.ts";
+import {
+  LIMIT_TYPES,
+  type QuotaWindow,
+  quotaWindow,
+  scopedType,
+} from "../window.ts";
+import { bearerHeaders, hostUrl } from "./address.ts";
+import { checkPayload, numeric, requireWindows, text } from "./payload.ts";
+import type { QuotaReader } from "./reader.ts";
+
+/** Synthetic. Its main meters refill tick by tick: the next tick is no reset, so there is none. */
+export const synthetic: QuotaReader = {
+  poll: {
+    requests: (source) => [{
+      url: hostUrl(source, "/v2/quotas"),
+      headers: bearerHeaders(source),
+    }],
+    parse([body]) {
+      const { data, ...bare } = checkPayload(payload, body);
+      return requireWindows(windowsOf(data ?? bare));
+    },
+  },
+};
+
+/** An amount of US dollars as text, such as `$1,036.00`. */
+const dollars = z.string().regex(/^-?\$[\d,]{1,15}(\.\d{1,6})?$/)
+  .transform((value) => Number(value.replace(/[$,]/g, ""))).nullish();
+
+const calls = z.object({ limit: numeric, requests: numeric, renewsAt: text })
+  .nullish();
+
+const body = z.object({
+  rollingFiveHourLimit: z.object({ max: numeric, remaining: numeric })
+    .nullish(),
+  weeklyTokenLimit: z.object({
+    maxCredits: dollars,
+    remainingCredits: dollars,
+    percentRemaining: numeric,
+  }).nullish(),
+  search: z.object({ hourly: calls }).nullish(),
+  subscription: calls,
+});
+
+const payload = body.extend({ data: body.nullish() });
+
+function windowsOf(quotas: z.output<typeof body>): QuotaWindow[] {
+  const { rollingFiveHourLimit, weeklyTokenLimit, search, subscription } =
+    quotas;
+  const windows: QuotaWindow[] = [];
+  if (rollingFiveHourLimit) {
+    const { max, remaining } = rollingFiveHourLimit;
+    windows.push(quotaWindow({
+      type: LIMIT_TYPES.requests,
+      unit: "requests",
+      period: period(5, "hour"),
+      amounts: amounts({ limit: max, remaining }),
+      resetsAt: null,
+    }));
+  }
+  if (weeklyTokenLimit) {
+    windows.push(quotaWindow({
+      type: LIMIT_TYPES.spend,
+      unit: "USD",
+      period: period(1, "week"),
+      amounts: amounts({
+        limit: weeklyTokenLimit.maxCredits,
+        remaining: weeklyTokenLimit.remainingCredits,
+        usedPercent: complement(weeklyTokenLimit.percentRemaining, 100),
+      }),
+      resetsAt: null,
+    }));
+  }
+  return [
+    ...windows,
+    ...callWindows("search", search?.hourly),
+    ...callWindows("subscription", subscription),
+  ];
+}
+
+function callWindows(
+  scope: "search" | "subscription",
+  meter: z.output<typeof calls>,
+): QuotaWindow[] {
+  if (!meter) return [];
+  return [quotaWindow({
+    type: scopedType(LIMIT_TYPES.requests, scope),
+    unit: "requests",
+    period: scope === "search" ? period(1, "hour") : UNKNOWN_PERIOD,
+    amounts: amounts({ limit: meter.limit, used: meter.requests }),
+    resetsAt: instantOfText(meter.renewsAt),
+  })];
+}

@@ -1,0 +1,188 @@
+import { z } from "zod";
+import { type Amounts, amounts, percentAmounts } from "../amounts.ts";
+import { QuotaFailure } from "../failure.ts";
+import { instantOfMs } from "../instant.ts";
+import { type Period, period, type PeriodUnit } from "../period.ts";
+import { LIMIT_TYPES, type QuotaWindow, quotaWindow } from "../window.ts";
+import { credential, hostUrl, withQuery } from "./address.ts";
+import {
+  checkPayload,
+  flag,
+  numeric,
+  requireWindows,
+  text,
+} from "./payload.ts";
+import type { QuotaReader, QuotaRequest, QuotaSource } from "./reader.ts";
+
+/** The GLM Coding Plan of Z.ai (api.z.ai) and of BigModel (*.bigmodel.cn), personal and team. */
+export const zai: QuotaReader = {
+  poll: {
+    requests: (source) => [request(source)],
+    parse([body]) {
+      refuseErrors(checkPayload(envelope, body));
+      const { data, limits } = checkPayload(payload, body);
+      return requireWindows(windowsOf(data?.limits ?? limits ?? []));
+    },
+  },
+};
+
+const envelope = z.object({ code: numeric, success: flag, msg: text });
+
+const row = z.object({
+  type: z.string().regex(/^[\w .:-]{1,64}$/).nullish(),
+  /** What one client saw in the place of `type`. */
+  name: z.string().regex(/^[\w .:-]{1,64}$/).nullish(),
+  unit: numeric,
+  number: numeric,
+  /** The allowance, whatever its name says. */
+  usage: numeric,
+  currentValue: numeric,
+  remaining: numeric,
+  /** Percent used, rounded down. */
+  percentage: numeric,
+  /** Milliseconds since 1970; absent until the window's first request. */
+  nextResetTime: numeric,
+});
+
+type Row = z.output<typeof row>;
+
+const rows = z.array(row).nullish();
+
+const payload = z.object({
+  data: z.object({ limits: rows }).nullish(),
+  limits: rows,
+});
+
+function request(source: QuotaSource): QuotaRequest {
+  const url = hostUrl(source, "/api/monitor/usage/quota/limit");
+  const headers = {
+    accept: "application/json",
+    // Chooses the language of error messages; in Chinese the plan errors read otherwise.
+    "accept-language": "en-US,en",
+    // The vendor's own script sends the bare key.
+    authorization: credential(source),
+  };
+  if (source.quota.plan === "personal") return { url, headers };
+  const { organization, project } = source.quota;
+  if (organization === undefined || project === undefined) {
+    throw new QuotaFailure(
+      "configuration_required",
+      "A team plan is read with its organization and project: set quota.organization and quota.project",
+    );
+  }
+  return {
+    url: withQuery(url, "type", "2"),
+    headers: {
+      ...headers,
+      "bigmodel-organization": organization,
+      "bigmodel-project": project,
+    },
+  };
+}
+
+/** HTTP 200 proves nothing here: errors come in the body. */
+function refuseErrors({ code, success, msg }: z.output<typeof envelope>): void {
+  const isSuccess = success !== false && [null, 0, 200].includes(code ?? null);
+  if (isSuccess) return;
+  if (code === 401 || (code && code >= 1000 && code <= 1004)) {
+    throw new QuotaFailure(
+      "unauthorized",
+      "The provider refuses the connection's key: check it, its region and its expiry",
+    );
+  }
+  if (/coding plan/i.test(msg ?? "")) {
+    throw new QuotaFailure(
+      "no_plan",
+      "The connection's key has no active coding plan",
+    );
+  }
+  throw new QuotaFailure(
+    "unavailable",
+    "The provider answers with an error instead of the quota",
+  );
+}
+
+function windowsOf(all: readonly Row[]): QuotaWindow[] {
+  if (all.length > 0 && all.every((one) => typeOf(one) === "TIME_LIMIT")) {
+    throw new QuotaFailure(
+      "no_plan",
+      "The coding plan has ended: only its tool package is left",
+    );
+  }
+  return all.filter((one) => !isSuperseded(one, all)).map(toWindow);
+}
+
+/** A row of the old token meter may linger beside the credit meter of the same window. */
+function isSuperseded(one: Row, all: readonly Row[]): boolean {
+  return typeOf(one) === LIMIT_TYPES.tokens &&
+    all.some((other) =>
+      typeOf(other) === LIMIT_TYPES.credits &&
+      other.unit === one.unit && other.number === one.number
+    );
+}
+
+function toWindow(one: Row): QuotaWindow {
+  const hasCounts = [one.usage, one.currentValue, one.remaining]
+    .some((value) => typeof value === "number");
+  return quotaWindow({
+    type: one.type ?? one.name ?? "unknown",
+    unit: hasCounts ? unitOf(one) : "percent",
+    period: periodOf(one),
+    amounts: hasCounts ? countsOf(one) : percentAmounts(one.percentage),
+    resetsAt: instantOfMs(one.nextResetTime),
+  });
+}
+
+function typeOf(one: Row): string {
+  return (one.type ?? one.name ?? "").toUpperCase();
+}
+
+function unitOf(one: Row): string {
+  switch (typeOf(one)) {
+    case "CREDIT_LIMIT":
+      return "credits";
+    case "TOKENS_LIMIT":
+      return "tokens";
+    // Calls of the plan's tools, no time.
+    case "TIME_LIMIT":
+      return "requests";
+    default:
+      return "unknown";
+  }
+}
+
+function countsOf(one: Row): Amounts {
+  const { usage, currentValue, remaining, percentage } = one;
+  const isExact = (usage ?? 0) > 0 && typeof currentValue === "number";
+  return amounts({
+    limit: usage,
+    used: currentValue,
+    remaining,
+    usedPercent: isExact ? null : percentage,
+  });
+}
+
+const UNIT_BY_CODE: Readonly<Record<number, PeriodUnit>> = {
+  3: "hour",
+  4: "day",
+  5: "month",
+  6: "week",
+  7: "year",
+};
+
+/** The codes stay as they came; a week may be written as 6 × 1 and as 6 × 7. */
+function periodOf(one: Row): Period {
+  const code = wholeNumber(one.unit);
+  const count = wholeNumber(one.number);
+  const unit = code === null ? undefined : UNIT_BY_CODE[code];
+  const name = unit === "week"
+    ? "weekly"
+    : unit !== undefined && count !== null && count > 0
+    ? period(count, unit).name
+    : "unknown";
+  return { name, unit: code, count };
+}
+
+function wholeNumber(value: number | null | undefined): number | null {
+  return Number.isSafeInteger(value) ? value ?? null : null;
+}

@@ -1,0 +1,133 @@
+import type { Caller, Config, Connection } from "../config/config.ts";
+import type { Clock } from "../core/clock.ts";
+import { GatewayError } from "../core/error.ts";
+import { untilAbort } from "../core/until_abort.ts";
+import type { Log } from "../observe/log.ts";
+import { QuotaFailure } from "./failure.ts";
+import { freshest } from "./freshest.ts";
+import type { Harvest } from "./harvest.ts";
+import {
+  type ConnectionEntry,
+  type LimitsList,
+  limitsList,
+  readEntry,
+  unreadEntry,
+} from "./list.ts";
+import { createPoller, type PolledReading } from "./poller.ts";
+import type { QuotaFetch } from "./read.ts";
+import { readerOf } from "./readers/mod.ts";
+
+/** Tells callers what is left of the quotas they share. */
+export interface LimitsService {
+  /**
+   * The quotas of the caller's connections, in the order of the config; one that cannot be read says so
+   * in its entry and hides no other.
+   *
+   * @throws GatewayError `provider_limits_timeout` (504) when the answers take longer than the budget;
+   * those that came are there for the next call.
+   * @param signal Aborted when the caller leaves; it ends the waiting and no read.
+   * @throws The signal's reason when it aborts.
+   */
+  read(
+    caller: Caller,
+    config: Config,
+    signal?: AbortSignal,
+  ): Promise<LimitsList>;
+}
+
+/** What a {@linkcode LimitsService} needs from outside. */
+export interface LimitsServiceOptions {
+  readonly fetch: QuotaFetch;
+  readonly clock: Clock;
+  /** What the relay learns from response headers. */
+  readonly harvest: Harvest;
+  /** Told of every read that fails. */
+  readonly log: Log;
+  /** A signal that aborts after so many milliseconds; default `AbortSignal.timeout`. */
+  readonly deadline?: (ms: number) => AbortSignal;
+}
+
+/** Creates a {@linkcode LimitsService} that knows nothing yet. */
+export function createLimitsService(
+  options: LimitsServiceOptions,
+): LimitsService {
+  const { clock, harvest } = options;
+  const deadline = options.deadline ?? ((ms) => AbortSignal.timeout(ms));
+  const poller = createPoller({ ...options, deadline });
+  let latest: Config | undefined;
+
+  async function read(
+    caller: Caller,
+    config: Config,
+    signal?: AbortSignal,
+  ): Promise<LimitsList> {
+    signal?.throwIfAborted();
+    adopt(config);
+    const budget = deadline(config.limits.budgetMs);
+    const entries = config.connections
+      .filter(({ id }) => caller.connectionIds.has(id))
+      .map((connection) => entryOf(connection, config));
+    const end = signal ? AbortSignal.any([budget, signal]) : budget;
+    try {
+      return limitsList(await untilAbort(Promise.all(entries), end));
+    } catch (error) {
+      throw budget.aborted && !signal?.aborted ? budgetOver() : error;
+    }
+  }
+
+  /** What a new config no longer has is forgotten. */
+  function adopt(config: Config): void {
+    if (config === latest) return;
+    latest = config;
+    poller.retain(config.connections);
+    harvest.retain(config.connections);
+  }
+
+  async function entryOf(
+    connection: Connection,
+    config: Config,
+  ): Promise<ConnectionEntry> {
+    const nowMs = clock.now();
+    const { enabled, quota } = connection;
+    if (!enabled) return unreadEntry(connection, "disabled", { nowMs });
+    if (!quota) return unreadEntry(connection, "unsupported", { nowMs });
+    const source = { connection, quota };
+    const { poll } = readerOf(quota);
+    const polled = poll && (poll.appliesTo?.(source) ?? true)
+      ? await poller.poll(poll, source, config.limits)
+      : undefined;
+    return learntEntry(connection, polled);
+  }
+
+  function learntEntry(
+    connection: Connection,
+    polled: PolledReading | undefined,
+  ): ConnectionEntry {
+    const learnt = freshest(polled?.reading, harvest.reading(connection));
+    if (learnt === undefined) {
+      const nothing = { checkedAtMs: clock.now(), failure: nothingRelayed() };
+      return readEntry(connection, nothing, { cached: false });
+    }
+    const isPolled = polled !== undefined && learnt === polled.reading;
+    return readEntry(connection, learnt, {
+      cached: isPolled ? polled.cached : true,
+    });
+  }
+
+  return { read };
+}
+
+function budgetOver(): GatewayError {
+  return new GatewayError(
+    "timeout",
+    "Reading the provider limits took longer than its time budget: ask again, what has been read by then is kept",
+    { type: "provider_limits_timeout", code: "provider_limits_timeout" },
+  );
+}
+
+function nothingRelayed(): QuotaFailure {
+  return new QuotaFailure(
+    "unavailable",
+    "This service tells its quota with its answers, and none has been relayed yet",
+  );
+}

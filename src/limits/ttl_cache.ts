@@ -1,0 +1,43 @@
+import type { Clock } from "../core/clock.ts";
+
+/**
+ * Values that expire. There is no timer: a value past its time is dropped when it is next asked for, and
+ * its owner bounds the size with {@linkcode TtlCache.retain}.
+ */
+export class TtlCache<Key, Value> {
+  readonly #entries = new Map<Key, { value: Value; expiresAtMs: number }>();
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** How many values are held, the expired ones that nobody asked for included. */
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** The value of `key`; undefined when there is none or its time is over. */
+  get(key: Key): Value | undefined {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return undefined;
+    if (this.#clock.elapsedMs() < entry.expiresAtMs) return entry.value;
+    this.#entries.delete(key);
+    return undefined;
+  }
+
+  /** Holds `value` for `ttlMs` milliseconds from now. */
+  set(key: Key, value: Value, { ttlMs }: { readonly ttlMs: number }): void {
+    this.#entries.set(key, {
+      value,
+      expiresAtMs: this.#clock.elapsedMs() + ttlMs,
+    });
+  }
+
+  /** Drops every value whose key is not among `keys`. */
+  retain(keys: ReadonlySet<Key>): void {
+    for (const key of this.#entries.keys()) {
+      if (!keys.has(key)) this.#entries.delete(key);
+    }
+  }
+}

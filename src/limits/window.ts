@@ -1,0 +1,85 @@
+import type { Amounts } from "./amounts.ts";
+import type { Period } from "./period.ts";
+
+/**
+ * One quota window as callers see it (spec 2.4). The spec leaves the values of `type`, `window` and the
+ * period codes open; these are ours, the same for every service:
+ *
+ * - `type`: what is limited, one of {@linkcode LIMIT_TYPES}, and behind a colon what part of it, in the
+ *   provider's own word: `USAGE_LIMIT:opus`, `TOKENS_LIMIT:input`. A type that the provider names itself
+ *   (Z.ai) stays as it is.
+ * - `window`: the length in words, see `period.ts`.
+ * - `unit`: `credits`, `tokens`, `requests`, `percent`, `fraction`, an ISO 4217 code such as `USD`,
+ *   `currency` (money whose currency the provider does not say), `quota` (a gateway's own unit) or
+ *   `unknown`.
+ *
+ * What the provider does not tell and arithmetic does not give is null.
+ */
+export interface QuotaWindow {
+  readonly type: string;
+  readonly window: string;
+  readonly unit: string;
+  readonly period_unit: number | null;
+  readonly period_count: number | null;
+  /** Size in `unit`; in `percent` 100 and in `fraction` 1, by definition. */
+  readonly limit: number | null;
+  readonly used: number | null;
+  readonly remaining: number | null;
+  /** Above 100 on overuse. */
+  readonly used_percent: number | null;
+  /** ISO 8601 in UTC. */
+  readonly resets_at: string | null;
+}
+
+/** The kinds of limit this gateway names, beside those that a provider names itself. */
+export const LIMIT_TYPES = {
+  /** Model usage of a plan, told as a share of the whole. */
+  usage: "USAGE_LIMIT",
+  credits: "CREDIT_LIMIT",
+  tokens: "TOKENS_LIMIT",
+  requests: "REQUESTS_LIMIT",
+  /** A budget of money. */
+  spend: "SPEND_LIMIT",
+  /** Money or credits in stock: there is no size, only what is left. */
+  balance: "BALANCE",
+} as const;
+
+const MAX_SCOPE_LENGTH = 64;
+
+/**
+ * A `type` for one part of a limit, such as `USAGE_LIMIT:opus`.
+ *
+ * @param scope The provider's word for the part; it is brought to lower-case letters, digits, dots,
+ * hyphens and underscores. The limit covers everything when nothing of it is left.
+ */
+export function scopedType(type: string, scope: string): string {
+  const slug = scope.slice(0, MAX_SCOPE_LENGTH).toLowerCase()
+    .replace(/[^a-z0-9.-]+/g, "_").replace(/^_+|_+$/g, "");
+  return slug === "" ? type : `${type}:${slug}`;
+}
+
+/** What a window is made of. */
+export interface WindowParts {
+  readonly type: string;
+  readonly unit: string;
+  readonly period: Period;
+  readonly amounts: Amounts;
+  /** ISO 8601 in UTC. */
+  readonly resetsAt: string | null;
+}
+
+/** Writes a window with its fields in the order of the spec. */
+export function quotaWindow(parts: WindowParts): QuotaWindow {
+  return {
+    type: parts.type,
+    window: parts.period.name,
+    unit: parts.unit,
+    period_unit: parts.period.unit,
+    period_count: parts.period.count,
+    limit: parts.amounts.limit,
+    used: parts.amounts.used,
+    remaining: parts.amounts.remaining,
+    used_percent: parts.amounts.usedPercent,
+    resets_at: parts.resetsAt,
+  };
+}

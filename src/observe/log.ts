@@ -1,0 +1,60 @@
+/** How much a log line matters. */
+export type LogLevel = "info" | "warn" | "error";
+
+/** What a line may hold beside its time, level and event; absent values are left out. */
+export type LogFields = Readonly<Record<string, unknown>>;
+
+/** Takes what the program has to say. */
+export interface Log {
+  /**
+   * Writes one line.
+   *
+   * @param event What happened, in snake case, such as `request`.
+   * @param fields Never a prompt, an answer or a secret.
+   */
+  write(level: LogLevel, event: string, fields: LogFields): void;
+}
+
+/** How {@linkcode createLog} spells a line. */
+export type LogFormat = "json" | "text";
+
+/** Where a log gets its time and leaves its lines. */
+export interface LogOptions {
+  readonly format: LogFormat;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Takes one line with its line feed. */
+  readonly sink: (line: string) => void;
+}
+
+/** A log of one JSON object a line, or of lines for people (design section 4). */
+export function createLog({ format, now, sink }: LogOptions): Log {
+  const spell = format === "json" ? jsonLine : textLine;
+  return {
+    write(level, event, fields) {
+      const time = new Date(now()).toISOString();
+      sink(spell({ time, level, event, ...fields }));
+    },
+  };
+}
+
+function jsonLine(fields: LogFields): string {
+  return JSON.stringify(fields) + "\n";
+}
+
+/** Values are JSON, so that a line stays one line whatever they hold. */
+function textLine(fields: LogFields): string {
+  const { time, level, event, ...rest } = fields;
+  const pairs = Object.entries(rest)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) =>
+      ` ${name}=${
+        typeof value === "string" && PLAIN_REGEXP.test(value)
+          ? value
+          : JSON.stringify(value)
+      }`
+    );
+  return `${time} ${level} ${event}${pairs.join("")}\n`;
+}
+
+const PLAIN_REGEXP = /^[\w./:@+-]+$/;

@@ -1,0 +1,129 @@
+import type { Clock } from "../core/clock.ts";
+import type { Usage } from "../protocols/canonical/usage.ts";
+import type { Log } from "./log.ts";
+
+/**
+ * How a request ended: the caller has the whole answer; the caller left; the upstream's answer broke off; or
+ * the caller got an error of the gateway.
+ */
+export type Ending = "complete" | "client_abort" | "upstream_broken" | "error";
+
+/** What is learnt about a request on its way; written as one log line when it ends. */
+export interface RequestFacts {
+  /** The token's name. */
+  caller?: string;
+  method: string;
+  /** The route's pattern, never the path as it came. */
+  route?: string;
+  model?: string;
+  upstreamModel?: string;
+  /** The connection's name. */
+  connection?: string;
+  mode?: "native" | "translated";
+  status?: number;
+  /** Of the caller's body, decompressed. */
+  bytesIn: number;
+  /** Of the answer's body. */
+  bytesOut: number;
+  firstByteMs?: number;
+  firstOutputMs?: number;
+  usage?: Usage;
+  /** The upstream's own id of the request. */
+  upstreamRequestId?: string;
+  /** What the upstream answered, where the caller got something else. */
+  upstreamStatus?: number;
+  /** The kind or code of the error that the caller got. */
+  error?: string;
+  /** Why, for the administrator. */
+  reason?: string;
+}
+
+/** The record of one request. */
+export interface RequestRecord {
+  readonly requestId: string;
+  readonly facts: RequestFacts;
+  /** Milliseconds since the request came. */
+  elapsedMs(): number;
+  /** Writes the line and runs what was registered; only the first call counts. */
+  finish(ending: Ending): void;
+  /** Whether {@linkcode RequestRecord.finish} was called. */
+  readonly finished: boolean;
+  /** Registers what is to be freed when the request ends; runs at once if it has. */
+  onFinish(free: () => void): void;
+}
+
+/** Opens the record of a request that has just come. */
+export function openRecord(
+  requestId: string,
+  method: string,
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
+): RequestRecord {
+  const startedMs = clock.elapsedMs();
+  const facts: RequestFacts = { method, bytesIn: 0, bytesOut: 0 };
+  const frees: (() => void)[] = [];
+  let finished = false;
+  const elapsedMs = () => clock.elapsedMs() - startedMs;
+  return {
+    requestId,
+    facts,
+    elapsedMs,
+    get finished() {
+      return finished;
+    },
+    finish(ending) {
+      if (finished) return;
+      finished = true;
+      log.write("info", "request", {
+        request_id: requestId,
+        ...lineOf(facts),
+        total_ms: round(elapsedMs()),
+        ended: ending,
+      });
+      for (const free of frees) free();
+    },
+    onFinish(free) {
+      if (finished) free();
+      else frees.push(free);
+    },
+  };
+}
+
+/** A model's name is the caller's text: a long one is cut. */
+const MAX_MODEL_LENGTH = 128;
+
+function lineOf(facts: RequestFacts): Record<string, unknown> {
+  return {
+    token: facts.caller,
+    method: facts.method,
+    route: facts.route,
+    model: facts.model?.slice(0, MAX_MODEL_LENGTH),
+    upstream_model: facts.upstreamModel,
+    connection: facts.connection,
+    mode: facts.mode,
+    status: facts.status,
+    bytes_in: facts.bytesIn,
+    bytes_out: facts.bytesOut,
+    first_byte_ms: round(facts.firstByteMs),
+    first_output_ms: round(facts.firstOutputMs),
+    usage: facts.usage && usageLine(facts.usage),
+    upstream_request_id: facts.upstreamRequestId,
+    upstream_status: facts.upstreamStatus,
+    error: facts.error,
+    reason: facts.reason,
+  };
+}
+
+function usageLine(usage: Usage): Record<string, unknown> {
+  return {
+    input_tokens: usage.inputTokens,
+    cached_input_tokens: usage.cachedInputTokens,
+    cache_write_tokens: usage.cacheWriteTokens,
+    output_tokens: usage.outputTokens,
+    reasoning_tokens: usage.reasoningTokens,
+  };
+}
+
+/** Microseconds are enough. */
+function round(ms: number | undefined): number | undefined {
+  return ms === undefined ? undefined : Math.round(ms * 1000) / 1000;
+}

@@ -1,0 +1,113 @@
+import type { Caller, Config, Connection } from "../config/config.ts";
+import { GatewayError } from "../core/error.ts";
+import type { RequestRecord } from "../observe/record.ts";
+
+/** A request that is being served. */
+export interface Admitted {
+  readonly record: RequestRecord;
+  /** Ends the exchange with the upstream. */
+  readonly controller: AbortController;
+}
+
+/** Keeps count of what is being served, and turns away what would be too much. */
+export interface Admission {
+  /**
+   * Lets a request in until its record finishes.
+   *
+   * @throws {GatewayError} `overloaded` when the gateway is full or draining, `rate_limited` when the caller
+   * is at its own limit; both with `Retry-After`.
+   */
+  enter(admitted: Admitted, caller: Caller, config: Config): void;
+  /** Takes one of a connection's places until the record finishes; `false` when there is none. */
+  occupy(connection: Connection, record: RequestRecord): boolean;
+  /** How many requests are being served. */
+  readonly active: number;
+  /** Whether new requests are turned away. */
+  readonly draining: boolean;
+  /** Turns new requests away from now on; resolves when none is being served any more. */
+  drain(): Promise<void>;
+  /** Ends every request that is still being served. */
+  cut(): void;
+}
+
+/** An open door. */
+export function createAdmission(): Admission {
+  const admitted = new Set<Admitted>();
+  const byCaller = new Map<string, number>();
+  const byConnection = new Map<string, number>();
+  const drained = Promise.withResolvers<void>();
+  let draining = false;
+
+  function leave(one: Admitted): void {
+    admitted.delete(one);
+    if (draining && admitted.size === 0) drained.resolve();
+  }
+
+  return {
+    enter(one, caller, config) {
+      if (draining) throw full("it is shutting down");
+      if (admitted.size >= config.server.maxConcurrentRequests) {
+        throw full("it serves as many requests as it may");
+      }
+      if (!take(byCaller, caller.sha256, caller.maxConcurrent, one.record)) {
+        throw tooMany();
+      }
+      admitted.add(one);
+      one.record.onFinish(() => leave(one));
+    },
+    occupy: ({ id, maxConcurrent }, record) =>
+      take(byConnection, id, maxConcurrent, record),
+    get active() {
+      return admitted.size;
+    },
+    get draining() {
+      return draining;
+    },
+    drain() {
+      draining = true;
+      if (admitted.size === 0) drained.resolve();
+      return drained.promise;
+    },
+    cut() {
+      for (const { controller } of admitted) {
+        controller.abort(full("it is shutting down"));
+      }
+    },
+  };
+}
+
+/** Counts one more under `key` until the record finishes, unless that would pass `most`. */
+function take(
+  counts: Map<string, number>,
+  key: string,
+  most: number | undefined,
+  record: RequestRecord,
+): boolean {
+  const count = counts.get(key) ?? 0;
+  if (most !== undefined && count >= most) return false;
+  counts.set(key, count + 1);
+  record.onFinish(() => {
+    const rest = (counts.get(key) ?? 1) - 1;
+    if (rest === 0) counts.delete(key);
+    else counts.set(key, rest);
+  });
+  return true;
+}
+
+const RETRY_SOON = { "retry-after": "1" };
+
+function full(why: string): GatewayError {
+  return new GatewayError(
+    "overloaded",
+    `The gateway cannot take the request: ${why}, try again in a moment`,
+    { code: "gateway_overloaded", headers: RETRY_SOON },
+  );
+}
+
+function tooMany(): GatewayError {
+  return new GatewayError(
+    "rate_limited",
+    "Cannot take another request: this token already has as many running as it may, wait for one to end",
+    { code: "token_concurrency_exceeded", headers: RETRY_SOON },
+  );
+}

@@ -1,0 +1,151 @@
+import { GatewayError } from "../core/error.ts";
+import { LimitedBytesTransformStream } from "../core/std.ts";
+import { CallerLeft } from "../upstream/call.ts";
+import { decompress, isIdentity } from "./content_encoding.ts";
+
+/** What bounds the reading of a caller's body. */
+export interface BodyBounds {
+  /** The route's limit in bytes, which counts after decompression too. */
+  readonly maxBytes: number;
+  /** How long the body may take to arrive, in milliseconds; 0 means for ever. */
+  readonly deadlineMs: number;
+}
+
+/** Up to this size one call reads the body faster than a loop over its chunks. */
+const SMALL_BYTES = 256 * 1024;
+
+/**
+ * Reads a caller's body whole and undoes its content encoding. A body that says it is too long is refused
+ * before it is read; one that does not say is refused as soon as it is (design section 5).
+ *
+ * @throws {GatewayError} `body_too_large`, `body_timeout`, `unsupported_media_type`, or `invalid_request` when
+ * it does not match its content encoding.
+ * @throws {CallerLeft} When the connection breaks meanwhile.
+ */
+export async function readBody(
+  request: Request,
+  bounds: BodyBounds,
+): Promise<Uint8Array<ArrayBuffer>> {
+  checkContentType(request.headers.get("content-type"));
+  const declared = declaredBytes(request.headers);
+  if (declared !== undefined && declared > bounds.maxBytes) {
+    throw tooLarge(bounds.maxBytes);
+  }
+  const deadline = startDeadline(bounds.deadlineMs);
+  try {
+    const read = readWhole(request, declared, bounds, deadline.signal);
+    return await Promise.race([read, deadline.passed]);
+  } catch (error) {
+    throw bodyError(error, bounds.maxBytes);
+  } finally {
+    deadline.stop();
+  }
+}
+
+function readWhole(
+  request: Request,
+  declared: number | undefined,
+  { maxBytes }: BodyBounds,
+  signal: AbortSignal,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const { body } = request;
+  if (body === null) return Promise.resolve(new Uint8Array());
+  const encoding = request.headers.get("content-encoding");
+  if (declared === undefined || !isIdentity(encoding)) {
+    const limited = ReadableStream.from(decompress(body, encoding))
+      .pipeThrough(new LimitedBytesTransformStream(maxBytes, { error: true }), {
+        signal,
+      });
+    return new Response(limited).bytes();
+  }
+  if (declared <= SMALL_BYTES) return request.bytes();
+  return fill(body, new Uint8Array(declared), signal);
+}
+
+/** Reads straight into one buffer of the declared size, without a copy for each chunk. */
+async function fill(
+  body: ReadableStream<Uint8Array>,
+  buffer: Uint8Array<ArrayBuffer>,
+  signal: AbortSignal,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const reader = body.getReader({ mode: "byob" });
+  const cancel = () => {
+    reader.cancel().catch(() => {
+      // Nobody waits for the rest of this body any more.
+    });
+  };
+  signal.addEventListener("abort", cancel, { once: true });
+  let whole = buffer;
+  let length = 0;
+  while (length < whole.length) {
+    const { done, value } = await reader.read(whole.subarray(length));
+    if (value !== undefined) {
+      length += value.length;
+      whole = new Uint8Array(value.buffer);
+    }
+    if (done) throw new CallerLeft();
+  }
+  signal.removeEventListener("abort", cancel);
+  return whole;
+}
+
+/** A deadline that can be waited for and taken back. */
+function startDeadline(deadlineMs: number): {
+  readonly signal: AbortSignal;
+  readonly passed: Promise<never>;
+  stop(): void;
+} {
+  const controller = new AbortController();
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = deadlineMs === 0 ? undefined : setTimeout(() => {
+    reject(bodyTimeout());
+    controller.abort();
+  }, deadlineMs);
+  return {
+    signal: controller.signal,
+    passed: promise,
+    stop: () => clearTimeout(timer),
+  };
+}
+
+function declaredBytes(headers: Headers): number | undefined {
+  const value = headers.get("content-length");
+  return value !== null && /^\d+$/.test(value) ? Number(value) : undefined;
+}
+
+/** A missing type is taken as JSON; a wrong one is refused before it surprises somebody. */
+function checkContentType(value: string | null): void {
+  if (value === null || JSON_TYPE_REGEXP.test(value)) return;
+  throw new GatewayError(
+    "unsupported_media_type",
+    "Cannot read the body: its content type is not JSON, send content-type: application/json",
+  );
+}
+
+const JSON_TYPE_REGEXP = /^\s*(application|text)\/([\w.+-]+\+)?json\s*(;|$)/i;
+
+/** The limit of `@std/streams` is a `RangeError`; whatever else the platform throws is a broken connection. */
+function bodyError(error: unknown, maxBytes: number): unknown {
+  if (error instanceof GatewayError || error instanceof CallerLeft) {
+    return error;
+  }
+  if (error instanceof RangeError) return tooLarge(maxBytes);
+  return new CallerLeft("The caller's body broke off", { cause: error });
+}
+
+function tooLarge(maxBytes: number): GatewayError {
+  return new GatewayError(
+    "body_too_large",
+    `Cannot take a body of this size: this path takes up to ${
+      maxBytes / (1024 * 1024)
+    } MiB, send less`,
+    { code: "request_too_large" },
+  );
+}
+
+function bodyTimeout(): GatewayError {
+  return new GatewayError(
+    "body_timeout",
+    "Cannot wait for the body any longer: it did not arrive in time, send it again",
+  );
+}

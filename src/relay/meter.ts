@@ -1,0 +1,81 @@
+import { isJsonObject, parseJson } from "../core/json.ts";
+import type { RequestRecord } from "../observe/record.ts";
+import { type AnswerWatch, laterUsage } from "../protocols/canonical/watch.ts";
+import { createDataLines } from "../streams/data_lines.ts";
+
+/** Reads along while an answer passes, for the record; never throws and never changes a byte. */
+export interface Meter {
+  /** Sees the next bytes, which are with the caller already. */
+  push(chunk: Uint8Array): void;
+  /** Told once that no more bytes come. @returns Whether the answer came to its regular end. */
+  end(): boolean;
+}
+
+/** A usage that is there; `null` stands on every chunk of some streams. */
+const USAGE_REGEXP = /"usage"\s*:\s*\{/;
+
+/** A meter for a stream of events: first output, usage, and whether the protocol's last event came. */
+export function createStreamMeter(
+  watch: AnswerWatch,
+  record: RequestRecord,
+): Meter {
+  const { facts } = record;
+  const lines = createDataLines('"usage"', {
+    wantsEvery: () => facts.firstOutputMs === undefined,
+    line(data) {
+      const isFirst = facts.firstOutputMs === undefined;
+      const hasUsage = USAGE_REGEXP.test(data);
+      if (!isFirst && !hasUsage) return;
+      const event = parseJson(data);
+      if (!isJsonObject(event)) return;
+      if (isFirst && watch.isOutput(event)) {
+        facts.firstOutputMs = record.elapsedMs();
+      }
+      if (hasUsage) noteUsage(watch.usageOf(event), record);
+    },
+  });
+  return {
+    push(chunk) {
+      facts.bytesOut += chunk.length;
+      lines.push(chunk);
+    },
+    end: () => watch.isEnd(lines.lastLine()),
+  };
+}
+
+/** The usage of a longer body than this stays unseen; the log is not worth the memory. */
+const MAX_KEPT_BYTES = 4 * 1024 * 1024;
+
+/** A meter for a whole JSON body. */
+export function createBodyMeter(
+  watch: AnswerWatch,
+  record: RequestRecord,
+): Meter {
+  const { facts } = record;
+  let kept: Uint8Array[] = [];
+  return {
+    push(chunk) {
+      facts.firstOutputMs ??= record.elapsedMs();
+      facts.bytesOut += chunk.length;
+      if (facts.bytesOut <= MAX_KEPT_BYTES) kept.push(chunk);
+      else kept = [];
+    },
+    end() {
+      const decoder = new TextDecoder();
+      const text = kept.map((chunk) => decoder.decode(chunk, { stream: true }))
+        .join("");
+      const body = USAGE_REGEXP.test(text) || text.includes('"input_tokens"')
+        ? parseJson(text)
+        : undefined;
+      if (isJsonObject(body)) noteUsage(watch.usageOf(body), record);
+      return true;
+    },
+  };
+}
+
+function noteUsage(
+  usage: ReturnType<AnswerWatch["usageOf"]>,
+  { facts }: RequestRecord,
+): void {
+  if (usage !== undefined) facts.usage = laterUsage(facts.usage, usage);
+}

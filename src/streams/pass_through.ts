@@ -1,0 +1,84 @@
+import { createIdleWatch } from "./idle_watch.ts";
+
+/** How a body that was passed through ended. */
+export type PassThroughEnd =
+  /** The source ended and all of it was handed on. */
+  | { readonly kind: "complete" }
+  /** The reader went away. */
+  | { readonly kind: "cancelled" }
+  /** The source broke. */
+  | { readonly kind: "broken"; readonly cause: unknown }
+  /** The source was silent for longer than it may be. */
+  | { readonly kind: "idle" };
+
+/** What {@linkcode passThrough} tells while it works. */
+export interface PassThroughOptions {
+  /** How long the source may be silent while the reader waits, in milliseconds; 0 means for ever. */
+  readonly idleMs: number;
+  /** Sees each chunk after it has been handed on; must not keep or change it. */
+  readonly onChunk: (chunk: Uint8Array) => void;
+  /** Called exactly once, when nothing more will happen. */
+  readonly onEnd: (end: PassThroughEnd) => void;
+}
+
+/**
+ * Hands a body on chunk by chunk as it comes. Nothing is read ahead, so a slow reader slows the source. A
+ * source that breaks or falls silent errors the result, which cuts the connection instead of ending it as
+ * if the answer were whole (design section 6). A reader that leaves cancels the source at once.
+ */
+export function passThrough(
+  source: ReadableStream<Uint8Array>,
+  options: PassThroughOptions,
+): ReadableStream<Uint8Array> {
+  const reader = source.getReader();
+  let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  let ended = false;
+  const idle = createIdleWatch(options.idleMs, () => {
+    end({ kind: "idle" });
+    const error = new Error("The upstream fell silent");
+    controller?.error(error);
+    abandon(error);
+  });
+
+  function end(how: PassThroughEnd): void {
+    if (ended) return;
+    ended = true;
+    idle.stop();
+    options.onEnd(how);
+  }
+
+  function abandon(reason: unknown): void {
+    reader.cancel(reason).catch(() => {
+      // The source is given up already; how it takes that changes nothing.
+    });
+  }
+
+  return new ReadableStream<Uint8Array>({
+    start(itsController) {
+      controller = itsController;
+    },
+    async pull(itsController) {
+      idle.wait();
+      try {
+        const { done, value } = await reader.read();
+        idle.heard();
+        if (ended) return;
+        if (done) {
+          itsController.close();
+          end({ kind: "complete" });
+        } else {
+          itsController.enqueue(value);
+          options.onChunk(value);
+        }
+      } catch (cause) {
+        if (ended) return;
+        itsController.error(cause);
+        end({ kind: "broken", cause });
+      }
+    },
+    cancel(reason) {
+      end({ kind: "cancelled" });
+      abandon(reason);
+    },
+  }, { highWaterMark: 0 });
+}

@@ -1,0 +1,50 @@
+import { silentUpstream, unreachable } from "./failure.ts";
+
+/** The web's `fetch`, or anything of its shape: the network, the demo provider or a test's script. */
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
+/** The caller went away; nobody is left to answer. */
+export class CallerLeft extends Error {
+  override readonly name = "CallerLeft";
+}
+
+/** One HTTP exchange with an upstream. */
+export interface UpstreamCall {
+  readonly url: string;
+  readonly headers: [string, string][];
+  readonly body: BodyInit;
+  /** Until the response headers, in milliseconds; 0 means for ever. Does not bound the body. */
+  readonly firstByteMs: number;
+  /** Aborts the exchange, its body included; its reason tells why and is what is thrown then. */
+  readonly controller: AbortController;
+}
+
+/**
+ * Sends a request and waits for the response headers. Redirects are not followed.
+ *
+ * @throws {GatewayError} `upstream` when there is no answer, `timeout` when it does not come in time.
+ * @throws {CallerLeft} When the caller left meanwhile.
+ */
+export async function callUpstream(
+  fetch: Fetch,
+  call: UpstreamCall,
+): Promise<Response> {
+  const { controller } = call;
+  const timer = call.firstByteMs === 0 ? undefined : setTimeout(() => {
+    controller.abort(silentUpstream());
+  }, call.firstByteMs);
+  try {
+    return await fetch(call.url, {
+      method: "POST",
+      headers: call.headers,
+      body: call.body,
+      redirect: "manual",
+      signal: controller.signal,
+    });
+  } catch (cause) {
+    if (controller.signal.aborted) throw controller.signal.reason;
+    throw unreachable(cause);
+  } finally {
+    clearTimeout(timer);
+  }
+}

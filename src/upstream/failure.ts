@@ -1,0 +1,74 @@
+import { GatewayError } from "../core/error.ts";
+
+/** Why an upstream could not be reached, by what the platform says of it. The first match wins. */
+const REASONS: readonly (readonly [pattern: RegExp, reason: string])[] = [
+  [/dns|lookup|resolve|name or service|nodename/i, "its host name is unknown"],
+  [/refused/i, "it refused the connection"],
+  [
+    /certificate|UnknownIssuer|NotValidForName|expired/i,
+    "its TLS certificate is not valid",
+  ],
+  [/tls|ssl|handshake/i, "the TLS handshake failed"],
+  [/timed out|timeout/i, "the connection timed out"],
+  [/unreachable|no route/i, "its network is unreachable"],
+  [
+    /reset|closed|eof|broken pipe|incomplete|IncompleteMessage/i,
+    "it closed the connection",
+  ],
+];
+
+/** What the platform's error says, without the address that it holds. */
+export function reasonOf(cause: unknown): string {
+  const text = describe(cause);
+  const found = REASONS.find(([pattern]) => pattern.test(text));
+  return found?.[1] ?? "the connection failed";
+}
+
+/** The error for a caller whose upstream gave no answer; names no host (design section 5). */
+export function unreachable(cause: unknown): GatewayError {
+  return new GatewayError(
+    "upstream",
+    `Cannot reach the model's provider: ${
+      reasonOf(cause)
+    }. Try again, or tell the administrator`,
+    { code: "upstream_unreachable", cause },
+  );
+}
+
+/** The error for a caller whose upstream answered in a way that cannot be passed on. */
+export function brokenUpstream(reason: string, cause?: unknown): GatewayError {
+  return new GatewayError(
+    "upstream",
+    `Cannot use the answer of the model's provider: ${reason}. Try again, or tell the administrator`,
+    { code: "upstream_broken", cause },
+  );
+}
+
+/** The error for a caller whose upstream does not accept the gateway's own credential. */
+export function upstreamAuthentication(): GatewayError {
+  return new GatewayError(
+    "upstream",
+    "The model's provider does not accept the gateway's credential: tell the administrator",
+    { code: "upstream_authentication" },
+  );
+}
+
+/** The error for a caller whose upstream gave no response headers in time. */
+export function silentUpstream(): GatewayError {
+  return new GatewayError(
+    "timeout",
+    "The model's provider did not answer in time: try again later",
+    { code: "upstream_timeout" },
+  );
+}
+
+function describe(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause);
+  const inner = cause.cause === undefined ? "" : ` ${describe(cause.cause)}`;
+  return withoutAddress(cause.message) + inner;
+}
+
+/** Deno's message begins with the address, whose host could look like a reason. */
+function withoutAddress(message: string): string {
+  return message.replace(/\(https?:[^)]*\)/g, "");
+}

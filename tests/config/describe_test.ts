@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import { describeConfig } from "../../src/config/describe.ts";
+import { parseYaml } from "../../src/core/std.ts";
+import { connectionFile, minimalConfig, tokenFile } from "../support/config.ts";
+
+Deno.test("describeConfig() shows what a small file resolves to", async () => {
+  const config = await minimalConfig();
+  assert.equal(
+    describeConfig(config),
+    `server:
+  host: 127.0.0.1
+  port: 8787
+  tls: false
+  workers: 1
+  max_concurrent_requests: 1024
+  drain: 30000 ms
+  admin: none
+messages_vendor: anthropic
+limits:
+  budget: 12000 ms
+  cache: 60000 ms
+connections:
+  - name: main
+    id: ${config.connections[0]?.id}
+    service: custom
+    family: A
+    enabled: true
+    endpoints:
+      chat: 'http://127.0.0.1:9/v1'
+    auth: 'bearer, key set'
+    headers: none
+    stream_only: false
+    force: none
+    omit: none
+    strict: false
+    quota: not read
+    max_concurrent: no limit
+    timeouts:
+      connect: 10000 ms
+      first_byte: 300000 ms
+      first_output: none
+      idle: 120000 ms
+      body: 60000 ms
+    models:
+      - model-a
+tokens:
+  - name: alice
+    expires_at: never
+    connections:
+      - main
+    models:
+      - model-a
+    max_concurrent: no limit
+`,
+  );
+});
+
+Deno.test("describeConfig() shows what a full file resolves to", async () => {
+  const config = await minimalConfig({
+    server: {
+      admin: {},
+      tls: { cert: "c", key: "k" },
+    },
+    connections: [connectionFile({
+      auth: { scheme: "none" },
+      headers: { "X-Team": "a" },
+      force: { store: false },
+      omit: ["user"],
+      quota: { kind: "zai", plan: "team", organization: "o", project: "p" },
+      max_concurrent: 4,
+      models: [
+        {
+          id: "fast",
+          upstream: "glm-air",
+          max_output_tokens: 10,
+          fallbacks: ["slow"],
+          quota_routing: true,
+        },
+        "slow",
+      ],
+    })],
+    tokens: [tokenFile({
+      expires_at: "2027-01-01",
+      models: ["slow"],
+      max_concurrent: 2,
+    })],
+  }, {
+    readFile: (path) =>
+      Promise.resolve(path === "c" ? "CERTIFICATE-----" : "PRIVATE KEY-----"),
+  });
+  const description = JSON.stringify(parseYaml(describeConfig(config)));
+  for (
+    const part of [
+      '"tls":true',
+      '"admin":"127.0.0.1, port 9090"',
+      '"auth":"none"',
+      '"headers":["x-team"]',
+      '"force":["store"]',
+      '"omit":["user"]',
+      '"quota":{"kind":"zai","plan":"team","organization":"o","project":"p","url":"of the kind"}',
+      '"max_concurrent":4',
+      '"models":["fast (upstream glm-air; at most 10 output tokens; falls back to slow; routed by quota)","slow"]',
+      '"expires_at":"2027-01-01T00:00:00.000Z","connections":["main"],"models":["slow"],"max_concurrent":2',
+    ]
+  ) assert.ok(description.includes(part), `${part} in ${description}`);
+});
+
+Deno.test("describeConfig() counts the names that it does not show", async () => {
+  const models = Array.from({ length: 53 }, (_, index) => `m${index}`);
+  const description = describeConfig(
+    await minimalConfig({ connections: [connectionFile({ models })] }),
+  );
+  assert.match(description, / - m49\n +- 3 more\n +max_concurrent/);
+});

@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { deepFreeze } from "../../src/config/freeze.ts";
+import { createConfigStore } from "../../src/config/store.ts";
+import { minimalConfig } from "../support/config.ts";
+
+Deno.test("deepFreeze() freezes objects, lists and what maps and sets hold", () => {
+  const value = {
+    list: [{ a: 1 }],
+    map: new Map([["k", { b: 1 }]]),
+    set: new Set([{ c: 1 }]),
+    nothing: null,
+  };
+  assert.equal(deepFreeze(value), value);
+  assert.ok(Object.isFrozen(value.list[0]));
+  assert.ok(Object.isFrozen(value.map.get("k")));
+  assert.ok([...value.set].every(Object.isFrozen));
+  assert.throws(() => value.map.set("x", { b: 2 }), TypeError);
+  assert.throws(() => value.map.delete("k"), TypeError);
+  assert.throws(() => value.map.clear(), TypeError);
+  assert.throws(() => value.set.add({ c: 2 }), {
+    name: "TypeError",
+    message: "Cannot change a configuration that is in use",
+  });
+});
+
+Deno.test("deepFreeze() leaves values comparable and survives circles", () => {
+  const map = deepFreeze(new Map([["k", 1]]));
+  assert.deepEqual(map, new Map([["k", 1]]));
+  const circle: Record<string, unknown> = {};
+  circle.self = circle;
+  assert.ok(Object.isFrozen(deepFreeze(circle)));
+});
+
+Deno.test("loadConfig() gives a configuration that nobody can change", async () => {
+  const config = await minimalConfig();
+  const [connection] = config.connections;
+  assert.ok(connection);
+  assert.ok(Object.isFrozen(config));
+  assert.ok(Object.isFrozen(connection.auth));
+  assert.ok(Object.isFrozen(connection.models[0]));
+  assert.ok(Object.isFrozen(config.pools));
+  assert.ok(Object.isFrozen(config.callers));
+  assert.ok(Object.isFrozen([...config.callers.values()][0]?.connectionIds));
+});
+
+Deno.test("a store gives the configuration that was swapped in last", async () => {
+  const first = await minimalConfig();
+  const second = await minimalConfig({ messages_vendor: "other" });
+  const store = createConfigStore(first);
+  assert.equal(store.current(), first);
+  store.swap(second);
+  assert.equal(store.current(), second);
+});
+
+Deno.test("a store freezes what it is given", async () => {
+  const config = { ...await minimalConfig() };
+  const store = createConfigStore(config);
+  assert.ok(Object.isFrozen(store.current()));
+});

@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import {
+  loadFile,
+  minimalConfig,
+  minimalFile,
+  problemsOf,
+} from "../support/config.ts";
+
+const FILES: Readonly<Record<string, string>> = {
+  "cert.pem": "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n",
+  "key.pem":
+    "-----BEGIN EC PRIVATE KEY-----\nAA==\n-----END EC PRIVATE KEY-----\n",
+};
+const readFile = (path: string) => Promise.resolve(FILES[path] ?? "canary");
+
+Deno.test("a certificate and its key are read", async () => {
+  const tls = { cert: "cert.pem", key: "key.pem" };
+  const config = await minimalConfig({ server: { tls } }, { readFile });
+  assert.deepEqual(config.server.tls, {
+    cert: FILES["cert.pem"],
+    key: FILES["key.pem"],
+  });
+});
+
+Deno.test("a certificate and a key that have changed places are problems", async () => {
+  const tls = { cert: "key.pem", key: "cert.pem" };
+  const file = minimalFile({ server: { tls } });
+  assert.deepEqual(problemsOf(await loadFile(file, { readFile })), [
+    "server.tls.cert: must name a PEM file that holds a certificate",
+    "server.tls.key: must name a PEM file that holds a private key",
+  ]);
+});
+
+Deno.test("a certificate that cannot be read is a problem", async () => {
+  const file = minimalFile({ server: { tls: { cert: "a", key: "key.pem" } } });
+  const result = await loadFile(file, {
+    readFile: (path) =>
+      path === "a" ? Promise.reject(new Error("canary")) : readFile(path),
+  });
+  assert.deepEqual(problemsOf(result), [
+    "server.tls.cert: names a file that cannot be read",
+  ]);
+});
+
+Deno.test("the listener for metrics has defaults and an address of its own", async () => {
+  const config = await minimalConfig({ server: { admin: {} } });
+  assert.deepEqual(config.server.admin, { host: "127.0.0.1", port: 9090 });
+  const same = minimalFile({ server: { port: 9090, admin: {} } });
+  assert.deepEqual(problemsOf(await loadFile(same)), [
+    "server.admin.port: must differ from server.port",
+  ]);
+  const free = await minimalConfig({ server: { port: 0, admin: { port: 0 } } });
+  assert.equal(free.server.admin?.port, 0);
+});

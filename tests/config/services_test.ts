@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { SERVICE_NAMES, SERVICES } from "../../src/config/services.ts";
+import { connectionFile, minimalConfig } from "../support/config.ts";
+
+Deno.test("every service with a preset needs a name, a key and models only", async (t) => {
+  for (const service of SERVICE_NAMES) {
+    if (service === "custom" || service === "gateway") continue;
+    await t.step(service, async () => {
+      const config = await minimalConfig({
+        connections: [{
+          name: "main",
+          service,
+          auth: { key: "k" },
+          models: ["m"],
+        }],
+      });
+      const preset = SERVICES[service];
+      const [connection] = config.connections;
+      assert.equal(connection?.family, preset.family);
+      assert.deepEqual(connection?.endpoints, preset.endpoints);
+      assert.equal(connection?.auth.scheme, preset.authScheme);
+      assert.equal(connection?.quota?.kind, service);
+      assert.equal(connection?.streamOnly, service === "codex");
+    });
+  }
+});
+
+Deno.test("an endpoint of one's own replaces all of the service's, so that no key goes elsewhere", async () => {
+  const config = await minimalConfig({
+    connections: [connectionFile({
+      service: "zai",
+      endpoints: { chat: "https://proxy.example/v4" },
+    })],
+  });
+  assert.deepEqual(config.connections[0]?.endpoints, {
+    chat: "https://proxy.example/v4",
+  });
+});
+
+Deno.test("a connection may differ from its service in everything", async () => {
+  const config = await minimalConfig({
+    connections: [connectionFile({
+      service: "openrouter",
+      family: "B",
+      endpoints: { messages: "https://openrouter.ai/api/v1" },
+      auth: { scheme: "x-api-key", key: "k" },
+      stream_only: true,
+      quota: { kind: "litellm", plan: "team", url: "https://a.example/q?x=1" },
+    })],
+  });
+  const [connection] = config.connections;
+  assert.equal(connection?.family, "B");
+  assert.deepEqual(connection?.auth, { scheme: "x-api-key", key: "k" });
+  assert.equal(connection?.streamOnly, true);
+  assert.deepEqual(connection?.quota, {
+    kind: "litellm",
+    plan: "team",
+    organization: undefined,
+    project: undefined,
+    url: "https://a.example/q?x=1",
+  });
+});
+
+Deno.test("`kind: none` turns the reading of a quota off", async () => {
+  const config = await minimalConfig({
+    connections: [connectionFile({ service: "zai", quota: { kind: "none" } })],
+  });
+  assert.equal(config.connections[0]?.quota, undefined);
+});
+
+Deno.test("force and omit add to what the service needs", async () => {
+  const config = await minimalConfig({
+    connections: [{
+      name: "main",
+      service: "codex",
+      auth: { key: "k" },
+      force: { store: true, service_tier: "priority" },
+      omit: ["temperature", "verbosity"],
+      models: ["m"],
+    }],
+  });
+  const [connection] = config.connections;
+  assert.deepEqual(connection?.force, {
+    store: true,
+    service_tier: "priority",
+  });
+  assert.deepEqual(connection?.omit, [...SERVICES.codex.omit, "verbosity"]);
+});

@@ -1,0 +1,163 @@
+import assert from "node:assert/strict";
+import { type FileWatch, watchFile } from "../../src/config/watch.ts";
+
+/** Short, so that a test waits for the file system and for nothing else. */
+const QUICK = { quietMs: 5, longestMs: 20, pollMs: 10 };
+
+/** A directory of its own, and a watch whose changes can be awaited. */
+async function withWatch(
+  prepare: (directory: string) => Promise<string> | string,
+  test: (scene: {
+    readonly directory: string;
+    readonly path: string;
+    readonly watch: FileWatch;
+    /** Does something and resolves at the next change that is noticed. */
+    readonly changeBy: (act: () => Promise<void>) => Promise<void>;
+  }) => Promise<void>,
+): Promise<void> {
+  const directory = await Deno.makeTempDir();
+  const path = await prepare(directory);
+  let notice = () => {};
+  const watch = watchFile(path, { ...QUICK, onChange: () => notice() });
+  const changeBy = async (act: () => Promise<void>) => {
+    const noticed = new Promise<void>((resolve) => notice = resolve);
+    await act();
+    await noticed;
+  };
+  try {
+    await test({ directory, path, watch, changeBy });
+  } finally {
+    await watch.stop();
+    await Deno.remove(directory, { recursive: true });
+  }
+}
+
+async function writeFile(directory: string): Promise<string> {
+  const path = `${directory}/gateway.yaml`;
+  await Deno.writeTextFile(path, "first");
+  return path;
+}
+
+Deno.test("watchFile() notices a file written in place, again and again", async () => {
+  await withWatch(writeFile, async ({ path, changeBy }) => {
+    for (const text of ["second", "third", "fourth"]) {
+      await changeBy(() => Deno.writeTextFile(path, text));
+    }
+  });
+});
+
+Deno.test("watchFile() notices a file replaced by renaming", async () => {
+  await withWatch(writeFile, async ({ directory, path, changeBy }) => {
+    for (const text of ["second", "third"]) {
+      await Deno.writeTextFile(`${directory}/.new`, text);
+      await changeBy(() => Deno.rename(`${directory}/.new`, path));
+    }
+  });
+});
+
+Deno.test("watchFile() notices a file that goes and one that comes back", async () => {
+  await withWatch(writeFile, async ({ path, changeBy }) => {
+    await changeBy(() => Deno.remove(path));
+    await changeBy(() => Deno.writeTextFile(path, "second"));
+    await changeBy(() => Deno.writeTextFile(path, "third"));
+  });
+});
+
+Deno.test("watchFile() notices a file that is not there yet", async () => {
+  await withWatch((directory) => `${directory}/gateway.yaml`, async (scene) => {
+    await scene.changeBy(() => Deno.writeTextFile(scene.path, "first"));
+  });
+});
+
+Deno.test("watchFile() notices a directory switched as in a Kubernetes volume", async () => {
+  const prepare = async (directory: string) => {
+    for (const version of ["..1", "..2"]) {
+      await Deno.mkdir(`${directory}/${version}`);
+      await Deno.writeTextFile(`${directory}/${version}/gateway.yaml`, version);
+    }
+    await Deno.symlink("..1", `${directory}/..data`);
+    await Deno.symlink("..data/gateway.yaml", `${directory}/gateway.yaml`);
+    return `${directory}/gateway.yaml`;
+  };
+  await withWatch(prepare, async ({ directory, path, changeBy }) => {
+    await changeBy(async () => {
+      await Deno.symlink("..2", `${directory}/..data_tmp`);
+      await Deno.rename(`${directory}/..data_tmp`, `${directory}/..data`);
+    });
+    assert.equal(await Deno.readTextFile(path), "..2");
+  });
+});
+
+Deno.test("watchFile() notices a change of a link's target in another directory", async () => {
+  const prepare = async (directory: string) => {
+    await Deno.mkdir(`${directory}/etc`);
+    await Deno.mkdir(`${directory}/store`);
+    await Deno.writeTextFile(`${directory}/store/real.yaml`, "first");
+    await Deno.symlink("../store/real.yaml", `${directory}/etc/gateway.yaml`);
+    return `${directory}/etc/gateway.yaml`;
+  };
+  await withWatch(prepare, async ({ directory, changeBy }) => {
+    await changeBy(() =>
+      Deno.writeTextFile(`${directory}/store/real.yaml`, "a longer second")
+    );
+  });
+});
+
+Deno.test("watchFile() looks for the file even where no directory can be watched", async () => {
+  const prepare = (directory: string) => `${directory}/later/gateway.yaml`;
+  await withWatch(prepare, async ({ directory, path, changeBy }) => {
+    await changeBy(async () => {
+      await Deno.mkdir(`${directory}/later`);
+      await Deno.writeTextFile(path, "first");
+    });
+  });
+});
+
+Deno.test("watchFile() calls once for many writes at once", async () => {
+  const directory = await Deno.makeTempDir();
+  const path = await writeFile(directory);
+  let calls = 0;
+  let notice = () => {};
+  const noticed = new Promise<void>((resolve) => notice = resolve);
+  const watch = watchFile(path, {
+    quietMs: 50,
+    longestMs: 60_000,
+    pollMs: 60_000,
+    onChange: () => {
+      calls += 1;
+      notice();
+    },
+  });
+  for (let count = 0; count < 200; count++) {
+    await Deno.writeTextFile(path, `version ${count}`);
+  }
+  await noticed;
+  assert.equal(calls, 1);
+  await watch.stop();
+  await Deno.remove(directory, { recursive: true });
+});
+
+Deno.test("watchFile() does not wait for ever for a file to be quiet", async () => {
+  const directory = await Deno.makeTempDir();
+  const path = await writeFile(directory);
+  let notice = () => {};
+  const noticed = new Promise<void>((resolve) => notice = resolve);
+  const watch = watchFile(path, {
+    ...QUICK,
+    quietMs: 60_000,
+    onChange: () => notice(),
+  });
+  await Deno.writeTextFile(path, "second");
+  await noticed;
+  await watch.stop();
+  await Deno.remove(directory, { recursive: true });
+});
+
+Deno.test("stop() ends a watch at once, with a change under way", async () => {
+  const directory = await Deno.makeTempDir();
+  const path = await writeFile(directory);
+  const watch = watchFile(path, { onChange: () => {}, quietMs: 60_000 });
+  await Deno.writeTextFile(path, "second");
+  await watch.stop();
+  await Deno.remove(directory, { recursive: true });
+});

@@ -1,0 +1,90 @@
+import assert from "node:assert/strict";
+import { readYaml } from "../../src/config/yaml.ts";
+
+Deno.test("readYaml() reads YAML and JSON, JSON with tabs too", () => {
+  assert.deepEqual(readYaml("a: 1\nb: [x, 'y']\n"), {
+    value: { a: 1, b: ["x", "y"] },
+  });
+  assert.deepEqual(readYaml('\uFEFF{\n\t"a": {\n\t\t"b": 1\n\t}\n}\n'), {
+    value: { a: { b: 1 } },
+  });
+});
+
+Deno.test("readYaml() leaves dates and merge keys as they are written", () => {
+  assert.deepEqual(readYaml("a: 2027-01-01T00:00:00Z\n<<: { b: 1 }"), {
+    value: { a: "2027-01-01T00:00:00Z", "<<": { b: 1 } },
+  });
+});
+
+Deno.test("readYaml() takes a tab that indents nothing", () => {
+  assert.deepEqual(readYaml("a: 1\t# one\n\t# comment\nb:\t2\n"), {
+    value: { a: 1, b: 2 },
+  });
+});
+
+const FAULTS: Readonly<
+  Record<string, readonly [text: string, path: string, message: RegExp]>
+> = {
+  "an unclosed list": [
+    "a: [1,\n  2\n",
+    "line 3, column 1",
+    /^is not valid YAML: cannot read flow collection: unexpected end/,
+  ],
+  "a tab that indents": [
+    "server:\n\tport: 1\n",
+    "line 2",
+    /^a tab indents this line; indent with spaces only$/,
+  ],
+  "spaces and a tab that indent": [
+    "a:\n  b:\n  \t c: 1\n",
+    "line 3",
+    /^a tab indents/,
+  ],
+  "a key that stands twice": [
+    "a: 1\nb:\n  c: 1\n  c: 2\n",
+    "line 4, column 3",
+    /^this key stands twice in one mapping; keep one of them$/,
+  ],
+  "a JSON key that stands twice": [
+    '{"a": 1,\n"a": 2}',
+    "line 2, column 7",
+    /^this key stands twice/,
+  ],
+  "two documents": ["a: 1\n---\nb: 2\n", "line 2, column 1", /1 document/],
+  "brackets without end": ["[".repeat(100_000), "", /^is nested too deeply/],
+  "a control character": ["a: \u0007", "line 1, column 5", /non-printable/],
+};
+
+Deno.test("readYaml() names the place of", async (t) => {
+  for (const [fault, [text, path, message]] of Object.entries(FAULTS)) {
+    await t.step(fault, () => {
+      const result = readYaml(text);
+      assert.ok("problem" in result);
+      assert.equal(result.problem.path, path);
+      assert.match(result.problem.message, message);
+      assert.doesNotMatch(result.problem.message, /\n|\^/);
+    });
+  }
+});
+
+Deno.test("readYaml() quotes nothing of the text, which may hold a key", async (t) => {
+  const texts = [
+    "key: *sk-canary",
+    "key: !sk-canary x",
+    "key: !sk!canary x",
+    "key: !<sk-canary> x",
+    "key: 'sk-canary",
+    'key: "sk-canary\\q"',
+    "key: %sk-canary",
+    "key: @sk-canary",
+    "key: sk-canary: b",
+    "%TAG sk-canary a\n---\na",
+  ];
+  for (const text of texts) {
+    await t.step(text, () => {
+      const result = readYaml(text);
+      assert.ok("problem" in result);
+      assert.doesNotMatch(JSON.stringify(result), /canary/);
+    });
+  }
+});

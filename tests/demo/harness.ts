@@ -1,0 +1,105 @@
+import type { Clock } from "../../src/core/clock.ts";
+import type { Ids } from "../../src/core/ids.ts";
+import type { JsonObject } from "../../src/core/json.ts";
+import { isJsonObject, parseJson } from "../../src/core/json.ts";
+import type { Family } from "../../src/core/protocol.ts";
+import {
+  createDemoUpstream,
+  type DemoOptions,
+  type DemoUpstream,
+} from "../../src/demo/upstream.ts";
+
+/** 2026-11-20T12:00:00Z. */
+export const NOON_MS = Date.UTC(2026, 10, 20, 12);
+
+/** A clock that stands still until it is moved. */
+export interface FakeClock extends Clock {
+  advance(ms: number): void;
+}
+
+/** A clock at {@linkcode NOON_MS}. */
+export function createFakeClock(): FakeClock {
+  let ms = NOON_MS;
+  return {
+    now: () => ms,
+    elapsedMs: () => ms - NOON_MS,
+    advance: (step) => ms += step,
+  };
+}
+
+/** Identifiers that count: `msg_1`, `call_2`, … */
+export function createCountingIds(): Ids {
+  let count = 0;
+  return { next: (prefix) => `${prefix}_${++count}` };
+}
+
+/** A demo upstream with fixed ids and clock that answers without waiting, unless `options` say otherwise. */
+export function createFixedDemo(
+  options: Partial<DemoOptions> = {},
+): DemoUpstream {
+  return createDemoUpstream({
+    clock: createFakeClock(),
+    ids: createCountingIds(),
+    wordMs: 0,
+    ...options,
+  });
+}
+
+const ORIGINS: Readonly<Record<Family, string>> = {
+  A: "http://demo-a.invalid",
+  B: "http://demo-b.invalid",
+  C: "http://demo-c.invalid",
+};
+
+/** A request with the right key and version for the provider of `family`. */
+export function demoRequest(
+  family: Family,
+  path: string,
+  init: {
+    readonly body?: JsonObject | string;
+    readonly headers?: Readonly<Record<string, string>>;
+    readonly method?: string;
+    readonly signal?: AbortSignal;
+  } = {},
+): Request {
+  const { body, signal } = init;
+  return new Request(ORIGINS[family] + path, {
+    method: init.method ?? (body === undefined ? "GET" : "POST"),
+    headers: {
+      "authorization": `Bearer demo-key-${family.toLowerCase()}`,
+      "anthropic-version": "2023-06-01",
+      "content-type": "application/json",
+      ...init.headers,
+    },
+    ...(body === undefined
+      ? {}
+      : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+}
+
+/** Sends `body` to a fresh fixed demo and gives the status and the object that comes back. */
+export async function ask(
+  family: Family,
+  path: string,
+  body: JsonObject | string,
+): Promise<{ status: number; answer: JsonObject }> {
+  const response = await createFixedDemo()(
+    demoRequest(family, path, { body }),
+  );
+  const answer = parseJson(await response.text());
+  if (!isJsonObject(answer)) throw new Error("the demo answered no object");
+  return { status: response.status, answer };
+}
+
+/** Sends `body` with `stream: true` to a fresh fixed demo and gives the text that comes back. */
+export async function askStream(
+  family: Family,
+  path: string,
+  body: JsonObject,
+): Promise<string> {
+  const response = await createFixedDemo()(
+    demoRequest(family, path, { body: { ...body, stream: true } }),
+  );
+  return await response.text();
+}

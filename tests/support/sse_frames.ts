@@ -1,0 +1,20 @@
+import { createParser } from "eventsource-parser";
+
+/** One SSE frame: its name, `undefined` when it has none, and its data. */
+export interface Frame {
+  readonly event: string | undefined;
+  readonly data: string;
+}
+
+/** The frames of a whole SSE body. */
+export function framesOf(text: string): Frame[] {
+  const frames: Frame[] = [];
+  const parser = createParser({
+    onEvent: ({ event, data }) => frames.push({ event, data }),
+    onError: (error) => {
+      throw error;
+    },
+  });
+  parser.feed(text);
+  return frames;
+}
