@@ -179,4 +179,5 @@ export interface OpaqueBlock {
   /** A reading of it for models that know no such block. */
   readonly text?: string | undefined;
   readonly weight: Weight;
+  readonly marks?: Marks | undefined;
 }
