@@ -38,7 +38,7 @@ export function hasRecordings(): boolean {
 }
 
 /** The frames of a recorded stream. */
-export function framesOf(stream: Uint8Array): SseFrame[] {
+export function parseFrames(stream: Uint8Array): SseFrame[] {
   return runStage(createSseParser({ maxFrameCharacters: 1 << 24 }), [stream]);
 }
 

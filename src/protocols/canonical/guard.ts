@@ -1,7 +1,7 @@
 import type { SseFrame } from "../../core/frame.ts";
 import type { Emit, Stage } from "../../core/stage.ts";
 import type { AnswerEvent } from "./event.ts";
-import { brokenAnswer } from "./failure.ts";
+import { brokenAnswer, type Failure, UpstreamFailure } from "./failure.ts";
 
 /**
  * Keeps two promises of a stream decoder for it: nothing comes after a terminal event, and what is nested or
@@ -18,16 +18,8 @@ export function guardDecoder(
     sink(event);
   };
 
-  function fail(error: unknown): void {
-    // The runtime throws it for a full stack and for text that is too long.
-    if (!(error instanceof RangeError)) throw error;
-    guard({
-      type: "failure",
-      failure: brokenAnswer(
-        "The provider sent an event that is nested too deep or too long",
-      ),
-    });
-  }
+  const fail = (error: unknown) =>
+    guard({ type: "failure", failure: failureOf(error) });
 
   return {
     push(frame, emit) {
@@ -49,4 +41,25 @@ export function guardDecoder(
       }
     },
   };
+}
+
+/**
+ * Runs the decoder of a whole answer and keeps the second promise for it.
+ *
+ * @throws {UpstreamFailure} What `decode` throws, or in place of the runtime's bounds.
+ */
+export function guardAnswer<Decoded>(decode: () => Decoded): Decoded {
+  try {
+    return decode();
+  } catch (error) {
+    throw error instanceof UpstreamFailure
+      ? error
+      : new UpstreamFailure(failureOf(error));
+  }
+}
+
+/** The runtime throws a `RangeError` for a full stack and for text that is too long; anything else is a mistake here. */
+function failureOf(error: unknown): Failure {
+  if (!(error instanceof RangeError)) throw error;
+  return brokenAnswer("The provider's answer is nested too deep or too long");
 }

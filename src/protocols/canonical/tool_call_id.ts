@@ -4,6 +4,8 @@ import { createHash } from "node:crypto";
 export interface IdRule {
   /** Longest id in characters; at least 16. */
   readonly maxLength: number;
+  /** Whether any character may stand in it; else only `A-Z a-z 0-9 _ -`. */
+  readonly anyCharacter?: boolean | undefined;
 }
 
 const LEGAL_REGEXP = /^[A-Za-z0-9_-]+$/;
@@ -15,7 +17,8 @@ const HASH_LENGTH = 8;
  * their results.
  */
 export function fitId(id: string, rule: IdRule): string {
-  if (id.length <= rule.maxLength && LEGAL_REGEXP.test(id)) return id;
+  const isLegal = rule.anyCharacter === true || LEGAL_REGEXP.test(id);
+  if (id.length <= rule.maxLength && isLegal) return id;
   const hash = createHash("sha256").update(id).digest("hex").slice(
     0,
     HASH_LENGTH,

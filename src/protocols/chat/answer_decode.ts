@@ -3,6 +3,7 @@ import { isJsonObject, type JsonValue } from "../../core/json.ts";
 import type { Answer } from "../canonical/answer.ts";
 import { brokenAnswer, UpstreamFailure } from "../canonical/failure.ts";
 import { createFold } from "../canonical/fold.ts";
+import { guardAnswer } from "../canonical/guard.ts";
 import { createChunkReader } from "./chunk_reader.ts";
 import { decodeFailure } from "./failure.ts";
 
@@ -12,6 +13,10 @@ import { decodeFailure } from "./failure.ts";
  * @throws {UpstreamFailure} When it is no answer, or reports an error.
  */
 export function decodeAnswer(body: JsonValue, ids: Ids): Answer {
+  return guardAnswer(() => readAnswer(body, ids));
+}
+
+function readAnswer(body: JsonValue, ids: Ids): Answer {
   if (!isJsonObject(body)) throw noAnswer();
   if (body.error !== undefined && body.error !== null) {
     throw new UpstreamFailure(decodeFailure(200, body));

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "../../core/json.ts";
+import type { JsonValue } from "../../core/json.ts";
 import type { Emit } from "../../core/stage.ts";
 import type { Citation } from "../canonical/citation.ts";
 import type { AnswerEvent, BlockHead } from "../canonical/event.ts";
@@ -21,8 +21,6 @@ export interface BlockWriter {
   cite(citation: Citation, emit: Emit<AnswerEvent>): void;
   /** Begins a block of its own, after closing the open one; `undefined` when there are too many. */
   open(head: BlockHead, emit: Emit<AnswerEvent>): number | undefined;
-  /** Gives a block that is whole. */
-  giveOpaque(type: string, value: JsonObject, emit: Emit<AnswerEvent>): void;
   /** Gives reasoning that nobody can read. */
   giveSealed(sealed: Sealed, emit: Emit<AnswerEvent>): void;
   /** Closes the open text, reasoning or refusal. */
@@ -97,16 +95,6 @@ export function createBlockWriter(options: BlockWriterOptions): BlockWriter {
       if (index !== undefined) {
         emit({ type: "block-citation", index, citation });
       }
-    },
-    giveOpaque(type, value, emit) {
-      const index = open({
-        kind: "opaque",
-        protocol: "chat",
-        type,
-        value,
-        weight: "answer",
-      }, emit);
-      if (index !== undefined) emit({ type: "block-end", index });
     },
     giveSealed(sealed, emit) {
       const index = open({ kind: "reasoning" }, emit);

@@ -33,9 +33,6 @@ export function readDelta(
     }
   }
   readCalls(delta, sinks.calls, emit);
-  if (isJsonObject(delta.audio)) {
-    sinks.writer.giveOpaque("audio", delta.audio, emit);
-  }
 }
 
 function readReasoning(

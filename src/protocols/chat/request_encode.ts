@@ -179,7 +179,7 @@ const NO_SETTING = "this model's provider has no such setting";
 /** Longest user id that OpenAI takes. */
 const MAX_USER_LENGTH = 64;
 
-/** The settings of OpenAI itself. Requests of one user share a prompt cache where no key is given. */
+/** The settings of OpenAI itself. */
 function openaiSettings(request: CanonicalRequest): JsonObject {
   const { verbosity, serviceTier, user, cacheKey, metadata } = request;
   return present({
@@ -188,8 +188,7 @@ function openaiSettings(request: CanonicalRequest): JsonObject {
       ? undefined
       : encodeTier(serviceTier),
     user: user === undefined ? undefined : shortUser(user),
-    prompt_cache_key: cacheKey ??
-      (user === undefined ? undefined : shortUser(user)),
+    prompt_cache_key: cacheKey,
     metadata: metadata === undefined ? undefined : { ...metadata },
   });
 }

@@ -13,8 +13,8 @@ import type { Scope } from "./dialect.ts";
 import { encodeParts, isAttachment, joinText } from "./part_encode.ts";
 import { detailsOfSealed } from "./reasoning_details.ts";
 
-/** Longest id of a call (OpenAI's limit). */
-const ID_RULE = { maxLength: 64 };
+/** OpenAI limits the length; some models count on their own characters, such as `functions.name:0`. */
+const ID_RULE = { maxLength: 64, anyCharacter: true };
 
 /** Stands for thoughts that are not known, where a provider demands some on every message. */
 const UNKNOWN_REASONING = " ";

@@ -1,6 +1,7 @@
 import { chatCodec } from "../../../src/protocols/chat/mod.ts";
 import { codecContract } from "../../contract/codec_contract.ts";
-import { framesOf, loadRecordings } from "../../support/recordings.ts";
+import { loadRecordings } from "../../support/recordings.ts";
+import { CHAT_CASES } from "./cases.ts";
 
 /** Services with a dialect of their own. */
 const SERVICES = ["openai", "openrouter", "zai", "deepseek", "moonshot"];
@@ -12,15 +13,105 @@ codecContract({
     messages: [{ role: "user", content: "hi" }],
     stream_options: { include_usage: true },
   },
-  cases: loadRecordings("chat")
+  cases: CHAT_CASES,
+  recordings: loadRecordings("chat")
     .filter(({ tags }) => !tags.has("endpoint:models"))
-    .map(({ name, request, answer, stream }) => ({
-      name,
-      service: SERVICES.find((service) => name.startsWith(service)) ?? "custom",
-      ...(request === undefined ? {} : { request }),
-      ...(answer === undefined ? {} : { answer }),
-      ...(stream === undefined ? {} : { frames: framesOf(stream) }),
+    .map((recording) => ({
+      ...recording,
+      service: SERVICES.find((service) => recording.name.startsWith(service)) ??
+        "custom",
     })),
-  differences: [],
-  respellings: [],
+  differences: [
+    {
+      rule: "request round trip",
+      names: [
+        "azure-deepseek-v3-1-tool-round-trip-1",
+        "azure-gpt-4o-azurestructuredplanning.test-research-workflow-generates-steps-i3",
+        "azure-gpt-4o-mini-agent-kickoff-structured-output-with-tools-i2",
+        "azure-o4-mini-object-streaming",
+      ],
+      reason:
+        "the deployment stands in the path there, and the gateway demands a model",
+    },
+    {
+      rule: "stream and answer agree",
+      names: [
+        "avian-kimi-k2.5-openaicompatiblecommon-kimi-multi-tool-streaming",
+        "cerebras-zai-glm-4.7-cererebras-structured-output-tools.1",
+        "vercel-gateway-vercelthinking-gemini-3-pro-preview-thinking-streaming-i2",
+        "zai-glm-4-6-object-streaming",
+      ],
+      reason:
+        "a message has one text and one reasoning before its calls, whatever order they came in",
+    },
+  ],
+  respellings: [
+    { path: /^stream$/, reason: "`stream: false` is the default" },
+    { path: /^stream_options$/, reason: "usage is always asked for" },
+    {
+      path: /^max_(completion_)?tokens$/,
+      reason: "one of the two names, as the service knows it",
+    },
+    {
+      path: /^messages\[\]\.content$/,
+      reason: "text alone is a string, and no text beside calls is null",
+    },
+    {
+      path: /^messages\[\]\.content\[\]\.image_url$/,
+      reason: "a bare address stands for the object",
+    },
+    {
+      path: /^messages\[\]\.(tool_calls|name)$/,
+      reason: "null is none; a tool message has no name",
+    },
+    {
+      path: /^messages\[\]\.tool_calls\[\]\.index$/,
+      reason: "a call in the history has no index",
+    },
+    {
+      path: /^messages\[\]\.prefix$/,
+      reason: "an assistant message at the end is a beginning by itself",
+    },
+    {
+      path: /^messages\[\]\.role$/,
+      reason: "`developer` is `system` where the service knows no other",
+    },
+    {
+      path: /^messages$/,
+      reason: "leading system messages are joined where the service takes one",
+    },
+    {
+      path: /^messages\[\]\.reasoning(_content|_details)?$/,
+      reason: "one field, the service's own",
+    },
+    {
+      path: /^(reasoning|reasoning_effort|thinking)$/,
+      reason: "one switch, the service's own",
+    },
+    {
+      path: /^tool_choice(\.(type|name|function))?$/,
+      reason: "`any` and short forms are respelled",
+    },
+    {
+      path: /^(tools|tool_choice|parallel_tool_calls)$/,
+      reason: "nothing is said of tools when there are none",
+    },
+    {
+      path: /^tools\[\]\.type$/,
+      reason: "a tool without a type is a function",
+    },
+    {
+      path: /^response_format\.json_schema\.strict$/,
+      reason: "a closed schema can be held strictly",
+    },
+    {
+      path: /^(lost serviceTier|service_tier)$/,
+      reason: "the service is not known to have tiers",
+    },
+    {
+      path:
+        /^(response_format|stop|temperature|top_p|top_k|min_p|n|logprobs|logit_bias|echo|safety_model|(repetition|presence|frequency)_penalty)$/,
+      reason: "null is the default",
+    },
+  ],
 });

@@ -1,0 +1,28 @@
+/** Random numbers that a test can repeat. */
+export interface Random {
+  /** A whole number from 0 up to but not including `bound`. */
+  below(bound: number): number;
+  /** One of `choices`, which must not be empty. */
+  pick<Choice>(choices: readonly Choice[]): Choice;
+}
+
+/** The same numbers for the same `seed` (mulberry32). */
+export function createRandom(seed: number): Random {
+  let state = seed >>> 0;
+  const below = (bound: number) => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % bound;
+  };
+  return {
+    below,
+    pick(choices) {
+      const choice = choices[below(choices.length)];
+      if (choice === undefined) {
+        throw new RangeError("Cannot pick from nothing");
+      }
+      return choice;
+    },
+  };
+}
