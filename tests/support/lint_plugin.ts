@@ -12,6 +12,8 @@ const LAYER_BY_PREFIX: readonly (readonly [prefix: string, layer: number])[] = [
   ["relay/", 4],
   ["demo/", 4],
   ["protocols/mod.ts", 3],
+  ["protocols/fold_stream.ts", 2],
+  ["protocols/translate_request.ts", 2],
   ["protocols/translate_stream.ts", 2],
   ["protocols/watch.ts", 3],
   ["upstream/", 3],

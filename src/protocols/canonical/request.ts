@@ -108,31 +108,35 @@ export interface ServiceTier {
   readonly raw: Raw;
 }
 
-/**
- * The canonical names of what an encoder may be unable to carry. `messages` stands for blocks of the
- * history, `messageName` for a participant's name, `sealedReasoning` for the sealed parts in the history.
- */
-export type RequestField =
-  | "system"
-  | "messages"
-  | "messageName"
-  | "tools"
-  | "toolChoice"
-  | "parallelTools"
-  | "format"
-  | "verbosity"
-  | "maxOutputTokens"
-  | "stop"
-  | "temperature"
-  | "topP"
-  | "topK"
-  | "seed"
-  | "frequencyPenalty"
-  | "presencePenalty"
-  | "reasoning"
-  | "sealedReasoning"
-  | "serviceTier"
-  | "user"
-  | "cacheKey"
-  | "cache"
-  | "metadata";
+/** The canonical names of what an encoder may be unable to carry. */
+export const REQUEST_FIELDS = [
+  "system",
+  /** Blocks of the history. */
+  "messages",
+  /** A participant's name. */
+  "messageName",
+  "tools",
+  "toolChoice",
+  "parallelTools",
+  "format",
+  "verbosity",
+  "maxOutputTokens",
+  "stop",
+  "temperature",
+  "topP",
+  "topK",
+  "seed",
+  "frequencyPenalty",
+  "presencePenalty",
+  "reasoning",
+  /** Sealed parts of reasoning in the history. */
+  "sealedReasoning",
+  "serviceTier",
+  "user",
+  "cacheKey",
+  "cache",
+  "metadata",
+] as const;
+
+/** One of {@linkcode REQUEST_FIELDS}. */
+export type RequestField = typeof REQUEST_FIELDS[number];

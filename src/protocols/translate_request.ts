@@ -1,0 +1,116 @@
+import { GatewayError } from "../core/error.ts";
+import type { JsonObject, JsonValue } from "../core/json.ts";
+import { bridgeTools, type ToolAliases } from "./canonical/bridge_tools.ts";
+import type { Codec, Target } from "./canonical/codec.ts";
+import { createLosses, type Losses } from "./canonical/loss.ts";
+import {
+  type CanonicalRequest,
+  REQUEST_FIELDS,
+  type RequestField,
+} from "./canonical/request.ts";
+
+/** One translation of a request. */
+export interface RequestTranslation {
+  /** The caller's protocol. */
+  readonly from: Codec;
+  /** The upstream's protocol. */
+  readonly to: Codec;
+  readonly target: Target;
+  /** Whether every loss refuses the request. */
+  readonly strict: boolean;
+  /** Whether the upstream is asked for a stream even if the caller wants JSON. */
+  readonly streamOnly: boolean;
+  /** Fields of the upstream's body to set, after everything else. */
+  readonly force: Readonly<Record<string, JsonValue>>;
+  /** Fields of the upstream's body to remove. */
+  readonly omit: readonly string[];
+  /** Changes the request before it is written, such as by putting sealed reasoning back. */
+  readonly prepare?:
+    | ((request: CanonicalRequest) => CanonicalRequest)
+    | undefined;
+}
+
+/** A request in the upstream's protocol, and what its answer needs. */
+export interface TranslatedRequest {
+  readonly body: JsonObject;
+  /** The caller's request, for the encoder of the answer. */
+  readonly request: CanonicalRequest;
+  /** For `restoreTools` and `restoreAnswer`. */
+  readonly aliases: ToolAliases;
+  /** What was dropped, in the caller's spelling. */
+  readonly dropped: ReadonlySet<string>;
+}
+
+/**
+ * Translates a request.
+ *
+ * @throws {GatewayError} `invalid_request`: the request is wrong, or something that changes the answer cannot be
+ * carried.
+ */
+export function translateRequest(
+  body: JsonObject,
+  translation: RequestTranslation,
+): TranslatedRequest {
+  try {
+    return translate(body, translation);
+  } catch (error) {
+    throw error instanceof RangeError ? nestedTooDeep(error) : error;
+  }
+}
+
+function translate(
+  body: JsonObject,
+  translation: RequestTranslation,
+): TranslatedRequest {
+  const { from, to, target, strict, streamOnly, prepare } = translation;
+  const losses = createLosses({ strict, fieldNames: from.fieldNames });
+  const request = from.decodeRequest(body);
+  const prepared = prepare === undefined ? request : prepare(request);
+  const bridged = bridgeTools(prepared, to.toolSupport(target));
+  const encoded = to.encodeRequest(
+    { ...bridged.request, stream: request.stream || streamOnly },
+    { target, lose: losses.lose },
+  );
+  return {
+    body: adjust(encoded, translation, losses),
+    request,
+    aliases: bridged.aliases,
+    dropped: losses.dropped,
+  };
+}
+
+/** The connection's own wishes; what they take away from the caller is a loss. */
+function adjust(
+  body: JsonObject,
+  { to, force, omit }: RequestTranslation,
+  losses: Losses,
+): JsonObject {
+  for (const name of omit) {
+    if (body[name] === undefined) continue;
+    losses.lose({
+      field: fieldOf(name, to) ?? { extra: name },
+      weight: "hint",
+      reason: "this model's connection leaves it out",
+    });
+  }
+  const kept = Object.entries(body).filter(([name]) => !omit.includes(name));
+  return { ...Object.fromEntries(kept), ...force };
+}
+
+/** The canonical field that the codec spells `name`. */
+function fieldOf(
+  name: string,
+  { fieldNames }: Codec,
+): RequestField | undefined {
+  return REQUEST_FIELDS.find((field) => fieldNames[field] === name);
+}
+
+function nestedTooDeep(cause: RangeError): GatewayError {
+  return new GatewayError(
+    "invalid_request",
+    "Cannot read the request: it is nested too deep",
+    {
+      cause,
+    },
+  );
+}
