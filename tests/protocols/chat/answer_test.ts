@@ -1,0 +1,406 @@
+import assert from "node:assert/strict";
+import type { JsonObject, JsonValue } from "../../../src/core/json.ts";
+import type { Answer } from "../../../src/protocols/canonical/answer.ts";
+import type { AnswerBlock } from "../../../src/protocols/canonical/block.ts";
+import {
+  type FailureKind,
+  UpstreamFailure,
+} from "../../../src/protocols/canonical/failure.ts";
+import { unwrapSealed } from "../../../src/protocols/canonical/sealed.ts";
+import type { StopReason } from "../../../src/protocols/canonical/stop.ts";
+import { chatCodec } from "../../../src/protocols/chat/mod.ts";
+import {
+  answerContext,
+  counterIds,
+  encodeStream,
+  plain,
+} from "../../contract/codec_contract.ts";
+import { requestOf } from "../../support/requests.ts";
+
+const WITH_USAGE = requestOf({
+  extras: {
+    chat: {
+      stream_options: { value: { include_usage: true }, weight: "silent" },
+    },
+  },
+});
+
+function answerOf(
+  blocks: readonly AnswerBlock[],
+  rest: Partial<Answer> = {},
+): Answer {
+  return {
+    id: "msg_1",
+    model: "claude",
+    blocks,
+    stop: { reason: "end" },
+    ...rest,
+  };
+}
+
+interface Encoded {
+  readonly body: JsonObject;
+  readonly message: JsonObject;
+  readonly dropped: readonly string[];
+}
+
+function encode(answer: Answer): Encoded {
+  const dropped: string[] = [];
+  const body = chatCodec.encodeAnswer(answer, {
+    ...answerContext(requestOf()),
+    drop: (part) => {
+      dropped.push(part);
+    },
+  });
+  const [choice] = JSON.parse(JSON.stringify(body.choices));
+  return { body, message: choice.message, dropped };
+}
+
+/** The data of a stream's frames, parsed but for `[DONE]`. */
+function chunksOf(answer: Answer, request = requestOf()): JsonObject[] {
+  return encodeStream(chatCodec, answer, request).map(({ data }) => data)
+    .filter((data) => data !== "[DONE]").map((data) => JSON.parse(data));
+}
+
+function deltasOf(answer: Answer): unknown[] {
+  return chunksOf(answer).map(({ choices }) =>
+    JSON.parse(JSON.stringify(choices))[0].delta
+  );
+}
+
+function failureOf(body: JsonValue): UpstreamFailure["failure"] {
+  try {
+    chatCodec.decodeAnswer(body, counterIds());
+  } catch (error) {
+    if (error instanceof UpstreamFailure) return error.failure;
+    throw error;
+  }
+  return assert.fail("the answer was taken");
+}
+
+Deno.test("a Chat answer has the whole envelope", () => {
+  const { body } = encode(
+    answerOf([{ kind: "text", text: "Hi" }], {
+      usage: { inputTokens: 1, outputTokens: 2 },
+    }),
+  );
+  assert.deepEqual(body, {
+    id: "chatcmpl-msg_1",
+    object: "chat.completion",
+    created: 1_700_000_000,
+    model: "sample-model",
+    choices: [{
+      index: 0,
+      message: { role: "assistant", content: "Hi", refusal: null },
+      logprobs: null,
+      finish_reason: "stop",
+    }],
+    usage: { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 },
+  });
+});
+
+Deno.test("a Chat answer keeps an id of its own kind and makes one where there is none", () => {
+  assert.equal(
+    encode(answerOf([], { id: "chatcmpl-7" })).body.id,
+    "chatcmpl-7",
+  );
+  assert.equal(encode(answerOf([], { id: "" })).body.id, "chatcmpl_0001");
+});
+
+Deno.test("a Chat answer has no content beside calls, and an empty one without", () => {
+  const call: AnswerBlock = {
+    kind: "function_call",
+    id: "c1",
+    name: "f",
+    arguments: "",
+  };
+  const { message } = encode(answerOf([call]));
+  assert.equal(message.content, null);
+  assert.deepEqual(message.tool_calls, [{
+    id: "c1",
+    type: "function",
+    function: { name: "f", arguments: "{}" },
+  }]);
+  assert.equal(encode(answerOf([])).message.content, "");
+});
+
+Deno.test("a Chat answer tells every reason to stop in its own words", () => {
+  const words: Record<StopReason, string> = {
+    end: "stop",
+    stop_sequence: "stop",
+    tool_calls: "tool_calls",
+    max_tokens: "length",
+    context_full: "length",
+    filtered: "content_filter",
+    paused: "stop",
+    other: "stop",
+  };
+  for (
+    const [reason, word] of Object.entries(words) as [StopReason, string][]
+  ) {
+    const { body } = encode(answerOf([], { stop: { reason } }));
+    assert.match(
+      JSON.stringify(body),
+      new RegExp(`"finish_reason":"${word}"`),
+      reason,
+    );
+  }
+});
+
+Deno.test("a Chat answer tells why it was filtered as a refusal, in JSON and as a stream", () => {
+  const filtered = answerOf([], {
+    stop: { reason: "filtered", explanation: "not safe" },
+  });
+  assert.deepEqual(encode(filtered).message, {
+    role: "assistant",
+    content: null,
+    refusal: "not safe",
+  });
+  assert.deepEqual(deltasOf(filtered).slice(1), [{ refusal: "not safe" }, {}]);
+  const worded = answerOf([{ kind: "refusal", text: "No" }], {
+    stop: { reason: "filtered", explanation: "not safe" },
+  });
+  assert.equal(encode(worded).message.refusal, "No");
+  assert.deepEqual(deltasOf(worded).slice(1), [{ refusal: "No" }, {}]);
+});
+
+Deno.test("a Chat answer joins neighbouring texts and keeps others apart, in JSON and as a stream", () => {
+  const answer = answerOf([
+    { kind: "text", text: "One " },
+    { kind: "text", text: "line." },
+    {
+      kind: "opaque",
+      protocol: "messages",
+      type: "server_tool_use",
+      value: {},
+      weight: "hint",
+    },
+    { kind: "text", text: "" },
+    { kind: "text", text: "Another." },
+  ]);
+  const { message, dropped } = encode(answer);
+  assert.equal(message.content, "One line.\n\nAnother.");
+  assert.deepEqual(dropped, ["server_tool_use"]);
+  assert.deepEqual(deltasOf(answer).slice(1), [
+    { content: "One " },
+    { content: "line." },
+    { content: "\n\nAnother." },
+    {},
+  ]);
+});
+
+Deno.test("a Chat answer shows reasoning in paragraphs and its seal in an envelope", () => {
+  const answer = answerOf([
+    {
+      kind: "reasoning",
+      parts: [{ form: "summary", text: "a" }, { form: "summary", text: "" }, {
+        form: "summary",
+        text: "b",
+      }],
+      sealed: { protocol: "messages", form: "signature", value: "sig" },
+    },
+    { kind: "reasoning", parts: [{ form: "raw", text: "c" }] },
+  ]);
+  const { message } = encode(answer);
+  assert.equal(message.reasoning_content, "a\n\nb\n\nc");
+  const [detail] = JSON.parse(JSON.stringify(message.reasoning_details));
+  assert.equal(detail.type, "reasoning.encrypted");
+  assert.deepEqual(plain(unwrapSealed(detail.data)), {
+    protocol: "messages",
+    form: "signature",
+    value: "sig",
+    origin: "connection-1",
+  });
+  assert.deepEqual(deltasOf(answer).slice(1), [
+    { reasoning_content: "a" },
+    { reasoning_content: "\n\nb" },
+    { reasoning_details: message.reasoning_details },
+    { reasoning_content: "\n\nc" },
+    {},
+  ]);
+});
+
+Deno.test("an envelope that a client gives back is the seal that was put in", () => {
+  const sealed = {
+    protocol: "messages",
+    form: "signature",
+    value: "sig",
+  } as const;
+  const { message } = encode(
+    answerOf([{
+      kind: "reasoning",
+      parts: [{ form: "raw", text: "a" }],
+      sealed,
+    }]),
+  );
+  const request = chatCodec.decodeRequest({ model: "m", messages: [message] });
+  const [block] = request.turns[0]?.blocks ?? [];
+  assert.deepEqual(plain(block), {
+    kind: "reasoning",
+    parts: [{ form: "raw", text: "a" }],
+    sealed: { ...sealed, origin: "connection-1" },
+  });
+});
+
+Deno.test("a Chat answer shows pages as annotations and drops other citations", () => {
+  const raw = {
+    protocol: "messages",
+    value: { type: "page_location" },
+  } as const;
+  const answer = answerOf([{
+    kind: "text",
+    text: "Hi",
+    citations: [{
+      url: "https://example.com",
+      title: "T",
+      startIndex: 0,
+      endIndex: 2,
+    }, { raw }],
+  }]);
+  const { message, dropped } = encode(answer);
+  const page = {
+    type: "url_citation",
+    url_citation: {
+      url: "https://example.com",
+      title: "T",
+      start_index: 0,
+      end_index: 2,
+    },
+  };
+  assert.deepEqual(message.annotations, [page]);
+  assert.deepEqual(dropped, ["citation"]);
+  assert.deepEqual(deltasOf(answer).slice(1), [{ content: "Hi" }, {
+    annotations: [page],
+  }, {}]);
+});
+
+Deno.test("a Chat answer names the service tier only in its own protocol's words", () => {
+  assert.equal(
+    encode(answerOf([], { serviceTier: { protocol: "chat", value: "flex" } }))
+      .body.service_tier,
+    "flex",
+  );
+  assert.equal(
+    encode(
+      answerOf([], {
+        serviceTier: { protocol: "messages", value: "standard" },
+      }),
+    ).body.service_tier,
+    undefined,
+  );
+});
+
+Deno.test("a Chat stream has its role once, contiguous calls, one reason to stop and [DONE]", () => {
+  const frames = encodeStream(
+    chatCodec,
+    answerOf([
+      { kind: "text", text: "Hi" },
+      { kind: "function_call", id: "c1", name: "f", arguments: '{"a":1}' },
+      { kind: "custom_call", id: "c2", name: "p", input: "raw" },
+      { kind: "function_call", id: "c3", name: "g", arguments: "" },
+    ], { stop: { reason: "tool_calls" } }),
+    requestOf(),
+  );
+  assert.equal(frames.at(-1)?.data, "[DONE]");
+  const chunks = frames.slice(0, -1).map(({ data }) => JSON.parse(data));
+  assert.deepEqual(chunks.map((chunk) => chunk.choices[0].delta), [
+    { role: "assistant", content: "", refusal: null },
+    { content: "Hi" },
+    {
+      tool_calls: [{
+        index: 0,
+        id: "c1",
+        type: "function",
+        function: { name: "f", arguments: "" },
+      }],
+    },
+    { tool_calls: [{ index: 0, function: { arguments: '{"a":1}' } }] },
+    {
+      tool_calls: [{
+        index: 1,
+        id: "c2",
+        type: "custom",
+        custom: { name: "p", input: "" },
+      }],
+    },
+    { tool_calls: [{ index: 1, custom: { input: "raw" } }] },
+    {
+      tool_calls: [{
+        index: 2,
+        id: "c3",
+        type: "function",
+        function: { name: "g", arguments: "" },
+      }],
+    },
+    { tool_calls: [{ index: 2, function: { arguments: "{}" } }] },
+    {},
+  ]);
+  assert.deepEqual(
+    chunks.map((chunk) => chunk.choices[0].finish_reason),
+    [...Array(8).fill(null), "tool_calls"],
+  );
+  for (const chunk of chunks) {
+    assert.deepEqual(Object.keys(chunk), [
+      "id",
+      "object",
+      "created",
+      "model",
+      "choices",
+    ]);
+    assert.equal(chunk.id, "chatcmpl-msg_1");
+  }
+});
+
+Deno.test("a Chat stream shows usage only to a caller who asked for it, in the last chunk", () => {
+  const answer = answerOf([], { usage: { inputTokens: 1, outputTokens: 2 } });
+  assert.equal(chunksOf(answer).some((chunk) => "usage" in chunk), false);
+  const chunks = chunksOf(answer, WITH_USAGE);
+  assert.deepEqual(chunks.at(-1)?.choices, []);
+  assert.deepEqual(chunks.map(({ usage }) => usage), [
+    null,
+    null,
+    { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 },
+  ]);
+  assert.equal(chunksOf(answerOf([]), WITH_USAGE).length, 2);
+});
+
+Deno.test("a Chat stream that fails ends with an error event and no [DONE]", () => {
+  const encoder = chatCodec.createStreamEncoder(answerContext(requestOf()));
+  encoder.push({
+    type: "failure",
+    failure: { kind: "rate_limited", message: "Too fast", code: "slow" },
+  }, (frame) => {
+    assert.deepEqual(frame, {
+      event: "error",
+      data:
+        '{"error":{"message":"Too fast","type":"rate_limit_error","param":null,"code":"slow"}}',
+    });
+  });
+  encoder.end(() => assert.fail("something came after the failure"));
+});
+
+Deno.test("a Chat stream is kept alive by comments", () => {
+  const encoder = chatCodec.createStreamEncoder(answerContext(requestOf()));
+  encoder.keepAlive((frame) =>
+    assert.deepEqual(frame, { comment: "keep-alive" })
+  );
+});
+
+Deno.test("a JSON body that is no Chat answer is the upstream's failure", () => {
+  const failures: [body: JsonValue, kind: FailureKind][] = [
+    [null, "broken"],
+    ["text", "broken"],
+    [[], "broken"],
+    [{}, "broken"],
+    [{ choices: [] }, "broken"],
+    [{ choices: [{ index: 3, message: {} }] }, "broken"],
+    [{ error: { message: "x", code: 429 } }, "rate_limited"],
+    [{ error: "x", choices: [] }, "server"],
+    [{
+      choices: [{ index: 0, error: { message: "x", code: 503 }, message: {} }],
+    }, "overloaded"],
+  ];
+  for (const [body, kind] of failures) {
+    assert.equal(failureOf(body).kind, kind, JSON.stringify(body));
+  }
+});
