@@ -1,0 +1,141 @@
+import assert from "node:assert/strict";
+import OpenAI from "openai";
+import { APIError } from "openai";
+import type { Answer } from "../../../src/protocols/canonical/answer.ts";
+import { isToolCall } from "../../../src/protocols/canonical/history.ts";
+import { foldAnswer } from "../../../src/protocols/canonical/fold.ts";
+import { chatCodec } from "../../../src/protocols/chat/mod.ts";
+import { formatFrame } from "../../../src/streams/sse_format.ts";
+import { ANSWERS } from "../../contract/answers.ts";
+import {
+  answerContext,
+  decodeBytes,
+  encodeStream,
+} from "../../contract/codec_contract.ts";
+import { loadRecordings } from "../../support/recordings.ts";
+import { requestOf } from "../../support/requests.ts";
+
+const REQUEST = requestOf({
+  extras: {
+    chat: {
+      stream_options: { value: { include_usage: true }, weight: "silent" },
+    },
+  },
+});
+
+/** An SDK whose every call is answered with `body`. */
+function sdkOf(body: string, contentType: string): OpenAI {
+  return new OpenAI({
+    apiKey: "none",
+    baseURL: "http://gateway.invalid/v1",
+    maxRetries: 0,
+    fetch: () =>
+      Promise.resolve(
+        new Response(body, { headers: { "content-type": contentType } }),
+      ),
+  });
+}
+
+const QUESTION = {
+  model: "m",
+  messages: [{ role: "user", content: "Hi" }],
+} as const;
+
+/** What the SDK makes of the answer told as a stream. */
+async function streamed(answer: Answer) {
+  const text = encodeStream(chatCodec, answer, REQUEST).map(formatFrame).join(
+    "",
+  );
+  const stream = sdkOf(text, "text/event-stream").chat.completions.stream({
+    ...QUESTION,
+    messages: [...QUESTION.messages],
+    stream_options: { include_usage: true },
+  });
+  return await stream.finalChatCompletion();
+}
+
+/** What the SDK makes of the answer in one piece. */
+async function whole(answer: Answer) {
+  const body = JSON.stringify(
+    chatCodec.encodeAnswer(answer, answerContext(REQUEST)),
+  );
+  return await sdkOf(body, "application/json").chat.completions.create({
+    ...QUESTION,
+    messages: [...QUESTION.messages],
+  });
+}
+
+/** The facts of a completion that must be the same either way. */
+function factsOf(completion: OpenAI.ChatCompletion) {
+  const [choice] = completion.choices;
+  const calls = choice?.message.tool_calls ?? [];
+  return {
+    id: completion.id,
+    content: choice?.message.content ?? "",
+    refusal: choice?.message.refusal ?? "",
+    finish: choice?.finish_reason,
+    usage: completion.usage ?? undefined,
+    calls: calls.map((call) =>
+      call.type === "function"
+        ? [call.id, call.function.name, call.function.arguments]
+        : []
+    ),
+  };
+}
+
+async function check(answer: Answer): Promise<void> {
+  const facts = factsOf(await streamed(answer));
+  assert.deepEqual(facts, factsOf(await whole(answer)));
+  const calls = answer.blocks.filter(isToolCall);
+  assert.deepEqual(facts.calls.map(([id]) => id), calls.map(({ id }) => id));
+}
+
+for (const { name, answer } of ANSWERS) {
+  Deno.test(`openai-node reads the Chat answer "${name}" as a stream and as JSON`, () =>
+    check(answer));
+}
+
+Deno.test("openai-node throws the failure of a Chat stream", async () => {
+  const encoder = chatCodec.createStreamEncoder(answerContext(REQUEST));
+  let text = "";
+  const write = (frame: { data: string; event?: string | undefined }) => {
+    text += formatFrame(frame);
+  };
+  encoder.push({ type: "start", id: "c-1", model: "m" }, write);
+  encoder.push({
+    type: "failure",
+    failure: { kind: "overloaded", message: "Too busy" },
+  }, write);
+  const stream = await sdkOf(text, "text/event-stream").chat.completions.create(
+    {
+      ...QUESTION,
+      messages: [...QUESTION.messages],
+      stream: true,
+    },
+  );
+  await assert.rejects(
+    async () => {
+      for await (const chunk of stream) assert.equal(chunk.choices.length, 1);
+    },
+    (error) => error instanceof APIError && error.message.includes("Too busy"),
+  );
+});
+
+const STREAMS = loadRecordings("chat").filter(({ stream }) =>
+  stream !== undefined
+);
+
+Deno.test({
+  name:
+    "openai-node reads every recorded Chat stream, written again (left out without recordings)",
+  ignore: STREAMS.length === 0,
+  async fn(t) {
+    for (const { name, stream } of STREAMS) {
+      if (stream === undefined) continue;
+      await t.step(
+        name,
+        () => check(foldAnswer(decodeBytes(chatCodec, stream))),
+      );
+    }
+  },
+});

@@ -1,0 +1,167 @@
+import assert from "node:assert/strict";
+import type { AnswerEvent } from "../../src/protocols/canonical/event.ts";
+import { MAX_FRAME_CHARACTERS } from "../../src/protocols/canonical/limits.ts";
+import { restoreTools } from "../../src/protocols/canonical/restore_tools.ts";
+import { chatCodec } from "../../src/protocols/chat/mod.ts";
+import {
+  createTranslator,
+  translateStream,
+  type TranslatorOptions,
+} from "../../src/protocols/translate_stream.ts";
+import { answerContext, counterIds } from "../contract/codec_contract.ts";
+import { requestOf } from "../support/requests.ts";
+import { sseBytes } from "../support/sse_bytes.ts";
+
+const IDENTITY = { id: "chatcmpl-1", created: 1, model: "m" };
+const HELLO = sseBytes({
+  ...IDENTITY,
+  choices: [{ index: 0, delta: { content: "Grüße 👋" } }],
+});
+const CALL = sseBytes({
+  ...IDENTITY,
+  choices: [{
+    index: 0,
+    delta: {
+      tool_calls: [{
+        index: 0,
+        id: "c1",
+        function: { name: "a__b", arguments: "{}" },
+      }],
+    },
+  }],
+});
+const END = sseBytes({
+  ...IDENTITY,
+  choices: [{ index: 0, delta: {}, finish_reason: "stop" }],
+}, "[DONE]");
+
+function options(rest: Partial<TranslatorOptions> = {}): TranslatorOptions {
+  return {
+    decoder: chatCodec.createStreamDecoder(counterIds()),
+    encoder: chatCodec.createStreamEncoder(answerContext(requestOf())),
+    ...rest,
+  };
+}
+
+/** A stream of these chunks, which breaks at the end when `error` is given. */
+function streamOf(
+  chunks: readonly Uint8Array[],
+  error?: Error,
+): ReadableStream<Uint8Array> {
+  return ReadableStream.from((async function* () {
+    for (const chunk of chunks) yield await Promise.resolve(chunk);
+    if (error !== undefined) throw error;
+  })());
+}
+
+Deno.test("a translator gives text for each piece of bytes that completes an event", () => {
+  const translator = createTranslator(options());
+  const half = HELLO.length - 12;
+  assert.equal(translator.push(HELLO.subarray(0, half)), "");
+  const text = translator.push(HELLO.subarray(half));
+  assert.match(text, /^data: .*"role":"assistant"/);
+  assert.match(text, /"content":"Grüße 👋"/);
+  assert.equal(translator.isOver, false);
+  assert.match(
+    translator.push(END),
+    /"finish_reason":"stop".*\n\ndata: \[DONE\]\n\n$/,
+  );
+  assert.equal(translator.isOver, true);
+});
+
+Deno.test("a translator gives nothing after the answer is over", () => {
+  const translator = createTranslator(options());
+  translator.push(HELLO);
+  translator.push(END);
+  assert.equal(translator.push(HELLO), "");
+  assert.equal(translator.keepAlive(), "");
+  assert.equal(translator.fail({ kind: "timeout", message: "late" }), "");
+  assert.equal(translator.end(), "");
+});
+
+Deno.test("a translator makes an early end, a failure from outside and a long event the caller's error", () => {
+  const early = createTranslator(options());
+  early.push(HELLO);
+  assert.match(
+    early.end(),
+    /^event: error\ndata: \{"error":\{"message":"The provider's stream ended/,
+  );
+
+  const late = createTranslator(options());
+  late.push(HELLO);
+  assert.match(
+    late.fail({ kind: "timeout", message: "Too slow" }),
+    /"message":"Too slow","type":"timeout_error"/,
+  );
+  assert.equal(late.isOver, true);
+
+  const long = createTranslator(options());
+  const bytes = new Uint8Array(MAX_FRAME_CHARACTERS / 2).fill(120);
+  assert.equal(long.push(new TextEncoder().encode("data: ")), "");
+  assert.equal(long.push(bytes), "");
+  assert.match(long.push(bytes), /^event: error\n.*too long/);
+});
+
+Deno.test("a translator keeps a silent stream alive", () => {
+  assert.equal(createTranslator(options()).keepAlive(), ": keep-alive\n\n");
+});
+
+Deno.test("a translator shows every event once to an observer, after the stage between", () => {
+  const seen: AnswerEvent[] = [];
+  const aliases = new Map(
+    [["a__b", { kind: "function", name: "b", namespace: "a" }]] as const,
+  );
+  const translator = createTranslator(options({
+    between: restoreTools(aliases),
+    observe: (event) => {
+      seen.push(event);
+    },
+  }));
+  const text = translator.push(CALL) + translator.push(END);
+  assert.deepEqual(seen.map(({ type }) => type), [
+    "start",
+    "block-start",
+    "block-delta",
+    "block-end",
+    "end",
+  ]);
+  assert.match(text, /"name":"b"/);
+});
+
+Deno.test("translateStream() gives the same bytes as a translator", async () => {
+  const chunks = [HELLO, CALL, END];
+  const translator = createTranslator(options());
+  const expected = chunks.map((chunk) => translator.push(chunk)).join("");
+  const stream = streamOf(chunks).pipeThrough(translateStream(options()));
+  assert.equal(await new Response(stream).text(), expected);
+});
+
+Deno.test("translateStream() tells an early end of the input", async () => {
+  const stream = streamOf([HELLO]).pipeThrough(translateStream(options()));
+  assert.match(await new Response(stream).text(), /\n\nevent: error\n.*\n\n$/);
+});
+
+Deno.test("translateStream() closes with the answer, even if the input lingers", async () => {
+  let isCancelled = false;
+  const lingering = new ReadableStream<Uint8Array>({
+    start(controller) {
+      controller.enqueue(HELLO);
+      controller.enqueue(END);
+    },
+    cancel() {
+      isCancelled = true;
+    },
+  });
+  const text = await new Response(
+    lingering.pipeThrough(translateStream(options())),
+  ).text();
+  assert.match(text, /data: \[DONE\]\n\n$/);
+  assert.equal(isCancelled, true);
+});
+
+Deno.test("translateStream() cuts the output when the input breaks", async () => {
+  const stream = streamOf([HELLO], new Error("reset")).pipeThrough(
+    translateStream(options()),
+  );
+  await assert.rejects(() => new Response(stream).text(), /reset/);
+});
