@@ -4,6 +4,8 @@ import type { Clock } from "../core/clock.ts";
 import type { GatewayError } from "../core/error.ts";
 import type { Ids } from "../core/ids.ts";
 import type { Protocol } from "../core/protocol.ts";
+import type { Harvest } from "../limits/harvest.ts";
+import type { LimitsService } from "../limits/service.ts";
 import type { Log } from "../observe/log.ts";
 import { openRecord, type RequestRecord } from "../observe/record.ts";
 import type { Admission } from "../relay/admission.ts";
@@ -13,7 +15,7 @@ import { relay } from "../relay/relay.ts";
 import { CallerLeft, type Fetch } from "../upstream/call.ts";
 import { errorResponse, toGatewayError } from "./error_response.ts";
 import { healthResponse } from "./health.ts";
-import { type LimitsReader, limitsResponse } from "./limits.ts";
+import { limitsResponse } from "./limits.ts";
 import { modelResponse, modelsResponse } from "./models.ts";
 import { createRouteFinder, type RouteMatch, unknownPath } from "./router.ts";
 import { type Answer, type Route, ROUTES } from "./routes.ts";
@@ -25,7 +27,9 @@ export interface GatewayParts {
   readonly store: ConfigStore;
   /** Reaches the upstreams. */
   readonly fetch: Fetch;
-  readonly limits: LimitsReader;
+  /** Learns quotas from relayed answers. */
+  readonly harvest: Harvest;
+  readonly limits: LimitsService;
   readonly admission: Admission;
   readonly clock: Clock;
   readonly ids: Ids;

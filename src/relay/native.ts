@@ -1,5 +1,6 @@
 import type { Candidate } from "../config/config.ts";
 import { type Operation, OPERATIONS } from "../core/protocol.ts";
+import type { Harvest } from "../limits/harvest.ts";
 import { WATCHES } from "../protocols/watch.ts";
 import { answerHeaders } from "../upstream/answer_headers.ts";
 import { callUpstream, type Fetch } from "../upstream/call.ts";
@@ -28,7 +29,10 @@ export interface NativeCall {
 export async function relayNative(
   exchange: Exchange,
   call: NativeCall,
-  fetch: Fetch,
+  { fetch, harvest }: {
+    readonly fetch: Fetch;
+    readonly harvest: Harvest;
+  },
 ): Promise<Response> {
   const { connection, model } = call.candidate;
   const { endpoint, path, protocol } = OPERATIONS[call.operation];
@@ -45,6 +49,7 @@ export async function relayNative(
     controller: exchange.controller,
   });
   noteAnswer(answer, exchange);
+  harvest.observe(connection, answer.headers);
   await refuseUnusable(answer);
   return await passAnswer(answer, {
     exchange,

@@ -1,6 +1,7 @@
 import type { Candidate } from "../config/config.ts";
 import { GatewayError } from "../core/error.ts";
 import { type Operation, OPERATIONS } from "../core/protocol.ts";
+import type { Harvest } from "../limits/harvest.ts";
 import type { Fetch } from "../upstream/call.ts";
 import type { Admission } from "./admission.ts";
 import { assign } from "./assign.ts";
@@ -20,6 +21,7 @@ export interface RelayTask {
 export interface RelayTools {
   readonly admission: Admission;
   readonly fetch: Fetch;
+  readonly harvest: Harvest;
 }
 
 /**
@@ -32,10 +34,10 @@ export interface RelayTools {
 export async function relay(
   exchange: Exchange,
   { operation, maxBodyBytes }: RelayTask,
-  { admission, fetch }: RelayTools,
+  tools: RelayTools,
 ): Promise<Response> {
   const { caller, config, record: { facts } } = exchange;
-  admission.enter(exchange, caller, config);
+  tools.admission.enter(exchange, caller, config);
   const body = await readBody(exchange.request, {
     maxBytes: maxBodyBytes,
     deadlineMs: config.timeouts.bodyMs,
@@ -44,7 +46,7 @@ export async function relay(
   const question = readQuestion(body);
   facts.model = question.model;
   const plans = plan(operation, assign(question.model, caller, config));
-  const chosen = choose(plans, exchange, admission);
+  const chosen = choose(plans, exchange, tools.admission);
   const { candidate } = chosen;
   facts.connection = candidate.connection.name;
   facts.upstreamModel = candidate.model.upstream;
@@ -53,7 +55,7 @@ export async function relay(
   return await relayNative(
     exchange,
     { operation, candidate, body, question },
-    fetch,
+    tools,
   );
 }
 
