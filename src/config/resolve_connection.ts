@@ -54,7 +54,7 @@ export async function resolveConnection(
     strict: fields.strict,
     quota,
     maxConcurrent: fields.max_concurrent,
-    timeouts: resolveTimeouts(fields, options.timeouts),
+    timeouts: connectionTimeouts(fields, options),
     models: fields.models.map(resolveModel),
   };
 }
@@ -91,10 +91,16 @@ function checkRoutingFields(
   });
 }
 
-function resolveTimeouts(
+function connectionTimeouts(
   { timeouts = {} }: ConnectionFields,
-  all: Timeouts,
+  { path, findings, timeouts: all }: ResolveConnectionOptions,
 ): Timeouts {
+  if (timeouts.body !== undefined) {
+    findings.warn(
+      [...path, "timeouts", "body"],
+      "has no effect: a body arrives before its connection is chosen; set timeouts.body for all",
+    );
+  }
   return {
     connectMs: timeouts.connect ?? all.connectMs,
     firstByteMs: timeouts.first_byte ?? all.firstByteMs,

@@ -106,6 +106,10 @@ const WARNINGS: readonly (readonly [Record<string, unknown>, string])[] = [
     { family: "B", endpoints: { messages: URL_A, completions: URL_A } },
     "connections[0].endpoints.completions: is not used: no route of family B needs it",
   ],
+  [
+    { timeouts: { body: 1 } },
+    "connections[0].timeouts.body: has no effect: a body arrives before its connection is chosen; set timeouts.body for all",
+  ],
 ];
 
 Deno.test("a connection warns", async (t) => {

@@ -56,6 +56,10 @@ const ROWS: readonly Row[] = [
   ],
   [minimalFile({ server: { port: 1.5 } }), `server.port: ${WHOLE_NUMBER}`],
   [
+    minimalFile({ server: { port: 1e20 } }),
+    "server.port: must be at most 65535",
+  ],
+  [
     minimalFile({ server: { port: "http" } }),
     `server.port: ${WHOLE_NUMBER}, not text`,
   ],
