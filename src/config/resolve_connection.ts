@@ -2,7 +2,7 @@ import type { Family } from "../core/protocol.ts";
 import type { Connection, ConnectionModel, Timeouts } from "./config.ts";
 import { connectionId } from "./connection_id.ts";
 import type { ReadFile } from "./named_file.ts";
-import { type Findings, formatPath, type Path } from "./problems.ts";
+import type { Findings, Path } from "./problems.ts";
 import { resolveAuth } from "./resolve_auth.ts";
 import { resolveEndpoints } from "./resolve_endpoints.ts";
 import { resolveHeaders } from "./resolve_headers.ts";
@@ -118,24 +118,4 @@ function resolveModel(fields: ModelFields): ConnectionModel {
     fallbacks: fields.fallbacks,
     quotaRouting: fields.quota_routing,
   };
-}
-
-/** Reports the models that stand twice in one connection. */
-export function reportDuplicateModels(
-  fields: ConnectionFields,
-  { path, findings }: Pick<ResolveConnectionOptions, "path" | "findings">,
-): void {
-  const indexById = new Map<string, number>();
-  fields.models.forEach(({ id }, index) => {
-    const first = indexById.get(id);
-    if (first === undefined) {
-      indexById.set(id, index);
-      return;
-    }
-    const other = formatPath([...path, "models", first]);
-    findings.problem(
-      [...path, "models", index],
-      `has the id of ${other}; ids differ within a connection`,
-    );
-  });
 }
