@@ -95,7 +95,7 @@ const WARNINGS: readonly (readonly [Record<string, unknown>, string])[] = [
     "connections[0].endpoints.chat: sends prompts and the key unencrypted; use https",
   ],
   [
-    { quota: { kind: "json", url: "http://10.0.0.1/q" } },
+    { quota: { kind: "litellm", url: "http://10.0.0.1/q" } },
     "connections[0].quota.url: sends the key unencrypted; use https",
   ],
   [
