@@ -1,5 +1,6 @@
 import type { ConfigStore } from "./config/store.ts";
 import { systemClock } from "./core/clock.ts";
+import { createDeadlines } from "./core/deadlines.ts";
 import { randomIds } from "./core/ids.ts";
 import { createHandler, type Handler } from "./http/gateway.ts";
 import { createHarvest } from "./limits/harvest.ts";
@@ -32,6 +33,7 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
     ...surroundings,
     admission,
     harvest,
+    deadlines: createDeadlines(),
     limits: createLimitsService({ ...surroundings, clock, harvest }),
     clock,
     ids: randomIds,

@@ -1,8 +1,6 @@
 import type { Candidate } from "../config/config.ts";
 import { GatewayError } from "../core/error.ts";
 import { type Operation, OPERATIONS } from "../core/protocol.ts";
-import type { Harvest } from "../limits/harvest.ts";
-import type { Fetch } from "../upstream/call.ts";
 import type { Admission } from "./admission.ts";
 import { assign } from "./assign.ts";
 import { readBody } from "./body.ts";
@@ -10,18 +8,12 @@ import type { Exchange } from "./exchange.ts";
 import { relayNative } from "./native.ts";
 import { type Plan, plan } from "./plan.ts";
 import { readQuestion } from "./question.ts";
+import type { RelayTools } from "./tools.ts";
 
 /** What a route asks the relay to do. */
 export interface RelayTask {
   readonly operation: Operation;
   readonly maxBodyBytes: number;
-}
-
-/** What the relay works with. */
-export interface RelayTools {
-  readonly admission: Admission;
-  readonly fetch: Fetch;
-  readonly harvest: Harvest;
 }
 
 /**
@@ -39,6 +31,7 @@ export async function relay(
   const { caller, config, record: { facts } } = exchange;
   tools.admission.enter(exchange, caller, config);
   const body = await readBody(exchange.request, {
+    deadlines: tools.deadlines,
     maxBytes: maxBodyBytes,
     deadlineMs: config.timeouts.bodyMs,
   });
