@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import Anthropic1 from "@anthropic-ai/sdk";
-import Anthropic0 from "@anthropic-ai/sdk-0";
+import { Anthropic as Anthropic1, Anthropic0 } from "../support/sdks.ts";
 import { createFixedDemo } from "./harness.ts";
 
 /** A block of a conversation, as both generations of the SDK take it. */
