@@ -26,14 +26,14 @@ export function demoConfigText(tokenSha256: string): string {
 }
 
 function connectionOf(provider: Provider): object {
-  const { family, name, origin, key, quotaPath } = provider;
+  const { family, name, host, key, quotaPath } = provider;
   return {
     name,
     service: "custom",
     family,
     endpoints: endpointsOf(provider),
     auth: { scheme: AUTH_SCHEMES[family], key },
-    quota: { kind: QUOTA_KINDS[family], url: origin + quotaPath },
+    quota: { kind: QUOTA_KINDS[family], url: `https://${host}${quotaPath}` },
     models: [
       ...modelsOf(family),
       { id: "demo-any", upstream: `demo-${family.toLowerCase()}` },
@@ -53,6 +53,8 @@ function endpointsOf(provider: Provider): Partial<Record<Endpoint, string>> {
     OPERATIONS[operation].endpoint
   );
   return Object.fromEntries(
-    endpoints.map((endpoint) => [endpoint, provider.origin + BASE_PATH]),
+    endpoints.map((
+      endpoint,
+    ) => [endpoint, `https://${provider.host}${BASE_PATH}`]),
   );
 }

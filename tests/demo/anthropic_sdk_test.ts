@@ -39,7 +39,7 @@ type Family = "a" | "b";
 
 function optionsFor(family: Family, apiKey: string) {
   return {
-    baseURL: `http://demo-${family}.invalid`,
+    baseURL: `https://demo-${family}.invalid`,
     apiKey,
     fetch: createFixedDemo(),
     maxRetries: 0,
