@@ -45,6 +45,7 @@ export interface Tool {
   readonly name: string;
   /** The group of a Responses tool; part of every call of it. */
   readonly namespace: string | undefined;
+  readonly description: string;
   /** JSON schema of the arguments; empty for a custom tool, whose input is free text. */
   readonly schema: JsonObject;
 }

@@ -189,6 +189,7 @@ function readTool(tool: JsonObject): Tool {
     kind: isCustom ? "custom" : "function",
     name: textOf(made.name),
     namespace: undefined,
+    description: textOf(made.description),
     schema: objectOf(made.parameters),
   };
 }

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "../core/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../core/json.ts";
 import {
   type Ask,
   createTurn,
@@ -56,6 +56,7 @@ export function readMessagesAsk(
   options: { readonly isCount: boolean },
 ): AskOfBody {
   refuseForeignFields(body);
+  refuseThread(body);
   if (!options.isCount) checkLimits(body);
   const turns = [...readSystem(body.system), ...readTurns(body.messages)];
   checkHistory(turns);
@@ -83,6 +84,14 @@ function refuseForeignFields(body: JsonObject): void {
   if (found !== undefined) {
     throw invalid(`${found}: Extra inputs are not permitted`);
   }
+}
+
+/** The demo keeps no conversations; told so in this way, the SDKs send theirs whole. */
+function refuseThread({ thread }: JsonObject): void {
+  if (!isJsonObject(thread)) return;
+  throw new Refusal("invalid", "thread: This model does not keep threads", {
+    errorCode: "thread_unsupported_request",
+  });
 }
 
 function checkLimits(body: JsonObject): void {
@@ -245,6 +254,7 @@ function readTool(tool: JsonObject, index: number): Tool[] {
     kind: "function",
     name,
     namespace: undefined,
+    description: textOf(tool.description),
     schema: objectOf(tool.input_schema),
   }];
 }

@@ -212,6 +212,7 @@ function readTool(tool: JsonObject): Tool[] {
         kind: tool.type,
         name: textOf(tool.name),
         namespace: undefined,
+        description: textOf(tool.description),
         schema: objectOf(tool.parameters),
       }];
     case "namespace":

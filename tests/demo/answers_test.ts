@@ -125,6 +125,7 @@ Deno.test("compose() leaves out a call that does not fit", () => {
     kind: "function" as const,
     name: "get_weather",
     namespace: undefined,
+    description: "",
     schema: { properties: { city: {} } },
   };
   const fields = { tools: [tool], maxOutputTokens: 3 };

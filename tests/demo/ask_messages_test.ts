@@ -287,6 +287,19 @@ Deno.test("messages obey tool_choice", async (t) => {
   );
 });
 
+Deno.test("messages refuse a thread in the way that makes an SDK send it whole", async () => {
+  const { status, answer } = await ask("B", "/v1/messages", {
+    model: "demo-b",
+    max_tokens: 500,
+    messages: [HELLO],
+    thread: { type: "create" },
+  });
+  assert.equal(status, 400);
+  assert.deepEqual(objectOf(answer.error).details, {
+    error_code: "thread_unsupported_request",
+  });
+});
+
 Deno.test("count_tokens needs no limit and counts what messages report", async () => {
   const body = { model: "demo-b", messages: [HELLO] };
   const { answer } = await ask("B", "/v1/messages/count_tokens", body);

@@ -3,7 +3,7 @@ import { type Ask, createTurn, type Tool } from "../../src/demo/ask.ts";
 import { callInput, toolsToCall } from "../../src/demo/tools.ts";
 
 function tool(name: string, kind: Tool["kind"] = "function"): Tool {
-  return { kind, name, namespace: undefined, schema: {} };
+  return { kind, name, namespace: undefined, description: "", schema: {} };
 }
 
 function askWith(prompt: string, names: readonly string[]): Ask {
