@@ -23,6 +23,9 @@ export interface Ask {
   readonly isCompaction: boolean;
 }
 
+/** What the body of a request says of it; its address says the rest. */
+export type AskOfBody = Omit<Ask, "family" | "protocol" | "model">;
+
 /** `hidden` reasons, yet shows only the sealed token of it. */
 export type ReasoningMode = "none" | "hidden" | "shown";
 

@@ -12,7 +12,7 @@ import {
 import { faultOf } from "./models.ts";
 import { type Rendering, SERVICES } from "./operations.ts";
 import type { Provider } from "./providers.ts";
-import { quotaHeaders } from "./quota_wire.ts";
+import { quotaHeaders } from "./quota_headers.ts";
 import { wordCountOf } from "./render.ts";
 import type { Script } from "./script.ts";
 import { speak } from "./speak.ts";

@@ -6,7 +6,7 @@ import {
   codexQuota,
   zaiQuota,
   zaiQuotaRefusal,
-} from "./quota_wire.ts";
+} from "./quota_bodies.ts";
 import { Refusal } from "./refusal.ts";
 
 /**

@@ -73,6 +73,11 @@ export class Refusal extends Error {
   }
 }
 
+/** The refusal of a Messages request; the message itself says where the fault is. */
+export function invalid(message: string): Refusal {
+  return new Refusal("invalid", message);
+}
+
 /** The error object that stands inside a body or a stream of the OpenAI shape. */
 export function openaiError(refusal: Refusal): JsonObject {
   return {

@@ -1,10 +1,10 @@
-import type {
-  OutputItem,
-  OutputText,
-  ResponsesAnswer,
-  SummaryText,
-} from "./render_responses.ts";
-import { outputText } from "./render_responses.ts";
+import {
+  type OutputItem,
+  type OutputText,
+  outputText,
+  type ResponsesAnswer,
+  type SummaryText,
+} from "./responses_answer.ts";
 import { type Step, writeEvent } from "./step.ts";
 import { fragmentsOf, wordsOf } from "./words.ts";
 
