@@ -33,7 +33,12 @@ function connectionOf(provider: Provider): object {
     family,
     endpoints: endpointsOf(provider),
     auth: { scheme: AUTH_SCHEMES[family], key },
-    quota: { kind: QUOTA_KINDS[family], url: `https://${host}${quotaPath}` },
+    quota: {
+      kind: QUOTA_KINDS[family],
+      url: `https://${host}${quotaPath}`,
+      // Quotas are told to bearers; a connection that says its key otherwise has to name it for them.
+      ...(AUTH_SCHEMES[family] === "bearer" ? {} : { key }),
+    },
     models: [
       ...modelsOf(family),
       { id: "demo-any", upstream: `demo-${family.toLowerCase()}` },

@@ -88,8 +88,7 @@ export const SERVICES: Readonly<Record<Operation, Service>> = {
       const failure = (stepCount: number) => [
         failedEvent(answer, {
           lastNumber: stepCount - 1,
-          code: overloaded().code ?? "",
-          message: overloaded().message,
+          refusal: overloaded(),
         }),
       ];
       return {

@@ -117,7 +117,7 @@ function serveFacts(
   const { provider, pathname, demo } = options;
   if (pathname === provider.quotaPath) {
     requireMethod(request, "GET");
-    return quotaAnswer(request.headers, provider, demo);
+    return quotaAnswer(request.headers, { provider, demo });
   }
   const model = pathname.match(/^\/v1\/models(?:\/([^/]+))?$/);
   if (model === null) {
