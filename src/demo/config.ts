@@ -12,7 +12,7 @@ const AUTH_SCHEMES = { A: "bearer", B: "x-api-key", C: "bearer" } as const;
 /**
  * The configuration of the demo, as YAML of the format of `gateway.yaml` (design section 3): the three
  * simulated providers and one token that may use them all. Beside the providers' own models, every
- * provider serves `demo-any`, and `demo-fallback` fails at its own provider and is then served by another.
+ * provider serves `demo-any`; `demo-fallback` fails at first and is then served as `demo-any`.
  *
  * @param tokenSha256 SHA-256 of the token, 64 hexadecimal digits.
  */
@@ -50,7 +50,7 @@ function connectionOf(provider: Provider): object {
 const FALLING_BACK = {
   id: "demo-fallback",
   upstream: "demo-error-500",
-  fallbacks: ["demo-b"],
+  fallbacks: ["demo-any"],
 };
 
 function endpointsOf(provider: Provider): Partial<Record<Endpoint, string>> {

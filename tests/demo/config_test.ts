@@ -70,5 +70,5 @@ Deno.test("demoConfigText() has a model that every family serves and one that fa
   const { config } = await loadDemo();
   assert.equal(config.pools.get("demo-any")?.length, 3);
   const [candidate] = config.pools.get("demo-fallback") ?? [];
-  assert.deepEqual(candidate?.model.fallbacks, ["demo-b"]);
+  assert.deepEqual(candidate?.model.fallbacks, ["demo-any"]);
 });
