@@ -94,7 +94,9 @@ function foldDeltas(deltas: readonly JsonObject[]): JsonObject {
         : value;
     }
   }
-  const calls = foldCalls(deltas.flatMap((d) => objectsOf(d.tool_calls)));
+  const calls = foldCalls(
+    deltas.flatMap((delta) => objectsOf(delta.tool_calls)),
+  );
   return calls.length === 0 ? message : { ...message, tool_calls: calls };
 }
 
