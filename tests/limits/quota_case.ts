@@ -158,22 +158,33 @@ export function fixture(name: string): unknown {
 
 /** Every quota answer of our own. */
 export function fixtureNames(): string[] {
-  return [...Deno.readDirSync(FIXTURES)].flatMap((folder) =>
-    [...Deno.readDirSync(new URL(`${folder.name}/`, FIXTURES))].map((file) =>
-      `${folder.name}/${file.name.replace(/\.json$/, "")}`
-    )
-  ).sort();
+  return filesBelow(FIXTURES).map((name) => name.replace(/\.json$/, ""));
 }
 
 /** Recorded answers of real providers lie beside the repository, where they are at all. */
 const SAMPLES = new URL("../../../shared/samples/quota/", import.meta.url);
 
-/** The recorded answer in this file; undefined where there are no recordings. */
-export function sample(path: string): unknown {
+/** The recorded answer in this file of {@linkcode sampleNames}. */
+export function sample(name: string): unknown {
+  return JSON.parse(Deno.readTextFileSync(new URL(name, SAMPLES)));
+}
+
+/** Every recorded answer, such as `zai/subscription-list.pro.json`; none where there are no recordings. */
+export function sampleNames(): string[] {
   try {
-    return JSON.parse(Deno.readTextFileSync(new URL(path, SAMPLES)));
+    return filesBelow(SAMPLES);
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
+    if (error instanceof Deno.errors.NotFound) return [];
     throw error;
   }
+}
+
+/** The JSON files one folder down, in order. */
+function filesBelow(root: URL): string[] {
+  return [...Deno.readDirSync(root)].filter((entry) => entry.isDirectory)
+    .flatMap(({ name }) =>
+      [...Deno.readDirSync(new URL(`${name}/`, root))]
+        .filter((file) => file.name.endsWith(".json"))
+        .map((file) => `${name}/${file.name}`)
+    ).sort();
 }
