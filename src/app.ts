@@ -1,7 +1,10 @@
 import type { ConfigStore } from "./config/store.ts";
 import { systemClock } from "./core/clock.ts";
+import { createDeadlines } from "./core/deadlines.ts";
 import { randomIds } from "./core/ids.ts";
 import { createHandler, type Handler } from "./http/gateway.ts";
+import { createHarvest } from "./limits/harvest.ts";
+import { createLimitsService } from "./limits/service.ts";
 import type { Log } from "./observe/log.ts";
 import { type Admission, createAdmission } from "./relay/admission.ts";
 import type { Fetch } from "./upstream/call.ts";
@@ -23,12 +26,16 @@ export interface Gateway {
 
 /** Puts the program together; nothing here listens, reads a file or knows the platform. */
 export function createGateway(surroundings: GatewaySurroundings): Gateway {
+  const clock = systemClock;
   const admission = createAdmission();
+  const harvest = createHarvest({ clock });
   const handler = createHandler({
     ...surroundings,
     admission,
-    limits: { read: () => Promise.resolve({}) },
-    clock: systemClock,
+    harvest,
+    deadlines: createDeadlines(),
+    limits: createLimitsService({ ...surroundings, clock, harvest }),
+    clock,
     ids: randomIds,
   });
   return { handler, admission };

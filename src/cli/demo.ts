@@ -16,7 +16,7 @@ const USAGE =
   "usage: model-gateway demo [--host HOST] [--port PORT] [--log json|text]\n";
 
 /** Opens nothing but the simulated provider, so it need not be secret, and the README can name it. */
-const DEMO_TOKEN = "demo-token";
+export const DEMO_TOKEN = "demo-token";
 
 /**
  * `demo`: serves the built-in simulated provider of all three families; needs no file, no key and no

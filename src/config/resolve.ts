@@ -3,11 +3,12 @@ import { readDirectory, reportAmbiguousNames } from "./directory.ts";
 import type { ReadFile } from "./named_file.ts";
 import type { Findings } from "./problems.ts";
 import { resolveCallers } from "./resolve_caller.ts";
+import { resolveConnection } from "./resolve_connection.ts";
 import {
   reportDuplicateModels,
-  resolveConnection,
-} from "./resolve_connection.ts";
-import { reportFallbackFaults, resolvePools } from "./resolve_models.ts";
+  reportFallbackFaults,
+  resolvePools,
+} from "./resolve_models.ts";
 import { resolveServer, resolveTimeouts } from "./resolve_server.ts";
 import { validateFile } from "./schema.ts";
 import type { ConnectionFields } from "./schema_connection.ts";

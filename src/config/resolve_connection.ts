@@ -2,7 +2,7 @@ import type { Family } from "../core/protocol.ts";
 import type { Connection, ConnectionModel, Timeouts } from "./config.ts";
 import { connectionId } from "./connection_id.ts";
 import type { ReadFile } from "./named_file.ts";
-import { type Findings, formatPath, type Path } from "./problems.ts";
+import type { Findings, Path } from "./problems.ts";
 import { resolveAuth } from "./resolve_auth.ts";
 import { resolveEndpoints } from "./resolve_endpoints.ts";
 import { resolveHeaders } from "./resolve_headers.ts";
@@ -54,7 +54,7 @@ export async function resolveConnection(
     strict: fields.strict,
     quota,
     maxConcurrent: fields.max_concurrent,
-    timeouts: resolveTimeouts(fields, options.timeouts),
+    timeouts: connectionTimeouts(fields, options),
     models: fields.models.map(resolveModel),
   };
 }
@@ -91,10 +91,16 @@ function checkRoutingFields(
   });
 }
 
-function resolveTimeouts(
+function connectionTimeouts(
   { timeouts = {} }: ConnectionFields,
-  all: Timeouts,
+  { path, findings, timeouts: all }: ResolveConnectionOptions,
 ): Timeouts {
+  if (timeouts.body !== undefined) {
+    findings.warn(
+      [...path, "timeouts", "body"],
+      "has no effect: a body arrives before its connection is chosen; set timeouts.body for all",
+    );
+  }
   return {
     connectMs: timeouts.connect ?? all.connectMs,
     firstByteMs: timeouts.first_byte ?? all.firstByteMs,
@@ -112,24 +118,4 @@ function resolveModel(fields: ModelFields): ConnectionModel {
     fallbacks: fields.fallbacks,
     quotaRouting: fields.quota_routing,
   };
-}
-
-/** Reports the models that stand twice in one connection. */
-export function reportDuplicateModels(
-  fields: ConnectionFields,
-  { path, findings }: Pick<ResolveConnectionOptions, "path" | "findings">,
-): void {
-  const indexById = new Map<string, number>();
-  fields.models.forEach(({ id }, index) => {
-    const first = indexById.get(id);
-    if (first === undefined) {
-      indexById.set(id, index);
-      return;
-    }
-    const other = formatPath([...path, "models", first]);
-    findings.problem(
-      [...path, "models", index],
-      `has the id of ${other}; ids differ within a connection`,
-    );
-  });
 }

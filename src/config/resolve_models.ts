@@ -1,6 +1,12 @@
 import type { Candidate, Connection } from "./config.ts";
 import type { DirectoryEntry } from "./directory.ts";
-import { type Findings, type Path, quote, suggestion } from "./problems.ts";
+import {
+  type Findings,
+  formatPath,
+  type Path,
+  quote,
+  suggestion,
+} from "./problems.ts";
 import type { ConnectionFields } from "./schema_connection.ts";
 
 /** A fallback as the file says it. */
@@ -24,6 +30,30 @@ export function resolvePools(
     }
   }
   return pools;
+}
+
+/** Reports the models that stand twice in one connection. */
+export function reportDuplicateModels(
+  fields: ConnectionFields,
+  { path, findings }: {
+    /** Of the connection. */
+    readonly path: Path;
+    readonly findings: Findings;
+  },
+): void {
+  const indexById = new Map<string, number>();
+  fields.models.forEach(({ id }, index) => {
+    const first = indexById.get(id);
+    if (first === undefined) {
+      indexById.set(id, index);
+      return;
+    }
+    const other = formatPath([...path, "models", first]);
+    findings.problem(
+      [...path, "models", index],
+      `has the id of ${other}; ids differ within a connection`,
+    );
+  });
 }
 
 /** Reports fallbacks that name a model nobody serves, and those that lead back to their own model. */

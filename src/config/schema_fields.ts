@@ -17,7 +17,12 @@ export function wholeNumber(
     typeof value === "string" && /^\d{1,15}$/.test(value)
       ? Number(value)
       : value;
-  return z.preprocess(fromText, z.int().min(range.min).max(range.max));
+  return z.preprocess(
+    fromText,
+    z.number().min(range.min).max(range.max).refine(Number.isInteger, {
+      error: "must be a whole number",
+    }),
+  );
 }
 
 /** A truth value; the texts `true` and `false` count, because `${ENABLED}` is a text. */

@@ -7,7 +7,6 @@ import { valueAt } from "./tree_access.ts";
 const WORDS_BY_TYPE: Readonly<Record<string, string>> = {
   string: "text",
   number: "a whole number",
-  int: "a whole number",
   boolean: "true or false",
   array: "a list",
   object: "a mapping",

@@ -1,87 +1,129 @@
-import { BitStack } from "./bit_stack.ts";
-import { failSyntax, JsonScanError } from "./json_scan_error.ts";
-import { type JsonText, skipString } from "./json_string.ts";
-import { skipColon, skipSpace, skipValue } from "./json_value.ts";
+/**
+ * Finds top-level keys in the bytes of a JSON object, and proves that it is one, without building it. A
+ * request is authorised by what this scan finds and then forwarded as it came, so scan and upstream must
+ * not be able to read two different things: whatever parsers disagree about is refused.
+ */
 
+import { CLOSE_BRACE, COMMA, OPEN_BRACE } from "./json_bytes.ts";
+import { spells } from "./json_key.ts";
+import { failSyntax, JsonScanError } from "./json_scan_error.ts";
+import { skipString } from "./json_string.ts";
+import {
+  createJsonText,
+  type JsonText,
+  skipColon,
+  skipSpace,
+} from "./json_text.ts";
+import { skipValue } from "./json_value.ts";
+
+/** A run of bytes: from `start` up to, not including, `end`. */
 export interface ByteSpan {
   readonly start: number;
   readonly end: number;
 }
 
+interface Scan {
+  readonly text: JsonText;
+  readonly keys: readonly string[];
+  readonly spans: Map<string, ByteSpan>;
+}
+
+/** What a JSON value other than an object begins with. */
+const VALUE_STARTS: readonly number[] = Array.from(
+  '"-0123456789[tfn',
+  (character) => character.charCodeAt(0),
+);
+
+const PRINTABLE_ASCII_REGEXP = /^[ -~]*$/;
+
+/**
+ * Finds the values of `keys` among the top-level members of `bytes`, in one pass that neither recurses nor
+ * copies. It accepts what a strict UTF-8 decoder followed by `JSON.parse` accepts and gives an object for,
+ * less two things: a byte order mark, and a second top-level occurrence of one of `keys` in any spelling.
+ *
+ * @param keys Names as they are meant, not as they are escaped; printable ASCII.
+ * @returns The span of each value that is there, without the white space around it.
+ * @throws {JsonScanError} When `bytes` are anything else.
+ * @throws {TypeError} When one of `keys` is not printable ASCII.
+ */
 export function scanJsonObject(
   bytes: Uint8Array,
   keys: readonly string[],
 ): ReadonlyMap<string, ByteSpan> {
-  const text: JsonText = {
-    bytes,
-    words: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength),
-  };
+  for (const key of keys) requireAscii(key);
   const spans = new Map<string, ByteSpan>();
-  let position = skipSpace(bytes, 0);
-  if (bytes[position] !== 0x7b) {
-    throw new JsonScanError("not_object", "x", { offset: position });
-  }
-  position = skipSpace(bytes, position + 1);
-  const open = new BitStack();
-  if (bytes[position] === 0x7d) position++;
-  else {for (;;) {
-      const keyEnd = skipString(text, position);
-      const key = findKey(
-        bytes,
-        { start: position + 1, end: keyEnd - 1 },
-        keys,
-      );
-      const start = skipColon(bytes, keyEnd);
-      const end = skipValue(text, start, open);
-      if (key !== undefined) {
-        if (spans.has(key)) {
-          throw new JsonScanError("duplicate_key", "x", {
-            offset: position,
-            key,
-          });
-        }
-        spans.set(key, { start, end });
-      }
-      position = skipSpace(bytes, end);
-      const byte = bytes[position++];
-      if (byte === 0x7d) break;
-      if (byte !== 0x2c) failSyntax(bytes, position - 1);
-      position = skipSpace(bytes, position);
-    }}
-  position = skipSpace(bytes, position);
-  if (position < bytes.length) failSyntax(bytes, position);
+  const scan = { text: createJsonText(bytes), keys, spans };
+  const first = skipSpace(bytes, findObject(bytes) + 1);
+  const closing = bytes[first] === CLOSE_BRACE
+    ? first
+    : scanMembers(scan, first);
+  requireEnd(bytes, closing + 1);
   return spans;
 }
 
-function findKey(
-  bytes: Uint8Array,
-  raw: ByteSpan,
-  keys: readonly string[],
-): string | undefined {
-  for (const key of keys) if (spells(bytes, raw, key)) return key;
-  return undefined;
+function requireAscii(key: string): void {
+  if (PRINTABLE_ASCII_REGEXP.test(key)) return;
+  throw new TypeError(
+    `Cannot watch the key "${key}" as it is not printable ASCII`,
+  );
 }
 
-function spells(bytes: Uint8Array, raw: ByteSpan, key: string): boolean {
-  let position = raw.start;
-  for (let i = 0; i < key.length; i++) {
-    if (position >= raw.end) return false;
-    let unit = bytes[position] ?? 0;
-    let size = 1;
-    if (unit === 0x5c) {
-      if (bytes[position + 1] === 0x75) {
-        unit = parseInt(
-          String.fromCharCode(...bytes.subarray(position + 2, position + 6)),
-          16,
-        );
-        size = 6;
-      } else {
-        unit = bytes[position + 1] ?? 0;
-        size = 2;
-      }
-    }
-    if (unit !== key.charCodeAt(i)) return false;
-    position += size;
+/** The offset of the opening brace. */
+function findObject(bytes: Uint8Array): number {
+  const offset = skipSpace(bytes, 0);
+  if (bytes[offset] === OPEN_BRACE) return offset;
+  if (offset === bytes.length) {
+    throw new JsonScanError("syntax", "it is empty; send one JSON object", {
+      offset,
+    });
   }
-  return position === raw.end;
+  if (startsWithMark(bytes)) {
+    const fault = "it begins with a byte order mark; send UTF-8 without one";
+    throw new JsonScanError("encoding", fault, { offset: 0 });
+  }
+  if (!VALUE_STARTS.includes(bytes[offset] ?? 0)) failSyntax(bytes, offset);
+  const fault =
+    `another value begins at offset ${offset}; send one JSON object`;
+  throw new JsonScanError("not_object", fault, { offset });
+}
+
+function startsWithMark(bytes: Uint8Array): boolean {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+}
+
+/** From the first name to the closing brace. */
+function scanMembers(scan: Scan, start: number): number {
+  const { bytes } = scan.text;
+  let position = start;
+  for (;;) {
+    position = skipSpace(bytes, scanMember(scan, position));
+    if (bytes[position] === CLOSE_BRACE) return position;
+    if (bytes[position] !== COMMA) failSyntax(bytes, position);
+    position = skipSpace(bytes, position + 1);
+  }
+}
+
+function scanMember({ text, keys, spans }: Scan, start: number): number {
+  const nameEnd = skipString(text, start);
+  const inside = { bytes: text.bytes, start: start + 1, end: nameEnd - 1 };
+  const key = keys.find((key) => spells(inside, key));
+  if (key !== undefined && spans.has(key)) failDuplicate(key, start);
+  const valueStart = skipColon(text.bytes, nameEnd);
+  const valueEnd = skipValue(text, valueStart);
+  if (key !== undefined) spans.set(key, { start: valueStart, end: valueEnd });
+  return valueEnd;
+}
+
+function failDuplicate(key: string, offset: number): never {
+  const fault = `"${key}" stands in it twice, again at offset ${offset}; ` +
+    "send it once";
+  throw new JsonScanError("duplicate_key", fault, { offset, key });
+}
+
+function requireEnd(bytes: Uint8Array, start: number): void {
+  const offset = skipSpace(bytes, start);
+  if (offset === bytes.length) return;
+  const fault = `more follows behind the object, at offset ${offset}; ` +
+    "send the object alone";
+  throw new JsonScanError("syntax", fault, { offset });
 }

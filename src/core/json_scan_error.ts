@@ -1,33 +1,30 @@
-/** Why a scan refused its bytes. */
+/** What kind of fault made a scan refuse its bytes. */
 export type JsonScanReason =
   | "syntax"
   | "encoding"
   | "not_object"
   | "duplicate_key";
 
-/** Where a scan stopped, and over which watched key. */
+/** Where the fault is, and which watched key it concerns. */
 export interface JsonScanErrorOptions {
-  /** Offset in bytes of the first one at fault; the length of the body where that ends too early. */
+  /** Offset in bytes of the first byte at fault; the number of bytes where they end too early. */
   readonly offset: number;
-  /** The watched key at fault; only with `duplicate_key`. */
+  /** The watched key that stands twice; only with `duplicate_key`. */
   readonly key?: string;
 }
 
 /**
- * Bytes that are not exactly one JSON object. The message is fit for the caller: it tells what to do and
- * quotes nothing of the body beyond the name of a watched key.
+ * The bytes are not exactly one JSON object. The message is fit for the caller: it says what to do, and
+ * of the body it tells an offset and at most the name of a watched key.
  */
 export class JsonScanError extends SyntaxError {
   override readonly name = "JsonScanError";
   readonly reason: JsonScanReason;
-  /** Offset in bytes of the first one at fault; the length of the body where that ends too early. */
+  /** Offset in bytes of the first byte at fault; the number of bytes where they end too early. */
   readonly offset: number;
   readonly key: string | undefined;
 
-  /**
-   * @param reason What kind of fault it is.
-   * @param fault What was wrong and what to do about it, without a full stop.
-   */
+  /** @param fault What is wrong and what to do about it; quotes nothing of the body. */
   constructor(
     reason: JsonScanReason,
     fault: string,
@@ -40,12 +37,29 @@ export class JsonScanError extends SyntaxError {
   }
 }
 
-/** Refuses the byte at `offset`, or the end of the body there, because JSON's grammar wants another. */
+/**
+ * Refuses the byte at `offset`, or the end of `bytes` there, because the grammar of JSON wants another.
+ *
+ * @throws {JsonScanError} Always, with `syntax`.
+ */
 export function failSyntax(bytes: Uint8Array, offset: number): never {
-  const fault = offset < bytes.length
-    ? `the byte at offset ${offset} does not belong there`
-    : `it ends too early, after ${bytes.length} bytes`;
-  throw new JsonScanError("syntax", `${fault}; send valid JSON`, {
-    offset: Math.min(offset, bytes.length),
-  });
+  if (offset < bytes.length) {
+    const fault = `the byte at offset ${offset} does not belong there; ` +
+      "send valid JSON";
+    throw new JsonScanError("syntax", fault, { offset });
+  }
+  const fault = `it ends too early, after ${bytes.length} bytes; ` +
+    "send the whole object";
+  throw new JsonScanError("syntax", fault, { offset: bytes.length });
+}
+
+/**
+ * Refuses the byte at `offset` because it breaks a character of UTF-8.
+ *
+ * @throws {JsonScanError} Always, with `encoding`.
+ */
+export function failEncoding(offset: number): never {
+  const fault = `the byte at offset ${offset} is not valid UTF-8; ` +
+    "send JSON in UTF-8";
+  throw new JsonScanError("encoding", fault, { offset });
 }

@@ -23,6 +23,9 @@ export interface Ask {
   readonly isCompaction: boolean;
 }
 
+/** What the body of a request says of it; its address says the rest. */
+export type AskOfBody = Omit<Ask, "family" | "protocol" | "model">;
+
 /** `hidden` reasons, yet shows only the sealed token of it. */
 export type ReasoningMode = "none" | "hidden" | "shown";
 
@@ -45,6 +48,7 @@ export interface Tool {
   readonly name: string;
   /** The group of a Responses tool; part of every call of it. */
   readonly namespace: string | undefined;
+  readonly description: string;
   /** JSON schema of the arguments; empty for a custom tool, whose input is free text. */
   readonly schema: JsonObject;
 }

@@ -1,18 +1,17 @@
 import type { JsonObject, JsonValue } from "../core/json.ts";
 import {
-  type Ask,
+  type AskOfBody,
   createTurn,
   type JsonFormat,
   type ReasoningMode,
   type Tool,
   type ToolChoice,
-  type Turn,
 } from "./ask.ts";
 import { listOf, numberOf, objectOf, objectsOf, textOf } from "./fields.ts";
-import { faultOfHistory } from "./history.ts";
 import { isThinkingModel } from "./models.ts";
 import { checkToolNames, refuseForeignFields } from "./openai_rules.ts";
 import { Refusal } from "./refusal.ts";
+import { readChatTurns } from "./turns_chat.ts";
 
 /** Fields of the other protocols; one in a Chat request means that a translation left it standing. */
 const FOREIGN_FIELDS = [
@@ -24,10 +23,6 @@ const FOREIGN_FIELDS = [
   "system",
 ];
 
-const ROLES = ["system", "developer", "user", "assistant", "tool"];
-
-type AskOfBody = Omit<Ask, "family" | "protocol" | "model">;
-
 /**
  * Reads a Chat Completions request as a provider would.
  *
@@ -36,13 +31,11 @@ type AskOfBody = Omit<Ask, "family" | "protocol" | "model">;
 export function readChatAsk(body: JsonObject): AskOfBody {
   refuseForeignFields(body, FOREIGN_FIELDS);
   checkCount(body.n);
-  const turns = readTurns(body.messages);
-  checkHistory(turns);
   const tools = objectsOf(body.tools).map(readTool);
   checkToolNames(tools, "function.name");
   return {
     isStream: body.stream === true,
-    turns,
+    turns: readChatTurns(body.messages),
     tools,
     toolChoice: readToolChoice(body.tool_choice),
     mayCallInParallel: body.parallel_tool_calls !== false,
@@ -93,95 +86,6 @@ function checkCount(count: JsonValue | undefined): void {
   );
 }
 
-function readTurns(messages: JsonValue | undefined): Turn[] {
-  if (messages === undefined) {
-    throw new Refusal("invalid", "Missing required parameter: 'messages'.", {
-      param: "messages",
-      code: "missing_required_parameter",
-    });
-  }
-  if (!Array.isArray(messages) || messages.length === 0) {
-    throw new Refusal(
-      "invalid",
-      "Invalid 'messages': expected a list with at least one message.",
-      { param: "messages", code: "invalid_type" },
-    );
-  }
-  return objectsOf(messages).map(readTurn);
-}
-
-function readTurn(message: JsonObject, index: number): Turn {
-  const role = textOf(message.role);
-  if (!ROLES.includes(role)) {
-    throw new Refusal(
-      "invalid",
-      `Invalid value: '${role}'. Supported values are: ${
-        ROLES.map((role) => `'${role}'`).join(", ")
-      }.`,
-      { param: `messages[${index}].role`, code: "invalid_value" },
-    );
-  }
-  const content = readContent(message.content, index);
-  switch (role) {
-    case "tool":
-      return createTurn("tool", {
-        ...content,
-        callId: textOf(message.tool_call_id),
-      });
-    case "assistant":
-      return createTurn("assistant", {
-        ...content,
-        calls: objectsOf(message.tool_calls).map(readCall),
-      });
-    default:
-      return createTurn(role === "user" ? "user" : "system", content);
-  }
-}
-
-function readContent(
-  content: JsonValue | undefined,
-  index: number,
-): Pick<Turn, "texts" | "attachmentCount"> {
-  if (typeof content === "string") {
-    return { texts: [content], attachmentCount: 0 };
-  }
-  const texts: string[] = [];
-  let attachmentCount = 0;
-  for (const part of objectsOf(content ?? [])) {
-    if (part.type === "text") texts.push(textOf(part.text));
-    else if (KNOWN_PARTS.includes(textOf(part.type))) attachmentCount++;
-    else throw unknownPart(textOf(part.type), index);
-  }
-  return { texts, attachmentCount };
-}
-
-const KNOWN_PARTS = ["image_url", "input_audio", "file", "refusal"];
-
-function unknownPart(type: string, index: number): Refusal {
-  return new Refusal(
-    "invalid",
-    `Invalid value: '${type}'. Supported values are: 'text', 'image_url', 'input_audio', 'file' and 'refusal'.`,
-    { param: `messages[${index}].content`, code: "invalid_value" },
-  );
-}
-
-function readCall(call: JsonObject): { id: string; name: string } {
-  const made = objectOf(call.type === "custom" ? call.custom : call.function);
-  return { id: textOf(call.id), name: textOf(made.name) };
-}
-
-function checkHistory(turns: readonly Turn[]): void {
-  const fault = faultOfHistory(turns);
-  if (fault === undefined) return;
-  throw new Refusal(
-    "invalid",
-    fault.kind === "unanswered"
-      ? `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: ${fault.callId}`
-      : "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",
-    { param: "messages" },
-  );
-}
-
 function readTool(tool: JsonObject): Tool {
   const isCustom = tool.type === "custom";
   const made = objectOf(isCustom ? tool.custom : tool.function);
@@ -189,6 +93,7 @@ function readTool(tool: JsonObject): Tool {
     kind: isCustom ? "custom" : "function",
     name: textOf(made.name),
     namespace: undefined,
+    description: textOf(made.description),
     schema: objectOf(made.parameters),
   };
 }

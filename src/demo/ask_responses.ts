@@ -1,19 +1,16 @@
 import type { JsonObject, JsonValue } from "../core/json.ts";
-import {
-  type Ask,
-  createTurn,
-  type JsonFormat,
-  type ReasoningMode,
-  type Tool,
-  type ToolChoice,
-  type Turn,
+import type {
+  AskOfBody,
+  JsonFormat,
+  ReasoningMode,
+  Tool,
+  ToolChoice,
 } from "./ask.ts";
 import { numberOf, objectOf, objectsOf, textOf } from "./fields.ts";
-import { faultOfHistory } from "./history.ts";
 import { isThinkingModel } from "./models.ts";
 import { checkToolNames, refuseForeignFields } from "./openai_rules.ts";
 import { Refusal } from "./refusal.ts";
-import { unseal } from "./seal.ts";
+import { readResponsesTurns } from "./turns_responses.ts";
 
 /** Fields of the other protocols; one in a Responses request means that a translation left it standing. */
 const FOREIGN_FIELDS = [
@@ -35,8 +32,6 @@ const FOREIGN_FIELDS = [
 
 const MIN_OUTPUT_TOKENS = 16;
 
-type AskOfBody = Omit<Ask, "family" | "protocol" | "model">;
-
 /**
  * Reads a Responses request, or a request to compact one, as a provider would.
  *
@@ -49,15 +44,13 @@ export function readResponsesAsk(body: JsonObject): AskOfBody {
   refuseState(body);
   checkLimit(body.max_output_tokens);
   const items = readItems(body.input);
-  const turns = [...readInstructions(body), ...items.flatMap(readItem)];
-  checkHistory(turns);
   const added = items.filter((item) => item.type === "additional_tools")
     .flatMap((item) => objectsOf(item.tools));
   const tools = [...objectsOf(body.tools), ...added].flatMap(readTool);
   checkToolNames(tools, "name");
   return {
     isStream: body.stream === true,
-    turns,
+    turns: readResponsesTurns(items, textOf(body.instructions)),
     tools,
     toolChoice: readToolChoice(body.tool_choice),
     mayCallInParallel: body.parallel_tool_calls !== false,
@@ -109,100 +102,6 @@ function readItems(input: JsonValue | undefined): JsonObject[] {
   });
 }
 
-function readInstructions(body: JsonObject): Turn[] {
-  const text = textOf(body.instructions);
-  return text === "" ? [] : [createTurn("system", { texts: [text] })];
-}
-
-function readItem(item: JsonObject, index: number): Turn[] {
-  switch (item.type ?? "message") {
-    case "message":
-      return [readMessage(item, index)];
-    case "function_call":
-    case "custom_tool_call":
-      return [createTurn("assistant", {
-        calls: [{ id: textOf(item.call_id), name: textOf(item.name) }],
-      })];
-    case "function_call_output":
-    case "custom_tool_call_output":
-      return [createTurn("tool", {
-        callId: textOf(item.call_id),
-        ...readContent(item.output),
-      })];
-    case "reasoning":
-    case "compaction":
-      return readSealed(item, index);
-    default:
-      return [];
-  }
-}
-
-function readMessage(item: JsonObject, index: number): Turn {
-  const content = readContent(item.content);
-  switch (item.role) {
-    case "user":
-    case "assistant":
-    case "system":
-      return createTurn(item.role, content);
-    case "developer":
-      return createTurn("system", content);
-    default:
-      throw new Refusal(
-        "invalid",
-        `Invalid value: '${
-          textOf(item.role)
-        }'. Supported values are: 'assistant', 'system', 'developer', and 'user'.`,
-        { param: `input[${index}]`, code: "invalid_value" },
-      );
-  }
-}
-
-function readContent(
-  content: JsonValue | undefined,
-): Pick<Turn, "texts" | "attachmentCount"> {
-  if (typeof content === "string") {
-    return { texts: [content], attachmentCount: 0 };
-  }
-  const parts = objectsOf(content);
-  const texts = parts.filter((part) => typeof part.text === "string");
-  return {
-    texts: texts.map((part) => textOf(part.text)),
-    attachmentCount: parts.length - texts.length,
-  };
-}
-
-function readSealed(item: JsonObject, index: number): Turn[] {
-  const token = item.encrypted_content;
-  if (typeof token !== "string") return [];
-  const text = unseal(token);
-  if (text === undefined) {
-    throw new Refusal(
-      "invalid",
-      "The encrypted content could not be verified. Reason: Encrypted content could not be decrypted or parsed.",
-      {
-        param: `input[${index}].encrypted_content`,
-        code: "invalid_encrypted_content",
-      },
-    );
-  }
-  return [createTurn("assistant", { texts: [text] })];
-}
-
-/** Other than in the other protocols, items may stand between a call and its output. */
-function checkHistory(turns: readonly Turn[]): void {
-  const fault = faultOfHistory(
-    turns.filter(({ role }) => role === "assistant" || role === "tool"),
-  );
-  if (fault === undefined) return;
-  throw new Refusal(
-    "invalid",
-    fault.kind === "unanswered"
-      ? `No tool output found for function call ${fault.callId}.`
-      : `No tool call found for function call output with call_id ${fault.callId}.`,
-    { param: "input" },
-  );
-}
-
 /** Functions, custom tools and groups of them; tools that run at the provider are passed over. */
 function readTool(tool: JsonObject): Tool[] {
   switch (tool.type) {
@@ -212,6 +111,7 @@ function readTool(tool: JsonObject): Tool[] {
         kind: tool.type,
         name: textOf(tool.name),
         namespace: undefined,
+        description: textOf(tool.description),
         schema: objectOf(tool.parameters),
       }];
     case "namespace":

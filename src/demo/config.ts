@@ -12,7 +12,7 @@ const AUTH_SCHEMES = { A: "bearer", B: "x-api-key", C: "bearer" } as const;
 /**
  * The configuration of the demo, as YAML of the format of `gateway.yaml` (design section 3): the three
  * simulated providers and one token that may use them all. Beside the providers' own models, every
- * provider serves `demo-any`, and `demo-fallback` fails at its own provider and is then served by another.
+ * provider serves `demo-any`; `demo-fallback` fails at first and is then served as `demo-any`.
  *
  * @param tokenSha256 SHA-256 of the token, 64 hexadecimal digits.
  */
@@ -26,14 +26,19 @@ export function demoConfigText(tokenSha256: string): string {
 }
 
 function connectionOf(provider: Provider): object {
-  const { family, name, origin, key, quotaPath } = provider;
+  const { family, name, host, key, quotaPath } = provider;
   return {
     name,
     service: "custom",
     family,
     endpoints: endpointsOf(provider),
     auth: { scheme: AUTH_SCHEMES[family], key },
-    quota: { kind: QUOTA_KINDS[family], url: origin + quotaPath },
+    quota: {
+      kind: QUOTA_KINDS[family],
+      url: `https://${host}${quotaPath}`,
+      // Quotas are told to bearers; a connection that says its key otherwise has to name it for them.
+      ...(AUTH_SCHEMES[family] === "bearer" ? {} : { key }),
+    },
     models: [
       ...modelsOf(family),
       { id: "demo-any", upstream: `demo-${family.toLowerCase()}` },
@@ -45,7 +50,7 @@ function connectionOf(provider: Provider): object {
 const FALLING_BACK = {
   id: "demo-fallback",
   upstream: "demo-error-500",
-  fallbacks: ["demo-b"],
+  fallbacks: ["demo-any"],
 };
 
 function endpointsOf(provider: Provider): Partial<Record<Endpoint, string>> {
@@ -53,6 +58,8 @@ function endpointsOf(provider: Provider): Partial<Record<Endpoint, string>> {
     OPERATIONS[operation].endpoint
   );
   return Object.fromEntries(
-    endpoints.map((endpoint) => [endpoint, provider.origin + BASE_PATH]),
+    endpoints.map((
+      endpoint,
+    ) => [endpoint, `https://${provider.host}${BASE_PATH}`]),
   );
 }

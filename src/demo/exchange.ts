@@ -12,7 +12,7 @@ import {
 import { faultOf } from "./models.ts";
 import { type Rendering, SERVICES } from "./operations.ts";
 import type { Provider } from "./providers.ts";
-import { quotaHeaders } from "./quota_wire.ts";
+import { quotaHeaders } from "./quota_headers.ts";
 import { wordCountOf } from "./render.ts";
 import type { Script } from "./script.ts";
 import { speak } from "./speak.ts";
@@ -29,6 +29,7 @@ export interface Call {
 
 /** A call with everything that was made of it. */
 interface Prepared extends Call {
+  readonly demo: Demo;
   readonly ask: Ask;
   readonly fault: Fault | undefined;
   readonly script: Script;
@@ -48,8 +49,8 @@ export async function exchange(call: Call, demo: Demo): Promise<Response> {
   }
   const { stream } = prepared.rendering;
   return prepared.ask.isStream && stream !== undefined
-    ? streamAnswer(prepared, demo, stream)
-    : await wholeAnswer(prepared, demo);
+    ? streamAnswer(prepared, stream)
+    : await wholeAnswer(prepared);
 }
 
 async function prepare(call: Call, demo: Demo): Promise<Prepared> {
@@ -68,27 +69,24 @@ async function prepare(call: Call, demo: Demo): Promise<Prepared> {
   const createdAt = Math.floor(demo.clock.now() / 1000);
   const context = { ids: demo.ids, createdAt, ask, body };
   const rendering = service.render(script, context);
-  return { ...call, ask, fault, script, rendering };
+  return { ...call, demo, ask, fault, script, rendering };
 }
 
 function streamAnswer(
   prepared: Prepared,
-  demo: Demo,
   stream: NonNullable<Rendering["stream"]>,
 ): Response {
-  const steps = withFault(stream.steps, prepared.fault, stream.failure);
-  return answer(steps, "text/event-stream; charset=utf-8", prepared, demo);
+  const { fault } = prepared;
+  const steps = withFault(stream.steps, { fault, failure: stream.failure });
+  return answer(prepared, steps, "text/event-stream; charset=utf-8");
 }
 
 /** How long a whole answer may take, however many words it has, in milliseconds. */
 const MAX_THINKING_MS = 3000;
 
 /** A whole answer is sent when the last word of it is thought of. */
-async function wholeAnswer(
-  prepared: Prepared,
-  demo: Demo,
-): Promise<Response> {
-  const { fault, script, request } = prepared;
+async function wholeAnswer(prepared: Prepared): Promise<Response> {
+  const { demo, fault, script, request } = prepared;
   if (fault === "error-in-stream") throw overloaded();
   const thinkingMs = Math.min(
     wordCountOf(script) * demo.wordMs,
@@ -97,15 +95,14 @@ async function wholeAnswer(
   const ms = fault === "slow" ? thinkingMs + SLOW_MS : thinkingMs;
   if (ms > 0) await demo.wait(ms, request.signal);
   const whole = write(JSON.stringify(prepared.rendering.whole));
-  const steps = withFault([whole], fault, () => []);
-  return answer(steps, "application/json", prepared, demo);
+  const steps = withFault([whole], { fault, failure: () => [] });
+  return answer(prepared, steps, "application/json");
 }
 
 function answer(
+  { demo, request, provider, requestId, ask }: Prepared,
   steps: Iterable<Step>,
   contentType: string,
-  { request, provider, requestId, ask }: Prepared,
-  demo: Demo,
 ): Response {
   const { family } = provider;
   const isMessages = ask.protocol === "messages";

@@ -51,16 +51,18 @@ export function overloaded(): Refusal {
 }
 
 /**
- * The steps of a body with `fault` worked in.
+ * The steps of a body with a fault worked in.
  *
- * @param failure The steps that report an error in the middle, after so many steps of the answer.
+ * @param options.failure The steps that report an error in the middle, after so many steps of the answer.
  */
 export function withFault(
   steps: Iterable<Step>,
-  fault: Fault | undefined,
-  failure: (stepCount: number) => Iterable<Step>,
+  options: {
+    readonly fault: Fault | undefined;
+    readonly failure: (stepCount: number) => Iterable<Step>;
+  },
 ): Iterable<Step> {
-  switch (fault) {
+  switch (options.fault) {
     case "slow":
       return slowed(steps);
     case "broken":
@@ -69,7 +71,7 @@ export function withFault(
       return [...firstHalf(steps), { kind: "hang" }];
     case "error-in-stream": {
       const half = firstHalf(steps);
-      return [...half, ...failure(half.length)];
+      return [...half, ...options.failure(half.length)];
     }
     default:
       return steps;

@@ -68,3 +68,8 @@ export function createMeter(options: MeterOptions): Meter {
     },
   };
 }
+
+/** The part of the limit that is used; may exceed 1. */
+export function usedFraction({ used, limit }: Reading): number {
+  return used / limit;
+}

@@ -12,12 +12,8 @@ export function isThinkingModel(model: string): boolean {
  */
 export function modelsOf(family: Family): string[] {
   const plain = `demo-${family.toLowerCase()}`;
-  return [plain, `${plain}-think`, ...faultModelsOf(family)];
-}
-
-/** The models of a family that misbehave on request. */
-export function faultModelsOf(family: Family): string[] {
-  return FAULT_NAMES.map((fault) => faultPrefix(family) + fault);
+  const faulty = FAULT_NAMES.map((fault) => faultPrefix(family) + fault);
+  return [plain, `${plain}-think`, ...faulty];
 }
 
 /** What goes wrong with `model`; `undefined` when nothing does. */

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../core/json.ts";
 import type { Operation } from "../core/protocol.ts";
 import { compose, composeCompaction } from "./answers.ts";
-import type { Ask } from "./ask.ts";
+import type { Ask, AskOfBody } from "./ask.ts";
 import { readChatAsk, readCompletionAsk } from "./ask_chat.ts";
 import { readMessagesAsk } from "./ask_messages.ts";
 import { readResponsesAsk } from "./ask_responses.ts";
@@ -38,7 +38,7 @@ interface Stream {
 /** How the provider serves one operation. */
 export interface Service {
   /** @throws {Refusal} When the request is not one that the provider answers. */
-  read(body: JsonObject): Omit<Ask, "family" | "protocol" | "model">;
+  read(body: JsonObject): AskOfBody;
   compose(ask: Ask): Script;
   render(script: Script, context: RenderContext): Rendering;
 }
@@ -88,8 +88,7 @@ export const SERVICES: Readonly<Record<Operation, Service>> = {
       const failure = (stepCount: number) => [
         failedEvent(answer, {
           lastNumber: stepCount - 1,
-          code: overloaded().code ?? "",
-          message: overloaded().message,
+          refusal: overloaded(),
         }),
       ];
       return {

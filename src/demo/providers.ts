@@ -5,8 +5,8 @@ export interface Provider {
   readonly family: Family;
   /** What the gateway calls the connection. */
   readonly name: string;
-  /** Scheme and host; `.invalid` never resolves, so a request that got out would reach nobody. */
-  readonly origin: string;
+  /** `.invalid` never resolves, so a request that got out would reach nobody. */
+  readonly host: string;
   /** What the provider asks for as its key. */
   readonly key: string;
   readonly operations: readonly Operation[];
@@ -22,7 +22,7 @@ export const PROVIDERS: readonly Provider[] = [
   {
     family: "A",
     name: "Demo A",
-    origin: "http://demo-a.invalid",
+    host: "demo-a.invalid",
     key: "demo-key-a",
     operations: [
       "chat_completions",
@@ -37,7 +37,7 @@ export const PROVIDERS: readonly Provider[] = [
   {
     family: "B",
     name: "Demo B",
-    origin: "http://demo-b.invalid",
+    host: "demo-b.invalid",
     key: "demo-key-b",
     operations: ["messages", "count_tokens"],
     quotaPath: "/api/oauth/usage",
@@ -45,14 +45,14 @@ export const PROVIDERS: readonly Provider[] = [
   {
     family: "C",
     name: "Demo C",
-    origin: "http://demo-c.invalid",
+    host: "demo-c.invalid",
     key: "demo-key-c",
     operations: ["responses", "compact"],
     quotaPath: "/backend-api/wham/usage",
   },
 ];
 
-/** The provider that answers at `origin`; `undefined` when none does. */
-export function providerAt(origin: string): Provider | undefined {
-  return PROVIDERS.find((provider) => provider.origin === origin);
+/** The provider that answers at `host`; `undefined` when none does. */
+export function providerAt(host: string): Provider | undefined {
+  return PROVIDERS.find((provider) => provider.host === host);
 }

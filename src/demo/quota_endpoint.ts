@@ -6,7 +6,7 @@ import {
   codexQuota,
   zaiQuota,
   zaiQuotaRefusal,
-} from "./quota_wire.ts";
+} from "./quota_bodies.ts";
 import { Refusal } from "./refusal.ts";
 
 /**
@@ -16,8 +16,7 @@ import { Refusal } from "./refusal.ts";
  */
 export function quotaAnswer(
   headers: Headers,
-  provider: Provider,
-  demo: Demo,
+  { provider, demo }: { readonly provider: Provider; readonly demo: Demo },
 ): Response {
   const account = demo.quota.read(provider.family);
   const isKeyRight = presentedKey(headers) === provider.key;

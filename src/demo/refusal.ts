@@ -39,10 +39,14 @@ const SHAPES = {
   },
 } as const;
 
-/** What the OpenAI shape tells beside the message; the Messages shape has no room for it. */
+/** What a refusal tells beside its message. */
 export interface RefusalOptions {
+  /** The OpenAI shape alone has room for it. */
   readonly param?: string;
+  /** The OpenAI shape alone has room for it. */
   readonly code?: string;
+  /** The Messages shape alone has room for it: what its SDKs act on. */
+  readonly errorCode?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -52,6 +56,7 @@ export class Refusal extends Error {
   readonly kind: RefusalKind;
   readonly param: string | null;
   readonly code: string | null;
+  readonly errorCode: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(
@@ -63,8 +68,14 @@ export class Refusal extends Error {
     this.kind = kind;
     this.param = options.param ?? null;
     this.code = options.code ?? null;
+    this.errorCode = options.errorCode;
     this.headers = options.headers ?? {};
   }
+}
+
+/** The refusal of a Messages request; the message itself says where the fault is. */
+export function invalid(message: string): Refusal {
+  return new Refusal("invalid", message);
 }
 
 /** The error object that stands inside a body or a stream of the OpenAI shape. */
@@ -82,6 +93,9 @@ export function messagesError(refusal: Refusal): JsonObject {
   return {
     type: SHAPES[refusal.kind].messages,
     message: refusal.message,
+    ...(refusal.errorCode === undefined
+      ? {}
+      : { details: { error_code: refusal.errorCode } }),
   };
 }
 

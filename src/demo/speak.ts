@@ -25,7 +25,10 @@ export function speak(
   return new ReadableStream({
     start(controller) {
       const fail = () => controller.error(options.signal.reason);
-      options.signal.addEventListener("abort", fail, { signal: ended.signal });
+      options.signal.addEventListener("abort", fail, {
+        once: true,
+        signal: ended.signal,
+      });
     },
     async pull(controller) {
       try {

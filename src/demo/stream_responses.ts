@@ -1,10 +1,11 @@
-import type {
-  OutputItem,
-  OutputText,
-  ResponsesAnswer,
-  SummaryText,
-} from "./render_responses.ts";
-import { outputText } from "./render_responses.ts";
+import {
+  type OutputItem,
+  type OutputText,
+  outputText,
+  type ResponsesAnswer,
+  type SummaryText,
+} from "./responses_answer.ts";
+import type { Refusal } from "./refusal.ts";
 import { type Step, writeEvent } from "./step.ts";
 import { fragmentsOf, wordsOf } from "./words.ts";
 
@@ -24,23 +25,16 @@ export function* streamResponses(answer: ResponsesAnswer): Generator<Step> {
   }
 }
 
-/** The last event of a stream that fails after its event number `lastNumber`. */
+/** The event that ends a stream which `refusal` breaks into, after its event number `lastNumber`. */
 export function failedEvent(
   answer: ResponsesAnswer,
-  options: {
-    readonly lastNumber: number;
-    readonly code: string;
-    readonly message: string;
-  },
+  options: { readonly lastNumber: number; readonly refusal: Refusal },
 ): Step {
+  const { code, message } = options.refusal;
   return writeEvent({
     type: "response.failed",
     sequence_number: options.lastNumber + 1,
-    response: {
-      ...begun(answer),
-      status: "failed",
-      error: { code: options.code, message: options.message },
-    },
+    response: { ...begun(answer), status: "failed", error: { code, message } },
   });
 }
 

@@ -53,11 +53,11 @@ export function createDemoUpstream(options: DemoOptions): DemoUpstream {
 }
 
 async function serve(request: Request, demo: Demo): Promise<Response> {
-  const { origin, pathname } = new URL(request.url);
-  const provider = providerAt(origin);
+  const { host, pathname } = new URL(request.url);
+  const provider = providerAt(host);
   if (provider === undefined) {
     throw new TypeError(
-      `Cannot reach ${origin}: the demo simulates other hosts`,
+      `Cannot reach ${host}: the demo simulates other hosts`,
     );
   }
   const operation = operationAt(pathname, provider);
@@ -117,7 +117,7 @@ function serveFacts(
   const { provider, pathname, demo } = options;
   if (pathname === provider.quotaPath) {
     requireMethod(request, "GET");
-    return quotaAnswer(request.headers, provider, demo);
+    return quotaAnswer(request.headers, { provider, demo });
   }
   const model = pathname.match(/^\/v1\/models(?:\/([^/]+))?$/);
   if (model === null) {

@@ -18,7 +18,9 @@ export function estimateTokens(text: string): number {
 /** The tokens that a request costs to read: turns, attachments and declared tools. */
 export function inputTokens(ask: Ask): number {
   const tools = ask.tools.map((tool) =>
-    estimateTokens(tool.name + JSON.stringify(tool.schema))
+    estimateTokens(
+      tool.name + tool.description + JSON.stringify(tool.schema),
+    )
   );
   return sum(ask.turns.map(turnTokens)) + sum(tools);
 }

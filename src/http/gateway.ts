@@ -4,16 +4,17 @@ import type { Clock } from "../core/clock.ts";
 import type { GatewayError } from "../core/error.ts";
 import type { Ids } from "../core/ids.ts";
 import type { Protocol } from "../core/protocol.ts";
+import type { LimitsService } from "../limits/service.ts";
 import type { Log } from "../observe/log.ts";
 import { openRecord, type RequestRecord } from "../observe/record.ts";
-import type { Admission } from "../relay/admission.ts";
 import { authenticate, type CredentialGroup } from "../relay/caller.ts";
 import { followCaller } from "../relay/exchange.ts";
 import { relay } from "../relay/relay.ts";
-import { CallerLeft, type Fetch } from "../upstream/call.ts";
+import type { RelayTools } from "../relay/tools.ts";
+import { CallerLeft } from "../upstream/call.ts";
 import { errorResponse, toGatewayError } from "./error_response.ts";
 import { healthResponse } from "./health.ts";
-import { type LimitsReader, limitsResponse } from "./limits.ts";
+import { limitsResponse } from "./limits.ts";
 import { modelResponse, modelsResponse } from "./models.ts";
 import { createRouteFinder, type RouteMatch, unknownPath } from "./router.ts";
 import { type Answer, type Route, ROUTES } from "./routes.ts";
@@ -21,12 +22,9 @@ import { unforeseenFields } from "./unforeseen.ts";
 import { websocketError } from "./websocket.ts";
 
 /** What the gateway is built of. */
-export interface GatewayParts {
+export interface GatewayParts extends RelayTools {
   readonly store: ConfigStore;
-  /** Reaches the upstreams. */
-  readonly fetch: Fetch;
-  readonly limits: LimitsReader;
-  readonly admission: Admission;
+  readonly limits: LimitsService;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
@@ -43,7 +41,7 @@ export function createHandler(parts: GatewayParts): Handler {
   const finder = createRouteFinder(ROUTES);
   return async (request) => {
     const record = openRecord(parts.ids.next("req"), request.method, parts);
-    let protocol = protocolOfUnknownPath(request.url);
+    let protocol: Protocol | undefined;
     try {
       const match = await finder.find(request);
       protocol = match.route.protocol;
@@ -51,11 +49,10 @@ export function createHandler(parts: GatewayParts): Handler {
       const response = await serve(match, { request, record, parts });
       return stamp(response, protocol, record);
     } catch (thrown) {
-      return stamp(
-        failureResponse(thrown, { protocol, record, log: parts.log }),
-        protocol,
-        record,
-      );
+      protocol ??= protocolOfUnknownPath(request.url);
+      const { log } = parts;
+      const response = failureResponse(thrown, { protocol, record, log });
+      return stamp(response, protocol, record);
     }
   };
 }

@@ -19,6 +19,8 @@ export interface Harvest {
    * alone.
    */
   reading(connection: Connection): GoodReading | undefined;
+  /** Of how many connections an answer is remembered. */
+  readonly size: number;
   /** Forgets every connection that is not among `connections`, or is read in another way now. */
   retain(connections: readonly Connection[]): void;
 }
@@ -66,7 +68,14 @@ export function createHarvest(
     }
   }
 
-  return { observe, reading, retain };
+  return {
+    observe,
+    reading,
+    retain,
+    get size() {
+      return seenById.size;
+    },
+  };
 }
 
 function headerQuotaOf({ quota }: Connection): HeaderQuota | undefined {

@@ -75,9 +75,10 @@ export function createLimitsService(
     }
   }
 
-  /** What a new config no longer has is forgotten. */
+  /** Forgets what a new config no longer has, and what answers of an old one told since. */
   function adopt(config: Config): void {
-    if (config === latest) return;
+    const hasStrangers = harvest.size > config.connections.length;
+    if (config === latest && !hasStrangers) return;
     latest = config;
     poller.retain(config.connections);
     harvest.retain(config.connections);

@@ -50,6 +50,7 @@ function isHtml(answer: Response): boolean {
 function retryAfter(headers: Headers, nowMs: number): number | undefined {
   const value = headers.get("retry-after") ?? "";
   if (/^\d{1,9}$/.test(value)) return Number(value) * 1000;
-  const delayMs = Date.parse(value) - nowMs;
-  return Number.isNaN(delayMs) ? undefined : Math.max(0, delayMs);
+  // An HTTP date begins with its weekday; Date.parse() sees dates in much else.
+  const atMs = /^[A-Z][a-z]{2}, /.test(value) ? Date.parse(value) : NaN;
+  return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);
 }

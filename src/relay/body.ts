@@ -1,3 +1,4 @@
+import type { Deadlines } from "../core/deadlines.ts";
 import { GatewayError } from "../core/error.ts";
 import { LimitedBytesTransformStream } from "../core/std.ts";
 import { CallerLeft } from "../upstream/call.ts";
@@ -5,6 +6,7 @@ import { decompress, isIdentity } from "./content_encoding.ts";
 
 /** What bounds the reading of a caller's body. */
 export interface BodyBounds {
+  readonly deadlines: Deadlines;
   /** The route's limit in bytes, which counts after decompression too. */
   readonly maxBytes: number;
   /** How long the body may take to arrive, in milliseconds; 0 means for ever. */
@@ -31,14 +33,19 @@ export async function readBody(
   if (declared !== undefined && declared > bounds.maxBytes) {
     throw tooLarge(bounds.maxBytes);
   }
-  const deadline = startDeadline(bounds.deadlineMs);
+  const late = Promise.withResolvers<never>();
+  const controller = new AbortController();
+  const takeBack = bounds.deadlines.start(bounds.deadlineMs, () => {
+    late.reject(bodyTimeout());
+    controller.abort();
+  });
   try {
-    const read = readWhole(request, declared, bounds, deadline.signal);
-    return await Promise.race([read, deadline.passed]);
+    const read = readWhole(request, declared, bounds, controller.signal);
+    return await Promise.race([read, late.promise]);
   } catch (error) {
     throw bodyError(error, bounds.maxBytes);
   } finally {
-    deadline.stop();
+    takeBack();
   }
 }
 
@@ -87,25 +94,6 @@ async function fill(
   }
   signal.removeEventListener("abort", cancel);
   return whole;
-}
-
-/** A deadline that can be waited for and taken back. */
-function startDeadline(deadlineMs: number): {
-  readonly signal: AbortSignal;
-  readonly passed: Promise<never>;
-  stop(): void;
-} {
-  const controller = new AbortController();
-  const { promise, reject } = Promise.withResolvers<never>();
-  const timer = deadlineMs === 0 ? undefined : setTimeout(() => {
-    reject(bodyTimeout());
-    controller.abort();
-  }, deadlineMs);
-  return {
-    signal: controller.signal,
-    passed: promise,
-    stop: () => clearTimeout(timer),
-  };
 }
 
 function declaredBytes(headers: Headers): number | undefined {

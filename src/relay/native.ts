@@ -2,13 +2,14 @@ import type { Candidate } from "../config/config.ts";
 import { type Operation, OPERATIONS } from "../core/protocol.ts";
 import { WATCHES } from "../protocols/watch.ts";
 import { answerHeaders } from "../upstream/answer_headers.ts";
-import { callUpstream, type Fetch } from "../upstream/call.ts";
+import { callUpstream } from "../upstream/call.ts";
 import { brokenUpstream, upstreamAuthentication } from "../upstream/failure.ts";
 import { upstreamHeaders } from "../upstream/request_headers.ts";
 import type { Exchange } from "./exchange.ts";
 import { nativeBody } from "./native_body.ts";
 import { passAnswer } from "./pass_answer.ts";
 import type { Question } from "./question.ts";
+import type { RelayTools } from "./tools.ts";
 
 /** What is to be forwarded, and where. */
 export interface NativeCall {
@@ -28,7 +29,7 @@ export interface NativeCall {
 export async function relayNative(
   exchange: Exchange,
   call: NativeCall,
-  fetch: Fetch,
+  { fetch, harvest, deadlines }: RelayTools,
 ): Promise<Response> {
   const { connection, model } = call.candidate;
   const { endpoint, path, protocol } = OPERATIONS[call.operation];
@@ -41,15 +42,18 @@ export async function relayNative(
       modelSpan: call.question.modelSpan,
       renamedTo: isRenamed ? model.upstream : undefined,
     }),
+    deadlines,
     firstByteMs: connection.timeouts.firstByteMs,
     controller: exchange.controller,
   });
   noteAnswer(answer, exchange);
+  harvest.observe(connection, answer.headers);
   await refuseUnusable(answer);
   return await passAnswer(answer, {
     exchange,
     watch: WATCHES[protocol],
     headers: answerHeaders(answer.headers, isRenamed),
+    deadlines,
     idleMs: connection.timeouts.idleMs,
   });
 }

@@ -1,6 +1,6 @@
+import type { Deadlines } from "../core/deadlines.ts";
 import type { Ending, RequestRecord } from "../observe/record.ts";
 import type { AnswerWatch } from "../protocols/canonical/watch.ts";
-import { createIdleWatch } from "../streams/idle_watch.ts";
 import { passThrough, type PassThroughEnd } from "../streams/pass_through.ts";
 import { CallerLeft } from "../upstream/call.ts";
 import {
@@ -17,6 +17,7 @@ export interface PassAnswerOptions {
   readonly watch: AnswerWatch;
   /** What the caller gets of the upstream's headers. */
   readonly headers: [string, string][];
+  readonly deadlines: Deadlines;
   /** How long the upstream may be silent, in milliseconds; 0 means for ever. */
   readonly idleMs: number;
 }
@@ -61,10 +62,11 @@ export async function passAnswer(
 function passStream(
   body: ReadableStream<Uint8Array>,
   meter: Meter,
-  { exchange, idleMs }: PassAnswerOptions,
+  { exchange, deadlines, idleMs }: PassAnswerOptions,
 ): ReadableStream<Uint8Array> {
   const { record, controller } = exchange;
   return passThrough(body, {
+    deadlines,
     idleMs,
     onChunk: (chunk) => meter.push(chunk),
     onEnd(end) {
@@ -105,19 +107,19 @@ function endingOf(
 
 async function readShort(
   answer: Response,
-  { exchange: { controller }, idleMs }: PassAnswerOptions,
+  { exchange: { controller }, deadlines, idleMs }: PassAnswerOptions,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const idle = createIdleWatch(idleMs, () => {
-    controller.abort(silentUpstream());
-  });
-  idle.wait();
+  const takeBack = deadlines.start(
+    idleMs,
+    () => controller.abort(silentUpstream()),
+  );
   try {
     return await answer.bytes();
   } catch (cause) {
     if (controller.signal.aborted) throw controller.signal.reason;
     throw brokenUpstream(reasonOf(cause), cause);
   } finally {
-    idle.stop();
+    takeBack();
   }
 }
 

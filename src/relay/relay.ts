@@ -1,7 +1,6 @@
 import type { Candidate } from "../config/config.ts";
 import { GatewayError } from "../core/error.ts";
 import { type Operation, OPERATIONS } from "../core/protocol.ts";
-import type { Fetch } from "../upstream/call.ts";
 import type { Admission } from "./admission.ts";
 import { assign } from "./assign.ts";
 import { readBody } from "./body.ts";
@@ -9,17 +8,12 @@ import type { Exchange } from "./exchange.ts";
 import { relayNative } from "./native.ts";
 import { type Plan, plan } from "./plan.ts";
 import { readQuestion } from "./question.ts";
+import type { RelayTools } from "./tools.ts";
 
 /** What a route asks the relay to do. */
 export interface RelayTask {
   readonly operation: Operation;
   readonly maxBodyBytes: number;
-}
-
-/** What the relay works with. */
-export interface RelayTools {
-  readonly admission: Admission;
-  readonly fetch: Fetch;
 }
 
 /**
@@ -32,11 +26,12 @@ export interface RelayTools {
 export async function relay(
   exchange: Exchange,
   { operation, maxBodyBytes }: RelayTask,
-  { admission, fetch }: RelayTools,
+  tools: RelayTools,
 ): Promise<Response> {
   const { caller, config, record: { facts } } = exchange;
-  admission.enter(exchange, caller, config);
+  tools.admission.enter(exchange, caller, config);
   const body = await readBody(exchange.request, {
+    deadlines: tools.deadlines,
     maxBytes: maxBodyBytes,
     deadlineMs: config.timeouts.bodyMs,
   });
@@ -44,7 +39,7 @@ export async function relay(
   const question = readQuestion(body);
   facts.model = question.model;
   const plans = plan(operation, assign(question.model, caller, config));
-  const chosen = choose(plans, exchange, admission);
+  const chosen = choose(plans, exchange, tools.admission);
   const { candidate } = chosen;
   facts.connection = candidate.connection.name;
   facts.upstreamModel = candidate.model.upstream;
@@ -53,7 +48,7 @@ export async function relay(
   return await relayNative(
     exchange,
     { operation, candidate, body, question },
-    fetch,
+    tools,
   );
 }
 

@@ -1,3 +1,4 @@
+import type { Deadlines } from "../core/deadlines.ts";
 import { createIdleWatch } from "./idle_watch.ts";
 
 /** How a body that was passed through ended. */
@@ -13,6 +14,7 @@ export type PassThroughEnd =
 
 /** What {@linkcode passThrough} tells while it works. */
 export interface PassThroughOptions {
+  readonly deadlines: Deadlines;
   /** How long the source may be silent while the reader waits, in milliseconds; 0 means for ever. */
   readonly idleMs: number;
   /** Sees each chunk after it has been handed on; must not keep or change it. */
@@ -33,11 +35,14 @@ export function passThrough(
   const reader = source.getReader();
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   let ended = false;
-  const idle = createIdleWatch(options.idleMs, () => {
-    end({ kind: "idle" });
-    const error = new Error("The upstream fell silent");
-    controller?.error(error);
-    abandon(error);
+  const idle = createIdleWatch({
+    ...options,
+    onIdle() {
+      end({ kind: "idle" });
+      const error = new Error("The upstream fell silent");
+      controller?.error(error);
+      abandon(error);
+    },
   });
 
   function end(how: PassThroughEnd): void {

@@ -28,11 +28,10 @@ export function answerHeaders(
 ): [string, string][] {
   const dropped = namedByConnection(upstream);
   const pairs: [string, string][] = [];
-  for (const pair of upstream) {
-    const [name] = pair;
-    if (WITHHELD.has(name) || dropped.has(name)) continue;
-    if (renamed && name === "openai-model") continue;
-    pairs.push(pair);
-  }
+  upstream.forEach((value, name) => {
+    const isWithheld = WITHHELD.has(name) || dropped.has(name) ||
+      (renamed && name === "openai-model");
+    if (!isWithheld) pairs.push([name, value]);
+  });
   return pairs;
 }

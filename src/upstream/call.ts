@@ -1,3 +1,4 @@
+import type { Deadlines } from "../core/deadlines.ts";
 import { silentUpstream, unreachable } from "./failure.ts";
 
 /** The web's `fetch`, or anything of its shape: the network, the demo provider or a test's script. */
@@ -13,6 +14,7 @@ export interface UpstreamCall {
   readonly url: string;
   readonly headers: [string, string][];
   readonly body: BodyInit;
+  readonly deadlines: Deadlines;
   /** Until the response headers, in milliseconds; 0 means for ever. Does not bound the body. */
   readonly firstByteMs: number;
   /** Aborts the exchange, its body included; its reason tells why and is what is thrown then. */
@@ -30,9 +32,10 @@ export async function callUpstream(
   call: UpstreamCall,
 ): Promise<Response> {
   const { controller } = call;
-  const timer = call.firstByteMs === 0 ? undefined : setTimeout(() => {
-    controller.abort(silentUpstream());
-  }, call.firstByteMs);
+  const takeBack = call.deadlines.start(
+    call.firstByteMs,
+    () => controller.abort(silentUpstream()),
+  );
   try {
     return await fetch(call.url, {
       method: "POST",
@@ -45,6 +48,6 @@ export async function callUpstream(
     if (controller.signal.aborted) throw controller.signal.reason;
     throw unreachable(cause);
   } finally {
-    clearTimeout(timer);
+    takeBack();
   }
 }

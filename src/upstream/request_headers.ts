@@ -38,14 +38,11 @@ export function upstreamHeaders(
   const dropped = namedByConnection(caller);
   const fixed = ownHeaders(connection);
   const pairs: [string, string][] = [];
-  for (const pair of caller) {
-    const [name] = pair;
-    if (
-      WITHHELD.has(name) || name.startsWith("x-forwarded-") ||
-      dropped.has(name) || fixed.has(name)
-    ) continue;
-    pairs.push(pair);
-  }
+  caller.forEach((value, name) => {
+    const isWithheld = WITHHELD.has(name) || name.startsWith("x-forwarded-") ||
+      dropped.has(name) || fixed.has(name);
+    if (!isWithheld) pairs.push([name, value]);
+  });
   pairs.push(...fixed);
   return pairs;
 }

@@ -97,7 +97,7 @@ Deno.test("describeConfig() shows what a full file resolves to", async () => {
       '"headers":["x-team"]',
       '"force":["store"]',
       '"omit":["user"]',
-      '"quota":{"kind":"zai","plan":"team","organization":"o","project":"p","url":"of the kind"}',
+      '"quota":{"kind":"zai","plan":"team","organization":"o","project":"p","url":"of the kind","key":"of the connection"}',
       '"max_concurrent":4',
       '"models":["fast (upstream glm-air; at most 10 output tokens; falls back to slow; routed by quota)","slow"]',
       '"expires_at":"2027-01-01T00:00:00.000Z","connections":["main"],"models":["slow"],"max_concurrent":2',

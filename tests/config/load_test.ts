@@ -137,6 +137,7 @@ Deno.test("loadConfig() resolves every key of a full file", async () => {
       admin: { host: "127.0.0.1", port: 9090 },
     },
     messagesVendor: "anthropic",
+    timeouts: { ...connection.timeouts, idleMs: 120_000 },
     limits: { budgetMs: 12_000, cacheMs: 60_000 },
     connections: [connection],
     pools: new Map([

@@ -95,7 +95,7 @@ const WARNINGS: readonly (readonly [Record<string, unknown>, string])[] = [
     "connections[0].endpoints.chat: sends prompts and the key unencrypted; use https",
   ],
   [
-    { quota: { kind: "json", url: "http://10.0.0.1/q" } },
+    { quota: { kind: "litellm", url: "http://10.0.0.1/q" } },
     "connections[0].quota.url: sends the key unencrypted; use https",
   ],
   [
@@ -105,6 +105,10 @@ const WARNINGS: readonly (readonly [Record<string, unknown>, string])[] = [
   [
     { family: "B", endpoints: { messages: URL_A, completions: URL_A } },
     "connections[0].endpoints.completions: is not used: no route of family B needs it",
+  ],
+  [
+    { timeouts: { body: 1 } },
+    "connections[0].timeouts.body: has no effect: a body arrives before its connection is chosen; set timeouts.body for all",
   ],
 ];
 

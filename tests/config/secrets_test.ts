@@ -98,7 +98,7 @@ Deno.test("describeConfig() shows no key, no header value and no forced value", 
         auth: { scheme: "bearer", key: CANARY },
         headers: { "x-key": CANARY },
         force: { safety_identifier: CANARY },
-        quota: { kind: "json", url: `https://a.example/q?key=${CANARY}` },
+        quota: { kind: "litellm", url: `https://a.example/q?key=${CANARY}` },
       })],
     })),
   );

@@ -58,6 +58,8 @@ Deno.test("a connection may differ from its service in everything", async () => 
     organization: undefined,
     project: undefined,
     url: "https://a.example/q?x=1",
+    key: undefined,
+    json: undefined,
   });
 });
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type FileWatch, watchFile } from "../../src/config/watch.ts";
+import { watchFile } from "../../src/config/watch.ts";
 
 /** Short, so that a test waits for the file system and for nothing else. */
 const QUICK = { quietMs: 5, longestMs: 20, pollMs: 10 };
@@ -10,7 +10,6 @@ async function withWatch(
   test: (scene: {
     readonly directory: string;
     readonly path: string;
-    readonly watch: FileWatch;
     /** Does something and resolves at the next change that is noticed. */
     readonly changeBy: (act: () => Promise<void>) => Promise<void>;
   }) => Promise<void>,
@@ -25,7 +24,7 @@ async function withWatch(
     await noticed;
   };
   try {
-    await test({ directory, path, watch, changeBy });
+    await test({ directory, path, changeBy });
   } finally {
     await watch.stop();
     await Deno.remove(directory, { recursive: true });

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import Anthropic1 from "@anthropic-ai/sdk";
-import Anthropic0 from "@anthropic-ai/sdk-0";
+import { Anthropic as Anthropic1, Anthropic0 } from "../support/sdks.ts";
 import { createFixedDemo } from "./harness.ts";
 
 /** A block of a conversation, as both generations of the SDK take it. */
@@ -40,7 +39,7 @@ type Family = "a" | "b";
 
 function optionsFor(family: Family, apiKey: string) {
   return {
-    baseURL: `http://demo-${family}.invalid`,
+    baseURL: `https://demo-${family}.invalid`,
     apiKey,
     fetch: createFixedDemo(),
     maxRetries: 0,
@@ -188,3 +187,21 @@ for (const { generation, createJudge, errors } of GENERATIONS) {
     }
   });
 }
+
+Deno.test("the Anthropic SDK 1.x sends the whole conversation when it is told that threads are not kept", async () => {
+  const client = new Anthropic1(optionsFor("b", "demo-key-b"));
+  const answer = await client.beta.messages.toolRunner({
+    model: "demo-b-think",
+    max_tokens: 500,
+    messages: [{ role: "user", content: "Please use get_weather." }],
+    tools: [{
+      ...TOOL,
+      type: "custom",
+      description: "Tells the weather",
+      parse: (input) => input,
+      run: () => "rain",
+    }],
+  });
+  const text = answer.content.find((block) => block.type === "text");
+  assert.match(text?.text ?? "", /get_weather returned: rain/);
+});

@@ -46,9 +46,9 @@ export function createFixedDemo(
 }
 
 const ORIGINS: Readonly<Record<Family, string>> = {
-  A: "http://demo-a.invalid",
-  B: "http://demo-b.invalid",
-  C: "http://demo-c.invalid",
+  A: "https://demo-a.invalid",
+  B: "https://demo-b.invalid",
+  C: "https://demo-c.invalid",
 };
 
 /** A request with the right key and version for the provider of `family`. */

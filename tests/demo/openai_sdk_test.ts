@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import OpenAI from "openai";
+import { OpenAI } from "../support/sdks.ts";
 import { createFixedDemo } from "./harness.ts";
 
 /** The official SDK, talking to the demo of one family without a network. */
 function createClient(family: "a" | "c", apiKey = `demo-key-${family}`) {
   return new OpenAI({
-    baseURL: `http://demo-${family}.invalid/v1`,
+    baseURL: `https://demo-${family}.invalid/v1`,
     apiKey,
     fetch: createFixedDemo(),
     maxRetries: 0,

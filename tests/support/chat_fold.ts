@@ -86,7 +86,7 @@ function checkTail(chunks: readonly JsonObject[]): JsonObject | undefined {
 function foldDeltas(deltas: readonly JsonObject[]): JsonObject {
   assert.equal(deltas[0]?.role, "assistant", "the first delta has the role");
   const message: JsonObject = {};
-  for (const [index, { tool_calls, ...fields }] of deltas.entries()) {
+  for (const [index, { tool_calls: _calls, ...fields }] of deltas.entries()) {
     if (index > 0) assert(!("role" in fields), "the role comes once");
     for (const [name, value] of Object.entries(fields)) {
       message[name] = typeof message[name] === "string"
@@ -94,7 +94,9 @@ function foldDeltas(deltas: readonly JsonObject[]): JsonObject {
         : value;
     }
   }
-  const calls = foldCalls(deltas.flatMap((d) => objectsOf(d.tool_calls)));
+  const calls = foldCalls(
+    deltas.flatMap((delta) => objectsOf(delta.tool_calls)),
+  );
   return calls.length === 0 ? message : { ...message, tool_calls: calls };
 }
 

@@ -63,6 +63,19 @@ const plugin: Deno.lint.Plugin = {
         };
       },
     },
+    "log-instead-of-console": {
+      create(context) {
+        if (pathInSource(context.filename) === undefined) return {};
+        return {
+          "MemberExpression[object.name='console']"(node) {
+            context.report({
+              node,
+              message: "What the program says goes through the log or CliIo",
+            });
+          },
+        };
+      },
+    },
     "deno-at-the-edges": {
       create(context) {
         const file = pathInSource(context.filename);

@@ -20,7 +20,7 @@ export const gateway: QuotaReader = {
   },
 };
 
-const word = z.string().max(200);
+const word = z.string().regex(/^[\w.:-]{1,200}$/);
 
 const window = z.object({
   type: word,

@@ -22,10 +22,7 @@ export const litellm: QuotaReader = {
     followUps: ([body], source) => ownerRequests(keyOf(body), source),
     parse([body, ...owners]) {
       const key = keyOf(body);
-      return [
-        ...keyWindows(key),
-        ...owners.flatMap((owner) => ownerWindows(owner, key)),
-      ];
+      return [...keyWindows(key), ...ownerWindows(owners, key)];
     },
   },
 };
@@ -116,17 +113,20 @@ function spendOf(info: Key, duration: string): number | null | undefined {
     : undefined;
 }
 
-/** What binds the key beside its own budget; of a user's teams only the key's own. */
-function ownerWindows(body: unknown, { team_id }: Key): QuotaWindow[] {
-  if (body === undefined) return [];
-  const { user_info, team_info, teams } = checkPayload(ownerPayload, body);
-  const team = team_info ??
-    teams?.find((one) => team_id && one.team_id === team_id);
-  return [["user", user_info] as const, ["team", team] as const]
+/** Of a user's teams only the key's own binds it. */
+function ownerWindows(
+  bodies: readonly unknown[],
+  { team_id }: Key,
+): QuotaWindow[] {
+  const owners = bodies.filter((body) => body !== undefined)
+    .map((body) => checkPayload(ownerPayload, body));
+  const user = owners.find(({ user_info }) => user_info)?.user_info;
+  const team = owners.find(({ team_info }) => team_info)?.team_info ??
+    owners.flatMap(({ teams }) => teams ?? [])
+      .find((one) => team_id && one.team_id === team_id);
+  return [["user", user] as const, ["team", team] as const]
     .flatMap(([scope, owner]) =>
-      owner && typeof owner.max_budget === "number"
-        ? [budgetWindow(scope, owner)]
-        : []
+      typeof owner?.max_budget === "number" ? [budgetWindow(scope, owner)] : []
     );
 }
 

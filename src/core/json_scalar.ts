@@ -1,0 +1,80 @@
+import {
+  DIGIT_0,
+  DIGIT_9,
+  LETTER_F,
+  LETTER_N,
+  LETTER_T,
+  MINUS,
+  PLUS,
+  POINT,
+  QUOTE,
+} from "./json_bytes.ts";
+import { failSyntax } from "./json_scan_error.ts";
+import { skipString } from "./json_string.ts";
+import type { JsonText } from "./json_text.ts";
+
+/**
+ * Checks one string, number, `true`, `false` or `null`.
+ *
+ * @param start Offset of its first byte.
+ * @returns The offset behind it.
+ * @throws {JsonScanError} With `syntax` or `encoding`.
+ */
+export function skipScalar(text: JsonText, start: number): number {
+  switch (text.bytes[start]) {
+    case QUOTE:
+      return skipString(text, start);
+    case LETTER_T:
+      return skipLiteral(text.bytes, start, "true");
+    case LETTER_F:
+      return skipLiteral(text.bytes, start, "false");
+    case LETTER_N:
+      return skipLiteral(text.bytes, start, "null");
+    default:
+      return skipNumber(text.bytes, start);
+  }
+}
+
+function skipLiteral(
+  bytes: Uint8Array,
+  start: number,
+  literal: string,
+): number {
+  for (let index = 1; index < literal.length; index++) {
+    if (bytes[start + index] !== literal.charCodeAt(index)) {
+      failSyntax(bytes, start + index);
+    }
+  }
+  return start + literal.length;
+}
+
+function skipNumber(bytes: Uint8Array, start: number): number {
+  const first = bytes[start] === MINUS ? start + 1 : start;
+  const end = bytes[first] === DIGIT_0 ? first + 1 : skipDigits(bytes, first);
+  const next = bytes[end];
+  return next === POINT || isExponent(next) ? skipFraction(bytes, end) : end;
+}
+
+function skipFraction(bytes: Uint8Array, start: number): number {
+  const end = bytes[start] === POINT ? skipDigits(bytes, start + 1) : start;
+  if (!isExponent(bytes[end])) return end;
+  const sign = bytes[end + 1];
+  const isSigned = sign === PLUS || sign === MINUS;
+  return skipDigits(bytes, isSigned ? end + 2 : end + 1);
+}
+
+function isExponent(byte: number | undefined): boolean {
+  return byte === 0x65 || byte === 0x45;
+}
+
+/** Skips one digit or more. */
+function skipDigits(bytes: Uint8Array, start: number): number {
+  let position = start;
+  while (position < bytes.length && isDigit(bytes[position] ?? 0)) position++;
+  if (position === start) failSyntax(bytes, start);
+  return position;
+}
+
+function isDigit(byte: number): boolean {
+  return byte >= DIGIT_0 && byte <= DIGIT_9;
+}

@@ -1,0 +1,42 @@
+import { BitStack } from "./bit_stack.ts";
+import { CARRIAGE_RETURN, COLON, LINE_FEED, SPACE, TAB } from "./json_bytes.ts";
+import { failSyntax } from "./json_scan_error.ts";
+
+/** What one scan works on. */
+export interface JsonText {
+  readonly bytes: Uint8Array;
+  /** The same bytes, to be read four at a time. */
+  readonly words: DataView;
+  /** The containers open around the current value, without the outermost object: `true` for objects. */
+  readonly open: BitStack;
+}
+
+/** Makes `bytes` ready for one scan. */
+export function createJsonText(bytes: Uint8Array): JsonText {
+  const words = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return { bytes, words, open: new BitStack() };
+}
+
+/** The offset of the first byte from `start` on that is no white space; the length when there is none. */
+export function skipSpace(bytes: Uint8Array, start: number): number {
+  let position = start;
+  while (position < bytes.length && isSpace(bytes[position] ?? 0)) position++;
+  return position;
+}
+
+function isSpace(byte: number): boolean {
+  return byte <= SPACE &&
+    (byte === SPACE || byte === LINE_FEED || byte === CARRIAGE_RETURN ||
+      byte === TAB);
+}
+
+/**
+ * The offset of the value behind a member's name that ends before `start`.
+ *
+ * @throws {JsonScanError} With `syntax`, when there is no colon.
+ */
+export function skipColon(bytes: Uint8Array, start: number): number {
+  const colon = skipSpace(bytes, start);
+  if (bytes[colon] !== COLON) failSyntax(bytes, colon);
+  return skipSpace(bytes, colon + 1);
+}

@@ -1,0 +1,45 @@
+/** What is sent again and again. */
+export interface Shot {
+  readonly path: string;
+  readonly body: string | Blob;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** How often, and how many at a time. */
+export interface Load {
+  readonly requests: number;
+  readonly concurrency: number;
+}
+
+/** Sends one request and reads its whole answer. */
+export async function shoot(url: string, shot: Shot): Promise<number> {
+  const { path, ...init } = shot;
+  const answer = await fetch(url + path, { method: "POST", ...init });
+  const { length } = await answer.bytes();
+  if (answer.status !== 200) throw new Error(`Got status ${answer.status}`);
+  return length;
+}
+
+/** How many requests a second a program serves under a load. */
+export async function rate(
+  url: string,
+  shot: Shot,
+  { requests, concurrency }: Load,
+): Promise<number> {
+  let left = requests;
+  const began = performance.now();
+  await Promise.all(Array.from({ length: concurrency }, async () => {
+    while (left-- > 0) await shoot(url, shot);
+  }));
+  return requests / ((performance.now() - began) / 1000);
+}
+
+/** The middle of some numbers. */
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((one, other) => one - other);
+  const middle = sorted.length >> 1;
+  const [low = NaN, high = NaN] = sorted.length % 2 === 1
+    ? [sorted[middle], sorted[middle]]
+    : [sorted[middle - 1], sorted[middle]];
+  return (low + high) / 2;
+}

@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { VERSION } from "../src/core/version.ts";
+import { compileGateway } from "./support/compile.ts";
+import { startProcess } from "./support/process.ts";
+
+const compiled = await compileGateway();
+const ignore = "reason" in compiled;
+if (ignore) console.warn(`compile tests ignored: ${compiled.reason}`);
+
+const HEADERS = {
+  authorization: "Bearer demo-token",
+  "x-api-key": "demo-token",
+  "anthropic-version": "2023-06-01",
+  "content-type": "application/json",
+};
+
+/** One request of each protocol, and what its answer must hold. */
+const REQUESTS = [
+  {
+    path: "/v1/chat/completions",
+    body: { model: "demo-a", messages: [{ role: "user", content: "Hello" }] },
+    holds: "chat.completion",
+  },
+  {
+    path: "/v1/messages",
+    body: {
+      model: "demo-b",
+      max_tokens: 64,
+      messages: [{ role: "user", content: "Hello" }],
+    },
+    holds: "end_turn",
+  },
+  {
+    path: "/v1/responses",
+    body: { model: "demo-c", input: "Hello", stream: true },
+    holds: "response.completed",
+  },
+] as const;
+
+Deno.test({
+  name:
+    "the executable serves each protocol in an empty directory with an empty environment",
+  ignore,
+  async fn(t) {
+    if ("reason" in compiled) return;
+    const directory = await Deno.makeTempDir();
+    const gateway = await startProcess(compiled.path, {
+      args: ["demo", "--port", "0"],
+      cwd: directory,
+      clearEnv: true,
+    });
+    try {
+      for (const { path, body, holds } of REQUESTS) {
+        await t.step(path, async () => {
+          const answer = await fetch(gateway.url + path, {
+            method: "POST",
+            headers: HEADERS,
+            body: JSON.stringify(body),
+          });
+          const text = await answer.text();
+          assert.equal(answer.status, 200, text);
+          assert.ok(text.includes(holds), text);
+        });
+      }
+    } finally {
+      gateway.kill("SIGTERM");
+      assert.equal((await gateway.ended).code, 0);
+      await Deno.remove(directory);
+    }
+  },
+});
+
+Deno.test({
+  name: "the executable knows its version and holds no package of the tests",
+  ignore,
+  async fn() {
+    if ("reason" in compiled) return;
+    const { stdout } = await new Deno.Command(compiled.path, {
+      args: ["--version"],
+      clearEnv: true,
+    }).output();
+    assert.equal(
+      new TextDecoder().decode(stdout),
+      `model-gateway ${VERSION}\n`,
+    );
+    assert.ok(compiled.embedded.includes("zod"), compiled.embedded);
+    assert.doesNotMatch(compiled.embedded, /@anthropic-ai|openai\/\d/);
+  },
+});

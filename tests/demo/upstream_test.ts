@@ -1,0 +1,285 @@
+import assert from "node:assert/strict";
+import type { JsonObject } from "../../src/core/json.ts";
+import type { Family } from "../../src/core/protocol.ts";
+import { waitInRealTime } from "../../src/demo/wait.ts";
+import { createFixedDemo, demoRequest } from "./harness.ts";
+
+const HELLO = [{ role: "user", content: "Hello" }];
+
+const DAY_MS = 86_400_000;
+
+const CALLS: readonly {
+  readonly family: Family;
+  readonly path: string;
+  readonly body: JsonObject;
+}[] = [
+  {
+    family: "A",
+    path: "/v1/chat/completions",
+    body: { model: "demo-a", messages: HELLO },
+  },
+  {
+    family: "B",
+    path: "/v1/messages",
+    body: { model: "demo-b", max_tokens: 500, messages: HELLO },
+  },
+  {
+    family: "C",
+    path: "/v1/responses",
+    body: { model: "demo-c", input: "Hello" },
+  },
+];
+
+/** What a refused request comes back with. */
+async function refusal(
+  request: Request,
+): Promise<{ status: number; body: unknown; response: Response }> {
+  const response = await createFixedDemo()(request);
+  return { status: response.status, body: await response.json(), response };
+}
+
+Deno.test("the demo takes a URL and options as well as a request", async () => {
+  const demo = createFixedDemo();
+  const response = await demo("https://demo-c.invalid/v1/models", {
+    headers: { authorization: "Bearer demo-key-c" },
+  });
+  assert.equal(response.status, 200);
+});
+
+Deno.test("the demo rejects like fetch for a host that it does not simulate", async () => {
+  await assert.rejects(
+    createFixedDemo()("http://example.com/v1/models"),
+    (error) => error instanceof TypeError && /example\.com/.test(error.message),
+  );
+});
+
+Deno.test("the demo refuses a missing or wrong key in the protocol's shape", async (t) => {
+  for (const { family, path, body } of CALLS) {
+    for (const authorization of ["", "Bearer wrong", "Basic demo-key-a"]) {
+      await t.step(`${path} with "${authorization}"`, async () => {
+        const headers = { authorization };
+        const { status, body: answer } = await refusal(
+          demoRequest(family, path, { body, headers }),
+        );
+        assert.equal(status, 401);
+        const isMissing = authorization !== "Bearer wrong";
+        assert.deepEqual(
+          answer,
+          family === "B"
+            ? {
+              type: "error",
+              error: {
+                type: "authentication_error",
+                message: isMissing
+                  ? "x-api-key header is required"
+                  : "invalid x-api-key",
+              },
+              request_id: "req_1",
+            }
+            : {
+              error: {
+                message: isMissing
+                  ? "You didn't provide an API key. Provide it in an Authorization header using Bearer auth."
+                  : "Incorrect API key provided.",
+                type: "invalid_request_error",
+                param: null,
+                code: isMissing ? null : "invalid_api_key",
+              },
+            },
+        );
+      });
+    }
+  }
+});
+
+Deno.test("the demo takes x-api-key where Messages are spoken, and nowhere else", async () => {
+  const statusWith = async (path: string, body: JsonObject) => {
+    const request = demoRequest("A", path, {
+      body,
+      headers: { "x-api-key": "demo-key-a" },
+    });
+    request.headers.delete("authorization");
+    return (await refusal(request)).status;
+  };
+  const body = { model: "demo-a", max_tokens: 9, messages: HELLO };
+  assert.equal(await statusWith("/v1/messages", body), 200);
+  assert.equal(await statusWith("/v1/chat/completions", body), 401);
+});
+
+Deno.test("the demo wants a version of Messages that is a date", async () => {
+  const statusWith = async (version: string) => {
+    const request = demoRequest("B", "/v1/messages", {
+      body: { model: "demo-b", max_tokens: 9, messages: HELLO },
+    });
+    request.headers.delete("anthropic-version");
+    if (version !== "") request.headers.set("anthropic-version", version);
+    return (await refusal(request)).status;
+  };
+  assert.equal(await statusWith(""), 400);
+  assert.equal(await statusWith("latest"), 400);
+  assert.equal(await statusWith("2026-10-21"), 200);
+});
+
+Deno.test("the demo does not know a model of another family, in the protocol's shape", async (t) => {
+  for (const { family, path, body } of CALLS) {
+    await t.step(path, async () => {
+      const { status, body: answer } = await refusal(
+        demoRequest(family, path, { body: { ...body, model: "demo-x" } }),
+      );
+      assert.equal(status, 404);
+      assert.match(
+        JSON.stringify(answer),
+        family === "B"
+          ? /"not_found_error","message":"model: demo-x"/
+          : /'demo-x' does not exist.*"param":"model","code":"model_not_found"/,
+      );
+    });
+  }
+});
+
+Deno.test("the demo refuses a body that is no object of JSON or names no model", async (t) => {
+  for (const { family, path } of CALLS) {
+    for (const body of ["", "{", "[]", "{}", '{"model":7}']) {
+      await t.step(`${path} with ${body}`, async () => {
+        const { status } = await refusal(demoRequest(family, path, { body }));
+        assert.equal(status, 400);
+      });
+    }
+  }
+});
+
+Deno.test("the demo serves each family on its own paths alone", async (t) => {
+  const elsewhere: readonly (readonly [Family, string])[] = [
+    ["A", "/v1/unknown"],
+    ["A", "/chat/completions"],
+    ["B", "/v1/chat/completions"],
+    ["B", "/v1/responses"],
+    ["C", "/v1/messages"],
+    ["C", "/v1/models/demo-b"],
+    ["C", "/api/oauth/usage"],
+  ];
+  for (const [family, path] of elsewhere) {
+    await t.step(`${family} ${path}`, async () => {
+      const { status } = await refusal(demoRequest(family, path));
+      assert.equal(status, 404);
+    });
+  }
+});
+
+Deno.test("the demo names the method that a path takes", async (t) => {
+  const wrong: readonly (readonly [string, string, string])[] = [
+    ["/v1/chat/completions", "GET", "POST"],
+    ["/v1/models", "DELETE", "GET"],
+    ["/api/monitor/usage/quota/limit", "POST", "GET"],
+  ];
+  for (const [path, method, allowed] of wrong) {
+    await t.step(path, async () => {
+      const { status, response } = await refusal(
+        demoRequest("A", path, { method }),
+      );
+      assert.equal(status, 405);
+      assert.equal(response.headers.get("allow"), allowed);
+    });
+  }
+});
+
+Deno.test("the demo lists the models of a family in the family's form", async () => {
+  const a = await refusal(demoRequest("A", "/v1/models"));
+  const b = await refusal(demoRequest("B", "/v1/models/demo-b"));
+  assert.match(
+    JSON.stringify(a.body),
+    /^\{"object":"list","data":\[\{"id":"demo-a","object":"model"/,
+  );
+  assert.deepEqual(b.body, {
+    type: "model",
+    id: "demo-b",
+    display_name: "demo-b",
+    created_at: "2026-01-01T00:00:00.000Z",
+  });
+});
+
+Deno.test("the demo lists no models to a stranger", async () => {
+  const request = demoRequest("A", "/v1/models");
+  request.headers.delete("authorization");
+  assert.equal((await refusal(request)).status, 401);
+});
+
+Deno.test("the demo gives every answer an id in the protocol's header", async () => {
+  for (const { family, path, body } of CALLS) {
+    const request = demoRequest(family, path, { body });
+    const { response } = await refusal(request);
+    const name = family === "B" ? "request-id" : "x-request-id";
+    assert.equal(response.headers.get(name), "req_1");
+  }
+});
+
+Deno.test("the demo says the same to the same request", async () => {
+  for (const { family, path, body } of CALLS) {
+    const texts = [1, 2].map(async () => {
+      const request = demoRequest(family, path, {
+        body: { ...body, stream: true },
+      });
+      return (await createFixedDemo()(request)).text();
+    });
+    assert.equal(await texts[0], await texts[1]);
+  }
+});
+
+Deno.test("the demo thinks about a whole answer as long as about its words, three seconds at most", async () => {
+  const waits: number[] = [];
+  const demo = createFixedDemo({
+    wordMs: 1,
+    wait: (ms) => {
+      waits.push(ms);
+      return Promise.resolve();
+    },
+  });
+  for (const content of ["Write 50 words", "Write 9000 words"]) {
+    const response = await demo(demoRequest("A", "/v1/chat/completions", {
+      body: { model: "demo-a", messages: [{ role: "user", content }] },
+    }));
+    await response.body?.cancel();
+  }
+  assert.deepEqual(waits, [50, 3000]);
+});
+
+Deno.test("the demo stops at once when the caller aborts", async (t) => {
+  const slowDemo = () =>
+    createFixedDemo({ wait: waitInRealTime, wordMs: DAY_MS });
+  for (const { family, path, body } of CALLS) {
+    await t.step(`${path} before it is called`, async () => {
+      const signal = AbortSignal.abort(new Error("gone"));
+      const request = demoRequest(family, path, { body, signal });
+      await assert.rejects(slowDemo()(request), /gone/);
+    });
+
+    await t.step(`${path} before the headers of a whole answer`, async () => {
+      const controller = new AbortController();
+      const answer = slowDemo()(
+        demoRequest(family, path, { body, signal: controller.signal }),
+      );
+      controller.abort(new Error("gone"));
+      await assert.rejects(answer, /gone/);
+    });
+
+    await t.step(`${path} in the middle of a stream`, async () => {
+      const controller = new AbortController();
+      const response = await slowDemo()(demoRequest(family, path, {
+        body: { ...body, stream: true },
+        signal: controller.signal,
+      }));
+      const text = response.text();
+      controller.abort(new Error("gone"));
+      await assert.rejects(text, /gone/);
+    });
+
+    await t.step(`${path} by cancelling the body`, async () => {
+      const response = await slowDemo()(
+        demoRequest(family, path, { body: { ...body, stream: true } }),
+      );
+      const reader = response.body?.getReader();
+      await reader?.read();
+      await reader?.cancel();
+    });
+  }
+});

@@ -1,0 +1,17 @@
+import assert from "node:assert/strict";
+import { fragmentsOf, wordsOf } from "../../src/demo/words.ts";
+
+Deno.test("wordsOf() cuts behind every blank and loses nothing", () => {
+  assert.deepEqual(wordsOf("one  two\nthree "), ["one  ", "two\n", "three "]);
+  assert.deepEqual(wordsOf(" x"), [" ", "x"]);
+  assert.deepEqual(wordsOf(""), []);
+});
+
+Deno.test("fragmentsOf() cuts short pieces and never inside a character", () => {
+  const input = `{"text":"${"🙂".repeat(20)}"}`;
+  const fragments = fragmentsOf(input);
+  assert.equal(fragments.join(""), input);
+  assert(fragments.length > 1);
+  assert(fragments.every((fragment) => fragment.isWellFormed()));
+  assert.deepEqual(fragmentsOf(""), []);
+});

@@ -1,0 +1,254 @@
+import assert from "node:assert/strict";
+import type { Connection } from "../../src/config/config.ts";
+import { createHarvest } from "../../src/limits/harvest.ts";
+import { NOW_MS } from "../support/config.ts";
+import { createFakeClock } from "../support/fake_clock.ts";
+import { connectionOf, windowOf } from "./quota_case.ts";
+import {
+  callerOf,
+  configWith,
+  createHarness,
+  entryOf,
+} from "./service_harness.ts";
+
+const OPENAI = connectionOf("openai", { name: "openai" });
+
+function rateLimits(remaining: number, reset = "60s"): Headers {
+  return new Headers({
+    "x-ratelimit-limit-requests": "100",
+    "x-ratelimit-remaining-requests": String(remaining),
+    "x-ratelimit-reset-requests": reset,
+  });
+}
+
+function requestsWindow(
+  amounts: Parameters<typeof windowOf>[1]["amounts"],
+  resets?: string,
+): ReturnType<typeof windowOf> {
+  return windowOf("REQUESTS_LIMIT unknown requests", {
+    amounts,
+    ...(resets === undefined ? {} : { resets }),
+  });
+}
+
+Deno.test("a harvest tells what the last telling answer told, and when", () => {
+  const clock = createFakeClock(NOW_MS);
+  const harvest = createHarvest({ clock });
+  assert.equal(harvest.reading(OPENAI), undefined);
+  harvest.observe(OPENAI, rateLimits(90));
+  clock.advance(5000);
+  harvest.observe(OPENAI, rateLimits(80));
+  clock.advance(5000);
+  // An error of a proxy in between has no such headers.
+  harvest.observe(OPENAI, new Headers({ "content-type": "text/html" }));
+  assert.deepEqual(harvest.reading(OPENAI), {
+    checkedAtMs: NOW_MS + 5000,
+    windows: [requestsWindow([100, 20, 80, 20], "2026-01-01T00:01:05.000Z")],
+  });
+});
+
+Deno.test("a harvest is none for a service that tells nothing in headers", () => {
+  const harvest = createHarvest({ clock: createFakeClock(NOW_MS) });
+  for (const kind of ["zai", undefined] as const) {
+    const connection = connectionOf(kind);
+    harvest.observe(connection, rateLimits(90));
+    assert.equal(harvest.reading(connection), undefined);
+  }
+  assert.equal(harvest.size, 0);
+});
+
+Deno.test("a harvest with telling names and senseless values tells nothing", () => {
+  const harvest = createHarvest({ clock: createFakeClock(NOW_MS) });
+  const headers = new Headers({ "x-ratelimit-limit-requests": "unlimited" });
+  harvest.observe(OPENAI, headers);
+  assert.equal(harvest.reading(OPENAI), undefined);
+});
+
+Deno.test("a harvested window that has begun anew keeps its size alone", () => {
+  const clock = createFakeClock(NOW_MS);
+  const harvest = createHarvest({ clock });
+  harvest.observe(OPENAI, rateLimits(90));
+  clock.advance(59_999);
+  assert.equal(harvest.reading(OPENAI)?.windows[0]?.used, 10);
+  clock.advance(1);
+  assert.deepEqual(harvest.reading(OPENAI)?.windows, [
+    requestsWindow([100, null, null, null]),
+  ]);
+});
+
+Deno.test("a harvested reset that was past when it came says nothing of a new window", () => {
+  const clock = createFakeClock(NOW_MS);
+  const harvest = createHarvest({ clock });
+  harvest.observe(OPENAI, rateLimits(90, "2025-12-31T23:59:59Z"));
+  clock.advance(60_000);
+  assert.deepEqual(harvest.reading(OPENAI)?.windows, [
+    requestsWindow([100, 10, 90, 10], "2025-12-31T23:59:59.000Z"),
+  ]);
+});
+
+Deno.test("a harvest survives a reload where the connection is read as before", () => {
+  const harvest = createHarvest({ clock: createFakeClock(NOW_MS) });
+  const other = connectionOf("openai", { name: "other" });
+  harvest.observe(OPENAI, rateLimits(90));
+  harvest.observe(other, rateLimits(70));
+  const again = connectionOf("openai", { name: "openai" });
+  const changed = connectionOf("openai", {
+    name: "other",
+    auth: { scheme: "bearer", key: "another-key" },
+  });
+  assert.equal(harvest.reading(again)?.windows[0]?.used, 10);
+  assert.equal(harvest.reading(changed), undefined);
+  harvest.retain([again, changed]);
+  assert.equal(harvest.size, 1);
+  harvest.retain([]);
+  assert.equal(harvest.size, 0);
+});
+
+Deno.test("read() of a service with headers alone shows the last answer", async () => {
+  const { service, harvest, clock, calls } = createHarness();
+  const config = await configWith(OPENAI);
+  const read = async () =>
+    entryOf(await service.read(callerOf(OPENAI), config), "openai");
+  const nothing = await read();
+  assert.equal(nothing.status, "unavailable");
+  assert.equal(nothing.error?.type, "provider_limits_unavailable");
+  assert.equal(nothing.cached, false);
+  harvest.observe(OPENAI, rateLimits(90));
+  clock.advance(10_000);
+  const seen = await read();
+  assert.equal(seen.status, "ok");
+  assert.equal(seen.cached, true);
+  assert.equal(seen.checked_at, "2026-01-01T00:00:00.000Z");
+  assert.deepEqual(calls, []);
+});
+
+Deno.test("read() of an Anthropic API key asks nobody", async () => {
+  const { service, harvest, calls } = createHarness();
+  const auth = { scheme: "x-api-key", key: "k" } as const;
+  const one = connectionOf("anthropic", { auth });
+  const headers = new Headers({
+    "anthropic-ratelimit-requests-limit": "50",
+    "anthropic-ratelimit-requests-remaining": "49",
+  });
+  harvest.observe(one, headers);
+  const list = await service.read(callerOf(one), await configWith(one));
+  assert.equal(list.data[0]?.limits[0]?.remaining, 49);
+  assert.deepEqual(calls, []);
+});
+
+const CODEX = connectionOf("codex", {
+  name: "codex",
+  base: "https://codex.example/v1",
+});
+
+function codexUsage(slots: Readonly<Record<string, number>>): Response {
+  const window = (length: number, used: number) => ({
+    used_percent: used,
+    limit_window_seconds: length,
+    reset_at: NOW_MS / 1000 + length,
+  });
+  return Response.json({
+    rate_limit: {
+      primary_window: window(18_000, slots["hours"] ?? 0),
+      secondary_window: window(604_800, slots["week"] ?? 0),
+    },
+    ...(slots["review"] === undefined ? {} : {
+      code_review_rate_limit: {
+        primary_window: window(604_800, slots["review"]),
+      },
+    }),
+  });
+}
+
+function codexHeaders(hours: number, week: number): Headers {
+  return new Headers({
+    "x-codex-primary-used-percent": String(hours),
+    "x-codex-primary-window-minutes": "300",
+    "x-codex-primary-reset-at": String(NOW_MS / 1000 + 18_000),
+    "x-codex-secondary-used-percent": String(week),
+    "x-codex-secondary-window-minutes": "10080",
+  });
+}
+
+function usedOf(connection: Connection): {
+  read(): Promise<[string, boolean, (number | null)[]]>;
+  harness: ReturnType<typeof createHarness>;
+} {
+  const harness = createHarness();
+  const read = async (): Promise<[string, boolean, (number | null)[]]> => {
+    const config = await configWith(connection);
+    const list = await harness.service.read(callerOf(connection), config);
+    const entry = entryOf(list, connection.name);
+    return [
+      entry.checked_at.slice(11, 19),
+      entry.cached,
+      entry.limits.map(({ used }) => used),
+    ];
+  };
+  return { read, harness };
+}
+
+Deno.test("read() shows the fresher of endpoint and headers", async () => {
+  const { read, harness } = usedOf(CODEX);
+  const { clock, harvest, scripts } = harness;
+  scripts.set("codex.example", () => codexUsage({ hours: 7, week: 2 }));
+  harvest.observe(CODEX, codexHeaders(5, 1));
+  clock.advance(10_000);
+  assert.deepEqual(await read(), ["00:00:10", false, [7, 2]]);
+  clock.advance(10_000);
+  harvest.observe(CODEX, codexHeaders(9, 3));
+  clock.advance(10_000);
+  assert.deepEqual(await read(), ["00:00:20", true, [9, 3]]);
+});
+
+Deno.test("read() keeps windows that only the endpoint tells, and their age", async () => {
+  const { read, harness } = usedOf(CODEX);
+  const { clock, harvest, scripts } = harness;
+  scripts.set(
+    "codex.example",
+    () => codexUsage({ hours: 7, week: 2, review: 50 }),
+  );
+  assert.deepEqual(await read(), ["00:00:00", false, [7, 2, 50]]);
+  clock.advance(10_000);
+  const headers = codexHeaders(9, 3);
+  headers.set("x-codex-credits-balance", "4");
+  harvest.observe(CODEX, headers);
+  assert.deepEqual(await read(), ["00:00:00", true, [9, 3, 50, null]]);
+});
+
+Deno.test("read() takes the headers where the endpoint refuses the token", async () => {
+  const { read, harness } = usedOf(CODEX);
+  const { clock, harvest, scripts } = harness;
+  scripts.set("codex.example", () => new Response("no", { status: 403 }));
+  harvest.observe(CODEX, codexHeaders(9, 3));
+  clock.advance(10_000);
+  assert.deepEqual(await read(), ["00:00:00", true, [9, 3]]);
+});
+
+Deno.test("read() shows the endpoint's failure once no harvested window runs any more", async () => {
+  const harness = createHarness();
+  const { service, clock, harvest, scripts } = harness;
+  scripts.set("codex.example", () => new Response("no", { status: 401 }));
+  const headers = codexHeaders(9, 3);
+  for (const name of [...headers.keys()]) {
+    if (name.startsWith("x-codex-secondary")) headers.delete(name);
+  }
+  harvest.observe(CODEX, headers);
+  clock.advance(18_000_000);
+  const list = await service.read(callerOf(CODEX), await configWith(CODEX));
+  assert.equal(
+    entryOf(list, "codex").error?.type,
+    "provider_limits_unauthorized",
+  );
+});
+
+Deno.test("read() forgets what answers told of connections that are gone", async () => {
+  const { service, harvest } = createHarness();
+  const config = await configWith(OPENAI);
+  await service.read(callerOf(OPENAI), config);
+  harvest.observe(OPENAI, rateLimits(90));
+  // Streams of an old config end after the reload.
+  harvest.observe(CODEX, codexHeaders(9, 3));
+  await service.read(callerOf(OPENAI), config);
+  assert.equal(harvest.size, 1);
+});

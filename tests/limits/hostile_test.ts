@@ -1,0 +1,219 @@
+/** Whatever an upstream sends, a reader gives sound windows or a typed failure, and nothing else. */
+import assert from "node:assert/strict";
+import type { QuotaConfig } from "../../src/config/config.ts";
+import { isJsonObject } from "../../src/core/json.ts";
+import { QuotaFailure } from "../../src/limits/failure.ts";
+import { readQuota } from "../../src/limits/read.ts";
+import { readerOf } from "../../src/limits/readers/mod.ts";
+import type { QuotaSource } from "../../src/limits/readers/reader.ts";
+import { isGood } from "../../src/limits/reading.ts";
+import type { QuotaWindow } from "../../src/limits/window.ts";
+import { connectionFile, minimalConfig, NOW_MS } from "../support/config.ts";
+import { createFakeClock } from "../support/fake_clock.ts";
+import { fixture, fixtureNames, parse, sourceOf } from "./quota_case.ts";
+
+const KIND_BY_FOLDER: Readonly<Record<string, QuotaConfig["kind"]>> = {
+  anthropic: "anthropic",
+  codex: "codex",
+  copilot: "copilot",
+  deepseek: "deepseek",
+  gateway: "gateway",
+  json: "json",
+  kimi: "kimi",
+  litellm: "litellm",
+  minimax: "minimax",
+  moonshot: "moonshot",
+  new_api: "new-api",
+  openrouter: "openrouter",
+  siliconflow: "siliconflow",
+  sub2api: "sub2api",
+  synthetic: "synthetic",
+  zai: "zai",
+};
+
+/** What stands in the place of each value of an answer, one at a time. */
+const REPLACEMENTS: readonly unknown[] = [
+  null,
+  undefined,
+  true,
+  "",
+  "much",
+  "9".repeat(5000),
+  "2026-99-99T99:99:99Z",
+  -1,
+  0,
+  0.5,
+  1e308,
+  -1e308,
+  8.64e15,
+  [],
+  {},
+  [[]],
+  [null],
+  { toString: null, valueOf: null },
+  JSON.parse('{"__proto__": {"type": 1}, "constructor": 1}'),
+];
+
+/** Copies of `value` with one part replaced, at every depth. */
+function* variants(value: unknown): Generator<unknown> {
+  yield* REPLACEMENTS;
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) {
+      for (const variant of variants(item)) {
+        yield value.with(index, variant);
+      }
+    }
+  } else if (isJsonObject(value)) {
+    for (const [name, item] of Object.entries(value)) {
+      for (const variant of variants(item)) {
+        yield { ...value, [name]: variant };
+      }
+    }
+  }
+}
+
+/** Bodies of the calls before this one, where a reader makes several. */
+const BEFORE: Readonly<Record<string, string>> = {
+  "openrouter/credits": "openrouter/uncapped",
+  "litellm/user": "litellm/key",
+  "litellm/team": "litellm/key",
+  "new_api/status": "new_api/token",
+};
+
+async function sourceOfFixture(name: string): Promise<QuotaSource> {
+  const kind = KIND_BY_FOLDER[name.split("/")[0] ?? ""];
+  assert.ok(kind, `${name} has no reader`);
+  if (kind !== "json") {
+    return sourceOf(kind, { quota: { key: "a-key" } });
+  }
+  const config = await minimalConfig({
+    connections: [connectionFile({ quota: JSON_QUOTA })],
+  });
+  const [connection] = config.connections;
+  assert.ok(connection?.quota);
+  return { connection, quota: connection.quota };
+}
+
+const JSON_QUOTA = {
+  kind: "json",
+  url: "https://quota.example/usage",
+  success: { at: "/code", in: [0] },
+  windows: [{
+    type: "USAGE_LIMIT",
+    unit: "percent",
+    at: "/data/quotas",
+    where: { level: "session" },
+    share: { at: "/percent", of: "used_percent" },
+    resets_at: { at: "/reset", format: "epoch_seconds" },
+  }, {
+    type: "SPEND_LIMIT",
+    unit: "USD",
+    at: "/data/money",
+    limit: "/limit_cents",
+    used: "/used_cents",
+    scale: 0.01,
+  }, {
+    type: "CREDIT_LIMIT",
+    unit: "fraction",
+    at: "/data/pool",
+    share: { at: "/left", of: "remaining_fraction" },
+    resets_at: { at: "/until", format: "iso" },
+  }],
+};
+
+function assertSound(windows: readonly QuotaWindow[]): void {
+  for (const window of windows) {
+    for (const word of [window.type, window.window, window.unit]) {
+      assert.equal(typeof word, "string");
+      assert.ok(word.length > 0 && word.length <= 300, word);
+    }
+    const { period_unit, period_count, limit, used, remaining } = window;
+    const numbers = [period_unit, period_count, limit, used, remaining];
+    for (const number of [...numbers, window.used_percent]) {
+      assert.ok(number === null || Number.isFinite(number), String(number));
+    }
+    const { resets_at } = window;
+    if (resets_at === null) continue;
+    assert.equal(new Date(resets_at).toISOString(), resets_at);
+  }
+}
+
+/** A window is sound; anything thrown is a typed failure. */
+function assertSurvives(source: QuotaSource, bodies: readonly unknown[]): void {
+  try {
+    assertSound(parse(source, ...bodies));
+  } catch (error) {
+    if (error instanceof QuotaFailure) return;
+    throw error;
+  }
+}
+
+Deno.test("readers survive every wrong value in every place of their answers", async (t) => {
+  for (const name of fixtureNames()) {
+    await t.step(name, async () => {
+      const source = await sourceOfFixture(name);
+      const before = BEFORE[name];
+      const head = before === undefined ? [] : [fixture(before)];
+      for (const variant of variants(fixture(name))) {
+        assertSurvives(source, [...head, variant]);
+      }
+    });
+  }
+});
+
+const TEXTS: Readonly<Record<string, string>> = {
+  "nothing": "",
+  "a page": "<!doctype html><title>Just a moment</title>",
+  "a number": "42",
+  "a text": '"quota"',
+  "an empty list": "[]",
+  "an empty object": "{}",
+  "null": "null",
+  "a deep nest": "[".repeat(50_000) + "]".repeat(50_000),
+  "more than 256 KiB": JSON.stringify({ data: "x".repeat(256 * 1024) }),
+};
+
+Deno.test("reads of hostile bodies end in a typed failure and never reject", async (t) => {
+  for (const kind of new Set(Object.values(KIND_BY_FOLDER))) {
+    const name = fixtureNames().find((one) =>
+      KIND_BY_FOLDER[one.split("/")[0] ?? ""] === kind
+    );
+    assert.ok(name);
+    const source = await sourceOfFixture(name);
+    const whole = JSON.stringify(fixture(name));
+    const cut = [1, 2, 3].map((part) =>
+      [
+        `cut after ${part} quarters`,
+        whole.slice(0, whole.length * part / 4),
+      ] as const
+    );
+    for (const [what, text] of [...Object.entries(TEXTS), ...cut]) {
+      await t.step(`${kind}: ${what}`, async () => {
+        const reading = await read(source, text);
+        assert.ok(!isGood(reading));
+        const { cause } = reading.failure;
+        assert.ok(cause === undefined || cause instanceof RangeError);
+        assert.ok(["invalid_response", "unavailable", "no_plan"].includes(
+          reading.failure.reason,
+        ));
+      });
+    }
+  }
+});
+
+Deno.test("a number beyond the range of numbers is refused", async () => {
+  const text = JSON.stringify(fixture("zai/credits")).replace("115", "1e999");
+  const reading = await read(await sourceOfFixture("zai/credits"), text);
+  assert.ok(!isGood(reading));
+  assert.equal(reading.failure.reason, "invalid_response");
+});
+
+function read(source: QuotaSource, text: string): ReturnType<typeof readQuota> {
+  const { poll } = readerOf(source.quota);
+  assert.ok(poll);
+  return readQuota(poll, source, {
+    fetch: () => Promise.resolve(new Response(text)),
+    clock: createFakeClock(NOW_MS),
+    signal: new AbortController().signal,
+  });
+}

@@ -1,0 +1,190 @@
+import assert from "node:assert/strict";
+import type {
+  Connection,
+  QuotaConfig,
+  UpstreamAuth,
+} from "../../src/config/config.ts";
+import { readerOf } from "../../src/limits/readers/mod.ts";
+import type {
+  QuotaRequest,
+  QuotaSource,
+} from "../../src/limits/readers/reader.ts";
+import { QuotaFailure } from "../../src/limits/failure.ts";
+import type { QuotaWindow } from "../../src/limits/window.ts";
+import { NOW_MS } from "../support/config.ts";
+
+/** The key of {@linkcode connectionOf}'s connections. */
+export const KEY = "sk-connection-key";
+
+/** A connection, as far as its quota is concerned. */
+export interface ConnectionParts {
+  readonly name?: string;
+  readonly base?: string;
+  readonly auth?: UpstreamAuth;
+  readonly enabled?: boolean;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly quota?: Partial<QuotaConfig>;
+}
+
+/** A connection whose quota is of this kind; its id and name are derived from `name`. */
+export function connectionOf(
+  kind: QuotaConfig["kind"] | undefined,
+  parts: ConnectionParts = {},
+): Connection {
+  const name = parts.name ?? "main";
+  return {
+    name,
+    id: `id-of-${name}`,
+    service: "custom",
+    family: "A",
+    enabled: parts.enabled ?? true,
+    endpoints: { chat: parts.base ?? "https://quota.example/v1" },
+    auth: parts.auth ?? { scheme: "bearer", key: KEY },
+    headers: parts.headers ?? {},
+    streamOnly: false,
+    force: {},
+    omit: [],
+    strict: false,
+    quota: kind && quotaOf(kind, parts.quota),
+    maxConcurrent: undefined,
+    timeouts: {
+      connectMs: 0,
+      firstByteMs: 0,
+      firstOutputMs: 0,
+      idleMs: 0,
+      bodyMs: 0,
+    },
+    models: [],
+  };
+}
+
+function quotaOf(
+  kind: QuotaConfig["kind"],
+  overrides: Partial<QuotaConfig> = {},
+): QuotaConfig {
+  return {
+    kind,
+    plan: "personal",
+    organization: undefined,
+    project: undefined,
+    url: undefined,
+    key: undefined,
+    json: undefined,
+    ...overrides,
+  };
+}
+
+/** A connection with the settings of its quota. */
+export function sourceOf(
+  kind: QuotaConfig["kind"],
+  parts: ConnectionParts = {},
+): QuotaSource {
+  const quota = quotaOf(kind, parts.quota);
+  return { connection: connectionOf(kind, parts), quota };
+}
+
+/** What the reader of a connection asks for. */
+export function requestsOf(source: QuotaSource): readonly QuotaRequest[] {
+  const { poll } = readerOf(source.quota);
+  assert.ok(poll);
+  return poll.requests(source);
+}
+
+/** What the reader of a connection makes of these bodies at {@linkcode NOW_MS}. */
+export function parse(
+  source: QuotaSource,
+  ...bodies: readonly unknown[]
+): QuotaWindow[] {
+  const { poll } = readerOf(source.quota);
+  assert.ok(poll);
+  return poll.parse(bodies, { source, nowMs: NOW_MS });
+}
+
+/** Expects `work` to throw a {@linkcode QuotaFailure} for this reason. */
+export function assertFailure(
+  work: () => unknown,
+  reason: QuotaFailure["reason"],
+): void {
+  assert.throws(work, (error) => {
+    assert.ok(error instanceof QuotaFailure, String(error));
+    assert.equal(error.reason, reason);
+    return true;
+  });
+}
+
+/** The numbers of {@linkcode windowOf}. */
+export interface WindowNumbers {
+  /** `period_unit` and `period_count`. */
+  readonly period?: readonly [number | null, number | null];
+  /** `limit`, `used`, `remaining` and `used_percent`. */
+  readonly amounts: readonly [
+    number | null,
+    number | null,
+    number | null,
+    number | null,
+  ];
+  readonly resets?: string;
+}
+
+/**
+ * An expected window.
+ *
+ * @param words `type`, `window` and `unit`, with spaces between.
+ */
+export function windowOf(words: string, numbers: WindowNumbers): QuotaWindow {
+  const [type = "", window = "", unit = ""] = words.split(" ");
+  const [period_unit, period_count] = numbers.period ?? [null, null];
+  const [limit, used, remaining, used_percent] = numbers.amounts;
+  return {
+    type,
+    window,
+    unit,
+    period_unit,
+    period_count,
+    limit,
+    used,
+    remaining,
+    used_percent,
+    resets_at: numbers.resets ?? null,
+  };
+}
+
+const FIXTURES = new URL("../fixtures/quota/", import.meta.url);
+
+/** A quota answer of our own, such as `zai/credits`. */
+export function fixture(name: string): unknown {
+  return JSON.parse(Deno.readTextFileSync(new URL(`${name}.json`, FIXTURES)));
+}
+
+/** Every quota answer of our own. */
+export function fixtureNames(): string[] {
+  return filesBelow(FIXTURES).map((name) => name.replace(/\.json$/, ""));
+}
+
+/** Recorded answers of real providers lie beside the repository, where they are at all. */
+const SAMPLES = new URL("../../../shared/samples/quota/", import.meta.url);
+
+/** The recorded answer in this file of {@linkcode sampleNames}. */
+export function sample(name: string): unknown {
+  return JSON.parse(Deno.readTextFileSync(new URL(name, SAMPLES)));
+}
+
+/** Every recorded answer, such as `zai/subscription-list.pro.json`; none where there are no recordings. */
+export function sampleNames(): string[] {
+  try {
+    return filesBelow(SAMPLES);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return [];
+    throw error;
+  }
+}
+
+/** The JSON files one folder down, in order. */
+function filesBelow(root: URL): string[] {
+  return [...Deno.readDirSync(root)].filter((entry) => entry.isDirectory)
+    .flatMap(({ name }) =>
+      [...Deno.readDirSync(new URL(`${name}/`, root))]
+        .filter((file) => file.name.endsWith(".json"))
+        .map((file) => `${name}/${file.name}`)
+    ).sort();
+}

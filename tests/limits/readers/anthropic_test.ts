@@ -1,0 +1,180 @@
+import assert from "node:assert/strict";
+import { anthropic } from "../../../src/limits/readers/anthropic.ts";
+import {
+  assertFailure,
+  fixture,
+  KEY,
+  parse,
+  requestsOf,
+  sourceOf,
+  windowOf,
+} from "../quota_case.ts";
+
+const source = sourceOf("anthropic", { base: "https://api.anthropic.com/v1" });
+
+const WEEK = [6, 1] as const;
+const FIVE_HOURS = [3, 5] as const;
+
+Deno.test("anthropic asks for the usage of an OAuth token", () => {
+  const [request] = requestsOf(source);
+  assert.equal(request?.url, "https://api.anthropic.com/api/oauth/usage");
+  assert.equal(request?.headers["authorization"], `Bearer ${KEY}`);
+  assert.equal(request?.headers["anthropic-beta"], "oauth-2025-04-20");
+  assert.match(request?.headers["user-agent"] ?? "", /^claude-code\//);
+});
+
+Deno.test("anthropic asks nothing for an API key unless the quota has a token of its own", () => {
+  const auth = { scheme: "x-api-key", key: KEY } as const;
+  const appliesTo = anthropic.poll?.appliesTo;
+  assert.equal(appliesTo?.(source), true);
+  assert.equal(appliesTo?.(sourceOf("anthropic", { auth })), false);
+  const own = sourceOf("anthropic", { auth, quota: { key: "oauth-token" } });
+  assert.equal(appliesTo?.(own), true);
+  assert.equal(
+    requestsOf(own)[0]?.headers["authorization"],
+    "Bearer oauth-token",
+  );
+});
+
+Deno.test("anthropic bears a read every five minutes", () => {
+  assert.equal(anthropic.poll?.paceMs, 300_000);
+});
+
+Deno.test("anthropic reads the list of limits, and flat windows that it leaves out", () => {
+  assert.deepEqual(parse(source, fixture("anthropic/limits")), [
+    windowOf("USAGE_LIMIT five_hour percent", {
+      period: FIVE_HOURS,
+      amounts: [100, 10, 90, 10],
+      resets: "2026-08-04T16:20:00.001Z",
+    }),
+    windowOf("USAGE_LIMIT:big_model weekly percent", {
+      period: WEEK,
+      amounts: [100, 102, 0, 102],
+      resets: "2026-08-06T19:00:00.001Z",
+    }),
+    windowOf("USAGE_LIMIT:weekly_new weekly percent", {
+      period: WEEK,
+      amounts: [100, 3, 97, 3],
+    }),
+    windowOf("USAGE_LIMIT weekly percent", {
+      period: WEEK,
+      amounts: [100, 29, 71, 29],
+      resets: "2026-08-06T19:00:00.001Z",
+    }),
+  ]);
+});
+
+Deno.test("anthropic reads flat windows alone, and extra usage that has no cap", () => {
+  assert.deepEqual(parse(source, fixture("anthropic/flat")), [
+    windowOf("USAGE_LIMIT weekly percent", {
+      period: WEEK,
+      amounts: [100, 61.5, 38.5, 61.5],
+      resets: "2026-08-06T17:00:00.000Z",
+    }),
+    windowOf("USAGE_LIMIT:opus weekly percent", {
+      period: WEEK,
+      amounts: [100, 4, 96, 4],
+    }),
+    windowOf("SPEND_LIMIT:extra_usage monthly USD", {
+      period: [5, 1],
+      amounts: [null, 12.5, null, null],
+    }),
+  ]);
+});
+
+Deno.test("anthropic reads extra usage from its other spelling, in major units", () => {
+  assert.deepEqual(parse(source, fixture("anthropic/spend")), [
+    windowOf("USAGE_LIMIT five_hour percent", {
+      period: FIVE_HOURS,
+      amounts: [100, 0, 100, 0],
+    }),
+    windowOf("SPEND_LIMIT:extra_usage monthly EUR", {
+      period: [5, 1],
+      amounts: [40, 10.05, 29.95, 25.125],
+    }),
+  ]);
+});
+
+Deno.test("anthropic does not guess how many minor units make one of a currency", () => {
+  const [window] = parse(source, {
+    limits: null,
+    extra_usage: { is_enabled: true, monthly_limit: 4000, used_credits: 1 },
+  });
+  assert.deepEqual(
+    window,
+    windowOf("SPEND_LIMIT:extra_usage monthly currency", {
+      period: [5, 1],
+      amounts: [null, null, null, null],
+    }),
+  );
+});
+
+Deno.test("anthropic takes an idle account for good news", () => {
+  assert.deepEqual(parse(source, fixture("anthropic/idle")), []);
+});
+
+Deno.test("anthropic refuses an answer without any window it knows", () => {
+  const body = { nimbus_quill: { utilization: 0.02, resets_at: null } };
+  assertFailure(() => parse(source, body), "invalid_response");
+});
+
+Deno.test("anthropic headers of an OAuth token are fractions and may exceed one", () => {
+  const headers = new Headers({
+    "anthropic-ratelimit-unified-status": "rejected",
+    "anthropic-ratelimit-unified-reset": "1786685679",
+    "anthropic-ratelimit-unified-5h-status": "rejected",
+    "anthropic-ratelimit-unified-5h-utilization": "1.02",
+    "anthropic-ratelimit-unified-5h-reset": "1786685679",
+    "anthropic-ratelimit-unified-7d-utilization": "0.29",
+    "anthropic-ratelimit-unified-7d_oi-utilization": "0.07",
+    "anthropic-ratelimit-unified-7d_oi-reset": "soon",
+    "anthropic-ratelimit-unified-7d_constructor-utilization": "none",
+  });
+  assert.deepEqual(anthropic.headers?.parse(headers, 0), [
+    windowOf("USAGE_LIMIT five_hour percent", {
+      period: FIVE_HOURS,
+      amounts: [100, 102, 0, 102],
+      resets: "2026-08-14T05:34:39.000Z",
+    }),
+    windowOf("USAGE_LIMIT weekly percent", {
+      period: WEEK,
+      amounts: [100, 29, 71, 29],
+    }),
+    windowOf("USAGE_LIMIT:overage_included weekly percent", {
+      period: WEEK,
+      amounts: [100, 7, 93, 7],
+    }),
+  ]);
+});
+
+Deno.test("anthropic headers of an API key are counts per minute", () => {
+  const headers = new Headers({
+    "anthropic-ratelimit-requests-limit": "50",
+    "anthropic-ratelimit-requests-remaining": "49",
+    "anthropic-ratelimit-requests-reset": "2026-08-04T16:20:00Z",
+    "anthropic-ratelimit-tokens-limit": "80000",
+    "anthropic-ratelimit-tokens-remaining": "76000",
+    "anthropic-ratelimit-input-tokens-limit": "60000",
+    "anthropic-ratelimit-output-tokens-remaining": "16000",
+  });
+  const period = [2, 1] as const;
+  assert.deepEqual(anthropic.headers?.parse(headers, 0), [
+    windowOf("REQUESTS_LIMIT minute requests", {
+      period,
+      amounts: [50, 1, 49, 2],
+      resets: "2026-08-04T16:20:00.000Z",
+    }),
+    windowOf("TOKENS_LIMIT minute tokens", {
+      period,
+      amounts: [80000, 4000, 76000, 5],
+    }),
+    windowOf("TOKENS_LIMIT:input minute tokens", {
+      period,
+      amounts: [60000, null, null, null],
+    }),
+    windowOf("TOKENS_LIMIT:output minute tokens", {
+      period,
+      amounts: [null, null, 16000, null],
+    }),
+  ]);
+});

@@ -1,0 +1,159 @@
+import assert from "node:assert/strict";
+import { codex } from "../../../src/limits/readers/codex.ts";
+import { NOW_MS } from "../../support/config.ts";
+import {
+  assertFailure,
+  fixture,
+  parse,
+  requestsOf,
+  sourceOf,
+  windowOf,
+} from "../quota_case.ts";
+
+const source = sourceOf("codex", {
+  base: "https://chatgpt.com/backend-api/codex",
+});
+
+/** A JSON Web Token with these claims; nobody checks its signature here. */
+function tokenOf(claims: unknown): string {
+  const part = (value: unknown) =>
+    btoa(JSON.stringify(value)).replaceAll("+", "-").replaceAll("/", "_")
+      .replace(/=+$/, "");
+  return `${part({ alg: "none" })}.${part(claims)}.sig`;
+}
+
+function accountHeaderOf(key: string): string | undefined {
+  const auth = { scheme: "bearer", key } as const;
+  return requestsOf(sourceOf("codex", { auth }))[0]
+    ?.headers["chatgpt-account-id"];
+}
+
+Deno.test("codex asks where the official client asks", () => {
+  assert.equal(
+    requestsOf(source)[0]?.url,
+    "https://chatgpt.com/backend-api/wham/usage",
+  );
+  assert.equal(
+    requestsOf(sourceOf("codex", { base: "https://proxy.example/v1" }))[0]?.url,
+    "https://proxy.example/v1/api/codex/usage",
+  );
+});
+
+Deno.test("codex names the account that its token names", async (t) => {
+  await t.step("from the claim", () => {
+    const claims = {
+      "https://api.openai.com/auth": { chatgpt_account_id: "acc-1?>~" },
+    };
+    assert.equal(accountHeaderOf(tokenOf(claims)), undefined);
+    const good = {
+      "https://api.openai.com/auth": { chatgpt_account_id: "acc-1" },
+    };
+    assert.equal(accountHeaderOf(tokenOf(good)), "acc-1");
+  });
+  await t.step("and none for a token that says nothing", () => {
+    for (const key of ["opaque", "a.b.c", "a.%%%.c", tokenOf([]), tokenOf(1)]) {
+      assert.equal(accountHeaderOf(key), undefined);
+    }
+  });
+});
+
+Deno.test("codex tells windows by their length, not by their slot", () => {
+  assert.deepEqual(parse(source, fixture("codex/free")), [
+    windowOf("USAGE_LIMIT weekly percent", {
+      period: [6, 1],
+      amounts: [100, 40, 60, 40],
+      resets: "2026-02-25T09:02:33.000Z",
+    }),
+  ]);
+});
+
+Deno.test("codex reads every meter, and credits written as text", () => {
+  assert.deepEqual(parse(source, fixture("codex/team")), [
+    windowOf("USAGE_LIMIT five_hour percent", {
+      period: [3, 5],
+      amounts: [100, 7, 93, 7],
+      resets: "2026-02-18T13:56:15.000Z",
+    }),
+    windowOf("USAGE_LIMIT weekly percent", {
+      period: [6, 1],
+      amounts: [100, 2.5, 97.5, 2.5],
+      // 592,029 seconds after NOW_MS: the instant itself was not told.
+      resets: "2026-01-07T20:27:09.000Z",
+    }),
+    windowOf("USAGE_LIMIT:code_review weekly percent", {
+      period: [6, 1],
+      amounts: [100, 0, 100, 0],
+      resets: "2026-02-25T12:35:25.000Z",
+    }),
+    windowOf("USAGE_LIMIT:gpt-5_spark five_hour percent", {
+      period: [3, 5],
+      amounts: [100, 110, 0, 110],
+      resets: "2026-02-18T13:56:15.000Z",
+    }),
+    windowOf("BALANCE total credits", {
+      amounts: [null, null, 12.5, null],
+    }),
+  ]);
+});
+
+Deno.test("codex reads a business's cap on one member", () => {
+  assert.deepEqual(parse(source, fixture("codex/business")), [
+    windowOf("SPEND_LIMIT unknown credits", {
+      amounts: [5000, 1250, 3750, 25],
+      resets: "2026-08-01T00:00:00.000Z",
+    }),
+  ]);
+});
+
+Deno.test("codex takes an answer without windows for no data", () => {
+  assertFailure(() => parse(source, { rate_limit: null }), "unavailable");
+});
+
+Deno.test("codex headers tell the same windows as its usage", () => {
+  const headers = new Headers({
+    "x-codex-primary-used-percent": "7",
+    "x-codex-primary-window-minutes": "300",
+    "x-codex-primary-reset-at": "1771422975",
+    "x-codex-secondary-used-percent": "2.5",
+    "x-codex-secondary-window-minutes": "10080",
+    "x-codex-secondary-reset-at": "",
+    "x-codex-secondary-reset-after-seconds": "592029",
+    "x-codex-bengal-fox-primary-used-percent": "110",
+    "x-codex-bengal-fox-primary-window-minutes": "43800",
+    "x-codex-bengal-fox-limit-name": "GPT-5 Spark",
+    "x-codex-other-secondary-used-percent": "1",
+    "x-codex-credits-unlimited": "False",
+    "x-codex-credits-balance": "12.50",
+  });
+  const told = codex.headers?.parse(headers, NOW_MS) ?? [];
+  const byType = (a: { type: string }, b: { type: string }) =>
+    a.type < b.type ? -1 : a.type > b.type ? 1 : 0;
+  assert.deepEqual(told.toSorted(byType), [
+    windowOf("BALANCE total credits", { amounts: [null, null, 12.5, null] }),
+    windowOf("USAGE_LIMIT five_hour percent", {
+      period: [3, 5],
+      amounts: [100, 7, 93, 7],
+      resets: "2026-02-18T13:56:15.000Z",
+    }),
+    windowOf("USAGE_LIMIT weekly percent", {
+      period: [6, 1],
+      amounts: [100, 2.5, 97.5, 2.5],
+      resets: "2026-01-07T20:27:09.000Z",
+    }),
+    windowOf("USAGE_LIMIT:gpt-5_spark monthly percent", {
+      period: [5, 1],
+      amounts: [100, 110, 0, 110],
+    }),
+    windowOf("USAGE_LIMIT:other unknown percent", {
+      amounts: [100, 1, 99, 1],
+    }),
+  ]);
+});
+
+Deno.test("codex headers with unlimited credits tell no balance", () => {
+  const headers = new Headers({
+    "x-codex-credits-unlimited": "True",
+    "x-codex-credits-balance": "0",
+  });
+  assert.deepEqual(codex.headers?.parse(headers, NOW_MS), []);
+});

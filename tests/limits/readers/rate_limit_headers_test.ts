@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { readerOf } from "../../../src/limits/readers/mod.ts";
+import { NOW_MS } from "../../support/config.ts";
+import type { QuotaWindow } from "../../../src/limits/window.ts";
+import { sourceOf, windowOf } from "../quota_case.ts";
+
+function read(
+  kind: "openai" | "groq" | "headers",
+  headers: Readonly<Record<string, string>>,
+): QuotaWindow[] | undefined {
+  const reader = readerOf(sourceOf(kind).quota);
+  return reader.headers?.parse(new Headers(headers), NOW_MS);
+}
+
+const PLAIN = {
+  "x-ratelimit-limit-requests": "60",
+  "x-ratelimit-remaining-requests": "59",
+  "x-ratelimit-reset-requests": "1s",
+  "x-ratelimit-limit-tokens": "150000",
+  "x-ratelimit-remaining-tokens": "149250",
+  "x-ratelimit-reset-tokens": "6m0.5s",
+};
+
+Deno.test("openai headers do not say how long their windows are", () => {
+  assert.deepEqual(read("openai", PLAIN), [
+    windowOf("REQUESTS_LIMIT unknown requests", {
+      amounts: [60, 1, 59, 1.66666666667],
+      resets: "2026-01-01T00:00:01.000Z",
+    }),
+    windowOf("TOKENS_LIMIT unknown tokens", {
+      amounts: [150000, 750, 149250, 0.5],
+      resets: "2026-01-01T00:06:00.500Z",
+    }),
+  ]);
+});
+
+Deno.test("groq headers count requests by the day and tokens by the minute", () => {
+  const windows = read("groq", PLAIN) ?? [];
+  assert.deepEqual(windows.map((one) => [one.type, one.window]), [
+    ["REQUESTS_LIMIT", "daily"],
+    ["TOKENS_LIMIT", "minute"],
+  ]);
+});
+
+Deno.test("headers that name a length are read in each dialect", () => {
+  assert.deepEqual(
+    read("headers", {
+      "x-ratelimit-limit-requests-day": "1000",
+      "x-ratelimit-remaining-requests-day": "900",
+      "x-ratelimit-reset-requests-day": "33011.382867",
+      "x-ratelimit-limit-tokens-per-minute": "100",
+      "x-ratelimit-reset-tokens-per-minute": "1786685679",
+      "x-ratelimit-remaining-tokens-1h": "5",
+      "x-ratelimit-reset-tokens-1h": "2026-01-01T01:00:00Z",
+    }),
+    [
+      windowOf("REQUESTS_LIMIT daily requests", {
+        period: [4, 1],
+        amounts: [1000, 100, 900, 10],
+        resets: "2026-01-01T09:10:11.382Z",
+      }),
+      windowOf("TOKENS_LIMIT minute tokens", {
+        period: [2, 1],
+        amounts: [100, null, null, null],
+        resets: "2026-08-14T05:34:39.000Z",
+      }),
+      windowOf("TOKENS_LIMIT hourly tokens", {
+        period: [3, 1],
+        amounts: [null, null, 5, null],
+        resets: "2026-01-01T01:00:00.000Z",
+      }),
+    ],
+  );
+});
+
+Deno.test("headers that make no sense count as absent", () => {
+  assert.deepEqual(
+    read("headers", {
+      "x-ratelimit-limit-requests": "many",
+      "x-ratelimit-remaining-requests": "",
+      "x-ratelimit-limit-tokens": "9".repeat(400),
+      "x-ratelimit-limit-images": "5",
+      "x-ratelimit-limit-requests-fortnight": "5",
+    }),
+    [],
+  );
+});

@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import {
+  assertFailure,
+  fixture,
+  parse,
+  requestsOf,
+  sourceOf,
+  windowOf,
+} from "../quota_case.ts";
+
+const base = "https://proxy.example/team/v1";
+
+Deno.test("sub2api asks below the root of the gateway", () => {
+  assert.equal(
+    requestsOf(sourceOf("sub2api", { base }))[0]?.url,
+    "https://proxy.example/team/v1/usage?days=30&timezone=UTC",
+  );
+});
+
+Deno.test("sub2api reads a quota and its windows", () => {
+  assert.deepEqual(parse(sourceOf("sub2api"), fixture("sub2api/limited")), [
+    windowOf("SPEND_LIMIT total USD", { amounts: [100, 25, 75, 25] }),
+    windowOf("SPEND_LIMIT five_hour USD", {
+      period: [3, 5],
+      amounts: [20, 21.5, 0, 107.5],
+      resets: "2026-07-11T12:30:00.000Z",
+    }),
+    windowOf("SPEND_LIMIT daily USD", {
+      period: [4, 1],
+      amounts: [40, 5, 35, 12.5],
+    }),
+  ]);
+});
+
+Deno.test("sub2api reads a subscription, where a limit of 0 is none", () => {
+  assert.deepEqual(
+    parse(sourceOf("sub2api"), fixture("sub2api/subscription")),
+    [
+      windowOf("SPEND_LIMIT daily USD", {
+        period: [4, 1],
+        amounts: [10, 2, 8, 20],
+      }),
+      windowOf("SPEND_LIMIT monthly USD", {
+        period: [5, 1],
+        amounts: [100, 30, 70, 30],
+      }),
+      windowOf("BALANCE total USD", { amounts: [null, null, 4.5, null] }),
+    ],
+  );
+});
+
+Deno.test("sub2api finds a refused key under HTTP 200", () => {
+  const body = { isValid: false, quota: { limit: 1 } };
+  assertFailure(() => parse(sourceOf("sub2api"), body), "unauthorized");
+});
+
+Deno.test("sub2api takes an answer without windows for no data", () => {
+  const body = { isValid: true, unit: "points" };
+  assertFailure(() => parse(sourceOf("sub2api"), body), "unavailable");
+});

@@ -1,0 +1,205 @@
+import assert from "node:assert/strict";
+import {
+  assertFailure,
+  fixture,
+  KEY,
+  parse,
+  requestsOf,
+  sourceOf,
+  windowOf,
+} from "../quota_case.ts";
+
+const source = sourceOf("zai", {
+  base: "https://api.z.ai/api/coding/paas/v4",
+});
+
+const TEAM = {
+  plan: "team",
+  organization: "org-1",
+  project: "proj_1",
+} as const;
+
+Deno.test("zai asks the connection's own host with the bare key", () => {
+  assert.deepEqual(requestsOf(source), [{
+    url: "https://api.z.ai/api/monitor/usage/quota/limit",
+    headers: {
+      accept: "application/json",
+      "accept-language": "en-US,en",
+      authorization: KEY,
+    },
+  }]);
+});
+
+Deno.test("bigmodel asks a mainland host and never the global one", () => {
+  const mainland = sourceOf("bigmodel", {
+    base: "https://open.bigmodel.cn/api/coding/paas/v4",
+  });
+  assert.equal(
+    requestsOf(mainland)[0]?.url,
+    "https://open.bigmodel.cn/api/monitor/usage/quota/limit",
+  );
+});
+
+Deno.test("zai asks quota.url where it is set", () => {
+  const url = "https://proxy.example/quota?team=a";
+  assert.equal(
+    requestsOf(sourceOf("zai", { quota: { url } }))[0]?.url,
+    url,
+  );
+  assert.equal(
+    requestsOf(sourceOf("zai", { quota: { ...TEAM, url } }))[0]?.url,
+    "https://proxy.example/quota?team=a&type=2",
+  );
+});
+
+Deno.test("zai names the organization and the project of a team plan", () => {
+  const [request] = requestsOf(sourceOf("bigmodel", { quota: TEAM }));
+  assert.equal(
+    request?.url,
+    "https://quota.example/api/monitor/usage/quota/limit?type=2",
+  );
+  assert.equal(request?.headers["bigmodel-organization"], "org-1");
+  assert.equal(request?.headers["bigmodel-project"], "proj_1");
+  assert.equal(request?.headers["authorization"], KEY);
+});
+
+Deno.test("zai says which setting is missing before it asks anybody", async (t) => {
+  const missing = {
+    "a team plan without an organization": { ...TEAM, organization: undefined },
+    "a team plan without a project": { ...TEAM, project: undefined },
+  };
+  for (const [name, quota] of Object.entries(missing)) {
+    await t.step(name, () => {
+      assertFailure(
+        () => requestsOf(sourceOf("bigmodel", { quota })),
+        "configuration_required",
+      );
+    });
+  }
+  await t.step("a connection without a key", () => {
+    const bare = sourceOf("zai", { auth: { scheme: "none" } });
+    assertFailure(() => requestsOf(bare), "configuration_required");
+  });
+  await t.step("a connection without an endpoint", () => {
+    const { connection, quota } = source;
+    const nowhere = { connection: { ...connection, endpoints: {} }, quota };
+    assertFailure(() => requestsOf(nowhere), "configuration_required");
+  });
+});
+
+Deno.test("zai reads credit windows and drops the old token meter beside them", () => {
+  assert.deepEqual(parse(source, fixture("zai/credits")), [
+    windowOf("CREDIT_LIMIT five_hour credits", {
+      period: [3, 5],
+      // The server truncates each number on its own: 115 + 1884 is not 2000.
+      amounts: [2000, 115, 1884, 5.75],
+      resets: "2026-08-22T05:43:20.135Z",
+    }),
+    windowOf("CREDIT_LIMIT weekly credits", {
+      period: [6, 1],
+      amounts: [10000, 10010, 0, 100.1],
+      resets: "2026-08-23T07:20:11.997Z",
+    }),
+    windowOf("TIME_LIMIT monthly requests", {
+      period: [5, 1],
+      amounts: [100, 10, 90, 10],
+      resets: "2026-09-26T12:33:22.997Z",
+    }),
+  ]);
+});
+
+Deno.test("zai keeps every row, whatever is missing in it", () => {
+  assert.deepEqual(parse(source, fixture("zai/fresh")), [
+    // A window that has not begun has no reset.
+    windowOf("credit_limit five_hour credits", {
+      period: [3, 5],
+      amounts: [12000, 0, 12000, 0],
+    }),
+    // A week may be written as 6 × 7, and the type under another name.
+    windowOf("CREDIT_LIMIT weekly credits", {
+      period: [6, 7],
+      amounts: [60000, 13153, 46847, 21.9216666667],
+    }),
+    windowOf("CREDIT_LIMIT monthly credits", {
+      period: [5, 1],
+      amounts: [6000, 4500, 1500, 74],
+    }),
+    windowOf("VIDEO_LIMIT daily unknown", {
+      period: [4, 1],
+      amounts: [20, 3, 17, 15],
+    }),
+    // A code that nobody has explained.
+    windowOf("CREDIT_LIMIT unknown credits", {
+      period: [1, 2],
+      amounts: [0, 0, 0, 0],
+    }),
+  ]);
+});
+
+Deno.test("zai reads shares where there are no counts, above 100 % too", () => {
+  assert.deepEqual(parse(source, fixture("zai/percent_only")), [
+    windowOf("TOKENS_LIMIT five_hour percent", {
+      period: [3, 5],
+      amounts: [100, 17, 83, 17],
+      resets: "2026-06-29T09:22:51.179Z",
+    }),
+    windowOf("TOKENS_LIMIT weekly percent", {
+      period: [6, 1],
+      amounts: [100, 104, 0, 104],
+      resets: "2026-07-06T02:38:06.997Z",
+    }),
+  ]);
+});
+
+Deno.test("zai reads absolute tokens, and limits at the top of the answer", () => {
+  assert.deepEqual(parse(source, fixture("zai/tokens")), [
+    windowOf("TOKENS_LIMIT five_hour tokens", {
+      period: [3, 5],
+      amounts: [40000000, 10000000, 30000000, 25],
+      resets: "2026-02-08T15:38:09.893Z",
+    }),
+  ]);
+});
+
+Deno.test("zai takes an answer with tools alone for a plan that has ended", () => {
+  assertFailure(() => parse(source, fixture("zai/tools_only")), "no_plan");
+});
+
+Deno.test("zai takes no windows for no data, not for an empty plan", async (t) => {
+  const answers = {
+    "an empty list": { code: 200, data: { limits: [], level: "pro" } },
+    "null limits": { code: 200, data: { limits: null } },
+    "null data": { code: 200, data: null },
+    "empty data": { code: 200, data: {} },
+  };
+  for (const [name, body] of Object.entries(answers)) {
+    await t.step(name, () => {
+      assertFailure(() => parse(source, body), "unavailable");
+    });
+  }
+});
+
+Deno.test("zai finds the error under HTTP 200", async (t) => {
+  const errors = [
+    [401, "token expired or incorrect", "unauthorized"],
+    [1000, "Authentication Failed", "unauthorized"],
+    [1001, "Authorization Token Missing", "unauthorized"],
+    [1004, "", "unauthorized"],
+    [500, "Your account has no active coding plan", "no_plan"],
+    [500, "当前用户不存在coding plan", "no_plan"],
+    [500, "Parameter validation failed", "unavailable"],
+    [null, "", "unavailable"],
+  ] as const;
+  for (const [code, msg, reason] of errors) {
+    await t.step(`${code} ${msg}`, () => {
+      const body = { code, msg, success: false };
+      assertFailure(() => parse(source, body), reason);
+    });
+  }
+  await t.step("a code of failure without `success`", () => {
+    assertFailure(
+      () => parse(source, { code: 401, msg: "no" }),
+      "unauthorized",
+    );
+  });
+});

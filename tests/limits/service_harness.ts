@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import type { Caller, Config, Connection } from "../../src/config/config.ts";
+import { createHarvest, type Harvest } from "../../src/limits/harvest.ts";
+import type { ConnectionEntry, LimitsList } from "../../src/limits/list.ts";
+import {
+  createLimitsService,
+  type LimitsService,
+} from "../../src/limits/service.ts";
+import { minimalConfig, NOW_MS } from "../support/config.ts";
+import { createFakeClock, type FakeClock } from "../support/fake_clock.ts";
+import { fixture } from "./quota_case.ts";
+
+/** What a simulated provider does when it is asked. */
+export type Script = (signal: AbortSignal) => Response | Promise<Response>;
+
+/** A limits service on simulated providers, with time standing still. */
+export interface Harness {
+  readonly service: LimitsService;
+  readonly harvest: Harvest;
+  readonly clock: FakeClock;
+  /** By host name; a provider without a script answers with credits. */
+  readonly scripts: Map<string, Script>;
+  /** The host names that were asked, in order. */
+  readonly calls: string[];
+  /** Every deadline that was set, in order. */
+  readonly deadlines: { readonly ms: number; expire(): void }[];
+  /** Every line that was logged. */
+  readonly lines: Readonly<Record<string, unknown>>[];
+}
+
+/** Creates a {@linkcode Harness}. */
+export function createHarness(): Harness {
+  const clock = createFakeClock(NOW_MS);
+  const harvest = createHarvest({ clock });
+  const scripts = new Map<string, Script>();
+  const calls: string[] = [];
+  const deadlines: Harness["deadlines"] = [];
+  const lines: Harness["lines"] = [];
+  const service = createLimitsService({
+    clock,
+    harvest,
+    fetch: async (url, { signal }) => {
+      const host = new URL(url).hostname;
+      calls.push(host);
+      assert.ok(signal);
+      return await (scripts.get(host) ?? credits)(signal);
+    },
+    log: {
+      write: (level, event, fields) => lines.push({ level, event, ...fields }),
+    },
+    deadline: (ms) => {
+      const controller = new AbortController();
+      const expire = () =>
+        controller.abort(new DOMException("over", "TimeoutError"));
+      deadlines.push({ ms, expire });
+      return controller.signal;
+    },
+  });
+  return { service, harvest, clock, scripts, calls, deadlines, lines };
+}
+
+/** The windows of `zai/credits`. */
+export const credits: Script = () => Response.json(fixture("zai/credits"));
+
+/** Never answers. */
+export const hang: Script = (signal) =>
+  new Promise((_, reject) =>
+    signal.addEventListener("abort", () => reject(signal.reason))
+  );
+
+/** Answers when told. */
+export function held(): { script: Script; answer(response: Response): void } {
+  const { promise, resolve } = Promise.withResolvers<Response>();
+  return { script: () => promise, answer: resolve };
+}
+
+/** A configuration of these connections, with the budget and the cache of the specification. */
+export async function configWith(
+  ...connections: readonly Connection[]
+): Promise<Config> {
+  return { ...await minimalConfig(), connections };
+}
+
+/** A caller to whom these connections are assigned. */
+export function callerOf(...connections: readonly Connection[]): Caller {
+  return {
+    name: "alice",
+    sha256: "0".repeat(64),
+    expiresAtMs: undefined,
+    connectionIds: new Set(connections.map(({ id }) => id)),
+    models: undefined,
+    maxConcurrent: undefined,
+  };
+}
+
+/** The entry of one connection. */
+export function entryOf(list: LimitsList, name: string): ConnectionEntry {
+  const entry = list.data.find((one) => one.name === name);
+  assert.ok(entry, `There is no entry of ${name}`);
+  return entry;
+}
+
+/** Lets everything that can go on without the clock go on. */
+export async function settle(): Promise<void> {
+  for (let turn = 0; turn < 50; turn++) await Promise.resolve();
+}

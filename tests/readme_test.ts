@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { createGateway } from "../src/app.ts";
+import { createConfigStore } from "../src/config/store.ts";
+import { systemClock } from "../src/core/clock.ts";
+import { randomIds } from "../src/core/ids.ts";
+import { parseYaml } from "../src/core/std.ts";
+import { DEMO_TOKEN } from "../src/cli/demo.ts";
+import { demoConfigText } from "../src/demo/config.ts";
+import { createDemoUpstream } from "../src/demo/upstream.ts";
+import { sha256Hex } from "../src/core/sha256.ts";
+import { createLog } from "../src/observe/log.ts";
+import { configOf, loadText } from "./support/config.ts";
+
+const readme = await Deno.readTextFile(
+  new URL("../README.md", import.meta.url),
+);
+
+/** Looks like a certificate and like a key. */
+const PEM = "-----BEGIN CERTIFICATE-----\n-----BEGIN PRIVATE KEY-----\n";
+
+/** The fenced blocks of a language. */
+function blocks(language: string): string[] {
+  const fence = new RegExp(`^\`\`\`${language}\n([^]*?)^\`\`\`$`, "gm");
+  return [...readme.matchAll(fence)].map(([, text = ""]) => text);
+}
+
+Deno.test("every configuration in the README is valid", async (t) => {
+  const found = blocks("yaml").filter((text) => text.includes("tokens:"));
+  assert.ok(found.length >= 2);
+  for (const [index, text] of found.entries()) {
+    await t.step(`configuration ${index + 1}`, async () => {
+      configOf(
+        await loadText(text, {
+          env: (name) => `value-of-${name}`,
+          readFile: () => Promise.resolve(PEM),
+        }),
+      );
+    });
+  }
+});
+
+Deno.test("every task that the README names exists", async () => {
+  const manifest = parseYaml(
+    await Deno.readTextFile(new URL("../deno.json", import.meta.url)),
+  );
+  assert.ok(typeof manifest === "object" && manifest !== null);
+  assert.ok("tasks" in manifest && typeof manifest.tasks === "object");
+  const named = [...readme.matchAll(/deno(?:@[\d.]+)? task (\w+)/g)]
+    .map(([, task = ""]) => task);
+  assert.ok(named.length > 5);
+  for (const task of named) assert.ok(task in (manifest.tasks ?? {}), task);
+});
+
+const hasCurl = await new Deno.Command("curl", {
+  args: ["--version"],
+  stdout: "null",
+  stderr: "null",
+}).output().then(() => true, () => false);
+
+Deno.test({
+  name: hasCurl
+    ? "every curl line of the README is answered by the demo as pasted"
+    : "every curl line of the README is answered by the demo (ignored: there is no curl here)",
+  ignore: !hasCurl,
+  async fn(t) {
+    const config = configOf(
+      await loadText(demoConfigText(sha256Hex(DEMO_TOKEN))),
+    );
+    const { handler } = createGateway({
+      store: createConfigStore(config),
+      fetch: createDemoUpstream({
+        clock: systemClock,
+        ids: randomIds,
+        wordMs: 0,
+      }),
+      log: createLog({ format: "json", now: Date.now, sink: () => {} }),
+    });
+    const server = Deno.serve(
+      { hostname: "127.0.0.1", port: 0, onListen() {} },
+      handler,
+    );
+    try {
+      const commands = blocks("sh")
+        .flatMap((text) => text.split(/^(?=curl )/m))
+        .filter((text) => text.startsWith("curl "));
+      assert.ok(commands.length >= 5);
+      for (const command of commands) {
+        const [, path = ""] = command.match(/8787(\S+)/) ?? [];
+        await t.step(path, async () => {
+          const here = command.replace("8787", String(server.addr.port));
+          const { stdout } = await new Deno.Command("bash", {
+            args: ["-c", here.replace("curl ", "curl -sS --fail-with-body ")],
+          }).output();
+          const answer = new TextDecoder().decode(stdout);
+          assert.match(answer, ANSWERS[path] ?? /^$/, answer);
+        });
+      }
+    } finally {
+      await server.shutdown();
+    }
+  },
+});
+
+/** What shows that a path was answered whole. */
+const ANSWERS: Readonly<Record<string, RegExp>> = {
+  "/v1/chat/completions": /data: \[DONE\]\n/,
+  "/v1/messages": /"stop_reason":"end_turn"/,
+  "/v1/responses": /"type":"response\.completed"/,
+  "/v1/models": /"object":"list".*"demo-a"/,
+  "/v1/limits": /"scope":"provider".*"status":"ok"/,
+};
