@@ -63,10 +63,11 @@ const DIALECTS: Readonly<Record<string, ResponsesDialect>> = {
   openai: OPENAI,
   codex: CODEX,
   gateway: { ...OPENAI, minOutputTokens: 1 },
+  openrouter: { ...COMPATIBLE, cacheMarks: true },
 };
 
 /** The first models that take cache marks are 5.6; older ones refuse unknown fields of a part. */
-const CACHE_MARKS_REGEXP = /^gpt-(?:5\.(?:[6-9]|\d\d)|[6-9]|\d\d)/;
+const CACHE_MARKS_REGEXP = /(?:^|\/)gpt-(?:5\.(?:[6-9]|\d\d)|[6-9]|\d\d)/;
 
 /** The dialect of a target; the widely understood one where none is known. */
 export function dialectOf(target: Target): ResponsesDialect {

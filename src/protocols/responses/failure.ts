@@ -184,7 +184,8 @@ function errorFields(body: JsonValue | undefined): ErrorFields {
     words(outer.detail) ?? detailMessage(outer.detail);
   return {
     message,
-    type: words(inner.type),
+    // The flat `error` event has its own name there.
+    type: inner.type === "error" ? undefined : words(inner.type),
     code: words(inner.code) ?? words(outer.code),
     param: words(inner.param),
     retryAfterMs: secondsIn(inner.resets_in_seconds) ?? delayIn(message),

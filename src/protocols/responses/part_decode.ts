@@ -17,7 +17,7 @@ import { invalidField } from "../canonical/invalid_request.ts";
 import { sourceOfUrl } from "../canonical/media.ts";
 import { decodeAnnotations } from "./annotation.ts";
 import { decodeCache } from "./cache.ts";
-import { markOwn, restOf } from "./marks.ts";
+import { markOwn, restOf, textOf } from "./marks.ts";
 
 /** What a content part becomes. */
 export type PartBlock = ResultContent | AudioBlock | RefusalBlock;
@@ -59,9 +59,9 @@ function decodePart(part: JsonValue, param: string): PartBlock {
     case "input_file":
       return decodeFile(part, param);
     case "input_audio":
-      return decodeAudio(part, part.type, param);
+      return decodeAudio(part, param);
     default:
-      return opaquePart(part, part.type);
+      return opaquePart(part);
   }
 }
 
@@ -125,11 +125,10 @@ function urlIn(value: JsonValue | undefined, param: string): MediaSource {
 /** The one shape that the protocol documents; newer ones stay as they are. */
 function decodeAudio(
   part: JsonObject,
-  type: string,
   param: string,
 ): AudioBlock | OpaqueBlock {
   const audio = part.input_audio;
-  if (!isJsonObject(audio)) return opaquePart(part, type);
+  if (!isJsonObject(audio)) return opaquePart(part);
   return {
     kind: "audio",
     format: textIn(audio.format, `${param}.input_audio.format`),
@@ -138,11 +137,11 @@ function decodeAudio(
 }
 
 /** A part unknown here; its mark tells the encoder that it is no item. */
-function opaquePart(part: JsonObject, type: string): OpaqueBlock {
+export function opaquePart(part: JsonObject): OpaqueBlock {
   return {
     kind: "opaque",
     protocol: "responses",
-    type,
+    type: textOf(part.type) ?? "",
     value: part,
     weight: "answer",
     marks: markOwn({ isPart: true }),

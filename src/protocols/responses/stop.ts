@@ -35,7 +35,12 @@ export function decodeStop(
 }
 
 /** The fields of a response object that say how it ended. */
-export function encodeStop(stop: Stop): JsonObject {
+export function encodeStop(
+  stop: Stop,
+): {
+  status: "completed" | "incomplete";
+  incomplete_details: JsonObject | null;
+} {
   const reason = WORD_BY_REASON[stop.reason];
   return reason === undefined
     ? { status: "completed", incomplete_details: null }

@@ -15,6 +15,8 @@ export interface TypedTool {
   readonly type: string;
   readonly callType: string;
   readonly resultType: string;
+  /** Of the ids of its calls' items. */
+  readonly idPrefix: string;
   /** For models that do not know the type. */
   readonly description: string;
   readonly parameters: JsonObject;
@@ -36,6 +38,7 @@ const TOOL_SEARCH: TypedTool = {
   type: "tool_search",
   callType: "tool_search_call",
   resultType: "tool_search_output",
+  idPrefix: "tsc",
   description: "Finds and loads further tools.",
   parameters: {
     type: "object",
@@ -55,6 +58,7 @@ const LOCAL_SHELL: TypedTool = {
   type: "local_shell",
   callType: "local_shell_call",
   resultType: "local_shell_call_output",
+  idPrefix: "lsh",
   description: "Runs one command on the user's machine.",
   parameters: {
     type: "object",
@@ -77,6 +81,7 @@ const SHELL: TypedTool = {
   type: "shell",
   callType: "shell_call",
   resultType: "shell_call_output",
+  idPrefix: "sh",
   description: "Runs shell commands on the user's machine.",
   parameters: {
     type: "object",
@@ -101,6 +106,7 @@ const APPLY_PATCH: TypedTool = {
   type: "apply_patch",
   callType: "apply_patch_call",
   resultType: "apply_patch_call_output",
+  idPrefix: "apc",
   description:
     "Creates, changes or deletes a file. `diff` holds the lines of the file, each behind a space, `-` or `+`.",
   parameters: {
