@@ -7,6 +7,7 @@ import {
 import type { Answer } from "../canonical/answer.ts";
 import { brokenAnswer, UpstreamFailure } from "../canonical/failure.ts";
 import { createFold } from "../canonical/fold.ts";
+import { guardAnswer } from "../canonical/guard.ts";
 import { decodeFailure } from "./failure.ts";
 import { createResponseReader } from "./response_reader.ts";
 
@@ -21,13 +22,12 @@ export function decodeAnswer(body: JsonValue, ids: Ids): Answer {
   if (!Array.isArray(body.output)) {
     throw broken("sent something that is no answer");
   }
-  const fold = createFold();
-  createResponseReader(ids).push(
-    `response.${statusOf(body)}`,
-    { response: body },
-    fold.push,
-  );
-  return fold.answer();
+  const type = `response.${statusOf(body)}`;
+  return guardAnswer(() => {
+    const fold = createFold();
+    createResponseReader(ids).push(type, { response: body }, fold.push);
+    return fold.answer();
+  });
 }
 
 function isError({ status, error, output, detail }: JsonObject): boolean {

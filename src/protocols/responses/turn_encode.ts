@@ -20,8 +20,8 @@ import {
 } from "./part_encode.ts";
 import { isEncryptedContent, reasoningItem } from "./reasoning_item.ts";
 
-/** Longest `call_id`. */
-const ID_RULE = { maxLength: 64 };
+/** Longest `call_id`; some models count on their own characters, such as `functions.name:0`. */
+const ID_RULE = { maxLength: 64, anyCharacter: true };
 
 /** Writes turns as input items. */
 export function encodeTurns(

@@ -8,10 +8,10 @@ import {
 import { responsesCodec } from "../../../src/protocols/responses/mod.ts";
 import { codecContract, plain } from "../../contract/codec_contract.ts";
 import {
-  framesOf,
   loadClientRequests,
   loadRecordings,
 } from "../../support/recordings.ts";
+import { RESPONSES_CASES } from "./cases.ts";
 
 /** Services with a dialect of their own. */
 const SERVICES: readonly (readonly [prefix: string, service: string])[] = [
@@ -45,7 +45,8 @@ const requests = [...recordings, ...clientRequests];
 codecContract({
   codec: responsesCodec,
   request: { model: "m", input: "hi" },
-  cases: [
+  cases: RESPONSES_CASES,
+  recordings: [
     ...recordings.map(({ name, request, answer, stream }) => ({
       name,
       service: serviceOf(name),
@@ -53,7 +54,7 @@ codecContract({
         ? {}
         : { request: explicit(request) }),
       ...(answer === undefined || isUnfinished(answer) ? {} : { answer }),
-      ...(stream === undefined ? {} : { frames: framesOf(stream) }),
+      ...(stream === undefined ? {} : { stream }),
     })),
     ...clientRequests.filter(({ request }) => heldState(request).length === 0)
       .map(({ name, request }) => ({

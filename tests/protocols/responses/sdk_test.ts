@@ -15,10 +15,10 @@ import { ANSWERS } from "../../contract/answers.ts";
 import {
   answerContext,
   counterIds,
-  decodeFrames,
+  decodeBytes,
   plain,
 } from "../../contract/codec_contract.ts";
-import { framesOf, loadRecordings } from "../../support/recordings.ts";
+import { loadRecordings } from "../../support/recordings.ts";
 
 // The official SDK checks the grammar of a stream while it gathers the answer: the same words must come out
 // of it that went in, streamed and whole.
@@ -32,11 +32,11 @@ for (const { name, answer } of ANSWERS) {
 }
 for (const { name, stream } of loadRecordings("responses")) {
   if (stream === undefined) continue;
-  judge(`recorded "${name}"`, decodeFrames(responsesCodec, framesOf(stream)));
+  judge(`recorded "${name}"`, decodeBytes(responsesCodec, stream));
 }
 for (const { name, stream } of loadRecordings("chat")) {
   if (stream === undefined) continue;
-  const events = decodeFrames(chatCodec, framesOf(stream));
+  const events = decodeBytes(chatCodec, stream);
   if (events.at(-1)?.type !== "end") continue;
   judge(`recorded Chat answer "${name}"`, events);
 }
