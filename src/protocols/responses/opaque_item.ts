@@ -2,19 +2,28 @@ import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import type { OpaqueBlock } from "../canonical/block.ts";
 import type { Role } from "../canonical/request.ts";
 import type { Weight } from "../canonical/extras.ts";
+import { COMPACTION_PROMPT, summaryIn } from "./compaction.ts";
 import { textOf } from "./marks.ts";
 
 /** Items without which the model would not know what was said, or what is asked of it. */
 const WEIGHT_BY_TYPE: Readonly<Record<string, Weight>> = {
   additional_tools: "silent",
   compaction: "answer",
-  compaction_trigger: "answer",
   computer_call: "answer",
   computer_call_output: "answer",
   mcp_approval_request: "answer",
   mcp_approval_response: "answer",
   program: "answer",
   program_output: "answer",
+};
+
+/** How items are told to models that do not know them. */
+const TEXT_BY_TYPE: Readonly<
+  Record<string, (item: JsonObject) => string | undefined>
+> = {
+  mcp_call: mcpText,
+  compaction: summaryIn,
+  compaction_trigger: () => COMPACTION_PROMPT,
 };
 
 /** Items that speak for the caller; every other unknown one belongs to the model's turn. */
@@ -35,7 +44,7 @@ export function opaqueItem(item: JsonObject): OpaqueBlock {
     protocol: "responses",
     type,
     value: item,
-    text: type === "mcp_call" ? mcpText(item) : undefined,
+    text: TEXT_BY_TYPE[type]?.(item),
     weight: WEIGHT_BY_TYPE[type] ?? "hint",
   };
 }

@@ -4,6 +4,7 @@ import type { AnswerContext } from "../canonical/codec.ts";
 import type { AnswerEvent, BlockHead } from "../canonical/event.ts";
 import type { Stop } from "../canonical/stop.ts";
 import { createCallWriter } from "./call_writer.ts";
+import { compactionItem, wantsCompaction } from "./compaction.ts";
 import type { ItemWriter, Teller } from "./item_writer.ts";
 import { createMessageWriter, isMessageStart } from "./message_writer.ts";
 import { ownMarks, textOf } from "./marks.ts";
@@ -24,6 +25,41 @@ export interface OutputWriter {
 
 /** A writer for one answer. */
 export function createOutputWriter(
+  context: AnswerContext,
+  teller: Teller,
+): OutputWriter {
+  return wantsCompaction(context.request)
+    ? createCompactionWriter(context, teller)
+    : createItemsWriter(context, teller);
+}
+
+/** All that the model says is the summary; clients fail on more or fewer items than one. */
+function createCompactionWriter(
+  { ids }: AnswerContext,
+  teller: Teller,
+): OutputWriter {
+  const items: JsonObject[] = [];
+  let summary = "";
+  let isText = false;
+  return {
+    items,
+    push(event) {
+      if (event.type === "block-start") isText = event.block.kind === "text";
+      if (event.type === "block-delta" && isText) summary += event.text;
+    },
+    finish() {
+      const item = compactionItem(ids.next("cmp"), summary);
+      teller.tell("response.output_item.added", { output_index: 0, item });
+      teller.tell("response.output_item.done", { output_index: 0, item });
+      items.push(item);
+    },
+    get held() {
+      return summary.length;
+    },
+  };
+}
+
+function createItemsWriter(
   context: AnswerContext,
   teller: Teller,
 ): OutputWriter {

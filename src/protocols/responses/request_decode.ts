@@ -4,6 +4,7 @@ import {
   unsupportedState,
 } from "../canonical/invalid_request.ts";
 import type { CanonicalRequest, Turn } from "../canonical/request.ts";
+import { wantsCompaction } from "./compaction.ts";
 import { decodeExtras } from "./extras.ts";
 import { markOwn } from "./marks.ts";
 import {
@@ -30,7 +31,7 @@ export function decodeRequest(body: JsonObject): CanonicalRequest {
     throw invalidField("input", "is missing or empty");
   }
   const { turns, loaded } = decodeInput(input);
-  return {
+  const request: CanonicalRequest = {
     model: wire.model,
     stream: wire.stream ?? false,
     turns: [...decodeInstructions(wire), ...turns],
@@ -51,6 +52,9 @@ export function decodeRequest(body: JsonObject): CanonicalRequest {
     metadata: wire.metadata ?? undefined,
     extras: { responses: decodeExtras(body) },
   };
+  return wantsCompaction(request)
+    ? { ...request, toolChoice: { type: "none" } }
+    : request;
 }
 
 /** Design section 5: never ignored, since the model would see a conversation cut short. */

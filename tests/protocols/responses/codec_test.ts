@@ -114,7 +114,8 @@ codecContract({
     },
     {
       path: /^tool_choice$/,
-      reason: "without tools there is nothing to choose",
+      reason:
+        "without tools there is nothing to choose, and a summary calls none",
     },
     {
       path: /^parallel_tool_calls$/,
