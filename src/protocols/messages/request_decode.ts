@@ -51,7 +51,7 @@ export function decodeRequest(body: JsonObject): CanonicalRequest {
     reasoning: decodeReasoning(wire),
     serviceTier: decodeServiceTier(wire.service_tier),
     user,
-    cacheKey: user === undefined ? undefined : cacheKeyOf(user),
+    conversation: user === undefined ? undefined : conversationOf(user),
     cache: decodeCache(body),
     extras: { messages: decodeExtras(body) },
   };
@@ -134,14 +134,11 @@ function decodeServiceTier(
 
 const OLD_SESSION_REGEXP = /_session_([\w-]+)$/;
 
-/**
- * What requests of one conversation have in common. Claude Code puts its session into the user id, as JSON or,
- * formerly, at the end.
- */
-function cacheKeyOf(user: string): string {
+/** Claude Code puts its session into the user id, as JSON or, formerly, at the end. */
+function conversationOf(user: string): string | undefined {
   const parsed = parseJson(user);
   if (isJsonObject(parsed) && typeof parsed.session_id === "string") {
     return parsed.session_id;
   }
-  return OLD_SESSION_REGEXP.exec(user)?.[1] ?? user;
+  return OLD_SESSION_REGEXP.exec(user)?.[1];
 }

@@ -440,11 +440,12 @@ Deno.test("structured output is read from its place of today and from its former
   assert.deepEqual(decode({ output_format: format }).format, expected);
 });
 
-Deno.test("requests of one Claude Code session share a cache key", () => {
-  const key = (user_id: string) => decode({ metadata: { user_id } }).cacheKey;
+Deno.test("requests of one Claude Code session name one conversation", () => {
+  const key = (user_id: string) =>
+    decode({ metadata: { user_id } }).conversation;
   assert.equal(key('{"device_id":"d","session_id":"s-1"}'), "s-1");
   assert.equal(key("user_ab_account__session_0f-1"), "0f-1");
-  assert.equal(key("anna"), "anna");
+  assert.equal(key("anna"), undefined);
   assert.equal(decode({ metadata: { user_id: "anna" } }).user, "anna");
 });
 
