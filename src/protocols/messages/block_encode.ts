@@ -9,13 +9,9 @@ import type {
 } from "../canonical/block.ts";
 import { maySend } from "../canonical/sealed.ts";
 import { argumentsObject } from "../canonical/tool_arguments.ts";
-import { fitId } from "../canonical/tool_call_id.ts";
 import type { Scope } from "./dialect.ts";
 import { encodeFile, encodeImage } from "./media_encode.ts";
 import { encodeSealedThinking, thinkingText } from "./thinking.ts";
-
-/** Ids of tool calls that upstreams take. */
-const ID_RULE = { maxLength: 128 };
 
 /** Stands in an error result that says nothing, which upstreams refuse. */
 const NO_OUTPUT: JsonObject = { type: "text", text: "(no output)" };
@@ -117,7 +113,7 @@ function encodeCall(call: ToolCallBlock, scope: Scope): JsonObject {
   return {
     ...(call.marks?.messages ?? {}),
     type: "tool_use",
-    id: fitId(call.id, ID_RULE),
+    id: scope.ids.call(call.id),
     name: call.name,
     input: call.kind === "custom_call"
       ? { input: call.input }
@@ -133,7 +129,7 @@ function encodeResult(result: ToolResultBlock, scope: Scope): JsonObject {
   return {
     ...(result.marks?.messages ?? {}),
     type: "tool_result",
-    tool_use_id: fitId(result.callId, ID_RULE),
+    tool_use_id: scope.ids.result(result.callId),
     content: isSilentError ? [NO_OUTPUT] : content,
     ...(result.isError ? { is_error: true } : {}),
     ...scope.cache.write(result.cache),
