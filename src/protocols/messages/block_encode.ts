@@ -16,7 +16,7 @@ import { encodeSealedThinking, thinkingText } from "./thinking.ts";
 /** Stands in an error result that says nothing, which upstreams refuse. */
 const NO_OUTPUT: JsonObject = { type: "text", text: "(no output)" };
 
-/** Writes a block of a system text or user message; `undefined` for one that is left out. */
+/** Writes a block of a user message; `undefined` for one that is left out. */
 export function encodeUserBlock(
   block: Block,
   scope: Scope,
@@ -29,7 +29,7 @@ export function encodeUserBlock(
     case "tool_result":
       return encodeResult(block, scope);
     default:
-      return encodeAnyBlock(block, scope);
+      return encodeTextualBlock(block, scope);
   }
 }
 
@@ -45,11 +45,15 @@ export function encodeAssistantBlock(
     case "custom_call":
       return encodeCall(block, scope);
     default:
-      return encodeAnyBlock(block, scope);
+      return encodeTextualBlock(block, scope);
   }
 }
 
-function encodeAnyBlock(block: Block, scope: Scope): JsonObject | undefined {
+/** Writes a block that may stand anywhere, in a system text too; `undefined` for one that is left out. */
+export function encodeTextualBlock(
+  block: Block,
+  scope: Scope,
+): JsonObject | undefined {
   switch (block.kind) {
     case "text":
       return encodeText(block, scope);

@@ -287,7 +287,7 @@ Deno.test("Messages turns written: arguments that are no object are kept beside 
   );
 });
 
-Deno.test("Messages turns written: names of participants, sound and pictures by the assistant are reported", () => {
+Deno.test("Messages turns written: names of participants, sound and pictures by others than the user are reported", () => {
   const named: Turn = { ...user(text("a")), name: "anna" };
   assert.deepEqual(encode([named]).lost, ["messageName hint"]);
   const sound: Block = { kind: "audio", format: "wav", data: "AA==" };
@@ -296,10 +296,11 @@ Deno.test("Messages turns written: names of participants, sound and pictures by 
     kind: "image",
     source: { type: "url", url: "https://a.example" },
   };
-  assert.deepEqual(
-    encode([user(text("a")), assistant(picture, text("b"))]).lost,
-    ["messages answer"],
-  );
+  for (const role of ["assistant", "system"] as const) {
+    const turn: Turn = { role, blocks: [picture, text("b")] };
+    assert.deepEqual(encode([user(text("a")), turn]).lost, ["messages answer"]);
+    assert.deepEqual(encode([turn, user(text("a"))]).lost, ["messages answer"]);
+  }
 });
 
 Deno.test("Messages turns written: blocks of other protocols are told in words, or reported by their weight", () => {
