@@ -1,10 +1,10 @@
 import type { ResultContent, ToolCallBlock, ToolResultBlock } from "./block.ts";
 import type { Turn } from "./request.ts";
 
-/** A result and the turn where it stood. */
-interface Placed {
-  readonly turn: number;
-  readonly result: ToolResultBlock;
+/** A call that waits for its result. */
+interface OpenCall {
+  readonly call: ToolCallBlock;
+  result: ToolResultBlock | undefined;
 }
 
 /** Told to the model in place of a result that the history lacks. */
@@ -22,13 +22,16 @@ const MISSING_RESULT: readonly ResultContent[] = [
  * the nearest call before it.
  */
 export function settleHistory(turns: readonly Turn[]): readonly Turn[] {
-  const results = placeResults(turns);
-  const settled = turns.map((turn, index) =>
-    turn.role === "assistant" ? answerCalls(turns, index, results) : [turn]
-  );
-  return settled.flatMap((group, index) =>
-    turns[index]?.role === "tool" ? orphans(index, results) : group
-  );
+  const open = new Map<string, OpenCall>();
+  const groups = turns.map((turn): () => Turn[] => {
+    if (turn.role === "assistant") return answerCalls(turn, open);
+    if (turn.role !== "tool") return () => [turn];
+    const orphans = turn.blocks.filter((block) => !takeResult(block, open)).map(
+      asUser,
+    );
+    return () => orphans;
+  });
+  return groups.flatMap((settled) => settled());
 }
 
 /** Whether the block is a call of a tool that the caller runs. */
@@ -38,91 +41,51 @@ export function isToolCall(
   return block.kind === "function_call" || block.kind === "custom_call";
 }
 
-/** All results by the id of their call, in order. */
-function placeResults(turns: readonly Turn[]): Map<string, Placed[]> {
-  const results = new Map<string, Placed[]>();
-  turns.forEach((turn, index) => {
-    if (turn.role !== "tool") return;
-    for (const block of turn.blocks) {
-      if (block.kind !== "tool_result") continue;
-      const placed = results.get(block.callId) ?? [];
-      placed.push({ turn: index, result: block });
-      results.set(block.callId, placed);
-    }
+/** Opens the calls of an assistant turn; what is returned gives the turn and its results, once all have been seen. */
+function answerCalls(turn: Turn, open: Map<string, OpenCall>): () => Turn[] {
+  const calls = turn.blocks.filter(isToolCall).map((call): OpenCall => {
+    const opened = { call, result: undefined };
+    open.set(call.id, opened);
+    return opened;
   });
-  return results;
+  if (calls.length === 0) return () => [turn];
+  return () => [turn, { role: "tool", blocks: calls.map(resultOf) }];
 }
 
-/** The assistant turn at `index`, and the turn with the results of its calls; takes them out of `results`. */
-function answerCalls(
-  turns: readonly Turn[],
-  index: number,
-  results: Map<string, Placed[]>,
-): Turn[] {
-  const turn = turns[index];
-  if (turn === undefined) return [];
-  const calls = turn.blocks.filter(isToolCall);
-  if (calls.length === 0) return [turn];
-  const blocks = calls.map((call): ToolResultBlock => {
-    const callKind = call.kind === "custom_call" ? "custom" : "function";
-    const result = takeResult(
-      results.get(call.id),
-      index,
-      nextUse(turns, index, call.id),
-    );
-    return result === undefined
-      ? {
-        kind: "tool_result",
-        callId: call.id,
-        callKind,
-        content: MISSING_RESULT,
-        isError: true,
-      }
-      : { ...result, callKind };
-  });
-  return [turn, { role: "tool", blocks }];
-}
-
-/** The first result between two turns, removed from `placed`. */
+/** Hands a result to the call that waits for it; false where none does. */
 function takeResult(
-  placed: Placed[] | undefined,
-  after: number,
-  before: number,
-): ToolResultBlock | undefined {
-  const position =
-    placed?.findIndex(({ turn }) => turn > after && turn < before) ?? -1;
-  return position < 0 ? undefined : placed?.splice(position, 1)[0]?.result;
+  block: Turn["blocks"][number],
+  open: Map<string, OpenCall>,
+): boolean {
+  const call = block.kind === "tool_result"
+    ? open.get(block.callId)
+    : undefined;
+  if (
+    block.kind !== "tool_result" || call === undefined ||
+    call.result !== undefined
+  ) return false;
+  call.result = block;
+  return true;
 }
 
-/** The next assistant turn after `index` that calls with the same id. */
-function nextUse(
-  turns: readonly Turn[],
-  index: number,
-  callId: string,
-): number {
-  const next = turns.findIndex((turn, position) =>
-    position > index && turn.role === "assistant" &&
-    turn.blocks.some((block) => isToolCall(block) && block.id === callId)
-  );
-  return next < 0 ? Infinity : next;
+function resultOf({ call, result }: OpenCall): ToolResultBlock {
+  const callKind = call.kind === "custom_call" ? "custom" : "function";
+  if (result !== undefined) return { ...result, callKind };
+  return {
+    kind: "tool_result",
+    callId: call.id,
+    callKind,
+    content: MISSING_RESULT,
+    isError: true,
+  };
 }
 
-/** What is left of the `tool` turn at `index`, as words of the user. */
-function orphans(
-  index: number,
-  results: ReadonlyMap<string, readonly Placed[]>,
-): Turn[] {
-  const left = [...results.values()].flat().filter(({ turn }) =>
-    turn === index
-  );
-  return left.map(({ result }) => ({
+/** A result that no call waits for, as words of the user. */
+function asUser(block: Turn["blocks"][number]): Turn {
+  if (block.kind !== "tool_result") return { role: "user", blocks: [block] };
+  const note = `[result of the earlier tool call ${block.callId}]`;
+  return {
     role: "user",
-    blocks: [
-      {
-        kind: "text",
-        text: `[result of the earlier tool call ${result.callId}]`,
-      },
-      ...result.content,
-    ],
-  }));
+    blocks: [{ kind: "text", text: note }, ...block.content],
+  };
 }

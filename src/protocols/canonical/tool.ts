@@ -81,3 +81,17 @@ export type ToolChoice =
     readonly protocol: Protocol;
     readonly value: JsonObject;
   };
+
+/** The tools that a list of allowed ones leaves, for targets without such a list; all where there is none. */
+export function allowedTools(
+  tools: readonly Tool[],
+  choice: ToolChoice | undefined,
+): readonly Tool[] {
+  if (choice?.type !== "allowed") return tools;
+  const allowed = new Set(
+    choice.tools.map(({ kind, name }) => `${kind} ${name}`),
+  );
+  return tools.filter((tool) =>
+    tool.kind !== "hosted" && allowed.has(`${tool.kind} ${tool.name}`)
+  );
+}

@@ -6,6 +6,7 @@ import {
 } from "../../core/json.ts";
 import type { Emit } from "../../core/stage.ts";
 import type { AnswerEvent, BlockHead } from "../canonical/event.ts";
+import { MAX_BLOCKS } from "../canonical/limits.ts";
 import { argumentsText } from "../canonical/tool_arguments.ts";
 
 /** Gathers the pieces of an answer's tool calls into blocks. */
@@ -14,7 +15,7 @@ export interface ToolCallTracker {
   push(entry: JsonObject, emit: Emit<AnswerEvent>): void;
   /** Starts what has a name but no arguments, and closes every block. Calls without a name are dropped. */
   finish(emit: Emit<AnswerEvent>): void;
-  /** How many calls there are, begun or not. */
+  /** How many calls there are, begun or not; past `MAX_BLOCKS` no more are taken. */
   readonly count: number;
   /** Whether there is a call that became a block. */
   readonly hasBegun: boolean;
@@ -94,6 +95,7 @@ export function createToolCallTracker(
 
   return {
     push(entry, emit) {
+      if (slots.length > MAX_BLOCKS) return;
       const shape = shapeOf(entry);
       const name = typeof shape.name === "string" ? shape.name : "";
       const index = typeof entry.index === "number" ? entry.index : undefined;

@@ -1,13 +1,14 @@
 import type { JsonObject } from "../../core/json.ts";
 import type { CanonicalRequest } from "../canonical/request.ts";
 import { isClosedSchema, objectSchema } from "../canonical/schema.ts";
-import type {
-  CallableTool,
-  FunctionTool,
-  HostedTool,
-  Tool,
-  ToolChoice,
-  ToolReference,
+import {
+  allowedTools,
+  type CallableTool,
+  type FunctionTool,
+  type HostedTool,
+  type Tool,
+  type ToolChoice,
+  type ToolReference,
 } from "../canonical/tool.ts";
 import { encodeCache } from "./cache.ts";
 import type { Scope } from "./dialect.ts";
@@ -18,7 +19,11 @@ export function encodeTooling(
   scope: Scope,
 ): JsonObject {
   const choice = request.toolChoice;
-  const tools = offeredTools(request.tools, choice, scope)
+  // Where the provider has no list of allowed tools, the others are left out.
+  const offered = scope.dialect.fullToolset
+    ? request.tools
+    : allowedTools(request.tools, choice);
+  const tools = offered
     .map((tool) => encodeTool(tool, scope))
     .filter((tool) => tool !== undefined);
   if (choice?.type === "hosted") loseForcedTool(choice, scope);
@@ -30,20 +35,6 @@ export function encodeTooling(
       ? {}
       : { parallel_tool_calls: request.parallelTools }),
   };
-}
-
-/** Where the provider has no list of allowed tools, the others are left out. */
-function offeredTools(
-  tools: readonly Tool[],
-  choice: ToolChoice | undefined,
-  { dialect }: Scope,
-): readonly Tool[] {
-  if (choice?.type !== "allowed" || dialect.fullToolset) return tools;
-  return tools.filter((tool) =>
-    choice.tools.some(({ kind, name }) =>
-      tool.kind === kind && tool.name === name
-    )
-  );
 }
 
 function encodeTool(tool: Tool, scope: Scope): JsonObject | undefined {

@@ -22,16 +22,21 @@ export function decodeMessages(
   messages: readonly WireMessage[],
 ): readonly Turn[] {
   const turns: Turn[] = [];
+  const customIds = new Set<string>();
+  let results: Block[] | undefined;
   messages.forEach((message, index) => {
-    const turn = decodeMessage(message, `messages[${index}]`, turns);
-    const last = turns.at(-1);
-    if (turn.role === "tool" && last?.role === "tool") {
-      turns[turns.length - 1] = {
-        ...last,
-        blocks: [...last.blocks, ...turn.blocks],
-      };
-    } else {
+    const turn = decodeMessage(message, `messages[${index}]`, customIds);
+    for (const block of turn.blocks) {
+      if (block.kind === "custom_call") customIds.add(block.id);
+    }
+    if (turn.role !== "tool") {
+      results = undefined;
       turns.push(turn);
+    } else if (results === undefined) {
+      results = [...turn.blocks];
+      turns.push({ ...turn, blocks: results });
+    } else {
+      results.push(...turn.blocks);
     }
   });
   return turns;
@@ -49,7 +54,7 @@ const ROLES: ReadonlyMap<string, Role> = new Map<string, Role>([
 function decodeMessage(
   message: WireMessage,
   param: string,
-  before: readonly Turn[],
+  customIds: ReadonlySet<string>,
 ): Turn {
   const role = ROLES.get(message.role);
   const name = message.name ?? undefined;
@@ -62,7 +67,7 @@ function decodeMessage(
     case "assistant":
       return { role, name, blocks: decodeAssistant(message, param) };
     case "tool":
-      return { role, blocks: [decodeResult(message, param, before)] };
+      return { role, blocks: [decodeResult(message, param, customIds)] };
     default:
       return { role, name, blocks: decodeContent(message, param) };
   }
@@ -154,19 +159,16 @@ function textOfArguments(value: JsonValue | undefined): string {
 function decodeResult(
   message: WireMessage,
   param: string,
-  before: readonly Turn[],
+  customIds: ReadonlySet<string>,
 ): Block {
   const callId = message.role === "function"
     ? legacyId(message.name ?? "")
     : message.tool_call_id ?? "";
   if (callId === "") throw invalidField(`${param}.tool_call_id`, "is missing");
-  const isCustom = before.some(({ blocks }) =>
-    blocks.some((block) => block.kind === "custom_call" && block.id === callId)
-  );
   return {
     kind: "tool_result",
     callId,
-    callKind: isCustom ? "custom" : "function",
+    callKind: customIds.has(callId) ? "custom" : "function",
     content: decodeContent(message, param).filter(isResultContent),
     isError: false,
   };

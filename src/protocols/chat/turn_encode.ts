@@ -63,21 +63,16 @@ function asReminder(turn: Turn): Turn {
 }
 
 function joinUsers(turns: readonly Turn[]): readonly Turn[] {
-  const joined: Turn[] = [];
+  const joined: { readonly turn: Turn; readonly blocks: Block[] }[] = [];
   for (const turn of turns) {
     const last = joined.at(-1);
-    if (
-      turn.role === "user" && last?.role === "user" && turn.name === last.name
-    ) {
-      joined[joined.length - 1] = {
-        ...last,
-        blocks: [...last.blocks, ...turn.blocks],
-      };
-    } else {
-      joined.push(turn);
-    }
+    const isSameUser = turn.role === "user" && last?.turn.role === "user" &&
+      turn.name === last.turn.name;
+    if (isSameUser) {
+      for (const block of turn.blocks) last.blocks.push(block);
+    } else joined.push({ turn, blocks: [...turn.blocks] });
   }
-  return joined;
+  return joined.map(({ turn, blocks }) => ({ ...turn, blocks }));
 }
 
 function encodeTurn(turn: Turn, scope: Scope): JsonObject[] {

@@ -20,12 +20,14 @@ export interface HistoryIds {
 
 /** Ids for one request to an upstream. */
 export function createHistoryIds(): HistoryIds {
-  const used = new Set<string>();
+  const used = new Map<string, number>();
   const pending = new Map<string, string[]>();
   return {
     call(id) {
       const unique = uniqueId(id, used);
-      pending.set(id, [...pending.get(id) ?? [], unique]);
+      const waiting = pending.get(id);
+      if (waiting === undefined) pending.set(id, [unique]);
+      else waiting.push(unique);
       return unique;
     },
     result: (callId) => pending.get(callId)?.shift() ?? fitId(callId, ID_RULE),
@@ -36,23 +38,29 @@ export function createHistoryIds(): HistoryIds {
 export function createAnswerIds(
   { turns }: CanonicalRequest,
 ): (id: string) => string {
-  let used: Set<string> | undefined;
+  let used: Map<string, number> | undefined;
   return (id) => {
-    used ??= new Set(
-      turns.flatMap(({ blocks }) => blocks).filter(isToolCall).map((call) =>
-        call.id
-      ),
+    used ??= new Map(
+      turns.flatMap(({ blocks }) => blocks).filter(isToolCall).map((call) => [
+        call.id,
+        1,
+      ]),
     );
     return uniqueId(id, used);
   };
 }
 
-/** `id` as it may stand on the wire, changed where it is in use; the same input gives the same output. */
-function uniqueId(id: string, used: Set<string>): string {
-  let unique = fitId(id, ID_RULE);
-  for (let count = 2; used.has(unique); count++) {
-    unique = fitId(`${id}#${count}`, ID_RULE);
-  }
-  used.add(unique);
+/**
+ * `id` as it may stand on the wire, changed where it is in use; the same input gives the same output.
+ *
+ * @param used The ids in use, with how often each has been asked for.
+ */
+function uniqueId(id: string, used: Map<string, number>): string {
+  const fitted = fitId(id, ID_RULE);
+  let unique = fitted;
+  let count = used.get(fitted) ?? 0;
+  while (used.has(unique)) unique = fitId(`${id}#${++count}`, ID_RULE);
+  used.set(fitted, Math.max(count, 1));
+  used.set(unique, used.get(unique) ?? 1);
   return unique;
 }

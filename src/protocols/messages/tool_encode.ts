@@ -1,11 +1,12 @@
 import type { JsonObject } from "../../core/json.ts";
 import type { CanonicalRequest } from "../canonical/request.ts";
-import type {
-  FunctionTool,
-  HostedTool,
-  Tool,
-  ToolChoice,
-  ToolReference,
+import {
+  allowedTools,
+  type FunctionTool,
+  type HostedTool,
+  type Tool,
+  type ToolChoice,
+  type ToolReference,
 } from "../canonical/tool.ts";
 import type { Scope } from "./dialect.ts";
 import { enforceableSchema } from "./enforceable_schema.ts";
@@ -28,7 +29,7 @@ export function encodeTooling(
   scope: Scope,
 ): Tooling {
   const choice = request.toolChoice;
-  const tools = offeredTools(request.tools, choice)
+  const tools = allowedTools(request.tools, choice)
     .map((tool) => encodeTool(tool, scope))
     .filter((tool) => tool !== undefined);
   if (choice?.type === "hosted") loseForcedTool(choice, scope);
@@ -42,19 +43,6 @@ export function encodeTooling(
     isForced: wanted && !isRefused,
     nudge: isRefused ? nudgeFor(choice) : undefined,
   };
-}
-
-/** The protocol has no list of allowed tools: the others are left out. */
-function offeredTools(
-  tools: readonly Tool[],
-  choice: ToolChoice | undefined,
-): readonly Tool[] {
-  if (choice?.type !== "allowed") return tools;
-  return tools.filter((tool) =>
-    choice.tools.some(({ name }) =>
-      tool.kind !== "hosted" && tool.name === name
-    )
-  );
 }
 
 function encodeTool(tool: Tool, scope: Scope): JsonObject | undefined {

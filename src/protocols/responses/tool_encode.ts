@@ -1,15 +1,16 @@
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import type { CanonicalRequest } from "../canonical/request.ts";
 import { isClosedSchema, objectSchema } from "../canonical/schema.ts";
-import type {
-  CallableTool,
-  CustomTool,
-  FunctionTool,
-  HostedTool,
-  NamespaceTool,
-  Tool,
-  ToolChoice,
-  ToolReference,
+import {
+  allowedTools,
+  type CallableTool,
+  type CustomTool,
+  type FunctionTool,
+  type HostedTool,
+  type NamespaceTool,
+  type Tool,
+  type ToolChoice,
+  type ToolReference,
 } from "../canonical/tool.ts";
 import type { Loss } from "../canonical/loss.ts";
 import type { Scope } from "./dialect.ts";
@@ -50,11 +51,7 @@ function withoutList(
 } {
   if (choice?.type !== "allowed") return { tools, choice };
   return {
-    tools: tools.filter((tool) =>
-      choice.tools.some(({ kind, name }) =>
-        tool.kind === kind && tool.name === name
-      )
-    ),
+    tools: allowedTools(tools, choice),
     choice: { type: choice.mode },
   };
 }
@@ -168,14 +165,15 @@ export function encodeToolChoice(
   tools: readonly Tool[],
 ): string | JsonObject | undefined {
   if (choice === undefined) return undefined;
+  const typed = typedNames(tools);
   switch (choice.type) {
     case "tool":
-      return encodeReference(choice.tool, tools);
+      return encodeReference(choice.tool, typed);
     case "allowed":
       return {
         type: "allowed_tools",
         mode: choice.mode,
-        tools: choice.tools.map((tool) => encodeReference(tool, tools)),
+        tools: choice.tools.map((tool) => encodeReference(tool, typed)),
       };
     case "hosted":
       return choice.protocol === "responses" ? choice.value : undefined;
@@ -184,15 +182,18 @@ export function encodeToolChoice(
   }
 }
 
+/** The names of the functions that are tools of a type of their own here. */
+function typedNames(tools: readonly Tool[]): ReadonlySet<string> {
+  const typed = tools.filter((tool) => tool.kind === "function")
+    .filter((tool) => encodeTypedTool(tool) !== undefined);
+  return new Set(typed.map(({ name }) => name));
+}
+
 function encodeReference(
   { kind, name, namespace }: ToolReference,
-  tools: readonly Tool[],
+  typed: ReadonlySet<string>,
 ): JsonObject {
-  const isTyped = tools.some((tool) =>
-    tool.kind === "function" && tool.name === name &&
-    encodeTypedTool(tool) !== undefined
-  );
-  return isTyped
+  return typed.has(name)
     ? { type: name }
     : { type: kind, name, ...present({ namespace }) };
 }
