@@ -410,11 +410,18 @@ Deno.test("Messages turns written: any history becomes one that upstreams take",
   for (let round = 0; round < 400; round++) {
     const turns = Array.from(
       { length: random.below(9) },
-      (_, index) => randomTurn(random),
+      () => randomTurn(random),
     );
     assertSendable(encode(turns, PLACING).body);
     assertSendable(encode(turns, FOLDING).body);
   }
+});
+
+Deno.test("Messages turns written: histories as long as a body may be are taken", () => {
+  const many = assistant(...Array(50_000).fill(call("x")));
+  const said = Array.from({ length: 50_000 }, () => user(text("a")));
+  const { body } = encode([...said, many]);
+  assert.equal(Array.isArray(body.messages) && body.messages.length, 3);
 });
 
 function randomTurn(random: Random): Turn {
