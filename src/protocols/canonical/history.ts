@@ -1,10 +1,23 @@
 import type { ResultContent, ToolCallBlock, ToolResultBlock } from "./block.ts";
 import type { Turn } from "./request.ts";
 
-/** A call that waits for its result. */
-interface OpenCall {
+/** A call and what came of it. */
+interface AwaitedCall {
   readonly call: ToolCallBlock;
   result: ToolResultBlock | undefined;
+}
+
+/** The calls of the nearest turn with one id, of which those from `next` on wait for their results. */
+interface Queue {
+  readonly calls: AwaitedCall[];
+  next: number;
+}
+
+/** A turn with its calls, or with the results that no call before it waits for. */
+interface Group {
+  readonly turn: Turn;
+  readonly calls: readonly AwaitedCall[];
+  readonly orphans: readonly ToolResultBlock[];
 }
 
 /** Told to the model in place of a result that the history lacks. */
@@ -22,16 +35,8 @@ const MISSING_RESULT: readonly ResultContent[] = [
  * the nearest call before it.
  */
 export function settleHistory(turns: readonly Turn[]): readonly Turn[] {
-  const open = new Map<string, OpenCall>();
-  const groups = turns.map((turn): () => Turn[] => {
-    if (turn.role === "assistant") return answerCalls(turn, open);
-    if (turn.role !== "tool") return () => [turn];
-    const orphans = turn.blocks.filter((block) => !takeResult(block, open)).map(
-      asUser,
-    );
-    return () => orphans;
-  });
-  return groups.flatMap((settled) => settled());
+  const queues = new Map<string, Queue>();
+  return turns.map((turn) => readTurn(turn, queues)).flatMap(writeGroup);
 }
 
 /** Whether the block is a call of a tool that the caller runs. */
@@ -41,51 +46,78 @@ export function isToolCall(
   return block.kind === "function_call" || block.kind === "custom_call";
 }
 
-/** Opens the calls of an assistant turn; what is returned gives the turn and its results, once all have been seen. */
-function answerCalls(turn: Turn, open: Map<string, OpenCall>): () => Turn[] {
-  const calls = turn.blocks.filter(isToolCall).map((call): OpenCall => {
-    const opened = { call, result: undefined };
-    open.set(call.id, opened);
-    return opened;
-  });
-  if (calls.length === 0) return () => [turn];
-  return () => [turn, { role: "tool", blocks: calls.map(resultOf) }];
+/** Notes the turn's calls in `queues`, and gives its results to the calls that wait there. */
+function readTurn(turn: Turn, queues: Map<string, Queue>): Group {
+  switch (turn.role) {
+    case "assistant":
+      return { turn, calls: awaitCalls(turn, queues), orphans: [] };
+    case "tool":
+      return { turn, calls: [], orphans: giveResults(turn, queues) };
+    default:
+      return { turn, calls: [], orphans: [] };
+  }
 }
 
-/** Hands a result to the call that waits for it; false where none does. */
-function takeResult(
-  block: Turn["blocks"][number],
-  open: Map<string, OpenCall>,
-): boolean {
-  const call = block.kind === "tool_result"
-    ? open.get(block.callId)
-    : undefined;
-  if (
-    block.kind !== "tool_result" || call === undefined ||
-    call.result !== undefined
-  ) return false;
-  call.result = block;
-  return true;
+function awaitCalls(turn: Turn, queues: Map<string, Queue>): AwaitedCall[] {
+  const calls = turn.blocks.filter(isToolCall).map((call): AwaitedCall => ({
+    call,
+    result: undefined,
+  }));
+  for (const { call } of calls) queues.set(call.id, { calls: [], next: 0 });
+  for (const awaited of calls) {
+    queues.get(awaited.call.id)?.calls.push(awaited);
+  }
+  return calls;
 }
 
-function resultOf({ call, result }: OpenCall): ToolResultBlock {
+function giveResults(
+  turn: Turn,
+  queues: ReadonlyMap<string, Queue>,
+): ToolResultBlock[] {
+  const orphans: ToolResultBlock[] = [];
+  for (const block of turn.blocks) {
+    if (block.kind !== "tool_result") continue;
+    const queue = queues.get(block.callId);
+    const awaited = queue?.calls[queue.next];
+    if (queue === undefined || awaited === undefined) {
+      orphans.push(block);
+    } else {
+      awaited.result = block;
+      queue.next++;
+    }
+  }
+  return orphans;
+}
+
+function writeGroup({ turn, calls, orphans }: Group): Turn[] {
+  if (turn.role === "tool") return orphans.map(asWords);
+  if (calls.length === 0) return [turn];
+  return [turn, { role: "tool", blocks: calls.map(resultOf) }];
+}
+
+function resultOf({ call, result }: AwaitedCall): ToolResultBlock {
   const callKind = call.kind === "custom_call" ? "custom" : "function";
-  if (result !== undefined) return { ...result, callKind };
-  return {
-    kind: "tool_result",
-    callId: call.id,
-    callKind,
-    content: MISSING_RESULT,
-    isError: true,
-  };
+  return result === undefined
+    ? {
+      kind: "tool_result",
+      callId: call.id,
+      callKind,
+      content: MISSING_RESULT,
+      isError: true,
+    }
+    : { ...result, callKind };
 }
 
-/** A result that no call waits for, as words of the user. */
-function asUser(block: Turn["blocks"][number]): Turn {
-  if (block.kind !== "tool_result") return { role: "user", blocks: [block] };
-  const note = `[result of the earlier tool call ${block.callId}]`;
+/** A result without a call, as words of the user. */
+function asWords(result: ToolResultBlock): Turn {
   return {
     role: "user",
-    blocks: [{ kind: "text", text: note }, ...block.content],
+    blocks: [
+      {
+        kind: "text",
+        text: `[result of the earlier tool call ${result.callId}]`,
+      },
+      ...result.content,
+    ],
   };
 }

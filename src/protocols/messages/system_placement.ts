@@ -16,9 +16,9 @@ export function addContent(
   const last = drafts.at(-1);
   if (last?.role !== role) {
     drafts.push({ role, content: [...content] });
-    return;
+  } else {
+    for (const block of content) last.content.push(block);
   }
-  for (const block of content) last.content.push(block);
 }
 
 /**

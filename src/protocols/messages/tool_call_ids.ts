@@ -20,17 +20,20 @@ export interface HistoryIds {
 
 /** Ids for one request to an upstream. */
 export function createHistoryIds(): HistoryIds {
-  const used = new Map<string, number>();
-  const pending = new Map<string, string[]>();
+  const unique = createUniqueIds();
+  const calls = new Map<string, { readonly made: string[]; next: number }>();
   return {
     call(id) {
-      const unique = uniqueId(id, used);
-      const waiting = pending.get(id);
-      if (waiting === undefined) pending.set(id, [unique]);
-      else waiting.push(unique);
-      return unique;
+      const made = unique(id);
+      const same = calls.get(id);
+      if (same === undefined) calls.set(id, { made: [made], next: 0 });
+      else same.made.push(made);
+      return made;
     },
-    result: (callId) => pending.get(callId)?.shift() ?? fitId(callId, ID_RULE),
+    result(callId) {
+      const same = calls.get(callId);
+      return same?.made[same.next++] ?? fitId(callId, ID_RULE);
+    },
   };
 }
 
@@ -38,29 +41,34 @@ export function createHistoryIds(): HistoryIds {
 export function createAnswerIds(
   { turns }: CanonicalRequest,
 ): (id: string) => string {
-  let used: Map<string, number> | undefined;
+  let unique: ((id: string) => string) | undefined;
   return (id) => {
-    used ??= new Map(
-      turns.flatMap(({ blocks }) => blocks).filter(isToolCall).map((call) => [
-        call.id,
-        1,
-      ]),
+    unique ??= createUniqueIds(
+      turns.flatMap(({ blocks }) => blocks).filter(isToolCall).map((call) =>
+        call.id
+      ),
     );
-    return uniqueId(id, used);
+    return unique(id);
   };
 }
 
 /**
- * `id` as it may stand on the wire, changed where it is in use; the same input gives the same output.
+ * Fits ids to the wire, and changes those that are in use; the same ids in the same order become the same.
  *
- * @param used The ids in use, with how often each has been asked for.
+ * @param taken The ids that are in use from the start.
  */
-function uniqueId(id: string, used: Map<string, number>): string {
-  const fitted = fitId(id, ID_RULE);
-  let unique = fitted;
-  let count = used.get(fitted) ?? 0;
-  while (used.has(unique)) unique = fitId(`${id}#${++count}`, ID_RULE);
-  used.set(fitted, Math.max(count, 1));
-  used.set(unique, used.get(unique) ?? 1);
-  return unique;
+function createUniqueIds(
+  taken: readonly string[] = [],
+): (id: string) => string {
+  const used = new Set(taken);
+  /** How often an id was tried, so that a history of many equal ones takes no longer than another. */
+  const tries = new Map<string, number>();
+  return (id) => {
+    let made = fitId(id, ID_RULE);
+    let count = tries.get(id) ?? 1;
+    while (used.has(made)) made = fitId(`${id}#${++count}`, ID_RULE);
+    tries.set(id, count);
+    used.add(made);
+    return made;
+  };
 }
