@@ -32,6 +32,25 @@ export function loadRecordings(folder: string): Recording[] {
   return names.map((name) => loadRecording(`${folder}/${name}`, name, tags));
 }
 
+/** A request that a real client sent. */
+export interface ClientRequest {
+  /** Client, run and number, such as `codex text 1`. */
+  readonly name: string;
+  readonly request: JsonObject;
+}
+
+/** The requests with a JSON body that a client such as `codex` sent; none where they are not at hand. */
+export function loadClientRequests(client: string): ClientRequest[] {
+  const bytes = read(`clients/${client}.jsonl`);
+  if (bytes === undefined) return [];
+  const lines = new TextDecoder().decode(bytes).trim().split("\n");
+  return lines.map(parseJson).filter(isJsonObject).flatMap((line) =>
+    isJsonObject(line.body)
+      ? [{ name: `${client} ${line.run} ${line.n}`, request: line.body }]
+      : []
+  );
+}
+
 /** Whether the recordings lie beside the repository. */
 export function hasRecordings(): boolean {
   return read("index.tsv") !== undefined;

@@ -1,0 +1,55 @@
+import type { Ids } from "../../core/ids.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../core/json.ts";
+import type { Answer } from "../canonical/answer.ts";
+import { brokenAnswer, UpstreamFailure } from "../canonical/failure.ts";
+import { createFold } from "../canonical/fold.ts";
+import { guardAnswer } from "../canonical/guard.ts";
+import { decodeFailure } from "./failure.ts";
+import { createResponseReader } from "./response_reader.ts";
+
+/**
+ * Reads a JSON answer, by the same code as a stream.
+ *
+ * @throws {UpstreamFailure} When it is no answer, reports an error, or is not finished.
+ */
+export function decodeAnswer(body: JsonValue, ids: Ids): Answer {
+  if (!isJsonObject(body)) throw broken("sent something that is no answer");
+  if (isError(body)) throw new UpstreamFailure(decodeFailure(200, body));
+  if (!Array.isArray(body.output)) {
+    throw broken("sent something that is no answer");
+  }
+  const type = `response.${statusOf(body)}`;
+  return guardAnswer(() => {
+    const fold = createFold();
+    createResponseReader(ids).push(type, { response: body }, fold.push);
+    return fold.answer();
+  });
+}
+
+function isError({ status, error, output, detail }: JsonObject): boolean {
+  if (status === "failed") return true;
+  if (error !== null && error !== undefined) return true;
+  return output === undefined && detail !== undefined;
+}
+
+/** Some providers leave the status out, or spell it `complete`. */
+function statusOf({ status }: JsonObject): "completed" | "incomplete" {
+  switch (status) {
+    case "incomplete":
+      return status;
+    case "queued":
+    case "in_progress":
+    case "cancelled":
+      throw broken(`sent an answer that is ${status}`);
+    default:
+      return "completed";
+  }
+}
+
+function broken(what: string): UpstreamFailure {
+  return new UpstreamFailure(brokenAnswer(`The provider ${what}`));
+}

@@ -1,0 +1,37 @@
+import type { JsonObject } from "../../core/json.ts";
+import type { Answer } from "../canonical/answer.ts";
+import type { AnswerContext } from "../canonical/codec.ts";
+import { unfoldAnswer } from "../canonical/fold.ts";
+import { silentTeller } from "./item_writer.ts";
+import { createOutputWriter } from "./output_writer.ts";
+import { identityOf, responseObject } from "./response_object.ts";
+import { encodeStop } from "./stop.ts";
+import { encodeUsage } from "./usage.ts";
+
+/** Writes a JSON answer, by the same code as a stream. */
+export function encodeAnswer(
+  answer: Answer,
+  context: AnswerContext,
+): JsonObject {
+  const output = createOutputWriter(context, silentTeller);
+  unfoldAnswer(answer, output.push);
+  output.finish(answer.stop);
+  return responseObject(identityOf(answer, context), context, {
+    ...finalFields(answer, context),
+    output: output.items,
+  });
+}
+
+/** The fields of a response object that stand only at its end. */
+export function finalFields(
+  { stop, usage, serviceTier }: Pick<Answer, "stop" | "usage" | "serviceTier">,
+  context: AnswerContext,
+): JsonObject {
+  return {
+    ...encodeStop(stop),
+    usage: encodeUsage(usage, context.estimatedInputTokens),
+    ...(serviceTier?.protocol === "responses"
+      ? { service_tier: serviceTier.value }
+      : {}),
+  };
+}

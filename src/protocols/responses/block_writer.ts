@@ -1,0 +1,74 @@
+import type { Emit } from "../../core/stage.ts";
+import type { OpaqueBlock, ReasoningForm } from "../canonical/block.ts";
+import type { Citation } from "../canonical/citation.ts";
+import type { AnswerEvent, BlockHead } from "../canonical/event.ts";
+import { brokenAnswer } from "../canonical/failure.ts";
+import { MAX_BLOCKS } from "../canonical/limits.ts";
+import type { Sealed } from "../canonical/sealed.ts";
+
+/** Numbers the blocks of one answer and keeps their grammar. */
+export interface BlockWriter {
+  /** Begins a block; -1 when there are too many, which ends the answer with a failure. */
+  open(head: BlockHead): number;
+  /** Adds text, unless it is empty. */
+  say(index: number, text: string): void;
+  /** Begins a part of reasoning. */
+  part(index: number, form: ReasoningForm): void;
+  cite(index: number, citation: Citation): void;
+  seal(index: number, sealed: Sealed): void;
+  close(index: number): void;
+  /** Gives a block that is whole. */
+  giveOpaque(block: OpaqueBlock): void;
+  /** Whether a call of one of the caller's tools has begun. */
+  readonly hasCalls: boolean;
+}
+
+/** A writer for one answer. */
+export function createBlockWriter(emit: Emit<AnswerEvent>): BlockWriter {
+  let nextIndex = 0;
+  let parts = 0;
+  let hasCalls = false;
+
+  function failTooMany(): void {
+    emit({
+      type: "failure",
+      failure: brokenAnswer("The provider's answer has too many parts"),
+    });
+  }
+
+  function open(block: BlockHead): number {
+    if (nextIndex >= MAX_BLOCKS) {
+      failTooMany();
+      return -1;
+    }
+    const index = nextIndex++;
+    hasCalls ||= block.kind === "function_call" || block.kind === "custom_call";
+    emit({ type: "block-start", index, block });
+    return index;
+  }
+
+  function close(index: number): void {
+    emit({ type: "block-end", index });
+  }
+
+  return {
+    open,
+    close,
+    say(index, text) {
+      if (text !== "") emit({ type: "block-delta", index, text });
+    },
+    part(index, form) {
+      if (++parts > MAX_BLOCKS) failTooMany();
+      else emit({ type: "block-part", index, form });
+    },
+    cite: (index, citation) =>
+      emit({ type: "block-citation", index, citation }),
+    seal: (index, sealed) => emit({ type: "block-seal", index, sealed }),
+    giveOpaque(block) {
+      close(open(block));
+    },
+    get hasCalls() {
+      return hasCalls;
+    },
+  };
+}

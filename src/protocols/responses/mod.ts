@@ -1,0 +1,58 @@
+import type { Codec } from "../canonical/codec.ts";
+import type { RequestField } from "../canonical/request.ts";
+import { decodeAnswer } from "./answer_decode.ts";
+import { encodeAnswer } from "./answer_encode.ts";
+import { dialectOf } from "./dialect.ts";
+import { decodeFailure, encodeFailure } from "./failure.ts";
+import { decodeRequest } from "./request_decode.ts";
+import { encodeRequest } from "./request_encode.ts";
+import { createStreamDecoder } from "./stream_decode.ts";
+import { createStreamEncoder } from "./stream_encode.ts";
+
+const FIELD_NAMES: Readonly<Record<RequestField, string>> = {
+  system: "instructions",
+  messages: "input",
+  messageName: "input[].name",
+  tools: "tools",
+  toolChoice: "tool_choice",
+  parallelTools: "parallel_tool_calls",
+  format: "text.format",
+  verbosity: "text.verbosity",
+  maxOutputTokens: "max_output_tokens",
+  stop: "stop",
+  temperature: "temperature",
+  topP: "top_p",
+  topK: "top_k",
+  seed: "seed",
+  frequencyPenalty: "frequency_penalty",
+  presencePenalty: "presence_penalty",
+  reasoning: "reasoning",
+  sealedReasoning: "reasoning.encrypted_content",
+  serviceTier: "service_tier",
+  user: "safety_identifier",
+  cacheKey: "prompt_cache_key",
+  cache: "prompt_cache_breakpoint",
+  metadata: "metadata",
+};
+
+/** OpenAI Responses, and the back end of Codex. */
+export const responsesCodec: Codec = {
+  protocol: "responses",
+  fieldNames: FIELD_NAMES,
+  toolSupport(target) {
+    const { fullToolset } = dialectOf(target);
+    return {
+      custom: fullToolset,
+      namespaces: fullToolset,
+      maxNameLength: 64,
+    };
+  },
+  decodeRequest,
+  encodeRequest,
+  decodeAnswer,
+  encodeAnswer,
+  createStreamDecoder,
+  createStreamEncoder,
+  decodeFailure,
+  encodeFailure,
+};

@@ -1,0 +1,84 @@
+import type { JsonObject, JsonValue } from "../../core/json.ts";
+import {
+  invalidField,
+  unsupportedState,
+} from "../canonical/invalid_request.ts";
+import type { CanonicalRequest, Turn } from "../canonical/request.ts";
+import { wantsCompaction } from "./compaction.ts";
+import { decodeExtras } from "./extras.ts";
+import { markOwn } from "./marks.ts";
+import {
+  decodeFormat,
+  decodeReasoning,
+  decodeServiceTier,
+  decodeVerbosity,
+} from "./settings.ts";
+import { addLoaded, decodeToolChoice, decodeTools } from "./tool_decode.ts";
+import { decodeInput } from "./turn_decode.ts";
+import { parseRequest, type WireRequest } from "./wire.ts";
+
+/**
+ * Reads a Responses request.
+ *
+ * @throws {GatewayError} `invalid_request` with `param`, also for state that the gateway does not keep:
+ * `previous_response_id`, `conversation`, `background`, `prompt` and items that only name others.
+ */
+export function decodeRequest(body: JsonObject): CanonicalRequest {
+  const wire = parseRequest(body);
+  refuseState(wire);
+  const { input } = wire;
+  if (input === null || input === undefined || input.length === 0) {
+    throw invalidField("input", "is missing or empty");
+  }
+  const { turns, loaded } = decodeInput(input);
+  const request: CanonicalRequest = {
+    model: wire.model,
+    stream: wire.stream ?? false,
+    turns: [...decodeInstructions(wire), ...turns],
+    tools: addLoaded(decodeTools(wire.tools ?? [], "tools"), loaded),
+    toolChoice: decodeToolChoice(wire.tool_choice ?? undefined),
+    parallelTools: wire.parallel_tool_calls ?? undefined,
+    format: decodeFormat(wire.text),
+    verbosity: decodeVerbosity(wire.text),
+    maxOutputTokens: wire.max_output_tokens ?? undefined,
+    sampling: {
+      temperature: wire.temperature ?? undefined,
+      topP: wire.top_p ?? undefined,
+    },
+    reasoning: decodeReasoning(wire.reasoning),
+    serviceTier: decodeServiceTier(wire.service_tier),
+    user: wire.user ?? wire.safety_identifier ?? undefined,
+    cacheKey: wire.prompt_cache_key ?? undefined,
+    metadata: wire.metadata ?? undefined,
+    extras: { responses: decodeExtras(body) },
+  };
+  return wantsCompaction(request)
+    ? { ...request, toolChoice: { type: "none" } }
+    : request;
+}
+
+/** Design section 5: never ignored, since the model would see a conversation cut short. */
+function refuseState(wire: WireRequest): void {
+  const { previous_response_id, conversation, background, prompt } = wire;
+  if (isGiven(previous_response_id)) {
+    throw unsupportedState("previous_response_id");
+  }
+  if (isGiven(conversation)) throw unsupportedState("conversation");
+  if (background === true) throw unsupportedState("background");
+  if (isGiven(prompt)) throw unsupportedState("prompt");
+}
+
+function isGiven(value: JsonValue | undefined): boolean {
+  return value !== null && value !== undefined;
+}
+
+/** `instructions` stand before everything else, and are marked as no message. */
+function decodeInstructions({ instructions }: WireRequest): Turn[] {
+  const text = instructions ?? "";
+  if (text === "") return [];
+  return [{
+    role: "system",
+    blocks: [{ kind: "text", text }],
+    marks: markOwn({ isInstructions: true }),
+  }];
+}

@@ -1,0 +1,221 @@
+import { createHash } from "node:crypto";
+import type { JsonObject } from "../../core/json.ts";
+import type { RequestContext } from "../canonical/codec.ts";
+import { loseForeignExtras } from "../canonical/loss.ts";
+import type {
+  CanonicalRequest,
+  ReasoningSettings,
+  RequestField,
+  Turn,
+} from "../canonical/request.ts";
+import {
+  dialectOf,
+  type Scope,
+  sealsReasoning,
+  takesSampling,
+} from "./dialect.ts";
+import { encodeExtras } from "./extras.ts";
+import { ownMarks, present } from "./marks.ts";
+import {
+  encodeFormat,
+  encodeReasoning,
+  encodeServiceTier,
+} from "./settings.ts";
+import { encodeTooling } from "./tool_encode.ts";
+import { encodeTurns } from "./turn_encode.ts";
+
+/** Writes a Responses request in the dialect of the target. The upstream is asked to keep nothing. */
+export function encodeRequest(
+  request: CanonicalRequest,
+  context: RequestContext,
+): JsonObject {
+  const scope: Scope = { dialect: dialectOf(context.target), context };
+  loseForeignExtras(request, "responses", context);
+  loseSettings(request, scope);
+  const body = {
+    model: context.target.model,
+    ...encodeInput(request.turns, scope),
+    ...encodeTooling(request, scope),
+    ...encodeText(request),
+    ...encodeThinking(request.reasoning, scope),
+    ...encodeLimits(request, scope),
+    ...encodeRecords(request, scope),
+    store: false,
+    ...(request.stream ? { stream: true } : {}),
+  };
+  return { ...body, ...encodeExtras(request, body) };
+}
+
+/** Settings that the protocol does not have. */
+function loseSettings(request: CanonicalRequest, { context }: Scope): void {
+  const { topK, seed, frequencyPenalty, presencePenalty } = request.sampling;
+  loseGiven(context, [
+    ["topK", topK],
+    ["seed", seed],
+    ["frequencyPenalty", frequencyPenalty || undefined],
+    ["presencePenalty", presencePenalty || undefined],
+  ]);
+  if (request.stop === undefined) return;
+  context.lose({
+    field: "stop",
+    weight: "answer",
+    reason: "this model's provider cannot be told where to stop",
+  });
+}
+
+/** Reports the fields that have a value. */
+function loseGiven(
+  context: RequestContext,
+  fields: readonly (readonly [field: RequestField, value: unknown])[],
+): void {
+  for (const [field, value] of fields) {
+    if (value === undefined) continue;
+    context.lose({
+      field,
+      weight: "hint",
+      reason: "this model's provider has no such setting",
+    });
+  }
+}
+
+/** `instructions` where the caller gave some, and messages for every other system turn. */
+function encodeInput(turns: readonly Turn[], scope: Scope): JsonObject {
+  const instructions = turns.find(isInstructions);
+  const text = instructions?.blocks.map((block) =>
+    block.kind === "text" ? block.text : ""
+  ).join("\n\n");
+  const input = encodeTurns(
+    turns.filter((turn) => turn !== instructions),
+    scope,
+  );
+  return {
+    ...present({
+      instructions: text ??
+        (scope.dialect.demandsInstructions ? "" : undefined),
+    }),
+    input,
+  };
+}
+
+function isInstructions(turn: Turn): boolean {
+  return ownMarks(turn).isInstructions === true;
+}
+
+function encodeText(request: CanonicalRequest): JsonObject {
+  const text = present({
+    format: encodeFormat(request.format),
+    verbosity: request.verbosity,
+  });
+  return Object.keys(text).length === 0 ? {} : { text };
+}
+
+/** How to think, and the wish to get back what the upstream would otherwise keep. */
+function encodeThinking(
+  settings: ReasoningSettings | undefined,
+  scope: Scope,
+): JsonObject {
+  const reasoning = encodeReasoning(
+    scope.dialect.alwaysReasons ? withSummary(settings) : settings,
+  );
+  return {
+    ...present({ reasoning }),
+    ...(sealsReasoning(settings, scope)
+      ? { include: ["reasoning.encrypted_content"] }
+      : {}),
+  };
+}
+
+/** Summaries show nothing unless asked for; a target where they cost nothing is always asked. */
+function withSummary(
+  settings: ReasoningSettings | undefined,
+): ReasoningSettings {
+  if (settings?.mode === "off") return settings;
+  return { ...settings, summary: settings?.summary ?? "auto" };
+}
+
+function encodeLimits(request: CanonicalRequest, scope: Scope): JsonObject {
+  const { temperature, topP } = request.sampling;
+  if (takesSampling(request.reasoning, scope)) {
+    return {
+      ...encodeMaximum(request, scope),
+      ...present({ temperature, top_p: topP }),
+    };
+  }
+  loseGiven(scope.context, [["temperature", temperature], ["topP", topP]]);
+  return encodeMaximum(request, scope);
+}
+
+function encodeMaximum(
+  { maxOutputTokens: asked }: CanonicalRequest,
+  { dialect, context }: Scope,
+): JsonObject {
+  if (asked === undefined) return {};
+  if (!dialect.limits) {
+    loseGiven(context, [["maxOutputTokens", asked]]);
+    return {};
+  }
+  const most = context.target.maxOutputTokens ?? Infinity;
+  const tokens = Math.max(dialect.minOutputTokens, Math.min(asked, most));
+  if (tokens !== asked) {
+    context.lose({
+      field: "maxOutputTokens",
+      weight: "hint",
+      reason:
+        `this model takes limits from ${dialect.minOutputTokens} to ${most} tokens`,
+    });
+  }
+  return { max_output_tokens: tokens };
+}
+
+/** Longest id of a user and longest cache key. */
+const MAX_ID_LENGTH = 64;
+
+/** Who asks, and what the upstream notes of it. Requests of one user share a prompt cache where no key is given. */
+function encodeRecords(
+  request: CanonicalRequest,
+  { dialect, context }: Scope,
+): JsonObject {
+  const { user, cacheKey, metadata } = request;
+  const key = cacheKey ?? user;
+  const prompt_cache_key = key === undefined ? undefined : shortId(key);
+  if (!dialect.records) {
+    loseGiven(context, [["user", user], ["metadata", metadata]]);
+    return present({ prompt_cache_key, ...encodePriority(request, context) });
+  }
+  return present({
+    prompt_cache_key,
+    ...encodeUser(request, dialect.userField),
+    metadata: metadata === undefined ? undefined : { ...metadata },
+    service_tier: request.serviceTier === undefined
+      ? undefined
+      : encodeServiceTier(request.serviceTier),
+  });
+}
+
+/** Where the caller used the protocol's own fields, `encodeExtras` writes them again. */
+function encodeUser(
+  { user, extras }: CanonicalRequest,
+  field: string,
+): JsonObject {
+  const own = extras.responses ?? {};
+  if (user === undefined || own.user || own.safety_identifier) return {};
+  return { [field]: shortId(user) };
+}
+
+function encodePriority(
+  { serviceTier }: CanonicalRequest,
+  context: RequestContext,
+): JsonObject {
+  if (serviceTier?.tier === "priority") return { service_tier: "priority" };
+  loseGiven(context, [[
+    "serviceTier",
+    serviceTier?.tier === "flex" ? serviceTier : undefined,
+  ]]);
+  return {};
+}
+
+/** A longer id becomes its hash: the upstream needs to tell users apart, not to know them. */
+function shortId(id: string): string {
+  if (id.length <= MAX_ID_LENGTH) return id;
+  return createHash("sha256").update(id).digest("hex");
+}

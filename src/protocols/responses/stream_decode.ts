@@ -1,0 +1,49 @@
+import type { SseFrame } from "../../core/frame.ts";
+import type { Ids } from "../../core/ids.ts";
+import { isJsonObject, type JsonObject, parseJson } from "../../core/json.ts";
+import type { Stage } from "../../core/stage.ts";
+import type { AnswerEvent } from "../canonical/event.ts";
+import { brokenAnswer, type Failure } from "../canonical/failure.ts";
+import { guardDecoder } from "../canonical/guard.ts";
+import { textOf } from "./marks.ts";
+import { createResponseReader } from "./response_reader.ts";
+
+/** What some providers send after the last event, as another protocol does. */
+const DONE = "[DONE]";
+
+/** Reads a Responses stream. Events name their type themselves; `event:` lines may be missing. */
+export function createStreamDecoder(ids: Ids): Stage<SseFrame, AnswerEvent> {
+  const reader = createResponseReader(ids);
+  return guardDecoder({
+    push(frame, emit) {
+      if (frame.data === DONE) return;
+      const event = parseJson(frame.data);
+      if (!isJsonObject(event)) {
+        return emit(
+          failed("The provider sent an event that is no JSON object"),
+        );
+      }
+      reader.push(typeOf(event, frame), event, emit);
+    },
+    end(emit) {
+      emit(failed("The provider's stream ended before the answer did"));
+    },
+  });
+}
+
+/** An error without a type is one all the same. */
+function typeOf(event: JsonObject, frame: SseFrame): string {
+  const type = textOf(event.type) || frame.event;
+  if (type) return type;
+  return isGiven(event.error) || isGiven(event.detail) ? "error" : "";
+}
+
+function isGiven(value: JsonObject[string]): boolean {
+  return value !== undefined && value !== null;
+}
+
+function failed(
+  message: string,
+): { readonly type: "failure"; readonly failure: Failure } {
+  return { type: "failure", failure: brokenAnswer(message) };
+}

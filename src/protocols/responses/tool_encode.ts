@@ -1,0 +1,198 @@
+import { isJsonObject, type JsonObject } from "../../core/json.ts";
+import type { CanonicalRequest } from "../canonical/request.ts";
+import { isClosedSchema, objectSchema } from "../canonical/schema.ts";
+import type {
+  CallableTool,
+  CustomTool,
+  FunctionTool,
+  HostedTool,
+  NamespaceTool,
+  Tool,
+  ToolChoice,
+  ToolReference,
+} from "../canonical/tool.ts";
+import type { Loss } from "../canonical/loss.ts";
+import type { Scope } from "./dialect.ts";
+import { ownMarks, present } from "./marks.ts";
+import { encodeTypedTool } from "./typed_tools.ts";
+
+/** Takes what cannot be carried. */
+type Lose = (loss: Loss) => void;
+
+/** `tools`, `tool_choice` and `parallel_tool_calls`; the latter two only beside tools, as upstreams demand. */
+export function encodeTooling(
+  request: CanonicalRequest,
+  { dialect, context }: Scope,
+): JsonObject {
+  const { toolChoice, parallelTools } = request;
+  const lose: Lose = (loss) => context.lose(loss);
+  const { tools: offered, choice } = dialect.fullToolset
+    ? { tools: request.tools, choice: toolChoice }
+    : withoutList(request);
+  const tools = offered.filter((tool) => !isLoaded(tool))
+    .map((tool) => encodeTool(tool, lose))
+    .filter((tool) => tool !== undefined);
+  if (choice?.type === "hosted") loseForcedTool(choice, lose);
+  const hasTools = tools.length > 0 || offered.some(isLoaded);
+  return present({
+    tools: tools.length > 0 ? tools : undefined,
+    tool_choice: hasTools ? encodeToolChoice(choice, offered) : undefined,
+    parallel_tool_calls: hasTools ? parallelTools : undefined,
+  });
+}
+
+/** Where the provider has no list of allowed tools, the others are left out. */
+function withoutList(
+  { tools, toolChoice: choice }: CanonicalRequest,
+): {
+  readonly tools: readonly Tool[];
+  readonly choice: ToolChoice | undefined;
+} {
+  if (choice?.type !== "allowed") return { tools, choice };
+  return {
+    tools: tools.filter((tool) =>
+      choice.tools.some(({ kind, name }) =>
+        tool.kind === kind && tool.name === name
+      )
+    ),
+    choice: { type: choice.mode },
+  };
+}
+
+/** Whether an item of the input brings the tool. */
+function isLoaded(tool: Tool): boolean {
+  return tool.kind !== "hosted" && ownMarks(tool).isLoaded === true;
+}
+
+/** Writes one tool; `undefined` for one of another protocol's upstreams. */
+export function encodeTool(tool: Tool, lose: Lose): JsonObject | undefined {
+  switch (tool.kind) {
+    case "function":
+    case "custom":
+      return encodeCallable(tool, lose);
+    case "namespace":
+      return encodeNamespace(tool, lose);
+    case "hosted":
+      return encodeHosted(tool, lose);
+  }
+}
+
+function encodeCallable(tool: CallableTool, lose: Lose): JsonObject {
+  return tool.kind === "function"
+    ? encodeTypedTool(tool) ?? encodeFunction(tool, lose)
+    : encodeCustom(tool);
+}
+
+/** A tool whose strictness is not written counts as strict, so that it is written always. */
+function encodeFunction(tool: FunctionTool, lose: Lose): JsonObject {
+  const { name, description, parameters } = tool;
+  return {
+    type: "function",
+    name,
+    ...present({ description }),
+    parameters: objectSchema(parameters),
+    strict: strictness(tool, lose),
+    ...restOfTool(tool),
+  };
+}
+
+/** Strictness that the schema does not fit would be refused; the tool works without. */
+function strictness({ strict, parameters }: FunctionTool, lose: Lose): boolean {
+  if (strict !== true || isClosedSchema(parameters)) return strict ?? false;
+  lose({
+    field: "tools",
+    weight: "hint",
+    reason:
+      "strict arguments need a schema whose objects are closed and require every property",
+  });
+  return false;
+}
+
+function encodeCustom(tool: CustomTool): JsonObject {
+  const { name, description, grammar } = tool;
+  return {
+    type: "custom",
+    name,
+    ...present({ description }),
+    ...(grammar === undefined
+      ? {}
+      : { format: { type: "grammar", ...grammar } }),
+    ...restOfTool(tool),
+  };
+}
+
+function encodeNamespace(tool: NamespaceTool, lose: Lose): JsonObject {
+  const { name, description, tools } = tool;
+  const { others } = ownMarks(tool);
+  return {
+    type: "namespace",
+    name,
+    description: description ?? "",
+    tools: [
+      ...tools.map((one) => encodeCallable(one, lose)),
+      ...(Array.isArray(others) ? others : []),
+    ],
+  };
+}
+
+function restOfTool(tool: CallableTool): JsonObject {
+  const { tool: rest } = ownMarks(tool);
+  return isJsonObject(rest) ? rest : {};
+}
+
+function encodeHosted(tool: HostedTool, lose: Lose): JsonObject | undefined {
+  if (tool.protocol === "responses") return tool.value;
+  lose({
+    field: "tools",
+    weight: "hint",
+    reason: `this model's provider cannot run the tool \`${tool.type}\``,
+  });
+  return undefined;
+}
+
+function loseForcedTool(
+  choice: Extract<ToolChoice, { type: "hosted" }>,
+  lose: Lose,
+): void {
+  if (choice.protocol === "responses") return;
+  lose({
+    field: "toolChoice",
+    weight: "answer",
+    reason: "it demands a tool that this model's provider cannot run",
+  });
+}
+
+/** Writes `tool_choice`; `undefined` for none, and for a choice that only another protocol can spell. */
+export function encodeToolChoice(
+  choice: ToolChoice | undefined,
+  tools: readonly Tool[],
+): string | JsonObject | undefined {
+  if (choice === undefined) return undefined;
+  switch (choice.type) {
+    case "tool":
+      return encodeReference(choice.tool, tools);
+    case "allowed":
+      return {
+        type: "allowed_tools",
+        mode: choice.mode,
+        tools: choice.tools.map((tool) => encodeReference(tool, tools)),
+      };
+    case "hosted":
+      return choice.protocol === "responses" ? choice.value : undefined;
+    default:
+      return choice.type;
+  }
+}
+
+function encodeReference(
+  { kind, name, namespace }: ToolReference,
+  tools: readonly Tool[],
+): JsonObject {
+  const isTyped = tools.some((tool) =>
+    tool.kind === "function" && tool.name === name &&
+    encodeTypedTool(tool) !== undefined
+  );
+  return isTyped
+    ? { type: name }
+    : { type: kind, name, ...present({ namespace }) };
+}

@@ -1,0 +1,205 @@
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../core/json.ts";
+import type {
+  Block,
+  ResultContent,
+  ToolCallBlock,
+  ToolResultBlock,
+} from "../canonical/block.ts";
+import {
+  invalidField,
+  unsupportedState,
+} from "../canonical/invalid_request.ts";
+import type { Role, Turn } from "../canonical/request.ts";
+import type { Tool } from "../canonical/tool.ts";
+import { decodeCall } from "./call_item.ts";
+import { markOwn, ownMarks, restOf, textOf } from "./marks.ts";
+import { opaqueItem, roleOfItem } from "./opaque_item.ts";
+import { decodeParts, type PartBlock } from "./part_decode.ts";
+import { decodeReasoning } from "./reasoning_item.ts";
+import { decodeTools } from "./tool_decode.ts";
+import { toolOfResult } from "./typed_tools.ts";
+
+/** What a list of items says. */
+export interface DecodedInput {
+  readonly turns: readonly Turn[];
+  /** Tools that items bring along. */
+  readonly loaded: readonly Tool[];
+}
+
+/**
+ * Reads `input`. Items of the model that follow each other are one turn, and so are results; every message of
+ * the caller is a turn of its own.
+ *
+ * @throws {GatewayError} `invalid_request` naming the item.
+ */
+export function decodeInput(
+  input: string | readonly JsonObject[],
+): DecodedInput {
+  if (typeof input === "string") {
+    return {
+      turns: [{ role: "user", blocks: [{ kind: "text", text: input }] }],
+      loaded: [],
+    };
+  }
+  const reader = createReader();
+  input.forEach((item, index) => reader.push(item, `input[${index}]`));
+  return reader;
+}
+
+interface Reader extends DecodedInput {
+  push(item: JsonObject, param: string): void;
+}
+
+function createReader(): Reader {
+  const turns: { role: Role; blocks: Block[]; marks?: Turn["marks"] }[] = [];
+  const loaded: Tool[] = [];
+  const calls = new Set<string>();
+
+  /** Appends to the last turn, if it is of that role, else to a new one. */
+  function append(role: "assistant" | "tool", blocks: readonly Block[]): void {
+    const last = turns.at(-1);
+    if (last?.role === role) last.blocks.push(...blocks);
+    else turns.push({ role, blocks: [...blocks] });
+  }
+
+  function pushMessage(item: JsonObject, param: string): void {
+    const { role } = item;
+    const blocks = decodeParts(item.content, `${param}.content`);
+    switch (role) {
+      case "user":
+      case "system":
+      case "developer":
+        turns.push({ role, blocks: [...blocks], marks: markMessage(item) });
+        break;
+      case "assistant":
+        append(role, markFirst(blocks, item));
+        break;
+      default:
+        throw invalidField(
+          `${param}.role`,
+          "is none of user, system, developer, assistant",
+        );
+    }
+  }
+
+  function pushCall(call: ToolCallBlock, param: string): void {
+    if (call.id === "") throw invalidField(`${param}.call_id`, "is missing");
+    if (call.name === "") throw invalidField(`${param}.name`, "is missing");
+    calls.add(call.id);
+    append("assistant", [call]);
+  }
+
+  function pushOpaque(item: JsonObject, param: string): void {
+    const role = roleOfItem(item);
+    if (item.type === "additional_tools") pushLoaded(item, param);
+    if (role === "assistant") append(role, [opaqueItem(item)]);
+    else turns.push({ role, blocks: [opaqueItem(item)] });
+  }
+
+  function pushLoaded({ tools }: JsonObject, param: string): void {
+    const list = Array.isArray(tools) ? tools.filter(isJsonObject) : [];
+    loaded.push(...decodeTools(list, `${param}.tools`));
+  }
+
+  return {
+    turns,
+    loaded,
+    push(item, param) {
+      switch (typeOf(item)) {
+        case "message":
+          return pushMessage(item, param);
+        case "reasoning":
+          return append("assistant", [decodeReasoning(item)]);
+        case "item_reference":
+          throw unsupportedState(param);
+      }
+      const call = decodeCall(item);
+      if (call !== undefined) return pushCall(call, param);
+      const result = decodeResult(item, { param, calls });
+      if (result === undefined) return pushOpaque(item, param);
+      if (item.type === "tool_search_output") pushLoaded(item, param);
+      append("tool", [result]);
+    },
+  };
+}
+
+/** Messages and references may go without their type. */
+function typeOf(item: JsonObject): JsonValue | undefined {
+  if (typeof item.type === "string") return item.type;
+  return typeof item.role === "string" ? "message" : "item_reference";
+}
+
+const MESSAGE_FIELDS = ["type", "role", "content"];
+
+function markMessage(item: JsonObject): Turn["marks"] {
+  const rest = restOf(item, MESSAGE_FIELDS);
+  return markOwn(rest === undefined ? undefined : { message: rest });
+}
+
+/** The first block of an assistant's message says that one begins there, and what else the item holds. */
+export function markFirst(
+  blocks: readonly PartBlock[],
+  item: JsonObject,
+): readonly PartBlock[] {
+  const [first, ...others] = blocks;
+  if (first === undefined) return [];
+  const message = restOf(item, MESSAGE_FIELDS) ?? {};
+  return [
+    { ...first, marks: markOwn({ ...ownMarks(first), message }) },
+    ...others,
+  ];
+}
+
+const RESULT_FIELDS = ["type", "call_id", "output"];
+
+/** The result of a call that the caller ran; `undefined` for every other item. */
+function decodeResult(
+  item: JsonObject,
+  place: { readonly param: string; readonly calls: ReadonlySet<string> },
+): ToolResultBlock | undefined {
+  const isCustom = item.type === "custom_tool_call_output";
+  if (!isCustom && item.type !== "function_call_output") {
+    return decodeTypedResult(item, place.calls);
+  }
+  const callId = textOf(item.call_id) ?? "";
+  if (callId === "") {
+    throw invalidField(`${place.param}.call_id`, "is missing");
+  }
+  const rest = restOf(item, RESULT_FIELDS);
+  return {
+    kind: "tool_result",
+    callId,
+    callKind: isCustom ? "custom" : "function",
+    content: decodeParts(item.output, `${place.param}.output`)
+      .filter(isResultContent),
+    isError: false,
+    marks: markOwn(rest === undefined ? undefined : { item: rest }),
+  };
+}
+
+function isResultContent(block: PartBlock): block is ResultContent {
+  return block.kind !== "audio" && block.kind !== "refusal";
+}
+
+function decodeTypedResult(
+  item: JsonObject,
+  calls: ReadonlySet<string>,
+): ToolResultBlock | undefined {
+  const tool = toolOfResult(item);
+  const callId = [item.call_id, item.id].map(textOf).find((id) =>
+    id !== undefined && calls.has(id)
+  );
+  if (tool === undefined || callId === undefined) return undefined;
+  return {
+    kind: "tool_result",
+    callId,
+    callKind: "function",
+    content: [{ kind: "text", text: tool.textOf(item) }],
+    isError: item.status === "failed",
+    marks: markOwn({ typed: item }),
+  };
+}

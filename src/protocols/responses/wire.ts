@@ -1,0 +1,66 @@
+import { z } from "zod";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../core/json.ts";
+import { invalidIssue } from "../canonical/invalid_request.ts";
+
+// What stands here was JSON before, so that looking inside would only cost time and stack. Items, parts and
+// tools come in dozens of kinds, of which each is read where it is understood.
+const json = z.custom<JsonValue>(() => true);
+const jsonObject = z.custom<JsonObject>(isJsonObject, "expected an object");
+
+const textSettings = z.looseObject({
+  format: z.looseObject({
+    type: z.string(),
+    name: z.string().nullish(),
+    description: z.string().nullish(),
+    schema: jsonObject.nullish(),
+    strict: z.boolean().nullish(),
+  }).nullish(),
+  verbosity: z.string().nullish(),
+});
+
+const reasoning = z.looseObject({
+  effort: z.string().nullish(),
+  summary: z.string().nullish(),
+});
+
+const request = z.looseObject({
+  model: z.string(),
+  input: z.union([z.string(), z.array(jsonObject)]).nullish(),
+  instructions: z.string().nullish(),
+  stream: z.boolean().nullish(),
+  tools: z.array(jsonObject).nullish(),
+  tool_choice: z.union([z.string(), jsonObject]).nullish(),
+  parallel_tool_calls: z.boolean().nullish(),
+  text: textSettings.nullish(),
+  reasoning: reasoning.nullish(),
+  max_output_tokens: z.number().int().positive().nullish(),
+  temperature: z.number().nullish(),
+  top_p: z.number().nullish(),
+  service_tier: z.string().nullish(),
+  user: z.string().nullish(),
+  safety_identifier: z.string().nullish(),
+  prompt_cache_key: z.string().nullish(),
+  metadata: z.record(z.string(), z.string()).nullish(),
+  previous_response_id: json.nullish(),
+  conversation: json.nullish(),
+  prompt: json.nullish(),
+  background: z.boolean().nullish(),
+});
+
+/** A Responses request as far as it must be understood; unknown fields live on. */
+export type WireRequest = z.infer<typeof request>;
+
+/**
+ * Checks the shape of a request.
+ *
+ * @throws {GatewayError} `invalid_request` that names the first wrong field.
+ */
+export function parseRequest(body: JsonObject): WireRequest {
+  const result = request.safeParse(body);
+  if (!result.success) throw invalidIssue(result.error.issues);
+  return result.data;
+}

@@ -1,0 +1,193 @@
+import assert from "node:assert/strict";
+import { GatewayError } from "../../../src/core/error.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../../src/core/json.ts";
+import { responsesCodec } from "../../../src/protocols/responses/mod.ts";
+import { codecContract, plain } from "../../contract/codec_contract.ts";
+import {
+  loadClientRequests,
+  loadRecordings,
+} from "../../support/recordings.ts";
+import { RESPONSES_CASES } from "./cases.ts";
+
+/** Services with a dialect of their own. */
+const SERVICES: readonly (readonly [prefix: string, service: string])[] = [
+  ["chatgpt-codex", "codex"],
+  ["openai", "openai"],
+  ["azure", "openai"],
+  ["codex", "openai"],
+  ["openrouter", "openrouter"],
+];
+
+/** State that the gateway does not keep. */
+const STATE_FIELDS = [
+  "previous_response_id",
+  "conversation",
+  "background",
+  "prompt",
+];
+
+const recordings = loadRecordings("responses").filter(({ tags }) =>
+  ![...tags].some((tag) => tag.startsWith("endpoint:"))
+);
+const clientRequests = [
+  "codex",
+  "opencode",
+  "qwen-code",
+  "ai-sdk",
+  "openai-sdk",
+].flatMap(loadClientRequests).filter(({ request }) => "input" in request);
+const requests = [...recordings, ...clientRequests];
+
+codecContract({
+  codec: responsesCodec,
+  request: { model: "m", input: "hi" },
+  cases: RESPONSES_CASES,
+  recordings: [
+    ...recordings.map(({ name, request, answer, stream }) => ({
+      name,
+      service: serviceOf(name),
+      ...(request === undefined || heldState(request).length > 0
+        ? {}
+        : { request: explicit(request) }),
+      ...(answer === undefined || isUnfinished(answer) ? {} : { answer }),
+      ...(stream === undefined ? {} : { stream }),
+    })),
+    ...clientRequests.filter(({ request }) => heldState(request).length === 0)
+      .map(({ name, request }) => ({
+        name,
+        service: serviceOf(name),
+        request: explicit(request),
+      })),
+  ],
+  differences: [],
+  respellings: [
+    {
+      path: /^store$/,
+      reason: "the default is true, and no upstream shall keep anything",
+    },
+    {
+      path: /^include$/,
+      reason: "what is not kept upstream must come back encrypted",
+    },
+    { path: /^stream$/, reason: "false is the default" },
+    {
+      path: /\.strict$/,
+      reason:
+        "an absent one counts as true, which tools of other protocols never mean",
+    },
+    { path: /^tools\[\]\.description$/, reason: "null is none" },
+    {
+      path:
+        /^tools\[\](\.tools\[\])?\.parameters(\.\$schema|\.type|\.properties)?$/,
+      reason:
+        "a schema without type or properties is refused, and by some the name of its dialect",
+    },
+    {
+      path: /^input\[\]\.(encrypted_content|content)$/,
+      reason: "null is none",
+    },
+    {
+      path: /^input\[\]\.content\[\]\.(annotations|logprobs)$/,
+      reason: "an empty list is none",
+    },
+    {
+      path: /^input\[\]\.call_id$/,
+      reason: "an id that OpenAI would refuse; its result gets the same one",
+    },
+    {
+      path: /^reasoning(\.summary)?$/,
+      reason: "the Codex back end shows no reasoning unless asked to",
+    },
+    {
+      path: /^previous_response_id$/,
+      reason: "null is none",
+    },
+    { path: /^text\.format$/, reason: "free text is the default" },
+    { path: /^tools$/, reason: "an empty list is none" },
+    {
+      path: /^prompt_cache_key$/,
+      reason: "requests of one user share a cache where no key is given",
+    },
+    {
+      path: /^tool_choice$/,
+      reason:
+        "without tools there is nothing to choose, and a summary calls none",
+    },
+    {
+      path: /^parallel_tool_calls$/,
+      reason: "without tools there is nothing to call",
+    },
+  ],
+});
+
+for (const { name, request } of requests) {
+  if (request === undefined) continue;
+  const [field] = heldState(request);
+  if (field !== undefined) {
+    Deno.test(`decodeRequest() refuses ${field} of "${name}"`, () => {
+      assert.throws(
+        () => responsesCodec.decodeRequest(request),
+        (error) => error instanceof GatewayError && error.param === field,
+      );
+    });
+  } else {
+    Deno.test(`decodeRequest() reads short spellings of "${name}" like the explicit ones`, () => {
+      assert.deepEqual(
+        plain(responsesCodec.decodeRequest(request)),
+        plain(responsesCodec.decodeRequest(explicit(request))),
+      );
+    });
+  }
+}
+
+function serviceOf(name: string): string {
+  return SERVICES.find(([prefix]) => name.startsWith(prefix))?.[1] ?? "custom";
+}
+
+/** Where a request names something that only a provider with a memory knows. */
+function heldState(request: JsonObject): string[] {
+  const items = Array.isArray(request.input) ? request.input : [];
+  const references = items.flatMap((item, index) =>
+    isJsonObject(item) && item.type === "item_reference"
+      ? [`input[${index}]`]
+      : []
+  );
+  return [
+    ...STATE_FIELDS.filter((field) => request[field] || false),
+    ...references,
+  ];
+}
+
+/** Answers of the background, which the gateway never asks for. */
+function isUnfinished(answer: JsonValue): boolean {
+  return isJsonObject(answer) &&
+    (answer.status === "queued" || answer.status === "in_progress");
+}
+
+/** The same request in the protocol's longer spelling: items for text, typed messages, parts for their text. */
+function explicit(request: JsonObject): JsonObject {
+  const { input } = request;
+  const items = typeof input === "string"
+    ? [{ role: "user", content: input }]
+    : Array.isArray(input)
+    ? input
+    : [];
+  return { ...request, input: items.map(explicitItem) };
+}
+
+function explicitItem(item: JsonValue): JsonValue {
+  if (!isJsonObject(item) || typeof item.role !== "string") return item;
+  if (item.type !== undefined && item.type !== "message") return item;
+  const type = item.role === "assistant" ? "output_text" : "input_text";
+  return {
+    ...item,
+    type: "message",
+    content: typeof item.content === "string"
+      ? [{ type, text: item.content }]
+      : item.content,
+  };
+}

@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import OpenAI from "openai";
+import type { SseFrame } from "../../../src/core/frame.ts";
+import { runStage } from "../../../src/core/stage.ts";
+import type { Answer } from "../../../src/protocols/canonical/answer.ts";
+import type { AnswerEvent } from "../../../src/protocols/canonical/event.ts";
+import {
+  foldAnswer,
+  unfoldAnswer,
+} from "../../../src/protocols/canonical/fold.ts";
+import { chatCodec } from "../../../src/protocols/chat/mod.ts";
+import { responsesCodec } from "../../../src/protocols/responses/mod.ts";
+import { formatFrame } from "../../../src/streams/sse_format.ts";
+import { ANSWERS } from "../../contract/answers.ts";
+import {
+  answerContext,
+  counterIds,
+  decodeBytes,
+  plain,
+} from "../../contract/codec_contract.ts";
+import { loadRecordings } from "../../support/recordings.ts";
+
+// The official SDK checks the grammar of a stream while it gathers the answer: the same words must come out
+// of it that went in, streamed and whole.
+
+const context = answerContext(
+  responsesCodec.decodeRequest({ model: "m", input: "hi" }),
+);
+
+for (const { name, answer } of ANSWERS) {
+  judge(`the sample "${name}"`, eventsOf(answer));
+}
+for (const { name, stream } of loadRecordings("responses")) {
+  if (stream === undefined) continue;
+  judge(`recorded "${name}"`, decodeBytes(responsesCodec, stream));
+}
+for (const { name, stream } of loadRecordings("chat")) {
+  if (stream === undefined) continue;
+  const events = decodeBytes(chatCodec, stream);
+  if (events.at(-1)?.type !== "end") continue;
+  judge(`recorded Chat answer "${name}"`, events);
+}
+
+function judge(name: string, events: readonly AnswerEvent[]): void {
+  const answer = foldAnswer(events);
+  Deno.test(`openai-node gathers ${name} from the stream`, async () => {
+    const stream = clientOf(sseResponse(encode(events))).responses.stream({
+      model: "m",
+      input: "hi",
+    });
+    const gathered = await stream.finalResponse();
+    assertSame(gathered, answer);
+  });
+  Deno.test(`openai-node reads ${name} from JSON`, async () => {
+    const body = responsesCodec.encodeAnswer(answer, context);
+    const client = clientOf(Response.json(body));
+    assertSame(
+      await client.responses.create({ model: "m", input: "hi" }),
+      answer,
+    );
+  });
+}
+
+/** What the SDK holds must decode to what was encoded. */
+function assertSame(gathered: OpenAI.Responses.Response, answer: Answer): void {
+  const body = JSON.parse(JSON.stringify(gathered));
+  const decoded = responsesCodec.decodeAnswer(body, counterIds());
+  assert.deepEqual(shownOf(decoded), shownOf(answer));
+  assert.equal(gathered.output_text, textOf(answer));
+}
+
+/** What a client can see of an answer: all but what is sealed, and what only another protocol has. */
+function shownOf({ blocks, stop, usage }: Answer): unknown {
+  const shown = blocks.filter((block) =>
+    block.kind !== "opaque" || block.protocol === "responses"
+  ).map((block) => {
+    switch (block.kind) {
+      case "text":
+        return { ...block, citations: block.citations?.length, marks: null };
+      case "reasoning":
+        return { ...block, sealed: null, marks: null };
+      case "function_call":
+        return { ...block, arguments: block.arguments || "{}", marks: null };
+      case "opaque":
+        return { ...block };
+      default:
+        return { ...block, marks: null };
+    }
+  });
+  return plain({
+    blocks: shown,
+    reason: stop.reason,
+    usage: {
+      input: usage?.inputTokens ?? context.estimatedInputTokens,
+      cached: usage?.cachedInputTokens ?? 0,
+      written: usage?.cacheWriteTokens ?? 0,
+      output: usage?.outputTokens ?? 0,
+      reasoning: usage?.reasoningTokens ?? 0,
+    },
+  });
+}
+
+function textOf({ blocks }: Answer): string {
+  return blocks.map((block) => block.kind === "text" ? block.text : "").join(
+    "",
+  );
+}
+
+function eventsOf(answer: Answer): AnswerEvent[] {
+  const events: AnswerEvent[] = [];
+  unfoldAnswer(answer, (event) => {
+    events.push(event);
+  });
+  return events;
+}
+
+function encode(events: readonly AnswerEvent[]): SseFrame[] {
+  return runStage(
+    responsesCodec.createStreamEncoder(context),
+    events,
+  );
+}
+
+function sseResponse(frames: readonly SseFrame[]): Response {
+  return new Response(frames.map(formatFrame).join(""), {
+    headers: { "content-type": "text/event-stream" },
+  });
+}
+
+function clientOf(response: Response): OpenAI {
+  return new OpenAI({
+    apiKey: "key",
+    baseURL: "http://gateway.test/v1",
+    maxRetries: 0,
+    fetch: () => Promise.resolve(response),
+  });
+}
