@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import OpenAI from "openai";
-import { APIError } from "openai";
+import { OpenAI } from "../../support/sdks.ts";
+import { APIError } from "../../support/sdks.ts";
 import type { Answer } from "../../../src/protocols/canonical/answer.ts";
 import { isToolCall } from "../../../src/protocols/canonical/history.ts";
 import { foldAnswer } from "../../../src/protocols/canonical/fold.ts";

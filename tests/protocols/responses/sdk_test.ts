@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import OpenAI from "openai";
+import { OpenAI } from "../../support/sdks.ts";
 import type { SseFrame } from "../../../src/core/frame.ts";
 import { runStage } from "../../../src/core/stage.ts";
 import type { Answer } from "../../../src/protocols/canonical/answer.ts";
