@@ -6,6 +6,7 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  parseJson,
 } from "../../src/core/json.ts";
 import { runStage } from "../../src/core/stage.ts";
 import type { Answer } from "../../src/protocols/canonical/answer.ts";
@@ -174,7 +175,7 @@ export function essence(answer: Answer): unknown {
   const { id: _id, ...rest } = answer;
   return JSON.parse(JSON.stringify(rest, (key, value) => {
     if (besides.has(key)) return undefined;
-    return key === "arguments" && value === "" ? "{}" : value;
+    return key === "arguments" ? parseJson(value || "{}") ?? value : value;
   }));
 }
 

@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import { tokenCount, type Usage } from "../canonical/usage.ts";
 import type { AnswerWatch } from "../canonical/watch.ts";
+import { decodeUsage } from "./usage.ts";
 
 /** Watches Messages. */
 export const messagesWatch: AnswerWatch = {
@@ -22,7 +23,7 @@ export const messagesWatch: AnswerWatch = {
 
 const MESSAGE_STOP_REGEXP = /^\s*\{\s*"type"\s*:\s*"message_stop"/;
 
-/** `input_tokens` leaves the cached ones out here; the neutral count includes them. */
+/** The counts of an answer, or those of a count of tokens. */
 function readUsage(holder: JsonObject): Usage | undefined {
   const { usage } = holder;
   if (!isJsonObject(usage)) {
@@ -31,16 +32,8 @@ function readUsage(holder: JsonObject): Usage | undefined {
       ? undefined
       : { inputTokens: counted, outputTokens: 0 };
   }
-  const fresh = tokenCount(usage.input_tokens);
-  const outputTokens = tokenCount(usage.output_tokens);
-  if (fresh === undefined && outputTokens === undefined) return undefined;
-  const cachedInputTokens = tokenCount(usage.cache_read_input_tokens);
-  const cacheWriteTokens = tokenCount(usage.cache_creation_input_tokens);
-  return {
-    inputTokens: (fresh ?? 0) + (cachedInputTokens ?? 0) +
-      (cacheWriteTokens ?? 0),
-    cachedInputTokens,
-    cacheWriteTokens,
-    outputTokens: outputTokens ?? 0,
-  };
+  const counted = decodeUsage(usage);
+  if (counted === undefined) return undefined;
+  const { marks: _marks, ...counts } = counted;
+  return counts;
 }

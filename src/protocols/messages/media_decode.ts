@@ -1,0 +1,109 @@
+import { isJsonObject, type JsonObject } from "../../core/json.ts";
+import type {
+  FileBlock,
+  ImageBlock,
+  MediaSource,
+  OpaqueBlock,
+} from "../canonical/block.ts";
+import { invalidField } from "../canonical/invalid_request.ts";
+import { normalMediaType } from "../canonical/media.ts";
+import { decodeCache } from "./cache.ts";
+import { demandText, marksOf, objectsIn, optionalText } from "./fields.ts";
+
+const IMAGE_FIELDS: ReadonlySet<string> = new Set([
+  "type",
+  "source",
+  "cache_control",
+]);
+const DOCUMENT_FIELDS: ReadonlySet<string> = new Set([
+  "type",
+  "source",
+  "title",
+  "cache_control",
+]);
+
+/**
+ * Reads an `image` block.
+ *
+ * @throws {GatewayError} `invalid_request` naming the field.
+ */
+export function decodeImage(block: JsonObject, param: string): ImageBlock {
+  return {
+    kind: "image",
+    source: decodeSource(block.source, `${param}.source`),
+    cache: decodeCache(block),
+    marks: marksOf(block, IMAGE_FIELDS),
+  };
+}
+
+/**
+ * Reads a `document` block. One whose source is a list of blocks is kept as it is, since no other protocol has
+ * such a thing; its text can be read.
+ *
+ * @throws {GatewayError} `invalid_request` naming the field.
+ */
+export function decodeDocument(
+  block: JsonObject,
+  param: string,
+): FileBlock | OpaqueBlock {
+  const source = isJsonObject(block.source) ? block.source : {};
+  if (source.type === "content") return decodeContentDocument(block, source);
+  return {
+    kind: "file",
+    source: source.type === "text"
+      ? { type: "text", text: demandText(source.data, `${param}.source.data`) }
+      : decodeSource(block.source, `${param}.source`),
+    name: optionalText(block.title),
+    cache: decodeCache(block),
+    marks: marksOf(block, DOCUMENT_FIELDS),
+  };
+}
+
+function decodeSource(
+  value: JsonObject["source"],
+  param: string,
+): MediaSource {
+  const source = isJsonObject(value) ? value : {};
+  switch (source.type) {
+    case "base64":
+      return {
+        type: "base64",
+        mediaType: normalMediaType(
+          demandText(source.media_type, `${param}.media_type`),
+        ),
+        data: demandText(source.data, `${param}.data`),
+      };
+    case "url":
+      return { type: "url", url: demandText(source.url, `${param}.url`) };
+    case "file":
+      return {
+        type: "id",
+        protocol: "messages",
+        id: demandText(source.file_id, `${param}.file_id`),
+      };
+    default:
+      throw invalidField(
+        `${param}.type`,
+        "is none of base64, url, file, text, content",
+      );
+  }
+}
+
+function decodeContentDocument(
+  block: JsonObject,
+  source: JsonObject,
+): OpaqueBlock {
+  const parts = objectsIn(source.content);
+  const isText = parts.every(({ type }) => type === "text");
+  const texts = [block.title, source.content, ...parts.map(({ text }) => text)];
+  return {
+    kind: "opaque",
+    protocol: "messages",
+    type: "document",
+    value: block,
+    text: isText
+      ? texts.filter((text) => typeof text === "string").join("\n\n")
+      : undefined,
+    weight: "answer",
+  };
+}

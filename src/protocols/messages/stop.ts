@@ -1,0 +1,88 @@
+import { isJsonObject, type JsonObject } from "../../core/json.ts";
+import type { AnswerBlock } from "../canonical/block.ts";
+import type { Stop, StopReason } from "../canonical/stop.ts";
+import { optionalText } from "./fields.ts";
+
+const REASON_BY_WORD: ReadonlyMap<string, StopReason> = new Map<
+  string,
+  StopReason
+>([
+  ["end_turn", "end"],
+  ["stop_sequence", "stop_sequence"],
+  ["tool_use", "tool_calls"],
+  ["max_tokens", "max_tokens"],
+  ["model_context_window_exceeded", "context_full"],
+  ["refusal", "filtered"],
+  ["pause_turn", "paused"],
+]);
+
+/** Longest explanation of a refusal, in characters; the words stand in the answer too. */
+const MAX_EXPLANATION_LENGTH = 4096;
+
+const WORD_BY_REASON: Readonly<Record<StopReason, string>> = {
+  end: "end_turn",
+  stop_sequence: "stop_sequence",
+  tool_calls: "tool_use",
+  max_tokens: "max_tokens",
+  context_full: "model_context_window_exceeded",
+  filtered: "refusal",
+  paused: "pause_turn",
+  other: "end_turn",
+};
+
+/** Reads `stop_reason`, `stop_sequence` and `stop_details` of a message or a `message_delta`. */
+export function decodeStop(holder: JsonObject): Stop {
+  const word = optionalText(holder.stop_reason) ?? "";
+  const details = isJsonObject(holder.stop_details) ? holder.stop_details : {};
+  return {
+    reason: REASON_BY_WORD.get(word) ?? "other",
+    raw: word === "" ? undefined : { protocol: "messages", value: word },
+    sequence: optionalText(holder.stop_sequence),
+    explanation: optionalText(details.explanation),
+  };
+}
+
+/**
+ * Writes the same fields. Words of refusal make the end a refusal: the protocol has no block for them, they
+ * stand there as text.
+ *
+ * @param refusal The words of the answer's refusal blocks; empty where it has none.
+ */
+export function encodeStop(stop: Stop, refusal: string): JsonObject {
+  const word = refusal !== "" && stop.reason === "end"
+    ? WORD_BY_REASON.filtered
+    : wordOf(stop);
+  return {
+    stop_reason: word,
+    stop_sequence: stop.sequence ?? null,
+    stop_details: word === WORD_BY_REASON.filtered
+      ? {
+        type: "refusal",
+        category: null,
+        explanation: stop.explanation ?? (refusal === "" ? null : refusal),
+      }
+      : null,
+  };
+}
+
+/** The words of the refusal blocks of an answer, as {@linkcode joinRefusal} joins them. */
+export function refusalOf(blocks: readonly AnswerBlock[]): string {
+  return blocks.reduce(
+    (refusal, block) =>
+      block.kind === "refusal" ? joinRefusal(refusal, block.text) : refusal,
+    "",
+  );
+}
+
+/** Adds words to a refusal, up to the length that an explanation may have. */
+export function joinRefusal(refusal: string, words: string): string {
+  return refusal.length >= MAX_EXPLANATION_LENGTH
+    ? refusal
+    : (refusal + words).slice(0, MAX_EXPLANATION_LENGTH);
+}
+
+/** The protocol's own word where the answer came in it, if only a word unknown here. */
+function wordOf({ reason, raw }: Stop): string {
+  if (reason === "other" && raw?.protocol === "messages") return raw.value;
+  return WORD_BY_REASON[reason];
+}

@@ -1,0 +1,41 @@
+import type { SseFrame } from "../../core/frame.ts";
+import type { Ids } from "../../core/ids.ts";
+import { isJsonObject, parseJson } from "../../core/json.ts";
+import type { Stage } from "../../core/stage.ts";
+import type { AnswerEvent } from "../canonical/event.ts";
+import { brokenAnswer } from "../canonical/failure.ts";
+import { guardDecoder } from "../canonical/guard.ts";
+import { createEventReader } from "./event_reader.ts";
+
+/** What some routers send after the end, as in Chat Completions. */
+const STRAY_DONE = "[DONE]";
+
+/**
+ * Reads a Messages stream. The kind of an event stands in its data; the `event:` line, which some servers leave
+ * out, counts only where the data names no kind. The end is `message_stop` and nothing else.
+ */
+export function createStreamDecoder(ids: Ids): Stage<SseFrame, AnswerEvent> {
+  const reader = createEventReader(ids);
+  return guardDecoder({
+    push(frame, emit) {
+      if (frame.data === "" || frame.data === STRAY_DONE) return;
+      const event = parseJson(frame.data);
+      if (!isJsonObject(event)) {
+        reader.fail(
+          brokenAnswer("The provider sent an event that is no JSON object"),
+          emit,
+        );
+      } else if (typeof event.type === "string") {
+        reader.push(event, emit);
+      } else {
+        reader.push({ ...event, type: frame.event ?? "" }, emit);
+      }
+    },
+    end(emit) {
+      reader.fail(
+        brokenAnswer("The provider's stream ended before the answer did"),
+        emit,
+      );
+    },
+  });
+}

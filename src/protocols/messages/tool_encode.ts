@@ -1,0 +1,181 @@
+import type { JsonObject } from "../../core/json.ts";
+import type { CanonicalRequest } from "../canonical/request.ts";
+import type {
+  FunctionTool,
+  HostedTool,
+  Tool,
+  ToolChoice,
+  ToolReference,
+} from "../canonical/tool.ts";
+import type { Scope } from "./dialect.ts";
+import { enforceableSchema } from "./enforceable_schema.ts";
+import { inputSchema } from "./input_schema.ts";
+import { typedToolOf } from "./typed_tools.ts";
+
+/** How a request's tools and the choice among them are written. */
+export interface Tooling {
+  /** `tools` and `tool_choice`; the latter only beside tools, as upstreams demand. */
+  readonly fields: JsonObject;
+  /** Whether the model must call a tool. */
+  readonly isForced: boolean;
+  /** What the model is told in place of a force that it refuses. */
+  readonly nudge?: string | undefined;
+}
+
+/** Writes the tools, and the choice as far as the model allows it. */
+export function encodeTooling(
+  request: CanonicalRequest,
+  scope: Scope,
+): Tooling {
+  const choice = request.toolChoice;
+  const tools = offeredTools(request.tools, choice)
+    .map((tool) => encodeTool(tool, scope))
+    .filter((tool) => tool !== undefined);
+  if (choice?.type === "hosted") loseForcedTool(choice, scope);
+  if (tools.length === 0) return { fields: {}, isForced: false };
+  const wanted = isForce(choice);
+  const isRefused = wanted && scope.dialect.forcedTools === "never";
+  if (isRefused) loseForce(scope);
+  const made: ToolChoice | undefined = isRefused ? { type: "auto" } : choice;
+  return {
+    fields: { tools, ...encodeChoice(made, request.parallelTools) },
+    isForced: wanted && !isRefused,
+    nudge: isRefused ? nudgeFor(choice) : undefined,
+  };
+}
+
+/** The protocol has no list of allowed tools: the others are left out. */
+function offeredTools(
+  tools: readonly Tool[],
+  choice: ToolChoice | undefined,
+): readonly Tool[] {
+  if (choice?.type !== "allowed") return tools;
+  return tools.filter((tool) =>
+    choice.tools.some(({ name }) =>
+      tool.kind !== "hosted" && tool.name === name
+    )
+  );
+}
+
+function encodeTool(tool: Tool, scope: Scope): JsonObject | undefined {
+  switch (tool.kind) {
+    case "function":
+      return encodeFunction(tool, scope);
+    case "hosted":
+      return encodeHosted(tool, scope);
+    default:
+      throw new TypeError(
+        "Cannot write custom tools and namespaces: bridgeTools must run before",
+      );
+  }
+}
+
+function encodeFunction(tool: FunctionTool, scope: Scope): JsonObject {
+  const { name, description } = tool;
+  const marks = tool.marks?.messages ?? {};
+  const cache = scope.cache.write(tool.cache);
+  if (typeof marks.type === "string" && typedToolOf(marks.type) !== undefined) {
+    return { ...marks, name, ...cache };
+  }
+  return {
+    ...marks,
+    name,
+    ...(description === undefined ? {} : { description }),
+    ...encodeSchema(tool, scope),
+    ...cache,
+  };
+}
+
+/** Strictness that the schema or the model does not allow would be refused; the tool works without. */
+function encodeSchema(tool: FunctionTool, scope: Scope): JsonObject {
+  const schema = inputSchema(tool.parameters);
+  if (tool.strict !== true) return { input_schema: schema };
+  const enforceable = scope.dialect.schemas
+    ? enforceableSchema(schema)
+    : undefined;
+  if (enforceable !== undefined) {
+    return { input_schema: enforceable, strict: true };
+  }
+  scope.context.lose({
+    field: "tools",
+    weight: "hint",
+    reason: "this model's provider cannot hold arguments to such a schema",
+  });
+  return { input_schema: schema };
+}
+
+function encodeHosted(
+  tool: HostedTool,
+  { context }: Scope,
+): JsonObject | undefined {
+  if (tool.protocol === "messages") return tool.value;
+  context.lose({
+    field: "tools",
+    weight: "hint",
+    reason: `this model's provider cannot run the tool \`${tool.type}\``,
+  });
+  return undefined;
+}
+
+function loseForcedTool(
+  choice: Extract<ToolChoice, { type: "hosted" }>,
+  { context }: Scope,
+): void {
+  if (choice.protocol === "messages") return;
+  context.lose({
+    field: "toolChoice",
+    weight: "answer",
+    reason: "it demands a tool that this model's provider cannot run",
+  });
+}
+
+function loseForce({ context }: Scope): void {
+  context.lose({
+    field: "toolChoice",
+    weight: "hint",
+    reason: "this model cannot be forced to call a tool; it is told to instead",
+  });
+}
+
+function isForce(choice: ToolChoice | undefined): boolean {
+  return choice?.type === "required" || choice?.type === "tool" ||
+    choice?.type === "allowed" && choice.mode === "required";
+}
+
+function nudgeFor(choice: ToolChoice | undefined): string {
+  return choice?.type === "tool"
+    ? `Answer by calling the tool \`${choice.tool.name}\`.`
+    : "Answer by calling one of the tools.";
+}
+
+/** The switch for parallel calls stands inside the choice, and not beside `none`. */
+function encodeChoice(
+  choice: ToolChoice | undefined,
+  parallelTools: boolean | undefined,
+): JsonObject {
+  if (choice === undefined && parallelTools !== false) return {};
+  const wire = choice === undefined ? { type: "auto" } : wireChoice(choice);
+  const flag = parallelTools === undefined || wire.type === "none"
+    ? {}
+    : { disable_parallel_tool_use: !parallelTools };
+  return { tool_choice: { ...wire, ...flag } };
+}
+
+function wireChoice(choice: ToolChoice): JsonObject {
+  switch (choice.type) {
+    case "required":
+      return { type: "any" };
+    case "tool":
+      return namedChoice(choice.tool);
+    case "allowed":
+      return { type: choice.mode === "required" ? "any" : "auto" };
+    case "hosted":
+      return choice.protocol === "messages" ? choice.value : { type: "auto" };
+    default:
+      return { type: choice.type };
+  }
+}
+
+function namedChoice({ name }: ToolReference): JsonObject {
+  return { type: "tool", name };
+}

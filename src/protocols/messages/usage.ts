@@ -1,0 +1,97 @@
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../core/json.ts";
+import { tokenCount, type Usage } from "../canonical/usage.ts";
+import { marksOf } from "./fields.ts";
+
+/** Characters that a token has on average; for answers whose upstream does not count. */
+const CHARACTERS_PER_TOKEN = 4;
+
+/** Most fields that are kept of an upstream's counts. */
+const MAX_FIELDS = 64;
+
+const KNOWN_FIELDS: ReadonlySet<string> = new Set([
+  "input_tokens",
+  "output_tokens",
+  "cache_read_input_tokens",
+  "cache_creation_input_tokens",
+  "output_tokens_details",
+  "service_tier",
+]);
+
+/**
+ * Reads a `usage` object. Its `input_tokens` leave out what was read from or written to a cache.
+ *
+ * @returns `undefined` when it counts nothing.
+ */
+export function decodeUsage(value: JsonValue | undefined): Usage | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const input = tokenCount(value.input_tokens);
+  const output = tokenCount(value.output_tokens);
+  if (input === undefined && output === undefined) return undefined;
+  const cached = tokenCount(value.cache_read_input_tokens);
+  const written = tokenCount(value.cache_creation_input_tokens);
+  const details = value.output_tokens_details;
+  return {
+    inputTokens: (input ?? 0) + (cached ?? 0) + (written ?? 0),
+    cachedInputTokens: cached,
+    cacheWriteTokens: written,
+    outputTokens: output ?? 0,
+    reasoningTokens: isJsonObject(details)
+      ? tokenCount(details.thinking_tokens)
+      : undefined,
+    marks: marksOf(value, KNOWN_FIELDS),
+  };
+}
+
+/** Writes a `usage` object; the cache counts are always there, as callers add them up. */
+export function encodeUsage(usage: Usage): JsonObject {
+  const cached = usage.cachedInputTokens ?? 0;
+  const written = usage.cacheWriteTokens ?? 0;
+  return {
+    ...(usage.marks?.messages ?? {}),
+    input_tokens: Math.max(0, usage.inputTokens - cached - written),
+    cache_creation_input_tokens: written,
+    cache_read_input_tokens: cached,
+    output_tokens: usage.outputTokens,
+    ...(usage.reasoningTokens === undefined ? {} : {
+      output_tokens_details: { thinking_tokens: usage.reasoningTokens },
+    }),
+  };
+}
+
+/**
+ * A guess where the upstream did not count: the protocol demands numbers, and 0 would read as an empty window.
+ *
+ * @param inputTokens A rough count of the request's tokens.
+ * @param outputCharacters The length of everything that the answer holds.
+ */
+export function estimateUsage(
+  inputTokens: number,
+  outputCharacters: number,
+): Usage {
+  return {
+    inputTokens,
+    outputTokens: Math.ceil(outputCharacters / CHARACTERS_PER_TOKEN),
+  };
+}
+
+/**
+ * The counts of a stream, which come in several events: later ones replace earlier ones, except that nothing
+ * and zero replace no count. Some upstreams send 0 first and the truth last, others the other way round.
+ */
+export function mergeUsage(
+  before: JsonObject | undefined,
+  after: JsonValue | undefined,
+): JsonObject | undefined {
+  if (!isJsonObject(after)) return before;
+  const merged: JsonObject = { ...before };
+  for (const [field, value] of Object.entries(after).slice(0, MAX_FIELDS)) {
+    if (!(field in merged) && Object.keys(merged).length >= MAX_FIELDS) break;
+    const isCount = value !== null && value !== undefined && value !== 0;
+    if (isCount || merged[field] === undefined) merged[field] = value;
+  }
+  return merged;
+}

@@ -1,0 +1,76 @@
+import { z } from "zod";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../core/json.ts";
+import { invalidIssue } from "../canonical/invalid_request.ts";
+
+// What stands here was JSON before, so that looking inside would only cost time and stack.
+const json = z.custom<JsonValue>((value) => value !== undefined);
+const jsonObject = z.custom<JsonObject>(isJsonObject, "expected an object");
+
+const message = z.looseObject({
+  role: z.string(),
+  content: z.union([z.string(), z.array(jsonObject)]),
+});
+
+const toolChoice = z.looseObject({
+  type: z.string(),
+  name: z.string().nullish(),
+  disable_parallel_tool_use: z.boolean().nullish(),
+});
+
+const thinking = z.looseObject({
+  type: z.string(),
+  budget_tokens: z.number().nullish(),
+  display: z.string().nullish(),
+});
+
+const format = z.looseObject({
+  type: z.string(),
+  schema: jsonObject.nullish(),
+});
+
+const request = z.looseObject({
+  model: z.string(),
+  max_tokens: z.number().int().nonnegative(),
+  messages: z.array(message).min(1),
+  system: z.union([z.string(), z.array(jsonObject)]).nullish(),
+  stream: z.boolean().nullish(),
+  tools: z.array(jsonObject).nullish(),
+  tool_choice: toolChoice.nullish(),
+  thinking: thinking.nullish(),
+  output_config: z.looseObject({
+    effort: z.string().nullish(),
+    format: format.nullish(),
+  }).nullish(),
+  // Where structured output was asked for before `output_config` took it over.
+  output_format: format.nullish(),
+  stop_sequences: z.array(z.string()).nullish(),
+  temperature: z.number().nullish(),
+  top_p: z.number().nullish(),
+  top_k: z.number().nullish(),
+  service_tier: z.string().nullish(),
+  metadata: z.looseObject({ user_id: z.string().nullish() }).nullish(),
+  cache_control: jsonObject.nullish(),
+  thread: json.nullish(),
+});
+
+/** A Messages request as far as it must be understood; unknown fields live on. */
+export type WireRequest = z.infer<typeof request>;
+/** One of its messages. */
+export type WireMessage = z.infer<typeof message>;
+/** Its `tool_choice`. */
+export type WireToolChoice = z.infer<typeof toolChoice>;
+
+/**
+ * Checks the shape of a request; of content blocks and tools only that they are objects.
+ *
+ * @throws {GatewayError} `invalid_request` that names the first wrong field.
+ */
+export function parseRequest(body: JsonObject): WireRequest {
+  const result = request.safeParse(body);
+  if (!result.success) throw invalidIssue(result.error.issues);
+  return result.data;
+}

@@ -1,0 +1,216 @@
+import assert from "node:assert/strict";
+import Anthropic from "@anthropic-ai/sdk";
+import AnthropicOld from "@anthropic-ai/sdk-0";
+import { GatewayError } from "../../../src/core/error.ts";
+import type { SseComment, SseFrame } from "../../../src/core/frame.ts";
+import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
+import { runStage } from "../../../src/core/stage.ts";
+import type { Answer } from "../../../src/protocols/canonical/answer.ts";
+import type { AnswerBlock } from "../../../src/protocols/canonical/block.ts";
+import type { AnswerEvent } from "../../../src/protocols/canonical/event.ts";
+import {
+  foldAnswer,
+  unfoldAnswer,
+} from "../../../src/protocols/canonical/fold.ts";
+import { messagesCodec } from "../../../src/protocols/messages/mod.ts";
+import { formatComment, formatFrame } from "../../../src/streams/sse_format.ts";
+import { ANSWERS } from "../../contract/answers.ts";
+import {
+  answerContext,
+  decodeBytes,
+  encodeStream,
+  plain,
+} from "../../contract/codec_contract.ts";
+import { loadRecordings } from "../../support/recordings.ts";
+import { MESSAGES_CASES } from "./cases.ts";
+
+const REQUEST = {
+  model: "claude-sonnet-4-6",
+  max_tokens: 100,
+  messages: [{ role: "user" as const, content: "hi" }],
+};
+const DECODED = messagesCodec.decodeRequest(REQUEST);
+
+/** A `fetch` that answers everything with `body`. */
+function answering(body: string, init: ResponseInit = {}): typeof fetch {
+  return () => Promise.resolve(new Response(body, init));
+}
+
+const SSE = { headers: { "content-type": "text/event-stream" } };
+
+/** What each SDK makes of a stream. */
+const ACCUMULATORS = {
+  "1.x": (text: string): Promise<unknown> =>
+    new Anthropic({ apiKey: "k", fetch: answering(text, SSE), maxRetries: 0 })
+      .messages.stream(REQUEST).finalMessage(),
+  "0.x": (text: string): Promise<unknown> =>
+    new AnthropicOld({
+      apiKey: "k",
+      fetch: answering(text, SSE),
+      maxRetries: 0,
+    }).messages.stream(REQUEST).finalMessage(),
+};
+
+const STREAMS: readonly { name: string; stream: Uint8Array }[] = [
+  ...MESSAGES_CASES,
+  ...loadRecordings("messages"),
+].flatMap(({ name, stream }) => stream === undefined ? [] : [{ name, stream }]);
+
+/** Of arguments that the token limit cut off, the SDK keeps what it can read and the JSON answer the text. */
+const CUT_ARGUMENTS =
+  "anthropic-claude-3-7-sonnet-incomplete-partial-json-response";
+
+/** Every answer that the codec can tell. */
+const TOLD: readonly { name: string; answer: Answer }[] = [
+  ...ANSWERS,
+  ...STREAMS.filter(({ name }) => name !== CUT_ARGUMENTS).map((
+    { name, stream },
+  ) => ({ name, answer: foldAnswer(decodeBytes(messagesCodec, stream)) })),
+];
+
+for (const [version, accumulate] of Object.entries(ACCUMULATORS)) {
+  Deno.test(`Anthropic SDK ${version} gathers from a stream what the JSON answer holds`, async (t) => {
+    for (const { name, answer } of TOLD) {
+      await t.step(name, async () => {
+        const frames = encodeStream(messagesCodec, answer, DECODED);
+        const message = await accumulate(frames.map(formatFrame).join(""));
+        assert.deepEqual(comparable(message), comparable(jsonOf(answer)));
+      });
+    }
+  });
+}
+
+function jsonOf(answer: Answer): JsonObject {
+  return messagesCodec.encodeAnswer(answer, answerContext(DECODED));
+}
+
+/** The fields that both ways have; the SDK merges no other counts from the end of a stream. */
+function comparable(message: unknown): unknown {
+  const { id, model, role, content, stop_reason, stop_sequence, usage } =
+    objectOf(plain(message));
+  const counts = objectOf(usage);
+  return {
+    ...{ id, model, role, content, stop_reason, stop_sequence },
+    input: counts.input_tokens,
+    cached: counts.cache_read_input_tokens,
+    written: counts.cache_creation_input_tokens,
+    output: counts.output_tokens,
+    thinking: counts.output_tokens_details,
+  };
+}
+
+function objectOf(value: unknown): JsonObject {
+  assert.ok(isJsonObject(value));
+  return value;
+}
+
+/** The events of a stream, with their terminal failure. */
+function failing(...events: AnswerEvent[]): string {
+  const failure = { kind: "overloaded", message: "Busy" } as const;
+  return runStage(messagesCodec.createStreamEncoder(answerContext(DECODED)), [
+    ...events,
+    { type: "failure", failure },
+  ]).map(formatFrame).join("");
+}
+
+Deno.test("Anthropic SDKs throw the typed error of a stream that breaks", async () => {
+  const broken = failing(
+    { type: "start", id: "a", model: "m" },
+    { type: "block-start", index: 0, block: { kind: "text" } },
+    { type: "block-delta", index: 0, text: "Hel" },
+  );
+  for (const text of [broken, failing()]) {
+    for (const accumulate of Object.values(ACCUMULATORS)) {
+      await assert.rejects(
+        accumulate(text),
+        (error: Error & { type?: unknown }) =>
+          error.type === "overloaded_error" && /Busy/.test(error.message),
+      );
+    }
+  }
+});
+
+Deno.test("Anthropic SDKs skip what keeps a stream alive", async () => {
+  const encoder = messagesCodec.createStreamEncoder(answerContext(DECODED));
+  const texts: string[] = [];
+  const write = (frame: SseFrame | SseComment) => {
+    texts.push("comment" in frame ? formatComment(frame) : formatFrame(frame));
+  };
+  encoder.keepAlive(write);
+  for (const event of eventsOf({ kind: "text", text: "Hi" })) {
+    encoder.push(event, write);
+    encoder.keepAlive(write);
+  }
+  for (const accumulate of Object.values(ACCUMULATORS)) {
+    const message = objectOf(plain(await accumulate(texts.join(""))));
+    assert.deepEqual(message.content, [{ type: "text", text: "Hi" }]);
+  }
+});
+
+Deno.test("Anthropic SDK tells the code of a thread that the gateway does not keep", async () => {
+  const error = errorOf(() =>
+    messagesCodec.decodeRequest({ ...REQUEST, thread: { type: "create" } })
+  );
+  const body = {
+    type: "error",
+    error: {
+      type: "invalid_request_error",
+      message: error.message,
+      details: error.details,
+    },
+  };
+  const client = new Anthropic({
+    apiKey: "k",
+    fetch: answering(JSON.stringify(body), { status: error.status }),
+    maxRetries: 0,
+  });
+  await assert.rejects(
+    client.messages.create(REQUEST),
+    (thrown: { errorCode?: unknown }) =>
+      thrown.errorCode === "thread_unsupported_request",
+  );
+});
+
+Deno.test("Anthropic SDKs read an encoded failure by its status and type", async () => {
+  const { status, body } = messagesCodec.encodeFailure(
+    { kind: "rate_limited", status: 429, message: "Slow down" },
+    "req_1",
+  );
+  const fetch = answering(JSON.stringify(body), { status });
+  const options = { apiKey: "k", fetch, maxRetries: 0 };
+  const calls = [
+    new Anthropic(options).messages.create(REQUEST),
+    new AnthropicOld(options).messages.create(REQUEST),
+  ];
+  for (const call of calls) {
+    await assert.rejects(
+      call,
+      (thrown: { status?: unknown; type?: unknown }) =>
+        thrown.status === 429 && thrown.type === "rate_limit_error",
+    );
+  }
+});
+
+/** The events of an answer with one block. */
+function eventsOf(block: AnswerBlock): AnswerEvent[] {
+  const events: AnswerEvent[] = [];
+  unfoldAnswer({
+    id: "a",
+    model: "m",
+    blocks: [block],
+    stop: { reason: "end" },
+  }, (event) => {
+    events.push(event);
+  });
+  return events;
+}
+
+function errorOf(run: () => unknown): GatewayError {
+  try {
+    run();
+  } catch (error) {
+    assert.ok(error instanceof GatewayError);
+    return error;
+  }
+  assert.fail("nothing was thrown");
+}
