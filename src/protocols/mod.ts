@@ -4,7 +4,7 @@ import { chatCodec } from "./chat/mod.ts";
 import { messagesCodec } from "./messages/mod.ts";
 import { responsesCodec } from "./responses/mod.ts";
 
-/** The codec of each protocol. */
+/** How each protocol is read and written. */
 export const CODECS: Readonly<Record<Protocol, Codec>> = {
   chat: chatCodec,
   messages: messagesCodec,

@@ -1,6 +1,4 @@
 import assert from "node:assert/strict";
-import { OpenAI } from "../../support/sdks.ts";
-import { APIError } from "../../support/sdks.ts";
 import type { Answer } from "../../../src/protocols/canonical/answer.ts";
 import { isToolCall } from "../../../src/protocols/canonical/history.ts";
 import { foldAnswer } from "../../../src/protocols/canonical/fold.ts";
@@ -14,6 +12,7 @@ import {
 } from "../../contract/codec_contract.ts";
 import { loadRecordings } from "../../support/recordings.ts";
 import { requestOf } from "../../support/requests.ts";
+import { OpenAI } from "../../support/sdks.ts";
 
 const REQUEST = requestOf({
   extras: {
@@ -117,7 +116,8 @@ Deno.test("openai-node throws the failure of a Chat stream", async () => {
     async () => {
       for await (const chunk of stream) assert.equal(chunk.choices.length, 1);
     },
-    (error) => error instanceof APIError && error.message.includes("Too busy"),
+    (error) =>
+      error instanceof OpenAI.APIError && error.message.includes("Too busy"),
   );
 });
 

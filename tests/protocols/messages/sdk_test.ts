@@ -1,6 +1,4 @@
 import assert from "node:assert/strict";
-import Anthropic from "@anthropic-ai/sdk";
-import AnthropicOld from "@anthropic-ai/sdk-0";
 import { GatewayError } from "../../../src/core/error.ts";
 import type { SseComment, SseFrame } from "../../../src/core/frame.ts";
 import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
@@ -23,6 +21,7 @@ import {
 } from "../../contract/codec_contract.ts";
 import { loadRecordings } from "../../support/recordings.ts";
 import { MESSAGES_CASES } from "./cases.ts";
+import { Anthropic, Anthropic0 } from "../../support/sdks.ts";
 
 const REQUEST = {
   model: "claude-sonnet-4-6",
@@ -44,7 +43,7 @@ const ACCUMULATORS = {
     new Anthropic({ apiKey: "k", fetch: answering(text, SSE), maxRetries: 0 })
       .messages.stream(REQUEST).finalMessage(),
   "0.x": (text: string): Promise<unknown> =>
-    new AnthropicOld({
+    new Anthropic0({
       apiKey: "k",
       fetch: answering(text, SSE),
       maxRetries: 0,
@@ -180,7 +179,7 @@ Deno.test("Anthropic SDKs read an encoded failure by its status and type", async
   const options = { apiKey: "k", fetch, maxRetries: 0 };
   const calls = [
     new Anthropic(options).messages.create(REQUEST),
-    new AnthropicOld(options).messages.create(REQUEST),
+    new Anthropic0(options).messages.create(REQUEST),
   ];
   for (const call of calls) {
     await assert.rejects(

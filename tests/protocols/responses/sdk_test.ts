@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { OpenAI } from "../../support/sdks.ts";
 import type { SseFrame } from "../../../src/core/frame.ts";
 import { runStage } from "../../../src/core/stage.ts";
 import type { Answer } from "../../../src/protocols/canonical/answer.ts";
@@ -19,6 +18,7 @@ import {
   plain,
 } from "../../contract/codec_contract.ts";
 import { loadRecordings } from "../../support/recordings.ts";
+import { OpenAI } from "../../support/sdks.ts";
 
 // The official SDK checks the grammar of a stream while it gathers the answer: the same words must come out
 // of it that went in, streamed and whole.
