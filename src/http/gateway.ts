@@ -1,12 +1,16 @@
 import type { Caller, Config } from "../config/config.ts";
 import type { ConfigStore } from "../config/store.ts";
-import type { Clock } from "../core/clock.ts";
 import type { GatewayError } from "../core/error.ts";
-import type { Ids } from "../core/ids.ts";
 import type { Protocol } from "../core/protocol.ts";
 import type { LimitsService } from "../limits/service.ts";
 import type { Log } from "../observe/log.ts";
 import { openRecord, type RequestRecord } from "../observe/record.ts";
+import {
+  type Failure,
+  shownFailure,
+  UpstreamFailure,
+} from "../protocols/canonical/failure.ts";
+import { CODECS } from "../protocols/mod.ts";
 import { authenticate, type CredentialGroup } from "../relay/caller.ts";
 import { followCaller } from "../relay/exchange.ts";
 import { relay } from "../relay/relay.ts";
@@ -25,8 +29,6 @@ import { websocketError } from "./websocket.ts";
 export interface GatewayParts extends RelayTools {
   readonly store: ConfigStore;
   readonly limits: LimitsService;
-  readonly clock: Clock;
-  readonly ids: Ids;
   readonly log: Log;
 }
 
@@ -157,6 +159,9 @@ function failureResponse(
     record.finish("client_abort");
     return new Response(null, { status: CALLER_LEFT_STATUS });
   }
+  if (thrown instanceof UpstreamFailure) {
+    return upstreamFailureResponse(thrown.failure, protocol, record);
+  }
   const error = toGatewayError(thrown);
   if (error.kind === "internal") {
     log.write("error", "unforeseen", unforeseenFields(thrown, requestId));
@@ -165,6 +170,26 @@ function failureResponse(
   noteError(error, record);
   record.finish("error");
   return response;
+}
+
+/** An upstream's failure, in the caller's protocol. */
+function upstreamFailureResponse(
+  failure: Failure,
+  protocol: Protocol,
+  { facts, requestId, finish }: RequestRecord,
+): Response {
+  const shown = shownFailure(failure);
+  const { status, body } = CODECS[protocol].encodeFailure(shown, requestId);
+  facts.status = status;
+  facts.error = shown.code ?? shown.kind;
+  finish("error");
+  const { retryAfterMs } = shown;
+  return Response.json(body, {
+    status,
+    headers: retryAfterMs === undefined
+      ? {}
+      : { "retry-after": String(Math.ceil(retryAfterMs / 1000)) },
+  });
 }
 
 function noteError(error: GatewayError, { facts }: RequestRecord): void {

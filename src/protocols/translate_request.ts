@@ -21,7 +21,7 @@ export interface RequestTranslation {
   /** Whether the upstream is asked for a stream even if the caller wants JSON. */
   readonly streamOnly: boolean;
   /** Fields of the upstream's body to set, after everything else. */
-  readonly force: Readonly<Record<string, JsonValue>>;
+  readonly force: Readonly<JsonObject>;
   /** Fields of the upstream's body to remove. */
   readonly omit: readonly string[];
   /** Changes the request before it is written, such as by putting sealed reasoning back. */

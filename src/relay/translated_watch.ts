@@ -1,5 +1,6 @@
 import type { RequestRecord } from "../observe/record.ts";
 import { type AnswerEvent, isOutput } from "../protocols/canonical/event.ts";
+import type { Failure } from "../protocols/canonical/failure.ts";
 import { laterUsage } from "../protocols/canonical/watch.ts";
 import type { SealOwner, SealStore } from "./seal_store.ts";
 import { createSealWatch } from "./seal_watch.ts";
@@ -17,8 +18,10 @@ export interface TranslatedWatch {
   see(event: AnswerEvent): void;
   /** Whether something was seen that the caller will see; nothing may be sent again then. */
   readonly hasOutput: boolean;
-  /** The terminal event, once it has come. */
-  readonly last: "end" | "failure" | undefined;
+  /** What ended the answer before its end. */
+  readonly failure: Failure | undefined;
+  /** Whether the answer came to its end. */
+  readonly isWhole: boolean;
 }
 
 /** Notes first output and usage in the record, and keeps sealed reasoning for the tool results to come. */
@@ -27,7 +30,8 @@ export function createTranslatedWatch(
 ): TranslatedWatch {
   const { facts } = record;
   const sealWatch = createSealWatch();
-  let last: TranslatedWatch["last"];
+  let failure: Failure | undefined;
+  let isWhole = false;
   let hasOutput = false;
 
   function keepSeals(): void {
@@ -51,14 +55,19 @@ export function createTranslatedWatch(
       if ("usage" in event && event.usage !== undefined) {
         facts.usage = laterUsage(facts.usage, event.usage);
       }
-      if (event.type === "end") keepSeals();
-      if (event.type === "end" || event.type === "failure") last = event.type;
+      if (event.type === "failure") failure = event.failure;
+      if (event.type !== "end") return;
+      isWhole = true;
+      keepSeals();
     },
     get hasOutput() {
       return hasOutput;
     },
-    get last() {
-      return last;
+    get failure() {
+      return failure;
+    },
+    get isWhole() {
+      return isWhole;
     },
   };
 }
