@@ -228,7 +228,7 @@ Deno.test("read() makes one call for a thousand callers at once", async () => {
     { length: 1000 },
     () => service.read(callerOf(...connections), config),
   );
-  answer(await credits(new AbortController().signal));
+  answer(credits());
   const lists = await Promise.all(reads);
   assert.equal(calls.length, 3);
   for (const list of lists) {
@@ -248,7 +248,7 @@ Deno.test("read() of a caller who leaves ends, and the read goes on for the othe
   const staying = service.read(callerOf(one), config);
   controller.abort(new Error("gone"));
   await assert.rejects(leaving, /gone/);
-  answer(await credits(new AbortController().signal));
+  answer(credits());
   assert.equal(entryOf(await staying, "one").status, "ok");
   const later = await service.read(callerOf(one), config);
   assert.equal(entryOf(later, "one").cached, true);
@@ -326,7 +326,7 @@ Deno.test("read() waits for a slow provider within the budget", async () => {
     await configWith(good, slow),
   );
   await settle();
-  answer(await credits(new AbortController().signal));
+  answer(credits());
   const list = await reading;
   assert.deepEqual(list.data.map(({ status }) => status), ["ok", "ok"]);
 });
@@ -355,7 +355,7 @@ Deno.test("a read that outlives its config leaves nothing behind", async () => {
   const reading = service.read(callerOf(...old.connections), old);
   const next = await configWith(zai("next"));
   await service.read(callerOf(...next.connections), next);
-  answer(await credits(new AbortController().signal));
+  answer(credits());
   assert.equal(entryOf(await reading, "old").status, "ok");
   scripts.delete("old.example");
   const again = await configWith(zai("old"));
