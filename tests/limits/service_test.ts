@@ -316,6 +316,21 @@ Deno.test("read() gives a silent provider half a budget, until it answers again"
   assert.equal(deadlines.at(-1)?.ms, 12_250);
 });
 
+Deno.test("a reload forgets that a provider was silent when it is gone meanwhile", async () => {
+  const { service, scripts, deadlines } = createHarness();
+  const mute = zai("mute");
+  scripts.set("mute.example", hang);
+  const config = await configWith(mute);
+  const reading = service.read(callerOf(mute), config);
+  await settle();
+  deadlines.at(-1)?.expire();
+  await reading;
+  await service.read(callerOf(), await configWith());
+  scripts.delete("mute.example");
+  await service.read(callerOf(mute), await configWith(zai("mute")));
+  assert.equal(deadlines.at(-1)?.ms, 12_250);
+});
+
 Deno.test("read() waits for a slow provider within the budget", async () => {
   const { service, scripts } = createHarness();
   const [good, slow] = [zai("good"), zai("slow")];
