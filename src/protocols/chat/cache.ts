@@ -1,12 +1,12 @@
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import type { CacheMark } from "../canonical/block.ts";
 
-const SECONDS_BY_WORD: Readonly<Record<string, number>> = {
-  "5m": 300,
-  "30m": 1800,
-  "1h": 3600,
-  "12h": 43_200,
-};
+const SECONDS_BY_WORD: ReadonlyMap<string, number> = new Map([
+  ["5m", 300],
+  ["30m", 1800],
+  ["1h", 3600],
+  ["12h", 43_200],
+]);
 
 /**
  * Reads the cache mark of a content part, message or tool: OpenAI's `prompt_cache_breakpoint`, or the
@@ -18,7 +18,7 @@ export function decodeCache(
   const mark = holder.cache_control ?? holder.prompt_cache_breakpoint;
   if (!isJsonObject(mark)) return undefined;
   const ttl = typeof mark.ttl === "string"
-    ? SECONDS_BY_WORD[mark.ttl]
+    ? SECONDS_BY_WORD.get(mark.ttl)
     : undefined;
   return { ttlSeconds: ttl };
 }

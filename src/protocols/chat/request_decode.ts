@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from "../../core/json.ts";
 import { isJsonObject } from "../../core/json.ts";
+import { lookup } from "../../core/lookup.ts";
 import type { Extra, Weight } from "../canonical/extras.ts";
 import { invalidField } from "../canonical/invalid_request.ts";
 import { isEffort } from "../canonical/reasoning.ts";
@@ -114,21 +115,24 @@ function decodeReasoning(
   return isOn ? { mode: "adaptive", effort } : { effort };
 }
 
-const TIER_BY_WORD: Readonly<Record<string, ServiceTier["tier"]>> = {
-  auto: "auto",
-  default: "standard",
-  flex: "flex",
-  priority: "priority",
-  fast: "priority",
-  scale: "priority",
-};
+const TIER_BY_WORD: ReadonlyMap<string, ServiceTier["tier"]> = new Map<
+  string,
+  ServiceTier["tier"]
+>([
+  ["auto", "auto"],
+  ["default", "standard"],
+  ["flex", "flex"],
+  ["priority", "priority"],
+  ["fast", "priority"],
+  ["scale", "priority"],
+]);
 
 function decodeServiceTier(
   word: string | null | undefined,
 ): ServiceTier | undefined {
   if (word === null || word === undefined) return undefined;
   return {
-    tier: TIER_BY_WORD[word] ?? "auto",
+    tier: TIER_BY_WORD.get(word) ?? "auto",
     raw: { protocol: "chat", value: word },
   };
 }
@@ -180,17 +184,17 @@ const WEIGHT_BY_FIELD: Readonly<Record<string, (value: JsonValue) => Weight>> =
   };
 
 function decodeExtras(body: JsonObject): Record<string, Extra> {
-  const extras: Record<string, Extra> = {};
+  const extras: [field: string, extra: Extra][] = [];
   for (const [field, value] of Object.entries(body)) {
     if (KNOWN_FIELDS.has(field) || value === null || value === undefined) {
       continue;
     }
     const weight = isReasoningSwitch(field, value) || isSameUser(field, body)
       ? "silent"
-      : WEIGHT_BY_FIELD[field]?.(value) ?? "hint";
-    extras[field] = { value, weight };
+      : lookup(WEIGHT_BY_FIELD, field)?.(value) ?? "hint";
+    extras.push([field, { value, weight }]);
   }
-  return extras;
+  return Object.fromEntries(extras);
 }
 
 /** Read by `decodeReasoning`, and kept for providers that want the same spelling again. */

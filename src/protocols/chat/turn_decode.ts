@@ -37,21 +37,21 @@ export function decodeMessages(
   return turns;
 }
 
-const ROLES: Readonly<Record<string, Role>> = {
-  system: "system",
-  developer: "developer",
-  user: "user",
-  assistant: "assistant",
-  tool: "tool",
-  function: "tool",
-};
+const ROLES: ReadonlyMap<string, Role> = new Map<string, Role>([
+  ["system", "system"],
+  ["developer", "developer"],
+  ["user", "user"],
+  ["assistant", "assistant"],
+  ["tool", "tool"],
+  ["function", "tool"],
+]);
 
 function decodeMessage(
   message: WireMessage,
   param: string,
   before: readonly Turn[],
 ): Turn {
-  const role = ROLES[message.role];
+  const role = ROLES.get(message.role);
   const name = message.name ?? undefined;
   switch (role) {
     case undefined:

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
+import { lookup } from "../../core/lookup.ts";
 import type { CacheMark } from "../canonical/block.ts";
 
 const SECONDS_BY_WORD: Readonly<Record<string, number>> = {
@@ -11,7 +12,7 @@ export function decodeCache(part: JsonObject): CacheMark | undefined {
   const mark = part.prompt_cache_breakpoint;
   if (!isJsonObject(mark)) return undefined;
   const ttl = typeof mark.ttl === "string"
-    ? SECONDS_BY_WORD[mark.ttl]
+    ? lookup(SECONDS_BY_WORD, mark.ttl)
     : undefined;
   return { ttlSeconds: ttl };
 }

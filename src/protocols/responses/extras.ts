@@ -3,6 +3,7 @@ import {
   type JsonObject,
   type JsonValue,
 } from "../../core/json.ts";
+import { lookup } from "../../core/lookup.ts";
 import type { Extra, Weight } from "../canonical/extras.ts";
 import type { CanonicalRequest } from "../canonical/request.ts";
 import { decodeEffort, decodeSummary } from "./settings.ts";
@@ -74,7 +75,7 @@ function weightOf(field: string, value: JsonValue, body: JsonObject): Weight {
     const { user } = body;
     return typeof user === "string" && user !== value ? "hint" : "silent";
   }
-  return WEIGHT_BY_FIELD[field]?.(value) ?? "hint";
+  return lookup(WEIGHT_BY_FIELD, field)?.(value) ?? "hint";
 }
 
 function objectIn(value: JsonValue | undefined): JsonObject {

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
+import { lookup } from "../../core/lookup.ts";
 import type { OpaqueBlock } from "../canonical/block.ts";
 import type { Role } from "../canonical/request.ts";
 import type { Weight } from "../canonical/extras.ts";
@@ -44,14 +45,14 @@ export function opaqueItem(item: JsonObject): OpaqueBlock {
     protocol: "responses",
     type,
     value: item,
-    text: TEXT_BY_TYPE[type]?.(item),
-    weight: WEIGHT_BY_TYPE[type] ?? "hint",
+    text: lookup(TEXT_BY_TYPE, type)?.(item),
+    weight: lookup(WEIGHT_BY_TYPE, type) ?? "hint",
   };
 }
 
 /** In whose turn an unknown item stands. */
 export function roleOfItem(item: JsonObject): Role {
-  return ROLE_BY_TYPE[textOf(item.type) ?? ""] ?? "assistant";
+  return lookup(ROLE_BY_TYPE, textOf(item.type) ?? "") ?? "assistant";
 }
 
 /** A call and its result in one: the one item of an upstream's own tools whose result later turns rest on. */

@@ -5,6 +5,7 @@ import {
   type JsonValue,
 } from "../../core/json.ts";
 import type { Emit } from "../../core/stage.ts";
+import { lookup } from "../../core/lookup.ts";
 import type { AnswerEvent } from "../canonical/event.ts";
 import { brokenAnswer, type Failure } from "../canonical/failure.ts";
 import { MAX_BLOCKS } from "../canonical/limits.ts";
@@ -84,7 +85,7 @@ export function createResponseReader(ids: Ids): ResponseReader {
   /** The item that an event is about; begun now where its beginning was not told. */
   function itemOf(type: string, event: JsonObject): Item | undefined {
     const key = event.output_index ?? lastKey;
-    const implied = TYPE_BY_EVENT[type];
+    const implied = lookup(TYPE_BY_EVENT, type);
     return items.get(key) ??
       (implied === undefined ? undefined : begin({ type: implied }, key));
   }

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../core/json.ts";
+import { lookup } from "../../core/lookup.ts";
 import { invalidField } from "../canonical/invalid_request.ts";
 import { effortOfBudget, isEffort } from "../canonical/reasoning.ts";
 import type {
@@ -138,7 +139,7 @@ export function decodeServiceTier(
 ): ServiceTier | undefined {
   if (word === null || word === undefined) return undefined;
   return {
-    tier: TIER_BY_WORD[word] ?? "auto",
+    tier: lookup(TIER_BY_WORD, word) ?? "auto",
     raw: { protocol: "responses", value: word },
   };
 }

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
+import { lookup } from "../../core/lookup.ts";
 import type { Stop, StopReason } from "../canonical/stop.ts";
 
 const REASON_BY_WORD: Readonly<Record<string, StopReason>> = {
@@ -29,7 +30,7 @@ export function decodeStop(
     ? reason
     : status;
   return {
-    reason: REASON_BY_WORD[word] ?? "other",
+    reason: lookup(REASON_BY_WORD, word) ?? "other",
     raw: { protocol: "responses", value: word },
   };
 }

@@ -37,7 +37,7 @@ export interface DecodedInput {
  * @throws {GatewayError} `invalid_request` naming the item.
  */
 export function decodeInput(
-  input: string | readonly JsonObject[],
+  input: string | readonly JsonValue[],
 ): DecodedInput {
   if (typeof input === "string") {
     return {
@@ -46,7 +46,11 @@ export function decodeInput(
     };
   }
   const reader = createReader();
-  input.forEach((item, index) => reader.push(item, `input[${index}]`));
+  input.forEach((item, index) => {
+    const param = `input[${index}]`;
+    if (!isJsonObject(item)) throw invalidField(param, "is no object");
+    reader.push(item, param);
+  });
   return reader;
 }
 

@@ -29,7 +29,10 @@ const reasoning = z.looseObject({
 
 const request = z.looseObject({
   model: z.string(),
-  input: z.union([z.string(), z.array(jsonObject)]).nullish(),
+  input: z.union(
+    [z.string(), z.array(json)],
+    "expected a string or a list of items",
+  ).nullish(),
   instructions: z.string().nullish(),
   stream: z.boolean().nullish(),
   tools: z.array(jsonObject).nullish(),

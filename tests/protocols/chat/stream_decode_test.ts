@@ -401,6 +401,7 @@ Deno.test("a Chat stream's reason to stop agrees with its calls", () => {
     "filtered",
   );
   assert.equal(reason(chunk({}, { finish_reason: "weird" })), "other");
+  assert.equal(reason(chunk({}, { finish_reason: "constructor" })), "other");
 });
 
 Deno.test("a Chat stream's usage is the last one that counts, wherever it stands", async (t) => {
