@@ -1,5 +1,5 @@
 import { GatewayError } from "../core/error.ts";
-import type { JsonObject, JsonValue } from "../core/json.ts";
+import type { JsonObject } from "../core/json.ts";
 import { bridgeTools, type ToolAliases } from "./canonical/bridge_tools.ts";
 import type { Codec, Target } from "./canonical/codec.ts";
 import { createLosses, type Losses } from "./canonical/loss.ts";

@@ -416,7 +416,7 @@ Deno.test("a Chat request weighs what no other protocol has", () => {
       ["stream_options", {}, "silent"],
       ["prediction", {}, "hint"],
       ["something_new", 1, "hint"],
-    ["constructor", 1, "hint"],
+      ["constructor", 1, "hint"],
       ["reasoning_effort", "high", "silent"],
       ["reasoning_effort", "ultra", "hint"],
       ["thinking", { type: "enabled" }, "silent"],
