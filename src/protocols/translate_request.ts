@@ -1,7 +1,7 @@
 import { GatewayError } from "../core/error.ts";
 import type { JsonObject } from "../core/json.ts";
 import { bridgeTools, type ToolAliases } from "./canonical/bridge_tools.ts";
-import type { Codec, Target } from "./canonical/codec.ts";
+import type { CallerCodec, Codec, Target } from "./canonical/codec.ts";
 import { createLosses, type Losses } from "./canonical/loss.ts";
 import {
   type CanonicalRequest,
@@ -12,7 +12,7 @@ import {
 /** One translation of a request. */
 export interface RequestTranslation {
   /** The caller's protocol. */
-  readonly from: Codec;
+  readonly from: CallerCodec;
   /** The upstream's protocol. */
   readonly to: Codec;
   readonly target: Target;

@@ -2,11 +2,12 @@ import { GatewayError } from "../core/error.ts";
 import { isJsonObject, parseJson } from "../core/json.ts";
 import { type Operation, OPERATIONS, type Protocol } from "../core/protocol.ts";
 import type { Candidate } from "../config/config.ts";
-import type { Codec } from "../protocols/canonical/codec.ts";
+import type { CallerCodec, Codec } from "../protocols/canonical/codec.ts";
 import {
   type Failure,
   UpstreamFailure,
 } from "../protocols/canonical/failure.ts";
+import { completionsCodec } from "../protocols/completions/mod.ts";
 import { CODECS } from "../protocols/mod.ts";
 import {
   type TranslatedRequest,
@@ -56,7 +57,7 @@ export async function relayTranslated(
   tools: RelayTools,
 ): Promise<Response> {
   const { connection } = call.candidate;
-  const from = CODECS[OPERATIONS[call.operation].protocol];
+  const from = callerCodec(call.operation);
   const to = CODECS[call.protocol];
   const translated = translate(exchange, { ...call, from, to }, tools);
   const { endpoint, path } = OPERATIONS[OPERATION_BY_PROTOCOL[call.protocol]];
@@ -85,10 +86,16 @@ export async function relayTranslated(
   });
 }
 
+function callerCodec(operation: Operation): CallerCodec {
+  return operation === "completions"
+    ? completionsCodec
+    : CODECS[OPERATIONS[operation].protocol];
+}
+
 function translate(
   exchange: Exchange,
   { candidate, body, from, to }: TranslatedCall & {
-    readonly from: Codec;
+    readonly from: CallerCodec;
     readonly to: Codec;
   },
   { seals }: RelayTools,

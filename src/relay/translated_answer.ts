@@ -4,6 +4,7 @@ import type { Candidate } from "../config/config.ts";
 import type { Answer } from "../protocols/canonical/answer.ts";
 import type {
   AnswerContext,
+  CallerCodec,
   Codec,
   StreamEncoder,
 } from "../protocols/canonical/codec.ts";
@@ -42,7 +43,7 @@ export interface TranslateAnswerOptions {
   readonly exchange: Exchange;
   readonly candidate: Candidate;
   /** The caller's protocol. */
-  readonly from: Codec;
+  readonly from: CallerCodec;
   /** The upstream's protocol. */
   readonly to: Codec;
   readonly translated: TranslatedRequest;
