@@ -1,17 +1,16 @@
-import {
-  DIGIT_0,
-  DIGIT_9,
-  LETTER_F,
-  LETTER_N,
-  LETTER_T,
-  MINUS,
-  PLUS,
-  POINT,
-  QUOTE,
-} from "./json_bytes.ts";
 import { failSyntax } from "./json_scan_error.ts";
 import { skipString } from "./json_string.ts";
 import type { JsonText } from "./json_text.ts";
+
+const QUOTE = 0x22;
+const PLUS = 0x2b;
+const MINUS = 0x2d;
+const POINT = 0x2e;
+const DIGIT_0 = 0x30;
+const DIGIT_9 = 0x39;
+const LETTER_F = 0x66;
+const LETTER_N = 0x6e;
+const LETTER_T = 0x74;
 
 /**
  * Checks one string, number, `true`, `false` or `null`.

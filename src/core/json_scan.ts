@@ -1,10 +1,12 @@
-/**
- * Finds top-level keys in the bytes of a JSON object, and proves that it is one, without building it. A
- * request is authorised by what this scan finds and then forwarded as it came, so scan and upstream must
- * not be able to read two different things: whatever parsers disagree about is refused.
+/*
+ * A request is authorised by what this scan finds and then forwarded byte for byte, so an upstream must not
+ * be able to read another model in it. Hence the whole body is checked, and a key that stands twice, of
+ * which one parser takes the first and another the last, is refused.
+ *
+ * Each file of the scanner names the bytes it needs by itself: V8 folds a file's own constants into the
+ * code but reads imported ones from memory at every use, which costs a third of the speed and more.
  */
 
-import { CLOSE_BRACE, COMMA, OPEN_BRACE } from "./json_bytes.ts";
 import { spells } from "./json_key.ts";
 import { failSyntax, JsonScanError } from "./json_scan_error.ts";
 import { skipString } from "./json_string.ts";
@@ -15,6 +17,10 @@ import {
   skipSpace,
 } from "./json_text.ts";
 import { skipValue } from "./json_value.ts";
+
+const COMMA = 0x2c;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
 
 /** A run of bytes: from `start` up to, not including, `end`. */
 export interface ByteSpan {

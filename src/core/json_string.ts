@@ -1,7 +1,8 @@
-import { LETTER_U, QUOTE, SPACE } from "./json_bytes.ts";
-import { failEncoding, failSyntax } from "./json_scan_error.ts";
-import { ESCAPE, stateOf, step, STOP, TEXT } from "./json_string_states.ts";
+import { failSyntax } from "./json_scan_error.ts";
+import { skipStringRest } from "./json_string_automaton.ts";
 import type { JsonText } from "./json_text.ts";
+
+const QUOTE = 0x22;
 
 /**
  * Checks one JSON string (RFC 8259 section 7) and its UTF-8. Escapes of lone surrogates pass, as they do in
@@ -16,10 +17,14 @@ export function skipString(text: JsonText, start: number): number {
   if (bytes[start] !== QUOTE) failSyntax(bytes, start);
   const position = skipPlain(text, start + 1);
   if (bytes[position] === QUOTE) return position + 1;
-  return skipAny(bytes, position);
+  return skipStringRest(bytes, position);
 }
 
-/** Skips bytes that need no second look, four at a time; may stop up to three bytes short of the end. */
+/**
+ * Skips bytes that need no second look, four at a time.
+ *
+ * @returns The offset of a byte that needs one, or one of the last three of the body.
+ */
 function skipPlain({ bytes, words }: JsonText, start: number): number {
   const lastWord = bytes.length - 4;
   let position = start;
@@ -32,7 +37,7 @@ function skipPlain({ bytes, words }: JsonText, start: number): number {
 
 /**
  * Sets the highest bit of each byte that is a quote, a backslash, a control character or beyond ASCII. A
- * borrow may mark a wrong byte as well, yet only above a right one.
+ * borrow may mark a wrong byte too, but only above a right one.
  */
 function markSpecial(word: number): number {
   const control = word - 0x20202020;
@@ -41,44 +46,7 @@ function markSpecial(word: number): number {
   return (word | control | quote | backslash) & 0x80808080;
 }
 
+/** The index of the first marked byte, which little-endian order puts lowest. */
 function firstMarked(marks: number): number {
   return (31 - Math.clz32(marks & -marks)) >> 3;
-}
-
-/** Skips the rest of a string whatever it holds, at the same pace for every alphabet. */
-function skipAny(bytes: Uint8Array, start: number): number {
-  let position = start;
-  for (;;) {
-    let state = TEXT;
-    for (; position < bytes.length; position++) {
-      const next = step(state, bytes[position] ?? 0);
-      if (stateOf(next) === STOP) break;
-      state = next;
-    }
-    state = stateOf(state);
-    const byte = bytes[position];
-    if (byte === QUOTE && state === TEXT) return position + 1;
-    if (byte !== LETTER_U || state !== ESCAPE) fail(bytes, position, state);
-    position = skipHexDigits(bytes, position + 1);
-  }
-}
-
-function fail(bytes: Uint8Array, position: number, state: number): never {
-  const byte = bytes[position];
-  const isGrammar = state === ESCAPE || (state === TEXT && (byte ?? 0) < SPACE);
-  if (byte === undefined || isGrammar) failSyntax(bytes, position);
-  failEncoding(position);
-}
-
-function skipHexDigits(bytes: Uint8Array, start: number): number {
-  const end = start + 4;
-  for (let position = start; position < end; position++) {
-    if (!isHexDigit(bytes[position] ?? 0)) failSyntax(bytes, position);
-  }
-  return end;
-}
-
-function isHexDigit(byte: number): boolean {
-  const letter = byte | 0x20;
-  return (byte >= 0x30 && byte <= 0x39) || (letter >= 0x61 && letter <= 0x66);
 }

@@ -1,6 +1,11 @@
 import { BitStack } from "./bit_stack.ts";
-import { CARRIAGE_RETURN, COLON, LINE_FEED, SPACE, TAB } from "./json_bytes.ts";
 import { failSyntax } from "./json_scan_error.ts";
+
+const TAB = 0x09;
+const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+const SPACE = 0x20;
+const COLON = 0x3a;
 
 /** What one scan works on. */
 export interface JsonText {
@@ -25,9 +30,8 @@ export function skipSpace(bytes: Uint8Array, start: number): number {
 }
 
 function isSpace(byte: number): boolean {
-  return byte <= SPACE &&
-    (byte === SPACE || byte === LINE_FEED || byte === CARRIAGE_RETURN ||
-      byte === TAB);
+  return byte === SPACE || byte === LINE_FEED || byte === CARRIAGE_RETURN ||
+    byte === TAB;
 }
 
 /**

@@ -1,14 +1,13 @@
-import {
-  CLOSE_BRACE,
-  CLOSE_BRACKET,
-  COMMA,
-  OPEN_BRACE,
-  OPEN_BRACKET,
-} from "./json_bytes.ts";
 import { skipScalar } from "./json_scalar.ts";
 import { failSyntax } from "./json_scan_error.ts";
 import { skipString } from "./json_string.ts";
 import { type JsonText, skipColon, skipSpace } from "./json_text.ts";
+
+const COMMA = 0x2c;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
 
 /**
  * Checks one JSON value. Its depth costs one bit a level and no recursion.
