@@ -262,6 +262,40 @@ Deno.test("createStreamDecoder() ends with one failure", async (t) => {
   }
 });
 
+Deno.test("createStreamDecoder() closes a part when it is done, and does not tell it twice", () => {
+  const place = { output_index: 0, content_index: 0 };
+  const part = { type: "output_text", text: "Hello" };
+  const events = decodeFrames(
+    responsesCodec,
+    [
+      event("output_text.delta", { ...place, delta: "Hel" }),
+      event("content_part.done", { ...place, part }),
+      event("output_text.done", { ...place, text: "Hello" }),
+      event("output_text.delta", { ...place, content_index: 1, delta: "!" }),
+      event("output_item.done", {
+        output_index: 0,
+        item: {
+          type: "message",
+          content: [part, { type: "output_text", text: "!" }],
+        },
+      }),
+      event("completed", {}),
+    ].map((one) => frame(one)),
+  );
+  assert.deepEqual(events.map(({ type }) => type), [
+    "start",
+    "block-start",
+    "block-delta",
+    "block-delta",
+    "block-end",
+    "block-start",
+    "block-delta",
+    "block-end",
+    "end",
+  ]);
+  assert.deepEqual(textsOf(events), ["Hel", "lo", "!"]);
+});
+
 Deno.test("createStreamDecoder() says nothing after its end", () => {
   const events = decodeFrames(responsesCodec, [
     frame(event("completed", { response: { output: [] } })),
