@@ -119,31 +119,57 @@ function foldParts(
   names: typeof TEXT_EVENTS,
 ): JsonObject[] {
   const parts: JsonObject[] = [];
-  let text: string | undefined;
+  let open: PartFold | undefined;
   for (const event of events) {
     if (event.type === `${names.part}.added`) {
-      assert.equal(text, undefined, "one part is open at a time");
+      assert.equal(open, undefined, "one part is open at a time");
       assert.equal(event[names.index], parts.length);
-      assert.equal(objectOf(event.part).text, "");
-      text = "";
-      parts.push(objectOf(event.part));
+      open = createPartFold(objectOf(event.part), names.text);
+      parts.push({});
       continue;
     }
     assert.equal(event[names.index], parts.length - 1);
-    assert(text !== undefined, "a part is open");
-    if (event.type === `${names.text}.delta`) text += textOf(event.delta);
-    else if (event.type === `${names.text}.done`) {
-      assert.equal(event.text, text);
-    } else {
-      assert.equal(event.type, `${names.part}.done`);
-      const part = { ...parts.pop(), text };
-      assert.deepEqual(event.part, part);
-      parts.push(part);
-      text = undefined;
-    }
+    assert(open !== undefined, "a part is open");
+    if (event.type === `${names.part}.done`) {
+      parts[parts.length - 1] = open.finish(event);
+      open = undefined;
+    } else open.push(event);
   }
-  assert.equal(text, undefined, "every part is done");
+  assert.equal(open, undefined, "every part is done");
   return parts;
+}
+
+interface PartFold {
+  push(event: JsonObject): void;
+  finish(done: JsonObject): JsonObject;
+}
+
+/** A part of text, or of a refusal, whose words have another name. */
+function createPartFold(opening: JsonObject, textEvent: string): PartFold {
+  const isRefusal = opening.type === "refusal";
+  const field = isRefusal ? "refusal" : "text";
+  const name = isRefusal ? "response.refusal" : textEvent;
+  const annotations: JsonObject[] = [];
+  let text = "";
+  assert.equal(opening[field], "", "a part begins empty");
+  return {
+    push(event) {
+      if (event.type === `${name}.delta`) {
+        text += textOf(event.delta);
+      } else if (event.type === "response.output_text.annotation.added") {
+        assert.equal(event.annotation_index, annotations.length);
+        annotations.push(objectOf(event.annotation));
+      } else {
+        assert.equal(event.type, `${name}.done`);
+        assert.equal(event[field], text);
+      }
+    },
+    finish({ part }) {
+      const cited = annotations.length === 0 ? {} : { annotations };
+      assert.deepEqual(part, { ...opening, [field]: text, ...cited });
+      return objectOf(part);
+    },
+  };
 }
 
 function foldInput(

@@ -43,11 +43,17 @@ export function createMessageReader(
     return part;
   }
 
-  /** The part that an event is about; begun now where its beginning was not told. */
+  /** The part that an event is about, if its beginning was told. */
+  function knownPart({ content_index }: JsonObject): Part | undefined {
+    return parts.findLast(({ key }) => key === content_index);
+  }
+
+  /** The open part that an event adds to; begun now where its beginning was not told. */
   function partOf(kind: Part["kind"], event: JsonObject): Part {
-    const key = event.content_index;
-    const part = parts.findLast((one) => one.key === key);
-    return part?.kind === kind && part.isOpen ? part : open(kind, key);
+    const part = knownPart(event);
+    return part?.kind === kind && part.isOpen
+      ? part
+      : open(kind, event.content_index);
   }
 
   function begin({ part, content_index }: JsonObject): void {
@@ -61,9 +67,11 @@ export function createMessageReader(
     writer.say(part.block, delta);
   }
 
-  /** Gives what of the whole text has not come in pieces. */
+  /** Gives what of the whole text has not come in pieces; a part that is closed has it all. */
   function complete(part: Part, whole: JsonValue | undefined): void {
-    if (typeof whole === "string") say(part, whole.slice(part.sent));
+    if (part.isOpen && typeof whole === "string") {
+      say(part, whole.slice(part.sent));
+    }
   }
 
   /** Gives what of a whole part has not come in pieces, and closes it. */
@@ -91,9 +99,20 @@ export function createMessageReader(
         case "response.content_part.added":
           return begin(event);
         case "response.output_text.done":
-          return complete(partOf("text", event), event.text);
+          return complete(
+            knownPart(event) ?? partOf("text", event),
+            event.text,
+          );
         case "response.refusal.done":
-          return complete(partOf("refusal", event), event.refusal);
+          return complete(
+            knownPart(event) ?? partOf("refusal", event),
+            event.refusal,
+          );
+        case "response.content_part.done": {
+          const part = knownPart(event);
+          if (part === undefined || !isJsonObject(event.part)) return;
+          return finishPart(part, event.part);
+        }
         case "response.output_text.annotation.added": {
           if (!isJsonObject(event.annotation)) return;
           const part = partOf("text", event);
@@ -109,8 +128,12 @@ export function createMessageReader(
       let position = 0;
       for (const one of content) {
         const kind = kindOf(one);
-        if (kind === undefined) writer.giveOpaque(opaquePart(one));
-        else finishPart(parts[position++] ?? open(kind, position), one);
+        if (kind === undefined) {
+          writer.giveOpaque(opaquePart(one));
+          continue;
+        }
+        finishPart(parts[position] ?? open(kind, position), one);
+        position++;
       }
       parts.forEach(close);
     },

@@ -1,0 +1,171 @@
+import assert from "node:assert/strict";
+import type { JsonValue } from "../../../src/core/json.ts";
+import type {
+  Failure,
+  FailureKind,
+} from "../../../src/protocols/canonical/failure.ts";
+import { responsesCodec } from "../../../src/protocols/responses/mod.ts";
+import { loadRecordings } from "../../support/recordings.ts";
+
+const { decodeFailure, encodeFailure } = responsesCodec;
+
+Deno.test("decodeFailure() reads every shape of error", async (t) => {
+  const cases: readonly (readonly [
+    status: number,
+    body: JsonValue | undefined,
+    kind: FailureKind,
+    message: string,
+  ])[] = [
+    [
+      400,
+      {
+        error: {
+          message: "Too long",
+          type: "invalid_request_error",
+          code: "context_length_exceeded",
+        },
+      },
+      "context_too_long",
+      "Too long",
+    ],
+    [
+      400,
+      { error: { message: "Input tokens exceed the configured limit" } },
+      "context_too_long",
+      "Input tokens exceed the configured limit",
+    ],
+    [
+      400,
+      { detail: "Unsupported parameter" },
+      "invalid_request",
+      "Unsupported parameter",
+    ],
+    [422, { detail: [{ msg: "Wrong" }] }, "invalid_request", "Wrong"],
+    [403, { detail: { code: "deactivated" } }, "permission", "deactivated"],
+    [
+      400,
+      { error: "Bad key", code: "invalid-argument" },
+      "invalid_request",
+      "Bad key",
+    ],
+    [
+      401,
+      { error: { message: "No", code: "server_error" } },
+      "authentication",
+      "No",
+    ],
+    [
+      429,
+      {
+        error: {
+          type: "usage_limit_reached",
+          message: "Used up",
+          resets_in_seconds: 60,
+        },
+      },
+      "quota",
+      "Used up",
+    ],
+    [429, { error: { message: "Slow" } }, "rate_limited", "Slow"],
+    [503, undefined, "overloaded", "The provider answered with status 503"],
+    [500, {}, "server", "The provider answered with status 500"],
+    [
+      200,
+      { error: { code: "image_parse_error", message: "No picture" } },
+      "invalid_request",
+      "No picture",
+    ],
+    [
+      200,
+      { error: { code: "slow_down", message: "Later" } },
+      "overloaded",
+      "Later",
+    ],
+    [200, { error: { code: "bio_policy", message: "No" } }, "filtered", "No"],
+  ];
+  for (const [status, body, kind, message] of cases) {
+    await t.step(`${status} ${JSON.stringify(body)}`, () => {
+      const failure = decodeFailure(status, body);
+      assert.equal(failure.kind, kind);
+      assert.equal(failure.message, message);
+      assert.equal(failure.status, status >= 400 ? status : undefined);
+    });
+  }
+});
+
+Deno.test("decodeFailure() reads how long to wait", () => {
+  const delayOf = (error: JsonValue) =>
+    decodeFailure(429, { error }).retryAfterMs;
+  assert.equal(delayOf({ message: "Please try again in 1.574s. Bye" }), 1574);
+  assert.equal(delayOf({ message: "try again in 20ms" }), 20);
+  assert.equal(
+    delayOf({ message: "x", resets_in_seconds: 13_872 }),
+    13_872_000,
+  );
+  assert.equal(delayOf({ message: "try again later" }), undefined);
+});
+
+Deno.test("encodeFailure() writes the protocol's error", async (t) => {
+  const cases: readonly (readonly [Failure, number, unknown])[] = [
+    [
+      { kind: "rate_limited", status: 429, message: "Slow" },
+      429,
+      {
+        message: "Slow",
+        type: "rate_limit_error",
+        param: null,
+        code: "rate_limit_exceeded",
+      },
+    ],
+    [
+      { kind: "overloaded", status: 529, message: "Busy" },
+      503,
+      { message: "Busy", type: "overloaded_error", param: null, code: null },
+    ],
+    [
+      {
+        kind: "invalid_request",
+        status: 422,
+        message: "No",
+        param: "x",
+        code: "c",
+      },
+      422,
+      { message: "No", type: "invalid_request_error", param: "x", code: "c" },
+    ],
+    [
+      { kind: "broken", message: "Cut" },
+      502,
+      { message: "Cut", type: "upstream_error", param: null, code: null },
+    ],
+    [
+      { kind: "permission", status: 403, message: "secret" },
+      502,
+      {
+        message:
+          "The provider refused the gateway's credential. Tell whoever runs the gateway",
+        type: "upstream_error",
+        param: null,
+        code: "upstream_authentication",
+      },
+    ],
+  ];
+  for (const [failure, status, error] of cases) {
+    await t.step(failure.kind, () => {
+      assert.deepEqual(encodeFailure(failure, "req_1"), {
+        status,
+        body: { error },
+      });
+    });
+  }
+});
+
+for (const { name, answer } of loadRecordings("errors")) {
+  const status = /^responses-http(\d+)/.exec(name)?.[1];
+  if (status === undefined || answer === undefined) continue;
+  Deno.test(`decodeFailure() reads recorded "${name}"`, () => {
+    const failure = decodeFailure(Number(status), answer);
+    assert.equal(failure.status, Number(status));
+    assert.doesNotMatch(failure.message, /^The provider answered with status/);
+  });
+}
