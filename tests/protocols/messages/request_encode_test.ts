@@ -28,7 +28,7 @@ function encode(
   return { body: encodeRequest(requestOf(fields), context), lost };
 }
 
-Deno.test("the smallest request is a model, a limit and the user's words", () => {
+Deno.test("Messages request written: the smallest request is a model, a limit and the user's words", () => {
   assert.deepEqual(encode({}, OPEN).body, {
     model: OPEN,
     max_tokens: 32_000,
@@ -37,7 +37,7 @@ Deno.test("the smallest request is a model, a limit and the user's words", () =>
   assert.equal(encode({ stream: true }).body.stream, true);
 });
 
-Deno.test("the limit is the caller's, the configured one or the model's", () => {
+Deno.test("Messages request written: the limit is the caller's, the configured one or the model's", () => {
   assert.equal(encode({}, OLD).body.max_tokens, 8192);
   assert.equal(encode({}, OLD, { maxOutputTokens: 500 }).body.max_tokens, 500);
   assert.equal(encode({ maxOutputTokens: 9 }, OLD).body.max_tokens, 9);
@@ -46,7 +46,7 @@ Deno.test("the limit is the caller's, the configured one or the model's", () => 
   assert.deepEqual(clamped.lost, ["maxOutputTokens hint"]);
 });
 
-Deno.test("sampling goes as far as the model takes it", () => {
+Deno.test("Messages request written: sampling goes as far as the model takes it", () => {
   const sampling = { temperature: 0.3, topP: 0.5, topK: 4 };
   const old = encode({ sampling }, OLD);
   assert.deepEqual(
@@ -67,20 +67,20 @@ Deno.test("sampling goes as far as the model takes it", () => {
   assert.deepEqual(none.lost, ["temperature hint", "topP hint", "topK hint"]);
 });
 
-Deno.test("values that change nothing pass where others are refused", () => {
+Deno.test("Messages request written: values that change nothing pass where others are refused", () => {
   const { body, lost } = encode({ sampling: { temperature: 1 } }, NEW);
   assert.equal(body.temperature, 1);
   assert.deepEqual(lost, []);
   assert.equal(encode({ sampling: { topP: 1 } }, NEW).body.top_p, 1);
 });
 
-Deno.test("a temperature above 1 becomes 1", () => {
+Deno.test("Messages request written: a temperature above 1 becomes 1", () => {
   const { body, lost } = encode({ sampling: { temperature: 1.7 } }, OPEN);
   assert.equal(body.temperature, 1);
   assert.deepEqual(lost, ["temperature hint"]);
 });
 
-Deno.test("a model that thinks is drawn as it wants", () => {
+Deno.test("Messages request written: a model that thinks is drawn as it wants", () => {
   const fields = {
     reasoning: { mode: "budget", budgetTokens: 2000 },
     sampling: { temperature: 0.2, topP: 0.96, topK: 5 },
@@ -93,7 +93,7 @@ Deno.test("a model that thinks is drawn as it wants", () => {
   assert.deepEqual(encode(fields, OPEN).lost, []);
 });
 
-Deno.test("settings that the protocol lacks are reported, unless they say nothing", () => {
+Deno.test("Messages request written: settings that the protocol lacks are reported, unless they say nothing", () => {
   const { lost } = encode({
     verbosity: "low",
     cacheKey: "k",
@@ -116,7 +116,7 @@ Deno.test("settings that the protocol lacks are reported, unless they say nothin
   ]);
 });
 
-Deno.test("the protocol's own extras are written again", () => {
+Deno.test("Messages request written: the protocol's own extras are written again", () => {
   const { body, lost } = encode({
     extras: {
       messages: {
@@ -134,21 +134,21 @@ Deno.test("the protocol's own extras are written again", () => {
   assert.deepEqual(lost, []);
 });
 
-Deno.test("blank stop strings are left out", () => {
+Deno.test("Messages request written: blank stop strings are left out", () => {
   const { body, lost } = encode({ stop: ["END", "\n"] });
   assert.deepEqual(body.stop_sequences, ["END"]);
   assert.deepEqual(lost, ["stop hint"]);
   assert.equal(encode({ stop: ["\n"] }).body.stop_sequences, undefined);
 });
 
-Deno.test("a user who could be known or is too long is told apart only", () => {
+Deno.test("Messages request written: a user who could be known or is too long is told apart only", () => {
   const id = (user: string) => JSON.stringify(encode({ user }).body.metadata);
   assert.equal(id("u-1"), '{"user_id":"u-1"}');
   assert.match(id("anna@example.com"), /^\{"user_id":"[0-9a-f]{64}"\}$/);
   assert.match(id("x".repeat(300)), /^\{"user_id":"[0-9a-f]{64}"\}$/);
 });
 
-Deno.test("a service tier is written in the protocol's words, where tiers exist", () => {
+Deno.test("Messages request written: a service tier is written in the protocol's words, where tiers exist", () => {
   const tier = (
     name: "auto" | "standard" | "flex" | "priority",
     model = MIDDLE,
@@ -170,7 +170,7 @@ Deno.test("a service tier is written in the protocol's words, where tiers exist"
   assert.equal(own.body.service_tier, "new");
 });
 
-Deno.test("a shape that the upstream cannot hold is told in words", () => {
+Deno.test("Messages request written: a shape that the upstream cannot hold is told in words", () => {
   const schema = { type: "object", properties: { a: { type: "string" } } };
   const held = encode({ format: { type: "schema", schema } });
   assert.deepEqual(held.body.output_config, {
@@ -204,7 +204,7 @@ Deno.test("a shape that the upstream cannot hold is told in words", () => {
   assert.match(JSON.stringify(any.body.system), /one JSON object/);
 });
 
-Deno.test("a strict shape that cannot be held is refused", () => {
+Deno.test("Messages request written: a strict shape that cannot be held is refused", () => {
   const schema = { type: "object", additionalProperties: { type: "string" } };
   const { lost } = encode({
     format: { type: "schema", schema, strict: true },
@@ -215,7 +215,7 @@ Deno.test("a strict shape that cannot be held is refused", () => {
   ]);
 });
 
-Deno.test("at most four cache marks are written, the last ones", () => {
+Deno.test("Messages request written: at most four cache marks are written, the last ones", () => {
   const marked = (text: string) => ({ kind: "text", text, cache: {} }) as const;
   const fields: Partial<CanonicalRequest> = {
     tools: [{ kind: "function", name: "f", cache: { ttlSeconds: 300 } }],
@@ -241,7 +241,7 @@ Deno.test("at most four cache marks are written, the last ones", () => {
   assert.equal(marks(automatic.body.messages), 3);
 });
 
-Deno.test("pictures and documents are written where upstreams take their kind", () => {
+Deno.test("Messages request written: pictures and documents are written where upstreams take their kind", () => {
   const block = (
     value: CanonicalRequest["turns"][number]["blocks"][number],
   ) => {

@@ -47,7 +47,7 @@ const adaptive = (display?: string) => ({
   ...(display === undefined ? {} : { display }),
 });
 
-Deno.test("nothing is said of thinking where nothing was asked", () => {
+Deno.test("Messages thinking written: nothing is said of thinking where nothing was asked", () => {
   for (const model of [OLD, BUDGET, EITHER, ADAPTIVE, ALWAYS, OPEN]) {
     const maximum = model === OLD ? 8192 : 10_000;
     assert.deepEqual(think(undefined, model).slice(0, 3), [
@@ -59,7 +59,7 @@ Deno.test("nothing is said of thinking where nothing was asked", () => {
   }
 });
 
-Deno.test("an effort becomes thinking that is shown, in the form that the model knows", () => {
+Deno.test("Messages thinking written: an effort becomes thinking that is shown, in the form that the model knows", () => {
   const effort = { effort: "high" } as const;
   assert.deepEqual(think(effort, BUDGET), [
     enabled(6000, "summarized"),
@@ -89,7 +89,7 @@ Deno.test("an effort becomes thinking that is shown, in the form that the model 
   ]);
 });
 
-Deno.test("an effort that the model does not know becomes the nearest that it does", () => {
+Deno.test("Messages thinking written: an effort that the model does not know becomes the nearest that it does", () => {
   assert.equal(think({ effort: "minimal" }, ADAPTIVE)[1], "low");
   assert.equal(think({ effort: "xhigh" }, ADAPTIVE)[1], "xhigh");
   assert.deepEqual(think({ effort: "xhigh" }, EITHER).slice(1), [
@@ -108,7 +108,7 @@ Deno.test("an effort that the model does not know becomes the nearest that it do
   );
 });
 
-Deno.test("a budget stays one where the model knows budgets", () => {
+Deno.test("Messages thinking written: a budget stays one where the model knows budgets", () => {
   const budget = {
     mode: "budget",
     budgetTokens: 4000,
@@ -124,7 +124,7 @@ Deno.test("a budget stays one where the model knows budgets", () => {
   assert.deepEqual(think(budget, ADAPTIVE)[0], adaptive("omitted"));
 });
 
-Deno.test("thinking as the model sees fit becomes a budget where it knows nothing else", () => {
+Deno.test("Messages thinking written: thinking as the model sees fit becomes a budget where it knows nothing else", () => {
   assert.deepEqual(think({ mode: "adaptive" }, BUDGET), [
     enabled(3000),
     undefined,
@@ -137,7 +137,7 @@ Deno.test("thinking as the model sees fit becomes a budget where it knows nothin
   );
 });
 
-Deno.test("a limit that leaves no room for an answer is raised, up to the model's own", () => {
+Deno.test("Messages thinking written: a limit that leaves no room for an answer is raised, up to the model's own", () => {
   const budget = { mode: "budget", budgetTokens: 2000 } as const;
   assert.deepEqual(think(budget, BUDGET, { maxOutputTokens: 500 }), [
     enabled(2000),
@@ -164,7 +164,7 @@ Deno.test("a limit that leaves no room for an answer is raised, up to the model'
   ]);
 });
 
-Deno.test("no thinking is as little as the model can", () => {
+Deno.test("Messages thinking written: no thinking is as little as the model can", () => {
   const off = { mode: "off" } as const;
   assert.deepEqual(think(off, BUDGET)[0], { type: "disabled" });
   assert.deepEqual(think(off, ADAPTIVE)[0], { type: "disabled" });
@@ -184,7 +184,7 @@ Deno.test("no thinking is as little as the model can", () => {
   assert.equal(think({ mode: "off", effort: "max" }, ADAPTIVE)[1], "high");
 });
 
-Deno.test("thinking between tools stays where the model knows it", () => {
+Deno.test("Messages thinking written: thinking between tools stays where the model knows it", () => {
   const between = { mode: "between_tools", summary: "auto" } as const;
   assert.deepEqual(think(between, BETWEEN)[0], { type: "between_tools" });
   assert.deepEqual(think(between, OPEN)[0], { type: "between_tools" });
@@ -194,7 +194,7 @@ Deno.test("thinking between tools stays where the model knows it", () => {
 
 const TOOLS = [{ kind: "function", name: "f" }] as const;
 
-Deno.test("a model that must call a tool does not think where it cannot do both", () => {
+Deno.test("Messages thinking written: a model that must call a tool does not think where it cannot do both", () => {
   const fields: Partial<CanonicalRequest> = {
     tools: TOOLS,
     toolChoice: { type: "required" },
@@ -211,7 +211,7 @@ Deno.test("a model that must call a tool does not think where it cannot do both"
   );
 });
 
-Deno.test("a model that goes on in a tool loop without its thoughts does not think by budget", () => {
+Deno.test("Messages thinking written: a model that goes on in a tool loop without its thoughts does not think by budget", () => {
   const call = {
     kind: "function_call",
     id: "x",

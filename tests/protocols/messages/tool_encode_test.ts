@@ -31,11 +31,11 @@ const wire = (name: string) => ({
   input_schema: { type: "object", properties: {} },
 });
 
-Deno.test("a function without parameters has the schema of an empty object", () => {
+Deno.test("Messages tools written: a function without parameters has the schema of an empty object", () => {
   assert.deepEqual(encode({ tools: [tool("f")] }).body.tools, [wire("f")]);
 });
 
-Deno.test("strictness is asked for where the model can hold arguments to the schema", () => {
+Deno.test("Messages tools written: strictness is asked for where the model can hold arguments to the schema", () => {
   const parameters = {
     type: "object",
     properties: { a: { type: "integer", minimum: 1 } },
@@ -63,7 +63,7 @@ Deno.test("strictness is asked for where the model can hold arguments to the sch
   assert.deepEqual(not.body.tools, [{ name: "f", input_schema: parameters }]);
 });
 
-Deno.test("tools that another provider runs are reported", () => {
+Deno.test("Messages tools written: tools that another provider runs are reported", () => {
   const hosted: Tool = {
     kind: "hosted",
     protocol: "responses",
@@ -85,7 +85,7 @@ Deno.test("tools that another provider runs are reported", () => {
   assert.deepEqual(forced.lost, ["tools hint", "toolChoice answer"]);
 });
 
-Deno.test("tool_choice has every form", () => {
+Deno.test("Messages tools written: tool_choice has every form", () => {
   const choice = (
     toolChoice: CanonicalRequest["toolChoice"],
     parallelTools?: boolean,
@@ -110,7 +110,7 @@ Deno.test("tool_choice has every form", () => {
   });
 });
 
-Deno.test("of allowed tools the others are left out", () => {
+Deno.test("Messages tools written: of allowed tools the others are left out", () => {
   const allowed = (mode: "auto" | "required") =>
     encode({
       tools: [tool("f"), tool("g")],
@@ -125,7 +125,7 @@ Deno.test("of allowed tools the others are left out", () => {
   assert.deepEqual(allowed("required").tool_choice, { type: "any" });
 });
 
-Deno.test("a model that cannot be forced is told to call at the end of the user's words", () => {
+Deno.test("Messages tools written: a model that cannot be forced is told to call at the end of the user's words", () => {
   const nudge = (toolChoice: CanonicalRequest["toolChoice"]) => {
     const { body, lost } = encode(
       { tools: [tool("f")], toolChoice },
@@ -155,7 +155,7 @@ Deno.test("a model that cannot be forced is told to call at the end of the user'
   );
 });
 
-Deno.test("tools of other kinds must have been bridged", () => {
+Deno.test("Messages tools written: tools of other kinds must have been bridged", () => {
   assert.throws(
     () => encode({ tools: [{ kind: "custom", name: "c" }] }),
     TypeError,
