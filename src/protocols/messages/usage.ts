@@ -89,7 +89,9 @@ export function mergeUsage(
   if (!isJsonObject(after)) return before;
   const merged: JsonObject = { ...before };
   for (const [field, value] of Object.entries(after).slice(0, MAX_FIELDS)) {
-    if (!(field in merged) && Object.keys(merged).length >= MAX_FIELDS) break;
+    if (!(field in merged) && Object.keys(merged).length >= MAX_FIELDS) {
+      continue;
+    }
     const isCount = value !== null && value !== undefined && value !== 0;
     if (isCount || merged[field] === undefined) merged[field] = value;
   }

@@ -62,7 +62,7 @@ const result = (
 const reminder = (value: string) =>
   wire(`<system-reminder>\n${value}\n</system-reminder>`);
 
-Deno.test("leading system and developer turns are the system text, a block each", () => {
+Deno.test("Messages turns written: leading system and developer turns are the system text, a block each", () => {
   const { body } = encode([
     { role: "system", blocks: [text("a")] },
     { role: "developer", blocks: [text("b"), text("c")] },
@@ -72,7 +72,7 @@ Deno.test("leading system and developer turns are the system text, a block each"
   assert.deepEqual(body.messages, [{ role: "user", content: [wire("d")] }]);
 });
 
-Deno.test("a later system turn stays where the model takes one", () => {
+Deno.test("Messages turns written: a later system turn stays where the model takes one", () => {
   const turns = [
     user(text("a")),
     { role: "developer", blocks: [text("b")] },
@@ -90,7 +90,7 @@ Deno.test("a later system turn stays where the model takes one", () => {
   ]);
 });
 
-Deno.test("a later system turn becomes a reminder where the model takes none", () => {
+Deno.test("Messages turns written: a later system turn becomes a reminder where the model takes none", () => {
   const turns = [
     user(text("a")),
     { role: "system", blocks: [text("b")] },
@@ -105,7 +105,7 @@ Deno.test("a later system turn becomes a reminder where the model takes none", (
   ]);
 });
 
-Deno.test("a system turn between an answer and the user's words is a reminder everywhere", () => {
+Deno.test("Messages turns written: a system turn between an answer and the user's words is a reminder everywhere", () => {
   const turns = [
     user(text("a")),
     assistant(text("b")),
@@ -119,7 +119,7 @@ Deno.test("a system turn between an answer and the user's words is a reminder ev
   ]);
 });
 
-Deno.test("what is no text in a system turn is reported where it becomes a reminder", () => {
+Deno.test("Messages turns written: what is no text in a system turn is reported where it becomes a reminder", () => {
   const addition: Block = {
     kind: "opaque",
     protocol: "messages",
@@ -137,7 +137,7 @@ Deno.test("what is no text in a system turn is reported where it becomes a remin
   assert.deepEqual(encode(turns, PLACING).lost, []);
 });
 
-Deno.test("neighbours of one speaker are one message", () => {
+Deno.test("Messages turns written: neighbours of one speaker are one message", () => {
   const { body } = encode([
     user(text("a")),
     user(text("b")),
@@ -165,7 +165,7 @@ Deno.test("neighbours of one speaker are one message", () => {
   ]);
 });
 
-Deno.test("a conversation that the user does not begin gets words before it", () => {
+Deno.test("Messages turns written: a conversation that the user does not begin gets words before it", () => {
   assert.deepEqual(
     encode([assistant(text("a")), user(text("b"))]).body.messages,
     [
@@ -180,7 +180,7 @@ Deno.test("a conversation that the user does not begin gets words before it", ()
   );
 });
 
-Deno.test("blank text is left out, an empty answer too, and a user who says nothing says so", () => {
+Deno.test("Messages turns written: blank text is left out, an empty answer too, and a user who says nothing says so", () => {
   const { body } = encode([
     user(text("a"), text(" \n")),
     assistant(text(""), call("x")),
@@ -206,7 +206,7 @@ Deno.test("blank text is left out, an empty answer too, and a user who says noth
   ]);
 });
 
-Deno.test("an answer to be continued ends in no white space", () => {
+Deno.test("Messages turns written: an answer to be continued ends in no white space", () => {
   const { body } = encode([user(text("a")), assistant(text("It is "))]);
   assert.deepEqual(body.messages, [
     { role: "user", content: [wire("a")] },
@@ -214,7 +214,7 @@ Deno.test("an answer to be continued ends in no white space", () => {
   ]);
 });
 
-Deno.test("an error result that says nothing says so", () => {
+Deno.test("Messages turns written: an error result that says nothing says so", () => {
   const silent = { ...result("x"), isError: true };
   const { body } = encode([
     user(text("a")),
@@ -239,7 +239,7 @@ Deno.test("an error result that says nothing says so", () => {
   ]);
 });
 
-Deno.test("ids of calls and of their results are cleaned alike", () => {
+Deno.test("Messages turns written: ids of calls and of their results are cleaned alike", () => {
   const { body } = encode([
     user(text("a")),
     assistant(call("functions.f:0")),
@@ -248,7 +248,7 @@ Deno.test("ids of calls and of their results are cleaned alike", () => {
   assertSendable(body);
 });
 
-Deno.test("arguments that are no object are kept beside a marker", () => {
+Deno.test("Messages turns written: arguments that are no object are kept beside a marker", () => {
   const { body } = encode([
     user(text("a")),
     assistant({ ...call("x"), arguments: '{"a":' }, {
@@ -267,7 +267,7 @@ Deno.test("arguments that are no object are kept beside a marker", () => {
   );
 });
 
-Deno.test("names of participants, sound and pictures by the assistant are reported", () => {
+Deno.test("Messages turns written: names of participants, sound and pictures by the assistant are reported", () => {
   const named: Turn = { ...user(text("a")), name: "anna" };
   assert.deepEqual(encode([named]).lost, ["messageName hint"]);
   const sound: Block = { kind: "audio", format: "wav", data: "AA==" };
@@ -282,7 +282,7 @@ Deno.test("names of participants, sound and pictures by the assistant are report
   );
 });
 
-Deno.test("blocks of other protocols are told in words, or reported by their weight", () => {
+Deno.test("Messages turns written: blocks of other protocols are told in words, or reported by their weight", () => {
   const foreign = (fields: object): Block => ({
     kind: "opaque",
     protocol: "responses",
@@ -304,7 +304,7 @@ Deno.test("blocks of other protocols are told in words, or reported by their wei
   assert.deepEqual(lost, ["messages hint"]);
 });
 
-Deno.test("thinking goes back to its issuer as it was", () => {
+Deno.test("Messages turns written: thinking goes back to its issuer as it was", () => {
   const { body, lost } = encode([
     user(text("a")),
     assistant(
@@ -342,7 +342,7 @@ Deno.test("thinking goes back to its issuer as it was", () => {
   assert.deepEqual(lost, []);
 });
 
-Deno.test("thinking of another issuer is left out for models that verify it, and text for those that do not", () => {
+Deno.test("Messages turns written: thinking of another issuer is left out for models that verify it, and text for those that do not", () => {
   const turns = [
     user(text("a")),
     assistant({
@@ -366,7 +366,7 @@ Deno.test("thinking of another issuer is left out for models that verify it, and
   assert.deepEqual(open.lost, ["sealedReasoning hint"]);
 });
 
-Deno.test("thinking of the same protocol but another connection is left out", () => {
+Deno.test("Messages turns written: thinking of the same protocol but another connection is left out", () => {
   const { body, lost } = encode([
     user(text("a")),
     assistant({
@@ -384,7 +384,7 @@ Deno.test("thinking of the same protocol but another connection is left out", ()
   assert.deepEqual(lost, ["sealedReasoning hint"]);
 });
 
-Deno.test("any history becomes one that upstreams take", () => {
+Deno.test("Messages turns written: any history becomes one that upstreams take", () => {
   const random = createRandom(7);
   for (let round = 0; round < 400; round++) {
     const turns = Array.from(

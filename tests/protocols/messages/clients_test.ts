@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { GatewayError } from "../../../src/core/error.ts";
+import { chatCodec } from "../../../src/protocols/chat/mod.ts";
+import { messagesCodec } from "../../../src/protocols/messages/mod.ts";
+import { translateRequest } from "../../../src/protocols/translate_request.ts";
+import { loadClientRequests } from "../../support/client_recordings.ts";
+import { assertSendable } from "../../support/messages_rules.ts";
+import { contextFor } from "../../support/targets.ts";
+
+const REQUESTS = loadClientRequests("/messages");
+
+/** What a Chat-only upstream cannot be told of what clients send. */
+const DROPPED: readonly string[] = [
+  // Where the caller's history is cleared is the upstream's matter.
+  "context_management",
+  // Signatures of the client's own making.
+  "signature",
+  // A search that the upstream runs.
+  "tools",
+  "top_k",
+];
+
+Deno.test({
+  name: "every request of a real client is understood and can be sent on" +
+    (REQUESTS.length === 0 ? ": left out, as there are no recordings" : ""),
+  ignore: REQUESTS.length === 0,
+  fn: async (t) => {
+    for (const { name, body } of REQUESTS) {
+      await t.step(name, () => {
+        if (body.thread !== undefined) {
+          return assert.throws(
+            () => messagesCodec.decodeRequest(body),
+            (error) =>
+              error instanceof GatewayError && error.param === "thread",
+          );
+        }
+        const decoded = messagesCodec.decodeRequest(body);
+        const { context } = contextFor("anthropic", {
+          model: "claude-opus-4-8",
+        });
+        assertSendable(messagesCodec.encodeRequest(decoded, context));
+        const { dropped } = translateRequest(body, {
+          from: messagesCodec,
+          to: chatCodec,
+          target: { ...context.target, service: "custom" },
+          strict: false,
+          streamOnly: false,
+          force: {},
+          omit: [],
+        });
+        for (const field of dropped) assert.ok(DROPPED.includes(field), field);
+      });
+    }
+  },
+});

@@ -1,0 +1,198 @@
+import assert from "node:assert/strict";
+import type { JsonValue } from "../../../src/core/json.ts";
+import {
+  type FailureKind,
+  UpstreamFailure,
+} from "../../../src/protocols/canonical/failure.ts";
+import { decodeAnswer } from "../../../src/protocols/messages/answer_decode.ts";
+import {
+  decodeFailure,
+  encodeFailure,
+} from "../../../src/protocols/messages/failure.ts";
+import { counterIds, plain } from "../../contract/codec_contract.ts";
+import { loadRecordings } from "../../support/recordings.ts";
+
+const error = (type: string, message = "words") => ({
+  type: "error",
+  error: { type, message },
+});
+
+Deno.test("decodeFailure() reads the protocol's own error", () => {
+  const body = {
+    type: "error",
+    error: {
+      type: "invalid_request_error",
+      message: "No",
+      details: { error_code: "some_code" },
+    },
+    request_id: "req_1",
+  };
+  assert.deepEqual(plain(decodeFailure(400, body)), {
+    kind: "invalid_request",
+    status: 400,
+    message: "No",
+    type: { protocol: "messages", value: "invalid_request_error" },
+    code: "some_code",
+  });
+});
+
+Deno.test("decodeFailure() knows every type, and the status of one inside an answer", () => {
+  const kinds: [string, FailureKind, number][] = [
+    ["authentication_error", "authentication", 502],
+    ["billing_error", "quota", 402],
+    ["permission_error", "permission", 502],
+    ["not_found_error", "not_found", 404],
+    ["conflict_error", "invalid_request", 400],
+    ["request_too_large", "too_large", 413],
+    ["rate_limit_error", "rate_limited", 429],
+    ["timeout_error", "timeout", 504],
+    ["api_error", "server", 502],
+    ["overloaded_error", "overloaded", 529],
+    ["constructor", "server", 502],
+  ];
+  for (const [type, kind, status] of kinds) {
+    const failure = decodeFailure(200, error(type));
+    assert.deepEqual([failure.kind, failure.status], [kind, status], type);
+  }
+});
+
+Deno.test("decodeFailure() goes by words and status where the type says less", () => {
+  const kind = (status: number, body: JsonValue | undefined) =>
+    decodeFailure(status, body).kind;
+  const invalid = (message: string) => error("invalid_request_error", message);
+  assert.equal(
+    kind(400, invalid("prompt is too long: 2 tokens > 1 maximum")),
+    "context_too_long",
+  );
+  assert.equal(
+    kind(400, invalid("input length and `max_tokens` exceed context limit")),
+    "context_too_long",
+  );
+  assert.equal(
+    kind(400, invalid("Your credit balance is too low")),
+    "quota",
+  );
+  assert.equal(
+    kind(429, error("rate_limit_error", "insufficient quota")),
+    "quota",
+  );
+  assert.equal(
+    kind(429, { error: { code: "1302", message: "Rate limit reached" } }),
+    "rate_limited",
+  );
+  assert.equal(kind(529, undefined), "overloaded");
+  assert.equal(kind(500, "text"), "server");
+});
+
+Deno.test("decodeFailure() finds the message in every shape", () => {
+  const message = (body: JsonValue | undefined) =>
+    decodeFailure(503, body).message;
+  assert.equal(message({ error: { message: "a" } }), "a");
+  assert.equal(message({ error: "b" }), "b");
+  assert.equal(message({ detail: "c" }), "c");
+  assert.equal(message({ message: "d" }), "d");
+  assert.equal(message(undefined), "The provider answered with status 503");
+  assert.equal(decodeFailure(429, { error: { code: 1302 } }).code, "1302");
+});
+
+Deno.test("decodeFailure() reads every recorded error", () => {
+  const kinds = loadRecordings("errors")
+    .filter(({ name }) => name.startsWith("messages-"))
+    .map(({ name, answer }) => {
+      const status = Number(/http(\d+)/.exec(name)?.[1]);
+      const failure = decodeFailure(status, answer);
+      assert.equal(failure.status, status);
+      return failure.kind;
+    });
+  const expected = [
+    "invalid_request",
+    "invalid_request",
+    "invalid_request",
+    "authentication",
+    "not_found",
+  ];
+  assert.deepEqual(kinds, kinds.length === 0 ? [] : expected);
+});
+
+Deno.test("encodeFailure() keeps status and message in the protocol's shape", () => {
+  assert.deepEqual(
+    encodeFailure(
+      { kind: "rate_limited", status: 429, message: "Slow", code: "c" },
+      "req_1",
+    ),
+    {
+      status: 429,
+      body: {
+        type: "error",
+        error: {
+          type: "rate_limit_error",
+          message: "Slow",
+          details: { error_code: "c" },
+        },
+        request_id: "req_1",
+      },
+    },
+  );
+});
+
+Deno.test("encodeFailure() finds a status where the upstream's says nothing", () => {
+  const status = (kind: FailureKind, given?: number) =>
+    encodeFailure({ kind, status: given, message: "m" }, "r").status;
+  assert.equal(status("overloaded"), 529);
+  assert.equal(status("overloaded", 503), 503);
+  assert.equal(status("broken", 200), 502);
+  assert.equal(status("timeout"), 504);
+  assert.equal(status("quota"), 402);
+});
+
+Deno.test("encodeFailure() hides the refusal of the gateway's own credential", () => {
+  const { status, body } = encodeFailure(
+    { kind: "authentication", status: 401, message: "invalid key sk-secret" },
+    "r",
+  );
+  assert.equal(status, 502);
+  assert.doesNotMatch(JSON.stringify(body), /sk-secret/);
+  assert.match(JSON.stringify(body), /"type":"api_error"/);
+});
+
+Deno.test("Messages failure: a prompt that does not fit is told in the words on which clients compact", () => {
+  const message = (given: string) => {
+    const { body } = encodeFailure(
+      { kind: "context_too_long", status: 400, message: given },
+      "r",
+    );
+    return JSON.parse(JSON.stringify(body)).error.message;
+  };
+  const own = "prompt is too long: 210000 tokens > 200000 maximum";
+  assert.equal(message(own), own);
+  assert.equal(
+    message(
+      "This model's maximum context length is 128,000 tokens. However, your messages resulted in 130000 tokens.",
+    ),
+    "prompt is too long: 130000 tokens > 128000 maximum",
+  );
+  assert.equal(
+    message("Input tokens exceed the configured limit of 272000 tokens"),
+    "prompt is too long: Input tokens exceed the configured limit of 272000 tokens",
+  );
+});
+
+Deno.test("Messages failure: an answer that is none is a failure", () => {
+  const bodies: [JsonValue, FailureKind][] = [
+    [null, "broken"],
+    ["text", "broken"],
+    [{ completion: "old" }, "broken"],
+    [error("overloaded_error"), "overloaded"],
+    [{ error: { type: "api_error", message: "m" } }, "server"],
+    [{ content: [{ type: "tool_use", id: "x" }] }, "broken"],
+    [{ content: ["text"] }, "broken"],
+  ];
+  for (const [body, kind] of bodies) {
+    assert.throws(
+      () => decodeAnswer(body, counterIds()),
+      (thrown) =>
+        thrown instanceof UpstreamFailure && thrown.failure.kind === kind,
+      JSON.stringify(body),
+    );
+  }
+});
