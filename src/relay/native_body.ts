@@ -1,4 +1,4 @@
-import type { ByteSpan } from "../core/json_scan.ts";
+import type { ByteSpan } from "../core/json_scan/scan.ts";
 import { spliceBytes } from "../core/splice.ts";
 
 /** Above this size a `Blob` is sent faster than an array, of which `fetch` makes two copies. */

@@ -1,5 +1,5 @@
 import { BitStack } from "./bit_stack.ts";
-import { failSyntax } from "./json_scan_error.ts";
+import { failSyntax } from "./scan_error.ts";
 
 const TAB = 0x09;
 const LINE_FEED = 0x0a;

@@ -7,16 +7,11 @@
  * code but reads imported ones from memory at every use, which costs a third of the speed and more.
  */
 
-import { spells } from "./json_key.ts";
-import { failSyntax, JsonScanError } from "./json_scan_error.ts";
-import { skipString } from "./json_string.ts";
-import {
-  createJsonText,
-  type JsonText,
-  skipColon,
-  skipSpace,
-} from "./json_text.ts";
-import { skipValue } from "./json_value.ts";
+import { spells } from "./key.ts";
+import { failSyntax, JsonScanError } from "./scan_error.ts";
+import { skipString } from "./string.ts";
+import { createJsonText, type JsonText, skipColon, skipSpace } from "./text.ts";
+import { skipValue } from "./value.ts";
 
 const COMMA = 0x2c;
 const OPEN_BRACE = 0x7b;

@@ -1,6 +1,6 @@
 import { deepEqual, equal } from "node:assert/strict";
-import { BitStack } from "../../src/core/bit_stack.ts";
-import { createRandom } from "../support/random.ts";
+import { BitStack } from "../../../src/core/json_scan/bit_stack.ts";
+import { createRandom } from "../../support/random.ts";
 
 Deno.test("BitStack gives back what was put on it, last first, at any depth", () => {
   for (const depth of [0, 1, 31, 32, 33, 64, 65, 1023, 1024, 1025, 5000]) {

@@ -1,6 +1,6 @@
-import { failSyntax } from "./json_scan_error.ts";
-import { skipString } from "./json_string.ts";
-import type { JsonText } from "./json_text.ts";
+import { failSyntax } from "./scan_error.ts";
+import { skipString } from "./string.ts";
+import type { JsonText } from "./text.ts";
 
 const QUOTE = 0x22;
 const PLUS = 0x2b;

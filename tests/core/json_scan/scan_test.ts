@@ -2,11 +2,11 @@ import { deepEqual, equal, fail, throws } from "node:assert/strict";
 import {
   JsonScanError,
   type JsonScanReason,
-} from "../../src/core/json_scan_error.ts";
-import { scanJsonObject } from "../../src/core/json_scan.ts";
-import { mutateBytes, randomJsonObject } from "../support/json_documents.ts";
-import { judgeJsonObject } from "../support/json_oracle.ts";
-import { createRandom } from "../support/random.ts";
+} from "../../../src/core/json_scan/scan_error.ts";
+import { scanJsonObject } from "../../../src/core/json_scan/scan.ts";
+import { mutateBytes, randomJsonObject } from "../../support/json_documents.ts";
+import { judgeJsonObject } from "../../support/json_oracle.ts";
+import { createRandom } from "../../support/random.ts";
 
 const KEYS = ["model", "stream"];
 const ROUNDS = 10_000;

@@ -1,4 +1,4 @@
-import { failEncoding, failSyntax } from "./json_scan_error.ts";
+import { failEncoding, failSyntax } from "./scan_error.ts";
 
 const SPACE = 0x20;
 const QUOTE = 0x22;

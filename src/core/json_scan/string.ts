@@ -1,6 +1,6 @@
-import { failSyntax } from "./json_scan_error.ts";
-import { skipStringRest } from "./json_string_automaton.ts";
-import type { JsonText } from "./json_text.ts";
+import { failSyntax } from "./scan_error.ts";
+import { skipStringRest } from "./string_automaton.ts";
+import type { JsonText } from "./text.ts";
 
 const QUOTE = 0x22;
 

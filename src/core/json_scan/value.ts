@@ -1,7 +1,7 @@
-import { skipScalar } from "./json_scalar.ts";
-import { failSyntax } from "./json_scan_error.ts";
-import { skipString } from "./json_string.ts";
-import { type JsonText, skipColon, skipSpace } from "./json_text.ts";
+import { skipScalar } from "./scalar.ts";
+import { failSyntax } from "./scan_error.ts";
+import { skipString } from "./string.ts";
+import { type JsonText, skipColon, skipSpace } from "./text.ts";
 
 const COMMA = 0x2c;
 const OPEN_BRACKET = 0x5b;
