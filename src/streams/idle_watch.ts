@@ -32,7 +32,7 @@ export function createIdleWatch(
   function look(): void {
     takeBack = undefined;
     if (waitingSince === undefined) return;
-    const restMs = waitingSince + idleMs - performance.now();
+    const restMs = waitingSince + idleMs - deadlines.elapsedMs();
     if (restMs <= 0) onIdle();
     else takeBack = deadlines.start(restMs, look);
   }
@@ -40,7 +40,7 @@ export function createIdleWatch(
   return {
     wait() {
       if (idleMs === 0) return;
-      waitingSince = performance.now();
+      waitingSince = deadlines.elapsedMs();
       takeBack ??= deadlines.start(idleMs, look);
     },
     heard() {
