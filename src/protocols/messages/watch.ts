@@ -20,7 +20,7 @@ export const messagesWatch: AnswerWatch = {
   },
 };
 
-const MESSAGE_STOP_REGEXP = /^\s*\{\s*"type"\s*:\s*"message_stop"/;
+const MESSAGE_STOP_REGEXP = /"type"\s*:\s*"message_stop"/;
 
 /** `input_tokens` leaves the cached ones out here; the neutral count includes them. */
 function readUsage(holder: JsonObject): Usage | undefined {
