@@ -6,7 +6,7 @@ export interface IdleWatch {
   wait(): void;
   /** What was waited for has come. */
   heard(): void;
-  /** Ends the watch. */
+  /** Ends the watch; nothing begins it again. */
   stop(): void;
 }
 
@@ -15,7 +15,7 @@ export interface IdleWatchOptions {
   readonly deadlines: Deadlines;
   /** How long one wait may last, in milliseconds; 0 means for ever. */
   readonly idleMs: number;
-  /** Called at most once. */
+  /** Called at most once; it ends the watch. */
   readonly onIdle: () => void;
 }
 
@@ -27,27 +27,33 @@ export function createIdleWatch(
   { deadlines, idleMs, onIdle }: IdleWatchOptions,
 ): IdleWatch {
   let takeBack: TakeBack | undefined;
-  let waitingSince: number | undefined;
+  let waitingSinceMs: number | undefined;
+  let stopped = idleMs === 0;
 
   function look(): void {
     takeBack = undefined;
-    if (waitingSince === undefined) return;
-    const restMs = waitingSince + idleMs - performance.now();
-    if (restMs <= 0) onIdle();
-    else takeBack = deadlines.start(restMs, look);
+    if (waitingSinceMs === undefined) return;
+    const restMs = waitingSinceMs + idleMs - deadlines.elapsedMs();
+    if (restMs > 0) {
+      takeBack = deadlines.start(restMs, look);
+    } else {
+      stopped = true;
+      onIdle();
+    }
   }
 
   return {
     wait() {
-      if (idleMs === 0) return;
-      waitingSince = performance.now();
+      if (stopped) return;
+      waitingSinceMs = deadlines.elapsedMs();
       takeBack ??= deadlines.start(idleMs, look);
     },
     heard() {
-      waitingSince = undefined;
+      waitingSinceMs = undefined;
     },
     stop() {
-      waitingSince = undefined;
+      stopped = true;
+      waitingSinceMs = undefined;
       takeBack?.();
       takeBack = undefined;
     },

@@ -10,7 +10,7 @@ export interface AnswerWatch {
   /**
    * Whether an event is the protocol's regular end of a stream.
    *
-   * @param data The beginning of the event's data, at least 256 characters where it has as many.
+   * @param data The event's data; of long data at least the first and the last 256 characters.
    */
   isEnd(data: string): boolean;
 }

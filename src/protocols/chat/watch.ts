@@ -6,28 +6,29 @@ import type { AnswerWatch } from "../canonical/watch.ts";
 export const chatWatch: AnswerWatch = {
   isOutput(event) {
     return choices(event).some((choice) =>
-      isFilled(choice.text) ||
-      isJsonObject(choice.delta) && OUTPUT_KEYS.some((key) =>
-          isFilled(
-            isJsonObject(choice.delta) ? choice.delta[key] : undefined,
-          )
-        )
+      isFilled(choice.text) || holdsOutput(choice.delta)
     );
   },
+  /** Moonshot puts the usage of a stream into the choice that finishes. */
   usageOf(body) {
-    return readUsage(body.usage) ??
-      choices(body).map((choice) => readUsage(choice.usage)).find(Boolean);
+    return [body, ...choices(body)].map(({ usage }) => readUsage(usage))
+      .find((usage) => usage !== undefined);
   },
   isEnd(data) {
-    return data.trim() === "[DONE]";
+    return data === "[DONE]" || FINISH_REGEXP.test(data);
   },
 };
+
+/** Perplexity and Cerebras end with the chunk that finishes and send no `[DONE]`. */
+const FINISH_REGEXP = /"finish_reason"\s*:\s*"(?!error")[^"]/;
 
 const OUTPUT_KEYS = [
   "content",
   "reasoning_content",
   "reasoning",
   "tool_calls",
+  "function_call",
+  "audio",
   "refusal",
 ];
 
@@ -35,13 +36,18 @@ function choices(body: JsonObject): readonly JsonObject[] {
   return Array.isArray(body.choices) ? body.choices.filter(isJsonObject) : [];
 }
 
-function isFilled(value: unknown): boolean {
-  return typeof value === "string" || Array.isArray(value)
-    ? value.length > 0
-    : false;
+function holdsOutput(delta: unknown): boolean {
+  return isJsonObject(delta) &&
+    OUTPUT_KEYS.some((key) => isFilled(delta[key]));
 }
 
-/** Moonshot puts the usage of a stream into the choice that finishes. */
+function isFilled(value: unknown): boolean {
+  if (typeof value === "string" || Array.isArray(value)) {
+    return value.length > 0;
+  }
+  return isJsonObject(value);
+}
+
 function readUsage(usage: unknown): Usage | undefined {
   if (!isJsonObject(usage)) return undefined;
   const inputTokens = tokenCount(usage.prompt_tokens);
