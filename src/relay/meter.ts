@@ -39,7 +39,10 @@ export function createStreamMeter(
       facts.bytesOut += chunk.length;
       lines.push(chunk);
     },
-    end: () => watch.isEnd(lines.lastLine()),
+    end() {
+      lines.end();
+      return lines.lastLines().some((line) => watch.isEnd(line));
+    },
   };
 }
 

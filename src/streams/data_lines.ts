@@ -8,13 +8,15 @@ export interface DataLineSink {
 
 /** Picks data lines out of the bytes of a server-sent event stream that goes by. */
 export interface DataLines {
-  /** Takes the next bytes; they are not changed and not kept longer than until the next call. */
+  /** Takes the next bytes; they are not changed and not kept. */
   push(chunk: Uint8Array): void;
-  /** The beginning of the last data line that was whole; empty when there was none. */
-  lastLine(): string;
+  /** Told that no more bytes come: the last line need not have a line feed. */
+  end(): void;
+  /** The last two data lines; of a long one the beginning and the end, with a line feed between. */
+  lastLines(): readonly string[];
 }
 
-/** A line longer than this is passed over. */
+/** Of a line longer than this only the beginning and the end are looked at. */
 const MAX_LINE_BYTES = 1024 * 1024;
 
 const LINE_FEED = 10;
@@ -22,8 +24,8 @@ const LINE_FEED = 10;
 /** `data:` */
 const DATA_PREFIX = [100, 97, 116, 97, 58];
 
-/** How much of the last line is kept. */
-const LAST_LINE_BYTES = 512;
+/** How much of a long line's beginning and of its end is kept. */
+const EXCERPT_BYTES = 512;
 
 /**
  * A line reader that decodes only what is asked for: most lines cost one native search for the line's end
@@ -39,27 +41,38 @@ export function createDataLines(
   const decoder = new TextDecoder();
   let pending: Uint8Array[] = [];
   let pendingBytes = 0;
-  let last: Uint8Array = new Uint8Array();
+  let last = NO_LINE;
+  let beforeLast = NO_LINE;
 
   function take(line: Uint8Array): void {
     if (!DATA_PREFIX.every((byte, index) => line[index] === byte)) return;
-    if (line.length > DATA_PREFIX.length + 1) last = line;
-    if (!sink.wantsEvery() && !finder(line)) return;
-    sink.line(decoder.decode(line.subarray(DATA_PREFIX.length)).trim());
+    if (line.length > DATA_PREFIX.length + 1) {
+      beforeLast = last;
+      last = line;
+    }
+    if (sink.wantsEvery() || finder(line)) sink.line(valueOf(line));
   }
 
   function keep(rest: Uint8Array): void {
+    pending.push(rest.slice());
     pendingBytes += rest.length;
-    if (pendingBytes <= MAX_LINE_BYTES) pending.push(rest.slice());
-    else pending = [];
+    if (pendingBytes <= MAX_LINE_BYTES) return;
+    const excerpt = excerptOf(concat(pending));
+    pending = [excerpt];
+    pendingBytes = excerpt.length;
   }
 
   function takePending(rest: Uint8Array): void {
     if (pendingBytes === 0) return take(rest);
     keep(rest);
-    if (pending.length > 0) take(concat(pending));
+    const line = concat(pending);
     pending = [];
     pendingBytes = 0;
+    take(line);
+  }
+
+  function valueOf(line: Uint8Array): string {
+    return decoder.decode(line.subarray(DATA_PREFIX.length)).trim();
   }
 
   return {
@@ -72,12 +85,28 @@ export function createDataLines(
         end = chunk.indexOf(LINE_FEED, start);
       }
       if (start < chunk.length) keep(chunk.subarray(start));
-      last = last.slice(0, LAST_LINE_BYTES);
+      last = excerptOf(last);
+      beforeLast = excerptOf(beforeLast);
     },
-    lastLine() {
-      return decoder.decode(last.subarray(DATA_PREFIX.length)).trim();
+    end() {
+      takePending(NO_LINE);
     },
+    lastLines: () =>
+      [beforeLast, last].filter((line) => line.length > 0)
+        .map((line) => valueOf(excerptOf(line))),
   };
+}
+
+const NO_LINE: Uint8Array = new Uint8Array();
+
+/** A short line as it is, a long one without its middle; a copy, which holds no chunk in memory. */
+function excerptOf(line: Uint8Array): Uint8Array {
+  if (line.length <= 2 * EXCERPT_BYTES + 1) return line.slice();
+  return concat([
+    line.subarray(0, EXCERPT_BYTES),
+    Uint8Array.of(LINE_FEED),
+    line.subarray(-EXCERPT_BYTES),
+  ]);
 }
 
 /** Horspool's search: jumps by up to the needle's length. */

@@ -19,9 +19,12 @@ export const chatWatch: AnswerWatch = {
       choices(body).map((choice) => readUsage(choice.usage)).find(Boolean);
   },
   isEnd(data) {
-    return data.trim() === "[DONE]";
+    return data === "[DONE]" || FINISH_REGEXP.test(data);
   },
 };
+
+/** Perplexity and Cerebras end without `[DONE]`; OpenRouter calls a failure a reason to finish. */
+const FINISH_REGEXP = /"finish_reason"\s*:\s*"(?!error")/;
 
 const OUTPUT_KEYS = [
   "content",
