@@ -20,7 +20,8 @@ import { errorResponse, toGatewayError } from "./error_response.ts";
 import { healthResponse } from "./health.ts";
 import { limitsResponse } from "./limits.ts";
 import { modelResponse, modelsResponse } from "./models.ts";
-import { createRouteFinder, type RouteMatch, unknownPath } from "./router.ts";
+import { requestTarget } from "./request_target.ts";
+import { createRouteFinder, type RouteMatch } from "./router.ts";
 import { type Answer, type Route, ROUTES } from "./routes.ts";
 import { unforeseenFields } from "./unforeseen.ts";
 import { websocketError } from "./websocket.ts";
@@ -45,10 +46,11 @@ export function createHandler(parts: GatewayParts): Handler {
     const record = openRecord(parts.ids.next("req"), request.method, parts);
     let protocol: Protocol | undefined;
     try {
-      const match = await finder.find(request);
+      const config = parts.store.current();
+      const match = await finder.find(request, config.messagesVendor);
       protocol = match.route.protocol;
       record.facts.route = match.path;
-      const response = await serve(match, { request, record, parts });
+      const response = await serve(match, { request, record, config, parts });
       return stamp(response, protocol, record);
     } catch (thrown) {
       protocol ??= protocolOfUnknownPath(request.url);
@@ -63,23 +65,21 @@ export function createHandler(parts: GatewayParts): Handler {
 interface Served {
   readonly request: Request;
   readonly record: RequestRecord;
+  /** The same for the whole request, whatever is reloaded meanwhile. */
+  readonly config: Config;
   readonly parts: GatewayParts;
 }
 
 async function serve(match: RouteMatch, served: Served): Promise<Response> {
-  const { request, record, parts } = served;
-  const config = parts.store.current();
-  if (match.vendor !== undefined && match.vendor !== config.messagesVendor) {
-    throw unknownPath();
-  }
+  const { request, record, config, parts } = served;
   const { action } = match.route;
   if ("answer" in action) {
-    const response = await answer(action.answer, match, { ...served, config });
+    const response = await answer(action.answer, match, served);
     record.facts.status = response.status;
     if (!UNLOGGED.has(action.answer)) record.finish("complete");
     return response;
   }
-  const caller = identify(match.route, { ...served, config });
+  const caller = identify(match.route, served);
   return await relay(
     {
       request,
@@ -99,7 +99,7 @@ const UNLOGGED: ReadonlySet<Answer> = new Set(["live", "ready", "probe"]);
 function answer(
   name: Answer,
   match: RouteMatch,
-  served: Served & { readonly config: Config },
+  served: Served,
 ): Response | Promise<Response> {
   const { request, config, parts } = served;
   switch (name) {
@@ -130,7 +130,7 @@ function answer(
 
 function identify(
   { credential }: Route,
-  { request, record, parts, config }: Served & { readonly config: Config },
+  { request, record, config, parts }: Served,
 ): Caller {
   const group: CredentialGroup = credential === "none" ? "either" : credential;
   const caller = authenticate(request.headers, {
@@ -212,5 +212,5 @@ function stamp(
 
 /** A client of the Messages protocol that mistypes a path reads the error all the same. */
 function protocolOfUnknownPath(url: string): Protocol {
-  return /\/messages(\/|$)/.test(new URL(url).pathname) ? "messages" : "chat";
+  return /\/messages(\/|$)/.test(requestTarget(url).path) ? "messages" : "chat";
 }
