@@ -14,7 +14,7 @@ export interface Meter {
 /** A usage that is there; `null` stands on every chunk of some streams. */
 const USAGE_REGEXP = /"usage"\s*:\s*\{/;
 
-/** Ends every Chat stream; OpenRouter sends it behind the last event of the other protocols too. */
+/** Ends Chat streams. */
 const DONE = "[DONE]";
 
 const LINE_FEED = new Uint8Array([10]);
@@ -46,8 +46,7 @@ export function createStreamMeter(
     },
     end() {
       if (isWhole(lines.unfinished())) lines.push(LINE_FEED);
-      const [last, beforeLast] = lines.lastTwo();
-      return watch.isEnd(last) || (last === DONE && watch.isEnd(beforeLast));
+      return lines.lastTwo().some((data) => watch.isEnd(data));
     },
   };
 }
