@@ -24,6 +24,7 @@ export function assertSendable(body: JsonObject): void {
   if (messages.at(-1)?.role === "assistant" && typeof last?.text === "string") {
     assert.equal(last.text, last.text.trimEnd(), "a prefill ends in no blank");
   }
+  checkIds(messages);
   checkBlocks(objects(body.system), "user");
   checkTools(body);
   checkThinking(body);
@@ -53,12 +54,17 @@ function checkBlocks(blocks: readonly JsonObject[], role: unknown): void {
   }
 }
 
+function checkIds(messages: readonly JsonObject[]): void {
+  const ids = messages.flatMap(({ content }) => objects(content))
+    .filter(({ type }) => type === "tool_use").map(({ id }) => String(id));
+  for (const id of ids) assert.match(id, NAME_REGEXP);
+  assert.equal(new Set(ids).size, ids.length, "ids are unique");
+}
+
 /** Calls are answered, all and at once, at the beginning of the next message, and nothing else is. */
 function checkResults(messages: readonly JsonObject[], index: number): void {
   const calls = objects(messages[index]?.content)
     .filter(({ type }) => type === "tool_use").map(({ id }) => id);
-  for (const id of calls) assert.match(String(id), NAME_REGEXP);
-  assert.equal(new Set(calls).size, calls.length, "ids are unique");
   if (messages[index]?.role !== "assistant") return;
   const blocks = objects(messages[index + 1]?.content);
   const results = blocks.filter(({ type }) => type === "tool_result");

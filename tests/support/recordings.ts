@@ -36,6 +36,8 @@ export function loadRecordings(folder: string): Recording[] {
 export interface ClientRequest {
   /** Client, run and number, such as `codex text 1`. */
   readonly name: string;
+  /** Path and query that it went to. */
+  readonly url: string;
   readonly request: JsonObject;
 }
 
@@ -46,7 +48,11 @@ export function loadClientRequests(client: string): ClientRequest[] {
   const lines = new TextDecoder().decode(bytes).trim().split("\n");
   return lines.map(parseJson).filter(isJsonObject).flatMap((line) =>
     isJsonObject(line.body)
-      ? [{ name: `${client} ${line.run} ${line.n}`, request: line.body }]
+      ? [{
+        name: `${client} ${line.run} ${line.n}`,
+        url: String(line.url),
+        request: line.body,
+      }]
       : []
   );
 }

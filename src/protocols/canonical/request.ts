@@ -32,6 +32,11 @@ export interface CanonicalRequest {
   readonly user?: string | undefined;
   /** Requests with the same key share an upstream's prompt cache. */
   readonly cacheKey?: string | undefined;
+  /**
+   * Names the conversation, where that can be read out of `user`: stands in for a cache key that was not given.
+   * Leaving it out is no loss.
+   */
+  readonly conversation?: string | undefined;
   /** Asks for automatic caching of the longest prefix. */
   readonly cache?: CacheMark | undefined;
   /** Labels that come back with the answer or stand in the upstream's records. */

@@ -22,8 +22,6 @@ export interface ChunkReader {
   finish(emit: Emit<AnswerEvent>): void;
   /** Ends the answer with a failure. */
   fail(failure: Failure, emit: Emit<AnswerEvent>): void;
-  /** Whether the end or a failure has been given. */
-  readonly isOver: boolean;
   readonly hasFinishReason: boolean;
 }
 
@@ -109,9 +107,6 @@ export function createChunkReader(ids: Ids): ChunkReader {
       });
     },
     fail,
-    get isOver() {
-      return isOver;
-    },
     get hasFinishReason() {
       return stop !== undefined;
     },

@@ -102,7 +102,7 @@ function withCache(
 
 function encodeImage(block: ImageBlock, scope: Scope): JsonObject | undefined {
   const { source, detail } = block;
-  if (source.type === "id") return refuseSource("image", scope);
+  if (source.type === "id") return refuseSource("an image", scope);
   const url = source.type === "url" ? source.url : dataUrl(source);
   return {
     type: "image_url",
@@ -120,19 +120,22 @@ function encodeFile(block: FileBlock, scope: Scope): JsonObject | undefined {
         file: { file_data: dataUrl(source), ...filename },
       };
     case "id":
-      if (source.protocol === "messages") return refuseSource("file", scope);
+      if (source.protocol === "messages") return refuseSource("a file", scope);
       return { type: "file", file: { file_id: source.id, ...filename } };
     default:
-      return refuseSource("file", scope);
+      return refuseSource("a file", scope);
   }
 }
 
-function refuseSource(kind: string, { context }: Scope): undefined {
+function refuseSource(
+  what: "an image" | "a file",
+  { context }: Scope,
+): undefined {
   context.lose({
     field: "messages",
     weight: "answer",
     reason:
-      `this model's provider takes the content of a ${kind} only inside the request`,
+      `this model's provider takes the content of ${what} only inside the request`,
   });
 }
 

@@ -181,14 +181,14 @@ const MAX_USER_LENGTH = 64;
 
 /** The settings of OpenAI itself. */
 function openaiSettings(request: CanonicalRequest): JsonObject {
-  const { verbosity, serviceTier, user, cacheKey, metadata } = request;
+  const { verbosity, serviceTier, user, conversation, metadata } = request;
   return present({
     verbosity,
     service_tier: serviceTier === undefined
       ? undefined
       : encodeTier(serviceTier),
     user: user === undefined ? undefined : shortUser(user),
-    prompt_cache_key: cacheKey,
+    prompt_cache_key: request.cacheKey ?? conversation,
     metadata: metadata === undefined ? undefined : { ...metadata },
   });
 }

@@ -11,9 +11,17 @@ import type { AnswerContext } from "../canonical/codec.ts";
 import type { BlockHead } from "../canonical/event.ts";
 import { argumentsObject } from "../canonical/tool_arguments.ts";
 import { encodeCitation } from "./citation.ts";
+import { createAnswerIds } from "./tool_call_ids.ts";
 import { encodeStop, refusalOf } from "./stop.ts";
 import { isRedacted, signatureForCaller, thinkingText } from "./thinking.ts";
 import { encodeUsage, estimateUsage } from "./usage.ts";
+
+/** What every step of writing an answer needs to know. */
+interface AnswerScope {
+  readonly context: AnswerContext;
+  /** As `createAnswerIds` makes it. */
+  readonly idFor: (id: string) => string;
+}
 
 /** Writes a JSON answer. */
 export function encodeAnswer(
@@ -21,7 +29,8 @@ export function encodeAnswer(
   context: AnswerContext,
 ): JsonObject {
   const { blocks, stop } = answer;
-  const content = blocks.map((block) => encodeBlock(block, context))
+  const scope = { context, idFor: createAnswerIds(context.request) };
+  const content = blocks.map((block) => encodeBlock(block, scope))
     .filter((block) => block !== undefined);
   const usage = answer.usage ??
     estimateUsage(context.estimatedInputTokens, lengthOf(blocks));
@@ -49,16 +58,21 @@ export function encodeServiceTier(tier: Answer["serviceTier"]): JsonObject {
   return tier?.protocol === "messages" ? { service_tier: tier.value } : {};
 }
 
-/** The beginning of a `tool_use` block; every call of ours is the model's own, not that of a program. */
+/**
+ * The beginning of a `tool_use` block; every call of ours is the model's own, not that of a program.
+ *
+ * @param idFor As `createAnswerIds` makes it.
+ */
 export function callHead(
   { id, name, marks }: Extract<
     BlockHead,
     { kind: "function_call" | "custom_call" }
   >,
+  idFor: (id: string) => string,
 ): JsonObject {
   return {
     type: "tool_use",
-    id,
+    id: idFor(id),
     name,
     input: {},
     caller: { type: "direct" },
@@ -74,8 +88,9 @@ function messageId(id: string, context: AnswerContext): string {
 
 function encodeBlock(
   block: AnswerBlock,
-  context: AnswerContext,
+  scope: AnswerScope,
 ): JsonObject | undefined {
+  const { context, idFor } = scope;
   switch (block.kind) {
     case "text":
       return encodeText(block, context);
@@ -84,9 +99,9 @@ function encodeBlock(
     case "reasoning":
       return encodeReasoning(block, context);
     case "function_call":
-      return encodeCall(block);
+      return encodeCall(block, idFor);
     case "custom_call":
-      return { ...callHead(block), input: { input: block.input } };
+      return { ...callHead(block, idFor), input: { input: block.input } };
     case "opaque":
       return encodeOpaque(block, context);
   }
@@ -123,8 +138,11 @@ function encodeReasoning(
   return { type: "thinking", thinking, signature };
 }
 
-function encodeCall(call: FunctionCallBlock): JsonObject {
-  return { ...callHead(call), input: argumentsObject(call.arguments) };
+function encodeCall(
+  call: FunctionCallBlock,
+  idFor: AnswerScope["idFor"],
+): JsonObject {
+  return { ...callHead(call, idFor), input: argumentsObject(call.arguments) };
 }
 
 function encodeOpaque(

@@ -9,18 +9,14 @@ import type {
 } from "../canonical/block.ts";
 import { maySend } from "../canonical/sealed.ts";
 import { argumentsObject } from "../canonical/tool_arguments.ts";
-import { fitId } from "../canonical/tool_call_id.ts";
 import type { Scope } from "./dialect.ts";
 import { encodeFile, encodeImage } from "./media_encode.ts";
 import { encodeSealedThinking, thinkingText } from "./thinking.ts";
 
-/** Ids of tool calls that upstreams take. */
-const ID_RULE = { maxLength: 128 };
-
 /** Stands in an error result that says nothing, which upstreams refuse. */
 const NO_OUTPUT: JsonObject = { type: "text", text: "(no output)" };
 
-/** Writes a block of a system text or user message; `undefined` for one that is left out. */
+/** Writes a block of a user message; `undefined` for one that is left out. */
 export function encodeUserBlock(
   block: Block,
   scope: Scope,
@@ -33,7 +29,7 @@ export function encodeUserBlock(
     case "tool_result":
       return encodeResult(block, scope);
     default:
-      return encodeAnyBlock(block, scope);
+      return encodeTextualBlock(block, scope);
   }
 }
 
@@ -49,11 +45,15 @@ export function encodeAssistantBlock(
     case "custom_call":
       return encodeCall(block, scope);
     default:
-      return encodeAnyBlock(block, scope);
+      return encodeTextualBlock(block, scope);
   }
 }
 
-function encodeAnyBlock(block: Block, scope: Scope): JsonObject | undefined {
+/** Writes a block that may stand anywhere, in a system text too; `undefined` for one that is left out. */
+export function encodeTextualBlock(
+  block: Block,
+  scope: Scope,
+): JsonObject | undefined {
   switch (block.kind) {
     case "text":
       return encodeText(block, scope);
@@ -117,7 +117,7 @@ function encodeCall(call: ToolCallBlock, scope: Scope): JsonObject {
   return {
     ...(call.marks?.messages ?? {}),
     type: "tool_use",
-    id: fitId(call.id, ID_RULE),
+    id: scope.ids.call(call.id),
     name: call.name,
     input: call.kind === "custom_call"
       ? { input: call.input }
@@ -133,7 +133,7 @@ function encodeResult(result: ToolResultBlock, scope: Scope): JsonObject {
   return {
     ...(result.marks?.messages ?? {}),
     type: "tool_result",
-    tool_use_id: fitId(result.callId, ID_RULE),
+    tool_use_id: scope.ids.result(result.callId),
     content: isSilentError ? [NO_OUTPUT] : content,
     ...(result.isError ? { is_error: true } : {}),
     ...scope.cache.write(result.cache),

@@ -20,6 +20,8 @@ export interface BlockWriterOptions {
   readonly context: AnswerContext;
   /** The index of the next block, which a writer takes once it has something to say. */
   takeIndex(): number;
+  /** As `createAnswerIds` makes it. */
+  idFor(id: string): string;
 }
 
 /** A writer for the block that begins with `head`. */
@@ -127,7 +129,7 @@ function writeFunctionCall(
   emit: Emit<SseFrame>,
 ): BlockWriter {
   const wire = createContentBlock(options.takeIndex);
-  wire.begin(callHead(head), emit);
+  wire.begin(callHead(head, options.idFor), emit);
   return {
     push(event, emit) {
       if (event.type === "block-delta") wire.say(inputDelta(event.text), emit);
@@ -143,7 +145,7 @@ function writeCustomCall(
   emit: Emit<SseFrame>,
 ): BlockWriter {
   const wire = createContentBlock(options.takeIndex);
-  wire.begin(callHead(head), emit);
+  wire.begin(callHead(head, options.idFor), emit);
   wire.say(inputDelta('{"input":"'), emit);
   return {
     push(event, emit) {

@@ -1,6 +1,7 @@
 import type { RequestContext, Target } from "../canonical/codec.ts";
 import type { Effort } from "../canonical/request.ts";
 import type { CacheWriter } from "./cache.ts";
+import type { HistoryIds } from "./tool_call_ids.ts";
 import { type ClaudeModel, parseClaudeModel } from "./claude_model.ts";
 
 /** What a model behind the Messages protocol takes. */
@@ -37,6 +38,7 @@ export interface Scope {
   readonly dialect: MessagesDialect;
   readonly context: RequestContext;
   readonly cache: CacheWriter;
+  readonly ids: HistoryIds;
 }
 
 const ALL_EFFORTS: readonly Effort[] = [

@@ -21,7 +21,7 @@ export function encodeImage(
   if (source.type === "base64" && !IMAGE_TYPES.has(source.mediaType)) {
     return refuse(`an image of the type ${source.mediaType}`, scope);
   }
-  const wire = encodeSource(source, "image", scope);
+  const wire = encodeSource(source, "an image", scope);
   if (wire === undefined) return undefined;
   return {
     ...(block.marks?.messages ?? {}),
@@ -61,12 +61,12 @@ function encodeDocumentSource(
       ? refuse(`a file of the type ${source.mediaType}`, scope)
       : textSource(text);
   }
-  return encodeSource(source, "file", scope);
+  return encodeSource(source, "a file", scope);
 }
 
 function encodeSource(
   source: MediaSource,
-  kind: string,
+  what: "an image" | "a file",
   scope: Scope,
 ): JsonObject | undefined {
   switch (source.type) {
@@ -82,7 +82,7 @@ function encodeSource(
       return source.protocol === "messages"
         ? { type: "file", file_id: source.id }
         : refuse(
-          `the content of a ${kind} from another provider's store`,
+          `the content of ${what} from another provider's store`,
           scope,
         );
   }

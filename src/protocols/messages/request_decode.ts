@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../core/json.ts";
+import { isJsonObject, type JsonObject, parseJson } from "../../core/json.ts";
 import {
   invalidField,
   unsupportedState,
@@ -28,6 +28,7 @@ export function decodeRequest(body: JsonObject): CanonicalRequest {
   const tools = wire.tools ?? [];
   const choice = wire.tool_choice ?? undefined;
   const disablesParallel = choice?.disable_parallel_tool_use ?? undefined;
+  const user = wire.metadata?.user_id ?? undefined;
   return {
     model: wire.model,
     stream: wire.stream ?? false,
@@ -49,7 +50,8 @@ export function decodeRequest(body: JsonObject): CanonicalRequest {
     },
     reasoning: decodeReasoning(wire),
     serviceTier: decodeServiceTier(wire.service_tier),
-    user: wire.metadata?.user_id ?? undefined,
+    user,
+    conversation: user === undefined ? undefined : conversationOf(user),
     cache: decodeCache(body),
     extras: { messages: decodeExtras(body) },
   };
@@ -128,4 +130,15 @@ function decodeServiceTier(
     tier: word === "standard_only" ? "standard" : "auto",
     raw: { protocol: "messages", value: word },
   };
+}
+
+const OLD_SESSION_REGEXP = /_session_([\w-]+)$/;
+
+/** Claude Code puts its session into the user id, as JSON or, formerly, at the end. */
+function conversationOf(user: string): string | undefined {
+  const parsed = parseJson(user);
+  if (isJsonObject(parsed) && typeof parsed.session_id === "string") {
+    return parsed.session_id;
+  }
+  return OLD_SESSION_REGEXP.exec(user)?.[1];
 }

@@ -18,6 +18,7 @@ import {
   isThinking,
   type Thinking,
 } from "./thinking_encode.ts";
+import { createHistoryIds } from "./tool_call_ids.ts";
 import { encodeTooling } from "./tool_encode.ts";
 import { encodeTurns } from "./turn_encode.ts";
 
@@ -36,6 +37,7 @@ export function encodeRequest(
     dialect: dialectOf(context.target),
     context,
     cache: createCacheWriter(request),
+    ids: createHistoryIds(),
   };
   loseForeignExtras(request, "messages", context);
   loseSettings(request, scope);

@@ -7,6 +7,7 @@ import { sequenced } from "../canonical/sequence.ts";
 import { encodeServiceTier, messageHead } from "./answer_encode.ts";
 import { type BlockWriter, createBlockWriter } from "./block_writer.ts";
 import { errorObject } from "./failure.ts";
+import { createAnswerIds } from "./tool_call_ids.ts";
 import { encodeStop, joinRefusal } from "./stop.ts";
 import { encodeUsage, estimateUsage } from "./usage.ts";
 
@@ -22,7 +23,11 @@ function createEncoder(context: AnswerContext): StreamEncoder {
   let length = 0;
   let isRefusal = false;
   let refusal = "";
-  const options = { context, takeIndex: () => nextIndex++ };
+  const options = {
+    context,
+    takeIndex: () => nextIndex++,
+    idFor: createAnswerIds(context.request),
+  };
 
   function end(event: EndEvent, emit: Emit<SseFrame>): void {
     const usage = event.usage ??

@@ -2,7 +2,11 @@ import type { JsonObject } from "../../core/json.ts";
 import type { Block } from "../canonical/block.ts";
 import { settleHistory } from "../canonical/history.ts";
 import type { Turn } from "../canonical/request.ts";
-import { encodeAssistantBlock, encodeUserBlock } from "./block_encode.ts";
+import {
+  encodeAssistantBlock,
+  encodeTextualBlock,
+  encodeUserBlock,
+} from "./block_encode.ts";
 import type { Scope } from "./dialect.ts";
 import { addContent, type Draft, placeSystem } from "./system_placement.ts";
 
@@ -31,7 +35,7 @@ export function encodeTurns(
   const count = first < 0 ? settled.length : first;
   // The system text comes first on the wire, which decides about surplus cache marks.
   const system = settled.slice(0, count).flatMap(({ blocks }) =>
-    encodeBlocks(blocks, encodeUserBlock, scope)
+    encodeBlocks(blocks, encodeTextualBlock, scope)
   );
   const drafts: Draft[] = [];
   for (const turn of settled.slice(count)) addTurn(drafts, turn, scope);
@@ -44,12 +48,13 @@ function addTurn(drafts: Draft[], turn: Turn, scope: Scope): void {
     if (content.length > 0) addContent(drafts, "assistant", content);
     return;
   }
-  const content = encodeBlocks(turn.blocks, encodeUserBlock, scope);
   if (isSystem(turn)) {
+    const content = encodeBlocks(turn.blocks, encodeTextualBlock, scope);
     if (content.length > 0) addContent(drafts, "system", content);
-  } else {
-    addContent(drafts, "user", content.length > 0 ? content : [NO_CONTENT]);
+    return;
   }
+  const content = encodeBlocks(turn.blocks, encodeUserBlock, scope);
+  addContent(drafts, "user", content.length > 0 ? content : [NO_CONTENT]);
 }
 
 function encodeBlocks(

@@ -175,8 +175,8 @@ function encodeRecords(
   request: CanonicalRequest,
   { dialect, context }: Scope,
 ): JsonObject {
-  const { user, cacheKey, metadata } = request;
-  const key = cacheKey ?? user;
+  const { user, cacheKey, conversation, metadata } = request;
+  const key = cacheKey ?? conversation ?? user;
   const prompt_cache_key = key === undefined ? undefined : shortId(key);
   if (!dialect.records) {
     loseGiven(context, [["user", user], ["metadata", metadata]]);

@@ -594,6 +594,9 @@ Deno.test("a Chat request drops the settings that only OpenAI has, and says so",
   assert.equal(openai.body.service_tier, "flex");
   assert.equal(openai.body.prompt_cache_key, "k");
   assert.deepEqual(openai.lost, ["topK hint"]);
+  const named = encode("openai", { conversation: "session-1" });
+  assert.equal(named.body.prompt_cache_key, "session-1");
+  assert.deepEqual(encode("custom", { conversation: "session-1" }).lost, []);
   const auto = {
     tier: "auto",
     raw: { protocol: "messages", value: "auto" },

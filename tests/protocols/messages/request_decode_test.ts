@@ -440,10 +440,13 @@ Deno.test("Messages request read: structured output is read from its place of to
   assert.deepEqual(decode({ output_format: format }).format, expected);
 });
 
-Deno.test("Messages request read: who is behind a request is the user, and no key of a cache", () => {
-  const { user, cacheKey } = decode({ metadata: { user_id: "anna" } });
-  assert.equal(user, "anna");
-  assert.equal(cacheKey, undefined);
+Deno.test("Messages request read: requests of one Claude Code session name one conversation", () => {
+  const key = (user_id: string) =>
+    decode({ metadata: { user_id } }).conversation;
+  assert.equal(key('{"device_id":"d","session_id":"s-1"}'), "s-1");
+  assert.equal(key("user_ab_account__session_0f-1"), "0f-1");
+  assert.equal(key("anna"), undefined);
+  assert.equal(decode({ metadata: { user_id: "anna" } }).user, "anna");
 });
 
 Deno.test("Messages request read: fields without a canonical place are kept with what their loss means", () => {

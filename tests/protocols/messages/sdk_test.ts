@@ -4,22 +4,24 @@ import type { SseComment, SseFrame } from "../../../src/core/frame.ts";
 import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
 import { runStage } from "../../../src/core/stage.ts";
 import type { Answer } from "../../../src/protocols/canonical/answer.ts";
-import type { AnswerBlock } from "../../../src/protocols/canonical/block.ts";
+import type { Codec } from "../../../src/protocols/canonical/codec.ts";
 import type { AnswerEvent } from "../../../src/protocols/canonical/event.ts";
 import {
   foldAnswer,
   unfoldAnswer,
 } from "../../../src/protocols/canonical/fold.ts";
+import { chatCodec } from "../../../src/protocols/chat/mod.ts";
 import { messagesCodec } from "../../../src/protocols/messages/mod.ts";
 import { formatComment, formatFrame } from "../../../src/streams/sse_format.ts";
 import { ANSWERS } from "../../contract/answers.ts";
 import {
   answerContext,
+  type ContractCase,
   decodeBytes,
-  encodeStream,
   plain,
 } from "../../contract/codec_contract.ts";
 import { loadRecordings } from "../../support/recordings.ts";
+import { CHAT_CASES } from "../chat/cases.ts";
 import { MESSAGES_CASES } from "./cases.ts";
 import { Anthropic, Anthropic0 } from "../../support/sdks.ts";
 
@@ -50,37 +52,51 @@ const ACCUMULATORS = {
     }).messages.stream(REQUEST).finalMessage(),
 };
 
-const STREAMS: readonly { name: string; stream: Uint8Array }[] = [
-  ...MESSAGES_CASES,
-  ...loadRecordings("messages"),
-].flatMap(({ name, stream }) => stream === undefined ? [] : [{ name, stream }]);
+/** A stream of an upstream, as its codec reads it. */
+interface Told {
+  readonly name: string;
+  readonly events: readonly AnswerEvent[];
+}
 
 /** Of arguments that the token limit cut off, the SDK keeps what it can read and the JSON answer the text. */
 const CUT_ARGUMENTS =
-  "anthropic-claude-3-7-sonnet-incomplete-partial-json-response";
+  "messages anthropic-claude-3-7-sonnet-incomplete-partial-json-response";
 
 /** Every answer that the codec can tell. */
-const TOLD: readonly { name: string; answer: Answer }[] = [
-  ...ANSWERS,
-  ...STREAMS.filter(({ name }) => name !== CUT_ARGUMENTS).map((
-    { name, stream },
-  ) => ({ name, answer: foldAnswer(decodeBytes(messagesCodec, stream)) })),
-];
+const TOLD: readonly Told[] = [
+  ...ANSWERS.map(({ name, answer }) => ({ name, events: eventsOf(answer) })),
+  ...toldBy(messagesCodec, [...MESSAGES_CASES, ...loadRecordings("messages")]),
+  ...toldBy(chatCodec, [...CHAT_CASES, ...loadRecordings("chat")]),
+].filter(({ name }) => name !== CUT_ARGUMENTS);
+
+function toldBy(codec: Codec, cases: readonly ContractCase[]): Told[] {
+  return cases.flatMap(({ name, stream }) =>
+    stream === undefined ? [] : [{
+      name: `${codec.protocol} ${name}`,
+      events: decodeBytes(codec, stream),
+    }]
+  );
+}
 
 for (const [version, accumulate] of Object.entries(ACCUMULATORS)) {
   Deno.test(`Anthropic SDK ${version} gathers from a stream what the JSON answer holds`, async (t) => {
-    for (const { name, answer } of TOLD) {
+    for (const { name, events } of TOLD) {
       await t.step(name, async () => {
-        const frames = encodeStream(messagesCodec, answer, DECODED);
-        const message = await accumulate(frames.map(formatFrame).join(""));
-        assert.deepEqual(comparable(message), comparable(jsonOf(answer)));
+        const message = await accumulate(streamOf(events));
+        const answer = messagesCodec.encodeAnswer(
+          foldAnswer(events),
+          answerContext(DECODED),
+        );
+        assert.deepEqual(comparable(message), comparable(answer));
       });
     }
   });
 }
 
-function jsonOf(answer: Answer): JsonObject {
-  return messagesCodec.encodeAnswer(answer, answerContext(DECODED));
+/** The events as the codec writes them. */
+function streamOf(events: readonly AnswerEvent[]): string {
+  const encoder = messagesCodec.createStreamEncoder(answerContext(DECODED));
+  return runStage(encoder, events).map(formatFrame).join("");
 }
 
 /** The fields that both ways have; the SDK merges no other counts from the end of a stream. */
@@ -106,10 +122,7 @@ function objectOf(value: unknown): JsonObject {
 /** The events of a stream, with their terminal failure. */
 function failing(...events: AnswerEvent[]): string {
   const failure = { kind: "overloaded", message: "Busy" } as const;
-  return runStage(messagesCodec.createStreamEncoder(answerContext(DECODED)), [
-    ...events,
-    { type: "failure", failure },
-  ]).map(formatFrame).join("");
+  return streamOf([...events, { type: "failure", failure }]);
 }
 
 Deno.test("Anthropic SDKs throw the typed error of a stream that breaks", async () => {
@@ -136,7 +149,13 @@ Deno.test("Anthropic SDKs skip what keeps a stream alive", async () => {
     texts.push("comment" in frame ? formatComment(frame) : formatFrame(frame));
   };
   encoder.keepAlive(write);
-  for (const event of eventsOf({ kind: "text", text: "Hi" })) {
+  const answer: Answer = {
+    id: "a",
+    model: "m",
+    blocks: [{ kind: "text", text: "Hi" }],
+    stop: { reason: "end" },
+  };
+  for (const event of eventsOf(answer)) {
     encoder.push(event, write);
     encoder.keepAlive(write);
   }
@@ -190,15 +209,10 @@ Deno.test("Anthropic SDKs read an encoded failure by its status and type", async
   }
 });
 
-/** The events of an answer with one block. */
-function eventsOf(block: AnswerBlock): AnswerEvent[] {
+/** The events that tell an answer. */
+function eventsOf(answer: Answer): AnswerEvent[] {
   const events: AnswerEvent[] = [];
-  unfoldAnswer({
-    id: "a",
-    model: "m",
-    blocks: [block],
-    stop: { reason: "end" },
-  }, (event) => {
+  unfoldAnswer(answer, (event) => {
     events.push(event);
   });
   return events;

@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import type { SseComment, SseFrame } from "../../../src/core/frame.ts";
 import { parseJson } from "../../../src/core/json.ts";
 import { runStage } from "../../../src/core/stage.ts";
-import type { AnswerBlock } from "../../../src/protocols/canonical/block.ts";
+import type {
+  AnswerBlock,
+  FunctionCallBlock,
+} from "../../../src/protocols/canonical/block.ts";
 import type { AnswerContext } from "../../../src/protocols/canonical/codec.ts";
 import type { AnswerEvent } from "../../../src/protocols/canonical/event.ts";
 import { unfoldAnswer } from "../../../src/protocols/canonical/fold.ts";
@@ -439,3 +442,34 @@ Deno.test("Messages stream written: an answer that nobody counted is guessed, al
   const frame = encode(events).at(-2);
   assert.deepEqual(JSON.parse(frame?.data ?? "").usage, expected);
 });
+
+Deno.test("Messages stream written: ids that the conversation has already become others, alike in JSON", () => {
+  const used = callBlock("call_0");
+  const request = requestOf({ turns: [{ role: "assistant", blocks: [used] }] });
+  const blocks = [used, { ...used, id: "f.x:1" }, used];
+  const answer = {
+    id: "a",
+    model: "m",
+    blocks,
+    stop: { reason: "end" },
+  } as const;
+  const events: AnswerEvent[] = [];
+  unfoldAnswer(answer, (event) => {
+    events.push(event);
+  });
+  const written = { ...context(), request };
+  const frames = runStage(createStreamEncoder(written), events);
+  const ids = (text: string) =>
+    [...text.matchAll(/"type":"tool_use","id":"([^"]*)"/g)].map(([, id]) => id);
+  const streamed = ids(frames.map((frame) => frame.data).join(""));
+  assert.deepEqual(
+    ids(JSON.stringify(encodeAnswer(answer, written))),
+    streamed,
+  );
+  assert.equal(new Set(["call_0", ...streamed]).size, 4);
+  for (const id of streamed) assert.match(id ?? "", /^[A-Za-z0-9_-]+$/);
+});
+
+function callBlock(id: string): FunctionCallBlock {
+  return { kind: "function_call", id, name: "f", arguments: "{}" };
+}

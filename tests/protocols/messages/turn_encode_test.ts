@@ -248,6 +248,26 @@ Deno.test("Messages turns written: ids of calls and of their results are cleaned
   assertSendable(body);
 });
 
+Deno.test("Messages turns written: ids that come up again become others, and results follow them", () => {
+  const { body } = encode([
+    user(text("a")),
+    assistant(call("f:0"), call("f:0")),
+    {
+      role: "tool",
+      blocks: [result("f:0", text("1")), result("f:0", text("2"))],
+    },
+    assistant(call("f:0")),
+    { role: "tool", blocks: [result("f:0", text("3"))] },
+  ]);
+  assertSendable(body);
+  const told = JSON.stringify(body.messages);
+  const ids = [...told.matchAll(/"id":"([^"]*)"/g)].map(([, id]) => id);
+  const results = [...told.matchAll(/"tool_use_id":"([^"]*)"/g)]
+    .map(([, id]) => id);
+  assert.equal(new Set(ids).size, 3);
+  assert.deepEqual(results, ids);
+});
+
 Deno.test("Messages turns written: arguments that are no object are kept beside a marker", () => {
   const { body } = encode([
     user(text("a")),
@@ -267,7 +287,7 @@ Deno.test("Messages turns written: arguments that are no object are kept beside 
   );
 });
 
-Deno.test("Messages turns written: names of participants, sound and pictures by the assistant are reported", () => {
+Deno.test("Messages turns written: names of participants, sound and pictures by others than the user are reported", () => {
   const named: Turn = { ...user(text("a")), name: "anna" };
   assert.deepEqual(encode([named]).lost, ["messageName hint"]);
   const sound: Block = { kind: "audio", format: "wav", data: "AA==" };
@@ -276,10 +296,11 @@ Deno.test("Messages turns written: names of participants, sound and pictures by 
     kind: "image",
     source: { type: "url", url: "https://a.example" },
   };
-  assert.deepEqual(
-    encode([user(text("a")), assistant(picture, text("b"))]).lost,
-    ["messages answer"],
-  );
+  for (const role of ["assistant", "system"] as const) {
+    const turn: Turn = { role, blocks: [picture, text("b")] };
+    assert.deepEqual(encode([user(text("a")), turn]).lost, ["messages answer"]);
+    assert.deepEqual(encode([turn, user(text("a"))]).lost, ["messages answer"]);
+  }
 });
 
 Deno.test("Messages turns written: blocks of other protocols are told in words, or reported by their weight", () => {
@@ -389,23 +410,23 @@ Deno.test("Messages turns written: any history becomes one that upstreams take",
   for (let round = 0; round < 400; round++) {
     const turns = Array.from(
       { length: random.below(9) },
-      (_, index) => randomTurn(random, index),
+      (_, index) => randomTurn(random),
     );
     assertSendable(encode(turns, PLACING).body);
     assertSendable(encode(turns, FOLDING).body);
   }
 });
 
-function randomTurn(random: Random, index: number): Turn {
+function randomTurn(random: Random): Turn {
   const role = random.pick(
     ["user", "assistant", "tool", "system", "developer"] as const,
   );
   const blocks = Array.from(
     { length: random.below(4) },
-    (_, position) =>
+    () =>
       role === "tool"
         ? result(`c.${random.below(9)}`, text(random.pick(["", "r"])))
-        : randomBlock(random, `c.${(index * 4 + position) % 9}`),
+        : randomBlock(random, `c.${random.below(9)}`),
   );
   if (role === "assistant") return { role, blocks };
   return {

@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import type {
+  Block,
+  ReasoningBlock,
+} from "../../../src/protocols/canonical/block.ts";
+import {
+  recallThoughts,
+  thoughtsOf,
+} from "../../../src/protocols/canonical/thoughts.ts";
+
+const THOUGHT: ReasoningBlock = {
+  kind: "reasoning",
+  parts: [{ form: "raw", text: "hm" }],
+};
+const SEALED: ReasoningBlock = {
+  ...THOUGHT,
+  sealed: { protocol: "messages", form: "signature", value: "s" },
+};
+const TEXT = { kind: "text", text: "so" } as const;
+const call = (id: string) =>
+  ({ kind: "function_call", id, name: "f", arguments: "{}" }) as const;
+const assistant = (...blocks: Block[]) =>
+  ({ role: "assistant", blocks }) as const;
+
+Deno.test("thoughtsOf() keeps all reasoning of an answer that is sealed and calls tools", () => {
+  assert.deepEqual(
+    thoughtsOf({ blocks: [THOUGHT, SEALED, TEXT, call("1"), call("2")] }),
+    {
+      callIds: ["1", "2"],
+      blocks: [THOUGHT, SEALED],
+    },
+  );
+});
+
+Deno.test("thoughtsOf() keeps nothing without a call or a sealed part", () => {
+  assert.equal(thoughtsOf({ blocks: [SEALED, TEXT] }), undefined);
+  assert.equal(thoughtsOf({ blocks: [THOUGHT, call("1")] }), undefined);
+});
+
+Deno.test("recallThoughts() puts remembered reasoning first, in place of its readable text", () => {
+  const recall = (id: string) => id === "2" ? [SEALED] : undefined;
+  assert.deepEqual(
+    recallThoughts([assistant(THOUGHT, TEXT, call("1"), call("2"))], recall),
+    [
+      assistant(SEALED, TEXT, call("1"), call("2")),
+    ],
+  );
+});
+
+Deno.test("recallThoughts() leaves alone what is sealed already, unknown, or no answer", () => {
+  const turns = [
+    assistant(SEALED, call("1")),
+    assistant(THOUGHT, call("unknown")),
+    { role: "user", blocks: [TEXT] },
+  ] as const;
+  assert.deepEqual(
+    recallThoughts(turns, (id) => id === "1" ? [THOUGHT] : undefined),
+    turns,
+  );
+});

@@ -1,0 +1,181 @@
+import assert from "node:assert/strict";
+import type { JsonObject } from "../../src/core/json.ts";
+import type { Protocol } from "../../src/core/protocol.ts";
+import type { Answer } from "../../src/protocols/canonical/answer.ts";
+import type { AnswerBlock } from "../../src/protocols/canonical/block.ts";
+import { UpstreamFailure } from "../../src/protocols/canonical/failure.ts";
+import { foldAnswer } from "../../src/protocols/canonical/fold.ts";
+import { isToolCall } from "../../src/protocols/canonical/history.ts";
+import type { StopReason } from "../../src/protocols/canonical/stop.ts";
+import { CODECS } from "../../src/protocols/mod.ts";
+import { ANSWERS } from "../contract/answers.ts";
+import {
+  counterIds,
+  decodeBytes,
+  encodeStream,
+} from "../contract/codec_contract.ts";
+import { loadRecordings, type Recording } from "../support/recordings.ts";
+import {
+  type AnswerFacts,
+  factsBySdk,
+  inputOf,
+  squeeze,
+} from "../support/sdk_answers.ts";
+
+// Every answer at hand, translated to each protocol and gathered by that protocol's official SDK: the same text,
+// calls, reason to stop and usage must come out.
+
+const PROTOCOLS: readonly Protocol[] = ["chat", "messages", "responses"];
+
+/** How each protocol tells why an answer ended; words of refusal are a `refusal` in Messages. */
+const STOP_WORDS: Readonly<
+  Record<Protocol, Readonly<Record<StopReason, string>>>
+> = {
+  chat: {
+    end: "stop",
+    stop_sequence: "stop",
+    tool_calls: "tool_calls",
+    max_tokens: "length",
+    context_full: "length",
+    filtered: "content_filter",
+    paused: "stop",
+    other: "stop",
+  },
+  messages: {
+    end: "end_turn",
+    stop_sequence: "stop_sequence",
+    tool_calls: "tool_use",
+    max_tokens: "max_tokens",
+    context_full: "model_context_window_exceeded",
+    filtered: "refusal",
+    paused: "pause_turn",
+    other: "end_turn",
+  },
+  responses: {
+    end: "completed",
+    stop_sequence: "completed",
+    tool_calls: "completed",
+    max_tokens: "max_output_tokens",
+    context_full: "max_output_tokens",
+    filtered: "content_filter",
+    paused: "completed",
+    other: "completed",
+  },
+};
+
+/** A request in each protocol, for the encoders to answer. */
+const REQUESTS: Readonly<Record<Protocol, JsonObject>> = {
+  chat: {
+    model: "m",
+    messages: [{ role: "user", content: "Hi" }],
+    stream_options: { include_usage: true },
+  },
+  messages: {
+    model: "m",
+    max_tokens: 100,
+    messages: [{ role: "user", content: "Hi" }],
+  },
+  responses: { model: "m", input: "Hi" },
+};
+
+for (const to of PROTOCOLS) {
+  Deno.test(`the sample answers reach a ${to} caller`, async (t) => {
+    for (const { name, answer } of ANSWERS) {
+      await t.step(name, () => judge(answer, to));
+    }
+  });
+  for (const from of PROTOCOLS.filter((protocol) => protocol !== to)) {
+    const answers = recordedAnswers(from);
+    Deno.test({
+      name:
+        `recorded ${from} answers reach a ${to} caller (left out without recordings)`,
+      ignore: answers.length === 0,
+      async fn(t) {
+        for (const { name, answer } of answers) {
+          await t.step(name, () => judge(answer, to));
+        }
+      },
+    });
+  }
+}
+
+/** Translates the answer and compares what the SDK makes of it. */
+async function judge(answer: Answer, to: Protocol): Promise<void> {
+  const codec = CODECS[to];
+  const frames = encodeStream(codec, answer, codec.decodeRequest(REQUESTS[to]));
+  const facts = await factsBySdk(to, frames);
+  const expected = factsOf(answer, to);
+  // Where nothing was counted, protocols that demand counts estimate them.
+  const tokens = expected.tokens === undefined ? undefined : facts.tokens;
+  assert.deepEqual({ ...facts, tokens }, expected);
+}
+
+/** What the answer must look like to a caller of the protocol. */
+function factsOf(answer: Answer, to: Protocol): AnswerFacts {
+  const { blocks, stop, usage } = answer;
+  const words = blocks.map((block) =>
+    block.kind === "refusal" ? block.text : ""
+  ).join("");
+  const isRefusal = to === "messages"
+    ? stop.reason === "filtered" || words !== "" && stop.reason === "end"
+    : words !== "" || to === "chat" && stop.explanation !== undefined;
+  return {
+    text: squeeze(blocks.map((block) => shownText(block, to)).join("")),
+    refusal: isRefusal,
+    calls: blocks.filter(isToolCall).map((call) => ({
+      name: call.name,
+      input: call.kind === "custom_call"
+        ? { input: call.input }
+        : shownInput(call.arguments, to),
+    })),
+    stop: to === "messages" && isRefusal
+      ? "refusal"
+      : STOP_WORDS[to][stop.reason],
+    tokens: usage === undefined
+      ? undefined
+      : { input: usage.inputTokens, output: usage.outputTokens },
+  };
+}
+
+/** Messages has no blocks for refusals and for other protocols' server tools: their words are text there. */
+function shownText(block: AnswerBlock, to: Protocol): string {
+  if (block.kind === "text") return block.text;
+  if (to !== "messages") return "";
+  if (block.kind === "refusal") return block.text;
+  return block.kind === "opaque" ? block.text ?? "" : "";
+}
+
+/** Of arguments that broke off, the Messages SDK keeps an empty object. */
+function shownInput(text: string, to: Protocol): unknown {
+  const input = inputOf(text);
+  return to === "messages" && typeof input === "string" ? {} : input;
+}
+
+interface RecordedAnswer {
+  readonly name: string;
+  readonly answer: Answer;
+}
+
+/** The answers of a protocol that were recorded whole, as JSON or as a stream. */
+function recordedAnswers(from: Protocol): RecordedAnswer[] {
+  return loadRecordings(from).flatMap((recording) => {
+    const answer = answerOf(recording, from);
+    return answer === undefined ? [] : [{ name: recording.name, answer }];
+  });
+}
+
+function answerOf(
+  { answer, stream }: Recording,
+  from: Protocol,
+): Answer | undefined {
+  const codec = CODECS[from];
+  try {
+    if (stream !== undefined) return foldAnswer(decodeBytes(codec, stream));
+    return answer === undefined
+      ? undefined
+      : codec.decodeAnswer(answer, counterIds());
+  } catch (error) {
+    if (error instanceof UpstreamFailure) return undefined;
+    throw error;
+  }
+}

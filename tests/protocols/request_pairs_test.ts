@@ -1,0 +1,220 @@
+import assert from "node:assert/strict";
+import { GatewayError } from "../../src/core/error.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../src/core/json.ts";
+import type { Protocol } from "../../src/core/protocol.ts";
+import type {
+  Block,
+  ToolResultBlock,
+} from "../../src/protocols/canonical/block.ts";
+import { bridgeTools } from "../../src/protocols/canonical/bridge_tools.ts";
+import type { Target } from "../../src/protocols/canonical/codec.ts";
+import {
+  isToolCall,
+  settleHistory,
+} from "../../src/protocols/canonical/history.ts";
+import type { CanonicalRequest } from "../../src/protocols/canonical/request.ts";
+import { argumentsObject } from "../../src/protocols/canonical/tool_arguments.ts";
+import { CODECS } from "../../src/protocols/mod.ts";
+import { translateRequest } from "../../src/protocols/translate_request.ts";
+import { loadClientRequests, loadRecordings } from "../support/recordings.ts";
+import { squeeze } from "../support/sdk_answers.ts";
+
+// Every request at hand, translated to each other protocol: the upstream must be told every text, call, result,
+// picture and tool of the caller, or the caller must be told what is lost.
+
+const PROTOCOLS: readonly Protocol[] = ["chat", "messages", "responses"];
+
+const TARGETS: Readonly<Record<Protocol, Target>> = {
+  chat: targetOf("custom", "some-model"),
+  messages: targetOf("anthropic", "claude-sonnet-4-6"),
+  responses: targetOf("openai", "gpt-5.1"),
+};
+
+const CLIENTS = [
+  "ai-sdk",
+  "anthropic-sdk",
+  "claude-code",
+  "codex",
+  "continue-cli",
+  "openai-sdk",
+  "opencode",
+  "qwen-code",
+];
+
+/** What the path of a client's request ends in. */
+const PATHS: Readonly<Record<Protocol, RegExp>> = {
+  chat: /\/chat\/completions$/,
+  messages: /\/messages(\?beta=true)?$/,
+  responses: /\/responses$/,
+};
+
+/** What is refused, and why that is right. */
+const REFUSALS: readonly (readonly [message: RegExp, reason: string])[] = [
+  [
+    /`model` is wrong|`max_tokens` is wrong|`messages` is wrong|`input` is wrong/,
+    "the request itself is wrong, or the path names the model",
+  ],
+  [/keeps no state/, "the conversation would be incomplete"],
+  [
+    /`(n|logprobs|functions|modalities|mcp_servers)`/,
+    "the caller would miss what was asked for",
+  ],
+  [
+    /takes the content of an? (image|file) only|from another provider's store/,
+    "the file lies in another provider's store",
+  ],
+  [
+    /hold `(audio|container_upload|compaction)`|knows no `compaction`/,
+    "the model would not see it",
+  ],
+  [/cannot be told where to stop/, "the answer would go on"],
+];
+
+for (const from of PROTOCOLS) {
+  const requests = requestsOf(from);
+  for (const to of PROTOCOLS.filter((protocol) => protocol !== from)) {
+    Deno.test({
+      name:
+        `recorded ${from} requests reach a ${to} upstream (left out without recordings)`,
+      ignore: requests.length === 0,
+      async fn(t) {
+        for (const { name, request } of requests) {
+          await t.step(name, () => judge(request, from, to));
+        }
+      },
+    });
+  }
+}
+
+function targetOf(service: string, model: string): Target {
+  return {
+    service,
+    model,
+    connectionId: "connection-1",
+    maxOutputTokens: undefined,
+  };
+}
+
+/** A request and where it came from. */
+interface NamedRequest {
+  readonly name: string;
+  readonly request: JsonObject;
+}
+
+/** What providers' recordings and real clients hold of a protocol. */
+function requestsOf(protocol: Protocol): NamedRequest[] {
+  const recorded = loadRecordings(protocol).flatMap(({ name, request }) =>
+    request === undefined ? [] : [{ name, request }]
+  );
+  const sent = CLIENTS.flatMap(loadClientRequests).filter(({ url }) =>
+    PATHS[protocol].test(url)
+  );
+  return [...recorded, ...sent];
+}
+
+function judge(request: JsonObject, from: Protocol, to: Protocol): void {
+  try {
+    compare(request, from, to);
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    const { message } = error;
+    assert.ok(
+      REFUSALS.some(([pattern]) => pattern.test(message)),
+      `refused without a known reason: ${message}`,
+    );
+  }
+}
+
+function compare(request: JsonObject, from: Protocol, to: Protocol): void {
+  const target = TARGETS[to];
+  const { body, dropped } = translateRequest(request, {
+    from: CODECS[from],
+    to: CODECS[to],
+    target,
+    strict: false,
+    streamOnly: false,
+    force: {},
+    omit: [],
+  });
+  const asked = bridgeTools(
+    CODECS[from].decodeRequest(request),
+    CODECS[to].toolSupport(target),
+  ).request;
+  const told = CODECS[to].decodeRequest(body);
+  const words = squeeze(textsIn(body).join(""));
+  for (const text of textsOf(asked)) {
+    assert.ok(
+      words.includes(squeeze(text)),
+      `the text ${JSON.stringify(text.slice(0, 80))} is missing`,
+    );
+  }
+  assert.deepEqual(callsOf(told), callsOf(asked));
+  assert.equal(
+    blocksOf(told, "image").length,
+    blocksOf(asked, "image").length,
+    "pictures",
+  );
+  const offered = toolNames(asked);
+  // Where no list of allowed tools exists, the others are left out.
+  if (asked.toolChoice?.type === "allowed") {
+    for (const tool of toolNames(told)) assert.ok(offered.includes(tool));
+  } else if (!dropped.has("tools")) {
+    assert.deepEqual(toolNames(told), offered);
+  }
+  assert.equal(told.stream, asked.stream);
+}
+
+/** Every string anywhere in `value`. */
+function textsIn(value: JsonValue | undefined): string[] {
+  if (typeof value === "string") return [value];
+  if (Array.isArray(value)) return value.flatMap(textsIn);
+  return isJsonObject(value) ? Object.values(value).flatMap(textsIn) : [];
+}
+
+/** The texts that the model must read. */
+function textsOf({ turns }: CanonicalRequest): string[] {
+  return allBlocks(turns).flatMap((block) =>
+    block.kind === "text" ? [block.text] : []
+  );
+}
+
+/** The calls of the history with what came of them, in order. */
+function callsOf({ turns }: CanonicalRequest): unknown[] {
+  const blocks = allBlocks(settleHistory(turns));
+  const results = blocks.filter((block) => block.kind === "tool_result");
+  return blocks.filter(isToolCall).map((call, position) => ({
+    name: call.name,
+    input: call.kind === "function_call"
+      ? argumentsObject(call.arguments)
+      : call.input,
+    result: resultText(results[position]),
+  }));
+}
+
+/** The text of a result, without what a target adds where it cannot hold everything. */
+function resultText(result: ToolResultBlock | undefined): string {
+  const texts = (result?.content ?? []).map((block) =>
+    "text" in block ? block.text ?? "" : ""
+  );
+  return squeeze(texts.join("")).replace(/^Error:/, "")
+    .replaceAll(/\[(image|file)attachedbelow\]|^\(empty\)$/g, "");
+}
+
+function blocksOf({ turns }: CanonicalRequest, kind: Block["kind"]): Block[] {
+  return allBlocks(turns).filter((block) => block.kind === kind);
+}
+
+/** All blocks, those inside results included. */
+function allBlocks(turns: CanonicalRequest["turns"]): Block[] {
+  return turns.flatMap(({ blocks }) => blocks).flatMap((block): Block[] =>
+    block.kind === "tool_result" ? [block, ...block.content] : [block]
+  );
+}
+
+function toolNames({ tools }: CanonicalRequest): string[] {
+  return tools.map((tool) => tool.kind === "hosted" ? tool.type : tool.name);
+}
