@@ -8,6 +8,9 @@ import { argumentsObject, argumentsText } from "../canonical/tool_arguments.ts";
 import { markOwn, ownMarks, present, restOf, textOf } from "./marks.ts";
 import { toolOfCall, type TypedTool } from "./typed_tools.ts";
 
+/** OpenAI limits the length; some models count on their own characters, such as `functions.name:0`. */
+export const ID_RULE = { maxLength: 64, anyCharacter: true };
+
 /**
  * Reads an item as the call of a tool that the caller runs.
  *

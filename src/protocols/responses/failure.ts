@@ -3,6 +3,7 @@ import {
   type JsonObject,
   type JsonValue,
 } from "../../core/json.ts";
+import { lookup } from "../../core/lookup.ts";
 import type { EncodedFailure } from "../canonical/codec.ts";
 import {
   type Failure,
@@ -152,7 +153,8 @@ function kindOf(
   status: number,
   { code, type, message }: ErrorFields,
 ): FailureKind {
-  const named = KIND_BY_CODE[code ?? ""] ?? KIND_BY_CODE[type ?? ""];
+  const named = lookup(KIND_BY_CODE, code ?? "") ??
+    lookup(KIND_BY_CODE, type ?? "");
   if (named !== undefined && isPlausible(named, status)) return named;
   if (status >= 400 && status < 500 && CONTEXT_REGEXP.test(message ?? "")) {
     return "context_too_long";

@@ -3,6 +3,7 @@ import {
   type JsonObject,
   type JsonValue,
 } from "../../core/json.ts";
+import { lookup } from "../../core/lookup.ts";
 import { decodeAnnotation, decodeAnnotations } from "./annotation.ts";
 import type { BlockWriter } from "./block_writer.ts";
 import type { ItemReader } from "./item_reader.ts";
@@ -142,7 +143,7 @@ export function createMessageReader(
 
 /** `undefined` for a part of a kind unknown here. */
 function kindOf({ type }: JsonObject): Part["kind"] | undefined {
-  return KIND_BY_TYPE[textOf(type) ?? ""];
+  return lookup(KIND_BY_TYPE, textOf(type) ?? "");
 }
 
 function markMessage(item: JsonObject): ReturnType<typeof markOwn> {

@@ -8,7 +8,6 @@ import { textOf } from "./marks.ts";
 
 /** Items without which the model would not know what was said, or what is asked of it. */
 const WEIGHT_BY_TYPE: Readonly<Record<string, Weight>> = {
-  additional_tools: "silent",
   compaction: "answer",
   computer_call: "answer",
   computer_call_output: "answer",
@@ -17,6 +16,9 @@ const WEIGHT_BY_TYPE: Readonly<Record<string, Weight>> = {
   program: "answer",
   program_output: "answer",
 };
+
+/** Types of tools that the caller runs. */
+const CALLERS_TYPES: readonly unknown[] = ["function", "custom", "namespace"];
 
 /** How items are told to models that do not know them. */
 const TEXT_BY_TYPE: Readonly<
@@ -46,8 +48,18 @@ export function opaqueItem(item: JsonObject): OpaqueBlock {
     type,
     value: item,
     text: lookup(TEXT_BY_TYPE, type)?.(item),
-    weight: lookup(WEIGHT_BY_TYPE, type) ?? "hint",
+    weight: bringsOwnToolsOnly(item)
+      ? "silent"
+      : lookup(WEIGHT_BY_TYPE, type) ?? "hint",
   };
+}
+
+/** Whether all that the item says is told by the tools of the request. */
+function bringsOwnToolsOnly({ type, tools }: JsonObject): boolean {
+  return type === "additional_tools" && Array.isArray(tools) &&
+    tools.every((tool) =>
+      isJsonObject(tool) && CALLERS_TYPES.includes(tool.type)
+    );
 }
 
 /** In whose turn an unknown item stands. */

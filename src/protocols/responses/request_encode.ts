@@ -1,11 +1,9 @@
-import { createHash } from "node:crypto";
 import type { JsonObject } from "../../core/json.ts";
 import type { RequestContext } from "../canonical/codec.ts";
 import { loseForeignExtras } from "../canonical/loss.ts";
 import type {
   CanonicalRequest,
   ReasoningSettings,
-  RequestField,
   Turn,
 } from "../canonical/request.ts";
 import {
@@ -15,12 +13,10 @@ import {
   takesSampling,
 } from "./dialect.ts";
 import { encodeExtras } from "./extras.ts";
+import { loseGiven } from "./lose.ts";
 import { ownMarks, present } from "./marks.ts";
-import {
-  encodeFormat,
-  encodeReasoning,
-  encodeServiceTier,
-} from "./settings.ts";
+import { encodeRecords } from "./records_encode.ts";
+import { encodeFormat, encodeReasoning } from "./settings.ts";
 import { encodeTooling } from "./tool_encode.ts";
 import { encodeTurns } from "./turn_encode.ts";
 
@@ -61,21 +57,6 @@ function loseSettings(request: CanonicalRequest, { context }: Scope): void {
     weight: "answer",
     reason: "this model's provider cannot be told where to stop",
   });
-}
-
-/** Reports the fields that have a value. */
-function loseGiven(
-  context: RequestContext,
-  fields: readonly (readonly [field: RequestField, value: unknown])[],
-): void {
-  for (const [field, value] of fields) {
-    if (value === undefined) continue;
-    context.lose({
-      field,
-      weight: "hint",
-      reason: "this model's provider has no such setting",
-    });
-  }
 }
 
 /** `instructions` where the caller gave some, and messages for every other system turn. */
@@ -165,57 +146,4 @@ function encodeMaximum(
     });
   }
   return { max_output_tokens: tokens };
-}
-
-/** Longest id of a user and longest cache key. */
-const MAX_ID_LENGTH = 64;
-
-/** Who asks, and what the upstream notes of it. Requests of one user share a prompt cache where no key is given. */
-function encodeRecords(
-  request: CanonicalRequest,
-  { dialect, context }: Scope,
-): JsonObject {
-  const { user, cacheKey, conversation, metadata } = request;
-  const key = cacheKey ?? conversation ?? user;
-  const prompt_cache_key = key === undefined ? undefined : shortId(key);
-  if (!dialect.records) {
-    loseGiven(context, [["user", user], ["metadata", metadata]]);
-    return present({ prompt_cache_key, ...encodePriority(request, context) });
-  }
-  return present({
-    prompt_cache_key,
-    ...encodeUser(request, dialect.userField),
-    metadata: metadata === undefined ? undefined : { ...metadata },
-    service_tier: request.serviceTier === undefined
-      ? undefined
-      : encodeServiceTier(request.serviceTier),
-  });
-}
-
-/** Where the caller used the protocol's own fields, `encodeExtras` writes them again. */
-function encodeUser(
-  { user, extras }: CanonicalRequest,
-  field: string,
-): JsonObject {
-  const own = extras.responses ?? {};
-  if (user === undefined || own.user || own.safety_identifier) return {};
-  return { [field]: shortId(user) };
-}
-
-function encodePriority(
-  { serviceTier }: CanonicalRequest,
-  context: RequestContext,
-): JsonObject {
-  if (serviceTier?.tier === "priority") return { service_tier: "priority" };
-  loseGiven(context, [[
-    "serviceTier",
-    serviceTier?.tier === "flex" ? serviceTier : undefined,
-  ]]);
-  return {};
-}
-
-/** A longer id becomes its hash: the upstream needs to tell users apart, not to know them. */
-function shortId(id: string): string {
-  if (id.length <= MAX_ID_LENGTH) return id;
-  return createHash("sha256").update(id).digest("hex");
 }

@@ -3,12 +3,7 @@ import {
   type JsonObject,
   type JsonValue,
 } from "../../core/json.ts";
-import type {
-  Block,
-  ResultContent,
-  ToolCallBlock,
-  ToolResultBlock,
-} from "../canonical/block.ts";
+import type { Block, ToolCallBlock } from "../canonical/block.ts";
 import {
   invalidField,
   unsupportedState,
@@ -16,12 +11,12 @@ import {
 import type { Role, Turn } from "../canonical/request.ts";
 import type { Tool } from "../canonical/tool.ts";
 import { decodeCall } from "./call_item.ts";
-import { markOwn, ownMarks, restOf, textOf } from "./marks.ts";
+import { markOwn, ownMarks, restOf } from "./marks.ts";
 import { opaqueItem, roleOfItem } from "./opaque_item.ts";
 import { decodeParts, type PartBlock } from "./part_decode.ts";
 import { decodeReasoning } from "./reasoning_item.ts";
+import { decodeResult } from "./result_item.ts";
 import { decodeTools } from "./tool_decode.ts";
-import { toolOfResult } from "./typed_tools.ts";
 
 /** What a list of items says. */
 export interface DecodedInput {
@@ -156,54 +151,4 @@ export function markFirst(
     { ...first, marks: markOwn({ ...ownMarks(first), message }) },
     ...others,
   ];
-}
-
-const RESULT_FIELDS = ["type", "call_id", "output"];
-
-/** The result of a call that the caller ran; `undefined` for every other item. */
-function decodeResult(
-  item: JsonObject,
-  place: { readonly param: string; readonly calls: ReadonlySet<string> },
-): ToolResultBlock | undefined {
-  const isCustom = item.type === "custom_tool_call_output";
-  if (!isCustom && item.type !== "function_call_output") {
-    return decodeTypedResult(item, place.calls);
-  }
-  const callId = textOf(item.call_id) ?? "";
-  if (callId === "") {
-    throw invalidField(`${place.param}.call_id`, "is missing");
-  }
-  const rest = restOf(item, RESULT_FIELDS);
-  return {
-    kind: "tool_result",
-    callId,
-    callKind: isCustom ? "custom" : "function",
-    content: decodeParts(item.output, `${place.param}.output`)
-      .filter(isResultContent),
-    isError: false,
-    marks: markOwn(rest === undefined ? undefined : { item: rest }),
-  };
-}
-
-function isResultContent(block: PartBlock): block is ResultContent {
-  return block.kind !== "audio" && block.kind !== "refusal";
-}
-
-function decodeTypedResult(
-  item: JsonObject,
-  calls: ReadonlySet<string>,
-): ToolResultBlock | undefined {
-  const tool = toolOfResult(item);
-  const callId = [item.call_id, item.id].map(textOf).find((id) =>
-    id !== undefined && calls.has(id)
-  );
-  if (tool === undefined || callId === undefined) return undefined;
-  return {
-    kind: "tool_result",
-    callId,
-    callKind: "function",
-    content: [{ kind: "text", text: tool.textOf(item) }],
-    isError: item.status === "failed",
-    marks: markOwn({ typed: item }),
-  };
 }

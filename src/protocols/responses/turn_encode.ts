@@ -4,13 +4,12 @@ import type {
   OpaqueBlock,
   ReasoningBlock,
   ToolCallBlock,
-  ToolResultBlock,
 } from "../canonical/block.ts";
 import { settleHistory } from "../canonical/history.ts";
 import type { Turn } from "../canonical/request.ts";
 import { maySend } from "../canonical/sealed.ts";
 import { fitId } from "../canonical/tool_call_id.ts";
-import { callItem } from "./call_item.ts";
+import { callItem, ID_RULE } from "./call_item.ts";
 import type { Scope } from "./dialect.ts";
 import { ownMarks } from "./marks.ts";
 import {
@@ -19,9 +18,7 @@ import {
   loseBlock,
 } from "./part_encode.ts";
 import { isEncryptedContent, reasoningItem } from "./reasoning_item.ts";
-
-/** Longest `call_id`; some models count on their own characters, such as `functions.name:0`. */
-const ID_RULE = { maxLength: 64, anyCharacter: true };
+import { resultItem } from "./result_item.ts";
 
 /** Writes turns as input items. */
 export function encodeTurns(
@@ -176,50 +173,7 @@ function encodeCall(call: ToolCallBlock): JsonObject {
 function encodeResults(turn: Turn, scope: Scope): JsonObject[] {
   return turn.blocks.map((block) =>
     block.kind === "tool_result"
-      ? encodeResult(block, scope)
+      ? resultItem(block, scope)
       : loseBlock(block, scope)
   ).filter((item) => item !== undefined);
-}
-
-function encodeResult(result: ToolResultBlock, scope: Scope): JsonObject {
-  const { typed, item } = ownMarks(result);
-  if (isJsonObject(typed)) return typed;
-  return {
-    type: result.callKind === "custom"
-      ? "custom_tool_call_output"
-      : "function_call_output",
-    ...(isJsonObject(item) ? item : {}),
-    call_id: fitId(result.callId, ID_RULE),
-    output: encodeOutput(result, scope),
-  };
-}
-
-/** One text as a string, which every provider takes; anything more as parts. */
-function encodeOutput(
-  { content, isError, cache }: ToolResultBlock,
-  scope: Scope,
-): string | JsonObject[] {
-  const marked = content.map((block, index) =>
-    index === content.length - 1 && "cache" in block
-      ? { ...block, cache: block.cache ?? cache }
-      : block
-  );
-  const parts = markError(encodeInputParts(marked, scope), isError);
-  const [first, ...others] = parts;
-  if (first === undefined) return "";
-  const isPlain = others.length === 0 && first.type === "input_text" &&
-    first.prompt_cache_breakpoint === undefined;
-  return isPlain && typeof first.text === "string" ? first.text : parts;
-}
-
-/** The protocol has no flag for it, so that only words can tell the model. */
-function markError(parts: JsonObject[], isError: boolean): JsonObject[] {
-  if (!isError) return parts;
-  const [first, ...others] = parts;
-  if (first === undefined || typeof first.text !== "string") {
-    return [{ type: "input_text", text: "Error" }, ...parts];
-  }
-  return /^\s*error/i.test(first.text)
-    ? parts
-    : [{ ...first, text: `Error: ${first.text}` }, ...others];
 }

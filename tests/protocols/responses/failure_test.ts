@@ -82,6 +82,7 @@ Deno.test("decodeFailure() reads every shape of error", async (t) => {
       "Later",
     ],
     [200, { error: { code: "bio_policy", message: "No" } }, "filtered", "No"],
+    [200, { error: { code: "constructor", message: "No" } }, "server", "No"],
   ];
   for (const [status, body, kind, message] of cases) {
     await t.step(`${status} ${JSON.stringify(body)}`, () => {

@@ -349,6 +349,80 @@ Deno.test("decodeRequest() reads a compaction trigger as a wish for a summary, a
   assert.equal(foreign.weight, "answer");
 });
 
+Deno.test("decodeRequest() keeps everything that a result holds", () => {
+  const output = [
+    { type: "input_text", text: "see" },
+    { type: "refusal", refusal: "no" },
+    { type: "input_audio", input_audio: { data: "aGk=", format: "wav" } },
+    { type: "input_hologram" },
+  ];
+  const { turns } = decode({
+    input: [
+      { type: "function_call", call_id: "a", name: "f", arguments: "{}" },
+      { type: "function_call_output", call_id: "a", output },
+    ],
+  });
+  const result = turns[1]?.blocks[0];
+  assert(result?.kind === "tool_result");
+  assert.deepEqual(
+    result.content.map((block) =>
+      block.kind === "opaque" ? [block.type, block.weight] : block
+    ),
+    [
+      {
+        kind: "text",
+        text: "see",
+        citations: undefined,
+        cache: undefined,
+        marks: undefined,
+      },
+      { kind: "text", text: "no" },
+      ["input_audio", "answer"],
+      ["input_hologram", "answer"],
+    ],
+  );
+});
+
+Deno.test("decodeRequest() counts tools of the upstream's own that an item brings as a loss elsewhere", () => {
+  const weightOf = (...tools: JsonObject[]) => {
+    const { turns } = decode({
+      input: [{ type: "additional_tools", role: "developer", tools }],
+    });
+    const block = turns[0]?.blocks[0];
+    return block?.kind === "opaque" ? block.weight : undefined;
+  };
+  assert.equal(weightOf({ type: "function", name: "f" }), "silent");
+  assert.equal(weightOf({ type: "web_search" }), "hint");
+});
+
+Deno.test("decodeRequest() takes words that every object knows for unknown ones", () => {
+  const { extras, serviceTier, turns } = decode({
+    constructor: 1,
+    service_tier: "toString",
+    input: [
+      { type: "constructor" },
+      {
+        role: "user",
+        content: [{
+          type: "input_text",
+          text: "x",
+          prompt_cache_breakpoint: { ttl: "valueOf" },
+        }, { type: "constructor" }],
+      },
+    ],
+  });
+  assert.deepEqual(Object.entries(extras.responses ?? {}), [
+    ["constructor", { value: 1, weight: "hint" }],
+  ]);
+  assert.equal(serviceTier?.tier, "auto");
+  const [item, turn] = turns;
+  assert(item?.blocks[0]?.kind === "opaque");
+  assert.equal(item.blocks[0].weight, "hint");
+  assert.equal(item.blocks[0].text, undefined);
+  assert(turn?.blocks[0]?.kind === "text");
+  assert.deepEqual(turn.blocks[0].cache, { ttlSeconds: undefined });
+});
+
 Deno.test("decodeRequest() names the field at fault", async (t) => {
   const faults: readonly (readonly [string, JsonObject])[] = [
     ["input", { input: [] }],

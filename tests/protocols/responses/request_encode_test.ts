@@ -496,6 +496,17 @@ Deno.test("encodeRequest() marks cached parts where the target takes marks", () 
     { mode: "explicit", ttl: "12h" },
     { mode: "explicit" },
   ]);
+  const result = toolTurn([{ kind: "text", text: "1" }]);
+  const cached = result.blocks.map((block) => ({ ...block, cache: {} }));
+  const { input } = encode({
+    turns: [HELLO, callTurn("a"), { ...result, blocks: cached }],
+  }, { model: "gpt-5.6" }).body;
+  assert(Array.isArray(input));
+  assert.deepEqual(Object(input[2]).output, [{
+    type: "input_text",
+    text: "1",
+    prompt_cache_breakpoint: { mode: "explicit" },
+  }]);
   for (const target of [{ model: "gpt-5.4" }, { service: "custom" }]) {
     assert.doesNotMatch(
       JSON.stringify(encode({ turns }, target).body),
