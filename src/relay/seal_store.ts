@@ -9,24 +9,15 @@ export interface SealOwner {
   readonly callId: string;
 }
 
-/** Reasoning that an upstream wants back, and which connection issued it. */
-export interface KeptReasoning {
-  readonly connectionId: string;
-  readonly blocks: readonly ReasoningBlock[];
-}
-
 /**
  * Keeps sealed reasoning between an answer with tool calls and the request with their results, for callers
  * whose protocol or client cannot carry it.
  */
 export interface SealStore {
   /** Keeps the reasoning of one answer under each of its tool calls. */
-  keep(
-    owners: readonly SealOwner[],
-    reasoning: KeptReasoning,
-  ): void;
+  keep(owners: readonly SealOwner[], blocks: readonly ReasoningBlock[]): void;
   /** What was kept for a tool call; `undefined` when there was none or it is gone. */
-  recall(owner: SealOwner): KeptReasoning | undefined;
+  recall(owner: SealOwner): readonly ReasoningBlock[] | undefined;
 }
 
 /** Bounds of a {@linkcode SealStore}. */
@@ -39,7 +30,7 @@ export interface SealStoreOptions {
 }
 
 interface Kept {
-  readonly reasoning: KeptReasoning;
+  readonly blocks: readonly ReasoningBlock[];
   readonly keys: readonly string[];
   readonly characters: number;
   readonly expiresMs: number;
@@ -71,11 +62,11 @@ export function createSealStore(options: SealStoreOptions): SealStore {
   }
 
   return {
-    keep(owners, reasoning) {
+    keep(owners, blocks) {
       const kept = {
-        reasoning,
+        blocks,
         keys: owners.map(keyOf),
-        characters: JSON.stringify(reasoning.blocks).length,
+        characters: JSON.stringify(blocks).length,
         expiresMs: clock.elapsedMs() + ttlMs,
       };
       for (const key of kept.keys) byKey.set(key, kept);
@@ -85,7 +76,7 @@ export function createSealStore(options: SealStoreOptions): SealStore {
     },
     recall(owner) {
       dropOld();
-      return byKey.get(keyOf(owner))?.reasoning;
+      return byKey.get(keyOf(owner))?.blocks;
     },
   };
 }

@@ -1,54 +1,45 @@
-import type {
-  ReasoningBlock,
-  ReasoningPart,
-} from "../protocols/canonical/block.ts";
 import type { AnswerEvent } from "../protocols/canonical/event.ts";
 import { isToolCall } from "../protocols/canonical/history.ts";
+import type {
+  ReasoningPart,
+  ToolCallBlock,
+} from "../protocols/canonical/block.ts";
 import type { Sealed } from "../protocols/canonical/sealed.ts";
-
-/** The reasoning of an answer, and the tool calls that it led to. */
-export interface SealedAnswer {
-  readonly blocks: readonly ReasoningBlock[];
-  readonly callIds: readonly string[];
-}
+import { type Thoughts, thoughtsOf } from "../protocols/canonical/thoughts.ts";
 
 /** A reasoning block while its events come in. */
 interface Draft {
+  readonly kind: "reasoning";
   readonly parts: { readonly form: ReasoningPart["form"]; text: string }[];
   sealed?: Sealed;
 }
 
-/**
- * Gathers what has to come back with the results of an answer's tool calls, from the answer's events.
- *
- * @returns A watcher; `answer` is `undefined` when there is nothing to keep.
- */
+/** Gathers what has to come back with the results of an answer's tool calls, from the answer's events. */
 export function createSealWatch(): {
   see(event: AnswerEvent): void;
-  answer(): SealedAnswer | undefined;
+  /** What has come so far; `undefined` when there is nothing to keep. */
+  thoughts(): Thoughts | undefined;
 } {
   const drafts = new Map<number, Draft>();
-  const callIds: string[] = [];
+  /** Only their ids matter here, so what they are called with is left out. */
+  const calls: ToolCallBlock[] = [];
   return {
     see(event) {
       if (event.type === "block-start") {
         const { block, index } = event;
-        if (block.kind === "reasoning") drafts.set(index, { parts: [] });
-        if (isToolCall(block) && "id" in block) callIds.push(block.id);
+        if (block.kind === "reasoning") {
+          drafts.set(index, { kind: "reasoning", parts: [] });
+        } else if (isToolCall(block)) {
+          const { id, name } = block;
+          calls.push({ kind: "function_call", id, name, arguments: "" });
+        }
         return;
       }
       if (drafts.size === 0 || !("index" in event)) return;
       const draft = drafts.get(event.index);
       if (draft !== undefined) extend(draft, event);
     },
-    answer() {
-      const blocks = [...drafts.values()].map(({ parts, sealed }) =>
-        ({ kind: "reasoning", parts, sealed }) as const
-      );
-      const isWorthKeeping = callIds.length > 0 &&
-        blocks.some(({ sealed }) => sealed !== undefined);
-      return isWorthKeeping ? { blocks, callIds } : undefined;
-    },
+    thoughts: () => thoughtsOf({ blocks: [...drafts.values(), ...calls] }),
   };
 }
 

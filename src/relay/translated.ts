@@ -7,6 +7,7 @@ import {
   type Failure,
   UpstreamFailure,
 } from "../protocols/canonical/failure.ts";
+import { recallThoughts } from "../protocols/canonical/thoughts.ts";
 import { completionsCodec } from "../protocols/completions/mod.ts";
 import { CODECS } from "../protocols/mod.ts";
 import {
@@ -20,7 +21,6 @@ import { retryAfterMs } from "../upstream/retry_after.ts";
 import { translatedHeaders } from "../upstream/translated_headers.ts";
 import type { Exchange } from "./exchange.ts";
 import { noteAnswer } from "./note_answer.ts";
-import { recallReasoning } from "./sealed_history.ts";
 import type { RelayTools } from "./tools.ts";
 import { translateAnswer } from "./translated_answer.ts";
 
@@ -121,11 +121,14 @@ function translate(
     streamOnly: connection.streamOnly,
     force: connection.force,
     omit: connection.omit,
-    prepare: (request) =>
-      recallReasoning(request, {
-        seals,
-        callerSha256: exchange.caller.sha256,
-      }),
+    prepare: (request) => ({
+      ...request,
+      turns: recallThoughts(
+        request.turns,
+        (callId) =>
+          seals.recall({ callerSha256: exchange.caller.sha256, callId }),
+      ),
+    }),
   });
   if (translated.dropped.size > 0) {
     exchange.record.facts.dropped = [...translated.dropped];

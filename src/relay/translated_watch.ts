@@ -2,7 +2,7 @@ import type { RequestRecord } from "../observe/record.ts";
 import { type AnswerEvent, isOutput } from "../protocols/canonical/event.ts";
 import type { Failure } from "../protocols/canonical/failure.ts";
 import { laterUsage } from "../protocols/canonical/watch.ts";
-import type { SealOwner, SealStore } from "./seal_store.ts";
+import type { SealStore } from "./seal_store.ts";
 import { createSealWatch } from "./seal_watch.ts";
 
 /** What a translated answer is watched for. */
@@ -35,14 +35,14 @@ export function createTranslatedWatch(
   let hasOutput = false;
 
   function keepSeals(): void {
-    const sealed = sealWatch.answer();
-    if (sealed === undefined) return;
-    const { blocks, callIds } = sealed;
-    const owners = callIds.map((callId): SealOwner => ({
-      callerSha256,
-      callId,
+    const thoughts = sealWatch.thoughts();
+    if (thoughts === undefined) return;
+    const owners = thoughts.callIds.map((callId) => ({ callerSha256, callId }));
+    const blocks = thoughts.blocks.map((block) => ({
+      ...block,
+      sealed: block.sealed && { ...block.sealed, origin: connectionId },
     }));
-    seals.keep(owners, { connectionId, blocks });
+    seals.keep(owners, blocks);
   }
 
   return {

@@ -410,7 +410,7 @@ Deno.test("Messages turns written: any history becomes one that upstreams take",
   for (let round = 0; round < 400; round++) {
     const turns = Array.from(
       { length: random.below(9) },
-      (_, index) => randomTurn(random),
+      () => randomTurn(random),
     );
     assertSendable(encode(turns, PLACING).body);
     assertSendable(encode(turns, FOLDING).body);
