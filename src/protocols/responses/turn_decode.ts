@@ -140,7 +140,7 @@ function markMessage(item: JsonObject): Turn["marks"] {
 }
 
 /** The first block of an assistant's message says that one begins there, and what else the item holds. */
-export function markFirst(
+function markFirst(
   blocks: readonly PartBlock[],
   item: JsonObject,
 ): readonly PartBlock[] {
