@@ -10,7 +10,13 @@
 import { spells } from "./key.ts";
 import { failSyntax, JsonScanError } from "./scan_error.ts";
 import { skipString } from "./string.ts";
-import { createJsonText, type JsonText, skipColon, skipSpace } from "./text.ts";
+import {
+  byteAt,
+  createJsonText,
+  type JsonText,
+  skipColon,
+  skipSpace,
+} from "./text.ts";
 import { skipValue } from "./value.ts";
 
 const COMMA = 0x2c;
@@ -55,7 +61,7 @@ export function scanJsonObject(
   const spans = new Map<string, ByteSpan>();
   const scan = { text: createJsonText(bytes), keys, spans };
   const first = skipSpace(bytes, findObject(bytes) + 1);
-  const closing = bytes[first] === CLOSE_BRACE
+  const closing = byteAt(bytes, first) === CLOSE_BRACE
     ? first
     : scanMembers(scan, first);
   requireEnd(bytes, closing + 1);
@@ -72,7 +78,7 @@ function requireAscii(key: string): void {
 /** The offset of the opening brace. */
 function findObject(bytes: Uint8Array): number {
   const offset = skipSpace(bytes, 0);
-  if (bytes[offset] === OPEN_BRACE) return offset;
+  if (byteAt(bytes, offset) === OPEN_BRACE) return offset;
   if (offset === bytes.length) {
     throw new JsonScanError("syntax", "it is empty; send one JSON object", {
       offset,
@@ -82,7 +88,7 @@ function findObject(bytes: Uint8Array): number {
     const fault = "it begins with a byte order mark; send UTF-8 without one";
     throw new JsonScanError("encoding", fault, { offset: 0 });
   }
-  if (!VALUE_STARTS.includes(bytes[offset] ?? 0)) failSyntax(bytes, offset);
+  if (!VALUE_STARTS.includes(byteAt(bytes, offset))) failSyntax(bytes, offset);
   const fault =
     `another value begins at offset ${offset}; send one JSON object`;
   throw new JsonScanError("not_object", fault, { offset });
@@ -98,8 +104,9 @@ function scanMembers(scan: Scan, start: number): number {
   let position = start;
   for (;;) {
     position = skipSpace(bytes, scanMember(scan, position));
-    if (bytes[position] === CLOSE_BRACE) return position;
-    if (bytes[position] !== COMMA) failSyntax(bytes, position);
+    const byte = byteAt(bytes, position);
+    if (byte === CLOSE_BRACE) return position;
+    if (byte !== COMMA) failSyntax(bytes, position);
     position = skipSpace(bytes, position + 1);
   }
 }

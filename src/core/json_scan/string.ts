@@ -1,6 +1,6 @@
 import { failSyntax } from "./scan_error.ts";
 import { skipStringRest } from "./string_automaton.ts";
-import type { JsonText } from "./text.ts";
+import { byteAt, type JsonText } from "./text.ts";
 
 const QUOTE = 0x22;
 
@@ -14,9 +14,9 @@ const QUOTE = 0x22;
  */
 export function skipString(text: JsonText, start: number): number {
   const { bytes } = text;
-  if (bytes[start] !== QUOTE) failSyntax(bytes, start);
+  if (byteAt(bytes, start) !== QUOTE) failSyntax(bytes, start);
   const position = skipPlain(text, start + 1);
-  if (bytes[position] === QUOTE) return position + 1;
+  if (byteAt(bytes, position) === QUOTE) return position + 1;
   return skipStringRest(bytes, position);
 }
 

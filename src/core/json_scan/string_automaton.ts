@@ -1,4 +1,5 @@
 import { failEncoding, failSyntax } from "./scan_error.ts";
+import { byteAt } from "./text.ts";
 
 const SPACE = 0x20;
 const QUOTE = 0x22;
@@ -102,7 +103,7 @@ export function skipStringRest(bytes: Uint8Array, start: number): number {
       state = next;
     }
     state &= STATE_MASK;
-    const byte = bytes[position];
+    const byte = byteAt(bytes, position);
     if (byte === QUOTE && state === TEXT) return position + 1;
     if (byte !== LETTER_U || state !== ESCAPE) fail(bytes, position, state);
     position = skipHexDigits(bytes, position + 1);
@@ -111,18 +112,17 @@ export function skipStringRest(bytes: Uint8Array, start: number): number {
 
 /** Says why the automaton stopped at `position` in `state`. */
 function fail(bytes: Uint8Array, position: number, state: number): never {
-  const byte = bytes[position];
-  const isControl = state === TEXT && byte !== undefined && byte < SPACE;
-  if (byte === undefined || isControl || state === ESCAPE) {
-    failSyntax(bytes, position);
-  }
+  const isEnd = position === bytes.length;
+  const isControl = state === TEXT && byteAt(bytes, position) < SPACE;
+  if (isEnd || isControl || state === ESCAPE) failSyntax(bytes, position);
   failEncoding(position);
 }
 
 function skipHexDigits(bytes: Uint8Array, start: number): number {
   const end = start + 4;
   for (let position = start; position < end; position++) {
-    if (IS_HEX_DIGIT[bytes[position] ?? 0] !== 1) failSyntax(bytes, position);
+    const byte = Math.max(byteAt(bytes, position), 0);
+    if (IS_HEX_DIGIT[byte] !== 1) failSyntax(bytes, position);
   }
   return end;
 }

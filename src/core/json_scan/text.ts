@@ -22,6 +22,14 @@ export function createJsonText(bytes: Uint8Array): JsonText {
   return { bytes, words, open: new BitStack() };
 }
 
+/**
+ * The byte at `position`, or -1 behind the end. A plain read behind the end would give `undefined`, for
+ * which V8 slows all later reads at that place of the code: a few bodies cut short would halve the speed.
+ */
+export function byteAt(bytes: Uint8Array, position: number): number {
+  return position < bytes.length ? bytes[position] ?? -1 : -1;
+}
+
 /** The offset of the first byte from `start` on that is no white space; the length when there is none. */
 export function skipSpace(bytes: Uint8Array, start: number): number {
   let position = start;
@@ -41,6 +49,6 @@ function isSpace(byte: number): boolean {
  */
 export function skipColon(bytes: Uint8Array, start: number): number {
   const colon = skipSpace(bytes, start);
-  if (bytes[colon] !== COLON) failSyntax(bytes, colon);
+  if (byteAt(bytes, colon) !== COLON) failSyntax(bytes, colon);
   return skipSpace(bytes, colon + 1);
 }
