@@ -2,7 +2,7 @@ import type { Deadlines, TakeBack } from "../core/deadlines.ts";
 
 /** Tells when something that is waited for has been silent too long. */
 export interface IdleWatch {
-  /** Waiting begins. */
+  /** Waiting begins, or begins anew. */
   wait(): void;
   /** What was waited for has come. */
   heard(): void;
@@ -15,7 +15,7 @@ export interface IdleWatchOptions {
   readonly deadlines: Deadlines;
   /** How long one wait may last, in milliseconds; 0 means for ever. */
   readonly idleMs: number;
-  /** Called at most once; it ends the watch. */
+  /** Called once for each wait that lasts too long, which is over then; may begin another one. */
   readonly onIdle: () => void;
 }
 
@@ -37,7 +37,7 @@ export function createIdleWatch(
     if (restMs > 0) {
       takeBack = deadlines.start(restMs, look);
     } else {
-      stopped = true;
+      waitingSinceMs = undefined;
       onIdle();
     }
   }

@@ -4,27 +4,40 @@ import { createIdleWatch } from "../../src/streams/idle_watch.ts";
 import { createFakeTimers } from "../support/fake_timers.ts";
 import { createRandom } from "../support/random.ts";
 
-function scene(idleMs: number) {
+function scene(idleMs: number, whenIdle = () => {}) {
   const timers = createFakeTimers();
   const idleAt: number[] = [];
   const watch = createIdleWatch({
     deadlines: createDeadlines(timers),
     idleMs,
-    onIdle: () => idleAt.push(timers.elapsedMs()),
+    onIdle() {
+      idleAt.push(timers.elapsedMs());
+      whenIdle();
+    },
   });
   return { timers, watch, idleAt };
 }
 
-Deno.test("createIdleWatch() tells of a wait as soon as it lasts too long, and once", () => {
+Deno.test("createIdleWatch() tells of a wait as soon as it lasts too long, once", () => {
   const { timers, watch, idleAt } = scene(100);
   watch.wait();
   timers.advance(99);
   assert.deepEqual(idleAt, []);
   timers.advance(1);
   assert.deepEqual(idleAt, [100]);
-  watch.wait();
   timers.advance(1000);
   assert.deepEqual(idleAt, [100]);
+  assert.equal(timers.running, 0);
+});
+
+Deno.test("createIdleWatch() may be told to wait again when it has told of a wait", () => {
+  const { timers, watch, idleAt } = scene(100, () => watch.wait());
+  watch.wait();
+  timers.advance(350);
+  assert.deepEqual(idleAt, [100, 200, 300]);
+  watch.stop();
+  timers.advance(1000);
+  assert.equal(idleAt.length, 3);
   assert.equal(timers.running, 0);
 });
 

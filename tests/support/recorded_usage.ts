@@ -24,14 +24,14 @@ export function recordedUsage(
       return openaiUsage(
         objects.flatMap((one) => [one, ...objectsIn(one.choices)])
           .map(({ usage }) => usage),
-        ["prompt", "completion"],
+        { input: "prompt", output: "completion" },
       );
     case "messages":
       return messagesUsage(objects);
     case "responses":
       return openaiUsage(
         objects.map(({ usage, response }) => usage ?? at(response, "usage")),
-        ["input", "output"],
+        { input: "input", output: "output", absent: 0 },
       );
   }
 }
@@ -56,19 +56,45 @@ function largestCounts(
   return largest;
 }
 
+/**
+ * Some leave reasoning out of the output and count it in the total alone; some use names of other protocols or
+ * of their own.
+ */
 function openaiUsage(
   usages: readonly (JsonValue | undefined)[],
-  [input, output]: readonly [input: string, output: string],
+  { input, output, absent }: {
+    readonly input: string;
+    readonly output: string;
+    /** What a detail counts that is not there. */
+    readonly absent?: number;
+  },
 ): JsonObject | undefined {
   const counts = largestCounts(usages);
-  if (counts[`${input}_tokens`] === undefined) return undefined;
+  const inputTokens = counts[`${input}_tokens`];
+  if (inputTokens === undefined) return undefined;
+  const first = (...names: readonly string[]) =>
+    names.map((name) => counts[name]).find((count) => count !== undefined) ??
+      absent;
   return dense({
-    input_tokens: counts[`${input}_tokens`],
-    cached_input_tokens: counts[`${input}_tokens_details.cached_tokens`] ??
-      counts.prompt_cache_hit_tokens,
-    cache_write_tokens: counts[`${input}_tokens_details.cache_write_tokens`],
-    output_tokens: counts[`${output}_tokens`] ?? 0,
-    reasoning_tokens: counts[`${output}_tokens_details.reasoning_tokens`],
+    input_tokens: inputTokens,
+    cached_input_tokens: first(
+      `${input}_tokens_details.cached_tokens`,
+      "prompt_cache_hit_tokens",
+      "cached_tokens",
+      "cache_read_input_tokens",
+    ),
+    cache_write_tokens: first(
+      `${input}_tokens_details.cache_write_tokens`,
+      "cache_creation_input_tokens",
+    ),
+    output_tokens: Math.max(
+      counts[`${output}_tokens`] ?? 0,
+      (counts.total_tokens ?? 0) - inputTokens,
+    ),
+    reasoning_tokens: first(
+      `${output}_tokens_details.reasoning_tokens`,
+      "reasoning_tokens",
+    ),
   });
 }
 

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
-import { tokenCount, type Usage } from "../canonical/usage.ts";
 import type { AnswerWatch } from "../canonical/watch.ts";
+import { decodeUsage } from "./usage.ts";
 
 /** Watches Chat Completions, and legacy completions, whose chunks have `text` in place of a delta. */
 export const chatWatch: AnswerWatch = {
@@ -11,7 +11,7 @@ export const chatWatch: AnswerWatch = {
   },
   /** Moonshot puts the usage of a stream into the choice that finishes. */
   usageOf(body) {
-    return [body, ...choices(body)].map(({ usage }) => readUsage(usage))
+    return [body, ...choices(body)].map(({ usage }) => decodeUsage(usage))
       .find((usage) => usage !== undefined);
   },
   isEnd(data) {
@@ -19,7 +19,7 @@ export const chatWatch: AnswerWatch = {
   },
 };
 
-/** Perplexity and Cerebras end with the chunk that finishes and send no `[DONE]`. */
+/** Perplexity and Cerebras end with the chunk that finishes, others with the usage behind it, without `[DONE]`. */
 const FINISH_REGEXP = /"finish_reason"\s*:\s*"(?!error")[^"]/;
 
 const OUTPUT_KEYS = [
@@ -46,24 +46,4 @@ function isFilled(value: unknown): boolean {
     return value.length > 0;
   }
   return isJsonObject(value);
-}
-
-function readUsage(usage: unknown): Usage | undefined {
-  if (!isJsonObject(usage)) return undefined;
-  const inputTokens = tokenCount(usage.prompt_tokens);
-  if (inputTokens === undefined) return undefined;
-  const input = isJsonObject(usage.prompt_tokens_details)
-    ? usage.prompt_tokens_details
-    : {};
-  const output = isJsonObject(usage.completion_tokens_details)
-    ? usage.completion_tokens_details
-    : {};
-  return {
-    inputTokens,
-    cachedInputTokens: tokenCount(input.cached_tokens) ??
-      tokenCount(usage.prompt_cache_hit_tokens),
-    cacheWriteTokens: tokenCount(input.cache_write_tokens),
-    outputTokens: tokenCount(usage.completion_tokens) ?? 0,
-    reasoningTokens: tokenCount(output.reasoning_tokens),
-  };
 }
