@@ -1,10 +1,23 @@
 import type { ResultContent, ToolCallBlock, ToolResultBlock } from "./block.ts";
 import type { Turn } from "./request.ts";
 
-/** A result and the turn where it stood. */
-interface Placed {
-  readonly turn: number;
-  readonly result: ToolResultBlock;
+/** A call and what came of it. */
+interface AwaitedCall {
+  readonly call: ToolCallBlock;
+  result: ToolResultBlock | undefined;
+}
+
+/** The calls of the nearest turn with one id, of which those from `next` on wait for their results. */
+interface Queue {
+  readonly calls: AwaitedCall[];
+  next: number;
+}
+
+/** A turn with its calls, or with the results that no call before it waits for. */
+interface Group {
+  readonly turn: Turn;
+  readonly calls: readonly AwaitedCall[];
+  readonly orphans: readonly ToolResultBlock[];
 }
 
 /** Told to the model in place of a result that the history lacks. */
@@ -22,13 +35,8 @@ const MISSING_RESULT: readonly ResultContent[] = [
  * the nearest call before it.
  */
 export function settleHistory(turns: readonly Turn[]): readonly Turn[] {
-  const results = placeResults(turns);
-  const settled = turns.map((turn, index) =>
-    turn.role === "assistant" ? answerCalls(turns, index, results) : [turn]
-  );
-  return settled.flatMap((group, index) =>
-    turns[index]?.role === "tool" ? orphans(index, results) : group
-  );
+  const queues = new Map<string, Queue>();
+  return turns.map((turn) => readTurn(turn, queues)).flatMap(writeGroup);
 }
 
 /** Whether the block is a call of a tool that the caller runs. */
@@ -38,84 +46,71 @@ export function isToolCall(
   return block.kind === "function_call" || block.kind === "custom_call";
 }
 
-/** All results by the id of their call, in order. */
-function placeResults(turns: readonly Turn[]): Map<string, Placed[]> {
-  const results = new Map<string, Placed[]>();
-  turns.forEach((turn, index) => {
-    if (turn.role !== "tool") return;
-    for (const block of turn.blocks) {
-      if (block.kind !== "tool_result") continue;
-      const placed = results.get(block.callId) ?? [];
-      placed.push({ turn: index, result: block });
-      results.set(block.callId, placed);
+/** Notes the turn's calls in `queues`, and gives its results to the calls that wait there. */
+function readTurn(turn: Turn, queues: Map<string, Queue>): Group {
+  switch (turn.role) {
+    case "assistant":
+      return { turn, calls: awaitCalls(turn, queues), orphans: [] };
+    case "tool":
+      return { turn, calls: [], orphans: giveResults(turn, queues) };
+    default:
+      return { turn, calls: [], orphans: [] };
+  }
+}
+
+function awaitCalls(turn: Turn, queues: Map<string, Queue>): AwaitedCall[] {
+  const calls = turn.blocks.filter(isToolCall).map((call): AwaitedCall => ({
+    call,
+    result: undefined,
+  }));
+  for (const { call } of calls) queues.set(call.id, { calls: [], next: 0 });
+  for (const awaited of calls) {
+    queues.get(awaited.call.id)?.calls.push(awaited);
+  }
+  return calls;
+}
+
+function giveResults(
+  turn: Turn,
+  queues: ReadonlyMap<string, Queue>,
+): ToolResultBlock[] {
+  const orphans: ToolResultBlock[] = [];
+  for (const block of turn.blocks) {
+    if (block.kind !== "tool_result") continue;
+    const queue = queues.get(block.callId);
+    const awaited = queue?.calls[queue.next];
+    if (queue === undefined || awaited === undefined) {
+      orphans.push(block);
+    } else {
+      awaited.result = block;
+      queue.next++;
     }
-  });
-  return results;
+  }
+  return orphans;
 }
 
-/** The assistant turn at `index`, and the turn with the results of its calls; takes them out of `results`. */
-function answerCalls(
-  turns: readonly Turn[],
-  index: number,
-  results: Map<string, Placed[]>,
-): Turn[] {
-  const turn = turns[index];
-  if (turn === undefined) return [];
-  const calls = turn.blocks.filter(isToolCall);
+function writeGroup({ turn, calls, orphans }: Group): Turn[] {
+  if (turn.role === "tool") return orphans.map(asWords);
   if (calls.length === 0) return [turn];
-  const blocks = calls.map((call): ToolResultBlock => {
-    const callKind = call.kind === "custom_call" ? "custom" : "function";
-    const result = takeResult(
-      results.get(call.id),
-      index,
-      nextUse(turns, index, call.id),
-    );
-    return result === undefined
-      ? {
-        kind: "tool_result",
-        callId: call.id,
-        callKind,
-        content: MISSING_RESULT,
-        isError: true,
-      }
-      : { ...result, callKind };
-  });
-  return [turn, { role: "tool", blocks }];
+  return [turn, { role: "tool", blocks: calls.map(resultOf) }];
 }
 
-/** The first result between two turns, removed from `placed`. */
-function takeResult(
-  placed: Placed[] | undefined,
-  after: number,
-  before: number,
-): ToolResultBlock | undefined {
-  const position =
-    placed?.findIndex(({ turn }) => turn > after && turn < before) ?? -1;
-  return position < 0 ? undefined : placed?.splice(position, 1)[0]?.result;
+function resultOf({ call, result }: AwaitedCall): ToolResultBlock {
+  const callKind = call.kind === "custom_call" ? "custom" : "function";
+  return result === undefined
+    ? {
+      kind: "tool_result",
+      callId: call.id,
+      callKind,
+      content: MISSING_RESULT,
+      isError: true,
+    }
+    : { ...result, callKind };
 }
 
-/** The next assistant turn after `index` that calls with the same id. */
-function nextUse(
-  turns: readonly Turn[],
-  index: number,
-  callId: string,
-): number {
-  const next = turns.findIndex((turn, position) =>
-    position > index && turn.role === "assistant" &&
-    turn.blocks.some((block) => isToolCall(block) && block.id === callId)
-  );
-  return next < 0 ? Infinity : next;
-}
-
-/** What is left of the `tool` turn at `index`, as words of the user. */
-function orphans(
-  index: number,
-  results: ReadonlyMap<string, readonly Placed[]>,
-): Turn[] {
-  const left = [...results.values()].flat().filter(({ turn }) =>
-    turn === index
-  );
-  return left.map(({ result }) => ({
+/** A result without a call, as words of the user. */
+function asWords(result: ToolResultBlock): Turn {
+  return {
     role: "user",
     blocks: [
       {
@@ -124,5 +119,5 @@ function orphans(
       },
       ...result.content,
     ],
-  }));
+  };
 }

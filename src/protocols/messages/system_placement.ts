@@ -4,7 +4,7 @@ import type { Scope } from "./dialect.ts";
 /** A message on its way to the wire. */
 export interface Draft {
   readonly role: "user" | "assistant" | "system";
-  readonly content: readonly JsonObject[];
+  readonly content: JsonObject[];
 }
 
 /** Adds content to the last message where it is the same speaker's, else as a new message. */
@@ -15,10 +15,10 @@ export function addContent(
 ): void {
   const last = drafts.at(-1);
   if (last?.role !== role) {
-    drafts.push({ role, content });
-    return;
+    drafts.push({ role, content: [...content] });
+  } else {
+    for (const block of content) last.content.push(block);
   }
-  drafts[drafts.length - 1] = { role, content: [...last.content, ...content] };
 }
 
 /**

@@ -20,15 +20,20 @@ export interface HistoryIds {
 
 /** Ids for one request to an upstream. */
 export function createHistoryIds(): HistoryIds {
-  const used = new Set<string>();
-  const pending = new Map<string, string[]>();
+  const unique = createUniqueIds();
+  const calls = new Map<string, { readonly made: string[]; next: number }>();
   return {
     call(id) {
-      const unique = uniqueId(id, used);
-      pending.set(id, [...pending.get(id) ?? [], unique]);
-      return unique;
+      const made = unique(id);
+      const same = calls.get(id);
+      if (same === undefined) calls.set(id, { made: [made], next: 0 });
+      else same.made.push(made);
+      return made;
     },
-    result: (callId) => pending.get(callId)?.shift() ?? fitId(callId, ID_RULE),
+    result(callId) {
+      const same = calls.get(callId);
+      return same?.made[same.next++] ?? fitId(callId, ID_RULE);
+    },
   };
 }
 
@@ -36,23 +41,34 @@ export function createHistoryIds(): HistoryIds {
 export function createAnswerIds(
   { turns }: CanonicalRequest,
 ): (id: string) => string {
-  let used: Set<string> | undefined;
+  let unique: ((id: string) => string) | undefined;
   return (id) => {
-    used ??= new Set(
+    unique ??= createUniqueIds(
       turns.flatMap(({ blocks }) => blocks).filter(isToolCall).map((call) =>
         call.id
       ),
     );
-    return uniqueId(id, used);
+    return unique(id);
   };
 }
 
-/** `id` as it may stand on the wire, changed where it is in use; the same input gives the same output. */
-function uniqueId(id: string, used: Set<string>): string {
-  let unique = fitId(id, ID_RULE);
-  for (let count = 2; used.has(unique); count++) {
-    unique = fitId(`${id}#${count}`, ID_RULE);
-  }
-  used.add(unique);
-  return unique;
+/**
+ * Fits ids to the wire, and changes those that are in use; the same ids in the same order become the same.
+ *
+ * @param taken The ids that are in use from the start.
+ */
+function createUniqueIds(
+  taken: readonly string[] = [],
+): (id: string) => string {
+  const used = new Set(taken);
+  /** How often an id was tried, so that a history of many equal ones takes no longer than another. */
+  const tries = new Map<string, number>();
+  return (id) => {
+    let made = fitId(id, ID_RULE);
+    let count = tries.get(id) ?? 1;
+    while (used.has(made)) made = fitId(`${id}#${++count}`, ID_RULE);
+    tries.set(id, count);
+    used.add(made);
+    return made;
+  };
 }

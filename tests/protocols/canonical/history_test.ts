@@ -110,3 +110,13 @@ Deno.test("settleHistory() tells a result the kind of its call", () => {
   const [, tool] = settleHistory([custom, results(result("1", "ok"))]);
   assert.deepEqual(tool, results({ ...result("1", "ok"), callKind: "custom" }));
 });
+
+Deno.test("settleHistory() takes histories as long as a body may be", () => {
+  const turns = Array.from({ length: 50_000 }, (_, index) => [
+    calls(`c${index}`),
+    results(result(`c${index}`, "x")),
+  ]).flat();
+  assert.equal(settleHistory(turns).length, turns.length);
+  const same = results(...Array(50_000).fill(result("c", "x")));
+  assert.equal(settleHistory([calls("c"), same]).length, 50_001);
+});

@@ -417,6 +417,13 @@ Deno.test("Messages turns written: any history becomes one that upstreams take",
   }
 });
 
+Deno.test("Messages turns written: histories as long as a body may be are taken", () => {
+  const many = assistant(...Array(50_000).fill(call("x")));
+  const said = Array.from({ length: 50_000 }, () => user(text("a")));
+  const { body } = encode([...said, many]);
+  assert.equal(Array.isArray(body.messages) && body.messages.length, 3);
+});
+
 function randomTurn(random: Random): Turn {
   const role = random.pick(
     ["user", "assistant", "tool", "system", "developer"] as const,
