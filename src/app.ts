@@ -7,6 +7,7 @@ import { createHarvest } from "./limits/harvest.ts";
 import { createLimitsService } from "./limits/service.ts";
 import type { Log } from "./observe/log.ts";
 import { type Admission, createAdmission } from "./relay/admission.ts";
+import { createSealStore } from "./relay/seal_store.ts";
 import type { Fetch } from "./upstream/call.ts";
 
 /** What a running gateway takes from its surroundings. */
@@ -34,6 +35,7 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
     admission,
     harvest,
     deadlines: createDeadlines(),
+    seals: createSealStore({ clock }),
     limits: createLimitsService({ ...surroundings, clock, harvest }),
     clock,
     ids: randomIds,

@@ -29,7 +29,7 @@ export interface JsonWindow {
   readonly unit: string;
   /** The object that the other pointers start from, or an array of such objects; "" is the whole body. */
   readonly at: string;
-  /** Which object of the array: the first whose fields have these values. */
+  /** Which object of the array: the first whose members, by name, have these values. */
   readonly where: Readonly<Record<string, JsonScalar>> | undefined;
   readonly limit: string | undefined;
   readonly used: string | undefined;

@@ -1,12 +1,16 @@
+import { systemTimers, type Timers } from "./timers.ts";
+
 /** Takes a deadline back; does nothing when it has passed. */
 export type TakeBack = () => void;
 
 /** Many deadlines at the price of a few timers. */
 export interface Deadlines {
+  /** Milliseconds on the clock that the deadlines go by; it never jumps. */
+  elapsedMs(): number;
   /**
    * Calls `onPassed` once `ms` milliseconds have gone by, unless it is taken back before.
    *
-   * @param ms More than 0; 0 means no deadline, and `onPassed` is never called.
+   * @param ms More than 0 and at most 24 days; 0 means no deadline, and `onPassed` is never called.
    */
   start(ms: number, onPassed: () => void): TakeBack;
 }
@@ -20,58 +24,62 @@ interface Entry {
 /** Deadlines of one length, which pass in the order in which they began: only the first needs a timer. */
 interface Queue {
   readonly entries: Set<Entry>;
-  timer: ReturnType<typeof setTimeout> | undefined;
+  stopTimer: () => void;
 }
 
 const NOTHING: TakeBack = () => {};
 
 /** No deadline is running yet. While none is, there is no timer either. */
-export function createDeadlines(): Deadlines {
+export function createDeadlines(timers: Timers = systemTimers): Deadlines {
   const queues = new Map<number, Queue>();
 
-  function queueOf(ms: number): Queue {
-    let queue = queues.get(ms);
-    if (queue === undefined) {
-      queue = { entries: new Set(), timer: undefined };
-      queues.set(ms, queue);
+  function enqueue(ms: number, entry: Entry): Queue {
+    const running = queues.get(ms);
+    if (running !== undefined) {
+      running.entries.add(entry);
+      return running;
     }
+    const queue = { entries: new Set([entry]), stopTimer: NOTHING };
+    queues.set(ms, queue);
+    arm(ms, queue);
     return queue;
   }
 
-  function drop(ms: number, { timer }: Queue): void {
-    clearTimeout(timer);
-    queues.delete(ms);
+  function close(ms: number, queue: Queue): void {
+    queue.stopTimer();
+    if (queues.get(ms) === queue) queues.delete(ms);
   }
 
   function arm(ms: number, queue: Queue): void {
     const [first] = queue.entries;
-    if (first === undefined) return drop(ms, queue);
-    const delayMs = Math.max(0, first.dueMs - performance.now());
-    queue.timer = setTimeout(() => pass(ms, queue), delayMs);
+    if (first === undefined) return close(ms, queue);
+    const delayMs = Math.max(0, Math.ceil(first.dueMs - timers.elapsedMs()));
+    queue.stopTimer = timers.ring(delayMs, () => pass(ms, queue));
   }
 
+  /** What passes may start and take back others, those that are due now too. */
   function pass(ms: number, queue: Queue): void {
-    const nowMs = performance.now();
-    const passed: Entry[] = [];
-    for (const entry of queue.entries) {
-      if (entry.dueMs > nowMs) break;
-      passed.push(entry);
-      queue.entries.delete(entry);
+    const nowMs = timers.elapsedMs();
+    try {
+      for (const entry of queue.entries) {
+        if (entry.dueMs > nowMs) break;
+        queue.entries.delete(entry);
+        entry.onPassed();
+      }
+    } finally {
+      arm(ms, queue);
     }
-    arm(ms, queue);
-    for (const { onPassed } of passed) onPassed();
   }
 
   return {
+    elapsedMs: timers.elapsedMs,
     start(ms, onPassed) {
       if (ms === 0) return NOTHING;
-      const queue = queueOf(ms);
-      const entry = { dueMs: performance.now() + ms, onPassed };
-      queue.entries.add(entry);
-      if (queue.timer === undefined) arm(ms, queue);
+      const entry = { dueMs: timers.elapsedMs() + ms, onPassed };
+      const queue = enqueue(ms, entry);
       return () => {
         const isLast = queue.entries.delete(entry) && queue.entries.size === 0;
-        if (isLast) drop(ms, queue);
+        if (isLast) close(ms, queue);
       };
     },
   };

@@ -9,7 +9,7 @@ export class SingleFlight<Key, Value> {
   run(key: Key, work: () => Promise<Value>): Promise<Value> {
     const running = this.#running.get(key);
     if (running !== undefined) return running;
-    const started = work().finally(() => this.#running.delete(key));
+    const started = Promise.try(work).finally(() => this.#running.delete(key));
     this.#running.set(key, started);
     return started;
   }

@@ -1,12 +1,16 @@
 import type { Caller, Config } from "../config/config.ts";
 import type { ConfigStore } from "../config/store.ts";
-import type { Clock } from "../core/clock.ts";
 import type { GatewayError } from "../core/error.ts";
-import type { Ids } from "../core/ids.ts";
 import type { Protocol } from "../core/protocol.ts";
 import type { LimitsService } from "../limits/service.ts";
 import type { Log } from "../observe/log.ts";
 import { openRecord, type RequestRecord } from "../observe/record.ts";
+import {
+  type Failure,
+  shownFailure,
+  UpstreamFailure,
+} from "../protocols/canonical/failure.ts";
+import { CODECS } from "../protocols/mod.ts";
 import { authenticate, type CredentialGroup } from "../relay/caller.ts";
 import { followCaller } from "../relay/exchange.ts";
 import { relay } from "../relay/relay.ts";
@@ -16,7 +20,8 @@ import { errorResponse, toGatewayError } from "./error_response.ts";
 import { healthResponse } from "./health.ts";
 import { limitsResponse } from "./limits.ts";
 import { modelResponse, modelsResponse } from "./models.ts";
-import { createRouteFinder, type RouteMatch, unknownPath } from "./router.ts";
+import { requestTarget } from "./request_target.ts";
+import { createRouteFinder, type RouteMatch } from "./router.ts";
 import { type Answer, type Route, ROUTES } from "./routes.ts";
 import { unforeseenFields } from "./unforeseen.ts";
 import { websocketError } from "./websocket.ts";
@@ -25,8 +30,6 @@ import { websocketError } from "./websocket.ts";
 export interface GatewayParts extends RelayTools {
   readonly store: ConfigStore;
   readonly limits: LimitsService;
-  readonly clock: Clock;
-  readonly ids: Ids;
   readonly log: Log;
 }
 
@@ -43,10 +46,11 @@ export function createHandler(parts: GatewayParts): Handler {
     const record = openRecord(parts.ids.next("req"), request.method, parts);
     let protocol: Protocol | undefined;
     try {
-      const match = await finder.find(request);
+      const config = parts.store.current();
+      const match = await finder.find(request, config.messagesVendor);
       protocol = match.route.protocol;
       record.facts.route = match.path;
-      const response = await serve(match, { request, record, parts });
+      const response = await serve(match, { request, record, config, parts });
       return stamp(response, protocol, record);
     } catch (thrown) {
       protocol ??= protocolOfUnknownPath(request.url);
@@ -61,23 +65,21 @@ export function createHandler(parts: GatewayParts): Handler {
 interface Served {
   readonly request: Request;
   readonly record: RequestRecord;
+  /** The same for the whole request, whatever is reloaded meanwhile. */
+  readonly config: Config;
   readonly parts: GatewayParts;
 }
 
 async function serve(match: RouteMatch, served: Served): Promise<Response> {
-  const { request, record, parts } = served;
-  const config = parts.store.current();
-  if (match.vendor !== undefined && match.vendor !== config.messagesVendor) {
-    throw unknownPath();
-  }
+  const { request, record, config, parts } = served;
   const { action } = match.route;
   if ("answer" in action) {
-    const response = await answer(action.answer, match, { ...served, config });
+    const response = await answer(action.answer, match, served);
     record.facts.status = response.status;
     if (!UNLOGGED.has(action.answer)) record.finish("complete");
     return response;
   }
-  const caller = identify(match.route, { ...served, config });
+  const caller = identify(match.route, served);
   return await relay(
     {
       request,
@@ -97,7 +99,7 @@ const UNLOGGED: ReadonlySet<Answer> = new Set(["live", "ready", "probe"]);
 function answer(
   name: Answer,
   match: RouteMatch,
-  served: Served & { readonly config: Config },
+  served: Served,
 ): Response | Promise<Response> {
   const { request, config, parts } = served;
   switch (name) {
@@ -128,7 +130,7 @@ function answer(
 
 function identify(
   { credential }: Route,
-  { request, record, parts, config }: Served & { readonly config: Config },
+  { request, record, config, parts }: Served,
 ): Caller {
   const group: CredentialGroup = credential === "none" ? "either" : credential;
   const caller = authenticate(request.headers, {
@@ -157,6 +159,9 @@ function failureResponse(
     record.finish("client_abort");
     return new Response(null, { status: CALLER_LEFT_STATUS });
   }
+  if (thrown instanceof UpstreamFailure) {
+    return upstreamFailureResponse(thrown.failure, protocol, record);
+  }
   const error = toGatewayError(thrown);
   if (error.kind === "internal") {
     log.write("error", "unforeseen", unforeseenFields(thrown, requestId));
@@ -165,6 +170,26 @@ function failureResponse(
   noteError(error, record);
   record.finish("error");
   return response;
+}
+
+/** An upstream's failure, in the caller's protocol. */
+function upstreamFailureResponse(
+  failure: Failure,
+  protocol: Protocol,
+  { facts, requestId, finish }: RequestRecord,
+): Response {
+  const shown = shownFailure(failure);
+  const { status, body } = CODECS[protocol].encodeFailure(shown, requestId);
+  facts.status = status;
+  facts.error = shown.code ?? shown.kind;
+  finish("error");
+  const { retryAfterMs } = shown;
+  return Response.json(body, {
+    status,
+    headers: retryAfterMs === undefined
+      ? {}
+      : { "retry-after": String(Math.ceil(retryAfterMs / 1000)) },
+  });
 }
 
 function noteError(error: GatewayError, { facts }: RequestRecord): void {
@@ -187,5 +212,5 @@ function stamp(
 
 /** A client of the Messages protocol that mistypes a path reads the error all the same. */
 function protocolOfUnknownPath(url: string): Protocol {
-  return /\/messages(\/|$)/.test(new URL(url).pathname) ? "messages" : "chat";
+  return /\/messages(\/|$)/.test(requestTarget(url).path) ? "messages" : "chat";
 }

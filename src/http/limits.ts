@@ -2,6 +2,7 @@ import type { Caller, Config } from "../config/config.ts";
 import { GatewayError } from "../core/error.ts";
 import type { LimitsService } from "../limits/service.ts";
 import { CallerLeft } from "../upstream/call.ts";
+import { requestTarget } from "./request_target.ts";
 
 /**
  * The answer of `GET /limits` (spec section 4.6).
@@ -17,7 +18,7 @@ export async function limitsResponse(
     readonly limits: LimitsService;
   },
 ): Promise<Response> {
-  if (new URL(request.url).search !== "") {
+  if (requestTarget(request.url).query.length > "?".length) {
     throw new GatewayError(
       "invalid_request",
       "Cannot read the limits with query parameters: this path takes none, remove them",

@@ -1,5 +1,6 @@
 import { type IRequest, Router } from "itty-router";
 import { GatewayError } from "../core/error.ts";
+import { requestTarget } from "./request_target.ts";
 import type { Route } from "./routes.ts";
 
 /** A route with what its path held. */
@@ -7,8 +8,6 @@ export interface RouteMatch {
   readonly route: Route;
   /** The path's pattern in the table. */
   readonly path: string;
-  /** The `:vendor` segment, where the path has one. */
-  readonly vendor: string | undefined;
   /** The model id behind `/models/`, percent-decoded. */
   readonly id: string | undefined;
 }
@@ -17,44 +16,59 @@ export interface RouteMatch {
 export interface RouteFinder {
   /**
    * @param request Its `method` and `url` alone decide.
+   * @param vendor What a `:vendor` segment must be.
    * @throws {GatewayError} `not_found` for an unknown path, `method_not_allowed` with `Allow` where only
    * the method is wrong.
    */
-  find(request: Request): Promise<RouteMatch>;
+  find(request: Request, vendor: string): Promise<RouteMatch>;
 }
+
+/** What is looked for. */
+interface Sought {
+  readonly method: string;
+  readonly path: string;
+  /** What a `:vendor` segment must be. */
+  readonly vendor: string;
+}
+
+/** itty-router wants an address; only its path counts. */
+const ANY_ORIGIN = "http://gateway";
 
 /** Compiles a route table. Paths match exactly: a trailing slash is another path (design section 5). */
 export function createRouteFinder(routes: readonly Route[]): RouteFinder {
-  const router = Router<IRequest, []>();
+  const router = Router<IRequest & Sought, []>();
   for (const route of routes) {
     for (const path of route.paths) {
       router.all(path, (request) => matchExactly(request, path, route));
     }
   }
-  return {
-    async find({ method, url }) {
-      const match: RouteMatch | undefined = await router.fetch({
-        method,
-        url,
-      });
-      if (match !== undefined) return match;
-      throw await unmatched(method, url);
-    },
-  };
 
-  async function unmatched(method: string, url: string): Promise<GatewayError> {
+  async function match(sought: Sought): Promise<RouteMatch | undefined> {
+    const { href, pathname } = new URL(ANY_ORIGIN + sought.path);
+    // What a URL parser rewrites, such as `/x/%2e%2e/v1/models`, is no path of ours.
+    if (pathname !== sought.path) return undefined;
+    return await router.fetch({ ...sought, url: href });
+  }
+
+  async function unmatched(sought: Sought): Promise<GatewayError> {
     const allowed: string[] = [];
-    for (const candidate of new Set(routes.flatMap((route) => route.methods))) {
-      const match: RouteMatch | undefined = await router.fetch({
-        method: candidate,
-        url,
-      });
-      if (match !== undefined && isReal(match.route)) allowed.push(candidate);
+    for (const method of new Set(routes.flatMap((route) => route.methods))) {
+      const found = await match({ ...sought, method });
+      if (found !== undefined && isReal(found.route)) allowed.push(method);
     }
     return allowed.length === 0
       ? unknownPath()
-      : methodNotAllowed(method, allowed);
+      : methodNotAllowed(sought.method, allowed);
   }
+
+  return {
+    async find({ method, url }, vendor) {
+      const sought = { method, path: requestTarget(url).path, vendor };
+      const found = await match(sought);
+      if (found !== undefined) return found;
+      throw await unmatched(sought);
+    },
+  };
 }
 
 /** The error for a path that is served, but not with this method. */
@@ -84,19 +98,18 @@ function isReal({ action }: Route): boolean {
 
 /** itty-router also matches trailing slashes and leaves the method to its caller in `all`. */
 function matchExactly(
-  request: IRequest,
+  request: IRequest & Sought,
   path: string,
   route: Route,
 ): RouteMatch | undefined {
   if (!route.methods.includes(request.method)) return undefined;
-  const { pathname } = new URL(request.url);
-  const { vendor, id } = request.params;
-  if (vendor === undefined && id === undefined) {
-    return pathname === path ? { route, path, vendor, id } : undefined;
+  if (!path.includes(":")) {
+    return request.path === path ? { route, path, id: undefined } : undefined;
   }
-  if (pathname.endsWith("/") || id === "") return undefined;
-  const decoded = id === undefined ? undefined : decodeSegment(id);
-  return { route, path, vendor, id: decoded };
+  const { vendor, id } = request.params;
+  if (request.path.endsWith("/")) return undefined;
+  if (vendor !== undefined && vendor !== request.vendor) return undefined;
+  return { route, path, id: id === undefined ? undefined : decodeSegment(id) };
 }
 
 /** A malformed escape stays as it is: then it is no model's id. */

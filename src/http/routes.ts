@@ -68,7 +68,7 @@ export const ROUTES: readonly Route[] = [
     "/api/coding/paas/v4/limits",
     "/api/:vendor/v1/limits",
   ]),
-  answer("live", "none", ["GET", "HEAD"], ["/livez"]),
+  answer("live", "none", ["GET", "HEAD"], ["/livez", "/healthz"]),
   answer("ready", "none", ["GET", "HEAD"], ["/readyz"]),
   answer("probe", "none", ["HEAD"], [
     "/",

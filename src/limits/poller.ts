@@ -15,13 +15,15 @@ export interface Poller {
    * from a new one. Never rejects. A new read goes on when the asker stops waiting, and its result is
    * there for the next.
    */
-  poll(
-    poll: QuotaPoll,
-    source: QuotaSource,
-    limits: Config["limits"],
-  ): Promise<PolledReading>;
+  read(endpoint: QuotaPoll, options: PollOptions): Promise<PolledReading>;
   /** Forgets what does not belong to `connections` as they are configured now. */
   retain(connections: readonly Connection[]): void;
+}
+
+/** Whose quota is read, and under which limits. */
+export interface PollOptions {
+  readonly source: QuotaSource;
+  readonly limits: Config["limits"];
 }
 
 /** A reading, and whether it came from the cache. */
@@ -52,7 +54,7 @@ const GRACE_MS = 250;
 
 /** Creates a {@linkcode Poller} that has read nothing yet. */
 export function createPoller(options: PollerOptions): Poller {
-  const { fetch, clock, deadline } = options;
+  const { fetch, clock, log, deadline } = options;
   const cache = new TtlCache<string, Reading>(clock);
   const flights = new SingleFlight<string, Reading>();
   const keys = new WeakMap<Connection, string>();
@@ -61,22 +63,20 @@ export function createPoller(options: PollerOptions): Poller {
   /** Those that let their last read run into its deadline. */
   const silent = new Set<string>();
 
-  async function poll(
-    poll: QuotaPoll,
-    source: QuotaSource,
-    limits: Config["limits"],
+  async function read(
+    endpoint: QuotaPoll,
+    options: PollOptions,
   ): Promise<PolledReading> {
-    const key = keyOf(source.connection);
+    const key = keyOf(options.source.connection);
     const known = cache.get(key);
     if (known !== undefined) return { reading: known, cached: true };
-    const reading = await flights.run(key, () => read(poll, source, limits));
+    const reading = await flights.run(key, () => ask(endpoint, options));
     return { reading, cached: false };
   }
 
-  async function read(
-    poll: QuotaPoll,
-    source: QuotaSource,
-    limits: Config["limits"],
+  async function ask(
+    endpoint: QuotaPoll,
+    { source, limits }: PollOptions,
   ): Promise<Reading> {
     const key = keyOf(source.connection);
     // Who was silent for a whole budget is given half of the next, so that the others are not hidden by
@@ -84,17 +84,21 @@ export function createPoller(options: PollerOptions): Poller {
     const signal = deadline(
       silent.has(key) ? limits.budgetMs / 2 : limits.budgetMs + GRACE_MS,
     );
-    const reading = await readQuota(poll, source, { fetch, clock, signal });
+    const reading = await readQuota(endpoint, source, {
+      fetch,
+      clock,
+      signal,
+    });
     if (!isGood(reading)) report(source.connection, reading);
     if (!current.has(key)) return reading;
-    cache.set(key, reading, { ttlMs: lifetime(reading, poll, limits) });
+    cache.set(key, reading, { ttlMs: lifetime(reading, endpoint, limits) });
     if (signal.aborted && !isGood(reading)) silent.add(key);
     else silent.delete(key);
     return reading;
   }
 
   function report({ name }: Connection, { failure }: FailedReading): void {
-    options.log.write("warn", "quota_read_failed", {
+    log.write("warn", "quota_read_failed", {
       connection: name,
       error: failure.reason,
       message: failure.message,
@@ -115,10 +119,14 @@ export function createPoller(options: PollerOptions): Poller {
     return key;
   }
 
-  return { poll, retain };
+  return { read, retain };
 }
 
-/** How long a reading is kept, in milliseconds. */
+/**
+ * How long a reading is kept, in milliseconds: as design section 8 says, but no shorter than the
+ * provider's pace. A reading says when it was made, and the last good one serves staff better than the
+ * 429 that asking again would bring.
+ */
 function lifetime(
   reading: Reading,
   { paceMs }: QuotaPoll,

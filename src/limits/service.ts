@@ -23,9 +23,9 @@ export interface LimitsService {
    * The quotas of the caller's connections, in the order of the config; one that cannot be read says so
    * in its entry and hides no other.
    *
+   * @param signal Aborted when the caller leaves; it ends the waiting and no read.
    * @throws GatewayError `provider_limits_timeout` (504) when the answers take longer than the budget;
    * those that came are there for the next call.
-   * @param signal Aborted when the caller leaves; it ends the waiting and no read.
    * @throws The signal's reason when it aborts.
    */
   read(
@@ -95,7 +95,7 @@ export function createLimitsService(
     const source = { connection, quota };
     const { poll } = readerOf(quota);
     const polled = poll && (poll.appliesTo?.(source) ?? true)
-      ? await poller.poll(poll, source, config.limits)
+      ? await poller.read(poll, { source, limits: config.limits })
       : undefined;
     return learntEntry(connection, polled);
   }

@@ -7,7 +7,7 @@ import type { Period } from "./period.ts";
  *
  * - `type`: what is limited, one of {@linkcode LIMIT_TYPES}, and behind a colon what part of it, in the
  *   provider's own word: `USAGE_LIMIT:opus`, `TOKENS_LIMIT:input`. A type that the provider names itself
- *   (Z.ai) stays as it is.
+ *   stays as it is, such as Z.ai's `TIME_LIMIT`, which counts calls of tools.
  * - `window`: the length in words, see `period.ts`.
  * - `unit`: `credits`, `tokens`, `requests`, `percent`, `fraction`, an ISO 4217 code such as `USD`,
  *   `currency` (money whose currency the provider does not say), `quota` (a gateway's own unit) or

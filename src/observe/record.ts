@@ -28,6 +28,10 @@ export interface RequestFacts {
   firstByteMs?: number;
   firstOutputMs?: number;
   usage?: Usage;
+  /** Request fields that a translation left out, in the caller's spelling. */
+  dropped?: readonly string[];
+  /** Parts of the answer that the caller's protocol cannot show. */
+  droppedParts?: readonly string[];
   /** The upstream's own id of the request. */
   upstreamRequestId?: string;
   /** What the upstream answered, where the caller got something else. */
@@ -106,6 +110,8 @@ function lineOf(facts: RequestFacts): Record<string, unknown> {
     first_byte_ms: round(facts.firstByteMs),
     first_output_ms: round(facts.firstOutputMs),
     usage: facts.usage && usageLine(facts.usage),
+    dropped: facts.dropped,
+    dropped_parts: facts.droppedParts,
     upstream_request_id: facts.upstreamRequestId,
     upstream_status: facts.upstreamStatus,
     error: facts.error,

@@ -1,7 +1,7 @@
 import { GatewayError } from "../core/error.ts";
-import type { JsonObject, JsonValue } from "../core/json.ts";
+import type { JsonObject } from "../core/json.ts";
 import { bridgeTools, type ToolAliases } from "./canonical/bridge_tools.ts";
-import type { Codec, Target } from "./canonical/codec.ts";
+import type { CallerCodec, Codec, Target } from "./canonical/codec.ts";
 import { createLosses, type Losses } from "./canonical/loss.ts";
 import {
   type CanonicalRequest,
@@ -12,7 +12,7 @@ import {
 /** One translation of a request. */
 export interface RequestTranslation {
   /** The caller's protocol. */
-  readonly from: Codec;
+  readonly from: CallerCodec;
   /** The upstream's protocol. */
   readonly to: Codec;
   readonly target: Target;
@@ -21,7 +21,7 @@ export interface RequestTranslation {
   /** Whether the upstream is asked for a stream even if the caller wants JSON. */
   readonly streamOnly: boolean;
   /** Fields of the upstream's body to set, after everything else. */
-  readonly force: Readonly<Record<string, JsonValue>>;
+  readonly force: Readonly<JsonObject>;
   /** Fields of the upstream's body to remove. */
   readonly omit: readonly string[];
   /** Changes the request before it is written, such as by putting sealed reasoning back. */

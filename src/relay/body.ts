@@ -93,6 +93,8 @@ async function fill(
     if (done) throw new CallerLeft();
   }
   signal.removeEventListener("abort", cancel);
+  // Its end was not read, so the platform would hold on to it.
+  await reader.cancel();
   return whole;
 }
 

@@ -14,7 +14,12 @@ export interface Meter {
 /** A usage that is there; `null` stands on every chunk of some streams. */
 const USAGE_REGEXP = /"usage"\s*:\s*\{/;
 
-/** A meter for a stream of events: first output, usage, and whether the protocol's last event came. */
+const LINE_FEED = new Uint8Array([10]);
+
+/**
+ * A meter for a stream of events: first output, usage, and whether the protocol's last event came. One more may
+ * stand behind that: the usage of a Chat answer, or `[DONE]` in the other protocols (OpenRouter).
+ */
 export function createStreamMeter(
   watch: AnswerWatch,
   record: RequestRecord,
@@ -39,8 +44,16 @@ export function createStreamMeter(
       facts.bytesOut += chunk.length;
       lines.push(chunk);
     },
-    end: () => watch.isEnd(lines.lastLine()),
+    end() {
+      if (isWhole(lines.unfinished())) lines.push(LINE_FEED);
+      return lines.lastTwo().some((data) => watch.isEnd(data));
+    },
   };
+}
+
+/** Mistral ends its stream without a last line feed; what broke off in the middle is no JSON. */
+function isWhole(data: string): boolean {
+  return data === "[DONE]" || parseJson(data) !== undefined;
 }
 
 /** The usage of a longer body than this stays unseen; the log is not worth the memory. */

@@ -7,6 +7,7 @@ import { brokenUpstream, upstreamAuthentication } from "../upstream/failure.ts";
 import { upstreamHeaders } from "../upstream/request_headers.ts";
 import type { Exchange } from "./exchange.ts";
 import { nativeBody } from "./native_body.ts";
+import { noteAnswer } from "./note_answer.ts";
 import { passAnswer } from "./pass_answer.ts";
 import type { Question } from "./question.ts";
 import type { RelayTools } from "./tools.ts";
@@ -46,7 +47,7 @@ export async function relayNative(
     firstByteMs: connection.timeouts.firstByteMs,
     controller: exchange.controller,
   });
-  noteAnswer(answer, exchange);
+  noteAnswer(answer, exchange.record);
   harvest.observe(connection, answer.headers);
   await refuseUnusable(answer);
   return await passAnswer(answer, {
@@ -56,14 +57,6 @@ export async function relayNative(
     deadlines,
     idleMs: connection.timeouts.idleMs,
   });
-}
-
-function noteAnswer({ headers, status }: Response, exchange: Exchange): void {
-  const { facts } = exchange.record;
-  facts.firstByteMs = exchange.record.elapsedMs();
-  facts.upstreamStatus = status;
-  const id = headers.get("x-request-id") ?? headers.get("request-id");
-  if (id !== null) facts.upstreamRequestId = id;
 }
 
 /**

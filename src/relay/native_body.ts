@@ -1,4 +1,5 @@
-import type { ByteSpan } from "../core/json_scan.ts";
+import type { ByteSpan } from "../core/json_scan/scan.ts";
+import { spliceBytes } from "../core/splice.ts";
 
 /** Above this size a `Blob` is sent faster than an array, of which `fetch` makes two copies. */
 const BLOB_BYTES = 256 * 1024;
@@ -20,12 +21,8 @@ export function nativeBody(
     return body.length > BLOB_BYTES ? new Blob([body]) : body;
   }
   const name = new TextEncoder().encode(JSON.stringify(renamedTo));
+  if (body.length <= BLOB_BYTES) return spliceBytes(body, modelSpan, name);
   const head = body.subarray(0, modelSpan.start);
   const tail = body.subarray(modelSpan.end);
-  if (body.length > BLOB_BYTES) return new Blob([head, name, tail]);
-  const spliced = new Uint8Array(head.length + name.length + tail.length);
-  spliced.set(head);
-  spliced.set(name, head.length);
-  spliced.set(tail, head.length + name.length);
-  return spliced;
+  return new Blob([head, name, tail]);
 }

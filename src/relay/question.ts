@@ -1,6 +1,6 @@
 import { GatewayError } from "../core/error.ts";
-import { type ByteSpan, scanJsonObject } from "../core/json_scan.ts";
-import { JsonScanError } from "../core/json_scan_error.ts";
+import { type ByteSpan, scanJsonObject } from "../core/json_scan/scan.ts";
+import { JsonScanError } from "../core/json_scan/scan_error.ts";
 
 /** What a body asks for, found without parsing it. */
 export interface Question {

@@ -1,6 +1,5 @@
-import type { Candidate } from "../config/config.ts";
 import { GatewayError } from "../core/error.ts";
-import { type Operation, OPERATIONS } from "../core/protocol.ts";
+import type { Operation } from "../core/protocol.ts";
 import type { Admission } from "./admission.ts";
 import { assign } from "./assign.ts";
 import { readBody } from "./body.ts";
@@ -9,6 +8,7 @@ import { relayNative } from "./native.ts";
 import { type Plan, plan } from "./plan.ts";
 import { readQuestion } from "./question.ts";
 import type { RelayTools } from "./tools.ts";
+import { relayTranslated } from "./translated.ts";
 
 /** What a route asks the relay to do. */
 export interface RelayTask {
@@ -44,12 +44,17 @@ export async function relay(
   facts.connection = candidate.connection.name;
   facts.upstreamModel = candidate.model.upstream;
   facts.mode = chosen.mode;
-  if (chosen.mode === "translated") throw notTranslated(operation, candidate);
-  return await relayNative(
-    exchange,
-    { operation, candidate, body, question },
-    tools,
-  );
+  return chosen.mode === "native"
+    ? await relayNative(
+      exchange,
+      { operation, candidate, body, question },
+      tools,
+    )
+    : await relayTranslated(
+      exchange,
+      { operation, candidate, body, protocol: chosen.protocol },
+      tools,
+    );
 }
 
 /** The first way whose connection has a place free. */
@@ -66,23 +71,5 @@ function choose(
     "overloaded",
     "Cannot serve the model now: every connection that has it serves as many requests as it may, try again in a moment",
     { code: "connection_overloaded", headers: { "retry-after": "1" } },
-  );
-}
-
-function notTranslated(
-  operation: Operation,
-  { connection }: Candidate,
-): GatewayError {
-  const spoken = Object.values(OPERATIONS)
-    .filter(({ endpoint }) => connection.endpoints[endpoint] !== undefined)
-    .map(({ path }) => path);
-  return new GatewayError(
-    "invalid_request",
-    `Cannot serve ${
-      OPERATIONS[operation].path
-    } for this model: translating to its protocol is not built yet, use ${
-      spoken.join(" or ")
-    }`,
-    { param: "model", code: "translation_unavailable" },
   );
 }

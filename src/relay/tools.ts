@@ -1,7 +1,10 @@
+import type { Clock } from "../core/clock.ts";
 import type { Deadlines } from "../core/deadlines.ts";
+import type { Ids } from "../core/ids.ts";
 import type { Harvest } from "../limits/harvest.ts";
 import type { Fetch } from "../upstream/call.ts";
 import type { Admission } from "./admission.ts";
+import type { SealStore } from "./seal_store.ts";
 
 /** What the relay works with; one set for the whole program. */
 export interface RelayTools {
@@ -11,4 +14,8 @@ export interface RelayTools {
   /** Learns quotas from relayed answers. */
   readonly harvest: Harvest;
   readonly deadlines: Deadlines;
+  /** Sealed reasoning that waits for its tool results. */
+  readonly seals: SealStore;
+  readonly clock: Clock;
+  readonly ids: Ids;
 }

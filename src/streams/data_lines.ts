@@ -1,3 +1,6 @@
+import { createFinder } from "./find_bytes.ts";
+import { bothEnds, createLineBuffer } from "./line_buffer.ts";
+
 /** What a reader of data lines is told. */
 export interface DataLineSink {
   /** Whether every data line is wanted now; else only those that hold `needle`. */
@@ -8,110 +11,104 @@ export interface DataLineSink {
 
 /** Picks data lines out of the bytes of a server-sent event stream that goes by. */
 export interface DataLines {
-  /** Takes the next bytes; they are not changed and not kept longer than until the next call. */
+  /** Takes the next bytes; they are neither changed nor kept. */
   push(chunk: Uint8Array): void;
-  /** The beginning of the last data line that was whole; empty when there was none. */
-  lastLine(): string;
+  /** The value of the data line that has begun and not ended; empty when there is none. */
+  unfinished(): string;
+  /**
+   * The values of the last two data lines that were not empty, the last one first; of long ones the first and
+   * the last 500 bytes. Empty where there were none.
+   */
+  lastTwo(): readonly [last: string, beforeLast: string];
 }
 
-/** A line longer than this is passed over. */
-const MAX_LINE_BYTES = 1024 * 1024;
+/** How {@linkcode createDataLines} is bounded. */
+export interface DataLinesOptions {
+  /** A line longer than this is not given to the sink; default 1 MiB. */
+  readonly maxLineBytes?: number;
+}
 
 const LINE_FEED = 10;
 
 /** `data:` */
 const DATA_PREFIX = [100, 97, 116, 97, 58];
 
-/** How much of the last line is kept. */
-const LAST_LINE_BYTES = 512;
+const SPACE = 32;
+
+const NOTHING = new Uint8Array();
 
 /**
  * A line reader that decodes only what is asked for: most lines cost one native search for the line's end
- * and one skipping search for `needle`.
+ * and one skipping search for `needle`. Lines end in LF or CRLF.
  *
  * @param needle ASCII text that a wanted line holds, such as `"usage"`.
  */
 export function createDataLines(
   needle: string,
   sink: DataLineSink,
+  { maxLineBytes = 1024 * 1024 }: DataLinesOptions = {},
 ): DataLines {
-  const finder = createFinder(needle);
+  const holdsNeedle = createFinder(needle);
   const decoder = new TextDecoder();
-  let pending: Uint8Array[] = [];
-  let pendingBytes = 0;
-  let last: Uint8Array = new Uint8Array();
+  const pending = createLineBuffer(maxLineBytes);
+  let last: Uint8Array = NOTHING;
+  let beforeLast: Uint8Array = NOTHING;
+  /** How many of these two lie in bytes that are lent, or more. */
+  let lent = 0;
 
-  function take(line: Uint8Array): void {
-    if (!DATA_PREFIX.every((byte, index) => line[index] === byte)) return;
-    if (line.length > DATA_PREFIX.length + 1) last = line;
-    if (!sink.wantsEvery() && !finder(line)) return;
-    sink.line(decoder.decode(line.subarray(DATA_PREFIX.length)).trim());
+  function take(line: Uint8Array, lineBytes: number): void {
+    if (!isData(line)) return;
+    if (hasValue(line)) {
+      beforeLast = last;
+      last = line;
+      lent++;
+    }
+    if (lineBytes > maxLineBytes) return;
+    if (sink.wantsEvery() || holdsNeedle(line)) sink.line(valueOf(line));
   }
 
-  function keep(rest: Uint8Array): void {
-    pendingBytes += rest.length;
-    if (pendingBytes <= MAX_LINE_BYTES) pending.push(rest.slice());
-    else pending = [];
+  /** The line's beginning may have come before. */
+  function end(rest: Uint8Array): void {
+    if (pending.length === 0) return take(rest, rest.length);
+    pending.append(rest);
+    take(pending.bytes(), pending.length);
+    pending.clear();
   }
 
-  function takePending(rest: Uint8Array): void {
-    if (pendingBytes === 0) return take(rest);
-    keep(rest);
-    if (pending.length > 0) take(concat(pending));
-    pending = [];
-    pendingBytes = 0;
+  function valueOf(line: Uint8Array): string {
+    return decoder.decode(line.subarray(DATA_PREFIX.length)).trim();
   }
 
   return {
     push(chunk) {
       let start = 0;
-      let end = chunk.indexOf(LINE_FEED);
-      while (end !== -1) {
-        takePending(chunk.subarray(start, end));
-        start = end + 1;
-        end = chunk.indexOf(LINE_FEED, start);
+      let feed = chunk.indexOf(LINE_FEED);
+      while (feed !== -1) {
+        end(chunk.subarray(start, feed));
+        start = feed + 1;
+        feed = chunk.indexOf(LINE_FEED, start);
       }
-      if (start < chunk.length) keep(chunk.subarray(start));
-      last = last.slice(0, LAST_LINE_BYTES);
+      if (lent > 0) last = bothEnds(last);
+      if (lent > 1) beforeLast = bothEnds(beforeLast);
+      lent = 0;
+      if (start < chunk.length) pending.append(chunk.subarray(start));
     },
-    lastLine() {
-      return decoder.decode(last.subarray(DATA_PREFIX.length)).trim();
+    unfinished() {
+      const line = pending.bytes();
+      return isData(line) ? valueOf(line) : "";
     },
+    lastTwo: () => [valueOf(last), valueOf(beforeLast)],
   };
 }
 
-/** Horspool's search: jumps by up to the needle's length. */
-function createFinder(needle: string): (bytes: Uint8Array) => boolean {
-  const wanted = new TextEncoder().encode(needle);
-  const size = wanted.length;
-  const jumps = new Uint8Array(256).fill(size);
-  for (let index = 0; index < size - 1; index++) {
-    jumps[wanted[index] ?? 0] = size - 1 - index;
-  }
-  return (bytes) => {
-    let end = size - 1;
-    while (end < bytes.length) {
-      let offset = 0;
-      while (
-        offset < size && bytes[end - offset] === wanted[size - 1 - offset]
-      ) offset++;
-      if (offset === size) return true;
-      end += jumps[bytes[end] ?? 0] ?? 1;
-    }
-    return false;
-  };
+function isData(line: Uint8Array): boolean {
+  return DATA_PREFIX.every((byte, index) => line[index] === byte);
 }
 
-function concat(parts: readonly Uint8Array[]): Uint8Array {
-  const [only] = parts;
-  if (parts.length === 1 && only !== undefined) return only;
-  const whole = new Uint8Array(
-    parts.reduce((sum, part) => sum + part.length, 0),
-  );
-  let offset = 0;
-  for (const part of parts) {
-    whole.set(part, offset);
-    offset += part.length;
+/** Whether more than spaces and a carriage return stand behind the prefix. */
+function hasValue(line: Uint8Array): boolean {
+  for (let index = DATA_PREFIX.length; index < line.length; index++) {
+    if ((line[index] ?? 0) > SPACE) return true;
   }
-  return whole;
+  return false;
 }

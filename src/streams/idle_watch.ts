@@ -2,11 +2,11 @@ import type { Deadlines, TakeBack } from "../core/deadlines.ts";
 
 /** Tells when something that is waited for has been silent too long. */
 export interface IdleWatch {
-  /** Waiting begins. */
+  /** Waiting begins, or begins anew. */
   wait(): void;
   /** What was waited for has come. */
   heard(): void;
-  /** Ends the watch. */
+  /** Ends the watch; nothing begins it again. */
   stop(): void;
 }
 
@@ -15,7 +15,7 @@ export interface IdleWatchOptions {
   readonly deadlines: Deadlines;
   /** How long one wait may last, in milliseconds; 0 means for ever. */
   readonly idleMs: number;
-  /** Called at most once. */
+  /** Called once for each wait that lasts too long, which is over then; may begin another one. */
   readonly onIdle: () => void;
 }
 
@@ -27,27 +27,33 @@ export function createIdleWatch(
   { deadlines, idleMs, onIdle }: IdleWatchOptions,
 ): IdleWatch {
   let takeBack: TakeBack | undefined;
-  let waitingSince: number | undefined;
+  let waitingSinceMs: number | undefined;
+  let stopped = idleMs === 0;
 
   function look(): void {
     takeBack = undefined;
-    if (waitingSince === undefined) return;
-    const restMs = waitingSince + idleMs - performance.now();
-    if (restMs <= 0) onIdle();
-    else takeBack = deadlines.start(restMs, look);
+    if (waitingSinceMs === undefined) return;
+    const restMs = waitingSinceMs + idleMs - deadlines.elapsedMs();
+    if (restMs > 0) {
+      takeBack = deadlines.start(restMs, look);
+    } else {
+      waitingSinceMs = undefined;
+      onIdle();
+    }
   }
 
   return {
     wait() {
-      if (idleMs === 0) return;
-      waitingSince = performance.now();
+      if (stopped) return;
+      waitingSinceMs = deadlines.elapsedMs();
       takeBack ??= deadlines.start(idleMs, look);
     },
     heard() {
-      waitingSince = undefined;
+      waitingSinceMs = undefined;
     },
     stop() {
-      waitingSince = undefined;
+      stopped = true;
+      waitingSinceMs = undefined;
       takeBack?.();
       takeBack = undefined;
     },

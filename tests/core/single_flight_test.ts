@@ -32,3 +32,12 @@ Deno.test("SingleFlight tells a failure to everybody and keeps it for nobody", a
   for (const asker of askers) await assert.rejects(asker, /no/);
   assert.equal(await flights.run("a", () => Promise.resolve(1)), 1);
 });
+
+Deno.test("SingleFlight makes work that throws at once a failure like any other", async () => {
+  const flights = new SingleFlight<string, number>();
+  const fail = () => {
+    throw new Error("no");
+  };
+  await assert.rejects(flights.run("a", fail), /no/);
+  assert.equal(await flights.run("a", () => Promise.resolve(1)), 1);
+});

@@ -59,14 +59,17 @@ export function createHarness(): Harness {
   return { service, harvest, clock, scripts, calls, deadlines, lines };
 }
 
-/** The windows of `zai/credits`. */
-export const credits: Script = () => Response.json(fixture("zai/credits"));
+/** Answers with the windows of `zai/credits`. */
+export function credits(): Response {
+  return Response.json(fixture("zai/credits"));
+}
 
 /** Never answers. */
-export const hang: Script = (signal) =>
-  new Promise((_, reject) =>
-    signal.addEventListener("abort", () => reject(signal.reason))
-  );
+export function hang(signal: AbortSignal): Promise<Response> {
+  return new Promise((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason));
+  });
+}
 
 /** Answers when told. */
 export function held(): { script: Script; answer(response: Response): void } {

@@ -228,7 +228,7 @@ Deno.test("read() makes one call for a thousand callers at once", async () => {
     { length: 1000 },
     () => service.read(callerOf(...connections), config),
   );
-  answer(await credits(new AbortController().signal));
+  answer(credits());
   const lists = await Promise.all(reads);
   assert.equal(calls.length, 3);
   for (const list of lists) {
@@ -248,7 +248,7 @@ Deno.test("read() of a caller who leaves ends, and the read goes on for the othe
   const staying = service.read(callerOf(one), config);
   controller.abort(new Error("gone"));
   await assert.rejects(leaving, /gone/);
-  answer(await credits(new AbortController().signal));
+  answer(credits());
   assert.equal(entryOf(await staying, "one").status, "ok");
   const later = await service.read(callerOf(one), config);
   assert.equal(entryOf(later, "one").cached, true);
@@ -316,6 +316,21 @@ Deno.test("read() gives a silent provider half a budget, until it answers again"
   assert.equal(deadlines.at(-1)?.ms, 12_250);
 });
 
+Deno.test("a reload forgets that a provider was silent when it is gone meanwhile", async () => {
+  const { service, scripts, deadlines } = createHarness();
+  const mute = zai("mute");
+  scripts.set("mute.example", hang);
+  const config = await configWith(mute);
+  const reading = service.read(callerOf(mute), config);
+  await settle();
+  deadlines.at(-1)?.expire();
+  await reading;
+  await service.read(callerOf(), await configWith());
+  scripts.delete("mute.example");
+  await service.read(callerOf(mute), await configWith(zai("mute")));
+  assert.equal(deadlines.at(-1)?.ms, 12_250);
+});
+
 Deno.test("read() waits for a slow provider within the budget", async () => {
   const { service, scripts } = createHarness();
   const [good, slow] = [zai("good"), zai("slow")];
@@ -326,7 +341,7 @@ Deno.test("read() waits for a slow provider within the budget", async () => {
     await configWith(good, slow),
   );
   await settle();
-  answer(await credits(new AbortController().signal));
+  answer(credits());
   const list = await reading;
   assert.deepEqual(list.data.map(({ status }) => status), ["ok", "ok"]);
 });
@@ -355,7 +370,7 @@ Deno.test("a read that outlives its config leaves nothing behind", async () => {
   const reading = service.read(callerOf(...old.connections), old);
   const next = await configWith(zai("next"));
   await service.read(callerOf(...next.connections), next);
-  answer(await credits(new AbortController().signal));
+  answer(credits());
   assert.equal(entryOf(await reading, "old").status, "ok");
   scripts.delete("old.example");
   const again = await configWith(zai("old"));

@@ -16,6 +16,7 @@ const LAYER_BY_PREFIX: readonly (readonly [prefix: string, layer: number])[] = [
   ["protocols/translate_request.ts", 2],
   ["protocols/translate_stream.ts", 2],
   ["protocols/watch.ts", 3],
+  ["protocols/completions/", 3],
   ["upstream/", 3],
   ["limits/", 3],
   ["protocols/chat/", 2],

@@ -2,7 +2,7 @@
  * The official SDKs, judges of the tests. They are named here with their versions and not in `deno.json`,
  * because `deno compile` embeds every package that `deno.json` names; `tests/deno.lock` pins them.
  */
-export { default as OpenAI } from "npm:openai@7.55.0";
+export { APIError, default as OpenAI } from "npm:openai@7.55.0";
 /** Sends `Authorization: Bearer` and version 2026-10-21. */
 export { default as Anthropic } from "npm:@anthropic-ai/sdk@1.10.0";
 /** Sends `x-api-key` and version 2023-06-01. */

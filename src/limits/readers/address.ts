@@ -78,14 +78,12 @@ export function bearerHeaders(source: QuotaSource): Record<string, string> {
 /**
  * The currency of a service that has one host for each and says it nowhere else.
  *
+ * @param currencies By host name.
  * @returns `currency` when `url` is at none of the service's own hosts.
  */
 export function currencyOf(
   url: string,
-  currencies: Readonly<Record<string, string>>,
+  currencies: ReadonlyMap<string, string>,
 ): string {
-  const host = new URL(url).hostname;
-  return Object.hasOwn(currencies, host)
-    ? currencies[host] ?? "currency"
-    : "currency";
+  return currencies.get(new URL(url).hostname) ?? "currency";
 }

@@ -22,7 +22,7 @@ import {
 } from "../instant.ts";
 import { periodOfText } from "../period.ts";
 import { type QuotaWindow, quotaWindow } from "../window.ts";
-import { valueAt } from "./json_pointer.ts";
+import { memberOf, valueAt } from "./json_pointer.ts";
 import { numeric, text } from "./payload.ts";
 import type { QuotaReader, QuotaRequest, QuotaSource } from "./reader.ts";
 
@@ -126,7 +126,7 @@ function itemOf({ where }: JsonWindow, value: unknown): unknown {
   const wanted = Object.entries(where);
   return Array.isArray(value)
     ? value.find((item) =>
-      wanted.every(([name, one]) => valueAt(item, `/${name}`) === one)
+      wanted.every(([name, one]) => memberOf(item, name) === one)
     )
     : undefined;
 }

@@ -11,8 +11,8 @@ export function valueAt(value: unknown, pointer: string): unknown {
     .reduce(memberOf, value);
 }
 
-/** Own members only: `/constructor` names nothing. */
-function memberOf(value: unknown, part: string): unknown {
+/** A member of an object or an array; own members only, so that `constructor` names nothing. */
+export function memberOf(value: unknown, part: string): unknown {
   if (typeof value !== "object" || value === null) return undefined;
   return Object.getOwnPropertyDescriptor(value, part)?.value;
 }

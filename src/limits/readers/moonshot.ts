@@ -34,7 +34,10 @@ export const moonshot: QuotaReader = {
 };
 
 /** The region decides the currency; the body does not say it. */
-const CURRENCIES = { "api.moonshot.ai": "USD", "api.moonshot.cn": "CNY" };
+const CURRENCIES = new Map([
+  ["api.moonshot.ai", "USD"],
+  ["api.moonshot.cn", "CNY"],
+]);
 
 const envelope = z.object({ code: numeric, status: flag });
 

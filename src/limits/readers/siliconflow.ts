@@ -36,10 +36,10 @@ export const siliconflow: QuotaReader = {
 const SUCCESS = 20000;
 
 /** The region decides the currency; the body does not say it. */
-const CURRENCIES = {
-  "api.siliconflow.com": "USD",
-  "api.siliconflow.cn": "CNY",
-};
+const CURRENCIES = new Map([
+  ["api.siliconflow.com", "USD"],
+  ["api.siliconflow.cn", "CNY"],
+]);
 
 const envelope = z.object({ code: numeric, status: flag });
 

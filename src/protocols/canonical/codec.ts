@@ -76,6 +76,17 @@ export interface Codec {
   encodeFailure(failure: Failure, requestId: string): EncodedFailure;
 }
 
+/** The half of a codec that a caller's side of a translation needs. */
+export type CallerCodec = Pick<
+  Codec,
+  | "protocol"
+  | "fieldNames"
+  | "decodeRequest"
+  | "encodeAnswer"
+  | "createStreamEncoder"
+  | "encodeFailure"
+>;
+
 /** An HTTP error to a caller. */
 export interface EncodedFailure {
   readonly status: number;

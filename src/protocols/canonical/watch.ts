@@ -8,9 +8,10 @@ export interface AnswerWatch {
   /** The tokens that a stream event or a whole answer counts; `undefined` when it counts none. */
   usageOf(body: JsonObject): Usage | undefined;
   /**
-   * Whether an event is the protocol's regular end of a stream.
+   * Whether an event is the protocol's regular end of a stream. Asked of the last two, since some providers
+   * put a `[DONE]` or a count of tokens behind it.
    *
-   * @param data The beginning of the event's data, at least 256 characters where it has as many.
+   * @param data The event's data; of long data at least the first and the last 256 characters.
    */
   isEnd(data: string): boolean;
 }

@@ -1,33 +1,34 @@
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
-import { tokenCount, type Usage } from "../canonical/usage.ts";
 import type { AnswerWatch } from "../canonical/watch.ts";
+import { decodeUsage } from "./usage.ts";
 
 /** Watches Chat Completions, and legacy completions, whose chunks have `text` in place of a delta. */
 export const chatWatch: AnswerWatch = {
   isOutput(event) {
     return choices(event).some((choice) =>
-      isFilled(choice.text) ||
-      isJsonObject(choice.delta) && OUTPUT_KEYS.some((key) =>
-          isFilled(
-            isJsonObject(choice.delta) ? choice.delta[key] : undefined,
-          )
-        )
+      isFilled(choice.text) || holdsOutput(choice.delta)
     );
   },
+  /** Moonshot puts the usage of a stream into the choice that finishes. */
   usageOf(body) {
-    return readUsage(body.usage) ??
-      choices(body).map((choice) => readUsage(choice.usage)).find(Boolean);
+    return [body, ...choices(body)].map(({ usage }) => decodeUsage(usage))
+      .find((usage) => usage !== undefined);
   },
   isEnd(data) {
-    return data.trim() === "[DONE]";
+    return data === "[DONE]" || FINISH_REGEXP.test(data);
   },
 };
+
+/** Perplexity and Cerebras end with the chunk that finishes, others with the usage behind it, without `[DONE]`. */
+const FINISH_REGEXP = /"finish_reason"\s*:\s*"(?!error")[^"]/;
 
 const OUTPUT_KEYS = [
   "content",
   "reasoning_content",
   "reasoning",
   "tool_calls",
+  "function_call",
+  "audio",
   "refusal",
 ];
 
@@ -35,29 +36,14 @@ function choices(body: JsonObject): readonly JsonObject[] {
   return Array.isArray(body.choices) ? body.choices.filter(isJsonObject) : [];
 }
 
-function isFilled(value: unknown): boolean {
-  return typeof value === "string" || Array.isArray(value)
-    ? value.length > 0
-    : false;
+function holdsOutput(delta: unknown): boolean {
+  return isJsonObject(delta) &&
+    OUTPUT_KEYS.some((key) => isFilled(delta[key]));
 }
 
-/** Moonshot puts the usage of a stream into the choice that finishes. */
-function readUsage(usage: unknown): Usage | undefined {
-  if (!isJsonObject(usage)) return undefined;
-  const inputTokens = tokenCount(usage.prompt_tokens);
-  if (inputTokens === undefined) return undefined;
-  const input = isJsonObject(usage.prompt_tokens_details)
-    ? usage.prompt_tokens_details
-    : {};
-  const output = isJsonObject(usage.completion_tokens_details)
-    ? usage.completion_tokens_details
-    : {};
-  return {
-    inputTokens,
-    cachedInputTokens: tokenCount(input.cached_tokens) ??
-      tokenCount(usage.prompt_cache_hit_tokens),
-    cacheWriteTokens: tokenCount(input.cache_write_tokens),
-    outputTokens: tokenCount(usage.completion_tokens) ?? 0,
-    reasoningTokens: tokenCount(output.reasoning_tokens),
-  };
+function isFilled(value: unknown): boolean {
+  if (typeof value === "string" || Array.isArray(value)) {
+    return value.length > 0;
+  }
+  return isJsonObject(value);
 }

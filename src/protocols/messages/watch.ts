@@ -21,7 +21,7 @@ export const messagesWatch: AnswerWatch = {
   },
 };
 
-const MESSAGE_STOP_REGEXP = /^\s*\{\s*"type"\s*:\s*"message_stop"/;
+const MESSAGE_STOP_REGEXP = /"type"\s*:\s*"message_stop"/;
 
 /** The counts of an answer, or those of a count of tokens. */
 function readUsage(holder: JsonObject): Usage | undefined {

@@ -1,14 +1,13 @@
-import {
-  CLOSE_BRACE,
-  CLOSE_BRACKET,
-  COMMA,
-  OPEN_BRACE,
-  OPEN_BRACKET,
-} from "./json_bytes.ts";
-import { skipScalar } from "./json_scalar.ts";
-import { failSyntax } from "./json_scan_error.ts";
-import { skipString } from "./json_string.ts";
-import { type JsonText, skipColon, skipSpace } from "./json_text.ts";
+import { skipScalar } from "./scalar.ts";
+import { failSyntax } from "./scan_error.ts";
+import { skipString } from "./string.ts";
+import { byteAt, type JsonText, skipColon, skipSpace } from "./text.ts";
+
+const COMMA = 0x2c;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
 
 /**
  * Checks one JSON value. Its depth costs one bit a level and no recursion.
@@ -18,28 +17,28 @@ import { type JsonText, skipColon, skipSpace } from "./json_text.ts";
  * @throws {JsonScanError} With `syntax` or `encoding`.
  */
 export function skipValue(text: JsonText, start: number): number {
-  if (!isOpener(text.bytes[start])) return skipScalar(text, start);
+  if (!isOpener(byteAt(text.bytes, start))) return skipScalar(text, start);
   let position = start;
   do {
-    position = isOpener(text.bytes[position])
+    position = isOpener(byteAt(text.bytes, position))
       ? enterContainer(text, position)
       : leaveContainer(text, position);
   } while (text.open.size > 0);
   return position;
 }
 
-function isOpener(byte: number | undefined): boolean {
+function isOpener(byte: number): boolean {
   return byte === OPEN_BRACE || byte === OPEN_BRACKET;
 }
 
 /** From an opening bracket to the next bracket, which opens or closes. */
 function enterContainer(text: JsonText, start: number): number {
   const { bytes, open } = text;
-  const isObject = bytes[start] === OPEN_BRACE;
+  const isObject = byteAt(bytes, start) === OPEN_BRACE;
   open.push(isObject);
   const first = skipSpace(bytes, start + 1);
   const closer = isObject ? CLOSE_BRACE : CLOSE_BRACKET;
-  return bytes[first] === closer ? first : skipItems(text, first);
+  return byteAt(bytes, first) === closer ? first : skipItems(text, first);
 }
 
 /** From a closing bracket to the next bracket, or behind it when it was the outermost. */
@@ -48,11 +47,10 @@ function leaveContainer(text: JsonText, start: number): number {
   open.pop();
   if (open.size === 0) return start + 1;
   const next = skipSpace(bytes, start + 1);
-  if (bytes[next] === COMMA) {
-    return skipItems(text, skipSpace(bytes, next + 1));
-  }
+  const byte = byteAt(bytes, next);
+  if (byte === COMMA) return skipItems(text, skipSpace(bytes, next + 1));
   const closer = open.top ? CLOSE_BRACE : CLOSE_BRACKET;
-  if (bytes[next] !== closer) failSyntax(bytes, next);
+  if (byte !== closer) failSyntax(bytes, next);
   return next;
 }
 
@@ -66,10 +64,11 @@ function skipMembers(text: JsonText, start: number): number {
   let position = start;
   for (;;) {
     position = skipColon(bytes, skipString(text, position));
-    if (isOpener(bytes[position])) return position;
+    if (isOpener(byteAt(bytes, position))) return position;
     position = skipSpace(bytes, skipScalar(text, position));
-    if (bytes[position] === CLOSE_BRACE) return position;
-    if (bytes[position] !== COMMA) failSyntax(bytes, position);
+    const byte = byteAt(bytes, position);
+    if (byte === CLOSE_BRACE) return position;
+    if (byte !== COMMA) failSyntax(bytes, position);
     position = skipSpace(bytes, position + 1);
   }
 }
@@ -78,10 +77,11 @@ function skipElements(text: JsonText, start: number): number {
   const { bytes } = text;
   let position = start;
   for (;;) {
-    if (isOpener(bytes[position])) return position;
+    if (isOpener(byteAt(bytes, position))) return position;
     position = skipSpace(bytes, skipScalar(text, position));
-    if (bytes[position] === CLOSE_BRACKET) return position;
-    if (bytes[position] !== COMMA) failSyntax(bytes, position);
+    const byte = byteAt(bytes, position);
+    if (byte === CLOSE_BRACKET) return position;
+    if (byte !== COMMA) failSyntax(bytes, position);
     position = skipSpace(bytes, position + 1);
   }
 }

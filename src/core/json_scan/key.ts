@@ -1,4 +1,6 @@
-import { BACKSLASH, LETTER_U } from "./json_bytes.ts";
+const BACKSLASH = 0x5c;
+const LETTER_A = 0x61;
+const LETTER_U = 0x75;
 
 /** What lies between the quotes of a checked JSON string. */
 export interface StringInside {
@@ -7,30 +9,15 @@ export interface StringInside {
   readonly end: number;
 }
 
-/** What the letter of a two-byte escape stands for (RFC 8259 section 7). */
-const UNIT_BY_LETTER: ReadonlyMap<number, number> = new Map([
-  ['"', '"'],
-  ["\\", "\\"],
-  ["/", "/"],
-  ["b", "\b"],
-  ["f", "\f"],
-  ["n", "\n"],
-  ["r", "\r"],
-  ["t", "\t"],
-].map((
-  [letter = "", unit = ""],
-) => [letter.charCodeAt(0), unit.charCodeAt(0)]));
-
 /**
  * Whether a JSON string means `key`, however it is escaped. It looks at no more bytes than `key` needs.
  *
- * @param key ASCII only.
+ * @param key Printable ASCII.
  */
 export function spells(inside: StringInside, key: string): boolean {
   const { bytes, start, end } = inside;
   let position = start;
   for (let index = 0; index < key.length; index++) {
-    if (position >= end) return false;
     if (unitAt(bytes, position) !== key.charCodeAt(index)) return false;
     position += sizeAt(bytes, position);
   }
@@ -42,15 +29,22 @@ function sizeAt(bytes: Uint8Array, position: number): number {
   return bytes[position + 1] === LETTER_U ? 6 : 2;
 }
 
-/** The UTF-16 code unit that the byte or the escape at `position` stands for. */
+/**
+ * The UTF-16 code unit that the byte or the escape at `position` stands for; `undefined` for the escapes
+ * b, f, n, r and t, whose control characters no key holds.
+ */
 function unitAt(bytes: Uint8Array, position: number): number | undefined {
   const byte = bytes[position];
   if (byte !== BACKSLASH) return byte;
   const letter = bytes[position + 1] ?? 0;
-  if (letter !== LETTER_U) return UNIT_BY_LETTER.get(letter);
+  if (letter === LETTER_U) return unitOfDigits(bytes, position + 2);
+  return letter < LETTER_A ? letter : undefined;
+}
+
+function unitOfDigits(bytes: Uint8Array, start: number): number {
   let unit = 0;
-  for (let digit = position + 2; digit < position + 6; digit++) {
-    unit = unit << 4 | hexValue(bytes[digit] ?? 0);
+  for (let position = start; position < start + 4; position++) {
+    unit = unit << 4 | hexValue(bytes[position] ?? 0);
   }
   return unit;
 }

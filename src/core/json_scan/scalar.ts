@@ -1,17 +1,16 @@
-import {
-  DIGIT_0,
-  DIGIT_9,
-  LETTER_F,
-  LETTER_N,
-  LETTER_T,
-  MINUS,
-  PLUS,
-  POINT,
-  QUOTE,
-} from "./json_bytes.ts";
-import { failSyntax } from "./json_scan_error.ts";
-import { skipString } from "./json_string.ts";
-import type { JsonText } from "./json_text.ts";
+import { failSyntax } from "./scan_error.ts";
+import { skipString } from "./string.ts";
+import { byteAt, type JsonText } from "./text.ts";
+
+const QUOTE = 0x22;
+const PLUS = 0x2b;
+const MINUS = 0x2d;
+const POINT = 0x2e;
+const DIGIT_0 = 0x30;
+const DIGIT_9 = 0x39;
+const LETTER_F = 0x66;
+const LETTER_N = 0x6e;
+const LETTER_T = 0x74;
 
 /**
  * Checks one string, number, `true`, `false` or `null`.
@@ -21,7 +20,7 @@ import type { JsonText } from "./json_text.ts";
  * @throws {JsonScanError} With `syntax` or `encoding`.
  */
 export function skipScalar(text: JsonText, start: number): number {
-  switch (text.bytes[start]) {
+  switch (byteAt(text.bytes, start)) {
     case QUOTE:
       return skipString(text, start);
     case LETTER_T:
@@ -41,7 +40,7 @@ function skipLiteral(
   literal: string,
 ): number {
   for (let index = 1; index < literal.length; index++) {
-    if (bytes[start + index] !== literal.charCodeAt(index)) {
+    if (byteAt(bytes, start + index) !== literal.charCodeAt(index)) {
       failSyntax(bytes, start + index);
     }
   }
@@ -49,21 +48,23 @@ function skipLiteral(
 }
 
 function skipNumber(bytes: Uint8Array, start: number): number {
-  const first = bytes[start] === MINUS ? start + 1 : start;
-  const end = bytes[first] === DIGIT_0 ? first + 1 : skipDigits(bytes, first);
-  const next = bytes[end];
+  const first = byteAt(bytes, start) === MINUS ? start + 1 : start;
+  const isZero = byteAt(bytes, first) === DIGIT_0;
+  const end = isZero ? first + 1 : skipDigits(bytes, first);
+  const next = byteAt(bytes, end);
   return next === POINT || isExponent(next) ? skipFraction(bytes, end) : end;
 }
 
 function skipFraction(bytes: Uint8Array, start: number): number {
-  const end = bytes[start] === POINT ? skipDigits(bytes, start + 1) : start;
-  if (!isExponent(bytes[end])) return end;
-  const sign = bytes[end + 1];
+  const hasPoint = byteAt(bytes, start) === POINT;
+  const end = hasPoint ? skipDigits(bytes, start + 1) : start;
+  if (!isExponent(byteAt(bytes, end))) return end;
+  const sign = byteAt(bytes, end + 1);
   const isSigned = sign === PLUS || sign === MINUS;
   return skipDigits(bytes, isSigned ? end + 2 : end + 1);
 }
 
-function isExponent(byte: number | undefined): boolean {
+function isExponent(byte: number): boolean {
   return byte === 0x65 || byte === 0x45;
 }
 

@@ -1,0 +1,164 @@
+import { GatewayError } from "../core/error.ts";
+import { isJsonObject, parseJson } from "../core/json.ts";
+import { type Operation, OPERATIONS, type Protocol } from "../core/protocol.ts";
+import type { Candidate } from "../config/config.ts";
+import type { CallerCodec, Codec } from "../protocols/canonical/codec.ts";
+import {
+  type Failure,
+  UpstreamFailure,
+} from "../protocols/canonical/failure.ts";
+import { recallThoughts } from "../protocols/canonical/thoughts.ts";
+import { completionsCodec } from "../protocols/completions/mod.ts";
+import { CODECS } from "../protocols/mod.ts";
+import {
+  type TranslatedRequest,
+  translateRequest,
+} from "../protocols/translate_request.ts";
+import { callUpstream } from "../upstream/call.ts";
+import { brokenUpstream } from "../upstream/failure.ts";
+import { readAnswerJson } from "../upstream/read_answer.ts";
+import { retryAfterMs } from "../upstream/retry_after.ts";
+import { translatedHeaders } from "../upstream/translated_headers.ts";
+import type { Exchange } from "./exchange.ts";
+import { noteAnswer } from "./note_answer.ts";
+import type { RelayTools } from "./tools.ts";
+import { translateAnswer } from "./translated_answer.ts";
+
+/** What is to be translated, and for whom. */
+export interface TranslatedCall {
+  readonly operation: Operation;
+  readonly candidate: Candidate;
+  readonly body: Uint8Array;
+  /** The protocol of the upstream. */
+  readonly protocol: Protocol;
+}
+
+/** Where each protocol takes requests. */
+const OPERATION_BY_PROTOCOL = {
+  chat: "chat_completions",
+  messages: "messages",
+  responses: "responses",
+} as const satisfies Record<Protocol, Operation>;
+
+/** An error that explains itself in more than this is cut off, in bytes. */
+const MAX_ERROR_BYTES = 256 * 1024;
+
+/**
+ * Serves a request through an upstream of another protocol: the request, the answer and its errors are
+ * translated (design section 2).
+ *
+ * @throws {GatewayError} When the request cannot be translated, or there is no answer.
+ * @throws {UpstreamFailure} When the upstream refuses or fails before anything of an answer went out.
+ * @throws {CallerLeft} When the caller left before.
+ */
+export async function relayTranslated(
+  exchange: Exchange,
+  call: TranslatedCall,
+  tools: RelayTools,
+): Promise<Response> {
+  const { connection } = call.candidate;
+  const from = callerCodec(call.operation);
+  const to = CODECS[call.protocol];
+  const translated = translate(exchange, { ...call, from, to }, tools);
+  const { endpoint, path } = OPERATIONS[OPERATION_BY_PROTOCOL[call.protocol]];
+  const answer = await callUpstream(tools.fetch, {
+    url: `${connection.endpoints[endpoint]}${path}`,
+    headers: translatedHeaders(exchange.request.headers, connection, {
+      protocol: call.protocol,
+      stream: translated.body.stream === true,
+      messagesVendor: exchange.config.messagesVendor,
+    }),
+    body: JSON.stringify(translated.body),
+    deadlines: tools.deadlines,
+    firstByteMs: connection.timeouts.firstByteMs,
+    controller: exchange.controller,
+  });
+  noteAnswer(answer, exchange.record);
+  tools.harvest.observe(connection, answer.headers);
+  if (!answer.ok) throw await failureOf(answer, { exchange, call, to }, tools);
+  return await translateAnswer(answer, {
+    exchange,
+    candidate: call.candidate,
+    from,
+    to,
+    translated,
+    tools,
+  });
+}
+
+function callerCodec(operation: Operation): CallerCodec {
+  return operation === "completions"
+    ? completionsCodec
+    : CODECS[OPERATIONS[operation].protocol];
+}
+
+function translate(
+  exchange: Exchange,
+  { candidate, body, from, to }: TranslatedCall & {
+    readonly from: CallerCodec;
+    readonly to: Codec;
+  },
+  { seals }: RelayTools,
+): TranslatedRequest {
+  const { connection, model } = candidate;
+  const parsed = parseJson(new TextDecoder().decode(body));
+  if (!isJsonObject(parsed)) {
+    throw new GatewayError(
+      "invalid_request",
+      "Cannot read the body: it is not one JSON object",
+    );
+  }
+  const translated = translateRequest(parsed, {
+    from,
+    to,
+    target: {
+      service: connection.service,
+      connectionId: connection.id,
+      model: model.upstream,
+      maxOutputTokens: model.maxOutputTokens,
+    },
+    strict: connection.strict,
+    streamOnly: connection.streamOnly,
+    force: connection.force,
+    omit: connection.omit,
+    prepare: (request) => ({
+      ...request,
+      turns: recallThoughts(
+        request.turns,
+        (callId) =>
+          seals.recall({ callerSha256: exchange.caller.sha256, callId }),
+      ),
+    }),
+  });
+  if (translated.dropped.size > 0) {
+    exchange.record.facts.dropped = [...translated.dropped];
+  }
+  return translated;
+}
+
+async function failureOf(
+  answer: Response,
+  { exchange, call, to }: {
+    readonly exchange: Exchange;
+    readonly call: TranslatedCall;
+    readonly to: Codec;
+  },
+  { deadlines }: RelayTools,
+): Promise<Error> {
+  const { status, headers } = answer;
+  if (status < 400) {
+    await answer.body?.cancel();
+    return brokenUpstream("it redirects to another place");
+  }
+  const body = await readAnswerJson(answer, {
+    maxBytes: MAX_ERROR_BYTES,
+    deadlines,
+    withinMs: call.candidate.connection.timeouts.idleMs,
+    controller: exchange.controller,
+  });
+  const failure: Failure = to.decodeFailure(status, body);
+  return new UpstreamFailure({
+    ...failure,
+    retryAfterMs: failure.retryAfterMs ?? retryAfterMs(headers),
+  });
+}

@@ -1,0 +1,165 @@
+import type { Deadlines } from "../core/deadlines.ts";
+import type { Failure } from "../protocols/canonical/failure.ts";
+import type { Translator } from "../protocols/translate_stream.ts";
+import { createIdleWatch, type IdleWatch } from "../streams/idle_watch.ts";
+
+/** How a translated stream is read and told. */
+export interface TranslatedStreamOptions {
+  readonly translator: Translator;
+  readonly deadlines: Deadlines;
+  /** How long the upstream may be silent while the caller waits, in milliseconds; 0 means for ever. */
+  readonly idleMs: number;
+  /** What a broken source means; told of the source's error. */
+  readonly failureOf: (cause: unknown) => Failure;
+  /** Sees the text that goes out. */
+  readonly onText: (text: string) => void;
+  /** Called exactly once, when nothing more will happen. */
+  readonly onEnd: (how: "over" | "cancelled") => void;
+}
+
+/** A translated stream that can be looked into before it is given away. */
+export interface TranslatedStream {
+  /**
+   * Reads and translates the upstream until `isEnough` says so, the answer is over, or the caller has waited
+   * for as long as a keep-alive; what has come is held back until then.
+   */
+  hold(isEnough: () => boolean): Promise<void>;
+  /** What has been held back and all that follows, for the caller. */
+  readonly body: ReadableStream<Uint8Array>;
+  /** Gives the upstream up, in place of giving `body` away; `onEnd` is not called. */
+  discard(): void;
+}
+
+/** A caller hears something at least this often (design section 6), in milliseconds. */
+const KEEP_ALIVE_MS = 15_000;
+
+/**
+ * Translates an upstream's stream as it comes, in one hop. Nothing is read ahead of the caller. Whatever goes
+ * wrong with the upstream is told in the caller's protocol, and the stream never looks whole then.
+ */
+export function createTranslatedStream(
+  source: ReadableStream<Uint8Array>,
+  options: TranslatedStreamOptions,
+): TranslatedStream {
+  const { translator, deadlines } = options;
+  const reader = source.getReader();
+  const encoder = new TextEncoder();
+  let held = "";
+  let said = 0;
+  let ended = false;
+  let silence: Failure | undefined;
+  let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  let reading: Promise<void> | undefined;
+
+  const idle = createIdleWatch({
+    deadlines,
+    idleMs: options.idleMs,
+    onIdle() {
+      silence = SILENT;
+      abandon();
+    },
+  });
+  const keepAlive: IdleWatch = createIdleWatch({
+    deadlines,
+    idleMs: KEEP_ALIVE_MS,
+    onIdle() {
+      say(translator.keepAlive());
+      keepAlive.wait();
+    },
+  });
+
+  function say(text: string): void {
+    if (text === "" || ended) return;
+    if (controller === undefined) held += text;
+    else {
+      said += text.length;
+      options.onText(text);
+      controller.enqueue(encoder.encode(text));
+    }
+  }
+
+  function end(how: "over" | "cancelled"): void {
+    if (ended) return;
+    ended = true;
+    idle.stop();
+    keepAlive.stop();
+    options.onEnd(how);
+  }
+
+  function abandon(): void {
+    reader.cancel().catch(() => {
+      // The source is given up already; how it takes that changes nothing.
+    });
+  }
+
+  /** Reads one chunk and says what it means. */
+  async function step(): Promise<void> {
+    idle.wait();
+    keepAlive.wait();
+    try {
+      const { done, value } = await reader.read();
+      if (silence !== undefined) say(translator.fail(silence));
+      else say(done ? translator.end() : translator.push(value));
+    } catch (cause) {
+      say(translator.fail(options.failureOf(cause)));
+    } finally {
+      idle.heard();
+      keepAlive.heard();
+    }
+  }
+
+  /** One read at a time, whoever asks for it. */
+  function stepOnce(): Promise<void> {
+    reading ??= step().finally(() => {
+      reading = undefined;
+    });
+    return reading;
+  }
+
+  async function hold(isEnough: () => boolean): Promise<void> {
+    let isLate = false;
+    const late = Promise.withResolvers<void>();
+    const takeBack = deadlines.start(KEEP_ALIVE_MS, () => {
+      isLate = true;
+      late.resolve();
+    });
+    while (!isLate && !translator.isOver && !isEnough()) {
+      await Promise.race([stepOnce(), late.promise]);
+    }
+    takeBack();
+  }
+
+  const body = new ReadableStream<Uint8Array>({
+    async pull(itsController) {
+      controller = itsController;
+      const before = said;
+      say(held);
+      held = "";
+      while (said === before && !translator.isOver && !ended) await stepOnce();
+      if (ended || !translator.isOver) return;
+      end("over");
+      abandon();
+      itsController.close();
+    },
+    cancel() {
+      end("cancelled");
+      abandon();
+    },
+  }, { highWaterMark: 0 });
+
+  function discard(): void {
+    ended = true;
+    idle.stop();
+    keepAlive.stop();
+    abandon();
+  }
+
+  return { hold, body, discard };
+}
+
+const SILENT: Failure = {
+  kind: "timeout",
+  status: 504,
+  message: "The model's provider fell silent: try again later",
+  code: "upstream_timeout",
+};

@@ -1,0 +1,174 @@
+import assert from "node:assert/strict";
+import { createDeadlines, type TakeBack } from "../../src/core/deadlines.ts";
+import { createFakeTimers } from "../support/fake_timers.ts";
+import { createRandom } from "../support/random.ts";
+
+function scene() {
+  const timers = createFakeTimers();
+  const deadlines = createDeadlines(timers);
+  const passed: string[] = [];
+  const start = (name: string, ms: number) =>
+    deadlines.start(ms, () => passed.push(`${name}@${timers.elapsedMs()}`));
+  return { timers, deadlines, passed, start };
+}
+
+Deno.test("Deadlines call once, when the time has gone by and not before", () => {
+  const { timers, passed, start } = scene();
+  start("a", 100);
+  timers.advance(99);
+  assert.deepEqual(passed, []);
+  timers.advance(1);
+  assert.deepEqual(passed, ["a@100"]);
+  timers.advance(1000);
+  assert.deepEqual(passed, ["a@100"]);
+});
+
+Deno.test("Deadlines of 0 ms never pass and cost no timer", () => {
+  const { timers, passed, start } = scene();
+  const takeBack = start("a", 0);
+  takeBack();
+  timers.advance(1e9);
+  assert.deepEqual(passed, []);
+  assert.equal(timers.started, 0);
+});
+
+Deno.test("Deadlines pass in the order of their time, and in that of their start at the same time", () => {
+  const { timers, passed, start } = scene();
+  start("long", 100);
+  start("short", 10);
+  start("short too", 10);
+  timers.advance(5);
+  start("later", 10);
+  timers.advance(1000);
+  assert.deepEqual(passed, [
+    "short@10",
+    "short too@10",
+    "later@15",
+    "long@100",
+  ]);
+});
+
+Deno.test("Deadlines that are taken back do not pass; taking back again or late does nothing", () => {
+  const { timers, passed, start } = scene();
+  const takeBack = start("a", 10);
+  start("b", 10);
+  takeBack();
+  takeBack();
+  const takeBackLate = start("c", 5);
+  timers.advance(100);
+  takeBackLate();
+  takeBack();
+  assert.deepEqual(passed, ["c@5", "b@10"]);
+});
+
+Deno.test("Deadlines share one timer a length and leave none behind", () => {
+  const { timers, start } = scene();
+  const takeBacks = Array.from({ length: 50 }, () => start("a", 10));
+  start("b", 20);
+  assert.equal(timers.running, 2);
+  for (const takeBack of takeBacks) takeBack();
+  assert.equal(timers.running, 1);
+  timers.advance(20);
+  assert.equal(timers.running, 0);
+});
+
+Deno.test("Deadlines may be started while one passes", () => {
+  const { timers, deadlines, passed, start } = scene();
+  deadlines.start(10, () => {
+    passed.push("first");
+    start("same length", 10);
+    start("other length", 5);
+  });
+  timers.advance(10);
+  assert.deepEqual(passed, ["first"]);
+  timers.advance(10);
+  assert.deepEqual(passed, ["first", "other length@15", "same length@20"]);
+  assert.equal(timers.running, 0);
+});
+
+Deno.test("Deadlines that another one takes back as it passes do not pass, though they are due too", () => {
+  const { timers, deadlines, passed, start } = scene();
+  let takeBack: TakeBack = () => {};
+  deadlines.start(10, () => {
+    takeBack();
+    start("after", 10);
+  });
+  takeBack = start("taken back", 10);
+  timers.advance(100);
+  assert.deepEqual(passed, ["after@20"]);
+  assert.equal(timers.running, 0);
+});
+
+Deno.test("Deadlines go on when what one of them calls throws", () => {
+  const { timers, deadlines, passed, start } = scene();
+  deadlines.start(10, () => {
+    throw new Error("no");
+  });
+  start("a", 10);
+  assert.throws(() => timers.advance(10), /no/);
+  timers.advance(1);
+  assert.deepEqual(passed, ["a@10"]);
+  start("b", 10);
+  timers.advance(10);
+  assert.equal(passed.length, 2);
+});
+
+Deno.test("Deadlines wait on when a timer rings too early", () => {
+  const rings: (() => void)[] = [];
+  let nowMs = 0;
+  const deadlines = createDeadlines({
+    elapsedMs: () => nowMs,
+    ring(_delayMs, onRing) {
+      rings.push(onRing);
+      return () => {};
+    },
+  });
+  let passed = 0;
+  deadlines.start(10, () => passed++);
+  nowMs = 9.5;
+  rings.shift()?.();
+  assert.equal(passed, 0);
+  nowMs = 10;
+  rings.shift()?.();
+  assert.equal(passed, 1);
+  assert.deepEqual(rings, []);
+});
+
+Deno.test("Deadlines hold for any sequence of starts, take-backs and time", () => {
+  const random = createRandom(1);
+  const { timers, deadlines } = scene();
+  const due = new Map<number, number>();
+  const takeBacks = new Map<number, TakeBack>();
+  for (let id = 0; id < 3000; id++) {
+    const ms = random.pick([5, 5, 5, 7, 30, 1 + random.below(50)]);
+    due.set(id, timers.elapsedMs() + ms);
+    takeBacks.set(
+      id,
+      deadlines.start(ms, () => {
+        assert.equal(timers.elapsedMs(), due.get(id));
+        due.delete(id);
+      }),
+    );
+    const other = random.below(id + 1);
+    if (random.below(3) === 0) {
+      takeBacks.get(other)?.();
+      due.delete(other);
+    }
+    timers.advance(random.below(4));
+    for (const dueMs of due.values()) assert.ok(dueMs > timers.elapsedMs());
+  }
+  timers.advance(100);
+  assert.equal(due.size, 0);
+  assert.equal(timers.running, 0);
+});
+
+Deno.test("Deadlines pass on the machine's own timers too", async () => {
+  const deadlines = createDeadlines();
+  const before = deadlines.elapsedMs();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const takeBack = deadlines.start(1, () => assert.fail("was taken back"));
+  deadlines.start(2, resolve);
+  takeBack();
+  await promise;
+  assert.ok(deadlines.elapsedMs() - before >= 2);
+});

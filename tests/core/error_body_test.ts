@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { type ErrorKind, GatewayError } from "../../src/core/error.ts";
+import { errorBody } from "../../src/core/error_body.ts";
+
+/** The types of design section 5: OpenAI shape, Messages shape. */
+const TYPES: readonly (readonly [ErrorKind, string, string])[] = [
+  ["invalid_request", "invalid_request_error", "invalid_request_error"],
+  ["unauthenticated", "authentication_error", "authentication_error"],
+  ["not_found", "not_found_error", "not_found_error"],
+  ["method_not_allowed", "invalid_request_error", "invalid_request_error"],
+  ["body_timeout", "timeout_error", "timeout_error"],
+  ["body_too_large", "request_too_large", "request_too_large"],
+  ["unsupported_media_type", "invalid_request_error", "invalid_request_error"],
+  ["upgrade_required", "invalid_request_error", "invalid_request_error"],
+  ["rate_limited", "rate_limit_error", "rate_limit_error"],
+  ["internal", "server_error", "api_error"],
+  ["upstream", "upstream_error", "api_error"],
+  ["overloaded", "overloaded_error", "overloaded_error"],
+  ["timeout", "timeout_error", "timeout_error"],
+];
+
+Deno.test("errorBody() names each kind as the two shapes do", async (t) => {
+  for (const [kind, openai, messages] of TYPES) {
+    await t.step(kind, () => {
+      const error = new GatewayError(kind, "Cannot do it");
+      for (const protocol of ["chat", "responses"] as const) {
+        assert.deepEqual(errorBody(error, protocol, "req_1"), {
+          error: {
+            message: "Cannot do it",
+            type: openai,
+            param: null,
+            code: null,
+          },
+        });
+      }
+      assert.deepEqual(errorBody(error, "messages", "req_1"), {
+        type: "error",
+        error: { type: messages, message: "Cannot do it" },
+        request_id: "req_1",
+      });
+    });
+  }
+});
+
+const FULL = new GatewayError("invalid_request", "Cannot do it", {
+  param: "thread",
+  type: "own_type",
+  code: "own_code",
+  details: { error_code: "thread_unsupported_request" },
+  headers: { "retry-after": "1" },
+  cause: new Error("secret"),
+});
+
+Deno.test("errorBody() shows param, type and code in the OpenAI shape, and nothing else", () => {
+  assert.deepEqual(errorBody(FULL, "chat", "req_1"), {
+    error: {
+      message: "Cannot do it",
+      type: "own_type",
+      param: "thread",
+      code: "own_code",
+    },
+  });
+});
+
+Deno.test("errorBody() shows type and details in the Messages shape, and nothing else", () => {
+  assert.deepEqual(errorBody(FULL, "messages", "req_1"), {
+    type: "error",
+    error: {
+      type: "own_type",
+      message: "Cannot do it",
+      details: { error_code: "thread_unsupported_request" },
+    },
+    request_id: "req_1",
+  });
+});

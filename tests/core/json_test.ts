@@ -1,0 +1,31 @@
+import assert from "node:assert/strict";
+import { isJsonObject, parseJson } from "../../src/core/json.ts";
+
+Deno.test("parseJson() reads every kind of value", () => {
+  assert.deepEqual(parseJson(' {"a":[1,"x",null,true]} '), {
+    a: [1, "x", null, true],
+  });
+  assert.equal(parseJson("null"), null);
+  assert.equal(parseJson('"x"'), "x");
+});
+
+Deno.test("parseJson() gives undefined for what is not JSON", () => {
+  for (
+    const text of ["", "{", "{}x", "[DONE]", "NaN", "undefined", "\ufeff1"]
+  ) {
+    assert.equal(parseJson(text), undefined, text);
+  }
+});
+
+Deno.test("parseJson() survives nesting of any depth", () => {
+  const depth = 1_000_000;
+  assert.doesNotThrow(() => parseJson("[".repeat(depth) + "]".repeat(depth)));
+});
+
+Deno.test("isJsonObject() knows an object from everything else", () => {
+  assert.ok(isJsonObject({}));
+  assert.ok(isJsonObject({ a: 1 }));
+  for (const value of [null, undefined, [], "x", 1, true]) {
+    assert.ok(!isJsonObject(value), String(value));
+  }
+});

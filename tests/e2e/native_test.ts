@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { OPERATIONS } from "../../src/core/protocol.ts";
+import type { Fetch } from "../../src/upstream/call.ts";
+import { NATIVE_EXCHANGES, type NativeExchange } from "../fixtures/native.ts";
+import { piecewise } from "../support/answers.ts";
+import { ask } from "../support/ask.ts";
+import { familiesFile } from "../support/families.ts";
+import { type RunningGateway, startGateway } from "../support/gateway.ts";
+import { startUpstream } from "../support/scripted_upstream.ts";
+
+async function pass(
+  exchange: NativeExchange,
+  gateway: RunningGateway,
+): Promise<void> {
+  const { operation, request, status, headers, answer } = exchange;
+  const { path, protocol } = OPERATIONS[operation];
+  const response = await gateway.call(`/v1${path}`, ask(protocol, request));
+  assert.equal(await response.text(), answer);
+  assert.equal(response.status, status);
+  assert.equal(response.headers.get("content-type"), headers["content-type"]);
+  const line = await gateway.lines.of(response);
+  assert.equal(line.ended, exchange.ended);
+  assert.deepEqual(line.usage, exchange.usage);
+}
+
+Deno.test("a native connection passes bodies byte for byte and the log counts their tokens", async (t) => {
+  await using upstream = startUpstream();
+  await using gateway = await startGateway(familiesFile(upstream.url));
+  for (const [name, exchange] of Object.entries(NATIVE_EXCHANGES)) {
+    await t.step(name, async () => {
+      const { operation, status, headers, answer, request } = exchange;
+      upstream.play(() => new Response(answer, { status, headers }));
+      await pass(exchange, gateway);
+      const seen = await upstream.requests.next();
+      assert.equal(seen.text(), request);
+      assert.match(seen.path, /^\/[abc]\//);
+      assert.equal(seen.path.slice(2), OPERATIONS[operation].path);
+    });
+  }
+});
+
+Deno.test("a native answer that comes byte by byte passes the same", async (t) => {
+  let current: NativeExchange | undefined;
+  const fetch: Fetch = () => {
+    const { answer, status = 200, headers } = current ?? {};
+    const bytes = new TextEncoder().encode(answer);
+    const pieces = Array.from(bytes, (byte) => Uint8Array.of(byte));
+    return Promise.resolve(
+      new Response(piecewise(pieces).body, { status, headers: { ...headers } }),
+    );
+  };
+  const file = familiesFile("http://127.0.0.1:9");
+  await using gateway = await startGateway(file, { fetch });
+  for (const [name, exchange] of Object.entries(NATIVE_EXCHANGES)) {
+    await t.step(name, async () => {
+      current = exchange;
+      await pass(exchange, gateway);
+    });
+  }
+});

@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import type { QuotaConfig } from "../../../src/config/config.ts";
+import { QUOTA_KINDS } from "../../../src/config/quota_kinds.ts";
+import { readerOf } from "../../../src/limits/readers/mod.ts";
+import type { QuotaRequest } from "../../../src/limits/readers/reader.ts";
+import { fixture, KEY, sourceOf } from "../quota_case.ts";
+
+/** Those whose quota address is a setting of its own, since it is at another host or nowhere by itself. */
+const WITHOUT_OWN_ADDRESS: ReadonlySet<string> = new Set(["json", "copilot"]);
+
+const KINDS = QUOTA_KINDS.filter((kind) => kind !== "none");
+
+/** Every call that a reader makes for a connection on this host. */
+function callsOf(kind: QuotaConfig["kind"], base: string): QuotaRequest[] {
+  const source = sourceOf(kind, { base });
+  const { poll } = readerOf(source.quota);
+  if (poll === undefined) return [];
+  const bodies = [fixture("litellm/key")];
+  return [
+    ...poll.requests(source),
+    ...(poll.followUps?.(bodies, source) ?? []),
+  ];
+}
+
+Deno.test("every kind of quota has an endpoint, headers or both", () => {
+  for (const kind of KINDS) {
+    const reader = readerOf(sourceOf(kind).quota);
+    assert.ok(reader.poll ?? reader.headers, kind);
+  }
+});
+
+Deno.test("readers ask no host but the connection's, with no credential but the connection's", async (t) => {
+  const base = "https://inside.example:8443/some/v1";
+  for (const kind of KINDS.filter((one) => !WITHOUT_OWN_ADDRESS.has(one))) {
+    await t.step(kind, () => {
+      for (const { url, headers } of callsOf(kind, base)) {
+        assert.equal(new URL(url).origin, "https://inside.example:8443");
+        const { authorization } = headers;
+        if (authorization === undefined) continue;
+        assert.ok([KEY, `Bearer ${KEY}`].includes(authorization));
+      }
+    });
+  }
+});

@@ -1,0 +1,150 @@
+import assert from "node:assert/strict";
+import { createGateway } from "../../../src/app.ts";
+import { createConfigStore } from "../../../src/config/store.ts";
+import { systemClock } from "../../../src/core/clock.ts";
+import { GatewayError } from "../../../src/core/error.ts";
+import { randomIds } from "../../../src/core/ids.ts";
+import type { JsonObject } from "../../../src/core/json.ts";
+import { BASE_PATH, PROVIDERS } from "../../../src/demo/providers.ts";
+import { createDemoUpstream } from "../../../src/demo/upstream.ts";
+import { createLog } from "../../../src/observe/log.ts";
+import { completionsCodec } from "../../../src/protocols/completions/mod.ts";
+import {
+  ALICE_TOKEN,
+  connectionFile,
+  minimalConfig,
+} from "../../support/config.ts";
+import { OpenAI } from "../../support/sdks.ts";
+
+/** An SDK in front of a gateway whose one upstream speaks Chat alone. */
+async function chatOnlyClient(): Promise<OpenAI> {
+  const provider = PROVIDERS.find(({ family }) => family === "A");
+  assert.ok(provider);
+  const config = await minimalConfig({
+    connections: [connectionFile({
+      endpoints: { chat: `https://${provider.host}${BASE_PATH}` },
+      auth: { scheme: "bearer", key: provider.key },
+      models: ["demo-a", "demo-broken", "demo-error-429"],
+    })],
+  });
+  const { handler } = createGateway({
+    store: createConfigStore(config),
+    fetch: createDemoUpstream({
+      clock: systemClock,
+      ids: randomIds,
+      wordMs: 0,
+    }),
+    log: createLog({ format: "json", now: Date.now, sink: () => {} }),
+  });
+  return new OpenAI({
+    baseURL: "http://gateway.test/v1",
+    apiKey: ALICE_TOKEN,
+    maxRetries: 0,
+    fetch: (input, init) => handler(new Request(input, init)),
+  });
+}
+
+Deno.test("a chat-only model answers a legacy completion as the SDK expects it", async () => {
+  const client = await chatOnlyClient();
+  const answer = await client.completions.create({
+    model: "demo-a",
+    prompt: "Hello",
+  });
+  assert.equal(answer.object, "text_completion");
+  assert.match(answer.choices[0]?.text ?? "", /You said: "Hello"/);
+  assert.equal(answer.choices[0]?.finish_reason, "stop");
+  assert.ok((answer.usage?.completion_tokens ?? 0) > 0);
+});
+
+Deno.test("a chat-only model streams a legacy completion with the same text and its usage", async () => {
+  const client = await chatOnlyClient();
+  const whole = await client.completions.create({
+    model: "demo-a",
+    prompt: ["Hello"],
+  });
+  const stream = await client.completions.create({
+    model: "demo-a",
+    prompt: "Hello",
+    stream: true,
+    stream_options: { include_usage: true },
+  });
+  let text = "";
+  let usage: unknown;
+  const ends: unknown[] = [];
+  for await (const chunk of stream) {
+    assert.equal(chunk.object, "text_completion");
+    const [choice] = chunk.choices;
+    text += choice?.text ?? "";
+    if (choice?.finish_reason) ends.push(choice.finish_reason);
+    usage = chunk.usage ?? usage;
+  }
+  assert.equal(text, whole.choices[0]?.text);
+  assert.deepEqual(ends, ["stop"]);
+  assert.deepEqual(usage, whole.usage);
+});
+
+Deno.test("a legacy completion that breaks off is an error to the SDK, not a short answer", async () => {
+  const client = await chatOnlyClient();
+  const stream = await client.completions.create({
+    model: "demo-broken",
+    prompt: "Hello",
+    stream: true,
+  });
+  await assert.rejects(async () => {
+    for await (const _ of stream) {
+      // Only its end counts.
+    }
+  }, /broke off/);
+});
+
+Deno.test("a legacy completion passes the upstream's refusal on", async () => {
+  const client = await chatOnlyClient();
+  await assert.rejects(
+    client.completions.create({ model: "demo-error-429", prompt: "Hello" }),
+    { status: 429 },
+  );
+});
+
+Deno.test("a legacy completion that chat cannot honour is refused by the name of its field", async (t) => {
+  const refused: readonly JsonObject[] = [
+    { prompt: "x", n: 2 },
+    { prompt: "x", best_of: 3 },
+    { prompt: "x", suffix: "end" },
+    { prompt: "x", echo: true },
+    { prompt: "x", logprobs: 1 },
+    { prompt: ["a", "b"] },
+    { prompt: [1, 2, 3] },
+    { prompt: [] },
+    {},
+  ];
+  for (const fields of refused) {
+    await t.step(JSON.stringify(fields), () => {
+      const param = Object.keys(fields).find((name) => name !== "prompt") ??
+        "prompt";
+      assert.throws(
+        () => completionsCodec.decodeRequest({ model: "m", ...fields }),
+        (error) => error instanceof GatewayError && error.param === param,
+      );
+    });
+  }
+});
+
+Deno.test("a legacy completion may say what chat does anyway", () => {
+  const request = completionsCodec.decodeRequest({
+    model: "m",
+    prompt: "x",
+    n: 1,
+    best_of: 1,
+    suffix: null,
+    echo: false,
+    logprobs: null,
+    max_tokens: 5,
+  });
+  assert.equal(request.maxOutputTokens, 5);
+  assert.deepEqual(request.extras.chat, {});
+  const blocks = request.turns.flatMap((turn) => turn.blocks);
+  assert.deepEqual(
+    blocks.map((block) => block.kind === "text" && block.text),
+    ["x"],
+  );
+});

@@ -1,0 +1,207 @@
+import assert from "node:assert/strict";
+import { createDataLines } from "../../src/streams/data_lines.ts";
+import { createRandom, type Random } from "../support/random.ts";
+import { hasRecordings, loadRecordings } from "../support/recordings.ts";
+
+const encoder = new TextEncoder();
+const MAX_LINE_BYTES = 5000;
+
+interface Seen {
+  readonly lines: readonly string[];
+  readonly lastTwo: readonly string[];
+  readonly unfinished: string;
+}
+
+/** What a reader makes of a stream that comes in these chunks. */
+function read(
+  chunks: readonly Uint8Array[],
+  wantsEvery: (linesSoFar: number) => boolean = () => true,
+): Seen {
+  const lines: string[] = [];
+  const reader = createDataLines('"usage"', {
+    wantsEvery: () => wantsEvery(lines.length),
+    line: (data) => lines.push(data),
+  }, { maxLineBytes: MAX_LINE_BYTES });
+  for (const chunk of chunks) {
+    const lent = chunk.slice();
+    reader.push(lent);
+    lent.fill(0);
+  }
+  return {
+    lines,
+    lastTwo: reader.lastTwo(),
+    unfinished: reader.unfinished(),
+  };
+}
+
+function readText(text: string, wantsEvery?: () => boolean): Seen {
+  return read([encoder.encode(text)], wantsEvery);
+}
+
+/** The bytes in pieces of 0 to `most` bytes. */
+function cut(bytes: Uint8Array, random: Random, most: number): Uint8Array[] {
+  const chunks: Uint8Array[] = [];
+  for (let start = 0; start < bytes.length;) {
+    const end = start + random.below(most + 1);
+    chunks.push(bytes.subarray(start, end));
+    start = end;
+  }
+  return chunks;
+}
+
+Deno.test("createDataLines() gives the value of every data line, whatever else the stream holds", () => {
+  const { lines } = readText(
+    ': comment\n\nevent: x\nid: 1\ndata: {"a":1}\n\ndata:{"b":2}\ndata:   c  \n\nretry: 5\nxdata: no\n',
+  );
+  assert.deepEqual(lines, ['{"a":1}', '{"b":2}', "c"]);
+});
+
+Deno.test("createDataLines() takes lines that end in CRLF", () => {
+  const { lines, lastTwo } = readText("data: a\r\n\r\ndata: b\r\n\r\n");
+  assert.deepEqual(lines, ["a", "b"]);
+  assert.deepEqual(lastTwo, ["b", "a"]);
+});
+
+Deno.test("createDataLines() gives only lines with the needle where not every line is wanted", () => {
+  const text = 'data: a\ndata: {"usage":1}\ndata: usage\ndata: \\"usage\\"\n';
+  const { lines, lastTwo } = readText(text, () => false);
+  assert.deepEqual(lines, ['{"usage":1}']);
+  assert.deepEqual(lastTwo, ['\\"usage\\"', "usage"]);
+});
+
+Deno.test("createDataLines() asks for each line anew whether every line is wanted", () => {
+  const chunk = encoder.encode('data: a\ndata: b\ndata: c\ndata: "usage"\n');
+  const { lines } = read([chunk], (linesSoFar) => linesSoFar < 2);
+  assert.deepEqual(lines, ["a", "b", '"usage"']);
+});
+
+Deno.test("createDataLines() finds a needle that lies in two chunks", () => {
+  const bytes = encoder.encode('data: {"usage":1}\n');
+  for (let at = 0; at <= bytes.length; at++) {
+    const chunks = [bytes.subarray(0, at), bytes.subarray(at)];
+    assert.deepEqual(read(chunks, () => false).lines, ['{"usage":1}']);
+  }
+});
+
+Deno.test("createDataLines() knows the last two lines that are not empty", () => {
+  assert.deepEqual(readText("").lastTwo, ["", ""]);
+  assert.deepEqual(readText("data: a\n").lastTwo, ["a", ""]);
+  assert.deepEqual(readText("data: 1\ndata: 2\ndata: \r\ndata:\n").lastTwo, [
+    "2",
+    "1",
+  ]);
+});
+
+Deno.test("createDataLines() keeps a line without its line feed apart", () => {
+  const { lines, lastTwo, unfinished } = readText("data: a\ndata: b");
+  assert.deepEqual(lines, ["a"]);
+  assert.deepEqual(lastTwo, ["a", ""]);
+  assert.equal(unfinished, "b");
+  assert.equal(readText("data: a\nevent: b").unfinished, "");
+  assert.equal(readText("data: a\n").unfinished, "");
+});
+
+Deno.test("createDataLines() passes over lines that are too long but knows their ends", () => {
+  const begin = '{"type":"a",';
+  const end = '"usage":{}}';
+  const long = begin + "x".repeat(MAX_LINE_BYTES) + end;
+  const bytes = encoder.encode(`data: a\ndata: ${long}\ndata: b\n`);
+  for (const most of [7, 600, 2 * MAX_LINE_BYTES]) {
+    const chunks = cut(bytes, createRandom(most), most);
+    const { lines, lastTwo: [last, beforeLast = ""] } = read(chunks);
+    assert.deepEqual(lines, ["a", "b"]);
+    assert.equal(last, "b");
+    assert.ok(beforeLast.startsWith(begin) && beforeLast.endsWith(end));
+    assert.ok(beforeLast.length <= 1024);
+  }
+});
+
+Deno.test("createDataLines() takes a line of just the longest length", () => {
+  const fit = "x".repeat(MAX_LINE_BYTES - "data: ".length);
+  for (const most of [100, 2 * MAX_LINE_BYTES]) {
+    const bytes = encoder.encode(`data: ${fit}\ndata: ${fit}y\n`);
+    const { lines } = read(cut(bytes, createRandom(1), most));
+    assert.deepEqual(lines, [fit]);
+  }
+});
+
+/** The same in the plainest way: the whole text, split. */
+function readWhole(bytes: Uint8Array, wantsEvery: boolean): Seen {
+  const texts = new TextDecoder().decode(bytes).split("\n");
+  const rest = texts.pop() ?? "";
+  const data = texts.filter((line) => line.startsWith("data:"));
+  const value = (line: string) => line.slice("data:".length).trim();
+  const lines = data
+    .filter((line) => encoder.encode(line).length <= MAX_LINE_BYTES)
+    .filter((line) => wantsEvery || line.includes('"usage"')).map(value);
+  const [last = "", beforeLast = ""] = data.map(value)
+    .filter((line) => line !== "").toReversed();
+  return {
+    lines,
+    lastTwo: [last, beforeLast],
+    unfinished: rest.startsWith("data:") ? value(rest) : "",
+  };
+}
+
+/** Long values are known by their ends alone, and a character may be cut there. */
+function ends(value: string): string {
+  return value.length <= 300 ? value : value.slice(0, 150) + value.slice(-150);
+}
+
+function assertSame(seen: Seen, expected: Seen): void {
+  assert.deepEqual(seen.lines, expected.lines);
+  assert.deepEqual(seen.lastTwo.map(ends), expected.lastTwo.map(ends));
+  assert.equal(ends(seen.unfinished), ends(expected.unfinished));
+}
+
+const PARTS = [
+  "data: ",
+  "data:",
+  "dat",
+  ": ping",
+  "event: message_stop",
+  "\n",
+  "\n\n",
+  "\r\n",
+  '{"usage":{"input_tokens":1}}',
+  '"usage',
+  '{"type":"é…🌻"}',
+  "[DONE]",
+  " ",
+  "x".repeat(900),
+  "ü".repeat(2600),
+];
+
+Deno.test("createDataLines() gives the same lines for any cut of any stream", () => {
+  const random = createRandom(7);
+  for (let round = 0; round < 100; round++) {
+    const parts = Array.from(
+      { length: random.below(20) },
+      () => random.pick(PARTS),
+    );
+    const bytes = encoder.encode(parts.join(""));
+    for (const wantsEvery of [true, false]) {
+      const expected = readWhole(bytes, wantsEvery);
+      for (const most of [1, 10, 1500, bytes.length]) {
+        const seen = read(cut(bytes, random, most), () => wantsEvery);
+        assertSame(seen, expected);
+      }
+    }
+  }
+});
+
+Deno.test({
+  name:
+    "createDataLines() gives the same lines for any cut of a recorded stream",
+  ignore: !hasRecordings(),
+  fn() {
+    const random = createRandom(11);
+    const folders = ["chat", "messages", "responses", "errors"];
+    for (const { stream } of folders.flatMap(loadRecordings)) {
+      if (stream === undefined) continue;
+      const expected = readWhole(stream, true);
+      assertSame(read([stream]), expected);
+      assertSame(read(cut(stream, random, 200)), expected);
+    }
+  },
+});

@@ -1,0 +1,270 @@
+import assert from "node:assert/strict";
+import { createDeadlines } from "../../src/core/deadlines.ts";
+import {
+  passThrough,
+  type PassThroughEnd,
+} from "../../src/streams/pass_through.ts";
+import { createFakeTimers, type FakeTimers } from "../support/fake_timers.ts";
+import { createRandom } from "../support/random.ts";
+import { settle } from "../support/settle.ts";
+
+/** A body that is being passed through, its source in the test's hand. */
+interface Scene {
+  readonly timers: FakeTimers;
+  readonly source: ReadableStreamDefaultController<Uint8Array>;
+  readonly reader: ReadableStreamDefaultReader<Uint8Array>;
+  /** How often the source was asked for a chunk. */
+  pulls(): number;
+  /** Why the source was cancelled, each time. */
+  readonly cancels: readonly unknown[];
+  /** What onChunk and onEnd were told, in order. */
+  readonly told: readonly (string | PassThroughEnd)[];
+}
+
+interface SceneOptions {
+  readonly idleMs?: number;
+  /** What the source does when it is cancelled. */
+  readonly onCancel?: () => Promise<void>;
+  readonly onEnd?: () => void;
+}
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+
+function begin({ idleMs = 100, onCancel, onEnd }: SceneOptions = {}): Scene {
+  const timers = createFakeTimers();
+  const cancels: unknown[] = [];
+  const told: (string | PassThroughEnd)[] = [];
+  let pulls = 0;
+  let source: ReadableStreamDefaultController<Uint8Array> | undefined;
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => void (source = controller),
+    pull: () => void pulls++,
+    cancel(reason) {
+      cancels.push(reason);
+      return onCancel?.();
+    },
+  }, { highWaterMark: 0 });
+  assert.ok(source);
+  const result = passThrough(body, {
+    deadlines: createDeadlines(timers),
+    idleMs,
+    onChunk: (chunk) => told.push(new TextDecoder().decode(chunk)),
+    onEnd(end) {
+      told.push(end);
+      onEnd?.();
+    },
+  });
+  const reader = result.getReader();
+  return { timers, source, reader, pulls: () => pulls, cancels, told };
+}
+
+/** Gives the reader the next chunk. */
+async function deliver({ source, reader }: Scene, text: string): Promise<void> {
+  const reading = reader.read();
+  const chunk = bytes(text);
+  source.enqueue(chunk);
+  assert.deepEqual(await reading, { done: false, value: chunk });
+}
+
+Deno.test("passThrough() hands each chunk on as it is and ends with its source", async () => {
+  const scene = begin();
+  const { source, reader, told, cancels, timers } = scene;
+  for (const text of ["a", "", "b"]) {
+    const chunk = bytes(text);
+    source.enqueue(chunk);
+    const { value } = await reader.read();
+    assert.equal(value, chunk);
+  }
+  source.close();
+  assert.deepEqual(await reader.read(), { done: true, value: undefined });
+  assert.deepEqual(told, ["a", "", "b", { kind: "complete" }]);
+  assert.deepEqual(cancels, []);
+  assert.equal(timers.running, 0);
+});
+
+Deno.test("passThrough() reads nothing ahead of its reader", async () => {
+  const scene = begin();
+  await settle();
+  assert.equal(scene.pulls(), 0);
+  await deliver(scene, "a");
+  await settle();
+  assert.equal(scene.pulls(), 1);
+  await deliver(scene, "b");
+  await settle();
+  assert.equal(scene.pulls(), 2);
+  assert.deepEqual(scene.told, ["a", "b"]);
+  await scene.reader.cancel();
+});
+
+Deno.test("passThrough() breaks where its source breaks", async () => {
+  const scene = begin();
+  const cause = new Error("reset");
+  await deliver(scene, "a");
+  scene.source.error(cause);
+  await assert.rejects(scene.reader.read(), cause);
+  assert.deepEqual(scene.told, ["a", { kind: "broken", cause }]);
+  assert.equal(scene.timers.running, 0);
+});
+
+Deno.test("passThrough() breaks where its source breaks while it is being read", async () => {
+  const { source, reader, told } = begin();
+  const cause = new Error("reset");
+  const reading = reader.read();
+  await settle();
+  source.error(cause);
+  await assert.rejects(reading, cause);
+  assert.deepEqual(told, [{ kind: "broken", cause }]);
+});
+
+Deno.test("passThrough() cancels its source when the reader leaves", async () => {
+  const scene = begin();
+  await deliver(scene, "a");
+  await scene.reader.cancel("left");
+  assert.deepEqual(scene.cancels, ["left"]);
+  assert.deepEqual(scene.told, ["a", { kind: "cancelled" }]);
+  assert.equal(scene.timers.running, 0);
+});
+
+Deno.test("passThrough() cancels its source before anything was read", async () => {
+  const { reader, cancels, told, pulls } = begin();
+  await reader.cancel("left");
+  assert.deepEqual(cancels, ["left"]);
+  assert.deepEqual(told, [{ kind: "cancelled" }]);
+  assert.equal(pulls(), 0);
+});
+
+Deno.test("passThrough() cancels its source while a read is pending", async () => {
+  const { reader, cancels, told, timers } = begin();
+  const reading = reader.read();
+  await settle();
+  await reader.cancel("left");
+  assert.deepEqual(await reading, { done: true, value: undefined });
+  assert.deepEqual(cancels, ["left"]);
+  assert.deepEqual(told, [{ kind: "cancelled" }]);
+  assert.equal(timers.running, 0);
+});
+
+Deno.test("passThrough() lets the reader leave though its source does not take it", async (t) => {
+  await t.step("because it fails", async () => {
+    const { reader, told } = begin({
+      onCancel: () => Promise.reject(new Error("no")),
+    });
+    await reader.cancel();
+    await settle();
+    assert.deepEqual(told, [{ kind: "cancelled" }]);
+  });
+  await t.step("because it hangs", async () => {
+    const { reader, told } = begin({ onCancel: () => new Promise(() => {}) });
+    await reader.cancel();
+    assert.deepEqual(told, [{ kind: "cancelled" }]);
+  });
+});
+
+Deno.test("passThrough() drops a chunk that comes with the reader's leaving", async () => {
+  const { source, reader, told } = begin();
+  const reading = reader.read();
+  await settle();
+  source.enqueue(bytes("late"));
+  await reader.cancel();
+  await settle();
+  assert.deepEqual(await reading, { done: true, value: undefined });
+  assert.deepEqual(told, [{ kind: "cancelled" }]);
+});
+
+Deno.test("passThrough() breaks when its source is silent while the reader waits", async () => {
+  const scene = begin({ idleMs: 100 });
+  await deliver(scene, "a");
+  const reading = scene.reader.read();
+  await settle();
+  scene.timers.advance(99);
+  assert.deepEqual(scene.told, ["a"]);
+  scene.timers.advance(1);
+  await assert.rejects(reading, /fell silent/);
+  await settle();
+  assert.deepEqual(scene.told, ["a", { kind: "idle" }]);
+  assert.equal(scene.cancels.length, 1);
+  assert.equal(scene.timers.running, 0);
+});
+
+Deno.test("passThrough() gives a slow reader all the time that it takes", async () => {
+  const scene = begin({ idleMs: 100 });
+  await deliver(scene, "a");
+  scene.timers.advance(10_000);
+  await deliver(scene, "b");
+  scene.timers.advance(10_000);
+  scene.source.close();
+  assert.equal((await scene.reader.read()).done, true);
+  assert.deepEqual(scene.told, ["a", "b", { kind: "complete" }]);
+});
+
+Deno.test("passThrough() waits for ever where the idle time is 0", async () => {
+  const scene = begin({ idleMs: 0 });
+  const reading = scene.reader.read();
+  await settle();
+  scene.timers.advance(1e9);
+  scene.source.enqueue(bytes("a"));
+  await reading;
+  assert.equal(scene.timers.started, 0);
+  await scene.reader.cancel();
+});
+
+Deno.test("passThrough() drops a chunk that comes with the end of its patience", async () => {
+  const { source, reader, told, timers } = begin({ idleMs: 100 });
+  const reading = reader.read();
+  await settle();
+  source.enqueue(bytes("late"));
+  timers.advance(100);
+  await assert.rejects(reading, /fell silent/);
+  await settle();
+  assert.deepEqual(told, [{ kind: "idle" }]);
+});
+
+Deno.test("passThrough() bears a source that breaks because its end is told", async () => {
+  const scene = begin({
+    idleMs: 100,
+    onEnd: () => scene.source.error(new Error("aborted")),
+  });
+  const reading = scene.reader.read();
+  await settle();
+  scene.timers.advance(100);
+  await assert.rejects(reading, /fell silent/);
+  await settle();
+  assert.deepEqual(scene.told, [{ kind: "idle" }]);
+});
+
+Deno.test("passThrough() tells one end, whatever happens at once", async () => {
+  for (let seed = 0; seed < 100; seed++) {
+    const random = createRandom(seed);
+    const scene = begin({ idleMs: 10 });
+    const { source, reader, timers, told } = scene;
+    const acts: (() => unknown)[] = [
+      () => source.enqueue(bytes("x")),
+      () => source.close(),
+      () => source.error(new Error("broken")),
+      () => reader.cancel(),
+      () => reader.read(),
+      () => timers.advance(random.below(12)),
+      settle,
+    ];
+    for (let step = 0; step < 12; step++) {
+      attempt(random.pick(acts));
+      if (random.below(2) === 0) await settle();
+    }
+    attempt(() => source.close());
+    for (let step = 0; step < 14; step++) attempt(() => reader.read());
+    await settle();
+    const ends = told.filter((one) => typeof one !== "string");
+    assert.equal(ends.length, 1, `seed ${seed}`);
+    assert.equal(told.at(-1), ends[0], `seed ${seed}`);
+    assert.equal(timers.running, 0, `seed ${seed}`);
+  }
+});
+
+/** Does what may be refused, now or later. */
+function attempt(act: () => unknown): void {
+  try {
+    Promise.resolve(act()).catch(() => {});
+  } catch {
+    // The stream is past it.
+  }
+}

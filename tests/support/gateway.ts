@@ -1,0 +1,52 @@
+import { createGateway } from "../../src/app.ts";
+import { listen } from "../../src/cli/listen.ts";
+import { type ConfigStore, createConfigStore } from "../../src/config/store.ts";
+import type { Admission } from "../../src/relay/admission.ts";
+import type { Fetch } from "../../src/upstream/call.ts";
+import { configOf, loadFile } from "./config.ts";
+import { createLogLines, type LogLines } from "./log_lines.ts";
+
+/** A gateway on a socket of this machine. */
+export interface RunningGateway extends AsyncDisposable {
+  readonly url: string;
+  readonly port: number;
+  /** A request to the gateway, over connections that end with it. */
+  call(path: string, init?: RequestInit): Promise<Response>;
+  readonly lines: LogLines;
+  readonly store: ConfigStore;
+  readonly admission: Admission;
+}
+
+/**
+ * Serves what a configuration file says, on a free port.
+ *
+ * @param given How the upstreams are reached; default: over the network.
+ */
+export async function startGateway(
+  file: Readonly<Record<string, unknown>>,
+  { fetch: given }: { readonly fetch?: Fetch } = {},
+): Promise<RunningGateway> {
+  const config = configOf(await loadFile(file));
+  const store = createConfigStore(config);
+  const lines = createLogLines();
+  const client = Deno.createHttpClient({ poolMaxIdlePerHost: 100 });
+  const viaClient: Fetch = (url, init) => fetch(url, { ...init, client });
+  const { handler, admission } = createGateway({
+    store,
+    fetch: given ?? viaClient,
+    log: lines.log,
+  });
+  const listener = listen({ ...config.server, port: 0 }, handler);
+  return {
+    url: listener.url,
+    port: Number(new URL(listener.url).port),
+    call: (path, init = {}) => viaClient(listener.url + path, init),
+    lines,
+    store,
+    admission,
+    async [Symbol.asyncDispose]() {
+      client.close();
+      await listener.close();
+    },
+  };
+}
