@@ -39,10 +39,10 @@ export function createLog({ format, now, sink }: LogOptions): Log {
 }
 
 function jsonLine(fields: LogFields): string {
-  return JSON.stringify(fields) + "\n";
+  return `${oneLine(fields)}\n`;
 }
 
-/** Values are JSON, so that a line stays one line whatever they hold. */
+/** Values that are not plain are JSON. */
 function textLine(fields: LogFields): string {
   const { time, level, event, ...rest } = fields;
   const pairs = Object.entries(rest)
@@ -51,10 +51,22 @@ function textLine(fields: LogFields): string {
       ` ${name}=${
         typeof value === "string" && PLAIN_REGEXP.test(value)
           ? value
-          : JSON.stringify(value)
+          : oneLine(value)
       }`
     );
   return `${time} ${level} ${event}${pairs.join("")}\n`;
 }
 
 const PLAIN_REGEXP = /^[\w./:@+-]+$/;
+
+/** JSON that stays one line, and commands no terminal, whatever it holds. */
+function oneLine(value: unknown): string {
+  return JSON.stringify(value).replace(
+    UNESCAPED_REGEXP,
+    (character) =>
+      `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+/** What JSON leaves as it is, though some take it for a line's end or a control sequence. */
+const UNESCAPED_REGEXP = /[\u007f-\u009f\u2028\u2029]/g;

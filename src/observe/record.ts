@@ -48,7 +48,7 @@ export interface RequestRecord {
   readonly facts: RequestFacts;
   /** Milliseconds since the request came. */
   elapsedMs(): number;
-  /** Writes the line and runs what was registered; only the first call counts. */
+  /** Runs what was registered and writes the line; only the first call counts. */
   finish(ending: Ending): void;
   /** Whether {@linkcode RequestRecord.finish} was called. */
   readonly finished: boolean;
@@ -77,13 +77,13 @@ export function openRecord(
     finish(ending) {
       if (finished) return;
       finished = true;
+      for (const free of frees) free();
       log.write("info", "request", {
         request_id: requestId,
         ...lineOf(facts),
         total_ms: round(elapsedMs()),
         ended: ending,
       });
-      for (const free of frees) free();
     },
     onFinish(free) {
       if (finished) free();

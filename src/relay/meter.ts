@@ -65,26 +65,26 @@ export function createBodyMeter(
   record: RequestRecord,
 ): Meter {
   const { facts } = record;
-  let kept: Uint8Array[] = [];
+  const decoder = new TextDecoder();
+  let text = "";
   return {
     push(chunk) {
       facts.firstOutputMs ??= record.elapsedMs();
       facts.bytesOut += chunk.length;
-      if (facts.bytesOut <= MAX_KEPT_BYTES) kept.push(chunk);
-      else kept = [];
+      text = facts.bytesOut <= MAX_KEPT_BYTES
+        ? text + decoder.decode(chunk, { stream: true })
+        : "";
     },
     end() {
-      const decoder = new TextDecoder();
-      const text = kept.map((chunk) => decoder.decode(chunk, { stream: true }))
-        .join("");
-      const body = USAGE_REGEXP.test(text) || text.includes('"input_tokens"')
-        ? parseJson(text)
-        : undefined;
+      const body = COUNT_REGEXP.test(text) ? parseJson(text) : undefined;
       if (isJsonObject(body)) noteUsage(watch.usageOf(body), record);
       return true;
     },
   };
 }
+
+/** A usage, or the answer of a count of tokens. */
+const COUNT_REGEXP = /"usage"\s*:\s*\{|"input_tokens"/;
 
 function noteUsage(
   usage: ReturnType<AnswerWatch["usageOf"]>,

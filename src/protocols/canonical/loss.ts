@@ -22,7 +22,10 @@ export interface Losses {
    * connection is strict.
    */
   lose(loss: Loss): void;
-  /** The dropped fields in the caller's spelling, without repetition, in the order of loss. */
+  /**
+   * The dropped fields in the caller's spelling, without repetition, in the order of loss. The names can be
+   * any text of the caller's, so both their number and their length are bounded.
+   */
   readonly dropped: ReadonlySet<string>;
 }
 
@@ -34,6 +37,11 @@ export interface LossesOptions {
   readonly fieldNames: Readonly<Record<RequestField, string>>;
 }
 
+/** The most fields that are named as dropped: the list goes into a header and the log. */
+const MAX_DROPPED = 64;
+
+const MAX_NAME_LENGTH = 64;
+
 /** An empty list of losses. */
 export function createLosses(options: LossesOptions): Losses {
   const dropped = new Set<string>();
@@ -42,9 +50,9 @@ export function createLosses(options: LossesOptions): Losses {
     lose({ field, reason, weight }) {
       const name = typeof field === "string"
         ? options.fieldNames[field]
-        : field.extra;
+        : field.extra.slice(0, MAX_NAME_LENGTH);
       if (weight === "answer" || options.strict) throw refusal(name, reason);
-      dropped.add(name);
+      if (dropped.size < MAX_DROPPED) dropped.add(name);
     },
   };
 }

@@ -20,6 +20,16 @@ Deno.test("losses that are hints are dropped and named once, in the caller's spe
   ]);
 });
 
+Deno.test("losses name no more fields, and no longer ones, than a header can hold", () => {
+  const losses = createLosses({ strict: false, fieldNames });
+  for (let count = 0; count < 1000; count++) {
+    const extra = `field ${count} `.padEnd(10_000, "x");
+    losses.lose({ field: { extra }, weight: "hint", reason: "r" });
+  }
+  assert.equal(losses.dropped.size, 64);
+  for (const name of losses.dropped) assert.equal(name.length, 64);
+});
+
 Deno.test("a loss that changes the answer refuses the request and says what to do", () => {
   const losses = createLosses({ strict: false, fieldNames });
   assert.throws(

@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import {
+  createLog,
+  type LogFields,
+  type LogFormat,
+} from "../../src/observe/log.ts";
+
+/** The line that a log makes of these fields. */
+function lineOf(format: LogFormat, fields: LogFields): string {
+  const lines: string[] = [];
+  const log = createLog({
+    format,
+    now: () => Date.UTC(2026, 0, 2, 3, 4, 5, 6),
+    sink: (line) => lines.push(line),
+  });
+  log.write("warn", "something", fields);
+  assert.equal(lines.length, 1);
+  return lines[0] ?? "";
+}
+
+Deno.test("createLog() writes one JSON object a line, time, level and event first", () => {
+  const line = lineOf("json", {
+    request_id: "req_1",
+    status: 200,
+    usage: { input_tokens: 1, cached_input_tokens: undefined },
+    absent: undefined,
+    problems: ["a", "b"],
+  });
+  assert.equal(
+    line,
+    '{"time":"2026-01-02T03:04:05.006Z","level":"warn","event":"something",' +
+      '"request_id":"req_1","status":200,"usage":{"input_tokens":1},"problems":["a","b"]}\n',
+  );
+});
+
+Deno.test("createLog() writes lines for people", () => {
+  const line = lineOf("text", {
+    request_id: "req_1",
+    route: "/v1/chat/completions",
+    token: "a person",
+    status: 200,
+    absent: undefined,
+    empty: "",
+    usage: { input_tokens: 1 },
+  });
+  assert.equal(
+    line,
+    "2026-01-02T03:04:05.006Z warn something request_id=req_1 route=/v1/chat/completions " +
+      'token="a person" status=200 empty="" usage={"input_tokens":1}\n',
+  );
+});
+
+/** Everything that some reader takes for a line's end or for a command to the terminal. */
+const HOSTILE = Array.from({ length: 0xa0 }, (_, code) => code)
+  .filter((code) => code < 0x20 || code >= 0x7f)
+  .concat(0x2028, 0x2029)
+  .map((code) => String.fromCharCode(code)).join("");
+
+Deno.test("createLog() keeps a line one line, whatever its values hold", async (t) => {
+  for (const format of ["json", "text"] as const) {
+    await t.step(format, () => {
+      const model = `a${HOSTILE}b"=\\ \ud800é🌻`;
+      const line = lineOf(format, { model, nested: [{ deep: HOSTILE }] });
+      assert.equal(line.indexOf("\n"), line.length - 1);
+      for (const character of HOSTILE) {
+        assert.ok(!line.slice(0, -1).includes(character));
+      }
+      assert.ok(line.includes("é🌻"));
+    });
+  }
+});
+
+Deno.test("createLog() loses nothing of a value by keeping it on its line", () => {
+  const model = `a${HOSTILE}b`;
+  assert.equal(JSON.parse(lineOf("json", { model })).model, model);
+  const [, value = ""] = lineOf("text", { model }).split(" model=");
+  assert.equal(JSON.parse(value), model);
+});
+
+Deno.test("createLog() cannot be made to look like another line", () => {
+  const line = lineOf("text", { model: "x status=200", caller: "y=z" });
+  assert.ok(line.endsWith(' model="x status=200" caller="y=z"\n'));
+});

@@ -1,0 +1,141 @@
+import assert from "node:assert/strict";
+import { openTestRecord } from "../support/open_record.ts";
+
+Deno.test("openRecord() writes one line with everything that was learnt", () => {
+  const { record, clock, log } = openTestRecord();
+  Object.assign(record.facts, {
+    caller: "alice",
+    route: "/v1/messages",
+    model: "m",
+    upstreamModel: "upstream-m",
+    connection: "main",
+    mode: "translated",
+    status: 200,
+    bytesIn: 10,
+    bytesOut: 20,
+    firstByteMs: 1.23456,
+    firstOutputMs: 2,
+    usage: {
+      inputTokens: 1,
+      cachedInputTokens: 2,
+      cacheWriteTokens: 3,
+      outputTokens: 4,
+      reasoningTokens: 5,
+      marks: { messages: { secret: 1 } },
+    },
+    dropped: ["seed"],
+    droppedParts: ["citation"],
+    upstreamRequestId: "up_1",
+    upstreamStatus: 200,
+    error: "some_code",
+    reason: "it closed the connection",
+  });
+  clock.advance(12.3456);
+  record.finish("upstream_broken");
+  assert.deepEqual(log.entries, [{
+    level: "info",
+    event: "request",
+    fields: {
+      request_id: "req_1",
+      token: "alice",
+      method: "POST",
+      route: "/v1/messages",
+      model: "m",
+      upstream_model: "upstream-m",
+      connection: "main",
+      mode: "translated",
+      status: 200,
+      bytes_in: 10,
+      bytes_out: 20,
+      first_byte_ms: 1.235,
+      first_output_ms: 2,
+      usage: {
+        input_tokens: 1,
+        cached_input_tokens: 2,
+        cache_write_tokens: 3,
+        output_tokens: 4,
+        reasoning_tokens: 5,
+      },
+      dropped: ["seed"],
+      dropped_parts: ["citation"],
+      upstream_request_id: "up_1",
+      upstream_status: 200,
+      error: "some_code",
+      reason: "it closed the connection",
+      total_ms: 12.346,
+      ended: "upstream_broken",
+    },
+  }]);
+});
+
+Deno.test("openRecord() leaves out what was never learnt", () => {
+  const { record, log } = openTestRecord();
+  record.finish("error");
+  assert.deepEqual(log.entries[0]?.fields, {
+    request_id: "req_1",
+    method: "POST",
+    bytes_in: 0,
+    bytes_out: 0,
+    total_ms: 0,
+    ended: "error",
+  });
+});
+
+Deno.test("openRecord() writes only the first ending", () => {
+  const { record, log, ended } = openTestRecord();
+  assert.equal(record.finished, false);
+  record.finish("client_abort");
+  record.finish("complete");
+  assert.equal(record.finished, true);
+  assert.equal(log.entries.length, 1);
+  assert.equal(ended(), "client_abort");
+});
+
+Deno.test("openRecord() cuts the name of a model that is too long", () => {
+  const { record, log } = openTestRecord();
+  record.facts.model = "m".repeat(10_000);
+  record.finish("error");
+  assert.equal(log.entries[0]?.fields.model, "m".repeat(128));
+});
+
+Deno.test("RequestRecord.elapsedMs() counts from the opening", () => {
+  const { record, clock } = openTestRecord();
+  clock.advance(5);
+  assert.equal(record.elapsedMs(), 5);
+  record.finish("complete");
+  clock.advance(5);
+  assert.equal(record.elapsedMs(), 10);
+});
+
+Deno.test("RequestRecord.onFinish() frees once, in order, when the request ends", () => {
+  const { record } = openTestRecord();
+  const freed: string[] = [];
+  record.onFinish(() => freed.push("a"));
+  record.onFinish(() => freed.push("b"));
+  assert.deepEqual(freed, []);
+  record.finish("complete");
+  record.finish("complete");
+  assert.deepEqual(freed, ["a", "b"]);
+});
+
+Deno.test("RequestRecord.onFinish() frees at once when the request has ended", () => {
+  const { record } = openTestRecord();
+  const freed: string[] = [];
+  record.onFinish(() => record.onFinish(() => freed.push("while")));
+  record.finish("complete");
+  record.onFinish(() => freed.push("after"));
+  assert.deepEqual(freed, ["while", "after"]);
+});
+
+Deno.test("RequestRecord.finish() frees even if the line cannot be written", () => {
+  const { record, log } = openTestRecord();
+  const freed: string[] = [];
+  record.onFinish(() => freed.push("a"));
+  Object.assign(log, {
+    write() {
+      throw new Error("full");
+    },
+  });
+  assert.throws(() => record.finish("complete"), /full/);
+  assert.deepEqual(freed, ["a"]);
+});

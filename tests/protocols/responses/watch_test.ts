@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { responsesWatch } from "../../../src/protocols/responses/watch.ts";
+
+Deno.test("responsesWatch.isOutput() sees deltas and items that are done", () => {
+  for (
+    const type of [
+      "response.output_text.delta",
+      "response.reasoning_summary_text.delta",
+      "response.function_call_arguments.delta",
+      "response.output_item.done",
+    ]
+  ) assert.ok(responsesWatch.isOutput({ type }), type);
+});
+
+Deno.test("responsesWatch.isOutput() passes over events that show nothing", () => {
+  for (
+    const type of [
+      "response.created",
+      "response.in_progress",
+      "response.output_item.added",
+      "response.content_part.added",
+      "response.completed",
+      "error",
+      null,
+      1,
+    ]
+  ) assert.ok(!responsesWatch.isOutput({ type }), String(type));
+  assert.ok(!responsesWatch.isOutput({}));
+});
+
+Deno.test("responsesWatch.usageOf() reads the usage of an answer and of the event that holds one", () => {
+  const usage = {
+    input_tokens: 10,
+    input_tokens_details: { cached_tokens: 4 },
+    output_tokens: 5,
+    output_tokens_details: { reasoning_tokens: 3 },
+  };
+  for (const body of [{ usage }, { type: "x", response: { usage } }]) {
+    assert.deepEqual(responsesWatch.usageOf(body), {
+      inputTokens: 10,
+      cachedInputTokens: 4,
+      cacheWriteTokens: 0,
+      outputTokens: 5,
+      reasoningTokens: 3,
+    });
+  }
+});
+
+Deno.test("responsesWatch.usageOf() gives undefined where nothing is counted", () => {
+  for (const body of [{}, { usage: null }, { response: null }, { usage: {} }]) {
+    assert.equal(responsesWatch.usageOf(body), undefined, JSON.stringify(body));
+  }
+});
+
+Deno.test("responsesWatch.isEnd() knows the three ends wherever their type stands", () => {
+  for (const end of ["completed", "incomplete", "failed"]) {
+    assert.ok(responsesWatch.isEnd(`{"type":"response.${end}","response":{`));
+    assert.ok(
+      responsesWatch.isEnd(`{"response":{},"type" : "response.${end}"}`),
+    );
+  }
+  const others = [
+    "",
+    "[DONE]",
+    '{"type":"response.in_progress"}',
+    '{"type":"response.output_text.delta","delta":"\\"type\\":\\"response.completed\\""}',
+    '{"type":"response.mcp_call.completed"}',
+    '{"type":"error"}',
+  ];
+  for (const data of others) assert.ok(!responsesWatch.isEnd(data), data);
+});

@@ -1,0 +1,246 @@
+import assert from "node:assert/strict";
+import { randomIds } from "../../src/core/ids.ts";
+import type { Protocol } from "../../src/core/protocol.ts";
+import { runStage } from "../../src/core/stage.ts";
+import { CODECS } from "../../src/protocols/mod.ts";
+import { WATCHES } from "../../src/protocols/watch.ts";
+import { createBodyMeter, createStreamMeter } from "../../src/relay/meter.ts";
+import { openTestRecord } from "../support/open_record.ts";
+import {
+  hasRecordings,
+  loadRecordings,
+  parseFrames,
+} from "../support/recordings.ts";
+import { sseBytes } from "../support/sse_bytes.ts";
+
+const encoder = new TextEncoder();
+
+function streamScene(protocol: Protocol = "chat") {
+  const { record, clock } = openTestRecord();
+  const meter = createStreamMeter(WATCHES[protocol], record);
+  return { meter, clock, facts: record.facts };
+}
+
+function bodyScene(protocol: Protocol = "chat") {
+  const { record, clock } = openTestRecord();
+  const meter = createBodyMeter(WATCHES[protocol], record);
+  return { meter, clock, facts: record.facts };
+}
+
+const chunk = (delta: object) => ({ choices: [{ index: 0, delta }] });
+
+Deno.test("createStreamMeter() notes when the first output passed, and every byte", () => {
+  const { meter, clock, facts } = streamScene();
+  const role = sseBytes(chunk({ role: "assistant", content: "" }));
+  const text = sseBytes(chunk({ content: "a" }));
+  clock.advance(5);
+  meter.push(role);
+  assert.equal(facts.firstOutputMs, undefined);
+  clock.advance(5);
+  meter.push(text);
+  assert.equal(facts.firstOutputMs, 10);
+  clock.advance(5);
+  meter.push(text);
+  assert.equal(facts.firstOutputMs, 10);
+  assert.equal(facts.bytesOut, role.length + 2 * text.length);
+});
+
+Deno.test("createStreamMeter() puts together the counts of several events", () => {
+  const { meter, facts } = streamScene("messages");
+  meter.push(sseBytes(
+    {
+      type: "message_start",
+      message: { usage: { input_tokens: 10, output_tokens: 1 } },
+    },
+    { type: "content_block_delta", delta: { type: "text_delta", text: "a" } },
+    { type: "message_delta", usage: { output_tokens: 30 } },
+  ));
+  assert.equal(facts.usage?.inputTokens, 10);
+  assert.equal(facts.usage?.outputTokens, 30);
+});
+
+Deno.test("createStreamMeter() sees usage before, with and behind the first output", () => {
+  const usage = { prompt_tokens: 1, completion_tokens: 2 };
+  const streams = [
+    sseBytes({ usage, choices: [] }, chunk({ content: "a" })),
+    sseBytes({ ...chunk({ content: "a" }), usage }),
+    sseBytes(chunk({ content: "a" }), { usage, choices: [] }),
+  ];
+  for (const stream of streams) {
+    const { meter, facts } = streamScene();
+    meter.push(stream);
+    assert.equal(facts.usage?.inputTokens, 1);
+    assert.equal(facts.firstOutputMs, 0);
+  }
+});
+
+Deno.test("createStreamMeter() takes no text of an answer for usage", () => {
+  const { meter, facts } = streamScene();
+  const content = '{"usage":{"prompt_tokens":9,"completion_tokens":9}}';
+  meter.push(sseBytes(chunk({ content: "a" }), chunk({ content })));
+  meter.push(sseBytes({ ...chunk({ content: "b" }), usage: null }));
+  assert.equal(facts.usage, undefined);
+});
+
+Deno.test("createStreamMeter() knows whether a stream came to its regular end", async (t) => {
+  const stop = { type: "message_stop" };
+  const finish = { choices: [{ index: 0, delta: {}, finish_reason: "stop" }] };
+  const completed = { type: "response.completed", response: {} };
+  const typeLast = {
+    response: { text: "x".repeat(9000) },
+    type: "response.completed",
+  };
+  const broken = { error: { message: "no" } };
+  const cases: readonly [string, Protocol, Uint8Array, boolean][] = [
+    ["chat with [DONE]", "chat", sseBytes(finish, "[DONE]"), true],
+    ["chat without [DONE]", "chat", sseBytes(finish), true],
+    ["chat with usage last", "chat", sseBytes(finish, { choices: [] }), true],
+    ["chat cut", "chat", sseBytes(chunk({ content: "a" })), false],
+    [
+      "chat cut by an error",
+      "chat",
+      sseBytes(chunk({ content: "a" }), broken),
+      false,
+    ],
+    ["messages", "messages", sseBytes(stop), true],
+    ["messages with [DONE]", "messages", sseBytes(stop, "[DONE]"), true],
+    ["messages with [DONE] alone", "messages", sseBytes("[DONE]"), false],
+    ["messages cut", "messages", sseBytes({ type: "ping" }), false],
+    ["responses", "responses", sseBytes(completed), true],
+    ["responses with [DONE]", "responses", sseBytes(completed, "[DONE]"), true],
+    ["responses, type last", "responses", sseBytes(typeLast), true],
+    [
+      "responses cut",
+      "responses",
+      sseBytes({ type: "response.created" }),
+      false,
+    ],
+    ["nothing", "chat", new Uint8Array(), false],
+  ];
+  for (const [name, protocol, stream, expected] of cases) {
+    await t.step(name, () => {
+      const { meter } = streamScene(protocol);
+      meter.push(stream);
+      assert.equal(meter.end(), expected);
+    });
+  }
+});
+
+Deno.test("createStreamMeter() takes a last line without its line feed if it is whole", () => {
+  const whole = [
+    ["chat", "data: [DONE]"],
+    ["messages", 'data: {"type":"message_stop"}'],
+    ["responses", 'data: {"type":"response.completed","response":{}}'],
+  ] as const;
+  for (const [protocol, last] of whole) {
+    for (let length = 0; length <= last.length; length++) {
+      const { meter } = streamScene(protocol);
+      meter.push(encoder.encode("data: {}\n\n" + last.slice(0, length)));
+      assert.equal(meter.end(), length === last.length, last.slice(0, length));
+    }
+  }
+});
+
+Deno.test("createStreamMeter() counts usage in a last line without its line feed", () => {
+  const { meter, facts } = streamScene();
+  meter.push(encoder.encode('data: {"usage":{"prompt_tokens":3}}'));
+  meter.end();
+  assert.equal(facts.usage?.inputTokens, 3);
+});
+
+Deno.test("createStreamMeter() bears streams that are no protocol's", () => {
+  const streams = [
+    "data: {\n",
+    "data: null\n",
+    "data: [1]\n",
+    'data: {"usage":{}}\n',
+    'data: {"usage":{"prompt_tokens":"x"}}\n',
+    "\u0000\u0001\n",
+    "<html>\n",
+  ];
+  for (const protocol of ["chat", "messages", "responses"] as const) {
+    for (const stream of streams) {
+      const { meter, facts } = streamScene(protocol);
+      meter.push(encoder.encode(stream));
+      assert.equal(meter.end(), false);
+      assert.equal(facts.usage, undefined);
+      assert.equal(facts.bytesOut, encoder.encode(stream).length);
+    }
+  }
+});
+
+Deno.test({
+  name:
+    "createStreamMeter() counts what the codec counts in every recorded stream",
+  ignore: !hasRecordings(),
+  fn() {
+    for (const protocol of ["chat", "messages", "responses"] as const) {
+      for (const { name, stream } of loadRecordings(protocol)) {
+        if (stream === undefined) continue;
+        const { meter, facts } = streamScene(protocol);
+        meter.push(stream);
+        const isWhole = meter.end();
+        const decoder = CODECS[protocol].createStreamDecoder(randomIds);
+        const last = runStage(decoder, parseFrames(stream)).at(-1);
+        assert.equal(isWhole, last?.type === "end", name);
+        const usage = last?.type === "end" ? last.usage : undefined;
+        assert.equal(facts.usage === undefined, usage === undefined, name);
+        // Where a provider counts twice, the codec takes the last count and the log the largest.
+        for (const key of ["inputTokens", "outputTokens"] as const) {
+          assert.ok((facts.usage?.[key] ?? 0) >= (usage?.[key] ?? 0), name);
+        }
+      }
+    }
+  },
+});
+
+Deno.test("createBodyMeter() reads the usage of a body that comes in pieces", () => {
+  const { meter, clock, facts } = bodyScene();
+  const bytes = encoder.encode(JSON.stringify({
+    choices: [{ message: { content: "é…🌻" } }],
+    usage: { prompt_tokens: 1, completion_tokens: 2 },
+  }));
+  clock.advance(3);
+  for (const byte of bytes) meter.push(Uint8Array.of(byte));
+  clock.advance(3);
+  assert.equal(meter.end(), true);
+  assert.equal(facts.firstOutputMs, 3);
+  assert.equal(facts.bytesOut, bytes.length);
+  assert.equal(facts.usage?.inputTokens, 1);
+});
+
+Deno.test("createBodyMeter() keeps no view of the chunks", () => {
+  const { meter, facts } = bodyScene("messages");
+  const bytes = encoder.encode('{"input_tokens":42}');
+  meter.push(bytes);
+  bytes.fill(0);
+  meter.end();
+  assert.equal(facts.usage?.inputTokens, 42);
+});
+
+Deno.test("createBodyMeter() bears what is no JSON, or counts nothing", () => {
+  for (const text of ["", "{", "<html>", '["usage"]', '{"usage":{"x":1}}']) {
+    const { meter, facts } = bodyScene();
+    meter.push(encoder.encode(text));
+    assert.equal(meter.end(), true);
+    assert.equal(facts.usage, undefined);
+  }
+});
+
+Deno.test("createBodyMeter() looks into bodies of up to 4 MiB, and counts the bytes of longer ones", () => {
+  const usage = '"usage":{"prompt_tokens":1}}';
+  for (
+    const [size, isSeen] of [[4 << 20, true], [(4 << 20) + 1, false]] as const
+  ) {
+    const { meter, facts } = bodyScene();
+    const text = `{"a":"${"x".repeat(size - usage.length - 8)}",${usage}`;
+    const bytes = encoder.encode(text);
+    assert.equal(bytes.length, size);
+    for (let start = 0; start < size; start += 1 << 20) {
+      meter.push(bytes.subarray(start, start + (1 << 20)));
+    }
+    assert.equal(meter.end(), true);
+    assert.equal(facts.bytesOut, size);
+    assert.equal(facts.usage !== undefined, isSeen);
+  }
+});
