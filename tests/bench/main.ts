@@ -26,6 +26,7 @@ const hop = await startProgram("hop floor", [
   upstream.url,
 ]);
 const gateway = await startProgram("gateway", [
+  "--v8-flags=--min-semi-space-size=16,--max-semi-space-size=32",
   `${here}../../src/main.ts`,
   "serve",
   "--config",
