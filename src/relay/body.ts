@@ -1,6 +1,7 @@
 import type { Deadlines } from "../core/deadlines.ts";
 import { GatewayError } from "../core/error.ts";
 import { LimitedBytesTransformStream } from "../core/std.ts";
+import { readExactly, WrongLengthError } from "../streams/read_exactly.ts";
 import { CallerLeft } from "../upstream/call.ts";
 import { decompress, isIdentity } from "./content_encoding.ts";
 
@@ -21,7 +22,7 @@ const SMALL_BYTES = 256 * 1024;
  * before it is read; one that does not say is refused as soon as it is (design section 5).
  *
  * @throws {GatewayError} `body_too_large`, `body_timeout`, `unsupported_media_type`, or `invalid_request` when
- * it does not match its content encoding.
+ * it does not match its content encoding or its length.
  * @throws {CallerLeft} When the connection breaks meanwhile.
  */
 export async function readBody(
@@ -65,36 +66,16 @@ function readWhole(
       });
     return new Response(limited).bytes();
   }
-  if (declared <= SMALL_BYTES) return request.bytes();
-  return fill(body, new Uint8Array(declared), signal);
+  if (declared <= SMALL_BYTES) return readSmall(request, declared);
+  return readExactly(body, { length: declared, signal });
 }
 
-/** Reads straight into one buffer of the declared size, without a copy for each chunk. */
-async function fill(
-  body: ReadableStream<Uint8Array>,
-  buffer: Uint8Array<ArrayBuffer>,
-  signal: AbortSignal,
+async function readSmall(
+  request: Request,
+  declared: number,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const reader = body.getReader({ mode: "byob" });
-  const cancel = () => {
-    reader.cancel().catch(() => {
-      // Nobody waits for the rest of this body any more.
-    });
-  };
-  signal.addEventListener("abort", cancel, { once: true });
-  let whole = buffer;
-  let length = 0;
-  while (length < whole.length) {
-    const { done, value } = await reader.read(whole.subarray(length));
-    if (value !== undefined) {
-      length += value.length;
-      whole = new Uint8Array(value.buffer);
-    }
-    if (done) throw new CallerLeft();
-  }
-  signal.removeEventListener("abort", cancel);
-  // Its end was not read, so the platform would hold on to it.
-  await reader.cancel();
+  const whole = await request.bytes();
+  if (whole.length !== declared) throw new WrongLengthError();
   return whole;
 }
 
@@ -120,6 +101,7 @@ function bodyError(error: unknown, maxBytes: number): unknown {
     return error;
   }
   if (error instanceof RangeError) return tooLarge(maxBytes);
+  if (error instanceof WrongLengthError) return wrongLength(error);
   return new CallerLeft("The caller's body broke off", { cause: error });
 }
 
@@ -130,6 +112,15 @@ function tooLarge(maxBytes: number): GatewayError {
       maxBytes / (1024 * 1024)
     } MiB, send less`,
     { code: "request_too_large" },
+  );
+}
+
+/** A server never lets this through; a handler that is called otherwise may. */
+function wrongLength(cause: WrongLengthError): GatewayError {
+  return new GatewayError(
+    "invalid_request",
+    "Cannot read the body: it is not as long as its content-length header says, send the right length or none",
+    { cause },
   );
 }
 

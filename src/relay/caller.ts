@@ -77,8 +77,11 @@ function checkVersion(headers: Headers, vendor: string): void {
   );
 }
 
+/** A day that the calendar has: `Date` takes 30 February for 2 March. */
 function isDate(value: string): boolean {
-  return /^\d{4}-\d{2}-\d{2}$/.test(value) && !Number.isNaN(Date.parse(value));
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(value)) return false;
+  const ms = Date.parse(value);
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(value);
 }
 
 const CHALLENGE = { "www-authenticate": "Bearer" };

@@ -69,16 +69,28 @@ async function* inflate(
   }
 }
 
-/** Tells a body that breaks apart from a body that does not inflate. */
+/**
+ * Tells a body that breaks apart from a body that does not inflate: what is thrown in at the `yield` comes
+ * from behind.
+ */
 async function* noticing(
   body: ReadableStream<Uint8Array>,
   onError: (error: unknown) => void,
 ): AsyncGenerator<Uint8Array> {
+  const reader = body.getReader();
   try {
-    yield* body;
-  } catch (error) {
-    onError(error);
-    throw error;
+    for (;;) {
+      const { done, value } = await reader.read().catch((error) => {
+        onError(error);
+        throw error;
+      });
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    reader.cancel().catch(() => {
+      // Nobody waits for the rest of this body any more.
+    });
   }
 }
 

@@ -15,7 +15,7 @@ export interface Exchange {
 
 /**
  * An abort controller that follows the caller: it is aborted with {@linkcode CallerLeft} when the caller goes
- * away before the record finishes.
+ * away before the record finishes, or has gone already.
  */
 export function followCaller(
   request: Request,
@@ -26,6 +26,7 @@ export function followCaller(
   const leave = () => {
     if (!record.finished) controller.abort(new CallerLeft());
   };
+  if (signal.aborted) leave();
   signal.addEventListener("abort", leave, { once: true });
   record.onFinish(() => signal.removeEventListener("abort", leave));
   return controller;

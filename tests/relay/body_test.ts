@@ -1,0 +1,274 @@
+import assert from "node:assert/strict";
+import { gzipSync } from "node:zlib";
+import { createDeadlines } from "../../src/core/deadlines.ts";
+import { type ErrorKind, GatewayError } from "../../src/core/error.ts";
+import { readBody } from "../../src/relay/body.ts";
+import { CallerLeft } from "../../src/upstream/call.ts";
+import { createFakeTimers } from "../support/fake_timers.ts";
+import { settle } from "../support/settle.ts";
+
+const MAX_BYTES = 1024 * 1024;
+
+type Body = ReadableStream<Uint8Array> | Uint8Array<ArrayBuffer> | string;
+
+/** A request as it reaches a handler; a stream is no byte stream here, as in any handler but the platform's. */
+function requestOf(
+  body: Body | undefined,
+  headers: Readonly<Record<string, string>> = {},
+): Request {
+  const init = { method: "POST", headers: { ...headers } };
+  const request = new Request(
+    "http://gateway/",
+    body === undefined ? init : { ...init, body },
+  );
+  if (headers["content-type"] === undefined) {
+    request.headers.delete("content-type");
+  }
+  return request;
+}
+
+function read(
+  request: Request,
+  { deadlines = createDeadlines(createFakeTimers()), deadlineMs = 0 } = {},
+): Promise<Uint8Array> {
+  return readBody(request, { deadlines, maxBytes: MAX_BYTES, deadlineMs });
+}
+
+function bytesOf(length: number): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from({ length }, (_, index) => index % 251);
+}
+
+/** The bytes in chunks of 64 KiB. */
+function streamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
+  let start = 0;
+  return new ReadableStream({
+    pull(controller) {
+      if (start >= bytes.length) return controller.close();
+      controller.enqueue(bytes.slice(start, start + 65_536));
+      start += 65_536;
+    },
+  });
+}
+
+function isGatewayError(kind: ErrorKind): (error: unknown) => boolean {
+  return (error) => error instanceof GatewayError && error.kind === kind;
+}
+
+const SIZES = [0, 1, 1000, 256 * 1024, 256 * 1024 + 1, MAX_BYTES];
+
+Deno.test("readBody() reads a body whose length is declared", async () => {
+  for (const size of SIZES) {
+    const headers = { "content-length": String(size) };
+    for (const body of [bytesOf(size), streamOf(bytesOf(size))]) {
+      assert.deepEqual(await read(requestOf(body, headers)), bytesOf(size));
+    }
+  }
+});
+
+Deno.test("readBody() reads a body whose length is not declared", async () => {
+  for (const size of SIZES) {
+    const bytes = await read(requestOf(streamOf(bytesOf(size))));
+    assert.deepEqual(bytes, bytesOf(size));
+  }
+});
+
+Deno.test("readBody() reads a request without a body as an empty one", async () => {
+  assert.equal((await read(requestOf(undefined))).length, 0);
+});
+
+Deno.test("readBody() undoes a content encoding, whatever length was declared", async () => {
+  const compressed = Uint8Array.from(gzipSync(bytesOf(300_000)));
+  const headers = { "content-encoding": "gzip" };
+  for (const declared of [undefined, String(compressed.length)]) {
+    const request = requestOf(streamOf(compressed), {
+      ...headers,
+      ...(declared === undefined ? {} : { "content-length": declared }),
+    });
+    assert.deepEqual(await read(request), bytesOf(300_000));
+  }
+});
+
+Deno.test("readBody() refuses a body that says it is too long before it reads", async () => {
+  const headers = { "content-length": String(MAX_BYTES + 1) };
+  const request = requestOf(streamOf(bytesOf(10)), headers);
+  await assert.rejects(read(request), (error) => {
+    assert.ok(error instanceof GatewayError);
+    assert.equal(error.kind, "body_too_large");
+    assert.equal(
+      error.message,
+      "Cannot take a body of this size: this path takes up to 1 MiB, send less",
+    );
+    return true;
+  });
+  assert.equal(request.bodyUsed, false);
+});
+
+Deno.test("readBody() refuses a body that turns out too long, and reads no further", async (t) => {
+  const headers: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+    "without a declared length": {},
+    "with one that is no number": { "content-length": "1e3" },
+  };
+  for (const [name, given] of Object.entries(headers)) {
+    await t.step(name, async () => {
+      let pulled = 0;
+      const cancelled = Promise.withResolvers<void>();
+      const body = new ReadableStream<Uint8Array>({
+        pull(controller) {
+          pulled += 65_536;
+          controller.enqueue(new Uint8Array(65_536));
+        },
+        cancel: () => cancelled.resolve(),
+      });
+      await assert.rejects(
+        read(requestOf(body, given)),
+        isGatewayError("body_too_large"),
+      );
+      await cancelled.promise;
+      assert.ok(pulled < 2 * MAX_BYTES);
+    });
+  }
+  await t.step("by one byte", async () => {
+    await assert.rejects(
+      read(requestOf(streamOf(bytesOf(MAX_BYTES + 1)))),
+      isGatewayError("body_too_large"),
+    );
+  });
+});
+
+Deno.test("readBody() counts what a body inflates to", async () => {
+  for (
+    const [size, fits] of [[MAX_BYTES, true], [MAX_BYTES + 1, false]] as const
+  ) {
+    const compressed = Uint8Array.from(gzipSync(new Uint8Array(size)));
+    const request = requestOf(compressed, {
+      "content-encoding": "gzip",
+      "content-length": String(compressed.length),
+    });
+    if (fits) assert.equal((await read(request)).length, size);
+    else await assert.rejects(read(request), isGatewayError("body_too_large"));
+  }
+});
+
+Deno.test("readBody() refuses a body that is not as long as it says", async () => {
+  for (const declared of [1000, 300_000]) {
+    for (const actual of [declared - 1, declared + 1]) {
+      const headers = { "content-length": String(declared) };
+      await assert.rejects(
+        read(requestOf(streamOf(bytesOf(actual)), headers)),
+        isGatewayError("invalid_request"),
+      );
+    }
+  }
+});
+
+Deno.test("readBody() refuses what does not keep to its content encoding", async () => {
+  const request = requestOf("{}", { "content-encoding": "gzip" });
+  await assert.rejects(read(request), isGatewayError("invalid_request"));
+});
+
+Deno.test("readBody() refuses content encodings that it does not know", async () => {
+  const request = requestOf("{}", { "content-encoding": "compress" });
+  await assert.rejects(read(request), isGatewayError("unsupported_media_type"));
+});
+
+Deno.test("readBody() takes JSON of any name, and no type at all", async () => {
+  const types = [
+    "application/json",
+    "Application/JSON; charset=utf-8",
+    " application/json ;charset=utf-8",
+    "text/json",
+    "application/vnd.api+json",
+  ];
+  for (const type of types) {
+    const bytes = await read(requestOf("{}", { "content-type": type }));
+    assert.equal(new TextDecoder().decode(bytes), "{}", type);
+  }
+  assert.equal((await read(requestOf("{}"))).length, 2);
+});
+
+Deno.test("readBody() refuses every other type before it reads", async () => {
+  const types = [
+    "text/plain",
+    "application/jsonl",
+    "application/x-www-form-urlencoded",
+    "multipart/form-data; boundary=json",
+    "image/json",
+    "json",
+    "application/json-seq",
+    "application/json, text/plain",
+    "x application/json",
+  ];
+  for (const type of types) {
+    const request = requestOf("{}", { "content-type": type });
+    await assert.rejects(
+      read(request),
+      isGatewayError("unsupported_media_type"),
+      type,
+    );
+    assert.equal(request.bodyUsed, false);
+  }
+});
+
+Deno.test("readBody() gives up a body that does not arrive in time", async (t) => {
+  const headers: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+    "of a small declared length": { "content-length": "1000" },
+    "of a large declared length": { "content-length": "300000" },
+    "of no declared length": {},
+    "in a content encoding": { "content-encoding": "gzip" },
+  };
+  for (const [name, given] of Object.entries(headers)) {
+    await t.step(name, async () => {
+      const timers = createFakeTimers();
+      const deadlines = createDeadlines(timers);
+      const body = new ReadableStream<Uint8Array>();
+      const reading = read(requestOf(body, given), {
+        deadlines,
+        deadlineMs: 5000,
+      });
+      await settle();
+      timers.advance(5000);
+      await assert.rejects(reading, (error) => {
+        assert.ok(error instanceof GatewayError);
+        assert.equal(error.kind, "body_timeout");
+        assert.equal(error.status, 408);
+        return true;
+      });
+      assert.equal(timers.running, 0);
+    });
+  }
+});
+
+Deno.test("readBody() leaves no deadline behind, however it ends", async () => {
+  const timers = createFakeTimers();
+  const options = { deadlines: createDeadlines(timers), deadlineMs: 5000 };
+  await read(requestOf("{}"), options);
+  await assert.rejects(
+    read(requestOf("{}", { "content-encoding": "x" }), options),
+  );
+  await assert.rejects(
+    read(requestOf(streamOf(bytesOf(MAX_BYTES + 1))), options),
+  );
+  assert.equal(timers.running, 0);
+});
+
+Deno.test("readBody() takes a body that breaks for a caller who left", async (t) => {
+  const headers: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+    "of a small declared length": { "content-length": "1000" },
+    "of a large declared length": { "content-length": "300000" },
+    "of no declared length": {},
+    "in a content encoding": { "content-encoding": "gzip" },
+  };
+  for (const [name, given] of Object.entries(headers)) {
+    await t.step(name, async () => {
+      const cause = new TypeError("connection closed");
+      const body = new ReadableStream<Uint8Array>({
+        pull: (controller) => controller.error(cause),
+      });
+      await assert.rejects(read(requestOf(body, given)), (error) => {
+        assert.ok(error instanceof CallerLeft);
+        assert.equal(error.cause, cause);
+        return true;
+      });
+    });
+  }
+});
