@@ -195,6 +195,7 @@ function upstreamFailureResponse(
 function noteError(error: GatewayError, { facts }: RequestRecord): void {
   facts.status = error.status;
   facts.error = error.code ?? error.kind;
+  if (error.kind === "upstream") facts.reason ??= error.message;
 }
 
 /** `request-id` is where the Anthropic SDK looks; the upstream's own stays. */

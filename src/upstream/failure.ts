@@ -8,7 +8,8 @@ const REASONS: readonly (readonly [pattern: RegExp, reason: string])[] = [
     /certificate|UnknownIssuer|NotValidForName|expired/i,
     "its TLS certificate is not valid",
   ],
-  [/tls|ssl|handshake/i, "the TLS handshake failed"],
+  [/tls|ssl|handshake|corrupt message/i, "the TLS handshake failed"],
+  [/invalid HTTP/i, "what it sends is no HTTP"],
   [/timed out|timeout/i, "the connection timed out"],
   [/unreachable|no route/i, "its network is unreachable"],
   [
@@ -68,7 +69,7 @@ function describe(cause: unknown): string {
   return withoutAddress(cause.message) + inner;
 }
 
-/** Deno's message begins with the address, whose host could look like a reason. */
+/** Deno's message holds the address, whose host could look like a reason. */
 function withoutAddress(message: string): string {
-  return message.replace(/\(https?:[^)]*\)/g, "");
+  return message.replace(/https?:[^\s)]*/g, "");
 }

@@ -6,6 +6,8 @@ export interface RawAnswer {
   readonly headers: Headers;
   /** As it came, chunk sizes included. */
   readonly body: string;
+  /** Whether as much came as the server said; never so when it did not say. */
+  readonly isWhole: boolean;
 }
 
 /** A socket to a server on this machine, for requests that no client would send. */
@@ -46,7 +48,7 @@ export async function connectRaw(port: number): Promise<RawSocket> {
     readAll: () =>
       within(readUntil(() => false), "the server to close the connection"),
     async answer() {
-      const text = readUntil((text) => isWhole(parseAnswer(text)));
+      const text = readUntil((text) => parseAnswer(text)?.isWhole ?? false);
       const answer = parseAnswer(await within(text, "the server to answer"));
       if (answer === undefined) throw new Error("The server gave no answer");
       return answer;
@@ -71,12 +73,15 @@ function parseAnswer(text: string): RawAnswer | undefined {
     const colon = line.indexOf(":");
     return [line.slice(0, colon), line.slice(colon + 1).trim()];
   }));
-  const status = Number(statusLine.split(" ")[1]);
-  return { status, headers, body: text.slice(end + 4) };
+  const bytes = new TextEncoder().encode(text.slice(end + 4));
+  return {
+    status: Number(statusLine.split(" ")[1]),
+    headers,
+    body: new TextDecoder().decode(bytes.subarray(0, declaredBytes(headers))),
+    isWhole: bytes.length >= declaredBytes(headers),
+  };
 }
 
-function isWhole(answer: RawAnswer | undefined): boolean {
-  const length = answer?.headers.get("content-length") ?? null;
-  if (answer === undefined || length === null) return false;
-  return new TextEncoder().encode(answer.body).length >= Number(length);
+function declaredBytes(headers: Headers): number {
+  return Number(headers.get("content-length") ?? Infinity);
 }

@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { noAnswer } from "../support/answers.ts";
+import { ask, PATHS, PROTOCOLS } from "../support/ask.ts";
+import { readError } from "../support/error_answer.ts";
+import { familiesFile } from "../support/families.ts";
+import { startGateway } from "../support/gateway.ts";
+import {
+  listenToEnd,
+  type RawUpstream,
+  say,
+  startRawUpstream,
+  type Talk,
+} from "../support/raw_upstream.ts";
+import { startUpstream } from "../support/scripted_upstream.ts";
+import { testCertificate } from "../support/test_certificate.ts";
+import { within } from "../support/within.ts";
+
+const canResolveNames = await Deno.permissions.query({
+  name: "net",
+  host: "nowhere.invalid",
+});
+
+/** Asks through a gateway whose upstreams are at `url`, in each protocol. */
+async function checkUnreachable(url: string, reason: RegExp): Promise<void> {
+  await using gateway = await startGateway(familiesFile(url));
+  for (const protocol of PROTOCOLS) {
+    const response = await gateway.call(PATHS[protocol], ask(protocol));
+    const error = await readError(response, protocol);
+    assert.equal(error.status, 502);
+    assert.equal(
+      error.type,
+      protocol === "messages" ? "api_error" : "upstream_error",
+    );
+    assert.match(error.message, reason);
+    assert.doesNotMatch(error.message, /127\.0\.0\.1|invalid|http/);
+    const line = await gateway.lines.of(response);
+    assert.equal(line.ended, "error");
+    assert.equal(line.status, 502);
+    assert.equal(line.error, "upstream_unreachable");
+    assert.match(String(line.reason), reason);
+  }
+}
+
+/** The address of a port where nobody listens. */
+function freeAddress(): string {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  listener.close();
+  return `127.0.0.1:${listener.addr.port}`;
+}
+
+Deno.test("an upstream that refuses the connection is 502", async () => {
+  await checkUnreachable(`http://${freeAddress()}`, /refused the connection/);
+});
+
+Deno.test({
+  name:
+    "an upstream whose name is unknown is 502 (needs the right to look up names)",
+  ignore: canResolveNames.state !== "granted",
+  fn: () => checkUnreachable("http://nowhere.invalid", /host name is unknown/),
+});
+
+Deno.test("an upstream whose certificate nobody vouches for is 502", async () => {
+  await using upstream = startUpstream(undefined, testCertificate);
+  await checkUnreachable(upstream.url, /certificate is not valid/);
+  assert.equal(upstream.requests.items.length, 0);
+});
+
+Deno.test("an upstream that speaks no TLS where it should is 502", async () => {
+  await using upstream = startUpstream();
+  const url = upstream.url.replace("http:", "https:");
+  await checkUnreachable(url, /TLS handshake failed/);
+});
+
+/** What an upstream does instead of answering. */
+const BREAKING: Readonly<Record<string, readonly [Talk, RegExp]>> = {
+  "closes the connection": [() => {}, /closed the connection/],
+  "closes the connection in its headers": [
+    (connection) => say(connection, "HTTP/1.1 200 OK\r\ncontent-"),
+    /closed the connection/,
+  ],
+  "answers in no HTTP": [
+    (connection) => say(connection, "SSH-2.0-OpenSSH\r\n\r\n"),
+    /is no HTTP/,
+  ],
+};
+
+Deno.test("an upstream that breaks before it answers is 502", async (t) => {
+  for (const [name, [talk, reason]] of Object.entries(BREAKING)) {
+    await t.step(name, async () => {
+      await using upstream = startRawUpstream(talk);
+      await checkUnreachable(upstream.url, reason);
+    });
+  }
+});
+
+Deno.test("an upstream that gives no headers in time is 504 and let go", async (t) => {
+  await using upstream = startUpstream(noAnswer);
+  const timeouts = { first_byte: 100 };
+  await using gateway = await startGateway(
+    familiesFile(upstream.url, { timeouts }),
+  );
+  for (const protocol of PROTOCOLS) {
+    await t.step(protocol, async () => {
+      const response = await gateway.call(PATHS[protocol], ask(protocol));
+      const error = await readError(response, protocol);
+      assert.equal(error.status, 504);
+      assert.equal(error.type, "timeout_error");
+      const { signal } = await upstream.requests.next();
+      await within(aborted(signal), "the upstream's request to be aborted");
+      const line = await gateway.lines.of(response);
+      assert.equal(line.ended, "error");
+      assert.equal(gateway.admission.active, 0);
+    });
+  }
+});
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
+Deno.test("an upstream that never shakes hands is given up at the same deadline", async () => {
+  const upstream: RawUpstream = startRawUpstream(listenToEnd);
+  await using _ = upstream;
+  const url = upstream.url.replace("http:", "https:");
+  await using gateway = await startGateway(
+    familiesFile(url, { timeouts: { first_byte: 100 } }),
+  );
+  const response = await gateway.call(PATHS.chat, ask("chat"));
+  assert.equal((await readError(response, "chat")).status, 504);
+});
