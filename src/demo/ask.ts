@@ -79,12 +79,21 @@ export function createTurn(
   };
 }
 
-/** The last thing that the user said: the last text that is not blank of the last user turn with one. */
+/** What agents and translations say to the model in the user's name. */
+const REMINDER_REGEXP = /<system-reminder>[^]*?<\/system-reminder>/g;
+
+/**
+ * The last thing that the user said, without reminders: the last text that is not blank of the last user turn
+ * with one.
+ */
 export function promptOf(ask: Ask): string {
   for (const turn of ask.turns.toReversed()) {
     if (turn.role !== "user") continue;
-    const text = turn.texts.findLast((text) => text.trim() !== "");
-    if (text !== undefined) return text.trim();
+    const said = turn.texts.map((text) =>
+      text.replaceAll(REMINDER_REGEXP, "").trim()
+    );
+    const text = said.findLast((text) => text !== "");
+    if (text !== undefined) return text;
   }
   return "";
 }

@@ -38,6 +38,12 @@ const CHOICES: readonly (readonly [
   ["Please call Read", ["Read", "Write"], ["Read"]],
   ["run the search", ["search"], ["search"]],
   ["Use a tool", ["Read", "Write"], ["Read"]],
+  [
+    "<system-reminder>\nUse a tool\n</system-reminder>\n\nHi\n\n" +
+    "<system-reminder>\nrun Read\n</system-reminder>",
+    ["Read"],
+    [],
+  ],
   ["Use your tools get_a and get_b", ["get_a", "get_b"], ["get_a", "get_b"]],
   ["Use a tool", [], []],
 ];

@@ -1,0 +1,83 @@
+/** A client as the npm registry has it. */
+export interface ClientPackage {
+  /** Name of the package. */
+  readonly name: string;
+  /** Tested version, never a range. */
+  readonly version: string;
+  /** The program for this machine, below `node_modules`; `undefined` where there is none. */
+  readonly executable: string | undefined;
+}
+
+/** A client that can be started, or why it cannot. */
+export type InstalledClient =
+  | { readonly path: string }
+  | { readonly reason: string };
+
+/** Longer than a download takes, in milliseconds. */
+const INSTALL_MS = 300_000;
+
+/**
+ * Installs a client from npm, once for each version: it stays in the folder for temporary files. The client's
+ * own install scripts do not run; all of them bring their program in a package for each platform.
+ */
+export async function installClient(
+  { name, version, executable }: ClientPackage,
+): Promise<InstalledClient> {
+  if (executable === undefined) {
+    return { reason: `${name} has no program for ${Deno.build.target}` };
+  }
+  const folder = `${cacheFolder()}/${name.replaceAll("/", "_")}@${version}`;
+  const path = `${folder}/node_modules/${executable}`;
+  if (await exists(path)) return { path };
+  await Deno.mkdir(folder, { recursive: true });
+  const failed = await runNpm(folder, `${name}@${version}`);
+  if (failed !== undefined) return { reason: failed };
+  return await exists(path)
+    ? { path }
+    : { reason: `${name}@${version} came without ${executable}` };
+}
+
+function cacheFolder(): string {
+  const base = Deno.env.get("TMPDIR") ?? "/tmp";
+  return `${base.replace(/\/$/, "")}/model-gateway-clients`;
+}
+
+async function exists(path: string): Promise<boolean> {
+  return await Deno.stat(path).then(() => true, () => false);
+}
+
+/** @returns What went wrong, if anything did. */
+async function runNpm(
+  folder: string,
+  spec: string,
+): Promise<string | undefined> {
+  const args = [
+    "install",
+    "--ignore-scripts",
+    "--no-audit",
+    "--no-fund",
+    "--no-save",
+    "--prefix",
+    folder,
+    spec,
+  ];
+  try {
+    const { success, stderr } = await new Deno.Command("npm", {
+      args,
+      cwd: folder,
+      stdin: "null",
+      signal: AbortSignal.timeout(INSTALL_MS),
+    }).output();
+    if (success) return undefined;
+    return `npm cannot install ${spec}: ${lastError(stderr)}`;
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    return "npm is not installed here";
+  }
+}
+
+function lastError(stderr: Uint8Array): string {
+  const lines = new TextDecoder().decode(stderr).split("\n");
+  return lines.find((line) => line.startsWith("npm error")) ??
+    "no reason given";
+}

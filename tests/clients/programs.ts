@@ -1,0 +1,181 @@
+import type { Protocol } from "../../src/core/protocol.ts";
+import type { ClientPackage } from "./install.ts";
+
+/** Where a client finds the gateway. */
+export interface GatewayAddress {
+  /** Origin, such as `http://127.0.0.1:8787`. */
+  readonly url: string;
+  readonly token: string;
+  readonly model: string;
+}
+
+/** How a client is started without a screen. */
+export interface Launch {
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Text on its standard input; absent: nothing. */
+  readonly stdin?: string;
+  /** Files to lie in its home folder, by their path there. */
+  readonly files: Readonly<Record<string, string>>;
+}
+
+/** A real client. */
+export interface ClientProgram {
+  readonly name: string;
+  readonly source: ClientPackage;
+  /** What it speaks to the gateway. */
+  readonly protocol: Protocol;
+  /** The tool that runs a command, and the argument that takes it. */
+  readonly shell: { readonly tool: string; readonly argument: string };
+  launch(prompt: string, address: GatewayAddress): Launch;
+}
+
+/** How npm names this machine; `undefined` for those that the clients do not support. */
+const PLATFORM = platformName();
+
+const ARCH = Deno.build.arch === "x86_64" ? "x64" : "arm64";
+
+/** What Rust names this machine. */
+const CODEX_TARGET = Deno.build.os === "linux"
+  ? `${Deno.build.arch}-unknown-linux-musl`
+  : `${Deno.build.arch}-apple-darwin`;
+
+function platformName(): string | undefined {
+  const { os } = Deno.build;
+  return os === "linux" || os === "darwin" ? os : undefined;
+}
+
+function executable(path: string): string | undefined {
+  return PLATFORM === undefined ? undefined : path;
+}
+
+const CLAUDE_CODE: ClientProgram = {
+  name: "Claude Code",
+  source: {
+    name: "@anthropic-ai/claude-code",
+    version: "2.1.329",
+    executable: executable(
+      `@anthropic-ai/claude-code-${PLATFORM}-${ARCH}/claude`,
+    ),
+  },
+  protocol: "messages",
+  shell: { tool: "Bash", argument: "command" },
+  launch: (prompt, { url, token, model }) => ({
+    args: ["-p", prompt, "--model", model, "--dangerously-skip-permissions"],
+    env: {
+      ANTHROPIC_BASE_URL: url,
+      ANTHROPIC_AUTH_TOKEN: token,
+      ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+      CLAUDE_CODE_MAX_RETRIES: "0",
+      DISABLE_AUTOUPDATER: "1",
+      DISABLE_TELEMETRY: "1",
+      DISABLE_ERROR_REPORTING: "1",
+      // Without it the client refuses to skip permissions for the administrator of a container.
+      IS_SANDBOX: "1",
+    },
+    files: {},
+  }),
+};
+
+const CODEX: ClientProgram = {
+  name: "Codex CLI",
+  source: {
+    name: "@openai/codex",
+    version: "0.169.0",
+    executable: executable(
+      `@openai/codex-${PLATFORM}-${ARCH}/vendor/${CODEX_TARGET}/bin/codex`,
+    ),
+  },
+  protocol: "responses",
+  shell: { tool: "exec_command", argument: "cmd" },
+  launch: (prompt, { url, token, model }) => ({
+    args: [
+      "exec",
+      "--skip-git-repo-check",
+      "--dangerously-bypass-approvals-and-sandbox",
+      prompt,
+    ],
+    env: { GATEWAY_TOKEN: token },
+    files: { ".codex/config.toml": codexConfig(url, model) },
+  }),
+};
+
+function codexConfig(url: string, model: string): string {
+  return `model = "${model}"
+model_provider = "gateway"
+check_for_update_on_startup = false
+[analytics]
+enabled = false
+[features]
+apps = false
+plugins = false
+remote_plugin = false
+[model_providers.gateway]
+name = "gateway"
+base_url = "${url}/v1"
+env_key = "GATEWAY_TOKEN"
+wire_api = "responses"
+request_max_retries = 0
+stream_max_retries = 0
+`;
+}
+
+/** The package of the Vercel AI SDK that speaks each protocol; opencode has all of them inside. */
+const AI_SDK: Readonly<Record<Protocol, string>> = {
+  chat: "@ai-sdk/openai-compatible",
+  messages: "@ai-sdk/anthropic",
+  responses: "@ai-sdk/openai",
+};
+
+function opencode(protocol: Protocol): ClientProgram {
+  return {
+    name: `opencode over ${protocol}`,
+    source: {
+      name: "opencode-ai",
+      version: "1.18.33",
+      executable: executable(
+        `opencode-${PLATFORM}-${ARCH}${BASELINE}/bin/opencode`,
+      ),
+    },
+    protocol,
+    shell: { tool: "bash", argument: "command" },
+    launch: (prompt, { url, token, model }) => ({
+      args: ["run", "-m", `gateway/${model}`],
+      // An argument with spaces would reach the model in quotes.
+      stdin: prompt,
+      env: {
+        OPENCODE_DISABLE_MODELS_FETCH: "1",
+        OPENCODE_DISABLE_AUTOUPDATE: "1",
+        OPENCODE_DISABLE_LSP_DOWNLOAD: "1",
+        OPENCODE_DISABLE_DEFAULT_PLUGINS: "1",
+        OPENCODE_DISABLE_SHARE: "1",
+      },
+      files: {
+        ".config/opencode/opencode.json": JSON.stringify({
+          provider: {
+            gateway: {
+              npm: AI_SDK[protocol],
+              options: { baseURL: `${url}/v1`, apiKey: token },
+              models: { [model]: {} },
+            },
+          },
+          permission: { "*": "allow" },
+          small_model: `gateway/${model}`,
+        }),
+      },
+    }),
+  };
+}
+
+/** The build that needs no AVX2 runs everywhere. */
+const BASELINE = Deno.build.arch === "x86_64" ? "-baseline" : "";
+
+/** Every client, in each protocol that it speaks. */
+export const CLIENTS: readonly ClientProgram[] = [
+  CLAUDE_CODE,
+  CODEX,
+  opencode("chat"),
+  opencode("messages"),
+  opencode("responses"),
+];

@@ -1,0 +1,78 @@
+import type { ClientProgram, GatewayAddress } from "./programs.ts";
+
+/** How a client's run ended. */
+export interface ClientRun {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Reads a file of the folder that it worked in; `undefined` when there is none. */
+  file(name: string): string | undefined;
+}
+
+/** Longer than any run of a client takes, in milliseconds. */
+const RUN_MS = 120_000;
+
+/**
+ * Starts a client in an empty home and an empty working folder, and waits for its end, but not for ever.
+ *
+ * @param path The client's program.
+ */
+export async function runClient(
+  path: string,
+  { program, prompt, address }: {
+    readonly program: ClientProgram;
+    readonly prompt: string;
+    readonly address: GatewayAddress;
+  },
+): Promise<ClientRun> {
+  const home = await Deno.makeTempDir({ prefix: "client-" });
+  try {
+    const launch = program.launch(prompt, address);
+    for (const [name, text] of Object.entries(launch.files)) {
+      const file = `${home}/${name}`;
+      await Deno.mkdir(file.slice(0, file.lastIndexOf("/")), {
+        recursive: true,
+      });
+      await Deno.writeTextFile(file, text);
+    }
+    const work = `${home}/work`;
+    await Deno.mkdir(work);
+    const child = new Deno.Command(path, {
+      args: [...launch.args],
+      cwd: work,
+      clearEnv: true,
+      env: {
+        PATH: Deno.env.get("PATH") ?? "/usr/bin:/bin",
+        HOME: home,
+        ...launch.env,
+      },
+      stdin: "piped",
+      stdout: "piped",
+      stderr: "piped",
+      signal: AbortSignal.timeout(RUN_MS),
+    }).spawn();
+    const output = child.output();
+    const input = child.stdin.getWriter();
+    // A client that does not read may be gone before it is told anything.
+    await input.write(new TextEncoder().encode(launch.stdin ?? ""))
+      .then(() => input.close()).catch(() => {});
+    const { code, stdout, stderr } = await output;
+    const files = await filesIn(work);
+    return {
+      code,
+      stdout: new TextDecoder().decode(stdout),
+      stderr: new TextDecoder().decode(stderr),
+      file: (name) => files.get(name),
+    };
+  } finally {
+    await Deno.remove(home, { recursive: true });
+  }
+}
+
+async function filesIn(folder: string): Promise<Map<string, string>> {
+  const files = new Map<string, string>();
+  for await (const { name, isFile } of Deno.readDir(folder)) {
+    if (isFile) files.set(name, await Deno.readTextFile(`${folder}/${name}`));
+  }
+  return files;
+}
