@@ -1,4 +1,3 @@
-// @ts-check
 import { element } from "./element.js";
 import { failureMeaning } from "./failures.js";
 import { elapsedShare } from "./pace.js";

@@ -1,5 +1,3 @@
-// @ts-check
-
 /**
  * Puts a text into the clipboard. Browsers offer `navigator.clipboard` on https and localhost alone; a
  * gateway inside a company may be neither, so the old way stays as the second.

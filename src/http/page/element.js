@@ -1,5 +1,3 @@
-// @ts-check
-
 /**
  * Makes an element. Texts become text nodes, never markup.
  *

@@ -1,4 +1,3 @@
-// @ts-check
 /**
  * What the reasons for a quota that could not be read mean to staff (design section 8).
  *

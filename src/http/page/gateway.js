@@ -1,4 +1,3 @@
-// @ts-check
 /**
  * The two questions that the page asks the gateway it came from.
  *

@@ -1,4 +1,3 @@
-// @ts-check
 import { byId, createTicker, setText } from "./element.js";
 import { askGateway, TokenRefused } from "./gateway.js";
 import { createModelsView } from "./models_view.js";

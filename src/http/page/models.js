@@ -1,4 +1,3 @@
-// @ts-check
 /**
  * The models of a token, and which of them to show. Pure.
  *

@@ -1,4 +1,3 @@
-// @ts-check
 import { byId, element } from "./element.js";
 import { foundModels, PROTOCOL_NAMES } from "./models.js";
 

@@ -1,4 +1,3 @@
-// @ts-check
 /**
  * How far the time of a window has gone, so that use can be held against it.
  *

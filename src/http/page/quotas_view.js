@@ -1,4 +1,3 @@
-// @ts-check
 import { byId } from "./element.js";
 import { connectionCard } from "./card_view.js";
 import { summaryText } from "./summary.js";

@@ -1,4 +1,3 @@
-// @ts-check
 /**
  * What this tab remembers until it is closed: the token, and what was read last, so that reloading the
  * page does not ask the gateway sooner than it may be asked.

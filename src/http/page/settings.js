@@ -1,4 +1,3 @@
-// @ts-check
 /**
  * What to put where so that a client uses this gateway. Pure texts.
  *

@@ -1,4 +1,3 @@
-// @ts-check
 import { copyText } from "./clipboard.js";
 import { byId, element } from "./element.js";
 import { PROTOCOL_NAMES } from "./models.js";

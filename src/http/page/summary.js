@@ -1,4 +1,3 @@
-// @ts-check
 import { leftText, levelOf, LEVELS, nameParts, usedText } from "./words.js";
 
 /**

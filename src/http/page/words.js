@@ -1,4 +1,3 @@
-// @ts-check
 /**
  * How quotas are put into words, for the page and for the command line alike. Everything here is pure.
  *
@@ -153,7 +152,7 @@ export function limitText(type) {
  */
 export function nameParts(window) {
   const limit = limitText(window.type);
-  if (window.window === "unknown") return [limit, "period unknown"];
+  if (window.window === "unknown") return [limit, "over an unknown period"];
   if (window.window === "total") {
     return [limit, window.limit === null ? "" : "in total"];
   }
