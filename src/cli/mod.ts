@@ -3,7 +3,9 @@ import { runCheck } from "./check.ts";
 import { runDemo } from "./demo.ts";
 import { runDev } from "./dev.ts";
 import { type CliIo, EXIT } from "./io.ts";
+import { runLimits } from "./limits.ts";
 import { runServe } from "./serve.ts";
+import { terminalColumns } from "./terminal.ts";
 import { runToken } from "./token.ts";
 
 /** One subcommand. */
@@ -39,6 +41,19 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     usage: "token new NAME",
     summary: "make a token and the YAML that lets its owner in",
     run: runToken,
+  },
+  limits: {
+    usage: "limits [--url URL] [--token TOKEN] [--json] [--watch]",
+    summary: "draw what is left of a token's quotas, from a running gateway",
+    run: (args, io) =>
+      runLimits(args, {
+        ...io,
+        fetch,
+        deadline: AbortSignal.timeout,
+        now: Date.now,
+        wait: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+        columns: terminalColumns,
+      }),
   },
 };
 
@@ -81,5 +96,7 @@ function help(): string {
 
 The file is --config, else MODEL_GATEWAY_CONFIG, else ./gateway.yaml.
 SIGHUP reads it again; SIGTERM and SIGINT drain, a second one stops at once.
+limits asks --url, else MODEL_GATEWAY_URL, else http://127.0.0.1:8787, with --token, else
+MODEL_GATEWAY_TOKEN, which other users of the machine do not see.
 `;
 }

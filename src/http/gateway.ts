@@ -20,6 +20,7 @@ import { errorResponse, toGatewayError } from "./error_response.ts";
 import { healthResponse } from "./health.ts";
 import { limitsResponse } from "./limits.ts";
 import { modelResponse, modelsResponse } from "./models.ts";
+import { pageResponse } from "./page.ts";
 import { requestTarget } from "./request_target.ts";
 import { createRouteFinder, type RouteMatch } from "./router.ts";
 import { type Answer, type Route, ROUTES } from "./routes.ts";
@@ -93,8 +94,13 @@ async function serve(match: RouteMatch, served: Served): Promise<Response> {
   );
 }
 
-/** Probes come every few seconds and tell nothing. */
-const UNLOGGED: ReadonlySet<Answer> = new Set(["live", "ready", "probe"]);
+/** Probes come every few seconds and tell nothing; agents and balancers probe the page, too. */
+const UNLOGGED: ReadonlySet<Answer> = new Set([
+  "live",
+  "ready",
+  "page",
+  "probe",
+]);
 
 function answer(
   name: Answer,
@@ -107,6 +113,8 @@ function answer(
       return healthResponse(true);
     case "ready":
       return healthResponse(!parts.admission.draining);
+    case "page":
+      return pageResponse();
     case "probe":
       return new Response(null);
     case "websocket":

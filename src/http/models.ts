@@ -1,13 +1,15 @@
 import type { Caller, Candidate, Config } from "../config/config.ts";
-import { assignedModels, modelNotFound } from "../relay/assign.ts";
+import { assign, assignedModels } from "../relay/assign.ts";
+import { servedProtocols } from "../relay/plan.ts";
 
 /**
  * The answer of `GET /models`: the models of the caller's active assignments, in one object that the
- * OpenAI and the Anthropic SDKs both read (design section 5).
+ * OpenAI and the Anthropic SDKs both read (design section 5). `protocols` is our own: in which protocols a
+ * model can be asked, so that a client which speaks one knows what it may choose.
  */
 export function modelsResponse(caller: Caller, config: Config): Response {
-  const data = [...assignedModels(caller, config)].map(([id, candidate]) =>
-    modelEntry(id, candidate)
+  const data = [...assignedModels(caller, config)].map(([id, candidates]) =>
+    modelEntry(id, candidates)
   );
   return Response.json({
     object: "list",
@@ -28,15 +30,17 @@ export function modelResponse(
   caller: Caller,
   config: Config,
 ): Response {
-  const candidate = assignedModels(caller, config).get(id);
-  if (candidate === undefined) throw modelNotFound(id);
-  return Response.json(modelEntry(id, candidate));
+  return Response.json(modelEntry(id, assign(id, caller, config)));
 }
 
 /** The release date is not known here; both protocols then expect the epoch. */
 const UNKNOWN_DATE_MS = 0;
 
-function modelEntry(id: string, { connection }: Candidate) {
+function modelEntry(
+  id: string,
+  candidates: readonly [Candidate, ...Candidate[]],
+) {
+  const [{ connection }] = candidates;
   return {
     id,
     object: "model",
@@ -45,5 +49,6 @@ function modelEntry(id: string, { connection }: Candidate) {
     created_at: new Date(UNKNOWN_DATE_MS).toISOString(),
     display_name: id,
     owned_by: connection.service,
+    protocols: servedProtocols(candidates),
   };
 }

@@ -13,6 +13,7 @@ export type Answer =
   | "limits"
   | "live"
   | "ready"
+  | "page"
   | "probe"
   | "websocket";
 
@@ -70,8 +71,8 @@ export const ROUTES: readonly Route[] = [
   ]),
   answer("live", "none", ["GET", "HEAD"], ["/livez", "/healthz"]),
   answer("ready", "none", ["GET", "HEAD"], ["/readyz"]),
+  answer("page", "none", ["GET", "HEAD"], ["/"]),
   answer("probe", "none", ["HEAD"], [
-    "/",
     "/api/hello",
     "/api/api/hello",
     "/v1/api/hello",

@@ -14,25 +14,24 @@ export function assign(
   config: Config,
 ): readonly [Candidate, ...Candidate[]] {
   const pool = isAllowed(model, caller) ? config.pools.get(model) ?? [] : [];
-  const [first, ...rest] = pool.filter(({ connection }) =>
-    caller.connectionIds.has(connection.id)
-  );
+  const [first, ...rest] = assignedCandidates(pool, caller);
   if (first === undefined) throw modelNotFound(model);
   return [first, ...rest];
 }
 
-/** The models of a caller's active assignments, each with its first candidate, in the file's order. */
+/**
+ * The models of a caller's active assignments, in the file's order, each with the ways to serve it as
+ * {@linkcode assign} gives them.
+ */
 export function assignedModels(
   caller: Caller,
   config: Config,
-): Map<string, Candidate> {
-  const models = new Map<string, Candidate>();
+): Map<string, readonly [Candidate, ...Candidate[]]> {
+  const models = new Map<string, readonly [Candidate, ...Candidate[]]>();
   for (const [id, pool] of config.pools) {
     if (!isAllowed(id, caller)) continue;
-    const candidate = pool.find(({ connection }) =>
-      caller.connectionIds.has(connection.id)
-    );
-    if (candidate !== undefined) models.set(id, candidate);
+    const [first, ...rest] = assignedCandidates(pool, caller);
+    if (first !== undefined) models.set(id, [first, ...rest]);
   }
   return models;
 }
@@ -56,6 +55,15 @@ function quote(model: string): string {
     model.length > MAX_QUOTED_LENGTH
       ? `${model.slice(0, MAX_QUOTED_LENGTH)}…`
       : model,
+  );
+}
+
+function assignedCandidates(
+  pool: readonly Candidate[],
+  caller: Caller,
+): readonly Candidate[] {
+  return pool.filter(({ connection }) =>
+    caller.connectionIds.has(connection.id)
   );
 }
 

@@ -53,6 +53,26 @@ function planFor(
     : wrongFamily(operation, connection);
 }
 
+/**
+ * The protocols in which a model can be asked, whichever of its candidates serves it then.
+ *
+ * @param candidates The ways to serve the model.
+ */
+export function servedProtocols(
+  candidates: readonly Candidate[],
+): readonly Protocol[] {
+  return MAIN_OPERATIONS
+    .filter((operation) =>
+      candidates.some((candidate) =>
+        !(planFor(operation, candidate) instanceof GatewayError)
+      )
+    )
+    .map((operation) => OPERATIONS[operation].protocol);
+}
+
+/** The one of each protocol that asks a model. */
+const MAIN_OPERATIONS = ["chat_completions", "messages", "responses"] as const;
+
 /** Whether the paths of an operation serve the connection's family without translation. */
 function isOfferedTo(operation: Operation, { family }: Connection): boolean {
   switch (operation) {

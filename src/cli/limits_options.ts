@@ -1,0 +1,73 @@
+import { parseArgs } from "../core/std.ts";
+
+/** What the command line and the environment say of `limits`. */
+export interface LimitsOptions {
+  /** Where the list is read, such as `http://127.0.0.1:8787/v1/limits`. */
+  readonly url: string;
+  readonly token: string;
+  readonly json: boolean;
+  readonly watch: boolean;
+}
+
+const DEFAULT_URL = "http://127.0.0.1:8787";
+
+/**
+ * Reads the options of `limits`: an option wins over its environment variable.
+ *
+ * @param env Of the environment: `MODEL_GATEWAY_URL` and `MODEL_GATEWAY_TOKEN`.
+ * @returns The options, or what is wrong with them, without the token.
+ */
+export function readLimitsOptions(
+  args: readonly string[],
+  env: (name: string) => string | undefined,
+): LimitsOptions | { readonly fault: string } {
+  const unknown: string[] = [];
+  const parsed = parseArgs(args, {
+    string: ["url", "token"],
+    boolean: ["json", "watch"],
+    // A stray word may be the token, so no argument is repeated but an option's name.
+    unknown: (argument) => {
+      unknown.push(/^--?[a-z-]+(?==|$)/.exec(argument)?.[0] ?? "argument");
+      return false;
+    },
+  });
+  const [first] = unknown;
+  if (first !== undefined) return { fault: `unknown ${first}` };
+  const url = limitsUrl(
+    textOf(parsed.url) ?? (env("MODEL_GATEWAY_URL") || DEFAULT_URL),
+  );
+  if (url === undefined) return { fault: BAD_URL };
+  const token = textOf(parsed.token) ?? env("MODEL_GATEWAY_TOKEN") ?? "";
+  if (token === "") return { fault: NO_TOKEN };
+  if (!TOKEN_REGEXP.test(token)) return { fault: BAD_TOKEN };
+  return {
+    url,
+    token,
+    json: parsed.json === true,
+    watch: parsed.watch === true,
+  };
+}
+
+const BAD_URL =
+  "--url must be the address of a gateway, such as http://127.0.0.1:8787";
+const NO_TOKEN = "there is no token: set MODEL_GATEWAY_TOKEN, or use --token";
+const BAD_TOKEN =
+  "the token must be one word of plain letters, digits and signs";
+
+/** Nothing else can stand in a header. */
+const TOKEN_REGEXP = /^[\x21-\x7e]+$/;
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+/** Clients are set up with the address, with `/v1` or with `/api/v1`: each will do here. */
+function limitsUrl(text: string): string | undefined {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol)) return undefined;
+  if (url.username + url.password + url.search + url.hash !== "") {
+    return undefined;
+  }
+  const path = url.pathname.replace(/\/+$/, "").replace(/\/limits$/, "");
+  return `${url.origin}${path.endsWith("/v1") ? path : `${path}/v1`}/limits`;
+}

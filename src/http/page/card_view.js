@@ -1,0 +1,260 @@
+import { element } from "./element.js";
+import { failureMeaning } from "./failures.js";
+import { elapsedShare } from "./pace.js";
+import {
+  checkedText,
+  leftText,
+  LEVEL_TEXTS,
+  levelOf,
+  nameParts,
+  percentText,
+  resetText,
+  usedText,
+  worstLevel,
+} from "./words.js";
+
+/**
+ * @typedef {import("../../limits/list.ts").ConnectionEntry} ConnectionEntry
+ * @typedef {import("../../limits/window.ts").QuotaWindow} QuotaWindow
+ * @typedef {import("./element.js").Ticker} Ticker
+ * @typedef {import("./words.js").Level} Level
+ */
+
+/**
+ * The card of a connection: its state and its windows.
+ *
+ * @param {ConnectionEntry} entry
+ * @param {Ticker} ticker
+ * @returns {HTMLElement}
+ */
+export function connectionCard(entry, ticker) {
+  const isOk = entry.status === "ok";
+  const badge = isOk
+    ? levelBadge(worstLevel(entry.limits.map(levelOf)))
+    : element("span", { class: `badge badge-${entry.status}` }, entry.status);
+  return element(
+    "li",
+    { class: "card", "data-status": entry.status },
+    element(
+      "div",
+      { class: "card-head" },
+      element(
+        "h2",
+        {},
+        element("span", { class: "card-name" }, entry.name),
+        element("span", { class: "service" }, entry.service),
+      ),
+      badge,
+    ),
+    isOk ? windowList(entry.limits, ticker) : stateText(entry),
+    checkedLine(entry, ticker),
+  );
+}
+
+/**
+ * @param {Level} level
+ * @returns {HTMLElement}
+ */
+function levelBadge(level) {
+  const text = level === "unknown" ? "ok" : LEVEL_TEXTS[level];
+  return element("span", { class: `badge level-${level}` }, text);
+}
+
+/**
+ * @param {readonly QuotaWindow[]} windows
+ * @param {Ticker} ticker
+ * @returns {HTMLElement}
+ */
+function windowList(windows, ticker) {
+  if (windows.length === 0) {
+    return element(
+      "p",
+      { class: "state" },
+      "The provider reports no window for this connection.",
+    );
+  }
+  const rows = windows.map((window) => windowRow(window, ticker));
+  return element("ul", { class: "windows" }, ...rows);
+}
+
+/**
+ * @param {QuotaWindow} window
+ * @param {Ticker} ticker
+ * @returns {HTMLElement}
+ */
+function windowRow(window, ticker) {
+  const level = levelOf(window);
+  const [name, detail] = nameParts(window);
+  const reset = element("span", {
+    class: "reset",
+    title: localTime(window.resets_at),
+  });
+  ticker.follow(reset, (nowMs) => resetText(window, nowMs));
+  return element(
+    "li",
+    { class: `window level-${level}` },
+    element(
+      "div",
+      { class: "window-head" },
+      element(
+        "span",
+        { class: "window-name" },
+        element("b", {}, name),
+        ` ${detail}`,
+      ),
+      leftAmount(window),
+    ),
+    gauge(window),
+    element(
+      "div",
+      { class: "window-foot" },
+      element(
+        "span",
+        { class: "used" },
+        usedText(window),
+        ...(isNotable(level) ? [notice(level)] : []),
+      ),
+      reset,
+    ),
+  );
+}
+
+/**
+ * The part of {@linkcode leftText} that is a number stands out.
+ *
+ * @param {QuotaWindow} window
+ * @returns {HTMLElement}
+ */
+function leftAmount(window) {
+  const text = leftText(window);
+  const [number = ""] = window.remaining === null
+    ? []
+    : text.match(/^(under )?\S+/) ?? [];
+  return element(
+    "span",
+    { class: "left" },
+    element("strong", {}, number),
+    text.slice(number.length),
+  );
+}
+
+/**
+ * @param {Level} level
+ * @returns {boolean}
+ */
+function isNotable(level) {
+  return level !== "plenty" && level !== "unknown";
+}
+
+/**
+ * @param {Level} level
+ * @returns {HTMLElement}
+ */
+function notice(level) {
+  return element("span", { class: "notice" }, LEVEL_TEXTS[level]);
+}
+
+/**
+ * The bar of a window: how much is used and, as a mark across it, how much of its time has passed. A stock
+ * without a size has no bar.
+ *
+ * @param {QuotaWindow} window
+ * @returns {HTMLElement}
+ */
+function gauge(window) {
+  const percent = window.used_percent;
+  if (percent === null) {
+    const isStock = window.remaining !== null && window.limit === null;
+    return element("div", { class: isStock ? "gauge-none" : "gauge unknown" });
+  }
+  const elapsed = elapsedShare(window, Date.now());
+  const shown = Math.min(100, Math.max(0, percent));
+  const passed = elapsed === null
+    ? ""
+    : `, ${percentText(elapsed * 100)} of the time has passed`;
+  const bar = element("div", {
+    class: "gauge",
+    role: "meter",
+    "aria-label": nameParts(window).join(" "),
+    "aria-valuemin": "0",
+    "aria-valuemax": "100",
+    "aria-valuenow": String(shown),
+    "aria-valuetext": `${usedText(window)}, ${
+      LEVEL_TEXTS[levelOf(window)]
+    }${passed}`,
+  });
+  const fill = element("div", { class: "fill" });
+  fill.style.setProperty("--share", `${shown}%`);
+  bar.append(fill);
+  if (elapsed !== null) {
+    const mark = element("div", { class: "mark" });
+    mark.style.setProperty("--share", `${elapsed * 100}%`);
+    bar.title = `${percentText(elapsed * 100)} of the time has passed`;
+    bar.append(mark);
+  }
+  return bar;
+}
+
+/**
+ * @param {ConnectionEntry} entry One that is not `ok`.
+ * @returns {HTMLElement}
+ */
+function stateText({ status, error }) {
+  if (error !== undefined) {
+    const { title, advice } = failureMeaning(error.type);
+    return element(
+      "div",
+      { class: "state" },
+      element("p", { class: "state-title" }, title),
+      element("p", {}, `${error.message}.`),
+      element("p", {}, advice),
+      element("p", {}, element("code", {}, error.type)),
+    );
+  }
+  return element("p", { class: "state" }, STATE_TEXTS.get(status) ?? status);
+}
+
+const STATE_TEXTS = new Map([
+  [
+    "disabled",
+    "This connection is switched off. The administrator can switch it on again.",
+  ],
+  [
+    "unsupported",
+    "The quota of this kind of service cannot be read. Its models work all the same.",
+  ],
+  ["unavailable", "The quota could not be read."],
+]);
+
+/**
+ * @param {ConnectionEntry} entry
+ * @param {Ticker} ticker
+ * @returns {HTMLElement}
+ */
+function checkedLine({ checked_at: checkedAt, cached }, ticker) {
+  const time = element("time", {
+    datetime: checkedAt,
+    title: localTime(checkedAt),
+  });
+  ticker.follow(time, (nowMs) => checkedText(checkedAt, nowMs));
+  const origin = cached ? ", from the gateway's cache" : "";
+  return element("p", { class: "checked" }, time, origin);
+}
+
+/**
+ * An instant in the reader's own time zone.
+ *
+ * @param {string | null} instant ISO 8601.
+ * @returns {string | undefined}
+ */
+function localTime(instant) {
+  const ms = instant === null ? NaN : Date.parse(instant);
+  return Number.isNaN(ms) ? undefined : new Date(ms).toLocaleString("en-GB", {
+    weekday: "short",
+    day: "numeric",
+    month: "short",
+    hour: "2-digit",
+    minute: "2-digit",
+    timeZoneName: "short",
+  });
+}

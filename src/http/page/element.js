@@ -1,0 +1,68 @@
+/**
+ * Makes an element. Texts become text nodes, never markup.
+ *
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Readonly<Record<string, string | boolean | undefined>>} attributes `true` sets an attribute without
+ * a value; `false` and undefined leave it out.
+ * @param {...(Node | string)} children
+ * @returns {HTMLElementTagNameMap[Tag]}
+ */
+export function element(tag, attributes, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === undefined || value === false) continue;
+    made.setAttribute(name, value === true ? "" : value);
+  }
+  made.append(...children);
+  return made;
+}
+
+/**
+ * The element of the page with an id.
+ *
+ * @template {HTMLElement} Kind
+ * @param {string} id
+ * @param {{ new (): Kind, prototype: Kind }} kind Its class.
+ * @returns {Kind}
+ */
+export function byId(id, kind) {
+  const found = document.getElementById(id);
+  if (found instanceof kind) return found;
+  throw new Error(`The page has no ${kind.name} called ${id}`);
+}
+
+/**
+ * @typedef {object} Ticker Texts that change as time passes.
+ * @property {(node: Element, textAt: (nowMs: number) => string) => void} follow Sets the text of `node` now
+ * and at every tick for as long as it is on the page.
+ * @property {(nowMs: number) => void} tick
+ */
+
+/** @returns {Ticker} */
+export function createTicker() {
+  /** @type {Map<Element, (nowMs: number) => string>} */
+  const followed = new Map();
+  return {
+    follow(node, textAt) {
+      followed.set(node, textAt);
+      node.textContent = textAt(Date.now());
+    },
+    tick(nowMs) {
+      for (const [node, textAt] of followed) {
+        if (!node.isConnected) followed.delete(node);
+        else setText(node, textAt(nowMs));
+      }
+    },
+  };
+}
+
+/**
+ * Sets a text unless it is there already, so that nothing is redrawn or announced for nothing.
+ *
+ * @param {Element} node
+ * @param {string} text
+ */
+export function setText(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}

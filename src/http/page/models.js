@@ -1,0 +1,30 @@
+/**
+ * The models of a token, and which of them to show. Pure.
+ *
+ * @typedef {import("./settings.js").Protocol} Protocol
+ *
+ * @typedef {object} Model An entry of `GET /models`, as far as it is used here.
+ * @property {string} id
+ * @property {readonly Protocol[]} protocols
+ */
+
+/** @type {Readonly<Record<Protocol, string>>} */
+export const PROTOCOL_NAMES = {
+  chat: "Chat",
+  messages: "Messages",
+  responses: "Responses",
+};
+
+/**
+ * The models that a search finds, in their order.
+ *
+ * @param {readonly Model[]} models
+ * @param {string} search Words that a name must all hold, in any case.
+ * @returns {readonly Model[]}
+ */
+export function foundModels(models, search) {
+  const words = search.toLowerCase().split(/\s+/);
+  return models.filter(({ id }) =>
+    words.every((word) => id.toLowerCase().includes(word))
+  );
+}

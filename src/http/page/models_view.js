@@ -1,0 +1,78 @@
+import { byId, element } from "./element.js";
+import { foundModels, PROTOCOL_NAMES } from "./models.js";
+
+/**
+ * @typedef {import("./models.js").Model} Model
+ *
+ * @typedef {object} ModelsView
+ * @property {(models: readonly Model[]) => void} show
+ */
+
+/** How many models are listed before somebody asks for all of them. */
+const FEW = 12;
+
+/**
+ * Brings the list of models to life.
+ *
+ * @param {{ readonly onChoose: (id: string) => void }} options Told of the model that a client shall be set
+ * up for.
+ * @returns {ModelsView}
+ */
+export function createModelsView({ onChoose }) {
+  const count = byId("model-count", HTMLElement);
+  const search = byId("search", HTMLInputElement);
+  const list = byId("models", HTMLElement);
+  const more = byId("all-models", HTMLButtonElement);
+  /** @type {readonly Model[]} */
+  let models = [];
+  let showsAll = false;
+
+  function render() {
+    const found = foundModels(models, search.value);
+    const shown = showsAll ? found : found.slice(0, FEW);
+    list.replaceChildren(
+      ...shown.map((model) => modelItem(model, () => onChoose(model.id))),
+    );
+    more.hidden = shown.length === found.length;
+    more.textContent = `Show all ${found.length}`;
+    count.textContent = countText(models.length, found.length);
+  }
+
+  search.addEventListener("input", render);
+  more.addEventListener("click", () => {
+    showsAll = true;
+    render();
+    search.focus();
+  });
+  return {
+    show(offered) {
+      models = offered;
+      byId("search-field", HTMLElement).hidden = models.length <= FEW;
+      render();
+    },
+  };
+}
+
+/** @param {number} all @param {number} found @returns {string} */
+function countText(all, found) {
+  if (all === 0) return "No model is assigned to this token.";
+  const models = all === 1 ? "1 model" : `${all} models`;
+  return found === all ? models : `${found} of ${models}`;
+}
+
+/** @param {Model} model @param {() => void} onChoose @returns {HTMLElement} */
+function modelItem({ id, protocols }, onChoose) {
+  const button = element(
+    "button",
+    { type: "button", class: "model", title: `Set up a client for ${id}` },
+    element("code", {}, id),
+    element("span", { class: "protocols" }, protocolsText(protocols)),
+  );
+  button.addEventListener("click", onChoose);
+  return element("li", {}, button);
+}
+
+/** @param {Model["protocols"]} protocols @returns {string} */
+function protocolsText(protocols) {
+  return protocols.map((name) => PROTOCOL_NAMES[name]).join(" · ");
+}

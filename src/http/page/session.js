@@ -1,0 +1,86 @@
+/**
+ * What this tab remembers until it is closed: the token, and what was read last, so that reloading the
+ * page does not ask the gateway sooner than it may be asked.
+ *
+ * @typedef {import("../../limits/list.ts").LimitsList} LimitsList
+ * @typedef {import("./models.js").Model} Model
+ *
+ * @typedef {object} Reading
+ * @property {LimitsList | undefined} [list]
+ * @property {readonly Model[] | undefined} [models]
+ * @property {string | undefined} [failure] Why the last question had no full answer.
+ * @property {number} askedAtMs When the last question was answered, in milliseconds since 1970.
+ *
+ * @typedef {object} Session
+ * @property {string} token
+ * @property {Reading | undefined} [reading]
+ */
+
+const KEY = "model-gateway";
+
+/**
+ * @param {Storage} storage
+ * @returns {Session | undefined}
+ */
+export function loadSession(storage) {
+  try {
+    const found = JSON.parse(storage.getItem(KEY) ?? "null");
+    const isWhole = typeof found?.token === "string" &&
+      typeof found.reading?.askedAtMs === "number";
+    return isWhole ? found : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * @param {Storage} storage
+ * @param {Session} session
+ */
+export function saveSession(storage, session) {
+  try {
+    storage.setItem(KEY, JSON.stringify(session));
+  } catch {
+    // A browser that stores nothing asks for the token again after a reload.
+  }
+}
+
+/** @param {Storage} storage */
+export function forgetSession(storage) {
+  storage.removeItem(KEY);
+}
+
+/** What the specification recommends; used until the gateway has said otherwise. */
+const DEFAULT_REFRESH_SECONDS = 60;
+
+/**
+ * The earliest time to ask the gateway again, in milliseconds since 1970.
+ *
+ * @param {Session | undefined} session
+ * @returns {number}
+ */
+export function nextAskAtMs(session) {
+  const reading = session?.reading;
+  if (reading === undefined) return 0;
+  const seconds = reading.list?.refresh_after_seconds ??
+    DEFAULT_REFRESH_SECONDS;
+  return reading.askedAtMs + seconds * 1000;
+}
+
+/**
+ * What is known after another question: what it could not tell stays as it was.
+ *
+ * @param {Session} session
+ * @param {Reading} answer
+ * @returns {Session}
+ */
+export function withAnswer({ token, reading }, answer) {
+  return {
+    token,
+    reading: {
+      ...answer,
+      list: answer.list ?? reading?.list,
+      models: answer.models ?? reading?.models,
+    },
+  };
+}

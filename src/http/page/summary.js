@@ -1,0 +1,49 @@
+import { leftText, levelOf, LEVELS, nameParts, usedText } from "./words.js";
+
+/**
+ * @typedef {import("../../limits/list.ts").ConnectionEntry} ConnectionEntry
+ * @typedef {import("../../limits/window.ts").QuotaWindow} QuotaWindow
+ */
+
+/**
+ * What a reader wants to know first: the window that is nearest to its end, and what could not be read.
+ *
+ * @param {readonly ConnectionEntry[]} entries
+ * @returns {string}
+ */
+export function summaryText(entries) {
+  if (entries.length === 0) {
+    return "No connection is assigned to this token. Ask the administrator.";
+  }
+  const parts = [tightestText(entries), unreadText(entries)];
+  return parts.filter((part) => part !== "").join(" ");
+}
+
+/** @param {readonly ConnectionEntry[]} entries @returns {string} */
+function tightestText(entries) {
+  const [tightest] = entries
+    .flatMap(({ name, limits }) => limits.map((window) => ({ name, window })))
+    .filter(({ window }) => levelOf(window) !== "unknown")
+    .sort((one, other) => urgency(other.window) - urgency(one.window));
+  if (tightest === undefined) return "";
+  const { name, window } = tightest;
+  const amounts = [usedText(window), leftText(window)]
+    .filter((text) => text !== "").join(", ");
+  return `Most used: ${name}, ${
+    nameParts(window).join(" ").trim()
+  }: ${amounts}.`;
+}
+
+/** @param {QuotaWindow} window @returns {number} */
+function urgency(window) {
+  return LEVELS.indexOf(levelOf(window)) * 1000 + (window.used_percent ?? 0);
+}
+
+/** @param {readonly ConnectionEntry[]} entries @returns {string} */
+function unreadText(entries) {
+  const count = entries.filter(({ status }) => status === "unavailable").length;
+  if (count === 0) return "";
+  return count === 1
+    ? "One connection could not be read."
+    : `${count} connections could not be read.`;
+}

@@ -1,0 +1,310 @@
+/**
+ * How quotas are put into words, for the page and for the command line alike. Everything here is pure.
+ *
+ * @typedef {import("../../limits/window.ts").QuotaWindow} QuotaWindow
+ */
+
+const NUMBER = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
+const LARGE_NUMBER = new Intl.NumberFormat("en", {
+  notation: "compact",
+  maximumFractionDigits: 2,
+});
+
+/** From here on digits are counted in millions. */
+const LARGE = 10_000_000;
+
+/**
+ * A number as people write it: `7,119`, `0.25`, `39.6M`.
+ *
+ * @param {number} value
+ * @returns {string}
+ */
+export function numberText(value) {
+  return (Math.abs(value) < LARGE ? NUMBER : LARGE_NUMBER).format(value);
+}
+
+/**
+ * A share: `28.8%`. It is rounded down, so that nothing is called used up before it is.
+ *
+ * @param {number} percent
+ * @returns {string}
+ */
+export function percentText(percent) {
+  if (percent > 0 && percent < 0.1) return "under 0.1%";
+  return `${NUMBER.format(Math.floor(percent * 10 + 1e-6) / 10)}%`;
+}
+
+/**
+ * An amount in the unit of its window: `7,119 credits`, `$12.50`, `72%`.
+ *
+ * @param {number} value
+ * @param {string} unit The `unit` of a window (spec section 2.4).
+ * @returns {string}
+ */
+export function amountText(value, unit) {
+  if (isShare(unit)) {
+    return percentText(unit === "percent" ? value : value * 100);
+  }
+  if (isMoney(unit)) return moneyText(value, unit);
+  const noun = NOUNS.get(unit);
+  return noun === undefined
+    ? numberText(value)
+    : `${numberText(value)} ${noun}`;
+}
+
+/** Other units have no name that would help. */
+const NOUNS = new Map([
+  ["credits", "credits"],
+  ["tokens", "tokens"],
+  ["requests", "requests"],
+  ["quota", "quota units"],
+]);
+
+/**
+ * Whether the amounts of a unit are shares of a whole rather than a number of something.
+ *
+ * @param {string} unit
+ * @returns {boolean}
+ */
+export function isShare(unit) {
+  return unit === "percent" || unit === "fraction";
+}
+
+/**
+ * Whether a unit is a currency's code of ISO 4217.
+ *
+ * @param {string} unit
+ * @returns {boolean}
+ */
+function isMoney(unit) {
+  return /^[A-Z]{3}$/.test(unit);
+}
+
+/**
+ * @param {number} value
+ * @param {string} currency Three capital letters.
+ * @returns {string}
+ */
+function moneyText(value, currency) {
+  return new Intl.NumberFormat("en", {
+    style: "currency",
+    currency,
+    currencyDisplay: "narrowSymbol",
+  }).format(value);
+}
+
+const SINGLE_WINDOWS = new Map([
+  ["minute", "1 minute"],
+  ["hourly", "1 hour"],
+  ["daily", "1 day"],
+  ["weekly", "1 week"],
+  ["monthly", "1 month"],
+  ["yearly", "1 year"],
+]);
+
+/**
+ * The length of a window: `5 hours`, `1 week`.
+ *
+ * @param {Pick<QuotaWindow, "window" | "period_count">} window
+ * @returns {string}
+ */
+export function periodText({ window, period_count: count }) {
+  const single = SINGLE_WINDOWS.get(window);
+  if (single !== undefined) return single;
+  const unit = window.match(/_(minute|hour|day|week|month|year)$/)?.[1];
+  return unit === undefined || count === null
+    ? window.replaceAll("_", " ")
+    : `${numberText(count)} ${unit}s`;
+}
+
+const LIMIT_NAMES = new Map([
+  ["BALANCE", "balance"],
+  ["CREDIT_LIMIT", "credits"],
+  ["REQUESTS_LIMIT", "requests"],
+  ["SPEND_LIMIT", "spending"],
+  // Z.ai's word for the calls of a plan's tools.
+  ["TIME_LIMIT", "tool calls"],
+  ["TOKENS_LIMIT", "tokens"],
+  ["USAGE_LIMIT", "usage"],
+]);
+
+/**
+ * What a window limits: `credits`, `usage, opus`.
+ *
+ * @param {string} type The `type` of a window.
+ * @returns {string}
+ */
+export function limitText(type) {
+  const [kind = "", ...scope] = type.split(":");
+  const name = LIMIT_NAMES.get(kind.toUpperCase()) ??
+    kind.toLowerCase().replace(/_limit$/, "").replaceAll("_", " ");
+  return scope.length === 0
+    ? name
+    : `${name}, ${scope.join(":").replaceAll("_", " ")}`;
+}
+
+/**
+ * What a window is called: `5 hours`, and in detail `credits`. Where there is no period, the limit is the
+ * name.
+ *
+ * @param {QuotaWindow} window
+ * @returns {readonly [name: string, detail: string]}
+ */
+export function nameParts(window) {
+  const limit = limitText(window.type);
+  if (window.window === "unknown") return [limit, "over an unknown period"];
+  if (window.window === "total") {
+    return [limit, window.limit === null ? "" : "in total"];
+  }
+  return [periodText(window), limit];
+}
+
+/**
+ * How much of a window is used: `28.8% used`, `2,880 credits used`, `use unknown`. Nothing for a stock, of
+ * which only the rest is told.
+ *
+ * @param {QuotaWindow} window
+ * @returns {string}
+ */
+export function usedText({ used_percent: percent, used, remaining, unit }) {
+  if (percent !== null) return `${percentText(percent)} used`;
+  if (used !== null) return `${amountText(used, unit)} used`;
+  return remaining === null ? "use unknown" : "";
+}
+
+/**
+ * How much of a window is left: `7,119 of 10,000 credits left`, `72% left`, `left unknown`.
+ *
+ * @param {QuotaWindow} window
+ * @returns {string}
+ */
+export function leftText({ type, remaining, limit, unit }) {
+  // Where the limit is called by its unit, once is enough.
+  const text = (/** @type {number} */ value) =>
+    limitText(type) === unit ? numberText(value) : amountText(value, unit);
+  const whole = limit === null || isShare(unit) ? "" : text(limit);
+  if (remaining === null) {
+    return whole === "" ? "left unknown" : `left of ${whole} unknown`;
+  }
+  if (whole === "") return `${text(remaining)} left`;
+  const rest = isMoney(unit) ? text(remaining) : numberText(remaining);
+  return `${rest} of ${whole} left`;
+}
+
+/**
+ * How serious a window is. A gauge shows it by colour, so it always comes with its words,
+ * {@linkcode LEVEL_TEXTS}.
+ *
+ * @typedef {"unknown" | "plenty" | "low" | "scarce" | "gone" | "over"} Level
+ */
+
+const LOW_PERCENT = 75;
+const SCARCE_PERCENT = 90;
+
+/**
+ * @param {Pick<QuotaWindow, "used_percent" | "remaining">} window
+ * @returns {Level}
+ */
+export function levelOf({ used_percent: percent, remaining }) {
+  if (percent === null) {
+    if (remaining === null) return "unknown";
+    return remaining > 0 ? "plenty" : "gone";
+  }
+  if (percent > 100) return "over";
+  if (percent === 100) return "gone";
+  if (percent >= SCARCE_PERCENT) return "scarce";
+  return percent >= LOW_PERCENT ? "low" : "plenty";
+}
+
+/** From the one that needs no attention to the one that needs most. */
+export const LEVELS = /** @type {const} */ (
+  ["unknown", "plenty", "low", "scarce", "gone", "over"]
+);
+
+/** @type {Readonly<Record<Level, string>>} */
+export const LEVEL_TEXTS = {
+  unknown: "unknown",
+  plenty: "plenty left",
+  low: "getting low",
+  scarce: "nearly used up",
+  gone: "used up",
+  over: "over the limit",
+};
+
+/**
+ * The most serious of some levels.
+ *
+ * @param {readonly Level[]} levels
+ * @returns {Level}
+ */
+export function worstLevel(levels) {
+  return LEVELS[Math.max(0, ...levels.map((level) => LEVELS.indexOf(level)))] ??
+    "unknown";
+}
+
+const SECOND_MS = 1000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+/**
+ * A time span in its two largest units: `3 d 4 h`, `2 h 41 min`, `12 min 30 s`, `45 s`.
+ *
+ * @param {number} ms Milliseconds; below zero counts as zero.
+ * @returns {string}
+ */
+export function durationText(ms) {
+  const seconds = Math.max(0, Math.floor(ms / SECOND_MS)) * SECOND_MS;
+  if (seconds >= DAY_MS) {
+    return twoUnits(seconds, [DAY_MS, "d"], [HOUR_MS, "h"]);
+  }
+  if (seconds >= HOUR_MS) {
+    return twoUnits(seconds, [HOUR_MS, "h"], [MINUTE_MS, "min"]);
+  }
+  return seconds >= MINUTE_MS
+    ? twoUnits(seconds, [MINUTE_MS, "min"], [SECOND_MS, "s"])
+    : `${seconds / SECOND_MS} s`;
+}
+
+/**
+ * @param {number} ms
+ * @param {readonly [number, string]} large
+ * @param {readonly [number, string]} small
+ * @returns {string}
+ */
+function twoUnits(ms, [large, largeName], [small, smallName]) {
+  const rest = Math.floor((ms % large) / small);
+  return `${Math.floor(ms / large)} ${largeName} ${rest} ${smallName}`;
+}
+
+/**
+ * When a window begins anew: `resets in 2 h 41 min`.
+ *
+ * @param {Pick<QuotaWindow, "resets_at" | "window">} window
+ * @param {number} nowMs Milliseconds since 1970.
+ * @returns {string}
+ */
+export function resetText({ resets_at: resetsAt, window }, nowMs) {
+  const resetsAtMs = resetsAt === null ? NaN : Date.parse(resetsAt);
+  if (Number.isNaN(resetsAtMs)) {
+    return window === "total" ? "no reset" : "reset unknown";
+  }
+  return resetsAtMs <= nowMs
+    ? "reset due"
+    : `resets in ${durationText(resetsAtMs - nowMs)}`;
+}
+
+/**
+ * How old a reading is, in one unit: `checked 12 s ago`.
+ *
+ * @param {string} checkedAt ISO 8601.
+ * @param {number} nowMs Milliseconds since 1970.
+ * @returns {string}
+ */
+export function checkedText(checkedAt, nowMs) {
+  const ageMs = nowMs - Date.parse(checkedAt);
+  if (Number.isNaN(ageMs)) return "checked at an unknown time";
+  if (ageMs < SECOND_MS) return "checked just now";
+  const [count, unit] = durationText(ageMs).split(" ");
+  return `checked ${count} ${unit} ago`;
+}
