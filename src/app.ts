@@ -5,7 +5,9 @@ import { randomIds } from "./core/ids.ts";
 import { createHandler, type Handler } from "./http/gateway.ts";
 import { createHarvest } from "./limits/harvest.ts";
 import { createLimitsService } from "./limits/service.ts";
+import type { QuotaWindow } from "./limits/window.ts";
 import type { Log } from "./observe/log.ts";
+import type { GatewayState, Metrics, QuotaState } from "./observe/metrics.ts";
 import { type Admission, createAdmission } from "./relay/admission.ts";
 import { createSealStore } from "./relay/seal_store.ts";
 import type { Fetch } from "./upstream/call.ts";
@@ -16,6 +18,8 @@ export interface GatewaySurroundings {
   /** Reaches the upstreams: the network's `fetch`, or the demo provider. */
   readonly fetch: Fetch;
   readonly log: Log;
+  /** Absent where nobody asked for metrics. */
+  readonly metrics?: Metrics | undefined;
 }
 
 /** A gateway, ready to be put behind any web-standard server. */
@@ -23,6 +27,8 @@ export interface Gateway {
   readonly handler: Handler;
   /** What is being served, and how to stop it. */
   readonly admission: Admission;
+  /** For the metrics; asks no provider. */
+  state(): GatewayState;
 }
 
 /** Puts the program together; nothing here listens, reads a file or knows the platform. */
@@ -30,15 +36,39 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
   const clock = systemClock;
   const admission = createAdmission();
   const harvest = createHarvest({ clock });
+  const limits = createLimitsService({ ...surroundings, clock, harvest });
   const handler = createHandler({
     ...surroundings,
     admission,
     harvest,
     deadlines: createDeadlines(),
     seals: createSealStore({ clock }),
-    limits: createLimitsService({ ...surroundings, clock, harvest }),
+    limits,
     clock,
     ids: randomIds,
   });
-  return { handler, admission };
+  return {
+    handler,
+    admission,
+    state: () => ({
+      inFlight: admission.active,
+      quotas: surroundings.store.current().connections.flatMap((connection) =>
+        limits.known(connection).map((one) => quotaState(connection.name, one))
+      ),
+    }),
+  };
+}
+
+function quotaState(connection: string, one: QuotaWindow): QuotaState {
+  const { type, window, unit, limit, remaining, used_percent } = one;
+  return {
+    connection,
+    type,
+    window,
+    unit,
+    limit,
+    remaining,
+    usedPercent: used_percent,
+    resetsAtMs: one.resets_at === null ? null : Date.parse(one.resets_at),
+  };
 }

@@ -9,7 +9,10 @@ import { demoConfigText } from "../src/demo/config.ts";
 import { createDemoUpstream } from "../src/demo/upstream.ts";
 import { sha256Hex } from "../src/core/sha256.ts";
 import { createLog } from "../src/observe/log.ts";
-import { configOf, loadText } from "./support/config.ts";
+import { formatExposition } from "../src/observe/exposition.ts";
+import { createProcessMetrics } from "../src/observe/process_metrics.ts";
+import { createGatewayMetrics } from "../src/observe/prometheus.ts";
+import { configOf, loadText, minimalConfig } from "./support/config.ts";
 
 const readme = await Deno.readTextFile(
   new URL("../README.md", import.meta.url),
@@ -51,6 +54,45 @@ Deno.test("every task that the README names exists", async () => {
   for (const task of named) assert.ok(task in (manifest.tasks ?? {}), task);
 });
 
+Deno.test("the command that reads the metrics fits the configuration beside it", async () => {
+  const text = blocks("yaml").find((one) =>
+    one.startsWith("server:\n  admin:")
+  );
+  const file = parseYaml(text ?? "");
+  assert.ok(typeof file === "object" && file !== null);
+  const { admin } = (await minimalConfig({ ...file })).server;
+  assert.ok(admin);
+  const command = `curl -s http://${admin.host}:${admin.port}/metrics\n`;
+  assert.ok(blocks("sh").includes(command), command);
+});
+
+Deno.test("the README lists every metric, and no other", async () => {
+  const metrics = createGatewayMetrics({
+    isModel: () => true,
+    fields: new Set(),
+  });
+  const process = createProcessMetrics({
+    version: "1",
+    startedAtMs: 0,
+    workers: 1,
+    residentBytes: () => 0,
+  });
+  const text = await formatExposition([
+    await metrics.collect({ inFlight: 0, quotas: [] }),
+    await process.collect(),
+  ]);
+  const names = [...text.matchAll(/^# TYPE (\S+)/gm)]
+    .map(([, name = ""]) => name.replace("model_gateway_", ""));
+  const [, section = ""] = readme.split("### Metrics\n");
+  const cells = [
+    ...section.split("\n## ")[0]?.matchAll(/^\| (`.*?) *\|/gm) ?? [],
+  ];
+  const listed = cells.flatMap(([, cell = ""]) =>
+    [...cell.matchAll(/`(\w+)`/g)].map(([, name = ""]) => name)
+  );
+  assert.deepEqual(listed.sort(), names.sort());
+});
+
 const hasCurl = await new Deno.Command("curl", {
   args: ["--version"],
   stdout: "null",
@@ -82,7 +124,7 @@ Deno.test({
     try {
       const commands = blocks("sh")
         .flatMap((text) => text.split(/^(?=curl )/m))
-        .filter((text) => text.startsWith("curl "));
+        .filter((text) => text.startsWith("curl ") && text.includes(":8787"));
       assert.ok(commands.length >= 5);
       for (const command of commands) {
         const [, path = ""] = command.match(/8787(\S+)/) ?? [];

@@ -14,18 +14,30 @@ export class ListenError extends Error {
   override readonly name = "ListenError";
 }
 
+/** Where a listener stands, and what it is told when it cannot. */
+export interface ListenPlace extends Pick<ServerConfig, "host" | "port"> {
+  readonly tls?: ServerConfig["tls"];
+  /** Whether other threads of this program listen there too. */
+  readonly isShared?: boolean;
+  /** How another host and another port are chosen. */
+  readonly settings?: { readonly host: string; readonly port: string };
+}
+
+const COMMAND_LINE = { host: "--host", port: "--port" };
+
 /**
  * Listens as the configuration says.
  *
  * @throws {ListenError} When the address is taken, not this machine's, or not allowed, or the TLS files are
  * no certificate and key.
  */
-export function listen(server: ServerConfig, handler: Handler): Listener {
-  const { host, port, tls } = server;
+export function listen(place: ListenPlace, handler: Handler): Listener {
+  const { host, port, tls, isShared = false, settings = COMMAND_LINE } = place;
   try {
     const http = Deno.serve({
       hostname: host,
       port,
+      reusePort: isShared,
       ...(tls === undefined ? {} : tls),
       onListen() {
         // The ready line is printed by whoever asked for the listener.
@@ -39,7 +51,7 @@ export function listen(server: ServerConfig, handler: Handler): Listener {
     };
   } catch (error) {
     throw new ListenError(
-      `Cannot listen on ${host}:${port}: ${reasonOf(error)}`,
+      `Cannot listen on ${host}:${port}: ${reasonOf(error, settings)}`,
       { cause: error },
     );
   }
@@ -49,15 +61,18 @@ function urlHost(host: string): string {
   return host.includes(":") ? `[${host}]` : host;
 }
 
-function reasonOf(error: unknown): string {
+function reasonOf(
+  error: unknown,
+  { host, port }: NonNullable<ListenPlace["settings"]>,
+): string {
   if (error instanceof Deno.errors.AddrInUse) {
-    return "another program listens there, stop it or choose another port with --port";
+    return `another program listens there, stop it or choose another port with ${port}`;
   }
   if (error instanceof Deno.errors.AddrNotAvailable) {
-    return "the address is not this machine's, choose another one with --host";
+    return `the address is not this machine's, choose another one with ${host}`;
   }
   if (error instanceof Deno.errors.PermissionDenied) {
-    return "the system does not allow it, choose a port above 1023 with --port";
+    return `the system does not allow it, choose a port above 1023 with ${port}`;
   }
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,26 +1,15 @@
-import { createGateway } from "../app.ts";
-import type { ServerConfig } from "../config/config.ts";
-import type { ConfigStore } from "../config/store.ts";
-import type { Log } from "../observe/log.ts";
-import type { Fetch } from "../upstream/call.ts";
+import { openAdmin } from "./admin.ts";
 import { type CliIo, EXIT } from "./io.ts";
-import { listen, type Listener, ListenError } from "./listen.ts";
+import { type Listener, ListenError } from "./listen.ts";
+import { type Serving, type ServingOptions, startServing } from "./serving.ts";
 import { nextStopSignal } from "./signals.ts";
 
 /** What {@linkcode runServer} serves, and how. */
-export interface ServerRun {
-  readonly store: ConfigStore;
-  /** The settings of the listener, with what the command line overrides. */
-  readonly server: ServerConfig;
-  readonly fetch: Fetch;
-  readonly log: Log;
+export interface ServerRun extends ServingOptions {
   readonly io: CliIo;
   /** Called once it listens, before the ready line. */
   readonly onReady?: (url: string) => void;
 }
-
-/** How long the listener may take to close once everything is served or cut, in milliseconds. */
-const CLOSE_MS = 1_000;
 
 /**
  * Serves until SIGTERM or SIGINT, then drains: `/readyz` says so at once, new requests are turned away,
@@ -29,36 +18,30 @@ const CLOSE_MS = 1_000;
  * @returns The exit code.
  */
 export async function runServer(run: ServerRun): Promise<number> {
-  const { admission, handler } = createGateway(run);
-  let listener: Listener;
+  const { io, onReady } = run;
+  let serving: Serving;
+  let admin: Listener | undefined;
   try {
-    listener = listen(run.server, handler);
+    serving = await startServing(run);
+    admin = await openOwnAdmin(run, serving);
   } catch (error) {
     if (!(error instanceof ListenError)) throw error;
-    run.io.writeError(`${error.message}\n`);
+    io.writeError(`${error.message}\n`);
     return EXIT.failed;
   }
   const asked = nextStopSignal();
-  run.onReady?.(listener.url);
-  run.io.writeError(`listening on ${listener.url}\n`);
+  if (admin !== undefined) io.writeError(`metrics on ${admin.url}/metrics\n`);
+  onReady?.(serving.url);
+  io.writeError(`listening on ${serving.url}\n`);
   await asked;
-  const askedAgain = nextStopSignal();
-  run.log.write("info", "draining", { requests: admission.active });
-  const drainMs = run.store.current().server.drainMs;
-  const outcome = await Promise.race([
-    admission.drain().then(() => "drained" as const),
-    after(drainMs).then(() => "late" as const),
-    askedAgain.then(() => "hurried" as const),
-  ]);
-  if (outcome !== "drained") {
-    run.log.write("warn", "cut", { requests: admission.active });
-    admission.cut();
-  }
-  await Promise.race([listener.close(), after(CLOSE_MS), askedAgain]);
-  run.log.write("info", "stopped", {});
+  await serving.stop(nextStopSignal());
   return EXIT.good;
 }
 
-function after(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
+async function openOwnAdmin(
+  { server }: ServerRun,
+  { isReady, snapshots }: Serving,
+): Promise<Listener | undefined> {
+  return server.admin &&
+    await openAdmin(server.admin, { isReady, workers: 1, snapshots });
 }

@@ -4,6 +4,7 @@ import type { GatewayError } from "../core/error.ts";
 import type { Protocol } from "../core/protocol.ts";
 import type { LimitsService } from "../limits/service.ts";
 import type { Log } from "../observe/log.ts";
+import type { Metrics } from "../observe/metrics.ts";
 import { openRecord, type RequestRecord } from "../observe/record.ts";
 import {
   type Failure,
@@ -32,6 +33,8 @@ export interface GatewayParts extends RelayTools {
   readonly store: ConfigStore;
   readonly limits: LimitsService;
   readonly log: Log;
+  /** Absent where nobody asked for metrics. */
+  readonly metrics?: Metrics | undefined;
 }
 
 /** The whole gateway as a web-standard handler. */
@@ -51,6 +54,7 @@ export function createHandler(parts: GatewayParts): Handler {
       const match = await finder.find(request, config.messagesVendor);
       protocol = match.route.protocol;
       record.facts.route = match.path;
+      record.facts.protocol = protocol;
       const response = await serve(match, { request, record, config, parts });
       return stamp(response, protocol, record);
     } catch (thrown) {

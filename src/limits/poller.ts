@@ -16,6 +16,8 @@ export interface Poller {
    * there for the next.
    */
   read(endpoint: QuotaPoll, options: PollOptions): Promise<PolledReading>;
+  /** What a read of the connection left in the cache; no read is made. */
+  known(connection: Connection): Reading | undefined;
   /** Forgets what does not belong to `connections` as they are configured now. */
   retain(connections: readonly Connection[]): void;
 }
@@ -119,7 +121,11 @@ export function createPoller(options: PollerOptions): Poller {
     return key;
   }
 
-  return { read, retain };
+  return {
+    read,
+    known: (connection) => cache.get(keyOf(connection)),
+    retain,
+  };
 }
 
 /**

@@ -16,6 +16,8 @@ import {
 import { createPoller, type PolledReading } from "./poller.ts";
 import type { QuotaFetch } from "./read.ts";
 import { readerOf } from "./readers/mod.ts";
+import { isGood } from "./reading.ts";
+import type { QuotaWindow } from "./window.ts";
 
 /** Tells callers what is left of the quotas they share. */
 export interface LimitsService {
@@ -33,6 +35,8 @@ export interface LimitsService {
     config: Config,
     signal?: AbortSignal,
   ): Promise<LimitsList>;
+  /** The windows of a connection's quota as far as they are known now; asks no provider. */
+  known(connection: Connection): readonly QuotaWindow[];
 }
 
 /** What a {@linkcode LimitsService} needs from outside. */
@@ -115,7 +119,15 @@ export function createLimitsService(
     });
   }
 
-  return { read };
+  function known(connection: Connection): readonly QuotaWindow[] {
+    const { enabled, quota } = connection;
+    if (!enabled || quota === undefined) return [];
+    const seen = harvest.reading(connection);
+    const learnt = freshest(poller.known(connection), seen);
+    return learnt !== undefined && isGood(learnt) ? learnt.windows : [];
+  }
+
+  return { read, known };
 }
 
 function budgetOver(): GatewayError {

@@ -1,6 +1,8 @@
 import type { Clock } from "../core/clock.ts";
+import type { Protocol } from "../core/protocol.ts";
 import type { Usage } from "../protocols/canonical/usage.ts";
 import type { Log } from "./log.ts";
+import type { Metrics } from "./metrics.ts";
 
 /**
  * How a request ended: the caller has the whole answer; the caller left; the upstream's answer broke off; or
@@ -15,6 +17,8 @@ export interface RequestFacts {
   method: string;
   /** The route's pattern, never the path as it came. */
   route?: string;
+  /** The protocol of the path. */
+  protocol?: Protocol;
   model?: string;
   upstreamModel?: string;
   /** The connection's name. */
@@ -56,11 +60,18 @@ export interface RequestRecord {
   onFinish(free: () => void): void;
 }
 
+/** Where the record of a request goes when it ends. */
+export interface RecordOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics?: Metrics | undefined;
+}
+
 /** Opens the record of a request that has just come. */
 export function openRecord(
   requestId: string,
   method: string,
-  { clock, log }: { readonly clock: Clock; readonly log: Log },
+  { clock, log, metrics }: RecordOptions,
 ): RequestRecord {
   const startedMs = clock.elapsedMs();
   const facts: RequestFacts = { method, bytesIn: 0, bytesOut: 0 };
@@ -78,12 +89,14 @@ export function openRecord(
       if (finished) return;
       finished = true;
       for (const free of frees) free();
+      const totalMs = elapsedMs();
       log.write("info", "request", {
         request_id: requestId,
         ...lineOf(facts),
-        total_ms: round(elapsedMs()),
+        total_ms: round(totalMs),
         ended: ending,
       });
+      metrics?.requestEnded({ facts, ending, totalMs });
     },
     onFinish(free) {
       if (finished) free();

@@ -32,6 +32,8 @@ const LAYER_BY_PREFIX: readonly (readonly [prefix: string, layer: number])[] = [
 /** Packages that only some places of `src/` may import. */
 const PLACES_BY_PACKAGE: Readonly<Record<string, RegExp>> = {
   "itty-router": /^http\/router\.ts$/,
+  "prom-client":
+    /^observe\/(exposition|instruments|process_metrics|prometheus)\.ts$/,
   "zod":
     /^(config\/schema\w*\.ts|protocols\/\w+\/wire\w*\.ts|limits\/readers\/\w+\.ts)$/,
 };

@@ -60,7 +60,11 @@ export async function startProcess(
       output: () => written,
     };
   } catch (error) {
-    child.kill("SIGKILL");
+    try {
+      child.kill("SIGKILL");
+    } catch {
+      // It ended by itself.
+    }
     await ended;
     throw error;
   } finally {

@@ -1,0 +1,85 @@
+import { createGateway } from "../app.ts";
+import type { ServerConfig } from "../config/config.ts";
+import type { ConfigStore } from "../config/store.ts";
+import type { Log } from "../observe/log.ts";
+import type { Snapshot } from "../observe/metrics.ts";
+import type { Fetch } from "../upstream/call.ts";
+import { startMetrics } from "./gateway_metrics.ts";
+import { listen, type Listener } from "./listen.ts";
+
+/** What is served, and how. */
+export interface ServingOptions {
+  readonly store: ConfigStore;
+  /** The settings of the listener, with what the command line overrides. */
+  readonly server: ServerConfig;
+  readonly fetch: Fetch;
+  readonly log: Log;
+  /** Whether other threads listen at the same place. */
+  readonly isShared?: boolean;
+}
+
+/** A gateway that takes requests. */
+export interface Serving {
+  readonly url: string;
+  /** Whether new requests are taken. */
+  isReady(): boolean;
+  /** Empty where nobody asked for metrics. */
+  snapshots(): Promise<readonly Snapshot[]>;
+  /**
+   * Drains: new requests are turned away, running ones may end within `drain_seconds` and are cut then.
+   *
+   * @param hurry Ends the waiting at once.
+   */
+  stop(hurry: Promise<void>): Promise<void>;
+}
+
+/** How long the listener may take to close once everything is served or cut, in milliseconds. */
+const CLOSE_MS = 1_000;
+
+/**
+ * Starts a gateway behind a listener, with metrics where the configuration wants them.
+ *
+ * @throws {ListenError} As `listen()` does.
+ */
+export async function startServing(options: ServingOptions): Promise<Serving> {
+  const { store, server, log } = options;
+  const running = server.admin && await startMetrics(store);
+  const metrics = running?.metrics;
+  const { admission, handler, state } = createGateway({ ...options, metrics });
+  const { isShared = false } = options;
+  let listener: Listener;
+  try {
+    listener = listen({ ...server, isShared }, handler);
+  } catch (error) {
+    running?.stop();
+    throw error;
+  }
+
+  async function stop(hurry: Promise<void>): Promise<void> {
+    running?.stop();
+    log.write("info", "draining", { requests: admission.active });
+    const outcome = await Promise.race([
+      admission.drain().then(() => "drained" as const),
+      after(store.current().server.drainMs).then(() => "late" as const),
+      hurry.then(() => "hurried" as const),
+    ]);
+    if (outcome !== "drained") {
+      log.write("warn", "cut", { requests: admission.active });
+      admission.cut();
+    }
+    await Promise.race([listener.close(), after(CLOSE_MS), hurry]);
+    log.write("info", "stopped", {});
+  }
+
+  return {
+    url: listener.url,
+    isReady: () => !admission.draining,
+    snapshots: async () =>
+      metrics === undefined ? [] : [await metrics.collect(state())],
+    stop,
+  };
+}
+
+function after(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

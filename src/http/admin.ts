@@ -1,0 +1,42 @@
+import type { Handler } from "./gateway.ts";
+import { healthResponse } from "./health.ts";
+import { requestTarget } from "./request_target.ts";
+
+/** What the second listener tells. */
+export interface AdminSources {
+  /** Whether requests are taken. */
+  isReady(): boolean;
+  /** The metrics in the text format of Prometheus. */
+  metrics(): Promise<string>;
+  /** The media type of that text. */
+  readonly metricsType: string;
+}
+
+/**
+ * The handler of the second listener: `/metrics`, `/livez` and `/readyz`. It asks for no credential, tells no
+ * secret and changes nothing.
+ */
+export function createAdminHandler(sources: AdminSources): Handler {
+  return async ({ method, url }) => {
+    const answer = ANSWERS.get(requestTarget(url).path);
+    if (answer === undefined) return new Response(null, { status: 404 });
+    if (method === "GET" || method === "HEAD") return await answer(sources);
+    return new Response(null, { status: 405, headers: { allow: "GET, HEAD" } });
+  };
+}
+
+type AdminAnswer = (sources: AdminSources) => Response | Promise<Response>;
+
+const ANSWERS: ReadonlyMap<string, AdminAnswer> = new Map<string, AdminAnswer>([
+  ["/livez", () => healthResponse(true)],
+  ["/readyz", ({ isReady }) => healthResponse(isReady())],
+  ["/metrics", metricsResponse],
+]);
+
+async function metricsResponse(
+  { metrics, metricsType }: AdminSources,
+): Promise<Response> {
+  return new Response(await metrics(), {
+    headers: { "content-type": metricsType, "cache-control": "no-store" },
+  });
+}

@@ -1,0 +1,192 @@
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+
+/** Every metric of one gateway; the README tells what each means. */
+export interface Instruments {
+  readonly requests: Counter<
+    "route" | "protocol" | "mode" | "status" | "ended"
+  >;
+  readonly inFlight: Gauge;
+  readonly requestBytes: Counter<"route">;
+  readonly answerBytes: Counter<"route">;
+  readonly duration: Histogram<"route" | "mode">;
+  readonly firstByte: Histogram<"connection" | "model">;
+  readonly firstOutput: Histogram<"connection" | "model">;
+  readonly tokens: Counter<"kind" | "connection" | "model">;
+  readonly callerRequests: Counter<"token" | "ended">;
+  readonly callerTokens: Counter<"token" | "kind">;
+  readonly attempts: Counter<"connection" | "status">;
+  readonly coolDowns: Counter<"connection">;
+  readonly droppedFields: Counter<"field">;
+  readonly quotaLimit: Gauge<QuotaLabel>;
+  readonly quotaRemaining: Gauge<QuotaLabel>;
+  readonly quotaUsed: Gauge<QuotaLabel>;
+  readonly quotaResets: Gauge<QuotaLabel>;
+  readonly lag: Histogram;
+}
+
+/** What tells quota windows apart. */
+export type QuotaLabel = "connection" | "type" | "window" | "unit";
+
+const QUOTA_LABELS = ["connection", "type", "window", "unit"] as const;
+
+const MODEL_LABELS = ["connection", "model"] as const;
+
+/** From the milliseconds of a short answer to the many minutes of a long one. */
+const ANSWER_SECONDS = [
+  ...[0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+  ...[30, 60, 120, 300, 600],
+];
+
+const LAG_SECONDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
+
+/** Defines the metrics of one gateway in a registry. */
+export function createInstruments(registry: Registry): Instruments {
+  const define = { registers: [registry] };
+  return {
+    ...requestInstruments(define),
+    ...connectionInstruments(define),
+    ...tokenInstruments(define),
+    ...quotaInstruments(define),
+    lag: new Histogram({
+      ...define,
+      name: "model_gateway_event_loop_lag_seconds",
+      help: "How late a timer rang",
+      buckets: LAG_SECONDS,
+    }),
+  };
+}
+
+interface Define {
+  readonly registers: Registry[];
+}
+
+function requestInstruments(define: Define) {
+  return {
+    requests: new Counter({
+      ...define,
+      name: "model_gateway_requests_total",
+      help: "Requests that have ended",
+      labelNames: ["route", "protocol", "mode", "status", "ended"] as const,
+    }),
+    inFlight: new Gauge({
+      ...define,
+      name: "model_gateway_requests_in_flight",
+      help: "Requests to models that are being served",
+    }),
+    requestBytes: new Counter({
+      ...define,
+      name: "model_gateway_request_body_bytes_total",
+      help: "Bytes of the callers' bodies, decompressed",
+      labelNames: ["route"] as const,
+    }),
+    answerBytes: new Counter({
+      ...define,
+      name: "model_gateway_answer_body_bytes_total",
+      help: "Bytes of the answers' bodies",
+      labelNames: ["route"] as const,
+    }),
+    duration: new Histogram({
+      ...define,
+      name: "model_gateway_request_duration_seconds",
+      help: "From the arrival of a request to the end of its answer",
+      labelNames: ["route", "mode"] as const,
+      buckets: ANSWER_SECONDS,
+    }),
+    firstByte: new Histogram({
+      ...define,
+      name: "model_gateway_first_byte_seconds",
+      help: "From the arrival of a request to its provider's response headers",
+      labelNames: MODEL_LABELS,
+      buckets: ANSWER_SECONDS,
+    }),
+    firstOutput: new Histogram({
+      ...define,
+      name: "model_gateway_first_output_seconds",
+      help: "From the arrival of a request to the first output of its answer",
+      labelNames: MODEL_LABELS,
+      buckets: ANSWER_SECONDS,
+    }),
+    droppedFields: new Counter({
+      ...define,
+      name: "model_gateway_dropped_fields_total",
+      help: "Request fields that a translation left out",
+      labelNames: ["field"] as const,
+    }),
+  };
+}
+
+function connectionInstruments(define: Define) {
+  return {
+    attempts: new Counter({
+      ...define,
+      name: "model_gateway_attempts_total",
+      help: "Calls of a provider, by what it answered; none: no answer came",
+      labelNames: ["connection", "status"] as const,
+    }),
+    coolDowns: new Counter({
+      ...define,
+      name: "model_gateway_cool_downs_total",
+      help: "How often a connection was left alone because it failed",
+      labelNames: ["connection"] as const,
+    }),
+  };
+}
+
+function tokenInstruments(define: Define) {
+  return {
+    tokens: new Counter({
+      ...define,
+      name: "model_gateway_tokens_total",
+      help:
+        "Tokens by kind: input holds cached_input and cache_write, output holds reasoning",
+      labelNames: ["kind", ...MODEL_LABELS] as const,
+    }),
+    callerRequests: new Counter({
+      ...define,
+      name: "model_gateway_caller_requests_total",
+      help: "Requests that have ended, by the name of the caller's token",
+      labelNames: ["token", "ended"] as const,
+    }),
+    callerTokens: new Counter({
+      ...define,
+      name: "model_gateway_caller_tokens_total",
+      help: "Tokens by kind, by the name of the caller's token",
+      labelNames: ["token", "kind"] as const,
+    }),
+  };
+}
+
+/** Every thread knows quotas of its own; of several, the one nearest to its end counts. */
+function quotaInstruments(define: Define) {
+  const labelNames = QUOTA_LABELS;
+  return {
+    quotaLimit: new Gauge({
+      ...define,
+      name: "model_gateway_quota_limit",
+      help: "Size of a quota window, in its unit",
+      labelNames,
+      aggregator: "max",
+    }),
+    quotaRemaining: new Gauge({
+      ...define,
+      name: "model_gateway_quota_remaining",
+      help: "What is left of a quota window, in its unit",
+      labelNames,
+      aggregator: "min",
+    }),
+    quotaUsed: new Gauge({
+      ...define,
+      name: "model_gateway_quota_used_ratio",
+      help: "Used share of a quota window; above 1 on overuse",
+      labelNames,
+      aggregator: "max",
+    }),
+    quotaResets: new Gauge({
+      ...define,
+      name: "model_gateway_quota_resets_timestamp_seconds",
+      help: "When a quota window begins anew, in seconds since 1970",
+      labelNames,
+      aggregator: "max",
+    }),
+  };
+}

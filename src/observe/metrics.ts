@@ -1,0 +1,47 @@
+import type { Ending, RequestFacts } from "./record.ts";
+
+/** A request that has ended. */
+export interface EndedRequest {
+  readonly facts: Readonly<RequestFacts>;
+  readonly ending: Ending;
+  /** From its first byte to its last, in milliseconds. */
+  readonly totalMs: number;
+}
+
+/** Takes what is to be counted. Whoever tells it names connections and tokens as the configuration does. */
+export interface Metrics {
+  requestEnded(ended: EndedRequest): void;
+  /** A connection is left alone for a while because it failed. */
+  cooledDown(connection: string): void;
+}
+
+/** What a gateway can tell of itself at any moment. */
+export interface GatewayState {
+  /** How many requests are being served. */
+  readonly inFlight: number;
+  /** Every quota window that is known now. */
+  readonly quotas: readonly QuotaState[];
+}
+
+/** One quota window of one connection; what the provider does not tell is null. */
+export interface QuotaState {
+  /** The connection's name. */
+  readonly connection: string;
+  readonly type: string;
+  readonly window: string;
+  readonly unit: string;
+  /** In `unit`. */
+  readonly limit: number | null;
+  /** In `unit`. */
+  readonly remaining: number | null;
+  /** Above 100 on overuse. */
+  readonly usedPercent: number | null;
+  /** Milliseconds since 1970. */
+  readonly resetsAtMs: number | null;
+}
+
+/**
+ * Metrics as they stand, one entry a metric, in plain values that a thread can send to another. See
+ * `exposition.ts`.
+ */
+export type Snapshot = readonly object[];

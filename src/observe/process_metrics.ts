@@ -1,0 +1,63 @@
+import { Counter, Gauge, Registry } from "prom-client";
+import type { Snapshot } from "./metrics.ts";
+
+/** The metrics of the process, whatever number of threads serves in it. */
+export interface ProcessMetrics {
+  /** Notes that a thread died and another took its place. */
+  workerReplaced(): void;
+  /** Everything as it stands now. */
+  collect(): Promise<Snapshot>;
+}
+
+/** What {@linkcode createProcessMetrics} reads and tells. */
+export interface ProcessFacts {
+  readonly version: string;
+  /** When the process started, in milliseconds since 1970. */
+  readonly startedAtMs: number;
+  /** How many threads serve. */
+  readonly workers: number;
+  /** The memory that the process has, in bytes. */
+  residentBytes(): number;
+}
+
+/**
+ * The few facts that operators look for first. The client library's own set needs permissions that the
+ * executable does not have.
+ */
+export function createProcessMetrics(facts: ProcessFacts): ProcessMetrics {
+  const registry = new Registry();
+  const registers = [registry];
+  new Gauge({
+    name: "model_gateway_build_info",
+    help: "Always 1; the label tells the version",
+    labelNames: ["version"],
+    registers,
+  }).set({ version: facts.version }, 1);
+  new Gauge({
+    name: "process_start_time_seconds",
+    help: "When the process started, in seconds since 1970",
+    registers,
+  }).set(facts.startedAtMs / 1000);
+  new Gauge({
+    name: "process_resident_memory_bytes",
+    help: "Memory of the whole process",
+    registers,
+    collect() {
+      this.set(facts.residentBytes());
+    },
+  });
+  new Gauge({
+    name: "model_gateway_workers",
+    help: "Threads that serve",
+    registers,
+  }).set(facts.workers);
+  const replaced = new Counter({
+    name: "model_gateway_worker_replacements_total",
+    help: "Threads that died and were replaced",
+    registers,
+  });
+  return {
+    workerReplaced: () => replaced.inc(),
+    collect: () => registry.getMetricsAsJSON(),
+  };
+}

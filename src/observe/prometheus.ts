@@ -1,0 +1,164 @@
+import { Registry } from "prom-client";
+import type { Usage } from "../protocols/canonical/usage.ts";
+import {
+  createInstruments,
+  type Instruments,
+  type QuotaLabel,
+} from "./instruments.ts";
+import type {
+  EndedRequest,
+  GatewayState,
+  Metrics,
+  QuotaState,
+  Snapshot,
+} from "./metrics.ts";
+
+/** The metrics of one gateway, counted by a Prometheus client. */
+export interface GatewayMetrics extends Metrics {
+  /** Notes how late a timer rang, in milliseconds. */
+  lag(ms: number): void;
+  /** Everything as it stands now. */
+  collect(state: GatewayState): Promise<Snapshot>;
+}
+
+/** What keeps the labels few: a value that is not among these becomes `other`. */
+export interface LabelBounds {
+  /** Whether a model stands in the configuration. */
+  isModel(name: string): boolean;
+  /** Request fields that may be named when they are dropped. */
+  readonly fields: ReadonlySet<string>;
+}
+
+const NONE = "none";
+const OTHER = "other";
+
+/** More windows of one connection than any provider has. */
+const MAX_WINDOWS = 32;
+
+/** Metrics that have counted nothing yet. */
+export function createGatewayMetrics(bounds: LabelBounds): GatewayMetrics {
+  const registry = new Registry();
+  const instruments = createInstruments(registry);
+  return {
+    requestEnded(ended) {
+      countRequest(ended, instruments);
+      countAnswer(ended, instruments, bounds);
+      countCaller(ended, instruments);
+    },
+    cooledDown: (connection) => instruments.coolDowns.inc({ connection }),
+    lag: (ms) => instruments.lag.observe(ms / 1000),
+    collect(state) {
+      instruments.inFlight.set(state.inFlight);
+      setQuotas(state.quotas, instruments);
+      return registry.getMetricsAsJSON();
+    },
+  };
+}
+
+function countRequest(
+  { facts, ending, totalMs }: EndedRequest,
+  instruments: Instruments,
+): void {
+  const { route = NONE, mode = NONE } = facts;
+  instruments.requests.inc({
+    route,
+    protocol: facts.protocol ?? NONE,
+    mode,
+    status: statusClass(facts.status),
+    ended: ending,
+  });
+  instruments.duration.observe({ route, mode }, totalMs / 1000);
+  instruments.requestBytes.inc({ route }, facts.bytesIn);
+  instruments.answerBytes.inc({ route }, facts.bytesOut);
+}
+
+/** What only a request has that found a connection. */
+function countAnswer(
+  { facts }: EndedRequest,
+  instruments: Instruments,
+  { isModel, fields }: LabelBounds,
+): void {
+  for (const field of facts.dropped ?? []) {
+    instruments.droppedFields.inc({ field: fields.has(field) ? field : OTHER });
+  }
+  const { connection, firstByteMs, firstOutputMs, usage } = facts;
+  if (connection === undefined) return;
+  instruments.attempts.inc({
+    connection,
+    status: statusClass(facts.upstreamStatus),
+  });
+  const isKnown = facts.model !== undefined && isModel(facts.model);
+  const labels = { connection, model: isKnown ? facts.model : OTHER };
+  if (firstByteMs !== undefined) {
+    instruments.firstByte.observe(labels, firstByteMs / 1000);
+  }
+  if (firstOutputMs !== undefined) {
+    instruments.firstOutput.observe(labels, firstOutputMs / 1000);
+  }
+  for (const [kind, count] of tokenCounts(usage)) {
+    instruments.tokens.inc({ ...labels, kind }, count);
+  }
+}
+
+function countCaller(
+  { facts: { caller, usage }, ending }: EndedRequest,
+  { callerRequests, callerTokens }: Instruments,
+): void {
+  if (caller === undefined) return;
+  callerRequests.inc({ token: caller, ended: ending });
+  for (const [kind, count] of tokenCounts(usage)) {
+    callerTokens.inc({ token: caller, kind }, count);
+  }
+}
+
+function tokenCounts(usage: Usage | undefined): [kind: string, number][] {
+  if (usage === undefined) return [];
+  const counts: [string, number | undefined][] = [
+    ["input", usage.inputTokens],
+    ["cached_input", usage.cachedInputTokens],
+    ["cache_write", usage.cacheWriteTokens],
+    ["output", usage.outputTokens],
+    ["reasoning", usage.reasoningTokens],
+  ];
+  return counts.flatMap(([kind, count]) =>
+    count === undefined ? [] : [[kind, count]]
+  );
+}
+
+function statusClass(status: number | undefined): string {
+  return status === undefined ? NONE : `${Math.floor(status / 100)}xx`;
+}
+
+/** Windows that are known no longer go away. */
+function setQuotas(
+  quotas: readonly QuotaState[],
+  { quotaLimit, quotaRemaining, quotaUsed, quotaResets }: Instruments,
+): void {
+  for (const one of [quotaLimit, quotaRemaining, quotaUsed, quotaResets]) {
+    one.reset();
+  }
+  for (const quota of fewOfEach(quotas)) {
+    const { connection, type, window, unit } = quota;
+    const labels: Record<QuotaLabel, string> = {
+      connection,
+      type,
+      window,
+      unit,
+    };
+    const { limit, remaining, usedPercent, resetsAtMs } = quota;
+    if (limit !== null) quotaLimit.set(labels, limit);
+    if (remaining !== null) quotaRemaining.set(labels, remaining);
+    if (usedPercent !== null) quotaUsed.set(labels, usedPercent / 100);
+    if (resetsAtMs !== null) quotaResets.set(labels, resetsAtMs / 1000);
+  }
+}
+
+/** The windows' names come from the providers. */
+function fewOfEach(quotas: readonly QuotaState[]): readonly QuotaState[] {
+  const counts = new Map<string, number>();
+  return quotas.filter(({ connection }) => {
+    const count = (counts.get(connection) ?? 0) + 1;
+    counts.set(connection, count);
+    return count <= MAX_WINDOWS;
+  });
+}

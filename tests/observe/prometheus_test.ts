@@ -1,0 +1,255 @@
+import assert from "node:assert/strict";
+import { formatExposition } from "../../src/observe/exposition.ts";
+import type {
+  EndedRequest,
+  GatewayState,
+  QuotaState,
+} from "../../src/observe/metrics.ts";
+import {
+  createGatewayMetrics,
+  type GatewayMetrics,
+} from "../../src/observe/prometheus.ts";
+import type { RequestFacts } from "../../src/observe/record.ts";
+import { readExposition, type Sample, sumOf } from "../support/exposition.ts";
+
+const IDLE: GatewayState = { inFlight: 0, quotas: [] };
+
+function createMetrics(): GatewayMetrics {
+  return createGatewayMetrics({
+    isModel: (name) => name === "model-a",
+    fields: new Set(["seed", "top_k"]),
+  });
+}
+
+function ended(
+  facts: Partial<RequestFacts> = {},
+  rest: Partial<EndedRequest> = {},
+): EndedRequest {
+  return {
+    facts: { method: "POST", bytesIn: 0, bytesOut: 0, ...facts },
+    ending: "complete",
+    totalMs: 1,
+    ...rest,
+  };
+}
+
+async function scrape(
+  metrics: GatewayMetrics,
+  state: GatewayState = IDLE,
+): Promise<readonly Sample[]> {
+  return readExposition(
+    await formatExposition([await metrics.collect(state)]),
+  );
+}
+
+const WHOLE: Partial<RequestFacts> = {
+  caller: "alice",
+  route: "/v1/messages",
+  protocol: "messages",
+  model: "model-a",
+  connection: "main",
+  mode: "translated",
+  status: 200,
+  upstreamStatus: 200,
+  bytesIn: 100,
+  bytesOut: 2000,
+  firstByteMs: 300,
+  firstOutputMs: 700,
+  usage: {
+    inputTokens: 50,
+    cachedInputTokens: 30,
+    cacheWriteTokens: 10,
+    outputTokens: 20,
+    reasoningTokens: 5,
+  },
+};
+
+Deno.test("a request is counted by route, protocol, mode, status class and ending", async () => {
+  const metrics = createMetrics();
+  metrics.requestEnded(ended(WHOLE, { totalMs: 1500 }));
+  metrics.requestEnded(ended({ ...WHOLE, status: 204 }));
+  metrics.requestEnded(ended({ status: 404 }, { ending: "error" }));
+  const samples = await scrape(metrics);
+  const requests = samples.filter(({ name }) =>
+    name === "model_gateway_requests_total"
+  );
+  assert.deepEqual(requests.map(({ labels, value }) => [labels, value]), [
+    [{
+      route: "/v1/messages",
+      protocol: "messages",
+      mode: "translated",
+      status: "2xx",
+      ended: "complete",
+    }, 2],
+    [{
+      route: "none",
+      protocol: "none",
+      mode: "none",
+      status: "4xx",
+      ended: "error",
+    }, 1],
+  ]);
+  const route = { route: "/v1/messages" };
+  const sum = (name: string, labels: Record<string, string> = route) =>
+    sumOf(samples, `model_gateway_${name}`, labels);
+  assert.equal(sum("request_body_bytes_total"), 200);
+  assert.equal(sum("answer_body_bytes_total"), 4000);
+  assert.equal(sum("request_duration_seconds_count"), 2);
+  assert.equal(sum("request_duration_seconds_sum"), 1.501);
+});
+
+Deno.test("an answer's tokens, times and attempts are counted by connection and model", async () => {
+  const metrics = createMetrics();
+  metrics.requestEnded(ended(WHOLE));
+  const samples = await scrape(metrics);
+  const labels = { connection: "main", model: "model-a" };
+  const tokens = (kind: string) =>
+    sumOf(samples, "model_gateway_tokens_total", { ...labels, kind });
+  assert.deepEqual(
+    ["input", "cached_input", "cache_write", "output", "reasoning"].map(tokens),
+    [50, 30, 10, 20, 5],
+  );
+  const sum = (name: string) => sumOf(samples, `model_gateway_${name}`, labels);
+  assert.equal(sum("first_byte_seconds_sum"), 0.3);
+  assert.equal(sum("first_output_seconds_sum"), 0.7);
+  assert.equal(
+    sumOf(samples, "model_gateway_attempts_total", {
+      connection: "main",
+      status: "2xx",
+    }),
+    1,
+  );
+});
+
+Deno.test("a provider that did not answer is an attempt with the status none", async () => {
+  const metrics = createMetrics();
+  metrics.requestEnded(ended({ connection: "main", status: 502 }));
+  const samples = await scrape(metrics);
+  assert.equal(
+    sumOf(samples, "model_gateway_attempts_total", { status: "none" }),
+    1,
+  );
+});
+
+Deno.test("a caller's requests and tokens are counted by the name of the token", async () => {
+  const metrics = createMetrics();
+  metrics.requestEnded(ended(WHOLE));
+  metrics.requestEnded(ended({ caller: "bob" }, { ending: "client_abort" }));
+  const samples = await scrape(metrics);
+  const sum = (name: string, labels: Record<string, string>) =>
+    sumOf(samples, `model_gateway_caller_${name}_total`, labels);
+  assert.equal(sum("requests", { token: "alice", ended: "complete" }), 1);
+  assert.equal(sum("requests", { token: "bob", ended: "client_abort" }), 1);
+  assert.equal(sum("tokens", { token: "alice", kind: "output" }), 20);
+  assert.equal(sum("tokens", { token: "bob" }), 0);
+});
+
+Deno.test("names that the configuration does not have become other", async () => {
+  const metrics = createMetrics();
+  for (let index = 0; index < 100; index++) {
+    metrics.requestEnded(ended({
+      ...WHOLE,
+      model: `invented-${index}`,
+      dropped: ["seed", `field-${index}`, "__proto__"],
+    }));
+  }
+  const samples = await scrape(metrics);
+  assert.ok(
+    samples.every(({ labels }) =>
+      !Object.values(labels).some((value) =>
+        /invented|field-|proto/.test(value)
+      )
+    ),
+  );
+  const dropped = (field: string) =>
+    sumOf(samples, "model_gateway_dropped_fields_total", { field });
+  assert.equal(dropped("seed"), 100);
+  assert.equal(dropped("other"), 200);
+  assert.equal(
+    sumOf(samples, "model_gateway_tokens_total", {
+      model: "other",
+      kind: "input",
+    }),
+    5000,
+  );
+});
+
+Deno.test("hostile names of the configuration are escaped", async () => {
+  const metrics = createMetrics();
+  const hostile = 'quote " backslash \\ {x="y"} é';
+  metrics.requestEnded(ended({ ...WHOLE, caller: hostile }));
+  metrics.requestEnded(ended({ ...WHOLE, caller: "__proto__" }));
+  const samples = await scrape(metrics);
+  for (const token of [hostile, "__proto__"]) {
+    const name = "model_gateway_caller_requests_total";
+    assert.equal(sumOf(samples, name, { token }), 1, token);
+  }
+});
+
+Deno.test("a connection's cool-downs are counted", async () => {
+  const metrics = createMetrics();
+  metrics.cooledDown("main");
+  metrics.cooledDown("main");
+  const samples = await scrape(metrics);
+  const labels = { connection: "main" };
+  assert.equal(sumOf(samples, "model_gateway_cool_downs_total", labels), 2);
+});
+
+function quota(parts: Partial<QuotaState> = {}): QuotaState {
+  return {
+    connection: "main",
+    type: "TOKENS_LIMIT",
+    window: "5h",
+    unit: "tokens",
+    limit: 200,
+    remaining: 150,
+    usedPercent: 25,
+    resetsAtMs: 1_700_000_000_000,
+    ...parts,
+  };
+}
+
+Deno.test("a quota window is shown with its size, rest, used share and end, and goes when it is not known any more", async () => {
+  const metrics = createMetrics();
+  const before = await scrape(metrics, { inFlight: 3, quotas: [quota()] });
+  const value = (name: string) =>
+    sumOf(before, `model_gateway_quota_${name}`, {
+      connection: "main",
+      type: "TOKENS_LIMIT",
+      window: "5h",
+      unit: "tokens",
+    });
+  assert.equal(value("limit"), 200);
+  assert.equal(value("remaining"), 150);
+  assert.equal(value("used_ratio"), 0.25);
+  assert.equal(value("resets_timestamp_seconds"), 1_700_000_000);
+  assert.equal(sumOf(before, "model_gateway_requests_in_flight"), 3);
+  const after = await scrape(metrics);
+  assert.ok(!after.some(({ labels }) => labels.window !== undefined));
+});
+
+Deno.test("what a provider does not tell of a quota is absent, not 0", async () => {
+  const unknown = quota({
+    limit: null,
+    remaining: null,
+    usedPercent: null,
+    resetsAtMs: null,
+  });
+  const samples = await scrape(createMetrics(), {
+    inFlight: 0,
+    quotas: [unknown],
+  });
+  assert.ok(!samples.some(({ labels }) => labels.window !== undefined));
+});
+
+Deno.test("a provider that names windows without end gets no series without end", async () => {
+  const quotas = Array.from(
+    { length: 1000 },
+    (_, index) => quota({ type: `USAGE_LIMIT:${index}` }),
+  );
+  const samples = await scrape(createMetrics(), { inFlight: 0, quotas });
+  const shown = samples.filter(({ name }) =>
+    name === "model_gateway_quota_limit"
+  );
+  assert.equal(shown.length, 32);
+});
