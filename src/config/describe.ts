@@ -6,7 +6,7 @@ import type {
   ConnectionModel,
   QuotaConfig,
 } from "./config.ts";
-import { visibleModels } from "./visible_models.ts";
+import { assignedModels } from "./assignment.ts";
 
 /** How many names a list shows; what is beyond is counted. */
 const SHOWN_NAMES = 50;
@@ -112,7 +112,7 @@ function describeCaller(
       ? "never"
       : new Date(caller.expiresAtMs).toISOString(),
     connections: describeNames(assigned.map(({ name }) => name)),
-    models: describeNames(visibleModels(caller, config)),
+    models: describeNames([...assignedModels(caller, config).keys()]),
     max_concurrent: caller.maxConcurrent ?? "no limit",
   };
 }

@@ -1,5 +1,6 @@
-import type { Caller, Candidate, Config } from "../config/config.ts";
-import { assign, assignedModels } from "../relay/assign.ts";
+import { assignedModels, type Candidates } from "../config/assignment.ts";
+import type { Caller, Config } from "../config/config.ts";
+import { assign } from "../relay/assign.ts";
 import { servedProtocols } from "../relay/plan.ts";
 
 /**
@@ -38,7 +39,7 @@ const UNKNOWN_DATE_MS = 0;
 
 function modelEntry(
   id: string,
-  candidates: readonly [Candidate, ...Candidate[]],
+  candidates: Candidates,
 ) {
   const [{ connection }] = candidates;
   return {

@@ -1,11 +1,8 @@
 import assert from "node:assert/strict";
 import type { Caller, Config } from "../../src/config/config.ts";
 import { GatewayError } from "../../src/core/error.ts";
-import {
-  assign,
-  assignedModels,
-  modelNotFound,
-} from "../../src/relay/assign.ts";
+import { assignedModels } from "../../src/config/assignment.ts";
+import { assign, modelNotFound } from "../../src/relay/assign.ts";
 import { connectionFile, minimalConfig, tokenFile } from "../support/config.ts";
 
 /** Three connections; `shared` is on all of them, and the third is disabled. */
@@ -110,7 +107,7 @@ Deno.test("assignedModels() lists a caller's models in the file's order, each wi
   const config = await loadConfig();
   const listFor = (name: string) =>
     [...assignedModels(callerOf(config, name), config)]
-      .map(([id, { connection }]) => `${id} on ${connection.name}`);
+      .map(([id, [{ connection }]]) => `${id} on ${connection.name}`);
   assert.deepEqual(listFor("everything"), [
     "shared on one",
     "only-one on one",

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { visibleModels } from "../../src/config/visible_models.ts";
+import { assignedModels } from "../../src/config/assignment.ts";
 import { connectionFile, minimalConfig, tokenFile } from "../support/config.ts";
 
 async function visibleTo(token: Record<string, unknown>) {
@@ -13,16 +13,16 @@ async function visibleTo(token: Record<string, unknown>) {
   });
   const [caller] = config.callers.values();
   assert.ok(caller);
-  return visibleModels(caller, config);
+  return [...assignedModels(caller, config).keys()];
 }
 
-Deno.test("visibleModels() gives each model of the enabled assigned connections once", async () => {
+Deno.test("assignedModels() gives each model of the enabled assigned connections once", async () => {
   assert.deepEqual(await visibleTo({}), ["x", "y", "w"]);
   assert.deepEqual(await visibleTo({ connections: ["b"] }), ["x", "w"]);
   assert.deepEqual(await visibleTo({ connections: ["off"] }), []);
   assert.deepEqual(await visibleTo({ connections: [] }), []);
 });
 
-Deno.test("visibleModels() keeps to the models that a token names", async () => {
+Deno.test("assignedModels() keeps to the models that a token names", async () => {
   assert.deepEqual(await visibleTo({ models: ["w", "x", "z"] }), ["x", "w"]);
 });
