@@ -81,6 +81,7 @@ const ALL_METHODS = [
 
 /** The `Allow` of a path, by what it does. */
 function allowOf(path: string): string {
+  if (path === "/") return "GET, HEAD";
   if (PROBES.includes(path)) return "HEAD";
   if (path.endsWith("/limits")) return "GET";
   return ANSWERED.includes(path) ? "GET, HEAD" : "POST";
@@ -236,6 +237,7 @@ Deno.test("/models lists the models of the caller's assignments for both SDKs, a
     created_at: "1970-01-01T00:00:00.000Z",
     display_name: "model-a",
     owned_by: "custom",
+    protocols: ["chat", "messages", "responses"],
   });
 });
 

@@ -124,8 +124,8 @@ Deno.test("assignedModels() lists just what assign() serves", async () => {
     const listed = assignedModels(caller, config);
     for (const model of config.pools.keys()) {
       if (listed.has(model)) {
-        const [first] = assign(model, caller, config);
-        assert.equal(listed.get(model), first);
+        const candidates = assign(model, caller, config);
+        assert.deepEqual(listed.get(model), candidates);
       } else {
         assert.throws(() => assign(model, caller, config), GatewayError);
       }

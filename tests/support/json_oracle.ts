@@ -21,7 +21,9 @@ export function judgeJsonObject(
   }
   const spans = new Map<string, ByteSpan>();
   for (const { name, start, end } of topLevelMembers(text)) {
-    if (!keys.includes(name)) continue;
+    const alike = keys.find((key) => isSameButForCase(name, key));
+    if (alike === undefined) continue;
+    if (alike !== name) return { kind: "duplicate", key: alike };
     if (spans.has(name)) return { kind: "duplicate", key: name };
     spans.set(name, {
       start: byteLength(text.slice(0, start)),
@@ -29,6 +31,13 @@ export function judgeJsonObject(
     });
   }
   return { kind: "found", spans };
+}
+
+/** Letters of ASCII alone: that is what lenient parsers and the scanner agree on. */
+function isSameButForCase(name: string, key: string): boolean {
+  const fold = (text: string) =>
+    text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+  return fold(name) === fold(key);
 }
 
 function decodeStrictly(bytes: Uint8Array): string | undefined {

@@ -9,19 +9,40 @@ export interface StringInside {
   readonly end: number;
 }
 
+/** How a JSON string may be like a key: the same, or the same but for the case of letters. */
+export type Likeness = "same" | "other_case";
+
 /**
  * Whether a JSON string means `key`, however it is escaped. It looks at no more bytes than `key` needs.
  *
  * @param key Printable ASCII.
+ * @returns `undefined` when it means something else.
  */
-export function spells(inside: StringInside, key: string): boolean {
+export function likeness(
+  inside: StringInside,
+  key: string,
+): Likeness | undefined {
   const { bytes, start, end } = inside;
+  let found: Likeness = "same";
   let position = start;
   for (let index = 0; index < key.length; index++) {
-    if (unitAt(bytes, position) !== key.charCodeAt(index)) return false;
+    const unit = unitAt(bytes, position) ?? -1;
+    const wanted = key.charCodeAt(index);
+    if (unit !== wanted) {
+      if (!isLetter(wanted) || (unit ^ wanted) !== CASE_BIT) return undefined;
+      found = "other_case";
+    }
     position += sizeAt(bytes, position);
   }
-  return position === end;
+  return position === end ? found : undefined;
+}
+
+/** What the upper and the lower case of an ASCII letter differ in. */
+const CASE_BIT = 0x20;
+
+function isLetter(unit: number): boolean {
+  const lower = unit | CASE_BIT;
+  return lower >= 0x61 && lower <= 0x7a;
 }
 
 function sizeAt(bytes: Uint8Array, position: number): number {

@@ -7,7 +7,7 @@
  * code but reads imported ones from memory at every use, which costs a third of the speed and more.
  */
 
-import { spells } from "./key.ts";
+import { likeness, type StringInside } from "./key.ts";
 import { failSyntax, JsonScanError } from "./scan_error.ts";
 import { skipString } from "./string.ts";
 import {
@@ -46,7 +46,8 @@ const PRINTABLE_ASCII_REGEXP = /^[ -~]*$/;
 /**
  * Finds the values of `keys` among the top-level members of `bytes`, in one pass that neither recurses nor
  * copies. It accepts what a strict UTF-8 decoder followed by `JSON.parse` accepts and gives an object for,
- * less two things: a byte order mark, and a second top-level occurrence of one of `keys` in any spelling.
+ * less two things: a byte order mark, and a second top-level occurrence of one of `keys` in any spelling, for
+ * which one in another case counts too.
  *
  * @param keys Names as they are meant, not as they are escaped; printable ASCII.
  * @returns The span of each value that is there, without the white space around it.
@@ -114,12 +115,33 @@ function scanMembers(scan: Scan, start: number): number {
 function scanMember({ text, keys, spans }: Scan, start: number): number {
   const nameEnd = skipString(text, start);
   const inside = { bytes: text.bytes, start: start + 1, end: nameEnd - 1 };
-  const key = keys.find((key) => spells(inside, key));
+  const key = findKey(inside, keys);
   if (key !== undefined && spans.has(key)) failDuplicate(key, start);
   const valueStart = skipColon(text.bytes, nameEnd);
   const valueEnd = skipValue(text, valueStart);
   if (key !== undefined) spans.set(key, { start: valueStart, end: valueEnd });
   return valueEnd;
+}
+
+/** The watched key that a name means. */
+function findKey(
+  inside: StringInside,
+  keys: readonly string[],
+): string | undefined {
+  for (const key of keys) {
+    const like = likeness(inside, key);
+    if (like === "same") return key;
+    if (like === "other_case") failOtherCase(key, inside.start - 1);
+  }
+  return undefined;
+}
+
+/** Some parsers, such as that of Go, take such a name for the key itself. */
+function failOtherCase(key: string, offset: number): never {
+  const fault =
+    `a key at offset ${offset} differs from "${key}" in nothing but case; ` +
+    `send "${key}" alone`;
+  throw new JsonScanError("duplicate_key", fault, { offset, key });
 }
 
 function failDuplicate(key: string, offset: number): never {

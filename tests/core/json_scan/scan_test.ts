@@ -112,14 +112,36 @@ Deno.test("scanJsonObject() knows a watched key by its meaning", async (t) => {
   }
 });
 
+Deno.test("scanJsonObject() refuses a key that is a watched one but for its case, since some parsers take it for that", async (t) => {
+  const bodies = [
+    `{"Model":1}`,
+    `{"model":1,"MODEL":2}`,
+    `{"mODEL":1,"model":2}`,
+    `{"\\u004dodel":1}`,
+    `{"x":1,"Stream":true}`,
+  ];
+  for (const body of bodies) {
+    await t.step(body, () => {
+      throws(
+        () => scanJsonObject(bytesOf(body), ["model", "stream"]),
+        (error) =>
+          error instanceof JsonScanError && error.reason === "duplicate_key" &&
+          (error.key === "model" || error.key === "stream"),
+      );
+    });
+  }
+  deepEqual(scanned(bytesOf(`{"model":1,"x":{"Model":2}}`)), { model: "1" });
+});
+
 Deno.test("scanJsonObject() does not take another key for a watched one", async (t) => {
   const names = [
     `"mode"`,
     `"modell"`,
     `" model"`,
     `"model "`,
-    `"Model"`,
     `"mod\\\\u0065l"`,
+    `"m\\u000fdel"`,
+    `"M-del"`,
     `"model\\u0000"`,
     `"\\model"`.replace("\\m", "\\nm"),
     `"mo\\u0064e"`,
