@@ -12,12 +12,15 @@ export function unforeseenFields(
   return {
     request_id: requestId,
     error: isError ? thrown.name : typeof thrown,
-    stack: isError ? framesOf(thrown.stack ?? "") : [],
+    stack: isError ? framesOf(thrown) : [],
   };
 }
 
-function framesOf(stack: string): readonly string[] {
-  return stack.split("\n")
+/** The message stands before the frames and may have lines that look like some. */
+function framesOf({ stack = "", message }: Error): readonly string[] {
+  const start = stack.indexOf(message);
+  if (start === -1) return [];
+  return stack.slice(start + message.length).split("\n")
     .filter((line) => /^\s+at /.test(line))
     .map((line) => line.trim());
 }

@@ -38,6 +38,8 @@ export interface ClientRequest {
   readonly name: string;
   /** Path and query that it went to. */
   readonly url: string;
+  /** Names in small letters; what was secret is `<TOKEN>`. */
+  readonly headers: Readonly<Record<string, string>>;
   readonly request: JsonObject;
 }
 
@@ -51,6 +53,7 @@ export function loadClientRequests(client: string): ClientRequest[] {
       ? [{
         name: `${client} ${line.run} ${line.n}`,
         url: String(line.url),
+        headers: headersOf(line.headers),
         request: line.body,
       }]
       : []
@@ -82,6 +85,13 @@ function loadRecording(
     ...(answer === undefined ? {} : { answer }),
     ...(stream === undefined ? {} : { stream }),
   };
+}
+
+function headersOf(value: JsonValue | undefined): Record<string, string> {
+  const entries = isJsonObject(value) ? Object.entries(value) : [];
+  return Object.fromEntries(
+    entries.map(([name, text]) => [name, String(text)]),
+  );
 }
 
 function readTags(): Map<string, ReadonlySet<string>> | undefined {
