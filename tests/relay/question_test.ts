@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import { GatewayError } from "../../src/core/error.ts";
+import { readQuestion } from "../../src/relay/question.ts";
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+
+Deno.test("readQuestion() finds the model and where it stands", () => {
+  const body = bytes(' {"x":{"model":"no"}, "model" : "glm-5é" ,"y":1} ');
+  const { model, modelSpan, stream } = readQuestion(body);
+  assert.equal(model, "glm-5é");
+  assert.equal(stream, false);
+  const { start, end } = modelSpan;
+  assert.equal(new TextDecoder().decode(body.subarray(start, end)), '"glm-5é"');
+});
+
+Deno.test("readQuestion() reads a model however it is escaped", () => {
+  const { model } = readQuestion(bytes('{"mod\\u0065l":"a\\/b\\u0063\\n"}'));
+  assert.equal(model, "a/bc\n");
+});
+
+Deno.test("readQuestion() reads whether to stream", () => {
+  const cases = [
+    ['{"model":"m"}', false],
+    ['{"model":"m","stream":true}', true],
+    ['{"stream":false,"model":"m"}', false],
+    ['{"model":"m","stream":null}', false],
+  ] as const;
+  for (const [text, stream] of cases) {
+    assert.equal(readQuestion(bytes(text)).stream, stream, text);
+  }
+});
+
+function refusal(text: string): GatewayError {
+  try {
+    readQuestion(bytes(text));
+  } catch (error) {
+    assert.ok(error instanceof GatewayError);
+    assert.equal(error.kind, "invalid_request");
+    return error;
+  }
+  return assert.fail(`${text} was taken`);
+}
+
+Deno.test("readQuestion() refuses a model that is missing or no name", () => {
+  assert.match(refusal('{"messages":[]}').message, /it is missing/);
+  const wrong = [
+    '""',
+    "null",
+    "1",
+    "true",
+    "[]",
+    '["m"]',
+    '{"id":"m"}',
+    `"${"x".repeat(4096)}"`,
+  ];
+  for (const value of wrong) {
+    const { message, param } = refusal(`{"model":${value}}`);
+    assert.equal(param, "model");
+    assert.match(message, /it is not a non-empty string/);
+    assert.ok(!message.includes("xxx"));
+  }
+});
+
+Deno.test("readQuestion() takes names of up to 4094 bytes", () => {
+  const name = "x".repeat(4094);
+  assert.equal(readQuestion(bytes(`{"model":"${name}"}`)).model, name);
+});
+
+Deno.test("readQuestion() refuses a stream that is no truth value", () => {
+  for (const value of ['"true"', "1", "0", "[]", "{}", '""']) {
+    const { message, param } = refusal(`{"model":"m","stream":${value}}`);
+    assert.equal(param, "stream");
+    assert.match(message, /send true or false/);
+  }
+});
+
+Deno.test("readQuestion() refuses to choose between two values", () => {
+  assert.equal(refusal('{"model":"a","model":"a"}').param, "model");
+  assert.equal(refusal('{"model":"a","\\u006dodel":"b"}').param, "model");
+  assert.equal(
+    refusal('{"model":"a","stream":true,"stream":false}').param,
+    "stream",
+  );
+});
+
+Deno.test("readQuestion() refuses what is not exactly one JSON object, and quotes none of it", () => {
+  const secret = "my secret prompt";
+  const bodies = [
+    "",
+    secret,
+    `"${secret}"`,
+    `["${secret}"]`,
+    "null",
+    `{"model":"m","x":"${secret}"`,
+    `{"model":"m"} "${secret}"`,
+    `{"model":"m","x":${secret}}`,
+    `{"model":"m",}`,
+    `\ufeff{"model":"m"}`,
+  ];
+  for (const body of bodies) {
+    const { message, param } = refusal(body);
+    assert.equal(param, undefined);
+    assert.ok(!message.includes("secret"), message);
+  }
+});
+
+Deno.test("readQuestion() refuses bytes that are no UTF-8", () => {
+  const body = Uint8Array.of(...bytes('{"model":"'), 0xff, ...bytes('"}'));
+  assert.throws(() => readQuestion(body), GatewayError);
+});
