@@ -2,6 +2,7 @@ import type { ConfigStore } from "./config/store.ts";
 import { systemClock } from "./core/clock.ts";
 import { createDeadlines } from "./core/deadlines.ts";
 import { randomIds } from "./core/ids.ts";
+import { systemTimers, type Timers } from "./core/timers.ts";
 import { createHandler, type Handler } from "./http/gateway.ts";
 import { createHarvest } from "./limits/harvest.ts";
 import { createLimitsService } from "./limits/service.ts";
@@ -16,6 +17,8 @@ export interface GatewaySurroundings {
   /** Reaches the upstreams: the network's `fetch`, or the demo provider. */
   readonly fetch: Fetch;
   readonly log: Log;
+  /** What the deadlines of requests go by; default: the timers of this machine. */
+  readonly timers?: Timers;
 }
 
 /** A gateway, ready to be put behind any web-standard server. */
@@ -34,7 +37,7 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
     ...surroundings,
     admission,
     harvest,
-    deadlines: createDeadlines(),
+    deadlines: createDeadlines(surroundings.timers ?? systemTimers),
     seals: createSealStore({ clock }),
     limits: createLimitsService({ ...surroundings, clock, harvest }),
     clock,
