@@ -2,6 +2,7 @@ import type { ConfigStore } from "./config/store.ts";
 import { systemClock } from "./core/clock.ts";
 import { createDeadlines } from "./core/deadlines.ts";
 import { randomIds } from "./core/ids.ts";
+import { systemTimers, type Timers } from "./core/timers.ts";
 import { createHandler, type Handler } from "./http/gateway.ts";
 import { createHarvest } from "./limits/harvest.ts";
 import { createLimitsService } from "./limits/service.ts";
@@ -20,6 +21,8 @@ export interface GatewaySurroundings {
   readonly log: Log;
   /** Absent where nobody asked for metrics. */
   readonly metrics?: Metrics | undefined;
+  /** What the deadlines of requests go by; default: the timers of this machine. */
+  readonly timers?: Timers;
 }
 
 /** A gateway, ready to be put behind any web-standard server. */
@@ -41,7 +44,7 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
     ...surroundings,
     admission,
     harvest,
-    deadlines: createDeadlines(),
+    deadlines: createDeadlines(surroundings.timers ?? systemTimers),
     seals: createSealStore({ clock }),
     limits,
     clock,

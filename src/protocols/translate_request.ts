@@ -2,12 +2,9 @@ import { GatewayError } from "../core/error.ts";
 import type { JsonObject } from "../core/json.ts";
 import { bridgeTools, type ToolAliases } from "./canonical/bridge_tools.ts";
 import type { CallerCodec, Codec, Target } from "./canonical/codec.ts";
+import { fieldNamed, namesIn } from "./canonical/field_names.ts";
 import { createLosses, type Losses } from "./canonical/loss.ts";
-import {
-  type CanonicalRequest,
-  REQUEST_FIELDS,
-  type RequestField,
-} from "./canonical/request.ts";
+import type { CanonicalRequest } from "./canonical/request.ts";
 
 /** One translation of a request. */
 export interface RequestTranslation {
@@ -63,7 +60,7 @@ function translate(
   translation: RequestTranslation,
 ): TranslatedRequest {
   const { from, to, target, strict, streamOnly, prepare } = translation;
-  const losses = createLosses({ strict, fieldNames: from.fieldNames });
+  const losses = createLosses({ strict, fieldNames: namesIn(body, from) });
   const request = from.decodeRequest(body);
   const prepared = prepare === undefined ? request : prepare(request);
   const bridged = bridgeTools(prepared, to.toolSupport(target));
@@ -88,21 +85,13 @@ function adjust(
   for (const name of omit) {
     if (body[name] === undefined) continue;
     losses.lose({
-      field: fieldOf(name, to) ?? { extra: name },
+      field: fieldNamed(name, to) ?? { extra: name },
       weight: "hint",
       reason: "this model's connection leaves it out",
     });
   }
   const kept = Object.entries(body).filter(([name]) => !omit.includes(name));
   return { ...Object.fromEntries(kept), ...force };
-}
-
-/** The canonical field that the codec spells `name`. */
-function fieldOf(
-  name: string,
-  { fieldNames }: Codec,
-): RequestField | undefined {
-  return REQUEST_FIELDS.find((field) => fieldNames[field] === name);
 }
 
 function nestedTooDeep(cause: RangeError): GatewayError {

@@ -54,6 +54,23 @@ Deno.test("translateRequest() names what was dropped in the caller's spelling", 
   ]);
 });
 
+Deno.test("translateRequest() names what was dropped as the caller wrote it, where there are several spellings", () => {
+  const { dropped } = translate({ max_tokens: 5000 });
+  assert.deepEqual([...dropped], ["max_tokens"]);
+  assert.throws(
+    () => translate({ max_tokens: 5000 }, { strict: true }),
+    (error) => error instanceof GatewayError && error.param === "max_tokens",
+  );
+});
+
+Deno.test("translateRequest() knows what the connection leaves out by all its spellings", () => {
+  const { dropped } = translate(
+    { max_completion_tokens: 5 },
+    { omit: ["max_tokens", "max_completion_tokens"] },
+  );
+  assert.deepEqual([...dropped], ["max_completion_tokens"]);
+});
+
 Deno.test("translateRequest() refuses a loss on a strict connection", () => {
   assert.throws(
     () => translate({ top_k: 3 }, { strict: true }),

@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
-import { isJsonObject, parseJson } from "../../src/core/json.ts";
+import {
+  isJsonObject,
+  type JsonValue,
+  parseJson,
+} from "../../src/core/json.ts";
 import type { Protocol } from "../../src/core/protocol.ts";
 
 /** An error as a caller reads it. */
@@ -43,10 +47,16 @@ export function errorAnswer(
   assert.equal(headers.get("content-type"), "application/json");
   const whole = parseJson(body);
   assert.ok(isJsonObject(whole) && isJsonObject(whole.error), body);
-  const { message, type, param, code } = whole.error;
+  const { message, type, param, code, details } = whole.error;
   assert.ok(typeof message === "string");
   if (protocol === "messages") {
-    const error = { type, message };
+    // What a provider of another protocol calls its error stands where SDKs look for codes.
+    if (details !== undefined) assert.ok(isErrorCode(details), body);
+    const error = {
+      type,
+      message,
+      ...(details === undefined ? {} : { details }),
+    };
     assert.deepEqual(whole, { type: "error", error, request_id: requestId });
     assert.equal(headers.get("request-id"), requestId);
   } else {
@@ -54,4 +64,9 @@ export function errorAnswer(
     assert.ok(param !== undefined && code !== undefined);
   }
   return { status, type, message, param, code, headers };
+}
+
+function isErrorCode(details: JsonValue): boolean {
+  return isJsonObject(details) && Object.keys(details).length === 1 &&
+    typeof details.error_code === "string";
 }

@@ -1,6 +1,7 @@
 import { createGateway } from "../../src/app.ts";
 import { listen } from "../../src/cli/listen.ts";
 import { type ConfigStore, createConfigStore } from "../../src/config/store.ts";
+import type { Timers } from "../../src/core/timers.ts";
 import type { Admission } from "../../src/relay/admission.ts";
 import type { Fetch } from "../../src/upstream/call.ts";
 import { configOf, loadFile } from "./config.ts";
@@ -21,10 +22,14 @@ export interface RunningGateway extends AsyncDisposable {
  * Serves what a configuration file says, on a free port.
  *
  * @param given How the upstreams are reached; default: over the network.
+ * @param timers What the deadlines of requests go by; default: those of this machine.
  */
 export async function startGateway(
   file: Readonly<Record<string, unknown>>,
-  { fetch: given }: { readonly fetch?: Fetch } = {},
+  { fetch: given, timers }: {
+    readonly fetch?: Fetch;
+    readonly timers?: Timers;
+  } = {},
 ): Promise<RunningGateway> {
   const config = configOf(await loadFile(file));
   const store = createConfigStore(config);
@@ -35,6 +40,7 @@ export async function startGateway(
     store,
     fetch: given ?? viaClient,
     log: lines.log,
+    ...(timers === undefined ? {} : { timers }),
   });
   const listener = listen({ ...config.server, port: 0 }, handler);
   return {

@@ -26,6 +26,11 @@ export interface Codec {
   /** How callers of this protocol spell the canonical fields, for `x-gateway-dropped` and `param`. */
   readonly fieldNames: Readonly<Record<RequestField, string>>;
 
+  /** Further spellings that callers of this protocol use, older ones or those of some providers. */
+  readonly otherNames?: Readonly<
+    Partial<Record<RequestField, readonly string[]>>
+  >;
+
   /**
    * Reads a caller's request.
    *
@@ -81,6 +86,7 @@ export type CallerCodec = Pick<
   Codec,
   | "protocol"
   | "fieldNames"
+  | "otherNames"
   | "decodeRequest"
   | "encodeAnswer"
   | "createStreamEncoder"

@@ -39,6 +39,11 @@ const FIELD_NAMES: Readonly<Record<RequestField, string>> = {
 export const chatCodec: Codec = {
   protocol: "chat",
   fieldNames: FIELD_NAMES,
+  otherNames: {
+    maxOutputTokens: ["max_tokens"],
+    reasoning: ["thinking", "reasoning"],
+    user: ["safety_identifier"],
+  },
   toolSupport: ({ service }) => ({
     custom: dialectOf(service).fullToolset,
     namespaces: false,

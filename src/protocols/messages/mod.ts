@@ -39,6 +39,10 @@ const FIELD_NAMES: Readonly<Record<RequestField, string>> = {
 export const messagesCodec: Codec = {
   protocol: "messages",
   fieldNames: FIELD_NAMES,
+  otherNames: {
+    format: ["output_format"],
+    reasoning: ["output_config.effort"],
+  },
   toolSupport: (target) => ({
     custom: false,
     namespaces: false,

@@ -39,6 +39,7 @@ const FIELD_NAMES: Readonly<Record<RequestField, string>> = {
 export const responsesCodec: Codec = {
   protocol: "responses",
   fieldNames: FIELD_NAMES,
+  otherNames: { user: ["user"] },
   toolSupport(target) {
     const { fullToolset } = dialectOf(target);
     return {
