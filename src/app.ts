@@ -1,7 +1,8 @@
 import type { ConfigStore } from "./config/store.ts";
-import { systemClock } from "./core/clock.ts";
+import { type Clock, systemClock } from "./core/clock.ts";
 import { createDeadlines } from "./core/deadlines.ts";
 import { randomIds } from "./core/ids.ts";
+import type { Timers } from "./core/timers.ts";
 import { createHandler, type Handler } from "./http/gateway.ts";
 import { createHarvest } from "./limits/harvest.ts";
 import { createLimitsService } from "./limits/service.ts";
@@ -9,6 +10,8 @@ import type { QuotaWindow } from "./limits/window.ts";
 import type { Log } from "./observe/log.ts";
 import type { GatewayState, Metrics, QuotaState } from "./observe/metrics.ts";
 import { type Admission, createAdmission } from "./relay/admission.ts";
+import { createHealth } from "./relay/health.ts";
+import { createRetryBudget } from "./relay/retry_budget.ts";
 import { createSealStore } from "./relay/seal_store.ts";
 import type { Fetch } from "./upstream/call.ts";
 
@@ -20,6 +23,12 @@ export interface GatewaySurroundings {
   readonly log: Log;
   /** Absent where nobody asked for metrics. */
   readonly metrics?: Metrics | undefined;
+  /** Default: this machine's. */
+  readonly clock?: Clock;
+  /** Rings when something is overdue or to be tried again; default: this machine's. */
+  readonly timers?: Timers;
+  /** A number from 0 up to 1; default: unpredictable. */
+  readonly random?: () => number;
 }
 
 /** A gateway, ready to be put behind any web-standard server. */
@@ -33,7 +42,7 @@ export interface Gateway {
 
 /** Puts the program together; nothing here listens, reads a file or knows the platform. */
 export function createGateway(surroundings: GatewaySurroundings): Gateway {
-  const clock = systemClock;
+  const { log, clock = systemClock } = surroundings;
   const admission = createAdmission();
   const harvest = createHarvest({ clock });
   const limits = createLimitsService({ ...surroundings, clock, harvest });
@@ -41,11 +50,14 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
     ...surroundings,
     admission,
     harvest,
-    deadlines: createDeadlines(),
+    health: createHealth({ clock, log }),
+    budget: createRetryBudget(clock),
+    deadlines: createDeadlines(surroundings.timers),
     seals: createSealStore({ clock }),
     limits,
     clock,
     ids: randomIds,
+    random: surroundings.random ?? Math.random,
   });
   return {
     handler,
