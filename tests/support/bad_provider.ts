@@ -63,10 +63,11 @@ export function badProviders(
 }
 
 /** A whole answer, as it is asked for. */
-export const good: Act = ({ stream, wire }) =>
-  stream
-    ? events(wire.start + wire.output + wire.end)
-    : Response.json(wire.answer);
+export function good({ stream, wire }: Asked): Response {
+  const { start, output, end, answer } = wire;
+  if (!stream) return Response.json(answer);
+  return new Response(start + output + end, { headers: SSE_HEADERS });
+}
 
 /** An error with a status. */
 export function status(
@@ -86,14 +87,16 @@ export function status(
 }
 
 /** The connection is reset before the response headers. */
-export const reset: Act = () => {
+export function reset(): never {
   throw new TypeError("error sending request", {
     cause: new Error("connection closed before message completed"),
   });
-};
+}
 
 /** Nothing ever comes. */
-export const silent: Act = ({ signal }) => noAnswer({ signal });
+export function silent({ signal }: Asked): Promise<never> {
+  return noAnswer({ signal });
+}
 
 /** A stream of these pieces, which then ends, breaks, or goes on for ever saying nothing. */
 export function streamOf(
@@ -127,22 +130,12 @@ export function streamOf(
 }
 
 /** A JSON answer with status 200 that is an error. */
-export const failureInBody: Act = ({ wire }) =>
-  new Response(
-    JSON.stringify(wire.error("overloaded_error", "It is overloaded")),
-    {
-      headers: {
-        ...JSON_HEADERS,
-        "content-length": String(contentLength(wire)),
-      },
-    },
+export function failureInBody({ wire }: Asked): Response {
+  const text = JSON.stringify(
+    wire.error("overloaded_error", "It is overloaded"),
   );
-
-function contentLength(wire: Wire): number {
-  return JSON.stringify(wire.error("overloaded_error", "It is overloaded"))
-    .length;
-}
-
-function events(text: string): Response {
-  return new Response(text, { headers: SSE_HEADERS });
+  const length = String(text.length);
+  return new Response(text, {
+    headers: { ...JSON_HEADERS, "content-length": length },
+  });
 }
