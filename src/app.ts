@@ -1,8 +1,8 @@
 import type { ConfigStore } from "./config/store.ts";
-import { systemClock } from "./core/clock.ts";
+import { type Clock, systemClock } from "./core/clock.ts";
 import { createDeadlines } from "./core/deadlines.ts";
 import { randomIds } from "./core/ids.ts";
-import { systemTimers, type Timers } from "./core/timers.ts";
+import type { Timers } from "./core/timers.ts";
 import { createHandler, type Handler } from "./http/gateway.ts";
 import { createHarvest } from "./limits/harvest.ts";
 import { createLimitsService } from "./limits/service.ts";
@@ -10,6 +10,8 @@ import type { QuotaWindow } from "./limits/window.ts";
 import type { Log } from "./observe/log.ts";
 import type { GatewayState, Metrics, QuotaState } from "./observe/metrics.ts";
 import { type Admission, createAdmission } from "./relay/admission.ts";
+import { createHealth } from "./relay/health.ts";
+import { createRetryBudget } from "./relay/retry_budget.ts";
 import { createSealStore } from "./relay/seal_store.ts";
 import type { Fetch } from "./upstream/call.ts";
 
@@ -21,8 +23,12 @@ export interface GatewaySurroundings {
   readonly log: Log;
   /** Absent where nobody asked for metrics. */
   readonly metrics?: Metrics | undefined;
-  /** What the deadlines of requests go by; default: the timers of this machine. */
+  /** Default: this machine's. */
+  readonly clock?: Clock;
+  /** Rings when something is overdue or to be tried again; default: this machine's. */
   readonly timers?: Timers;
+  /** A number from 0 up to 1; default: unpredictable. */
+  readonly random?: () => number;
 }
 
 /** A gateway, ready to be put behind any web-standard server. */
@@ -36,7 +42,7 @@ export interface Gateway {
 
 /** Puts the program together; nothing here listens, reads a file or knows the platform. */
 export function createGateway(surroundings: GatewaySurroundings): Gateway {
-  const clock = systemClock;
+  const { log, clock = systemClock } = surroundings;
   const admission = createAdmission();
   const harvest = createHarvest({ clock });
   const limits = createLimitsService({ ...surroundings, clock, harvest });
@@ -44,11 +50,14 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
     ...surroundings,
     admission,
     harvest,
-    deadlines: createDeadlines(surroundings.timers ?? systemTimers),
+    health: createHealth({ clock, log }),
+    budget: createRetryBudget(clock),
+    deadlines: createDeadlines(surroundings.timers),
     seals: createSealStore({ clock }),
     limits,
     clock,
     ids: randomIds,
+    random: surroundings.random ?? Math.random,
   });
   return {
     handler,

@@ -91,7 +91,7 @@ async function serve(match: RouteMatch, served: Served): Promise<Response> {
       record,
       caller,
       config,
-      controller: followCaller(request, record),
+      line: followCaller(request, record),
     },
     { operation: action.relay, maxBodyBytes: match.route.maxBodyBytes },
     parts,

@@ -1,7 +1,7 @@
 import type { Clock } from "../core/clock.ts";
 import type { Protocol } from "../core/protocol.ts";
 import type { Usage } from "../protocols/canonical/usage.ts";
-import type { Log } from "./log.ts";
+import type { Log, LogFields } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 
 /**
@@ -9,6 +9,25 @@ import type { Metrics } from "./metrics.ts";
  * the caller got an error of the gateway.
  */
 export type Ending = "complete" | "client_abort" | "upstream_broken" | "error";
+
+/** One call of one connection. */
+export interface AttemptFacts {
+  /** The connection's name. */
+  readonly connection: string;
+  /** The model as callers know it. */
+  readonly model: string;
+  /** When it began, in milliseconds since the request came. */
+  readonly startedMs: number;
+  /** How it failed; absent when it gave the answer. */
+  failed?: {
+    /** In one word. */
+    readonly why: string;
+    /** The upstream's status, where it answered. */
+    readonly status: number | undefined;
+    /** In milliseconds since the request came. */
+    readonly atMs: number;
+  };
+}
 
 /** What is learnt about a request on its way; written as one log line when it ends. */
 export interface RequestFacts {
@@ -24,6 +43,8 @@ export interface RequestFacts {
   /** The connection's name. */
   connection?: string;
   mode?: "native" | "translated";
+  /** Every call of a connection, in order; the fields around tell more of the last. */
+  readonly attempts: AttemptFacts[];
   status?: number;
   /** Of the caller's body, decompressed. */
   bytesIn: number;
@@ -56,8 +77,8 @@ export interface RequestRecord {
   finish(ending: Ending): void;
   /** Whether {@linkcode RequestRecord.finish} was called. */
   readonly finished: boolean;
-  /** Registers what is to be freed when the request ends; runs at once if it has. */
-  onFinish(free: () => void): void;
+  /** Registers what is to be done when the request ends; done at once if it has. */
+  onFinish(react: (ending: Ending) => void): void;
 }
 
 /** Where the record of a request goes when it ends. */
@@ -74,21 +95,26 @@ export function openRecord(
   { clock, log, metrics }: RecordOptions,
 ): RequestRecord {
   const startedMs = clock.elapsedMs();
-  const facts: RequestFacts = { method, bytesIn: 0, bytesOut: 0 };
-  const frees: (() => void)[] = [];
-  let finished = false;
+  const facts: RequestFacts = {
+    method,
+    attempts: [],
+    bytesIn: 0,
+    bytesOut: 0,
+  };
+  const reactions: ((ending: Ending) => void)[] = [];
+  let ended: Ending | undefined;
   const elapsedMs = () => clock.elapsedMs() - startedMs;
   return {
     requestId,
     facts,
     elapsedMs,
     get finished() {
-      return finished;
+      return ended !== undefined;
     },
     finish(ending) {
-      if (finished) return;
-      finished = true;
-      for (const free of frees) free();
+      if (ended !== undefined) return;
+      ended = ending;
+      for (const react of reactions) react(ending);
       const totalMs = elapsedMs();
       log.write("info", "request", {
         request_id: requestId,
@@ -98,9 +124,9 @@ export function openRecord(
       });
       metrics?.requestEnded({ facts, ending, totalMs });
     },
-    onFinish(free) {
-      if (finished) free();
-      else frees.push(free);
+    onFinish(react) {
+      if (ended !== undefined) react(ended);
+      else reactions.push(react);
     },
   };
 }
@@ -117,6 +143,7 @@ function lineOf(facts: RequestFacts): Record<string, unknown> {
     upstream_model: facts.upstreamModel,
     connection: facts.connection,
     mode: facts.mode,
+    attempts: attemptLines(facts),
     status: facts.status,
     bytes_in: facts.bytesIn,
     bytes_out: facts.bytesOut,
@@ -130,6 +157,20 @@ function lineOf(facts: RequestFacts): Record<string, unknown> {
     error: facts.error,
     reason: facts.reason,
   };
+}
+
+/** A single one is told by the fields around it. */
+function attemptLines(
+  { attempts, upstreamStatus, firstByteMs }: RequestFacts,
+): readonly LogFields[] | undefined {
+  if (attempts.length < 2) return undefined;
+  return attempts.map(({ connection, model, startedMs, failed }) => ({
+    connection,
+    model,
+    status: failed === undefined ? upstreamStatus : failed.status,
+    failure: failed?.why,
+    ms: round((failed?.atMs ?? firstByteMs ?? startedMs) - startedMs),
+  }));
 }
 
 function usageLine(usage: Usage): Record<string, unknown> {

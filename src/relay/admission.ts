@@ -1,13 +1,17 @@
 import type { Caller, Config, Connection } from "../config/config.ts";
 import { GatewayError } from "../core/error.ts";
 import type { RequestRecord } from "../observe/record.ts";
+import type { Line } from "./line.ts";
 
 /** A request that is being served. */
 export interface Admitted {
   readonly record: RequestRecord;
-  /** Ends the exchange with the upstream. */
-  readonly controller: AbortController;
+  /** To the upstreams. */
+  readonly line: Line;
 }
+
+/** Gives a place back; only the first call counts. */
+export type Leave = () => void;
 
 /** Keeps count of what is being served, and turns away what would be too much. */
 export interface Admission {
@@ -18,8 +22,8 @@ export interface Admission {
    * is at its own limit; both with `Retry-After`.
    */
   enter(admitted: Admitted, caller: Caller, config: Config): void;
-  /** Takes one of a connection's places until the record finishes; `false` when there is none. */
-  occupy(connection: Connection, record: RequestRecord): boolean;
+  /** Takes one of a connection's places; `undefined` when there is none. */
+  occupy(connection: Connection): Leave | undefined;
   /** How many requests are being served. */
   readonly active: number;
   /** Whether new requests are turned away. */
@@ -49,14 +53,13 @@ export function createAdmission(): Admission {
       if (admitted.size >= config.server.maxConcurrentRequests) {
         throw full("it serves as many requests as it may");
       }
-      if (!take(byCaller, caller.sha256, caller.maxConcurrent, one.record)) {
-        throw tooMany();
-      }
+      const leaveCaller = take(byCaller, caller.sha256, caller.maxConcurrent);
+      if (leaveCaller === undefined) throw tooMany();
+      one.record.onFinish(leaveCaller);
       admitted.add(one);
       one.record.onFinish(() => leave(one));
     },
-    occupy: ({ id, maxConcurrent }, record) =>
-      take(byConnection, id, maxConcurrent, record),
+    occupy: ({ id, maxConcurrent }) => take(byConnection, id, maxConcurrent),
     get active() {
       return admitted.size;
     },
@@ -69,29 +72,28 @@ export function createAdmission(): Admission {
       return drained.promise;
     },
     cut() {
-      for (const { controller } of admitted) {
-        controller.abort(full("it is shutting down"));
-      }
+      for (const { line } of admitted) line.hangUp(full("it is shutting down"));
     },
   };
 }
 
-/** Counts one more under `key` until the record finishes, unless that would pass `most`. */
+/** Counts one more under `key`, unless that would pass `most`. */
 function take(
   counts: Map<string, number>,
   key: string,
   most: number | undefined,
-  record: RequestRecord,
-): boolean {
+): Leave | undefined {
   const count = counts.get(key) ?? 0;
-  if (most !== undefined && count >= most) return false;
+  if (most !== undefined && count >= most) return undefined;
   counts.set(key, count + 1);
-  record.onFinish(() => {
+  let left = false;
+  return () => {
+    if (left) return;
+    left = true;
     const rest = (counts.get(key) ?? 1) - 1;
     if (rest === 0) counts.delete(key);
     else counts.set(key, rest);
-  });
-  return true;
+  };
 }
 
 const RETRY_SOON = { "retry-after": "1" };

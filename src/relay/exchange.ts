@@ -1,6 +1,7 @@
 import type { Caller, Config } from "../config/config.ts";
 import type { RequestRecord } from "../observe/record.ts";
 import { CallerLeft } from "../upstream/call.ts";
+import { createLine, type Line } from "./line.ts";
 
 /** One request of a known caller on its way through the gateway. */
 export interface Exchange {
@@ -9,25 +10,22 @@ export interface Exchange {
   readonly caller: Caller;
   /** The same for the whole request, whatever is reloaded meanwhile. */
   readonly config: Config;
-  /** Ends the exchange with the upstream: when the caller leaves, or when the gateway must stop. */
-  readonly controller: AbortController;
+  /** To the upstreams; cut when the caller leaves, or when the gateway must stop. */
+  readonly line: Line;
 }
 
 /**
- * An abort controller that follows the caller: it is aborted with {@linkcode CallerLeft} when the caller goes
- * away before the record finishes, or has gone already.
+ * A line that follows the caller: it ends with {@linkcode CallerLeft} when the caller goes away before the
+ * record finishes, or has gone already.
  */
-export function followCaller(
-  request: Request,
-  record: RequestRecord,
-): AbortController {
-  const controller = new AbortController();
+export function followCaller(request: Request, record: RequestRecord): Line {
+  const line = createLine();
   const { signal } = request;
   const leave = () => {
-    if (!record.finished) controller.abort(new CallerLeft());
+    if (!record.finished) line.hangUp(new CallerLeft());
   };
   if (signal.aborted) leave();
   signal.addEventListener("abort", leave, { once: true });
   record.onFinish(() => signal.removeEventListener("abort", leave));
-  return controller;
+  return line;
 }

@@ -1,126 +1,45 @@
 import type { Deadlines } from "../core/deadlines.ts";
-import type { Ending, RequestRecord } from "../observe/record.ts";
-import type { AnswerWatch } from "../protocols/canonical/watch.ts";
-import { passThrough, type PassThroughEnd } from "../streams/pass_through.ts";
-import { CallerLeft } from "../upstream/call.ts";
-import {
-  brokenUpstream,
-  reasonOf,
-  silentUpstream,
-} from "../upstream/failure.ts";
-import type { Exchange } from "./exchange.ts";
-import { createBodyMeter, createStreamMeter, type Meter } from "./meter.ts";
+import type { Protocol } from "../core/protocol.ts";
+import type { Attempt } from "./attempt.ts";
+import { passInOnePiece } from "./pass_in_one_piece.ts";
+import { passInPieces } from "./pass_in_pieces.ts";
 
 /** How an upstream's answer goes to the caller. */
 export interface PassAnswerOptions {
-  readonly exchange: Exchange;
-  readonly watch: AnswerWatch;
+  readonly attempt: Attempt;
+  /** Of the path and of the upstream. */
+  readonly protocol: Protocol;
   /** What the caller gets of the upstream's headers. */
   readonly headers: [string, string][];
   readonly deadlines: Deadlines;
-  /** How long the upstream may be silent, in milliseconds; 0 means for ever. */
-  readonly idleMs: number;
 }
 
 /** A JSON answer that says it is no longer than this goes on in one piece, which is much cheaper than a stream. */
 const ONE_PIECE_BYTES = 64 * 1024;
 
 /**
- * Gives an upstream's answer to the caller with its status and bytes unchanged, and finishes the record when
- * it ends.
+ * Gives an upstream's good answer to the caller with its status and bytes unchanged, and finishes the record
+ * when it ends.
  *
- * @throws {GatewayError} When a short answer breaks off before any of it went out.
+ * @throws {UpstreamFailure} When a failure stands in its place, and something can be tried again.
+ * @throws {GatewayError} When the answer breaks off or is silent before any of it went out.
  * @throws {CallerLeft} When the caller leaves before any of it went out.
  */
 export async function passAnswer(
   answer: Response,
   options: PassAnswerOptions,
 ): Promise<Response> {
-  const { status, body } = answer;
-  const { record } = options.exchange;
-  record.facts.status = status;
-  const init = { status, headers: options.headers };
+  const { status, body, headers } = answer;
+  const { record } = options.attempt.exchange;
   if (body === null) {
+    record.facts.status = status;
     record.finish("complete");
-    return new Response(null, init);
+    return new Response(null, { status, headers: options.headers });
   }
-  const isStream = isEventStream(answer.headers);
-  const meter = (isStream ? createStreamMeter : createBodyMeter)(
-    options.watch,
-    record,
-  );
-  if (!isStream && isShort(answer.headers)) {
-    const bytes = await readShort(answer, options);
-    meter.push(bytes);
-    meter.end();
-    record.finish("complete");
-    return new Response(bytes, init);
-  }
-  return new Response(passStream(body, meter, options), init);
-}
-
-function passStream(
-  body: ReadableStream<Uint8Array>,
-  meter: Meter,
-  { exchange, deadlines, idleMs }: PassAnswerOptions,
-): ReadableStream<Uint8Array> {
-  const { record, controller } = exchange;
-  return passThrough(body, {
-    deadlines,
-    idleMs,
-    onChunk: (chunk) => meter.push(chunk),
-    onEnd(end) {
-      const isWhole = meter.end();
-      record.finish(endingOf(end, { isWhole, record, controller }));
-      if (end.kind !== "complete") controller.abort();
-    },
-  });
-}
-
-/** A client may leave as soon as it has read the last event: Codex does. */
-function endingOf(
-  end: PassThroughEnd,
-  { isWhole, record, controller }: {
-    readonly isWhole: boolean;
-    readonly record: RequestRecord;
-    readonly controller: AbortController;
-  },
-): Ending {
-  switch (end.kind) {
-    case "complete":
-      return isWhole ? "complete" : "upstream_broken";
-    case "cancelled":
-      return isWhole ? "complete" : "client_abort";
-    case "idle":
-      record.facts.reason = "the upstream fell silent";
-      return "upstream_broken";
-    case "broken":
-      if (!controller.signal.aborted) {
-        record.facts.reason = reasonOf(end.cause);
-        return "upstream_broken";
-      }
-      return controller.signal.reason instanceof CallerLeft
-        ? "client_abort"
-        : "error";
-  }
-}
-
-async function readShort(
-  answer: Response,
-  { exchange: { controller }, deadlines, idleMs }: PassAnswerOptions,
-): Promise<Uint8Array<ArrayBuffer>> {
-  const takeBack = deadlines.start(
-    idleMs,
-    () => controller.abort(silentUpstream()),
-  );
-  try {
-    return await answer.bytes();
-  } catch (cause) {
-    if (controller.signal.aborted) throw controller.signal.reason;
-    throw brokenUpstream(reasonOf(cause), cause);
-  } finally {
-    takeBack();
-  }
+  const isStream = isEventStream(headers);
+  return !isStream && isShort(headers)
+    ? await passInOnePiece(answer, options)
+    : await passInPieces(answer, { ...options, body, isStream });
 }
 
 function isEventStream(headers: Headers): boolean {

@@ -4,11 +4,17 @@ import type { Ids } from "../core/ids.ts";
 import type { Harvest } from "../limits/harvest.ts";
 import type { Fetch } from "../upstream/call.ts";
 import type { Admission } from "./admission.ts";
+import type { Health } from "./health.ts";
+import type { RetryBudget } from "./retry_budget.ts";
 import type { SealStore } from "./seal_store.ts";
 
 /** What the relay works with; one set for the whole program. */
 export interface RelayTools {
   readonly admission: Admission;
+  /** Knows which connections fail. */
+  readonly health: Health;
+  /** Bounds how often a connection is asked again. */
+  readonly budget: RetryBudget;
   /** Reaches the upstreams. */
   readonly fetch: Fetch;
   /** Learns quotas from relayed answers. */
@@ -18,4 +24,6 @@ export interface RelayTools {
   readonly seals: SealStore;
   readonly clock: Clock;
   readonly ids: Ids;
+  /** A number from 0 up to 1. */
+  readonly random: () => number;
 }

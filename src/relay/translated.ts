@@ -1,7 +1,6 @@
 import { GatewayError } from "../core/error.ts";
 import { isJsonObject, parseJson } from "../core/json.ts";
 import { type Operation, OPERATIONS, type Protocol } from "../core/protocol.ts";
-import type { Candidate } from "../config/config.ts";
 import type { CallerCodec, Codec } from "../protocols/canonical/codec.ts";
 import {
   type Failure,
@@ -15,23 +14,14 @@ import {
   translateRequest,
 } from "../protocols/translate_request.ts";
 import { callUpstream } from "../upstream/call.ts";
-import { brokenUpstream } from "../upstream/failure.ts";
+import { redirected } from "../upstream/failure.ts";
 import { readAnswerJson } from "../upstream/read_answer.ts";
 import { retryAfterMs } from "../upstream/retry_after.ts";
 import { translatedHeaders } from "../upstream/translated_headers.ts";
-import type { Exchange } from "./exchange.ts";
+import { type Attempt, firstAnswerMs } from "./attempt.ts";
 import { noteAnswer } from "./note_answer.ts";
 import type { RelayTools } from "./tools.ts";
 import { translateAnswer } from "./translated_answer.ts";
-
-/** What is to be translated, and for whom. */
-export interface TranslatedCall {
-  readonly operation: Operation;
-  readonly candidate: Candidate;
-  readonly body: Uint8Array;
-  /** The protocol of the upstream. */
-  readonly protocol: Protocol;
-}
 
 /** Where each protocol takes requests. */
 const OPERATION_BY_PROTOCOL = {
@@ -47,38 +37,38 @@ const MAX_ERROR_BYTES = 256 * 1024;
  * Serves a request through an upstream of another protocol: the request, the answer and its errors are
  * translated (design section 2).
  *
+ * @param protocol Of the upstream.
  * @throws {GatewayError} When the request cannot be translated, or there is no answer.
  * @throws {UpstreamFailure} When the upstream refuses or fails before anything of an answer went out.
  * @throws {CallerLeft} When the caller left before.
  */
 export async function relayTranslated(
-  exchange: Exchange,
-  call: TranslatedCall,
+  attempt: Attempt,
+  protocol: Protocol,
   tools: RelayTools,
 ): Promise<Response> {
-  const { connection } = call.candidate;
-  const from = callerCodec(call.operation);
-  const to = CODECS[call.protocol];
-  const translated = translate(exchange, { ...call, from, to }, tools);
-  const { endpoint, path } = OPERATIONS[OPERATION_BY_PROTOCOL[call.protocol]];
+  const { exchange, candidate: { connection }, controller } = attempt;
+  const from = callerCodec(attempt.operation);
+  const to = CODECS[protocol];
+  const translated = translate(attempt, { from, to }, tools);
+  const { endpoint, path } = OPERATIONS[OPERATION_BY_PROTOCOL[protocol]];
   const answer = await callUpstream(tools.fetch, {
     url: `${connection.endpoints[endpoint]}${path}`,
     headers: translatedHeaders(exchange.request.headers, connection, {
-      protocol: call.protocol,
+      protocol,
       stream: translated.body.stream === true,
       messagesVendor: exchange.config.messagesVendor,
     }),
     body: JSON.stringify(translated.body),
     deadlines: tools.deadlines,
-    firstByteMs: connection.timeouts.firstByteMs,
-    controller: exchange.controller,
+    firstByteMs: firstAnswerMs(attempt),
+    controller,
   });
   noteAnswer(answer, exchange.record);
   tools.harvest.observe(connection, answer.headers);
-  if (!answer.ok) throw await failureOf(answer, { exchange, call, to }, tools);
+  if (!answer.ok) throw await failureOf(answer, { attempt, to }, tools);
   return await translateAnswer(answer, {
-    exchange,
-    candidate: call.candidate,
+    attempt,
     from,
     to,
     translated,
@@ -93,11 +83,8 @@ function callerCodec(operation: Operation): CallerCodec {
 }
 
 function translate(
-  exchange: Exchange,
-  { candidate, body, from, to }: TranslatedCall & {
-    readonly from: CallerCodec;
-    readonly to: Codec;
-  },
+  { exchange, candidate, body }: Attempt,
+  { from, to }: { readonly from: CallerCodec; readonly to: Codec },
   { seals }: RelayTools,
 ): TranslatedRequest {
   const { connection, model } = candidate;
@@ -138,9 +125,8 @@ function translate(
 
 async function failureOf(
   answer: Response,
-  { exchange, call, to }: {
-    readonly exchange: Exchange;
-    readonly call: TranslatedCall;
+  { attempt: { candidate, controller }, to }: {
+    readonly attempt: Attempt;
     readonly to: Codec;
   },
   { deadlines }: RelayTools,
@@ -148,13 +134,13 @@ async function failureOf(
   const { status, headers } = answer;
   if (status < 400) {
     await answer.body?.cancel();
-    return brokenUpstream("it redirects to another place");
+    return redirected();
   }
   const body = await readAnswerJson(answer, {
     maxBytes: MAX_ERROR_BYTES,
     deadlines,
-    withinMs: call.candidate.connection.timeouts.idleMs,
-    controller: exchange.controller,
+    withinMs: candidate.connection.timeouts.idleMs,
+    controller,
   });
   const failure: Failure = to.decodeFailure(status, body);
   return new UpstreamFailure({

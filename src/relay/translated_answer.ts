@@ -1,6 +1,5 @@
 import { GatewayError } from "../core/error.ts";
 import { runStage } from "../core/stage.ts";
-import type { Candidate } from "../config/config.ts";
 import type { Answer } from "../protocols/canonical/answer.ts";
 import type {
   AnswerContext,
@@ -30,7 +29,7 @@ import {
   silentUpstream,
 } from "../upstream/failure.ts";
 import { readAnswerJson } from "../upstream/read_answer.ts";
-import type { Exchange } from "./exchange.ts";
+import { type Attempt, firstOutputRestMs, standInHeader } from "./attempt.ts";
 import type { RelayTools } from "./tools.ts";
 import { createTranslatedStream } from "./translated_stream.ts";
 import {
@@ -40,8 +39,7 @@ import {
 
 /** What an answer needs to get from the upstream's protocol to the caller's. */
 export interface TranslateAnswerOptions {
-  readonly exchange: Exchange;
-  readonly candidate: Candidate;
+  readonly attempt: Attempt;
   /** The caller's protocol. */
   readonly from: CallerCodec;
   /** The upstream's protocol. */
@@ -67,7 +65,7 @@ export async function translateAnswer(
   answer: Response,
   options: TranslateAnswerOptions,
 ): Promise<Response> {
-  const { exchange, candidate, tools, translated } = options;
+  const { attempt: { exchange, candidate }, tools, translated } = options;
   const watch = createTranslatedWatch({
     record: exchange.record,
     seals: tools.seals,
@@ -99,18 +97,20 @@ async function streamAnswer(
   watch: TranslatedWatch,
   options: TranslateAnswerOptions,
 ): Promise<Response> {
-  const { exchange: { record, controller }, from, to, translated } = options;
+  const { attempt, from, to, translated, tools } = options;
+  const { controller, exchange: { record } } = attempt;
+  const { idleMs } = attempt.candidate.connection.timeouts;
   const stream = createTranslatedStream(body, {
     translator: createTranslator({
-      decoder: to.createStreamDecoder(options.tools.ids),
+      decoder: to.createStreamDecoder(tools.ids),
       between: translated.aliases.size === 0
         ? undefined
         : restoreTools(translated.aliases),
       encoder: from.createStreamEncoder(contextOf(options)),
       observe: watch.see,
     }),
-    deadlines: options.tools.deadlines,
-    idleMs: options.candidate.connection.timeouts.idleMs,
+    deadlines: tools.deadlines,
+    idleMs,
     failureOf: (cause) => failureOfBreak(cause, controller),
     onText(text) {
       record.facts.bytesOut += byteLength(text);
@@ -129,7 +129,12 @@ async function streamAnswer(
       controller.abort();
     },
   });
-  await stream.hold(() => watch.hasOutput);
+  const outputMs = firstOutputRestMs(attempt, tools.deadlines);
+  const isLate = await stream.hold(() => watch.hasOutput, outputMs);
+  if (isLate && outputMs !== undefined) {
+    stream.discard();
+    throw silentUpstream();
+  }
   if (watch.failure !== undefined && !watch.hasOutput) {
     stream.discard();
     if (controller.signal.aborted) throw controller.signal.reason;
@@ -144,7 +149,7 @@ async function streamAnswer(
 /** Reads a stream whole, for a caller who wants one object. */
 async function foldAnswer(
   answer: Response,
-  { exchange: { controller }, candidate, to, tools }: TranslateAnswerOptions,
+  { attempt: { controller, candidate }, to, tools }: TranslateAnswerOptions,
 ): Promise<Answer> {
   const fold = createStreamFold(to.createStreamDecoder(tools.ids));
   const idle = createIdleWatch({
@@ -173,7 +178,7 @@ async function foldAnswer(
 
 async function readAnswer(
   answer: Response,
-  { exchange: { controller }, candidate, to, tools }: TranslateAnswerOptions,
+  { attempt: { controller, candidate }, to, tools }: TranslateAnswerOptions,
 ): Promise<Answer> {
   const json = await readAnswerJson(answer, {
     maxBytes: MAX_ANSWER_BYTES,
@@ -190,7 +195,7 @@ function writeAnswer(
   answer: Answer,
   options: TranslateAnswerOptions,
 ): Response {
-  const { exchange: { record }, from, translated } = options;
+  const { attempt: { exchange: { record } }, from, translated } = options;
   const context = contextOf(options);
   const text = translated.request.stream
     ? streamText(answer, from.createStreamEncoder(context))
@@ -213,7 +218,8 @@ function streamText(answer: Answer, encoder: StreamEncoder): string {
 }
 
 function contextOf(
-  { exchange, candidate, translated, tools }: TranslateAnswerOptions,
+  { attempt: { exchange, candidate }, translated, tools }:
+    TranslateAnswerOptions,
 ): AnswerContext {
   const { facts } = exchange.record;
   return {
@@ -233,11 +239,12 @@ function contextOf(
 const BYTES_PER_TOKEN = 4;
 
 function headersOf(
-  { translated: { dropped } }: TranslateAnswerOptions,
+  { attempt, translated: { dropped } }: TranslateAnswerOptions,
   type: string,
 ): Record<string, string> {
   return {
     "content-type": type,
+    ...Object.fromEntries(standInHeader(attempt)),
     ...(type === "text/event-stream" ? { "cache-control": "no-cache" } : {}),
     ...(dropped.size === 0
       ? {}

@@ -21,9 +21,12 @@ export interface TranslatedStreamOptions {
 export interface TranslatedStream {
   /**
    * Reads and translates the upstream until `isEnough` says so, the answer is over, or the caller has waited
-   * for as long as a keep-alive; what has come is held back until then.
+   * for long enough; what has come is held back until then.
+   *
+   * @param withinMs How long the caller waits, in milliseconds; default: as long as for a keep-alive.
+   * @returns Whether the caller has waited in vain.
    */
-  hold(isEnough: () => boolean): Promise<void>;
+  hold(isEnough: () => boolean, withinMs?: number): Promise<boolean>;
   /** What has been held back and all that follows, for the caller. */
   readonly body: ReadableStream<Uint8Array>;
   /** Gives the upstream up, in place of giving `body` away; `onEnd` is not called. */
@@ -116,10 +119,13 @@ export function createTranslatedStream(
     return reading;
   }
 
-  async function hold(isEnough: () => boolean): Promise<void> {
+  async function hold(
+    isEnough: () => boolean,
+    withinMs = KEEP_ALIVE_MS,
+  ): Promise<boolean> {
     let isLate = false;
     const late = Promise.withResolvers<void>();
-    const takeBack = deadlines.start(KEEP_ALIVE_MS, () => {
+    const takeBack = deadlines.start(withinMs, () => {
       isLate = true;
       late.resolve();
     });
@@ -127,6 +133,7 @@ export function createTranslatedStream(
       await Promise.race([stepOnce(), late.promise]);
     }
     takeBack();
+    return isLate && !translator.isOver && !isEnough();
   }
 
   const body = new ReadableStream<Uint8Array>({

@@ -1,5 +1,6 @@
 import type { Deadlines } from "../core/deadlines.ts";
 import { createIdleWatch } from "./idle_watch.ts";
+import type { ByteReader } from "./look_ahead.ts";
 
 /** How a body that was passed through ended. */
 export type PassThroughEnd =
@@ -29,10 +30,9 @@ export interface PassThroughOptions {
  * if the answer were whole (design section 6). A reader that leaves cancels the source at once.
  */
 export function passThrough(
-  source: ReadableStream<Uint8Array>,
+  reader: ByteReader,
   options: PassThroughOptions,
 ): ReadableStream<Uint8Array> {
-  const reader = source.getReader();
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   let ended = false;
   const idle = createIdleWatch({

@@ -45,6 +45,15 @@ export function brokenUpstream(reason: string, cause?: unknown): GatewayError {
   );
 }
 
+/** The error for a caller whose upstream answered with a redirect, which is never followed. */
+export function redirected(): GatewayError {
+  return new GatewayError(
+    "upstream",
+    "Cannot use the answer of the model's provider: it redirects to another place. Tell the administrator",
+    { code: "upstream_redirect" },
+  );
+}
+
 /** The error for a caller whose upstream does not accept the gateway's own credential. */
 export function upstreamAuthentication(): GatewayError {
   return new GatewayError(

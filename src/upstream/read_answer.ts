@@ -17,12 +17,25 @@ export interface ReadAnswerOptions {
  * Reads the body of an upstream's answer as JSON.
  *
  * @returns The value, or `undefined` when it is not JSON.
- * @throws {GatewayError} `upstream` when it breaks off or is too long, `timeout` when it does not come in time.
+ * @throws As {@linkcode readAnswerBytes} does.
  */
 export async function readAnswerJson(
   answer: Response,
-  { maxBytes, deadlines, withinMs, controller }: ReadAnswerOptions,
+  options: ReadAnswerOptions,
 ): Promise<JsonValue | undefined> {
+  const bytes = await readAnswerBytes(answer, options);
+  return parseJson(new TextDecoder().decode(bytes));
+}
+
+/**
+ * Reads the body of an upstream's answer whole.
+ *
+ * @throws {GatewayError} `upstream` when it breaks off or is too long, `timeout` when it does not come in time.
+ */
+export async function readAnswerBytes(
+  answer: Response,
+  { maxBytes, deadlines, withinMs, controller }: ReadAnswerOptions,
+): Promise<Uint8Array<ArrayBuffer>> {
   const takeBack = deadlines.start(
     withinMs,
     () => controller.abort(silentUpstream()),
@@ -30,7 +43,7 @@ export async function readAnswerJson(
   try {
     const limit = new LimitedBytesTransformStream(maxBytes, { error: true });
     const body = answer.body?.pipeThrough(limit) ?? null;
-    return parseJson(await new Response(body).text());
+    return await new Response(body).bytes();
   } catch (cause) {
     if (controller.signal.aborted) throw controller.signal.reason;
     if (cause instanceof RangeError) throw brokenUpstream("it is too long");

@@ -45,7 +45,7 @@ function begin({ idleMs = 100, onCancel, onEnd }: SceneOptions = {}): Scene {
     },
   }, { highWaterMark: 0 });
   assert.ok(source);
-  const result = passThrough(body, {
+  const result = passThrough(body.getReader(), {
     deadlines: createDeadlines(timers),
     idleMs,
     onChunk: (chunk) => told.push(new TextDecoder().decode(chunk)),

@@ -4,6 +4,8 @@ import type { Timers } from "../../src/core/timers.ts";
 export interface FakeTimers extends Timers {
   /** Lets `ms` milliseconds pass; what is due meanwhile rings at its moment, in order. */
   advance(ms: number): void;
+  /** How long until the next one rings, in milliseconds; `undefined` when none runs. */
+  readonly untilNextMs: number | undefined;
   /** How many timers have neither rung nor been taken back. */
   readonly running: number;
   /** How many timers were ever set. */
@@ -38,6 +40,10 @@ export function createFakeTimers(): FakeTimers {
         next.onRing();
       }
       nowMs = untilMs;
+    },
+    get untilNextMs() {
+      const next = nextUntil(Infinity);
+      return next && next.dueMs - nowMs;
     },
     get running() {
       return timers.size;

@@ -5,6 +5,8 @@ import type { Usage } from "./usage.ts";
 export interface AnswerWatch {
   /** Whether a stream event shows the caller some of the answer: text, reasoning or a call. */
   isOutput(event: JsonObject): boolean;
+  /** What a stream event or a whole answer says of a failure, for `decodeFailure`; `undefined` when it says none. */
+  failureOf(body: JsonObject): JsonObject | undefined;
   /** The tokens that a stream event or a whole answer counts; `undefined` when it counts none. */
   usageOf(body: JsonObject): Usage | undefined;
   /**

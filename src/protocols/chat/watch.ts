@@ -9,6 +9,12 @@ export const chatWatch: AnswerWatch = {
       isFilled(choice.text) || holdsOutput(choice.delta)
     );
   },
+  /** OpenRouter puts the error into the choice that it ends. */
+  failureOf(body) {
+    return [body, ...choices(body)].find(({ error }) =>
+      error !== undefined && error !== null && error !== false
+    );
+  },
   /** Moonshot puts the usage of a stream into the choice that finishes. */
   usageOf(body) {
     return [body, ...choices(body)].map(({ usage }) => decodeUsage(usage))

@@ -12,6 +12,9 @@ export const messagesWatch: AnswerWatch = {
       event.content_block.type !== "text" &&
       event.content_block.type !== "thinking";
   },
+  failureOf(body) {
+    return body.type === "error" || isJsonObject(body.error) ? body : undefined;
+  },
   usageOf(body) {
     return readUsage(body) ??
       (isJsonObject(body.message) ? readUsage(body.message) : undefined);

@@ -1,4 +1,4 @@
-import { isJsonObject } from "../../core/json.ts";
+import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import type { AnswerWatch } from "../canonical/watch.ts";
 import { decodeUsage } from "./usage.ts";
 
@@ -6,6 +6,13 @@ import { decodeUsage } from "./usage.ts";
 export const responsesWatch: AnswerWatch = {
   isOutput(event) {
     return typeof event.type === "string" && OUTPUT_REGEXP.test(event.type);
+  },
+  failureOf(body) {
+    const answer = isJsonObject(body.response) ? body.response : body;
+    const { status, error } = answer;
+    const isFailed = status === "failed" || body.type === "response.failed" ||
+      body.type === "error" || isJsonObject(error) || typeof error === "string";
+    return isFailed ? failureOf(answer) : undefined;
   },
   usageOf(body) {
     const { response } = body;
@@ -16,6 +23,13 @@ export const responsesWatch: AnswerWatch = {
     return END_REGEXP.test(data);
   },
 };
+
+/** A failed answer need not say why. */
+function failureOf(answer: JsonObject): JsonObject {
+  return answer.error === undefined && answer.type !== "error"
+    ? { error: null }
+    : answer;
+}
 
 const OUTPUT_REGEXP = /\.delta$|^response\.output_item\.done$/;
 

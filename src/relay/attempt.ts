@@ -1,0 +1,53 @@
+import type { Candidate } from "../config/config.ts";
+import type { Deadlines } from "../core/deadlines.ts";
+import type { Operation } from "../core/protocol.ts";
+import type { Exchange } from "./exchange.ts";
+import type { Question } from "./question.ts";
+
+/** One call of one connection for a request, whatever came of the ones before. */
+export interface Attempt {
+  readonly exchange: Exchange;
+  readonly operation: Operation;
+  readonly candidate: Candidate;
+  readonly body: Uint8Array<ArrayBuffer>;
+  readonly question: Question;
+  /** When it began, on the clock of the deadlines. */
+  readonly startedMs: number;
+  /** Ends this attempt alone. */
+  readonly controller: AbortController;
+  /** Whether another attempt may follow this one. */
+  readonly mayRepeat: boolean;
+  /** Whether it may go elsewhere; only then is the beginning of a stream held back. */
+  readonly mayMoveOn: boolean;
+}
+
+/** Names the model that served where it is not the one that was asked for. */
+export function standInHeader(
+  { candidate: { model }, question }: Attempt,
+): [string, string][] {
+  return model.id === question.model
+    ? []
+    : [["x-gateway-model", encodeURI(model.id.toWellFormed())]];
+}
+
+/**
+ * How long the upstream may take to its response headers, in milliseconds; 0 means for ever. What has no
+ * headers in time has no output in time either.
+ */
+export function firstAnswerMs({ candidate, question }: Attempt): number {
+  const { firstByteMs, firstOutputMs } = candidate.connection.timeouts;
+  if (!question.stream || firstOutputMs === 0) return firstByteMs;
+  return firstByteMs === 0
+    ? firstOutputMs
+    : Math.min(firstByteMs, firstOutputMs);
+}
+
+/** How long a stream's first output may take yet, in milliseconds; `undefined` when there is no such deadline. */
+export function firstOutputRestMs(
+  { candidate, startedMs }: Attempt,
+  deadlines: Deadlines,
+): number | undefined {
+  const { firstOutputMs } = candidate.connection.timeouts;
+  if (firstOutputMs === 0) return undefined;
+  return Math.max(1, startedMs + firstOutputMs - deadlines.elapsedMs());
+}

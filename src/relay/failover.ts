@@ -1,0 +1,201 @@
+import type { Operation } from "../core/protocol.ts";
+import { wait } from "../core/wait.ts";
+import type { Attempt } from "./attempt.ts";
+import type { Exchange } from "./exchange.ts";
+import { type Fault, faultOf } from "./fault.ts";
+import type { Trial } from "./health.ts";
+import { relayNative } from "./native.ts";
+import { NativeFailure } from "./native_failure.ts";
+import {
+  MAX_ATTEMPTS,
+  nextSteps,
+  type Step,
+  type Tried,
+} from "./next_steps.ts";
+import type { Plan } from "./plan.ts";
+import type { Question } from "./question.ts";
+import type { RelayTools } from "./tools.ts";
+import { relayTranslated } from "./translated.ts";
+import { unavailable } from "./unavailable.ts";
+import type { Ways } from "./ways.ts";
+import { withWindow } from "./window_evidence.ts";
+
+/** What is to be served, and every way in which it could be. */
+export interface FailoverTask {
+  readonly operation: Operation;
+  readonly body: Uint8Array<ArrayBuffer>;
+  readonly question: Question;
+  readonly ways: Ways;
+}
+
+/** An attempt that failed, with what was thrown. */
+interface Failed extends Tried {
+  readonly thrown: unknown;
+}
+
+/** An attempt that was let in. */
+interface Entry {
+  readonly step: Step;
+  readonly trial: Trial;
+  /** Gives the connection's place back. */
+  readonly leave: () => void;
+}
+
+/**
+ * Serves a request by the first way that gives an answer (design section 7). The caller of a request that
+ * nobody serves is told of the model that was asked for, not of those that should have stood in.
+ *
+ * @throws What the last attempt threw.
+ * @throws {GatewayError} `overloaded`, with `Retry-After`, when nothing may be asked now.
+ * @throws {CallerLeft} When the caller left before there was an answer.
+ */
+export async function serve(
+  exchange: Exchange,
+  task: FailoverTask,
+  tools: RelayTools,
+): Promise<Response> {
+  const failed: Failed[] = [];
+  for (;;) {
+    const steps = nextSteps(task.ways, failed, tools.random);
+    const entry = await enter(steps, exchange, tools);
+    if (entry === undefined) break;
+    const outcome = await attempt(entry, { exchange, task, failed }, tools);
+    if (outcome instanceof Response) return outcome;
+    failed.push(outcome);
+    exchange.line.renew();
+  }
+  const told = failed.findLast(({ plan }) => task.ways.own.includes(plan)) ??
+    failed.at(-1);
+  if (told === undefined) throw unavailable(task.ways, tools.health);
+  if (told.thrown instanceof NativeFailure) return told.thrown.pass(exchange);
+  throw told.thrown;
+}
+
+/** Takes the first step that is allowed now. */
+async function enter(
+  steps: readonly Step[],
+  { line }: Exchange,
+  { health, budget, admission, deadlines }: RelayTools,
+): Promise<Entry | undefined> {
+  for (const step of steps) {
+    const { candidate } = step.plan;
+    const { connection } = candidate;
+    if (step.again) {
+      if (!budget.spend(connection.id)) continue;
+      await wait(step.waitMs, { deadlines, signal: line.controller.signal });
+    }
+    const trial = health.begin(candidate, step.again);
+    if (trial === undefined) continue;
+    const leave = admission.occupy(connection);
+    if (leave !== undefined) {
+      if (!step.again) budget.earn(connection.id);
+      return { step, trial, leave };
+    }
+    trial.dismissed();
+  }
+  return undefined;
+}
+
+/** The request so far. */
+interface Course {
+  readonly exchange: Exchange;
+  readonly task: FailoverTask;
+  readonly failed: readonly Failed[];
+}
+
+async function attempt(
+  { step: { plan }, trial, leave }: Entry,
+  course: Course,
+  tools: RelayTools,
+): Promise<Response | Failed> {
+  const { record } = course.exchange;
+  const call = attemptOf(plan, course, tools);
+  noteBeginning(plan, course.exchange);
+  try {
+    const answer = plan.mode === "native"
+      ? await relayNative(call, tools)
+      : await relayTranslated(call, plan.protocol, tools);
+    trial.answered();
+    record.onFinish((ending) => {
+      leave();
+      if (ending === "complete") trial.succeeded();
+      else if (ending === "upstream_broken") trial.failed(BROKEN);
+      else trial.dismissed();
+    });
+    return answer;
+  } catch (thrown) {
+    leave();
+    const told = faultOf(thrown);
+    if (told === undefined) {
+      trial.dismissed();
+      throw thrown;
+    }
+    const fault = withWindow(told, call.candidate.connection, tools);
+    trial.failed(fault);
+    noteFailure(fault, course.exchange);
+    return { plan, fault, wasProbe: trial.isProbe, thrown };
+  }
+}
+
+/** An answer that broke off after its first output. */
+const BROKEN: Fault = {
+  kind: "broken",
+  status: undefined,
+  retryAfterMs: undefined,
+};
+
+function attemptOf(
+  plan: Plan,
+  { exchange, task, failed }: Course,
+  { deadlines }: RelayTools,
+): Attempt {
+  const { own, fallbacks } = task.ways;
+  const mayRepeat = failed.length + 1 < MAX_ATTEMPTS;
+  const untried = own.length + fallbacks.length -
+    new Set(failed.map((one) => one.plan)).add(plan).size;
+  return {
+    exchange,
+    operation: task.operation,
+    candidate: plan.candidate,
+    body: task.body,
+    question: task.question,
+    startedMs: deadlines.elapsedMs(),
+    controller: exchange.line.controller,
+    mayRepeat,
+    mayMoveOn: mayRepeat && untried > 0,
+  };
+}
+
+/** The record's fields tell of the last attempt alone. */
+function noteBeginning(
+  { candidate, mode }: Plan,
+  { record }: Exchange,
+): void {
+  const { facts } = record;
+  facts.connection = candidate.connection.name;
+  facts.upstreamModel = candidate.model.upstream;
+  facts.mode = mode;
+  facts.attempts.push({
+    connection: candidate.connection.name,
+    model: candidate.model.id,
+    startedMs: record.elapsedMs(),
+  });
+  if (facts.attempts.length === 1) return;
+  delete facts.upstreamStatus;
+  delete facts.upstreamRequestId;
+  delete facts.firstByteMs;
+  delete facts.firstOutputMs;
+  delete facts.dropped;
+  delete facts.droppedParts;
+  delete facts.usage;
+}
+
+function noteFailure({ kind }: Fault, { record }: Exchange): void {
+  const one = record.facts.attempts.at(-1);
+  if (one === undefined) return;
+  one.failed = {
+    why: kind,
+    status: record.facts.upstreamStatus,
+    atMs: record.elapsedMs(),
+  };
+}

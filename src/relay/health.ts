@@ -1,0 +1,170 @@
+import type { Candidate } from "../config/config.ts";
+import type { Clock } from "../core/clock.ts";
+import type { Log } from "../observe/log.ts";
+import { Breaker, type Pass } from "./breaker.ts";
+import type { Fault, FaultKind } from "./fault.ts";
+
+/** Knows which connections fail, and keeps requests away from them for a while (design section 7). */
+export interface Health {
+  /** How long a candidate is left alone yet, in milliseconds; 0 when it may be asked now. */
+  restMs(candidate: Candidate): number;
+  /**
+   * Begins an attempt.
+   *
+   * @param isRepeat Whether the request has asked the candidate before; then nothing holds it up.
+   * @returns `undefined` while the candidate is left alone.
+   */
+  begin(candidate: Candidate, isRepeat: boolean): Trial | undefined;
+}
+
+/** An attempt as evidence. Told at most one of `succeeded`, `failed` and `dismissed`; later ones do not count. */
+export interface Trial {
+  /** Whether it is to show that the candidate is well again; nothing else is asked of it meanwhile. */
+  readonly isProbe: boolean;
+  /** An answer has begun. */
+  answered(): void;
+  /** An answer came to its end. */
+  succeeded(): void;
+  failed(fault: Fault): void;
+  /** The attempt says nothing of the candidate, as when the caller left. */
+  dismissed(): void;
+}
+
+/**
+ * What a fault speaks of. What was answered, or not, may be due to one model alone: a bad model must not
+ * take the connection's other models with it. `request` is the caller's own fault and shows a connection that
+ * is well; of `nobody` there is nothing to learn.
+ */
+const SUBJECT_BY_FAULT = {
+  unreachable: "connection",
+  misconfigured: "connection",
+  broken: "model",
+  silent: "model",
+  trouble: "model",
+  rate_limited: "model",
+  exhausted: "model",
+  too_long: "request",
+  refused: "request",
+  untranslatable: "nobody",
+} as const satisfies Record<FaultKind, string>;
+
+/**
+ * Nothing is known yet. What becomes known is held by the objects of the config: a reload begins anew.
+ *
+ * @param log Told of every cool-down.
+ */
+export function createHealth(
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
+): Health {
+  const breakers = new WeakMap<object, Breaker>();
+
+  function breakerOf(subject: object): Breaker {
+    const known = breakers.get(subject);
+    if (known !== undefined) return known;
+    const breaker = new Breaker(clock);
+    breakers.set(subject, breaker);
+    return breaker;
+  }
+
+  function restMs({ connection, model }: Candidate): number {
+    return Math.max(
+      breakers.get(connection)?.restMs() ?? 0,
+      breakers.get(model)?.restMs() ?? 0,
+    );
+  }
+
+  function tellCooling(
+    { connection, model }: Candidate,
+    ms: number,
+    fault: Fault,
+  ): void {
+    if (ms === 0) return;
+    log.write("warn", "cooling_down", {
+      connection: connection.name,
+      model: SUBJECT_BY_FAULT[fault.kind] === "model" ? model.id : undefined,
+      reason: fault.kind,
+      ms,
+    });
+  }
+
+  return {
+    restMs,
+    begin(candidate, isRepeat) {
+      if (!isRepeat && restMs(candidate) > 0) return undefined;
+      return createTrial({
+        connection: breakerOf(candidate.connection),
+        model: breakerOf(candidate.model),
+        isRepeat,
+        onCooling: (ms, fault) => tellCooling(candidate, ms, fault),
+      });
+    },
+  };
+}
+
+/** What a trial tells its findings. */
+interface TrialParts {
+  readonly connection: Breaker;
+  readonly model: Breaker;
+  readonly isRepeat: boolean;
+  readonly onCooling: (ms: number, fault: Fault) => void;
+}
+
+function createTrial(
+  { connection, model, isRepeat, onCooling }: TrialParts,
+): Trial {
+  const connectionPass = connection.pass(isRepeat);
+  const modelPass = model.pass(isRepeat);
+  let isOver = false;
+
+  /** Runs what the attempt showed, if it is the first to be told. */
+  function end(show: () => void): void {
+    if (isOver) return;
+    isOver = true;
+    show();
+  }
+
+  function dismiss(): void {
+    connection.dismissed(connectionPass);
+    model.dismissed(modelPass);
+  }
+
+  function blame(fault: Fault): void {
+    const { kind, retryAfterMs } = fault;
+    const subject = SUBJECT_BY_FAULT[kind];
+    if (subject === "connection") {
+      model.dismissed(modelPass);
+      return onCooling(connection.failed(connectionPass), fault);
+    }
+    if (subject === "nobody") return dismiss();
+    settleConnection(connection, connectionPass, kind);
+    if (subject === "request") return model.dismissed(modelPass);
+    const isLimit = kind === "rate_limited" || kind === "exhausted";
+    if (isLimit && retryAfterMs !== undefined) return model.bench(retryAfterMs);
+    onCooling(model.failed(modelPass), fault);
+  }
+
+  return {
+    isProbe: connectionPass.isProbe || modelPass.isProbe,
+    answered() {
+      connection.answered(connectionPass);
+      model.answered(modelPass);
+    },
+    succeeded: () =>
+      end(() => {
+        connection.succeeded(connectionPass);
+        model.succeeded(modelPass);
+      }),
+    failed: (fault) => end(() => blame(fault)),
+    dismissed: () => end(dismiss),
+  };
+}
+
+/** Whoever answers is reachable and takes the credential; silence shows neither. */
+function settleConnection(
+  connection: Breaker,
+  pass: Pass,
+  kind: FaultKind,
+): void {
+  if (kind === "silent" || kind === "broken") connection.dismissed(pass);
+  else connection.succeeded(pass);
+}

@@ -1,0 +1,28 @@
+/** What reads a body chunk by chunk: the reader of a stream, or one that can look ahead. */
+export type ByteReader = Pick<
+  ReadableStreamDefaultReader<Uint8Array>,
+  "read" | "cancel"
+>;
+
+/** One step of a {@linkcode ByteReader}. */
+export type ByteRead = Awaited<ReturnType<ByteReader["read"]>>;
+
+/** A reader whose next chunks can be seen before they are read. */
+export interface LookAhead extends ByteReader {
+  /** One chunk further than was seen so far; `read` gives all of them again, in order. */
+  peek(): Promise<ByteRead>;
+}
+
+/** Puts the ability to look ahead on a reader; what is seen and not yet read is held in memory. */
+export function createLookAhead(reader: ByteReader): LookAhead {
+  const seen: Promise<ByteRead>[] = [];
+  return {
+    peek() {
+      const next = reader.read();
+      seen.push(next);
+      return next;
+    },
+    read: () => seen.shift() ?? reader.read(),
+    cancel: (reason) => reader.cancel(reason),
+  };
+}
