@@ -27,7 +27,13 @@ Deno.test("formatExposition() adds up what threads count and takes the tighter o
     });
     for (let count = 0; count < requests; count++) {
       metrics.requestEnded({
-        facts: { method: "GET", route: "/v1/models", bytesIn: 1, bytesOut: 2 },
+        facts: {
+          method: "GET",
+          route: "/v1/models",
+          bytesIn: 1,
+          bytesOut: 2,
+          attempts: [],
+        },
         ending: "complete",
         totalMs: 20,
       });

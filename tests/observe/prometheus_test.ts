@@ -26,7 +26,7 @@ function ended(
   rest: Partial<EndedRequest> = {},
 ): EndedRequest {
   return {
-    facts: { method: "POST", bytesIn: 0, bytesOut: 0, ...facts },
+    facts: { method: "POST", bytesIn: 0, bytesOut: 0, attempts: [], ...facts },
     ending: "complete",
     totalMs: 1,
     ...rest,
