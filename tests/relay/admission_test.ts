@@ -5,7 +5,9 @@ import {
   type Admission,
   type Admitted,
   createAdmission,
+  type Leave,
 } from "../../src/relay/admission.ts";
+import { createLine } from "../../src/relay/line.ts";
 import { minimalConfig, tokenFile } from "../support/config.ts";
 import { openTestRecord } from "../support/open_record.ts";
 import { createRandom } from "../support/random.ts";
@@ -43,7 +45,7 @@ async function begin(
 
 function request(): Admitted {
   const { record } = openTestRecord();
-  return { record, controller: new AbortController() };
+  return { record, line: createLine() };
 }
 
 function enter({ admission, config }: Scene, caller: Caller): Admitted {
@@ -102,18 +104,20 @@ Deno.test("createAdmission() does not count a caller's request that the gateway 
 
 Deno.test("createAdmission() gives a connection's places to as many as there are", async () => {
   const { admission, connection } = await begin({ mostOfConnection: 1 });
-  const { record } = request();
-  assert.equal(admission.occupy(connection, record), true);
-  assert.equal(admission.occupy(connection, request().record), false);
-  record.finish("client_abort");
-  assert.equal(admission.occupy(connection, request().record), true);
+  const leave = admission.occupy(connection);
+  assert.ok(leave);
+  assert.equal(admission.occupy(connection), undefined);
+  leave();
+  assert.ok(admission.occupy(connection));
+  leave();
+  assert.equal(admission.occupy(connection), undefined, "leaving counts once");
 });
 
 Deno.test("createAdmission() gives a connection without a limit to everybody", async () => {
   const { admission, connection } = await begin();
   const free = { ...connection, maxConcurrent: undefined };
   for (let count = 0; count < 5000; count++) {
-    assert.ok(admission.occupy(free, request().record));
+    assert.ok(admission.occupy(free));
   }
 });
 
@@ -122,20 +126,18 @@ Deno.test("createAdmission() frees at once what a request takes that has ended",
   const ended = request();
   ended.record.finish("client_abort");
   scene.admission.enter(ended, scene.alice, scene.config);
-  assert.ok(scene.admission.occupy(scene.connection, ended.record));
   assert.equal(scene.admission.active, 0);
   enter(scene, scene.alice);
-  assert.ok(scene.admission.occupy(scene.connection, request().record));
 });
 
 Deno.test("createAdmission() counts a caller and a connection on over a reload", async () => {
   const scene = await begin({ mostOfAlice: 1, mostOfConnection: 1 });
   enter(scene, scene.alice);
-  scene.admission.occupy(scene.connection, request().record);
+  scene.admission.occupy(scene.connection);
   const reloaded = { ...scene.alice };
   assert.throws(() => enter(scene, reloaded), GatewayError);
   const same = { ...scene.connection };
-  assert.equal(scene.admission.occupy(same, request().record), false);
+  assert.equal(scene.admission.occupy(same), undefined);
 });
 
 Deno.test("Admission.drain() turns new requests away and waits for the running ones", async () => {
@@ -171,19 +173,19 @@ Deno.test("Admission.cut() ends every running request, and none that has ended",
   const ended = enter(scene, scene.bob);
   ended.record.finish("complete");
   scene.admission.cut();
-  for (const { controller } of running) {
+  for (const { line: { controller } } of running) {
     assert.ok(controller.signal.reason instanceof GatewayError);
     assert.equal(controller.signal.reason.kind, "overloaded");
   }
-  assert.equal(ended.controller.signal.aborted, false);
+  assert.equal(ended.line.controller.signal.aborted, false);
 });
 
 Deno.test("Admission.cut() bears requests that end because they are cut", async () => {
   const scene = await begin();
   const { admission } = scene;
   for (let count = 0; count < 10; count++) {
-    const { record, controller } = enter(scene, scene.bob);
-    const { signal } = controller;
+    const { record, line } = enter(scene, scene.bob);
+    const { signal } = line.controller;
     signal.addEventListener("abort", () => record.finish("error"));
   }
   const drained = admission.drain();
@@ -199,15 +201,16 @@ Deno.test("createAdmission() never lets in more than it may, and forgets all who
   const running = new Set<{
     readonly one: Admitted;
     readonly caller: Caller;
-    readonly occupies: boolean;
+    readonly leave: Leave | undefined;
   }>();
   const count = (
-    test: (one: { caller: Caller; occupies: boolean }) => boolean,
+    test: (one: { caller: Caller; leave: Leave | undefined }) => boolean,
   ) => [...running].filter(test).length;
   for (let step = 0; step < 5000; step++) {
     if (random.below(2) === 0 && running.size > 0) {
       const ending = random.pick([...running]);
       ending.one.record.finish("complete");
+      ending.leave?.();
       running.delete(ending);
     } else {
       const caller = random.pick([alice, bob]);
@@ -217,10 +220,10 @@ Deno.test("createAdmission() never lets in more than it may, and forgets all who
       try {
         const one = enter(scene, caller);
         assert.ok(!isFull && !isOver);
-        const isTaken = count(({ occupies }) => occupies) >= 4;
-        const occupies = admission.occupy(connection, one.record);
-        assert.equal(occupies, !isTaken);
-        running.add({ one, caller, occupies });
+        const isTaken = count(({ leave }) => leave !== undefined) >= 4;
+        const leave = admission.occupy(connection);
+        assert.equal(leave === undefined, isTaken);
+        running.add({ one, caller, leave });
       } catch (error) {
         assert.ok(error instanceof GatewayError);
         assert.ok(isFull || isOver);
@@ -228,10 +231,13 @@ Deno.test("createAdmission() never lets in more than it may, and forgets all who
     }
     assert.equal(admission.active, running.size);
   }
-  for (const { one } of running) one.record.finish("complete");
+  for (const { one, leave } of running) {
+    one.record.finish("complete");
+    leave?.();
+  }
   assert.equal(admission.active, 0);
   for (let place = 0; place < 4; place++) {
-    assert.ok(admission.occupy(connection, enter(scene, bob).record));
+    assert.ok(admission.occupy(connection));
   }
-  assert.ok(!admission.occupy(connection, enter(scene, alice).record));
+  assert.equal(admission.occupy(connection), undefined);
 });
