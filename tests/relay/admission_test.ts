@@ -6,6 +6,7 @@ import {
   type Admitted,
   createAdmission,
 } from "../../src/relay/admission.ts";
+import { createLine } from "../../src/relay/line.ts";
 import { minimalConfig, tokenFile } from "../support/config.ts";
 import { openTestRecord } from "../support/open_record.ts";
 import { createRandom } from "../support/random.ts";
@@ -43,7 +44,7 @@ async function begin(
 
 function request(): Admitted {
   const { record } = openTestRecord();
-  return { record, controller: new AbortController() };
+  return { record, line: createLine() };
 }
 
 function enter({ admission, config }: Scene, caller: Caller): Admitted {
@@ -102,40 +103,40 @@ Deno.test("createAdmission() does not count a caller's request that the gateway 
 
 Deno.test("createAdmission() gives a connection's places to as many as there are", async () => {
   const { admission, connection } = await begin({ mostOfConnection: 1 });
-  const { record } = request();
-  assert.equal(admission.occupy(connection, record), true);
-  assert.equal(admission.occupy(connection, request().record), false);
-  record.finish("client_abort");
-  assert.equal(admission.occupy(connection, request().record), true);
+  const leave = admission.occupy(connection);
+  assert.ok(leave);
+  assert.equal(admission.occupy(connection), undefined);
+  leave();
+  leave();
+  assert.ok(admission.occupy(connection));
+  assert.equal(admission.occupy(connection), undefined);
 });
 
 Deno.test("createAdmission() gives a connection without a limit to everybody", async () => {
   const { admission, connection } = await begin();
   const free = { ...connection, maxConcurrent: undefined };
   for (let count = 0; count < 5000; count++) {
-    assert.ok(admission.occupy(free, request().record));
+    assert.ok(admission.occupy(free));
   }
 });
 
 Deno.test("createAdmission() frees at once what a request takes that has ended", async () => {
-  const scene = await begin({ mostOfAlice: 1, mostOfConnection: 1 });
+  const scene = await begin({ mostOfAlice: 1 });
   const ended = request();
   ended.record.finish("client_abort");
   scene.admission.enter(ended, scene.alice, scene.config);
-  assert.ok(scene.admission.occupy(scene.connection, ended.record));
   assert.equal(scene.admission.active, 0);
   enter(scene, scene.alice);
-  assert.ok(scene.admission.occupy(scene.connection, request().record));
 });
 
 Deno.test("createAdmission() counts a caller and a connection on over a reload", async () => {
   const scene = await begin({ mostOfAlice: 1, mostOfConnection: 1 });
   enter(scene, scene.alice);
-  scene.admission.occupy(scene.connection, request().record);
+  scene.admission.occupy(scene.connection);
   const reloaded = { ...scene.alice };
   assert.throws(() => enter(scene, reloaded), GatewayError);
   const same = { ...scene.connection };
-  assert.equal(scene.admission.occupy(same, request().record), false);
+  assert.equal(scene.admission.occupy(same), undefined);
 });
 
 Deno.test("Admission.drain() turns new requests away and waits for the running ones", async () => {
@@ -171,19 +172,20 @@ Deno.test("Admission.cut() ends every running request, and none that has ended",
   const ended = enter(scene, scene.bob);
   ended.record.finish("complete");
   scene.admission.cut();
-  for (const { controller } of running) {
-    assert.ok(controller.signal.reason instanceof GatewayError);
-    assert.equal(controller.signal.reason.kind, "overloaded");
+  for (const { line } of running) {
+    const { reason } = line.controller.signal;
+    assert.ok(reason instanceof GatewayError);
+    assert.equal(reason.kind, "overloaded");
   }
-  assert.equal(ended.controller.signal.aborted, false);
+  assert.equal(ended.line.controller.signal.aborted, false);
 });
 
 Deno.test("Admission.cut() bears requests that end because they are cut", async () => {
   const scene = await begin();
   const { admission } = scene;
   for (let count = 0; count < 10; count++) {
-    const { record, controller } = enter(scene, scene.bob);
-    const { signal } = controller;
+    const { record, line } = enter(scene, scene.bob);
+    const { signal } = line.controller;
     signal.addEventListener("abort", () => record.finish("error"));
   }
   const drained = admission.drain();
@@ -218,8 +220,10 @@ Deno.test("createAdmission() never lets in more than it may, and forgets all who
         const one = enter(scene, caller);
         assert.ok(!isFull && !isOver);
         const isTaken = count(({ occupies }) => occupies) >= 4;
-        const occupies = admission.occupy(connection, one.record);
+        const leave = admission.occupy(connection);
+        const occupies = leave !== undefined;
         assert.equal(occupies, !isTaken);
+        if (occupies) one.record.onFinish(leave);
         running.add({ one, caller, occupies });
       } catch (error) {
         assert.ok(error instanceof GatewayError);
@@ -231,7 +235,7 @@ Deno.test("createAdmission() never lets in more than it may, and forgets all who
   for (const { one } of running) one.record.finish("complete");
   assert.equal(admission.active, 0);
   for (let place = 0; place < 4; place++) {
-    assert.ok(admission.occupy(connection, enter(scene, bob).record));
+    assert.ok(admission.occupy(connection));
   }
-  assert.ok(!admission.occupy(connection, enter(scene, alice).record));
+  assert.ok(!admission.occupy(connection));
 });

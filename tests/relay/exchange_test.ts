@@ -6,7 +6,8 @@ import { openTestRecord } from "../support/open_record.ts";
 function scene(signal: AbortSignal) {
   const { record } = openTestRecord();
   const request = new Request("http://gateway/", { signal });
-  return { record, controller: followCaller(request, record) };
+  const { controller } = followCaller(request, record);
+  return { record, controller };
 }
 
 Deno.test("followCaller() aborts when the caller leaves, and says so", () => {
@@ -34,7 +35,7 @@ Deno.test("followCaller() does not follow a request that has ended", () => {
   const { record } = openTestRecord();
   record.finish("error");
   const signal = AbortSignal.abort();
-  const controller = followCaller(
+  const { controller } = followCaller(
     new Request("http://gateway/", { signal }),
     record,
   );
