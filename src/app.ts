@@ -50,7 +50,7 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
     ...surroundings,
     admission,
     harvest,
-    health: createHealth({ clock, log }),
+    health: createHealth({ clock, log, metrics: surroundings.metrics }),
     budget: createRetryBudget(clock),
     deadlines: createDeadlines(surroundings.timers),
     seals: createSealStore({ clock }),

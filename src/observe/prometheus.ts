@@ -81,12 +81,12 @@ function countAnswer(
   for (const field of facts.dropped ?? []) {
     instruments.droppedFields.inc({ field: fields.has(field) ? field : OTHER });
   }
+  for (const { connection, failed } of facts.attempts) {
+    const { status } = failed ?? { status: facts.upstreamStatus };
+    instruments.attempts.inc({ connection, status: statusClass(status) });
+  }
   const { connection, firstByteMs, firstOutputMs, usage } = facts;
   if (connection === undefined) return;
-  instruments.attempts.inc({
-    connection,
-    status: statusClass(facts.upstreamStatus),
-  });
   const isKnown = facts.model !== undefined && isModel(facts.model);
   const labels = { connection, model: isKnown ? facts.model : OTHER };
   if (firstByteMs !== undefined) {

@@ -1,6 +1,7 @@
 import type { Candidate } from "../config/config.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Log } from "../observe/log.ts";
+import type { Metrics } from "../observe/metrics.ts";
 import { Breaker, type Pass } from "./breaker.ts";
 import type { Fault, FaultKind } from "./fault.ts";
 
@@ -48,13 +49,16 @@ const SUBJECT_BY_FAULT = {
   untranslatable: "nobody",
 } as const satisfies Record<FaultKind, string>;
 
-/**
- * Nothing is known yet. What becomes known is held by the objects of the config: a reload begins anew.
- *
- * @param log Told of every cool-down.
- */
+/** What {@linkcode createHealth} goes by, and who is told of every cool-down. */
+export interface HealthOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics?: Metrics | undefined;
+}
+
+/** Nothing is known yet. What becomes known is held by the objects of the config: a reload begins anew. */
 export function createHealth(
-  { clock, log }: { readonly clock: Clock; readonly log: Log },
+  { clock, log, metrics }: HealthOptions,
 ): Health {
   const breakers = new WeakMap<object, Breaker>();
 
@@ -79,6 +83,7 @@ export function createHealth(
     fault: Fault,
   ): void {
     if (ms === 0) return;
+    metrics?.cooledDown(connection.name);
     log.write("warn", "cooling_down", {
       connection: connection.name,
       model: SUBJECT_BY_FAULT[fault.kind] === "model" ? model.id : undefined,
@@ -129,7 +134,7 @@ function createTrial(
   }
 
   function blame(fault: Fault): void {
-    const { kind, retryAfterMs } = fault;
+    const { kind, status, retryAfterMs } = fault;
     const subject = SUBJECT_BY_FAULT[kind];
     if (subject === "connection") {
       model.dismissed(modelPass);
@@ -137,9 +142,11 @@ function createTrial(
     }
     if (subject === "nobody") return dismiss();
     settleConnection(connection, connectionPass, kind);
-    if (subject === "request") return model.dismissed(modelPass);
+    if (subject === "request") return model.succeeded(modelPass);
     const isLimit = kind === "rate_limited" || kind === "exhausted";
-    if (isLimit && retryAfterMs !== undefined) return model.bench(retryAfterMs);
+    if (isLimit && status !== 402 && retryAfterMs !== undefined) {
+      return model.bench(retryAfterMs);
+    }
     onCooling(model.failed(modelPass), fault);
   }
 

@@ -51,6 +51,15 @@ const WHOLE: Partial<RequestFacts> = {
   mode: "translated",
   status: 200,
   upstreamStatus: 200,
+  attempts: [
+    {
+      connection: "other",
+      model: "model-a",
+      startedMs: 1,
+      failed: { why: "trouble", status: 503, atMs: 2 },
+    },
+    { connection: "main", model: "model-a", startedMs: 3 },
+  ],
   bytesIn: 100,
   bytesOut: 2000,
   firstByteMs: 300,
@@ -112,18 +121,22 @@ Deno.test("an answer's tokens, times and attempts are counted by connection and 
   const sum = (name: string) => sumOf(samples, `model_gateway_${name}`, labels);
   assert.equal(sum("first_byte_seconds_sum"), 0.3);
   assert.equal(sum("first_output_seconds_sum"), 0.7);
-  assert.equal(
-    sumOf(samples, "model_gateway_attempts_total", {
-      connection: "main",
-      status: "2xx",
-    }),
-    1,
-  );
+  const attempts = (connection: string, status: string) =>
+    sumOf(samples, "model_gateway_attempts_total", { connection, status });
+  assert.equal(attempts("main", "2xx"), 1);
+  assert.equal(attempts("other", "5xx"), 1);
+  assert.equal(sumOf(samples, "model_gateway_attempts_total", {}), 2);
 });
 
 Deno.test("a provider that did not answer is an attempt with the status none", async () => {
   const metrics = createMetrics();
-  metrics.requestEnded(ended({ connection: "main", status: 502 }));
+  const attempts = [{
+    connection: "main",
+    model: "model-a",
+    startedMs: 1,
+    failed: { why: "unreachable", status: undefined, atMs: 2 },
+  }];
+  metrics.requestEnded(ended({ connection: "main", attempts, status: 502 }));
   const samples = await scrape(metrics);
   assert.equal(
     sumOf(samples, "model_gateway_attempts_total", { status: "none" }),

@@ -6,7 +6,8 @@ import { openTestRecord } from "../support/open_record.ts";
 function scene(signal: AbortSignal) {
   const { record } = openTestRecord();
   const request = new Request("http://gateway/", { signal });
-  return { record, controller: followCaller(request, record).controller };
+  const { controller } = followCaller(request, record);
+  return { record, controller };
 }
 
 Deno.test("followCaller() aborts when the caller leaves, and says so", () => {

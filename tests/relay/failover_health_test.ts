@@ -1,0 +1,259 @@
+import assert from "node:assert/strict";
+import { isJsonObject } from "../../src/core/json.ts";
+import {
+  type Act,
+  good,
+  reset,
+  silent,
+  status,
+} from "../support/bad_provider.ts";
+import { tokenFile } from "../support/config.ts";
+import {
+  connectionTo,
+  openScene,
+  type Scene,
+} from "../support/failover_scene.ts";
+import { WORDS } from "../support/wire.ts";
+
+const CHAT = { protocol: "chat", mode: "native" } as const;
+
+/** Fails until `untilMs`, then answers. */
+function downUntil(untilMs: number, act: Act = status(503)): Act {
+  return (asked) => asked.atMs < untilMs ? act(asked) : good(asked);
+}
+
+function withFallback() {
+  return [
+    connectionTo("one", CHAT, {
+      models: [{ id: "model-1", fallbacks: ["model-2"] }],
+    }),
+    connectionTo("two", CHAT, { models: ["model-2"] }),
+  ];
+}
+
+/** Two connections with the same model. */
+function pool(overrides: Readonly<Record<string, unknown>> = {}) {
+  return [
+    connectionTo("one", CHAT, overrides),
+    connectionTo("two", CHAT, overrides),
+  ];
+}
+
+function askedOf(scene: Scene, host: string): number {
+  return scene.providers.hosts().filter((one) => one === host).length;
+}
+
+Deno.test("S15: a primary that is down for 60 s is left alone, and used again within 30 s", async () => {
+  const scene = await openScene(withFallback(), {
+    one: [downUntil(60_000)],
+    two: [good],
+  });
+  let backAtMs: number | undefined;
+  for (let count = 0; count < 25; count++) {
+    scene.timers.advance(Math.max(0, count * 4000 - scene.timers.elapsedMs()));
+    const told = await scene.ask("chat");
+    assert.equal(told.status, 200);
+    const isPrimary = told.headers.get("x-gateway-model") === null;
+    if (isPrimary) backAtMs ??= told.atMs;
+  }
+  const probes = scene.providers.asked.filter(({ host, atMs }) =>
+    host === "one" && atMs < 60_000
+  );
+  assert.ok(probes.length <= 12, `${probes.length} requests while it was down`);
+  assert.ok(backAtMs !== undefined && backAtMs >= 60_000 && backAtMs <= 90_000);
+});
+
+Deno.test("27: a 503 that recovers after 17 s is used again within 30 s", async () => {
+  const scene = await openScene(pool(), {
+    one: [downUntil(17_000)],
+    two: [good],
+  });
+  const served: [atMs: number, host: unknown][] = [];
+  for (let count = 0; count < 60; count++) {
+    scene.timers.advance(1000);
+    const { atMs, line } = await scene.ask("chat");
+    served.push([atMs, line.connection]);
+  }
+  const back = served.find(([, host]) => host === "one")?.[0];
+  assert.ok(back !== undefined && back <= 17_000 + 30_000, `back at ${back}`);
+});
+
+Deno.test("28: 200 requests a second on a dead provider come to at most 1.2 attempts each", async () => {
+  const scene = await openScene([connectionTo("one", CHAT)], {
+    one: [status(503)],
+  });
+  const statuses = new Map<number, number>();
+  const running: Promise<void>[] = [];
+  for (let count = 0; count < 1000; count++) {
+    running.push(
+      scene.gateway.handler(scene.request("chat")).then((answer) => {
+        statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
+        return answer.body?.cancel();
+      }),
+    );
+    scene.timers.advance(5);
+    if (count % 20 === 0) await new Promise((go) => setTimeout(go, 0));
+  }
+  await scene.pass(Promise.all(running));
+  assert.deepEqual([...statuses.keys()], [503]);
+  assert.ok(
+    scene.providers.asked.length <= 1200,
+    `${scene.providers.asked.length} attempts`,
+  );
+});
+
+Deno.test("28: a burst on a provider that dies comes to at most 1.2 attempts each", async () => {
+  const scene = await openScene([connectionTo("one", CHAT)], { one: [reset] });
+  const burst = Array.from({ length: 100 }, () => scene.ask("chat"));
+  await scene.pass(Promise.all(burst));
+  assert.ok(
+    scene.providers.asked.length <= 120,
+    `${scene.providers.asked.length} attempts`,
+  );
+});
+
+Deno.test("a model whose every connection cools down is 503, with the time to wait", async () => {
+  const scene = await openScene([connectionTo("one", CHAT)], {
+    one: [status(500)],
+  });
+  // Three fail and one probe does.
+  for (let count = 0; count < 4; count++) {
+    assert.equal((await scene.ask("chat")).status, 500);
+  }
+  const before = scene.providers.asked.length;
+  const told = await scene.ask("chat");
+  assert.equal(told.status, 503);
+  assert.equal(told.headers.get("retry-after"), "2");
+  const { error } = JSON.parse(told.text);
+  assert.equal(error.type, "overloaded_error");
+  assert.equal(error.code, "connection_cooling_down");
+  assert.equal(scene.providers.asked.length, before);
+});
+
+Deno.test("27: while a 429 is waited out, other requests go elsewhere", async () => {
+  const limited = status(429, { headers: { "retry-after": "60" } });
+  const scene = await openScene(pool(), { one: [limited], two: [good] });
+  for (let count = 0; count < 5; count++) {
+    assert.equal((await scene.ask("chat")).status, 200);
+  }
+  assert.deepEqual(scene.providers.hosts(), [
+    "one",
+    ...Array.from({ length: 5 }, () => "two"),
+  ]);
+});
+
+Deno.test("27: a 429 without Retry-After whose window is used up benches to the reset", async () => {
+  const exhausted = status(429, {
+    headers: {
+      "x-codex-primary-used-percent": "100",
+      "x-codex-primary-window-minutes": "300",
+      "x-codex-primary-reset-after-seconds": "1200",
+    },
+  });
+  const way = { protocol: "responses", mode: "native" } as const;
+  const scene = await openScene([
+    connectionTo("one", way, { quota: { kind: "codex" } }),
+    connectionTo("two", way),
+  ], { one: [exhausted, good], two: [good] });
+  await scene.ask("responses");
+  scene.timers.advance(1_190_000);
+  await scene.ask("responses");
+  scene.timers.advance(11_000);
+  await scene.ask("responses");
+  assert.deepEqual(scene.providers.hosts(), ["one", "two", "two", "one"]);
+});
+
+Deno.test("27: a burst 429 while the window is 30 % used is tried again on the same connection", async () => {
+  const burst = status(429, {
+    headers: {
+      "retry-after": "1",
+      "x-codex-primary-used-percent": "30",
+      "x-codex-primary-window-minutes": "300",
+      "x-codex-primary-reset-after-seconds": "1200",
+    },
+  });
+  const way = { protocol: "responses", mode: "native" } as const;
+  const scene = await openScene([
+    connectionTo("one", way, { quota: { kind: "codex" } }),
+    connectionTo("two", way),
+  ], { one: [burst, good], two: [good] });
+  await scene.ask("responses");
+  assert.deepEqual(scene.providers.hosts(), ["one", "one"]);
+});
+
+Deno.test("a pool is asked in the file's order, a failing connection left for the next at once", async () => {
+  const scene = await openScene(pool(), { one: [status(500)], two: [good] });
+  const told = await scene.ask("chat");
+  assert.deepEqual(scene.providers.hosts(), ["one", "two"]);
+  assert.equal(told.atMs, 0);
+  assert.equal(told.headers.get("x-gateway-model"), null);
+});
+
+Deno.test("S16: the answer names the model that served, and the log every attempt", async () => {
+  const way = { protocol: "messages", mode: "translated" } as const;
+  const scene = await openScene([
+    connectionTo("one", way, {
+      models: [{ id: "model-1", fallbacks: ["model-2"] }],
+    }),
+    connectionTo("two", way, {
+      models: [{ id: "model-2", upstream: "upstream-2" }],
+    }),
+  ], { one: [status(401)], two: [good] });
+  const told = await scene.ask("messages");
+  assert.equal(JSON.parse(told.text).model, "model-2");
+  assert.equal(told.headers.get("x-gateway-model"), "model-2");
+  assert.equal(scene.providers.asked[1]?.model, "upstream-2");
+  assert.equal(told.line.model, "model-1");
+  assert.equal(told.line.upstream_model, "upstream-2");
+  assert.deepEqual(told.line.attempts, [
+    {
+      connection: "one",
+      model: "model-1",
+      status: 401,
+      failure: "misconfigured",
+      ms: 0,
+    },
+    { connection: "two", model: "model-2", status: 200, ms: 0 },
+  ]);
+  assert.ok(isJsonObject(told.line.usage));
+});
+
+Deno.test("a fallback that is not assigned to the caller is not used", async () => {
+  const scene = await openScene(withFallback(), {
+    one: [status(401)],
+    two: [good],
+  }, { tokens: [tokenFile({ models: ["model-1"] })] });
+  const told = await scene.ask("chat");
+  assert.equal(told.status, 502);
+  assert.deepEqual(scene.providers.hosts(), ["one"]);
+});
+
+Deno.test("fallbacks are taken in their order", async () => {
+  const scene = await openScene([
+    connectionTo("one", CHAT, {
+      models: [{ id: "model-1", fallbacks: ["model-2", "model-3"] }],
+    }),
+    connectionTo("two", CHAT, { models: ["model-3"] }),
+    connectionTo("three", CHAT, { models: ["model-2"] }),
+  ], { one: [status(401)], two: [good], three: [status(500)] });
+  const told = await scene.ask("chat");
+  assert.deepEqual(scene.providers.hosts(), ["one", "three", "two"]);
+  assert.equal(told.headers.get("x-gateway-model"), "model-3");
+  assert.ok(told.text.includes(WORDS));
+});
+
+Deno.test("a connection that is full is passed over, and its place is free once its attempt has failed", async () => {
+  const scene = await openScene(pool({ max_concurrent: 1 }), {
+    one: [silent],
+    two: [good],
+  });
+  const controller = new AbortController();
+  const first = scene.gateway.handler(
+    new Request(scene.request("chat"), { signal: controller.signal }),
+  );
+  const second = await scene.ask("chat");
+  assert.equal(second.line.connection, "two");
+  controller.abort();
+  await scene.pass(first);
+  assert.equal(scene.gateway.admission.active, 0);
+});
