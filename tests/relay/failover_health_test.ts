@@ -8,11 +8,7 @@ import {
   status,
 } from "../support/bad_provider.ts";
 import { tokenFile } from "../support/config.ts";
-import {
-  connectionTo,
-  openScene,
-  type Scene,
-} from "../support/failover_scene.ts";
+import { connectionTo, openScene } from "../support/failover_scene.ts";
 import { WORDS } from "../support/wire.ts";
 
 const CHAT = { protocol: "chat", mode: "native" } as const;
@@ -37,10 +33,6 @@ function pool(overrides: Readonly<Record<string, unknown>> = {}) {
     connectionTo("one", CHAT, overrides),
     connectionTo("two", CHAT, overrides),
   ];
-}
-
-function askedOf(scene: Scene, host: string): number {
-  return scene.providers.hosts().filter((one) => one === host).length;
 }
 
 Deno.test("S15: a primary that is down for 60 s is left alone, and used again within 30 s", async () => {
