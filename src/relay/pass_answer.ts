@@ -52,7 +52,7 @@ export async function passAnswer(
   if (!isStream && isShort(answer.headers)) {
     const bytes = await readShort(answer, options);
     meter.push(bytes);
-    meter.end();
+    meter.end(true);
     record.finish("complete");
     return new Response(bytes, init);
   }
@@ -70,14 +70,17 @@ function passStream(
     idleMs,
     onChunk: (chunk) => meter.push(chunk),
     onEnd(end) {
-      const isWhole = meter.end();
+      const isWhole = meter.end(end.kind === "complete");
       record.finish(endingOf(end, { isWhole, record, controller }));
       if (end.kind !== "complete") controller.abort();
     },
   });
 }
 
-/** A client may leave as soon as it has read the last event: Codex does. */
+/**
+ * Who has the whole answer has it, however the connections end afterwards: Codex leaves as soon as it has
+ * read the last event.
+ */
 function endingOf(
   end: PassThroughEnd,
   { isWhole, record, controller }: {
@@ -86,11 +89,12 @@ function endingOf(
     readonly controller: AbortController;
   },
 ): Ending {
+  if (isWhole) return "complete";
   switch (end.kind) {
     case "complete":
-      return isWhole ? "complete" : "upstream_broken";
+      return "upstream_broken";
     case "cancelled":
-      return isWhole ? "complete" : "client_abort";
+      return "client_abort";
     case "idle":
       record.facts.reason = "the upstream fell silent";
       return "upstream_broken";
