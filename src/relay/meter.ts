@@ -7,8 +7,13 @@ import { createDataLines } from "../streams/data_lines.ts";
 export interface Meter {
   /** Sees the next bytes, which are with the caller already. */
   push(chunk: Uint8Array): void;
-  /** Told once that no more bytes come. @returns Whether the answer came to its regular end. */
-  end(): boolean;
+  /**
+   * Told once that no more bytes come.
+   *
+   * @param isBodyWhole Whether the body came to its end, and did not break or lose its reader.
+   * @returns Whether the answer came to its regular end, whatever became of the body behind it.
+   */
+  end(isBodyWhole: boolean): boolean;
 }
 
 /** A usage that is there; `null` stands on every chunk of some streams. */
@@ -75,10 +80,10 @@ export function createBodyMeter(
         ? text + decoder.decode(chunk, { stream: true })
         : "";
     },
-    end() {
+    end(isBodyWhole) {
       const body = COUNT_REGEXP.test(text) ? parseJson(text) : undefined;
       if (isJsonObject(body)) noteUsage(watch.usageOf(body), record);
-      return true;
+      return isBodyWhole;
     },
   };
 }

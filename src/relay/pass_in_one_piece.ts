@@ -31,7 +31,7 @@ export async function passInOnePiece(
   }
   const meter = createBodyMeter(watch, record);
   meter.push(bytes);
-  meter.end();
+  meter.end(true);
   record.facts.status = status;
   record.finish("complete");
   return new Response(bytes, { status, headers });

@@ -53,7 +53,7 @@ function passOn(
     idleMs: candidate.connection.timeouts.idleMs,
     onChunk: (chunk) => meter.push(chunk),
     onEnd(end) {
-      const isWhole = meter.end();
+      const isWhole = meter.end(end.kind === "complete");
       record.finish(endingOf(end, { isWhole, record, controller }));
       if (end.kind !== "complete") controller.abort();
     },
@@ -94,7 +94,10 @@ async function readToGood(
   }
 }
 
-/** A client may leave as soon as it has read the last event: Codex does. */
+/**
+ * Who has the whole answer has it, however the connections end afterwards: Codex leaves as soon as it has
+ * read the last event.
+ */
 function endingOf(
   end: PassThroughEnd,
   { isWhole, record, controller }: {
@@ -103,11 +106,12 @@ function endingOf(
     readonly controller: AbortController;
   },
 ): Ending {
+  if (isWhole) return "complete";
   switch (end.kind) {
     case "complete":
-      return isWhole ? "complete" : "upstream_broken";
+      return "upstream_broken";
     case "cancelled":
-      return isWhole ? "complete" : "client_abort";
+      return "client_abort";
     case "idle":
       record.facts.reason = "the upstream fell silent";
       return "upstream_broken";

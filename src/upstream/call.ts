@@ -1,5 +1,6 @@
 import type { Deadlines } from "../core/deadlines.ts";
 import { silentUpstream, unreachable } from "./failure.ts";
+import { undoEncoding } from "./undo_encoding.ts";
 
 /** The web's `fetch`, or anything of its shape: the network, the demo provider or a test's script. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
@@ -22,15 +23,21 @@ export interface UpstreamCall {
 }
 
 /**
- * Sends a request and waits for the response headers. Redirects are not followed.
+ * Sends a request and waits for the response headers. Redirects are not followed; a content encoding that
+ * was not asked for is undone.
  *
- * @throws {GatewayError} `upstream` when there is no answer, `timeout` when it does not come in time.
+ * @throws {GatewayError} `upstream` when there is no answer that can be read, `timeout` when it does not
+ * come in time.
  * @throws {CallerLeft} When the caller left meanwhile.
  */
 export async function callUpstream(
   fetch: Fetch,
   call: UpstreamCall,
 ): Promise<Response> {
+  return undoEncoding(await send(fetch, call));
+}
+
+async function send(fetch: Fetch, call: UpstreamCall): Promise<Response> {
   const { controller } = call;
   const takeBack = call.deadlines.start(
     call.firstByteMs,

@@ -121,7 +121,7 @@ Deno.test("createStreamMeter() knows whether a stream came to its regular end", 
     await t.step(name, () => {
       const { meter } = streamScene(protocol);
       meter.push(stream);
-      assert.equal(meter.end(), expected);
+      assert.equal(meter.end(true), expected);
     });
   }
 });
@@ -136,7 +136,11 @@ Deno.test("createStreamMeter() takes a last line without its line feed if it is 
     for (let length = 0; length <= last.length; length++) {
       const { meter } = streamScene(protocol);
       meter.push(encoder.encode("data: {}\n\n" + last.slice(0, length)));
-      assert.equal(meter.end(), length === last.length, last.slice(0, length));
+      assert.equal(
+        meter.end(true),
+        length === last.length,
+        last.slice(0, length),
+      );
     }
   }
 });
@@ -144,7 +148,7 @@ Deno.test("createStreamMeter() takes a last line without its line feed if it is 
 Deno.test("createStreamMeter() counts usage in a last line without its line feed", () => {
   const { meter, facts } = streamScene();
   meter.push(encoder.encode('data: {"usage":{"prompt_tokens":3}}'));
-  meter.end();
+  meter.end(true);
   assert.equal(facts.usage?.inputTokens, 3);
 });
 
@@ -162,7 +166,7 @@ Deno.test("createStreamMeter() bears streams that are no protocol's", () => {
     for (const stream of streams) {
       const { meter, facts } = streamScene(protocol);
       meter.push(encoder.encode(stream));
-      assert.equal(meter.end(), false);
+      assert.equal(meter.end(true), false);
       assert.equal(facts.usage, undefined);
       assert.equal(facts.bytesOut, encoder.encode(stream).length);
     }
@@ -179,7 +183,7 @@ Deno.test({
         if (stream === undefined) continue;
         const { meter, facts } = streamScene(protocol);
         meter.push(stream);
-        const isWhole = meter.end();
+        const isWhole = meter.end(true);
         const decoder = CODECS[protocol].createStreamDecoder(randomIds);
         const last = runStage(decoder, parseFrames(stream)).at(-1);
         assert.equal(isWhole, last?.type === "end", name);
@@ -203,7 +207,7 @@ Deno.test("createBodyMeter() reads the usage of a body that comes in pieces", ()
   clock.advance(3);
   for (const byte of bytes) meter.push(Uint8Array.of(byte));
   clock.advance(3);
-  assert.equal(meter.end(), true);
+  assert.equal(meter.end(true), true);
   assert.equal(facts.firstOutputMs, 3);
   assert.equal(facts.bytesOut, bytes.length);
   assert.equal(facts.usage?.inputTokens, 1);
@@ -214,7 +218,7 @@ Deno.test("createBodyMeter() keeps no view of the chunks", () => {
   const bytes = encoder.encode('{"input_tokens":42}');
   meter.push(bytes);
   bytes.fill(0);
-  meter.end();
+  meter.end(true);
   assert.equal(facts.usage?.inputTokens, 42);
 });
 
@@ -222,7 +226,7 @@ Deno.test("createBodyMeter() bears what is no JSON, or counts nothing", () => {
   for (const text of ["", "{", "<html>", '["usage"]', '{"usage":{"x":1}}']) {
     const { meter, facts } = bodyScene();
     meter.push(encoder.encode(text));
-    assert.equal(meter.end(), true);
+    assert.equal(meter.end(true), true);
     assert.equal(facts.usage, undefined);
   }
 });
@@ -239,7 +243,7 @@ Deno.test("createBodyMeter() looks into bodies of up to 4 MiB, and counts the by
     for (let start = 0; start < size; start += 1 << 20) {
       meter.push(bytes.subarray(start, start + (1 << 20)));
     }
-    assert.equal(meter.end(), true);
+    assert.equal(meter.end(true), true);
     assert.equal(facts.bytesOut, size);
     assert.equal(facts.usage !== undefined, isSeen);
   }
