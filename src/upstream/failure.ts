@@ -2,16 +2,17 @@ import { GatewayError } from "../core/error.ts";
 
 /** Why an upstream could not be reached, by what the platform says of it. The first match wins. */
 const REASONS: readonly (readonly [pattern: RegExp, reason: string])[] = [
-  [/dns|lookup|resolve|name or service|nodename/i, "its host name is unknown"],
-  [/refused/i, "it refused the connection"],
   [
     /certificate|UnknownIssuer|NotValidForName|expired/i,
     "its TLS certificate is not valid",
   ],
+  [/dns|lookup|resolve|name or service|nodename/i, "its host name is unknown"],
+  [/refused/i, "it refused the connection"],
   [/tls|ssl|handshake|corrupt message/i, "the TLS handshake failed"],
-  [/invalid HTTP/i, "what it sends is no HTTP"],
+  [/invalid HTTP|message head/i, "what it sends is no HTTP"],
   [/timed out|timeout/i, "the connection timed out"],
   [/unreachable|no route/i, "its network is unreachable"],
+  [/reading a body|end of file/i, "its answer broke off"],
   [
     /reset|closed|eof|broken pipe|incomplete|IncompleteMessage/i,
     "it closed the connection",

@@ -9,12 +9,19 @@ export function retryAfterMs(
   headers: Headers,
   nowMs: number = Date.now(),
 ): number | undefined {
-  const ms = Number(headers.get("retry-after-ms") ?? NaN);
-  if (Number.isFinite(ms) && ms >= 0) return ms;
+  const ms = numberIn(headers.get("retry-after-ms"));
+  if (ms !== undefined) return ms;
   const value = headers.get("retry-after");
-  if (value === null) return undefined;
-  const seconds = Number(value);
-  if (Number.isFinite(seconds)) return seconds < 0 ? undefined : seconds * 1000;
-  const date = Date.parse(value);
+  const seconds = numberIn(value);
+  if (seconds !== undefined) return seconds * 1000;
+  const date = value === null || /^[-+\d]/.test(value)
+    ? NaN
+    : Date.parse(value);
   return Number.isNaN(date) ? undefined : Math.max(0, date - nowMs);
+}
+
+function numberIn(value: string | null): number | undefined {
+  return value !== null && /^\d+(\.\d+)?$/.test(value)
+    ? Number(value)
+    : undefined;
 }

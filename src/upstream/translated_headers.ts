@@ -33,9 +33,9 @@ export function translatedHeaders(
   const added: [string, string][] = [
     ["content-type", "application/json"],
     ["accept", stream ? "text/event-stream" : "application/json"],
-    ...(protocol === "messages"
-      ? [["anthropic-version", MESSAGES_VERSION] satisfies [string, string]]
-      : []),
   ];
+  if (protocol === "messages") {
+    added.push([`${messagesVendor}-version`, MESSAGES_VERSION]);
+  }
   return [...added.filter(([name]) => !names.has(name)), ...kept];
 }

@@ -1,20 +1,194 @@
 import assert from "node:assert/strict";
-import { reasonOf } from "../../src/upstream/failure.ts";
+import {
+  brokenUpstream,
+  reasonOf,
+  silentUpstream,
+  unreachable,
+  upstreamAuthentication,
+} from "../../src/upstream/failure.ts";
 
-Deno.test("reasonOf() is not misled by the name of a host", () => {
-  for (
-    const host of ["dns.example", "expired.example", "tls-timeout.example"]
-  ) {
-    const message =
-      `error sending request from 192.0.2.1:5 for https://${host}/v1 (192.0.2.2:443): ` +
-      "client error (SendRequest): connection closed before message completed";
-    const cause = new TypeError("fetch failed", { cause: new Error(message) });
-    assert.equal(reasonOf(cause), "it closed the connection");
-    assert.equal(reasonOf(new Error(message)), "it closed the connection");
+/** As Deno says them; some versions say them of the cause of `fetch failed`. */
+const MESSAGES: readonly (readonly [reason: string, message: string])[] = [
+  [
+    "it refused the connection",
+    "error sending request for url (http://10.1.2.3:8000/v1/messages): client error (Connect): tcp connect error: Connection refused (os error 111)",
+  ],
+  [
+    "its host name is unknown",
+    "error sending request for url (https://api.example.com/v1): client error (Connect): dns error: failed to lookup address information: Name or service not known",
+  ],
+  [
+    "its host name is unknown",
+    "error sending request for url (https://api.example.com/v1): client error (Connect): dns error: failed to lookup address information: nodename nor servname provided, or not known",
+  ],
+  [
+    "its TLS certificate is not valid",
+    "error sending request for url (https://10.1.2.3/): client error (Connect): invalid peer certificate: UnknownIssuer",
+  ],
+  [
+    "its TLS certificate is not valid",
+    'error sending request for url (https://10.1.2.3/): client error (Connect): invalid peer certificate: certificate not valid for name "10.1.2.3"; certificate is only valid for DnsName("localhost")',
+  ],
+  [
+    "the TLS handshake failed",
+    "error sending request for url (https://10.1.2.3/): client error (Connect): received corrupt message of type InvalidContentType",
+  ],
+  [
+    "the TLS handshake failed",
+    "error sending request for url (https://10.1.2.3/): client error (Connect): tls handshake eof",
+  ],
+  [
+    "the connection timed out",
+    "error sending request for url (http://10.1.2.3/): client error (Connect): tcp connect error: Connection timed out (os error 110)",
+  ],
+  [
+    "its network is unreachable",
+    "error sending request for url (http://10.1.2.3/): client error (Connect): tcp connect error: Network is unreachable (os error 101)",
+  ],
+  [
+    "its network is unreachable",
+    "error sending request for url (http://10.1.2.3/): client error (Connect): tcp connect error: No route to host (os error 113)",
+  ],
+  [
+    "it closed the connection",
+    "error sending request from 10.0.0.1:50740 for http://10.1.2.3:8000/v1/chat (10.1.2.3:8000): client error (SendRequest): connection closed before message completed",
+  ],
+  [
+    "it closed the connection",
+    "error sending request from 10.0.0.1:50740 for http://10.1.2.3:8000/v1/chat (10.1.2.3:8000): client error (SendRequest): connection error: Connection reset by peer (os error 104)",
+  ],
+  [
+    "what it sends is no HTTP",
+    "error sending request from 10.0.0.1:50740 for http://10.1.2.3:8000/v1/chat (10.1.2.3:8000): client error (SendRequest): invalid HTTP version parsed",
+  ],
+  [
+    "what it sends is no HTTP",
+    "error sending request from 10.0.0.1:50740 for http://10.1.2.3:8000/v1/chat (10.1.2.3:8000): client error (SendRequest): message head is too large",
+  ],
+  ["its answer broke off", "error reading a body from connection"],
+  ["its answer broke off", "unexpected end of file"],
+  ["the connection failed", "something that nobody has seen yet"],
+];
+
+Deno.test("reasonOf() understands what Deno says, alone and as a cause", async (t) => {
+  for (const [reason, message] of MESSAGES) {
+    await t.step(message.slice(-60), () => {
+      assert.equal(reasonOf(new TypeError(message)), reason);
+      const cause = new Error(message);
+      assert.equal(reasonOf(new TypeError("fetch failed", { cause })), reason);
+    });
   }
 });
 
-Deno.test("reasonOf() says of what it does not know that the connection failed", () => {
-  assert.equal(reasonOf(new Error("odd")), "the connection failed");
-  assert.equal(reasonOf("odd"), "the connection failed");
+Deno.test("reasonOf() is not misled by the name of a host or a path", () => {
+  const address = "https://dns.refused-tls.example/lookup/expired";
+  const messages = [
+    `error sending request for url (${address}): client error (SendRequest): connection closed before message completed`,
+    `error sending request from 10.0.0.1:1 for ${address} (10.1.2.3:443): client error (SendRequest): connection closed before message completed`,
+  ];
+  for (const message of messages) {
+    assert.equal(reasonOf(new TypeError(message)), "it closed the connection");
+  }
+});
+
+Deno.test("reasonOf() bears whatever is thrown", () => {
+  for (const thrown of [undefined, null, 1, "x", {}, new Error("")]) {
+    assert.equal(reasonOf(thrown), "the connection failed");
+  }
+  assert.equal(reasonOf("Connection refused"), "it refused the connection");
+});
+
+/** What `fetch` throws for an address of this machine. */
+async function provoke(url: string): Promise<unknown> {
+  try {
+    const answer = await fetch(url, { method: "POST", body: "{}" });
+    await answer.bytes();
+  } catch (error) {
+    return error;
+  }
+  return assert.fail("there was an answer");
+}
+
+/** What `fetch` throws when the other side does this with its connections; some versions try twice. */
+async function provokeBy(
+  act: (connection: Deno.TcpConn) => Promise<unknown>,
+  scheme = "http",
+): Promise<unknown> {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const acting = (async () => {
+    for await (const connection of listener) {
+      using _open = connection;
+      await connection.read(new Uint8Array(4096));
+      await act(connection);
+    }
+  })();
+  try {
+    return await provoke(`${scheme}://127.0.0.1:${listener.addr.port}/`);
+  } finally {
+    listener.close();
+    await acting;
+  }
+}
+
+const say = (text: string) => (connection: Deno.TcpConn) =>
+  connection.write(new TextEncoder().encode(text));
+
+Deno.test("reasonOf() understands what this Deno says", async (t) => {
+  await t.step("of a port that nobody listens on", async () => {
+    const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    const { port } = listener.addr;
+    listener.close();
+    const thrown = await provoke(`http://127.0.0.1:${port}/`);
+    assert.equal(reasonOf(thrown), "it refused the connection");
+  });
+  const cases = [
+    ["it closed the connection", "", "http"],
+    ["it closed the connection", "HTTP/1.1 200 OK\r\ncontent-le", "http"],
+    ["what it sends is no HTTP", "hello\r\n\r\n", "http"],
+    [
+      "its answer broke off",
+      "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{}",
+      "http",
+    ],
+    ["the TLS handshake failed", "HTTP/1.1 400 Bad Request\r\n\r\n", "https"],
+    ["the TLS handshake failed", "", "https"],
+  ] as const;
+  for (const [reason, text, scheme] of cases) {
+    await t.step(`${reason}: ${JSON.stringify(text)}`, async () => {
+      const act = text === "" ? () => Promise.resolve() : say(text);
+      assert.equal(reasonOf(await provokeBy(act, scheme)), reason);
+    });
+  }
+});
+
+Deno.test("unreachable() tells the caller the reason and no address", () => {
+  for (const [reason, message] of MESSAGES) {
+    const cause = new TypeError(message);
+    const error = unreachable(cause);
+    assert.equal(error.kind, "upstream");
+    assert.equal(error.code, "upstream_unreachable");
+    assert.equal(error.cause, cause);
+    assert.equal(
+      error.message,
+      `Cannot reach the model's provider: ${reason}. Try again, or tell the administrator`,
+    );
+  }
+});
+
+Deno.test("brokenUpstream(), silentUpstream() and upstreamAuthentication() say what to do", () => {
+  const cause = new Error("x");
+  const broken = brokenUpstream("it is too long", cause);
+  assert.equal(broken.status, 502);
+  assert.equal(broken.code, "upstream_broken");
+  assert.equal(broken.cause, cause);
+  assert.equal(
+    broken.message,
+    "Cannot use the answer of the model's provider: it is too long. Try again, or tell the administrator",
+  );
+  const silent = silentUpstream();
+  assert.equal(silent.status, 504);
+  assert.equal(silent.code, "upstream_timeout");
+  const refused = upstreamAuthentication();
+  assert.equal(refused.status, 502);
+  assert.equal(refused.code, "upstream_authentication");
 });

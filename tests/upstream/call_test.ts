@@ -1,0 +1,132 @@
+import assert from "node:assert/strict";
+import { createDeadlines } from "../../src/core/deadlines.ts";
+import { GatewayError } from "../../src/core/error.ts";
+import {
+  CallerLeft,
+  callUpstream,
+  type Fetch,
+  type UpstreamCall,
+} from "../../src/upstream/call.ts";
+import { createFakeTimers } from "../support/fake_timers.ts";
+import { settle } from "../support/settle.ts";
+
+function scene(firstByteMs = 100) {
+  const timers = createFakeTimers();
+  const controller = new AbortController();
+  const call: UpstreamCall = {
+    url: "http://upstream/v1/x",
+    headers: [["x-a", "1"]],
+    body: "{}",
+    deadlines: createDeadlines(timers),
+    firstByteMs,
+    controller,
+  };
+  return { timers, controller, call };
+}
+
+/** Waits for its signal, as `fetch` does when nobody answers. */
+const silent: Fetch = (_url, { signal }) =>
+  new Promise((_, reject) => {
+    const stop = () => reject(signal?.reason);
+    if (signal?.aborted) stop();
+    signal?.addEventListener("abort", stop);
+  });
+
+Deno.test("callUpstream() sends the request and gives the answer", async () => {
+  const { call, timers } = scene();
+  const answer = new Response("{}", { status: 429 });
+  const asked: [string, RequestInit][] = [];
+  const given = await callUpstream((url, init) => {
+    asked.push([url, init]);
+    return Promise.resolve(answer);
+  }, call);
+  assert.equal(given, answer);
+  assert.deepEqual(asked, [["http://upstream/v1/x", {
+    method: "POST",
+    headers: [["x-a", "1"]],
+    body: "{}",
+    redirect: "manual",
+    signal: call.controller.signal,
+  }]]);
+  assert.equal(timers.running, 0);
+});
+
+Deno.test("callUpstream() leaves the answer's body all the time that it takes", async () => {
+  const { call, timers, controller } = scene(100);
+  await callUpstream(() => Promise.resolve(new Response("{}")), call);
+  timers.advance(1e6);
+  assert.equal(controller.signal.aborted, false);
+});
+
+Deno.test("callUpstream() gives an upstream up that is silent for too long", async () => {
+  const { call, timers, controller } = scene(100);
+  const calling = callUpstream(silent, call);
+  timers.advance(99);
+  await settle();
+  assert.equal(controller.signal.aborted, false);
+  timers.advance(1);
+  await assert.rejects(calling, (error) => {
+    assert.ok(error instanceof GatewayError);
+    assert.equal(error.kind, "timeout");
+    assert.equal(error.code, "upstream_timeout");
+    return true;
+  });
+  assert.equal(controller.signal.aborted, true);
+});
+
+Deno.test("callUpstream() waits for ever where the time is 0", async () => {
+  const { call, timers, controller } = scene(0);
+  const calling = callUpstream(silent, call);
+  timers.advance(1e9);
+  await settle();
+  assert.equal(timers.started, 0);
+  controller.abort(new CallerLeft());
+  await assert.rejects(calling, CallerLeft);
+});
+
+Deno.test("callUpstream() throws why it was aborted", async (t) => {
+  await t.step("while it waits", async () => {
+    const { call, controller, timers } = scene();
+    const calling = callUpstream(silent, call);
+    controller.abort(new CallerLeft());
+    await assert.rejects(calling, CallerLeft);
+    assert.equal(timers.running, 0);
+  });
+  await t.step("before it began", async () => {
+    const { call, controller } = scene();
+    controller.abort(new CallerLeft());
+    await assert.rejects(callUpstream(silent, call), CallerLeft);
+  });
+  await t.step("though fetch throws something else then", async () => {
+    const { call, controller } = scene();
+    const fetch: Fetch = () => {
+      controller.abort(new CallerLeft());
+      return Promise.reject(new TypeError("connection closed"));
+    };
+    await assert.rejects(callUpstream(fetch, call), CallerLeft);
+  });
+});
+
+Deno.test("callUpstream() says why there is no answer, and names no address", async () => {
+  const cause = new TypeError(
+    "error sending request for url (http://upstream/v1/x): client error (Connect): tcp connect error: Connection refused (os error 111)",
+  );
+  const fetches: readonly Fetch[] = [
+    () => Promise.reject(cause),
+    () => {
+      throw cause;
+    },
+  ];
+  for (const fetch of fetches) {
+    const { call, timers } = scene();
+    await assert.rejects(callUpstream(fetch, call), (error) => {
+      assert.ok(error instanceof GatewayError);
+      assert.equal(error.kind, "upstream");
+      assert.equal(error.cause, cause);
+      assert.match(error.message, /it refused the connection/);
+      assert.ok(!error.message.includes("upstream/v1"));
+      return true;
+    });
+    assert.equal(timers.running, 0);
+  }
+});

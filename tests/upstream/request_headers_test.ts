@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import type { Connection, UpstreamAuth } from "../../src/config/config.ts";
+import { upstreamHeaders } from "../../src/upstream/request_headers.ts";
+import { minimalConfig } from "../support/config.ts";
+
+const AUTH: UpstreamAuth = { scheme: "bearer", key: "upstream-key" };
+
+async function headersFor(
+  caller: Readonly<Record<string, string>>,
+  overrides: Partial<Connection> = {},
+): Promise<Record<string, string>> {
+  const { connections: [first] } = await minimalConfig();
+  assert.ok(first);
+  const connection = { ...first, auth: AUTH, headers: {}, ...overrides };
+  const pairs = upstreamHeaders(new Headers(caller), connection);
+  const names = pairs.map(([name]) => name);
+  assert.equal(new Set(names).size, names.length, "a name stands twice");
+  return Object.fromEntries(pairs);
+}
+
+const OWN = {
+  "accept-encoding": "identity",
+  "authorization": "Bearer upstream-key",
+};
+
+Deno.test("upstreamHeaders() passes the caller's headers on as an open list", async () => {
+  const open = {
+    "accept": "text/event-stream",
+    "anthropic-beta": "a,b",
+    "anthropic-version": "2023-06-01",
+    "content-type": "application/json; charset=utf-8",
+    "openai-beta": "x",
+    "originator": "codex",
+    "session_id": "s",
+    "user-agent": "agent/1",
+    "x-codex-turn-state": "t",
+    "x-stainless-lang": "js",
+    "x-anything-else": "1",
+  };
+  assert.deepEqual(await headersFor(open), { ...open, ...OWN });
+});
+
+Deno.test("upstreamHeaders() withholds what is the caller's own", async () => {
+  const withheld = {
+    "accept-encoding": "gzip, br",
+    "api-key": "secret",
+    "authorization": "Bearer secret",
+    "connection": "keep-alive",
+    "content-encoding": "gzip",
+    "content-length": "10",
+    "cookie": "secret=1",
+    "expect": "100-continue",
+    "forwarded": "for=10.0.0.1",
+    "host": "gateway",
+    "keep-alive": "timeout=5",
+    "openai-organization": "org",
+    "openai-project": "proj",
+    "proxy-authorization": "Basic secret",
+    "proxy-connection": "keep-alive",
+    "te": "trailers",
+    "trailer": "x",
+    "transfer-encoding": "chunked",
+    "upgrade": "h2c",
+    "x-api-key": "secret",
+    "x-forwarded-for": "10.0.0.1",
+    "x-forwarded-anything": "1",
+    "x-goog-api-key": "secret",
+    "x-real-ip": "10.0.0.1",
+  };
+  const headers = await headersFor(withheld);
+  assert.deepEqual(headers, OWN);
+  assert.ok(!JSON.stringify(headers).includes("secret"));
+});
+
+Deno.test("upstreamHeaders() withholds what the caller's connection header names", async () => {
+  const headers = await headersFor({
+    "connection": "close, X-Hop , x-other",
+    "x-hop": "1",
+    "x-other": "1",
+    "x-kept": "1",
+  });
+  assert.deepEqual(headers, { ...OWN, "x-kept": "1" });
+});
+
+Deno.test("upstreamHeaders() keeps its own headers whatever the caller's connection header names", async () => {
+  const headers = await headersFor({
+    "connection": "authorization, accept-encoding, x-team",
+  }, { headers: { "x-team": "platform" } });
+  assert.deepEqual(headers, { ...OWN, "x-team": "platform" });
+});
+
+Deno.test("upstreamHeaders() presents the connection's credential as it says", async () => {
+  const caller = { "authorization": "Bearer secret", "x-api-key": "secret" };
+  const identity = { "accept-encoding": "identity" };
+  assert.deepEqual(
+    await headersFor(caller, { auth: { scheme: "x-api-key", key: "k" } }),
+    { ...identity, "x-api-key": "k" },
+  );
+  assert.deepEqual(
+    await headersFor(caller, { auth: { scheme: "none" } }),
+    identity,
+  );
+});
+
+Deno.test("upstreamHeaders() lets the connection's fixed headers win", async () => {
+  const headers = await headersFor(
+    { "user-agent": "agent/1", "x-team": "mine" },
+    {
+      headers: {
+        "User-Agent": "gateway",
+        "x-team": "platform",
+        "authorization": "Custom key",
+        "accept-encoding": "gzip",
+      },
+    },
+  );
+  assert.deepEqual(headers, {
+    "accept-encoding": "gzip",
+    "authorization": "Custom key",
+    "user-agent": "gateway",
+    "x-team": "platform",
+  });
+});

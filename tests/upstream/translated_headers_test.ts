@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import type { Connection } from "../../src/config/config.ts";
+import {
+  translatedHeaders,
+  type TranslatedHeadersOptions,
+} from "../../src/upstream/translated_headers.ts";
+import { minimalConfig } from "../support/config.ts";
+
+async function headersFor(
+  caller: Readonly<Record<string, string>>,
+  { fixed = {}, ...options }: Partial<TranslatedHeadersOptions> & {
+    readonly fixed?: Connection["headers"];
+  } = {},
+): Promise<Record<string, string>> {
+  const { connections: [first] } = await minimalConfig();
+  assert.ok(first);
+  const connection: Connection = {
+    ...first,
+    auth: { scheme: "none" },
+    headers: fixed,
+  };
+  const pairs = translatedHeaders(new Headers(caller), connection, {
+    protocol: "chat",
+    stream: false,
+    messagesVendor: "anthropic",
+    ...options,
+  });
+  const names = pairs.map(([name]) => name);
+  assert.equal(new Set(names).size, names.length, "a name stands twice");
+  return Object.fromEntries(pairs);
+}
+
+const OWN = {
+  "accept": "application/json",
+  "accept-encoding": "identity",
+  "content-type": "application/json",
+};
+
+Deno.test("translatedHeaders() leaves out what belongs to the caller's protocol", async () => {
+  const foreign = {
+    "accept": "text/html",
+    "anthropic-beta": "a",
+    "anthropic-version": "2024-01-01",
+    "chatgpt-account-id": "1",
+    "content-type": "application/json; charset=latin1",
+    "openai-beta": "a",
+    "originator": "codex",
+    "x-codex-turn-state": "t",
+    "x-openai-subagent": "a",
+    "x-stainless-lang": "js",
+  };
+  assert.deepEqual(await headersFor(foreign), OWN);
+});
+
+Deno.test("translatedHeaders() passes the rest on", async () => {
+  const open = { "user-agent": "agent/1", "x-session": "1" };
+  assert.deepEqual(await headersFor(open), { ...OWN, ...open });
+});
+
+Deno.test("translatedHeaders() asks for a stream where one is wanted", async () => {
+  const { accept } = await headersFor({}, { stream: true });
+  assert.equal(accept, "text/event-stream");
+});
+
+Deno.test("translatedHeaders() names the version that it writes to the Messages protocol", async () => {
+  const caller = { "anthropic-version": "2024-01-01" };
+  const headers = await headersFor(caller, { protocol: "messages" });
+  assert.equal(headers["anthropic-version"], "2023-06-01");
+  const options = { protocol: "messages", messagesVendor: "acme" } as const;
+  const other = await headersFor({ "acme-version": "2024-01-01" }, options);
+  assert.equal(other["acme-version"], "2023-06-01");
+  assert.equal(other["anthropic-version"], undefined);
+});
+
+Deno.test("translatedHeaders() lets the connection's fixed headers win", async () => {
+  const fixed = {
+    "accept": "*/*",
+    "anthropic-version": "2099-01-01",
+    "originator": "gateway",
+  };
+  const headers = await headersFor({}, { protocol: "messages", fixed });
+  assert.deepEqual(headers, { ...OWN, ...fixed });
+});
