@@ -57,9 +57,9 @@ Deno.test("the process tells its version, start, memory and threads", async () =
     version: "1.2.3",
     startedAtMs: 5000,
     workers: 2,
+    replacements: () => 1,
     residentBytes: () => 4096,
   });
-  process.workerReplaced();
   const text = await formatExposition([await process.collect()]);
   const samples = readExposition(text);
   const version = { version: "1.2.3" };
