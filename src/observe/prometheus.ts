@@ -42,6 +42,7 @@ export function createGatewayMetrics(bounds: LabelBounds): GatewayMetrics {
   return {
     requestEnded(ended) {
       countRequest(ended, instruments);
+      countAttempts(ended, instruments);
       countAnswer(ended, instruments, bounds);
       countCaller(ended, instruments);
     },
@@ -83,10 +84,6 @@ function countAnswer(
   }
   const { connection, firstByteMs, firstOutputMs, usage } = facts;
   if (connection === undefined) return;
-  instruments.attempts.inc({
-    connection,
-    status: statusClass(facts.upstreamStatus),
-  });
   const isKnown = facts.model !== undefined && isModel(facts.model);
   const labels = { connection, model: isKnown ? facts.model : OTHER };
   if (firstByteMs !== undefined) {
@@ -97,6 +94,17 @@ function countAnswer(
   }
   for (const [kind, count] of tokenCounts(usage)) {
     instruments.tokens.inc({ ...labels, kind }, count);
+  }
+}
+
+/** Every call of a provider, those that another one made up for included. */
+function countAttempts(
+  { facts }: EndedRequest,
+  { attempts }: Instruments,
+): void {
+  for (const { connection, failed } of facts.attempts) {
+    const status = failed === undefined ? facts.upstreamStatus : failed.status;
+    attempts.inc({ connection, status: statusClass(status) });
   }
 }
 

@@ -29,10 +29,10 @@ Deno.test("formatExposition() adds up what threads count and takes the tighter o
       metrics.requestEnded({
         facts: {
           method: "GET",
+          attempts: [],
           route: "/v1/models",
           bytesIn: 1,
           bytesOut: 2,
-          attempts: [],
         },
         ending: "complete",
         totalMs: 20,
