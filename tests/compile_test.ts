@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { VERSION } from "../src/core/version.ts";
 import { compileGateway } from "./support/compile.ts";
+import { ALICE_TOKEN, minimalFile } from "./support/config.ts";
+import { readExposition, sumOf } from "./support/exposition.ts";
 import { startProcess } from "./support/process.ts";
 
 const compiled = await compileGateway();
@@ -66,6 +68,39 @@ Deno.test({
       gateway.kill("SIGTERM");
       assert.equal((await gateway.ended).code, 0);
       await Deno.remove(directory);
+    }
+  },
+});
+
+Deno.test({
+  name: "the executable serves from two workers and counts what they do",
+  ignore: ignore || Deno.build.os !== "linux",
+  async fn() {
+    if ("reason" in compiled) return;
+    const directory = await Deno.makeTempDir();
+    const server = { port: 0, workers: 2, admin: { port: 0 } };
+    await Deno.writeTextFile(
+      `${directory}/gateway.yaml`,
+      JSON.stringify(minimalFile({ server })),
+    );
+    const gateway = await startProcess(compiled.path, {
+      args: ["serve"],
+      cwd: directory,
+      clearEnv: true,
+    });
+    try {
+      const answer = await fetch(`${gateway.url}/v1/models`, {
+        headers: { authorization: `Bearer ${ALICE_TOKEN}` },
+      });
+      assert.equal(answer.status, 200, await answer.text());
+      const metricsUrl = gateway.output().match(/metrics on (\S+)/)?.[1] ?? "";
+      const samples = readExposition(await (await fetch(metricsUrl)).text());
+      assert.equal(sumOf(samples, "model_gateway_requests_total"), 1);
+      assert.equal(sumOf(samples, "model_gateway_workers"), 2);
+    } finally {
+      gateway.kill("SIGTERM");
+      assert.equal((await gateway.ended).code, 0);
+      await Deno.remove(directory, { recursive: true });
     }
   },
 });

@@ -75,6 +75,7 @@ Deno.test("the README lists every metric, and no other", async () => {
     version: "1",
     startedAtMs: 0,
     workers: 1,
+    replacements: () => 0,
     residentBytes: () => 0,
   });
   const text = await formatExposition([

@@ -1,36 +1,20 @@
 import type { ServerConfig } from "../config/config.ts";
 import { VERSION } from "../core/version.ts";
 import { createAdminHandler } from "../http/admin.ts";
-import type { Snapshot } from "../observe/metrics.ts";
 import { listen, type Listener } from "./listen.ts";
-
-/** The second listener. */
-export interface Admin extends Listener {
-  /** Counts a thread that died and was replaced. */
-  workerReplaced(): void;
-}
-
-/** What the second listener tells of. */
-export interface AdminOptions {
-  /** Whether requests are taken. */
-  isReady(): boolean;
-  /** How many threads serve. */
-  readonly workers: number;
-  /** The metrics of every gateway that serves. */
-  snapshots(): Promise<readonly Snapshot[]>;
-}
+import type { Serving } from "./serving.ts";
 
 const SETTINGS = { host: "server.admin.host", port: "server.admin.port" };
 
 /**
- * Opens the second listener.
+ * Opens the second listener, which tells of what is served.
  *
  * @throws {ListenError} As `listen()` does.
  */
 export async function openAdmin(
   place: NonNullable<ServerConfig["admin"]>,
-  options: AdminOptions,
-): Promise<Admin> {
+  serving: Omit<Serving, "stop">,
+): Promise<Listener> {
   const { createProcessMetrics } = await import(
     "../observe/process_metrics.ts"
   );
@@ -40,20 +24,20 @@ export async function openAdmin(
   const process = createProcessMetrics({
     version: VERSION,
     startedAtMs: performance.timeOrigin,
-    workers: options.workers,
+    workers: serving.workers,
+    replacements: serving.replacements,
     residentBytes: () => Deno.memoryUsage().rss,
   });
-  const listener = listen(
+  return listen(
     { ...place, settings: SETTINGS },
     createAdminHandler({
-      isReady: options.isReady,
+      isReady: serving.isReady,
       metricsType: EXPOSITION_TYPE,
       metrics: async () =>
         await formatExposition([
           await process.collect(),
-          ...await options.snapshots(),
+          ...await serving.snapshots(),
         ]),
     }),
   );
-  return { ...listener, workerReplaced: process.workerReplaced };
 }

@@ -7,6 +7,8 @@ import { nextStopSignal } from "./signals.ts";
 /** What {@linkcode runServer} serves, and how. */
 export interface ServerRun extends ServingOptions {
   readonly io: CliIo;
+  /** Starts what serves; default: one gateway in this thread. */
+  readonly start?: (options: ServingOptions) => Promise<Serving>;
   /** Called once it listens, before the ready line. */
   readonly onReady?: (url: string) => void;
 }
@@ -18,12 +20,12 @@ export interface ServerRun extends ServingOptions {
  * @returns The exit code.
  */
 export async function runServer(run: ServerRun): Promise<number> {
-  const { io, onReady } = run;
+  const { io, onReady, server, start = startServing } = run;
   let serving: Serving;
   let admin: Listener | undefined;
   try {
-    serving = await startServing(run);
-    admin = await openOwnAdmin(run, serving);
+    serving = await start(run);
+    admin = server.admin && await openAdmin(server.admin, serving);
   } catch (error) {
     if (!(error instanceof ListenError)) throw error;
     io.writeError(`${error.message}\n`);
@@ -36,12 +38,4 @@ export async function runServer(run: ServerRun): Promise<number> {
   await asked;
   await serving.stop(nextStopSignal());
   return EXIT.good;
-}
-
-async function openOwnAdmin(
-  { server }: ServerRun,
-  { isReady, snapshots }: Serving,
-): Promise<Listener | undefined> {
-  return server.admin &&
-    await openAdmin(server.admin, { isReady, workers: 1, snapshots });
 }

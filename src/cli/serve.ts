@@ -2,15 +2,19 @@ import { formatProblem, type Problem } from "../config/problems.ts";
 import { createReload, type ReloadOutcome } from "../config/reload.ts";
 import { createConfigStore } from "../config/store.ts";
 import { watchFile } from "../config/watch.ts";
+import { systemTimers } from "../core/timers.ts";
 import { createLog, type Log } from "../observe/log.ts";
 import { loadConfigFile } from "./config_file.ts";
 import { findConfigPath } from "./config_path.ts";
 import { type CliIo, EXIT } from "./io.ts";
 import { createLineWriter } from "./line_writer.ts";
 import { networkFetch } from "./network.ts";
+import { startPool } from "./pool.ts";
 import { runServer } from "./run_server.ts";
 import { readServeOptions, withOptions } from "./serve_options.ts";
 import { onHangup } from "./signals.ts";
+import { startThread } from "./thread.ts";
+import { workerCount } from "./worker_count.ts";
 
 const USAGE =
   "usage: model-gateway serve [--config FILE] [--host HOST] [--port PORT] [--log json|text]\n";
@@ -52,12 +56,25 @@ export async function runServe(
   });
   onHangup(reload);
   const watch = watchFile(path, { onChange: reload });
+  const server = withOptions(first.config.server, options);
+  const workers = workerCount(server.workers, log);
   const code = await runServer({
     store,
-    server: withOptions(first.config.server, options),
+    server,
     fetch: networkFetch(),
     log,
     io,
+    ...(workers === 1 ? {} : {
+      start: (serving) =>
+        startPool({
+          ...serving,
+          workers,
+          format: options.log,
+          write: writer.write,
+          startThread,
+          timers: systemTimers,
+        }),
+    }),
   });
   await watch.stop();
   await writer.flush();

@@ -18,9 +18,13 @@ export interface ServingOptions {
   readonly isShared?: boolean;
 }
 
-/** A gateway that takes requests. */
+/** A gateway that takes requests, in one thread or in several. */
 export interface Serving {
   readonly url: string;
+  /** How many threads serve. */
+  readonly workers: number;
+  /** How many threads died and were replaced. */
+  replacements(): number;
   /** Whether new requests are taken. */
   isReady(): boolean;
   /** Empty where nobody asked for metrics. */
@@ -73,6 +77,8 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
 
   return {
     url: listener.url,
+    workers: 1,
+    replacements: () => 0,
     isReady: () => !admission.draining,
     snapshots: async () =>
       metrics === undefined ? [] : [await metrics.collect(state())],

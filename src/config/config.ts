@@ -27,7 +27,8 @@ export interface ServerConfig {
   readonly port: number;
   /** PEM texts. */
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
-  readonly workers: number;
+  /** Threads that share the port; `auto` is one a core. */
+  readonly workers: number | "auto";
   readonly maxConcurrentRequests: number;
   readonly drainMs: number;
   readonly admin: { readonly host: string; readonly port: number } | undefined;

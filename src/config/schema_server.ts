@@ -22,7 +22,9 @@ export const serverSchema = z.strictObject({
   /** Paths of PEM files, relative to the configuration file. */
   tls: z.strictObject({ cert: text(), key: text() }).optional(),
   /** Threads that share the port. */
-  workers: wholeNumber({ min: 1, max: 256 }).default(1),
+  workers: z.union([z.literal("auto"), wholeNumber({ min: 1, max: 256 })], {
+    error: "must be a whole number from 1 to 256, or auto",
+  }).default(1),
   max_concurrent_requests: concurrency().default(1024),
   drain_seconds: wholeNumber({ min: 0, max: 3600 }).default(30),
   /** A second listener, for metrics. */

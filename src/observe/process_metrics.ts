@@ -3,8 +3,6 @@ import type { Snapshot } from "./metrics.ts";
 
 /** The metrics of the process, whatever number of threads serves in it. */
 export interface ProcessMetrics {
-  /** Notes that a thread died and another took its place. */
-  workerReplaced(): void;
   /** Everything as it stands now. */
   collect(): Promise<Snapshot>;
 }
@@ -16,6 +14,8 @@ export interface ProcessFacts {
   readonly startedAtMs: number;
   /** How many threads serve. */
   readonly workers: number;
+  /** How many threads died and were replaced. */
+  replacements(): number;
   /** The memory that the process has, in bytes. */
   residentBytes(): number;
 }
@@ -51,13 +51,14 @@ export function createProcessMetrics(facts: ProcessFacts): ProcessMetrics {
     help: "Threads that serve",
     registers,
   }).set(facts.workers);
-  const replaced = new Counter({
+  new Counter({
     name: "model_gateway_worker_replacements_total",
     help: "Threads that died and were replaced",
     registers,
+    collect() {
+      this.reset();
+      this.inc(facts.replacements());
+    },
   });
-  return {
-    workerReplaced: () => replaced.inc(),
-    collect: () => registry.getMetricsAsJSON(),
-  };
+  return { collect: () => registry.getMetricsAsJSON() };
 }

@@ -42,6 +42,7 @@ export function createGatewayMetrics(bounds: LabelBounds): GatewayMetrics {
   return {
     requestEnded(ended) {
       countRequest(ended, instruments);
+      countAttempts(ended, instruments);
       countAnswer(ended, instruments, bounds);
       countCaller(ended, instruments);
     },
@@ -97,6 +98,17 @@ function countAnswer(
   }
   for (const [kind, count] of tokenCounts(usage)) {
     instruments.tokens.inc({ ...labels, kind }, count);
+  }
+}
+
+/** Every call of a provider, those that another one made up for included. */
+function countAttempts(
+  { facts }: EndedRequest,
+  { attempts }: Instruments,
+): void {
+  for (const { connection, failed } of facts.attempts) {
+    const status = failed === undefined ? facts.upstreamStatus : failed.status;
+    attempts.inc({ connection, status: statusClass(status) });
   }
 }
 

@@ -210,3 +210,10 @@ Deno.test("loadConfig() reports the problems of every part of a file at once", a
     'tokens[1].models[0]: is served by no connection; did you mean "model-a"?',
   ]);
 });
+
+Deno.test("loadConfig() takes auto for the number of workers, and digits from a variable", async () => {
+  for (const [workers, expected] of [["auto", "auto"], ["3", 3]] as const) {
+    const config = await minimalConfig({ server: { workers } });
+    assert.equal(config.server.workers, expected);
+  }
+});

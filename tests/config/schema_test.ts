@@ -77,6 +77,10 @@ const ROWS: readonly Row[] = [
     "server.workers: must be at most 256",
   ],
   [
+    minimalFile({ server: { workers: "many" } }),
+    "server.workers: must be a whole number from 1 to 256, or auto",
+  ],
+  [
     minimalFile({ server: { max_concurrent_requests: 0 } }),
     "server.max_concurrent_requests: must be at least 1",
   ],

@@ -29,10 +29,10 @@ Deno.test("formatExposition() adds up what threads count and takes the tighter o
       metrics.requestEnded({
         facts: {
           method: "GET",
+          attempts: [],
           route: "/v1/models",
           bytesIn: 1,
           bytesOut: 2,
-          attempts: [],
         },
         ending: "complete",
         totalMs: 20,
@@ -57,9 +57,9 @@ Deno.test("the process tells its version, start, memory and threads", async () =
     version: "1.2.3",
     startedAtMs: 5000,
     workers: 2,
+    replacements: () => 1,
     residentBytes: () => 4096,
   });
-  process.workerReplaced();
   const text = await formatExposition([await process.collect()]);
   const samples = readExposition(text);
   const version = { version: "1.2.3" };

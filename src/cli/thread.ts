@@ -1,0 +1,23 @@
+import type { Report, Thread } from "./worker_messages.ts";
+
+/** Starts `worker.ts` as a thread; it talks over a port of its own. */
+export function startThread(onReport: (report: Report) => void): Thread {
+  const worker = new Worker(new URL("./worker.ts", import.meta.url), {
+    type: "module",
+  });
+  const { port1: port, port2: remote } = new MessageChannel();
+  port.onmessage = ({ data }) => onReport(data);
+  worker.onerror = (event) => {
+    // Otherwise it would end the whole program.
+    event.preventDefault();
+    onReport({ kind: "died", error: "Error" });
+  };
+  worker.postMessage(undefined, [remote]);
+  return {
+    send: (order) => port.postMessage(order),
+    end() {
+      port.close();
+      worker.terminate();
+    },
+  };
+}

@@ -1,0 +1,88 @@
+import { createConfigStore } from "../config/store.ts";
+import { createLog } from "../observe/log.ts";
+import { createLineWriter } from "./line_writer.ts";
+import { ListenError } from "./listen.ts";
+import { networkFetch } from "./network.ts";
+import { type Serving, startServing } from "./serving.ts";
+import type { Order, Report, StartOrder } from "./worker_messages.ts";
+
+/** The module of a thread: one gateway, run by the orders of the pool. */
+globalThis.addEventListener("message", (event) => {
+  const [port] = event instanceof MessageEvent ? event.ports : [];
+  if (port !== undefined) obey(port);
+}, { once: true });
+
+function obey(port: MessagePort): void {
+  const report = (one: Report) => port.postMessage(one);
+  const hurry = Promise.withResolvers<void>();
+  dieSilently(report);
+  let thread: Promise<RunningThread | undefined> = Promise.resolve(undefined);
+
+  async function follow(order: Order): Promise<void> {
+    if (order.kind === "start") thread = startGateway(order, report);
+    if (order.kind === "hurry") hurry.resolve();
+    const running = await thread;
+    if (running === undefined) return;
+    switch (order.kind) {
+      case "config":
+        return running.store.swap(order.config);
+      case "collect": {
+        const snapshots = await running.serving.snapshots();
+        return report({ kind: "collected", id: order.id, snapshots });
+      }
+      case "stop":
+        await running.serving.stop(hurry.promise);
+        await running.flush();
+        return report({ kind: "stopped" });
+    }
+  }
+
+  port.onmessage = ({ data }) => follow(data);
+}
+
+interface RunningThread {
+  readonly serving: Serving;
+  readonly store: ReturnType<typeof createConfigStore>;
+  /** Resolves when everything logged so far is with the pool. */
+  flush(): Promise<void>;
+}
+
+async function startGateway(
+  { config, server, format }: StartOrder,
+  report: (one: Report) => void,
+): Promise<RunningThread | undefined> {
+  const decoder = new TextDecoder();
+  const writer = createLineWriter({
+    write(bytes) {
+      report({ kind: "log", text: decoder.decode(bytes) });
+      return Promise.resolve(bytes.length);
+    },
+  });
+  const log = createLog({ format, now: Date.now, sink: writer.write });
+  const store = createConfigStore(config);
+  const fetch = networkFetch();
+  try {
+    const options = { store, server, fetch, log, isShared: true };
+    const serving = await startServing(options);
+    report({ kind: "listening", url: serving.url });
+    return { serving, store, flush: writer.flush };
+  } catch (error) {
+    if (!(error instanceof ListenError)) throw error;
+    report({ kind: "refused", message: error.message });
+    return undefined;
+  }
+}
+
+/** The platform would print the error with its message, which may quote a request. */
+function dieSilently(report: (one: Report) => void): void {
+  const die = (event: Event, error: unknown) => {
+    event.preventDefault();
+    const name = error instanceof Error ? error.name : typeof error;
+    report({ kind: "died", error: name });
+  };
+  globalThis.addEventListener("error", (event) => die(event, event.error));
+  globalThis.addEventListener(
+    "unhandledrejection",
+    (event) => die(event, event.reason),
+  );
+}
