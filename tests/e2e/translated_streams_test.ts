@@ -65,9 +65,10 @@ for (const { from, to, model } of PAIRS) {
 
   Deno.test(`a ${from} stream of a ${to} upstream that breaks ends in the protocol's error and never looks whole`, async (t) => {
     await using upstream = startUpstream();
-    await using gateway = await startGateway(pairsFile(upstream.url));
     for (const [what, happen] of Object.entries(BREAKS)) {
       await t.step(what, async () => {
+        // A new one each: a connection that has just failed is left alone for a while.
+        await using gateway = await startGateway(pairsFile(upstream.url));
         const open = openAnswer();
         upstream.play(() => open.response);
         open.write(beginning(to));
@@ -178,12 +179,12 @@ for (const { from, to, model } of PAIRS) {
 
   Deno.test(`an upstream's stream that fails before its first output is an HTTP error to a ${from} caller of a ${to} upstream`, async (t) => {
     await using upstream = startUpstream();
-    await using gateway = await startGateway(pairsFile(upstream.url));
     const first = streamFrames(to, sampleAnswer("one text"))[0] ?? "";
     for (const start of ["", first]) {
       const what = start === "" ? "at once" : "after its start";
       for (const stream of [true, false]) {
         await t.step(`${what}, ${stream ? "streamed" : "folded"}`, async () => {
+          await using gateway = await startGateway(pairsFile(upstream.url));
           const text = start + ERROR_FRAMES[to];
           upstream.play(() => new Response(text, { headers: SSE_HEADERS }));
           const asked = hello(from, { model, stream });
@@ -199,12 +200,12 @@ for (const { from, to, model } of PAIRS) {
 
   Deno.test(`errors of a ${to} upstream reach a ${from} caller with status, words and retry-after, in the caller's shape`, async (t) => {
     await using upstream = startUpstream();
-    await using gateway = await startGateway(pairsFile(upstream.url));
     for (const status of [400, 404, 413, 422, 429, 500, 503]) {
       for (const stream of [true, false]) {
         await t.step(
           `${status}, ${stream ? "streamed" : "whole"}`,
           async () => {
+            await using gateway = await startGateway(pairsFile(upstream.url));
             upstream.play(() =>
               Response.json(errorBody(to, status), {
                 status,
@@ -223,6 +224,7 @@ for (const { from, to, model } of PAIRS) {
     }
     for (const status of [401, 403]) {
       await t.step(`${status} is the gateway's matter`, async () => {
+        await using gateway = await startGateway(pairsFile(upstream.url));
         upstream.play(() => Response.json(errorBody(to, status), { status }));
         const response = await gateway.call(PATHS[from], ask(from, body));
         const error = await readError(response, from);
@@ -238,6 +240,7 @@ for (const { from, to, model } of PAIRS) {
       for (
         const [status, text] of [[200, "<html>"], [502, "<html>"]] as const
       ) {
+        await using gateway = await startGateway(pairsFile(upstream.url));
         upstream.play(() => new Response(text, { status }));
         const asked = hello(from, { model });
         const response = await gateway.call(PATHS[from], ask(from, asked));
