@@ -82,10 +82,6 @@ function countAnswer(
   for (const field of facts.dropped ?? []) {
     instruments.droppedFields.inc({ field: fields.has(field) ? field : OTHER });
   }
-  for (const { connection, failed } of facts.attempts) {
-    const { status } = failed ?? { status: facts.upstreamStatus };
-    instruments.attempts.inc({ connection, status: statusClass(status) });
-  }
   const { connection, firstByteMs, firstOutputMs, usage } = facts;
   if (connection === undefined) return;
   const isKnown = facts.model !== undefined && isModel(facts.model);
