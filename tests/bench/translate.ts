@@ -2,7 +2,7 @@
  * Measures a 300-event Messages stream translated to Chat, one event a chunk, against a stream that is only
  * passed on and against a minimal translator, side by side in one run; what counts is the median of the rounds'
  * ratios. Then watches the memory over many streams. Run it with
- * `deno run --allow-env tests/bench/translate.ts`.
+ * `deno task bench:translate`.
  */
 import { randomIds } from "../../src/core/ids.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
