@@ -1,12 +1,15 @@
 import assert from "node:assert/strict";
+import { isDeepStrictEqual } from "node:util";
 import { GatewayError } from "../../src/core/error.ts";
-import type { JsonObject } from "../../src/core/json.ts";
+import { type JsonObject, parseJson } from "../../src/core/json.ts";
 import type { Protocol } from "../../src/core/protocol.ts";
+import type { Answer } from "../../src/protocols/canonical/answer.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
 import { translateRequest } from "../../src/protocols/translate_request.ts";
+import { answerContext, counterIds } from "../contract/codec_contract.ts";
 import { hello } from "../support/ask.ts";
 import { type Feature, FEATURES } from "../support/features.ts";
-import { type Pair, PAIRS } from "../support/pairs.ts";
+import { type Pair, PAIRS, sampleAnswer } from "../support/pairs.ts";
 
 // What becomes of everything that a request may hold, in every pair; the README's table must say the same.
 
@@ -33,6 +36,12 @@ Deno.test("the README's table of translations says what the codecs do", async ()
   assert.deepEqual(cells(table), rows());
 });
 
+Deno.test("no caller loses reasoning, calls or counts of an answer", () => {
+  for (const row of rows().slice(-ANSWER_ROWS.length)) {
+    assert.deepEqual(row.slice(1), PAIRS.map(() => "kept"), row[0]);
+  }
+});
+
 Deno.test("no feature of a request that changes an answer is lost in silence", () => {
   for (const feature of FEATURES) {
     if (feature.harmless !== undefined) continue;
@@ -47,7 +56,7 @@ Deno.test("no feature of a request that changes an answer is lost in silence", (
   }
 });
 
-const TABLE_REGEXP = /^(\| a request's[^]*?)\n\n/m;
+const TABLE_REGEXP = /^(\| feature [^]*?Chat → Messages[^]*?)\n\n/m;
 
 /** Not there, and nobody was told. */
 const LEFT_OUT = "left out";
@@ -62,12 +71,71 @@ function cells(table: string): string[][] {
 function rows(): string[][] {
   const heading = PAIRS.map(({ from, to }) => `${NAMES[from]} → ${NAMES[to]}`);
   return [
-    ["a request's", ...heading],
+    ["feature", ...heading],
     ...FEATURES.map((feature) => [
       feature.name,
       ...PAIRS.map((pair) => outcome(feature, pair)),
     ]),
+    ...ANSWER_ROWS.map(({ name, sample, of }) => [
+      name,
+      ...PAIRS.map((pair) => {
+        const answer = sampleAnswer(sample);
+        const isKept = isDeepStrictEqual(
+          of(throughPair(answer, pair)),
+          of(answer),
+        );
+        return isKept ? "kept" : LEFT_OUT;
+      }),
+    ]),
   ];
+}
+
+/** What a caller gets to know of answers. */
+const ANSWER_ROWS: readonly {
+  readonly name: string;
+  readonly sample: string;
+  /** What must be the same behind both protocols. */
+  readonly of: (answer: Answer) => unknown;
+}[] = [
+  {
+    name: "answer's reasoning",
+    sample: "reasoning and a call",
+    of: ({ blocks }) =>
+      blocks.flatMap((block) =>
+        block.kind === "reasoning" ? block.parts.map(({ text }) => text) : []
+      ),
+  },
+  {
+    name: "answer's parallel calls",
+    sample: "parallel calls",
+    of: ({ blocks, stop }) => [
+      stop.reason,
+      ...blocks.map((block) =>
+        block.kind === "function_call"
+          ? [block.id, block.name, parseJson(block.arguments)]
+          : block.kind
+      ),
+    ],
+  },
+  {
+    name: "answer's tokens, cached ones too",
+    sample: "one text",
+    of: ({ usage }) => [
+      usage?.inputTokens,
+      usage?.cachedInputTokens,
+      usage?.outputTokens,
+    ],
+  },
+];
+
+/** The answer as the caller reads it, over the wires of both protocols. */
+function throughPair(answer: Answer, { from, to }: Pair): Answer {
+  return [to, from].reduce((told, protocol) => {
+    const codec = CODECS[protocol];
+    const request = codec.decodeRequest(JSON.parse(hello(protocol)));
+    const body = codec.encodeAnswer(told, answerContext(request));
+    return codec.decodeAnswer(body, counterIds());
+  }, answer);
 }
 
 function outcome({ asked, found }: Feature, { from, to }: Pair): string {

@@ -106,7 +106,11 @@ export const FEATURES: readonly Feature[] = [
   }),
   {
     name: "function tools",
-    asked: toolsWith({}),
+    asked: {
+      chat: { tools: [CHAT_TOOL] },
+      messages: { tools: [MESSAGES_TOOL] },
+      responses: { tools: [RESPONSES_TOOL] },
+    },
     found: ({ tools: [tool] }) =>
       keptIf(tool?.kind === "function" && tool.name === "weather"),
   },
@@ -338,14 +342,6 @@ function media(
       ...(responses && { responses: content("responses", responses) }),
     },
     found: (told) => keptIf(blocksOf(told).some((one) => one.kind === kind)),
-  };
-}
-
-function toolsWith(more: JsonObject): Feature["asked"] {
-  return {
-    chat: { tools: [CHAT_TOOL], ...more },
-    messages: { tools: [MESSAGES_TOOL], ...more },
-    responses: { tools: [RESPONSES_TOOL], ...more },
   };
 }
 
