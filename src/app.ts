@@ -11,6 +11,7 @@ import type { Log } from "./observe/log.ts";
 import type { GatewayState, Metrics, QuotaState } from "./observe/metrics.ts";
 import { type Admission, createAdmission } from "./relay/admission.ts";
 import { createHealth } from "./relay/health.ts";
+import { createQuotaRouting } from "./relay/quota_routing.ts";
 import { createRetryBudget } from "./relay/retry_budget.ts";
 import { createSealStore } from "./relay/seal_store.ts";
 import type { Fetch } from "./upstream/call.ts";
@@ -51,6 +52,7 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
     admission,
     harvest,
     health: createHealth({ clock, log, metrics: surroundings.metrics }),
+    routing: createQuotaRouting({ clock, limits }),
     budget: createRetryBudget(clock),
     deadlines: createDeadlines(surroundings.timers),
     seals: createSealStore({ clock }),

@@ -5,6 +5,7 @@ import type { Harvest } from "../limits/harvest.ts";
 import type { Fetch } from "../upstream/call.ts";
 import type { Admission } from "./admission.ts";
 import type { Health } from "./health.ts";
+import type { QuotaRouting } from "./quota_routing.ts";
 import type { RetryBudget } from "./retry_budget.ts";
 import type { SealStore } from "./seal_store.ts";
 
@@ -13,6 +14,8 @@ export interface RelayTools {
   readonly admission: Admission;
   /** Knows which connections fail. */
   readonly health: Health;
+  /** Orders pools by what is left of their quotas. */
+  readonly routing: QuotaRouting;
   /** Bounds how often a connection is asked again. */
   readonly budget: RetryBudget;
   /** Reaches the upstreams. */
