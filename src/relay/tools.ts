@@ -3,6 +3,7 @@ import type { Deadlines } from "../core/deadlines.ts";
 import type { Ids } from "../core/ids.ts";
 import type { Harvest } from "../limits/harvest.ts";
 import type { Fetch } from "../upstream/call.ts";
+import type { ConnectWatch } from "../upstream/connect_watch.ts";
 import type { Admission } from "./admission.ts";
 import type { Health } from "./health.ts";
 import type { QuotaRouting } from "./quota_routing.ts";
@@ -20,6 +21,8 @@ export interface RelayTools {
   readonly budget: RetryBudget;
   /** Reaches the upstreams. */
   readonly fetch: Fetch;
+  /** Notices that they cannot be reached. */
+  readonly connects: ConnectWatch;
   /** Learns quotas from relayed answers. */
   readonly harvest: Harvest;
   readonly deadlines: Deadlines;
