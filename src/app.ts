@@ -11,15 +11,19 @@ import type { Log } from "./observe/log.ts";
 import type { GatewayState, Metrics, QuotaState } from "./observe/metrics.ts";
 import { type Admission, createAdmission } from "./relay/admission.ts";
 import { createHealth } from "./relay/health.ts";
+import { createQuotaRouting } from "./relay/quota_routing.ts";
 import { createRetryBudget } from "./relay/retry_budget.ts";
 import { createSealStore } from "./relay/seal_store.ts";
 import type { Fetch } from "./upstream/call.ts";
+import { createConnectWatch, type Reach } from "./upstream/connect_watch.ts";
 
 /** What a running gateway takes from its surroundings. */
 export interface GatewaySurroundings {
   readonly store: ConfigStore;
   /** Reaches the upstreams: the network's `fetch`, or the demo provider. */
   readonly fetch: Fetch;
+  /** Absent where a connection proves nothing, as to the demo provider; then there is no deadline for it. */
+  readonly reach?: Reach | undefined;
   readonly log: Log;
   /** Absent where nobody asked for metrics. */
   readonly metrics?: Metrics | undefined;
@@ -44,6 +48,7 @@ export interface Gateway {
 export function createGateway(surroundings: GatewaySurroundings): Gateway {
   const { log, clock = systemClock } = surroundings;
   const admission = createAdmission();
+  const deadlines = createDeadlines(surroundings.timers);
   const harvest = createHarvest({ clock });
   const limits = createLimitsService({ ...surroundings, clock, harvest });
   const handler = createHandler({
@@ -51,8 +56,10 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
     admission,
     harvest,
     health: createHealth({ clock, log, metrics: surroundings.metrics }),
+    routing: createQuotaRouting({ clock, limits }),
     budget: createRetryBudget(clock),
-    deadlines: createDeadlines(surroundings.timers),
+    deadlines,
+    connects: createConnectWatch({ reach: surroundings.reach, deadlines }),
     seals: createSealStore({ clock }),
     limits,
     clock,

@@ -8,7 +8,7 @@ import { loadConfigFile } from "./config_file.ts";
 import { findConfigPath } from "./config_path.ts";
 import { type CliIo, EXIT } from "./io.ts";
 import { createLineWriter } from "./line_writer.ts";
-import { networkFetch } from "./network.ts";
+import { networkFetch, networkReach } from "./network.ts";
 import { startPool } from "./pool.ts";
 import { runServer } from "./run_server.ts";
 import { readServeOptions, withOptions } from "./serve_options.ts";
@@ -62,6 +62,7 @@ export async function runServe(
     store,
     server,
     fetch: networkFetch(),
+    reach: networkReach(io.env),
     log,
     io,
     ...(workers === 1 ? {} : {

@@ -4,6 +4,7 @@ import type { ConfigStore } from "../config/store.ts";
 import type { Log } from "../observe/log.ts";
 import type { Snapshot } from "../observe/metrics.ts";
 import type { Fetch } from "../upstream/call.ts";
+import type { Reach } from "../upstream/connect_watch.ts";
 import { startMetrics } from "./gateway_metrics.ts";
 import { listen, type Listener } from "./listen.ts";
 
@@ -13,6 +14,8 @@ export interface ServingOptions {
   /** The settings of the listener, with what the command line overrides. */
   readonly server: ServerConfig;
   readonly fetch: Fetch;
+  /** Absent where a connection proves nothing. */
+  readonly reach?: Reach | undefined;
   readonly log: Log;
   /** Whether other threads listen at the same place. */
   readonly isShared?: boolean;

@@ -17,7 +17,7 @@ import type { Question } from "./question.ts";
 import type { RelayTools } from "./tools.ts";
 import { relayTranslated } from "./translated.ts";
 import { unavailable } from "./unavailable.ts";
-import type { Ways } from "./ways.ts";
+import type { RoutedWays } from "./quota_routing.ts";
 import { withWindow } from "./window_evidence.ts";
 
 /** What is to be served, and every way in which it could be. */
@@ -25,7 +25,7 @@ export interface FailoverTask {
   readonly operation: Operation;
   readonly body: Uint8Array<ArrayBuffer>;
   readonly question: Question;
-  readonly ways: Ways;
+  readonly ways: RoutedWays;
 }
 
 /** An attempt that failed, with what was thrown. */
@@ -116,6 +116,7 @@ async function attempt(
       ? await relayNative(call, tools)
       : await relayTranslated(call, plan.protocol, tools);
     trial.answered();
+    course.task.ways.onServed?.(plan);
     record.onFinish((ending) => {
       leave();
       if (ending === "complete") trial.succeeded();

@@ -20,7 +20,7 @@ import type { RelayTools } from "./tools.ts";
  */
 export async function relayNative(
   attempt: Attempt,
-  { fetch, harvest, deadlines }: RelayTools,
+  { fetch, harvest, deadlines, connects }: RelayTools,
 ): Promise<Response> {
   const { exchange, question, controller } = attempt;
   const { connection, model } = attempt.candidate;
@@ -35,6 +35,8 @@ export async function relayNative(
       renamedTo: isRenamed ? model.upstream : undefined,
     }),
     deadlines,
+    connects,
+    connectMs: connection.timeouts.connectMs,
     firstByteMs: firstAnswerMs(attempt),
     controller,
   });

@@ -34,6 +34,7 @@ export async function relay(
   facts.bytesIn = body.length;
   const question = readQuestion(body);
   facts.model = question.model;
-  const ways = findWays({ operation, model: question.model }, exchange);
+  const found = findWays({ operation, model: question.model }, exchange);
+  const ways = tools.routing.route(found, exchange, body);
   return await serve(exchange, { operation, body, question, ways }, tools);
 }

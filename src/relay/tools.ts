@@ -3,8 +3,10 @@ import type { Deadlines } from "../core/deadlines.ts";
 import type { Ids } from "../core/ids.ts";
 import type { Harvest } from "../limits/harvest.ts";
 import type { Fetch } from "../upstream/call.ts";
+import type { ConnectWatch } from "../upstream/connect_watch.ts";
 import type { Admission } from "./admission.ts";
 import type { Health } from "./health.ts";
+import type { QuotaRouting } from "./quota_routing.ts";
 import type { RetryBudget } from "./retry_budget.ts";
 import type { SealStore } from "./seal_store.ts";
 
@@ -13,10 +15,14 @@ export interface RelayTools {
   readonly admission: Admission;
   /** Knows which connections fail. */
   readonly health: Health;
+  /** Orders pools by what is left of their quotas. */
+  readonly routing: QuotaRouting;
   /** Bounds how often a connection is asked again. */
   readonly budget: RetryBudget;
   /** Reaches the upstreams. */
   readonly fetch: Fetch;
+  /** Notices that they cannot be reached. */
+  readonly connects: ConnectWatch;
   /** Learns quotas from relayed answers. */
   readonly harvest: Harvest;
   readonly deadlines: Deadlines;

@@ -61,6 +61,8 @@ export async function relayTranslated(
     }),
     body: JSON.stringify(translated.body),
     deadlines: tools.deadlines,
+    connects: tools.connects,
+    connectMs: connection.timeouts.connectMs,
     firstByteMs: firstAnswerMs(attempt),
     controller,
   });

@@ -1,5 +1,6 @@
 import type { Deadlines } from "../core/deadlines.ts";
-import { silentUpstream, unreachable } from "./failure.ts";
+import type { ConnectWatch } from "./connect_watch.ts";
+import { silentUpstream, unconnected, unreachable } from "./failure.ts";
 import { undoEncoding } from "./undo_encoding.ts";
 
 /** The web's `fetch`, or anything of its shape: the network, the demo provider or a test's script. */
@@ -16,6 +17,9 @@ export interface UpstreamCall {
   readonly headers: [string, string][];
   readonly body: BodyInit;
   readonly deadlines: Deadlines;
+  readonly connects: ConnectWatch;
+  /** Until there is a connection, in milliseconds; 0 means for ever. */
+  readonly connectMs: number;
   /** Until the response headers, in milliseconds; 0 means for ever. Does not bound the body. */
   readonly firstByteMs: number;
   /** Aborts the exchange, its body included; its reason tells why and is what is thrown then. */
@@ -38,23 +42,31 @@ export async function callUpstream(
 }
 
 async function send(fetch: Fetch, call: UpstreamCall): Promise<Response> {
-  const { controller } = call;
+  const { url, controller, connects } = call;
   const takeBack = call.deadlines.start(
     call.firstByteMs,
     () => controller.abort(silentUpstream()),
   );
+  const stopWatching = connects.start({
+    url,
+    withinMs: call.connectMs,
+    onUnreachable: () => controller.abort(unconnected()),
+  });
   try {
-    return await fetch(call.url, {
+    const answer = await fetch(url, {
       method: "POST",
       headers: call.headers,
       body: call.body,
       redirect: "manual",
       signal: controller.signal,
     });
+    connects.heard(url);
+    return answer;
   } catch (cause) {
     if (controller.signal.aborted) throw controller.signal.reason;
     throw unreachable(cause);
   } finally {
     takeBack();
+    stopWatching();
   }
 }

@@ -37,6 +37,11 @@ export function unreachable(cause: unknown): GatewayError {
   );
 }
 
+/** The error for a caller whose upstream could not be connected to in time. */
+export function unconnected(): GatewayError {
+  return unreachable(new Error("The connection timed out"));
+}
+
 /** The error for a caller whose upstream answered in a way that cannot be passed on. */
 export function brokenUpstream(reason: string, cause?: unknown): GatewayError {
   return new GatewayError(

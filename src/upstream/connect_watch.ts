@@ -1,0 +1,87 @@
+import type { Deadlines, TakeBack } from "../core/deadlines.ts";
+
+/**
+ * Opens a connection to the host of an address and closes it. Rejects when there is none to be had, or when
+ * the signal aborts.
+ */
+export type Reach = (url: string, signal: AbortSignal) => Promise<void>;
+
+/** A request that wants to be sent. */
+export interface Connecting {
+  readonly url: string;
+  /** How long the connection may take, in milliseconds; 0 means for ever. */
+  readonly withinMs: number;
+  /** Called at most once, when that has passed without a sign of the host. */
+  readonly onUnreachable: () => void;
+}
+
+/** Tells a host that cannot be connected to from one that takes its time to answer. */
+export interface ConnectWatch {
+  /** Begins to watch a request that is being sent. */
+  start(connecting: Connecting): TakeBack;
+  /** A host has answered. */
+  heard(url: string): void;
+}
+
+/** What a {@linkcode ConnectWatch} works with. */
+export interface ConnectWatchOptions {
+  /** `undefined` where a connection of our own would prove nothing, as behind a proxy. */
+  readonly reach: Reach | undefined;
+  readonly deadlines: Deadlines;
+}
+
+const NOTHING: TakeBack = () => {};
+
+/**
+ * `fetch` has no deadline for the connection alone. So a request that has no answer after half of it, and
+ * whose host has not been heard of since, is put to the proof: a connection of our own, which has the other
+ * half. A request that is answered sooner costs nothing but a deadline; of many to one host, one is put to the
+ * proof at a time, for all.
+ */
+export function createConnectWatch(
+  { reach, deadlines }: ConnectWatchOptions,
+): ConnectWatch {
+  /** By address, of which the configuration names few. */
+  const heardMs = new Map<string, number>();
+  const proofs = new Map<string, Promise<boolean>>();
+
+  async function prove(reach: Reach, { url, withinMs }: Connecting) {
+    const late = new AbortController();
+    const takeBack = deadlines.start(withinMs / 2, () => late.abort());
+    try {
+      await reach(url, late.signal);
+      heard(url);
+      return true;
+    } catch {
+      // What fails at once fails at once for `fetch` too, which says why.
+      return !late.signal.aborted;
+    } finally {
+      takeBack();
+      proofs.delete(url);
+    }
+  }
+
+  function heard(url: string): void {
+    heardMs.set(url, deadlines.elapsedMs());
+  }
+
+  if (reach === undefined) return { start: () => NOTHING, heard() {} };
+  return {
+    heard,
+    start(connecting) {
+      const { url, withinMs, onUnreachable } = connecting;
+      const startedMs = deadlines.elapsedMs();
+      let isOver = false;
+      const takeBack = deadlines.start(withinMs / 2, async () => {
+        if ((heardMs.get(url) ?? -Infinity) >= startedMs) return;
+        const proof = proofs.get(url) ?? prove(reach, connecting);
+        proofs.set(url, proof);
+        if (!await proof && !isOver) onUnreachable();
+      });
+      return () => {
+        isOver = true;
+        takeBack();
+      };
+    },
+  };
+}
