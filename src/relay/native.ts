@@ -1,6 +1,7 @@
 import { OPERATIONS } from "../core/protocol.ts";
 import { answerHeaders } from "../upstream/answer_headers.ts";
 import { callUpstream } from "../upstream/call.ts";
+import { discard } from "../upstream/discard.ts";
 import { redirected, upstreamAuthentication } from "../upstream/failure.ts";
 import { upstreamHeaders } from "../upstream/request_headers.ts";
 import { type Attempt, firstAnswerMs, standInHeader } from "./attempt.ts";
@@ -42,7 +43,7 @@ export async function relayNative(
   });
   noteAnswer(answer, exchange.record);
   harvest.observe(connection, answer.headers);
-  await refuseUnusable(answer);
+  refuseUnusable(answer);
   const headers = answerHeaders(answer.headers, isRenamed);
   const { idleMs } = connection.timeouts;
   if (!answer.ok) {
@@ -67,11 +68,11 @@ export async function relayNative(
  * Holds back what is not the caller's to see: a refusal of the gateway's own credential, and a redirect,
  * which is never followed.
  */
-async function refuseUnusable(answer: Response): Promise<void> {
+function refuseUnusable(answer: Response): void {
   const { status } = answer;
   const isRefusal = status === 401 || status === 403;
   const isRedirect = status >= 300 && status < 400;
   if (!isRefusal && !isRedirect) return;
-  await answer.body?.cancel();
+  discard(answer);
   throw isRefusal ? upstreamAuthentication() : redirected();
 }

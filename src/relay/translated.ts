@@ -14,6 +14,7 @@ import {
   translateRequest,
 } from "../protocols/translate_request.ts";
 import { callUpstream } from "../upstream/call.ts";
+import { discard } from "../upstream/discard.ts";
 import { redirected } from "../upstream/failure.ts";
 import { readAnswerJson } from "../upstream/read_answer.ts";
 import { retryAfterMs } from "../upstream/retry_after.ts";
@@ -135,7 +136,7 @@ async function failureOf(
 ): Promise<Error> {
   const { status, headers } = answer;
   if (status < 400) {
-    await answer.body?.cancel();
+    discard(answer);
     return redirected();
   }
   const body = await readAnswerJson(answer, {

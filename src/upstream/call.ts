@@ -1,6 +1,12 @@
 import type { Deadlines } from "../core/deadlines.ts";
 import type { ConnectWatch } from "./connect_watch.ts";
-import { silentUpstream, unconnected, unreachable } from "./failure.ts";
+import { discard } from "./discard.ts";
+import {
+  brokenUpstream,
+  silentUpstream,
+  unconnected,
+  unreachable,
+} from "./failure.ts";
 import { undoEncoding } from "./undo_encoding.ts";
 
 /** The web's `fetch`, or anything of its shape: the network, the demo provider or a test's script. */
@@ -26,6 +32,9 @@ export interface UpstreamCall {
   readonly controller: AbortController;
 }
 
+/** Statuses above this exist on some servers, but no `Response` can be made with one. */
+const MAX_STATUS = 599;
+
 /**
  * Sends a request and waits for the response headers. Redirects are not followed; a content encoding that
  * was not asked for is undone.
@@ -38,7 +47,10 @@ export async function callUpstream(
   fetch: Fetch,
   call: UpstreamCall,
 ): Promise<Response> {
-  return undoEncoding(await send(fetch, call));
+  const answer = await send(fetch, call);
+  if (answer.status <= MAX_STATUS) return undoEncoding(answer);
+  discard(answer);
+  throw brokenUpstream(`it has the status ${answer.status}`);
 }
 
 async function send(fetch: Fetch, call: UpstreamCall): Promise<Response> {

@@ -1,4 +1,5 @@
 import { decompress, readContentEncoding } from "../streams/decompress.ts";
+import { discard } from "./discard.ts";
 import { brokenUpstream } from "./failure.ts";
 
 /**
@@ -14,9 +15,7 @@ export function undoEncoding(answer: Response): Response {
   const encoding = readContentEncoding(answer.headers.get("content-encoding"));
   if (body === null || encoding === "identity") return answer;
   if (encoding === undefined) {
-    body.cancel().catch(() => {
-      // It is not going to be read, however it ends.
-    });
+    discard(answer);
     throw brokenUpstream(UNREADABLE);
   }
   const headers = new Headers(answer.headers);

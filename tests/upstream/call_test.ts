@@ -130,3 +130,28 @@ Deno.test("callUpstream() says why there is no answer, and names no address", as
     assert.equal(timers.running, 0);
   }
 });
+
+Deno.test("callUpstream() refuses an answer whose status no response can have", async () => {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const serving = (async () => {
+    for await (const connection of listener) {
+      using _open = connection;
+      await connection.read(new Uint8Array(4096));
+      const answer = "HTTP/1.1 999 Odd\r\ncontent-length: 2\r\n\r\n{}";
+      await connection.write(new TextEncoder().encode(answer));
+    }
+  })();
+  const { call } = scene();
+  const url = `http://127.0.0.1:${listener.addr.port}/`;
+  await assert.rejects(
+    callUpstream((_url, init) => fetch(url, init), call),
+    (error) => {
+      assert.ok(error instanceof GatewayError);
+      assert.equal(error.code, "upstream_broken");
+      assert.match(error.message, /it has the status 999/);
+      return true;
+    },
+  );
+  listener.close();
+  await serving;
+});
