@@ -7,17 +7,21 @@ import {
   type Fetch,
   type UpstreamCall,
 } from "../../src/upstream/call.ts";
+import { createConnectWatch } from "../../src/upstream/connect_watch.ts";
 import { createFakeTimers } from "../support/fake_timers.ts";
 import { settle } from "../support/settle.ts";
 
 function scene(firstByteMs = 100) {
   const timers = createFakeTimers();
   const controller = new AbortController();
+  const deadlines = createDeadlines(timers);
   const call: UpstreamCall = {
     url: "http://upstream/v1/x",
     headers: [["x-a", "1"]],
     body: "{}",
-    deadlines: createDeadlines(timers),
+    deadlines,
+    connects: createConnectWatch({ reach: undefined, deadlines }),
+    connectMs: 50,
     firstByteMs,
     controller,
   };
