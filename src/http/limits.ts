@@ -15,7 +15,7 @@ export async function limitsResponse(
   { caller, config, limits }: {
     readonly caller: Caller;
     readonly config: Config;
-    readonly limits: LimitsService;
+    readonly limits: Pick<LimitsService, "read">;
   },
 ): Promise<Response> {
   if (requestTarget(request.url).query.length > "?".length) {

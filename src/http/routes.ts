@@ -38,8 +38,12 @@ export interface Route {
 
 /** Every route of the gateway (spec section 4, design section 5). A row that stands earlier wins. */
 export const ROUTES: readonly Route[] = [
-  // deno-fmt-ignore-start
-  relay("chat_completions", "bearer",   MAX_BODY_BYTES.small, both("/chat/completions")),
+  relay(
+    "chat_completions",
+    "bearer",
+    MAX_BODY_BYTES.small,
+    both("/chat/completions"),
+  ),
   relay("messages", "messages", MAX_BODY_BYTES.large, both("/messages")),
   relay(
     "count_tokens",
@@ -79,7 +83,6 @@ export const ROUTES: readonly Route[] = [
     "/api/v1/api/hello",
     "/api/:vendor/api/hello",
   ]),
-  // deno-fmt-ignore-end
 ];
 
 /** A main path under both prefixes (spec section 4). */

@@ -1,0 +1,166 @@
+import assert from "node:assert/strict";
+import { createGateway, type Gateway } from "../../src/app.ts";
+import { createConfigStore } from "../../src/config/store.ts";
+import type { Fetch } from "../../src/upstream/call.ts";
+import { ask, hello, PATHS, PROTOCOLS } from "../support/ask.ts";
+import { configOf, loadFile } from "../support/config.ts";
+import { readError } from "../support/error_answer.ts";
+import { familiesFile } from "../support/families.ts";
+import { createFakeTimers, type FakeTimers } from "../support/fake_timers.ts";
+import { createMemoryLog, type MemoryLog } from "../support/memory_log.ts";
+import { settle } from "../support/settle.ts";
+
+/** A gateway that is called as a function; nothing of it touches a network. */
+interface Scene extends Gateway {
+  readonly log: MemoryLog;
+  readonly timers: FakeTimers;
+  call(path: string, init?: RequestInit): Promise<Response>;
+}
+
+async function begin(
+  fetch: Fetch = () => Promise.resolve(Response.json({ ok: true })),
+): Promise<Scene> {
+  const log = createMemoryLog();
+  const timers = createFakeTimers();
+  const config = configOf(await loadFile(familiesFile("http://127.0.0.1:9")));
+  const store = createConfigStore(config);
+  const gateway = createGateway({ store, fetch, log, timers });
+  return {
+    ...gateway,
+    log,
+    timers,
+    call: (path, init) =>
+      gateway.handler(new Request(`http://gateway${path}`, init)),
+  };
+}
+
+/** What is in the log about requests. */
+function endings({ log }: Scene): readonly unknown[] {
+  return log.entries.filter(({ event }) => event === "request")
+    .map(({ fields }) => `${fields.status} ${fields.ended}`);
+}
+
+Deno.test("the gateway logs each request once and lets go of it", async () => {
+  const scene = await begin();
+  for (const protocol of PROTOCOLS) {
+    const response = await scene.call(PATHS[protocol], ask(protocol));
+    assert.equal(response.status, 200);
+    assert.match(response.headers.get("x-request-id") ?? "", /^req_/);
+    await response.bytes();
+  }
+  assert.deepEqual(endings(scene), Array(3).fill("200 complete"));
+  assert.equal(scene.admission.active, 0);
+  assert.equal(scene.timers.running, 0);
+});
+
+Deno.test("the gateway answers an error in the protocol of the path", async () => {
+  const scene = await begin();
+  for (const protocol of PROTOCOLS) {
+    const body = hello(protocol, { model: "unknown" });
+    const response = await scene.call(PATHS[protocol], ask(protocol, body));
+    const error = await readError(response, protocol);
+    assert.equal(error.status, 404);
+  }
+  assert.deepEqual(endings(scene), Array(3).fill("404 error"));
+  assert.equal(scene.admission.active, 0);
+});
+
+Deno.test("the gateway answers a path that it does not know in the protocol that it looks like", async () => {
+  const scene = await begin();
+  const messages = ["/messages", "/v2/messages", "/v1/messages/unknown"];
+  for (const path of messages) {
+    const error = await readError(await scene.call(path), "messages");
+    assert.equal(error.status, 404, path);
+  }
+  for (const path of ["/", "/v1/messagesx", "/unknown?/messages"]) {
+    const response = await scene.call(path, { method: "PUT" });
+    const error = await readError(response, "chat");
+    assert.ok(error.status === 404 || error.status === 405, path);
+  }
+});
+
+Deno.test("the gateway logs no probes", async () => {
+  const scene = await begin();
+  const probes = [["GET", "/livez"], ["GET", "/readyz"], [
+    "HEAD",
+    "/api/hello",
+  ]];
+  for (const [method = "", path = ""] of probes) {
+    const response = await scene.call(path, { method });
+    assert.equal(response.status, 200);
+    assert.match(response.headers.get("x-request-id") ?? "", /^req_/);
+  }
+  assert.deepEqual(scene.log.entries, []);
+});
+
+Deno.test("the gateway says on /readyz alone that it drains", async () => {
+  const scene = await begin();
+  await scene.admission.drain();
+  assert.equal((await scene.call("/readyz")).status, 503);
+  assert.equal((await scene.call("/livez")).status, 200);
+  const error = await readError(
+    await scene.call(PATHS.chat, ask("chat")),
+    "chat",
+  );
+  assert.equal(error.status, 503);
+  assert.equal(error.headers.get("retry-after"), "1");
+});
+
+/** An upstream that never answers. */
+const silent: Fetch = (_url, { signal }) =>
+  new Promise((_, reject) => {
+    signal?.addEventListener("abort", () => reject(signal.reason));
+  });
+
+Deno.test("the gateway ends a request whose caller leaves, and says so in the log", async () => {
+  const scene = await begin(silent);
+  const caller = new AbortController();
+  const calling = scene.call(PATHS.chat, {
+    ...ask("chat"),
+    signal: caller.signal,
+  });
+  await settle();
+  assert.equal(scene.admission.active, 1);
+  caller.abort();
+  const response = await calling;
+  assert.equal(response.status, 499);
+  assert.equal(response.body, null);
+  assert.deepEqual(endings(scene), ["499 client_abort"]);
+  assert.equal(scene.admission.active, 0);
+  assert.equal(scene.timers.running, 0);
+});
+
+Deno.test("the gateway gives up a body that does not come", async () => {
+  const scene = await begin();
+  const calling = scene.call(PATHS.messages, {
+    ...ask("messages"),
+    body: new ReadableStream(),
+  });
+  await settle();
+  scene.timers.advance(60_000);
+  const error = await readError(await calling, "messages");
+  assert.equal(error.status, 408);
+  assert.equal(error.type, "timeout_error");
+  assert.equal(scene.admission.active, 0);
+});
+
+Deno.test("the gateway never rejects, and tells nobody what it did not foresee", async () => {
+  const secret = "my secret prompt";
+  const scene = await begin();
+  Object.assign(scene.admission, {
+    enter() {
+      throw new Error(secret);
+    },
+  });
+  const response = await scene.call(PATHS.chat, ask("chat"));
+  const error = await readError(response, "chat");
+  assert.equal(error.status, 500);
+  assert.equal(error.type, "server_error");
+  const [unforeseen, request] = scene.log.entries;
+  assert.equal(unforeseen?.event, "unforeseen");
+  assert.equal(unforeseen?.level, "error");
+  assert.equal(unforeseen?.fields.request_id, request?.fields.request_id);
+  assert.equal(request?.fields.ended, "error");
+  const told = JSON.stringify(scene.log.entries) + error.message;
+  assert.ok(!told.includes("secret"));
+});

@@ -1,0 +1,168 @@
+import assert from "node:assert/strict";
+import { GatewayError } from "../../src/core/error.ts";
+import {
+  createRouteFinder,
+  methodNotAllowed,
+  type RouteMatch,
+  unknownPath,
+} from "../../src/http/router.ts";
+import { ROUTES } from "../../src/http/routes.ts";
+
+const finder = createRouteFinder(ROUTES);
+
+function find(
+  method: string,
+  target: string,
+  vendor = "anthropic",
+): Promise<RouteMatch> {
+  const request = new Request("http://gateway/", { method });
+  const url = `http://gateway${target}`;
+  return finder.find(
+    Object.defineProperty(request, "url", { value: url }),
+    vendor,
+  );
+}
+
+/** What a route does, in one word. */
+async function found(method: string, target: string): Promise<string> {
+  const { route: { action } } = await find(method, target);
+  return "relay" in action ? action.relay : action.answer;
+}
+
+async function refused(
+  method: string,
+  target: string,
+  vendor?: string,
+): Promise<GatewayError> {
+  try {
+    await find(method, target, vendor);
+  } catch (error) {
+    assert.ok(error instanceof GatewayError);
+    return error;
+  }
+  return assert.fail(`${method} ${target} was found`);
+}
+
+Deno.test("createRouteFinder() finds what stands in the table", async () => {
+  const cases = [
+    ["POST", "/v1/chat/completions", "chat_completions"],
+    ["POST", "/api/v1/messages?beta=true", "messages"],
+    ["POST", "/api/anthropic/v1/messages", "messages"],
+    ["POST", "/api/anthropic/v1/messages/count_tokens", "count_tokens"],
+    ["POST", "/v1/responses", "responses"],
+    ["GET", "/v1/responses", "websocket"],
+    ["POST", "/v1/responses/compact", "compact"],
+    ["GET", "/v1/models", "models"],
+    ["HEAD", "/v1/models", "models"],
+    ["GET", "/v1/models/m", "model"],
+    ["GET", "/api/anthropic/v1/limits", "limits"],
+    ["GET", "/healthz", "live"],
+    ["GET", "/readyz", "ready"],
+    ["GET", "/", "page"],
+    ["HEAD", "/api/anthropic/api/hello", "probe"],
+  ] as const;
+  for (const [method, target, expected] of cases) {
+    assert.equal(await found(method, target), expected, `${method} ${target}`);
+  }
+});
+
+Deno.test("createRouteFinder() names the pattern, never the path as it came", async () => {
+  assert.equal(
+    (await find("GET", "/v1/models/secret")).path,
+    "/v1/models/:id+",
+  );
+  const { path } = await find("POST", "/api/anthropic/v1/messages");
+  assert.equal(path, "/api/:vendor/v1/messages");
+});
+
+Deno.test("createRouteFinder() takes everything behind /models/ for the model's id", async () => {
+  const cases = [
+    ["/v1/models/glm-5.1", "glm-5.1"],
+    ["/v1/models/org/model", "org/model"],
+    ["/v1/models/org%2Fmodel", "org/model"],
+    ["/v1/models/a%20b%3Fc", "a b?c"],
+    ["/v1/models/m?query=1", "m"],
+    ["/v1/models/%C3%A9", "é"],
+    ["/v1/models/100%", "100%"],
+    ["/v1/models/%zz", "%zz"],
+    ["/v1/models/a//b", "a//b"],
+    ["/v1/models/a:b@c+d*e", "a:b@c+d*e"],
+  ] as const;
+  for (const [target, id] of cases) {
+    assert.equal((await find("GET", target)).id, id, target);
+  }
+  assert.equal((await find("GET", "/v1/models")).id, undefined);
+});
+
+Deno.test("createRouteFinder() matches paths exactly", async () => {
+  const targets = [
+    "/v1",
+    "/v1/",
+    "/v1/messages/",
+    "/v1/messages//",
+    "//v1/messages",
+    "/v1//messages",
+    "/V1/messages",
+    "/v1/Messages",
+    "/v1/%6dessages",
+    "/v1/messages%2F",
+    "/v1/messages/x",
+    "/x/../v1/messages",
+    "/x/%2e%2e/v1/messages",
+    "/v1/./messages",
+    "/v1\\messages",
+    "/v2/messages",
+    "/api/messages",
+    "/api/anthropic/v1/chat/completions",
+    "/api/anthropic/v1/messages/",
+    "/api/coding/paas/v4/messages",
+    "/messages",
+    "",
+    "/__proto__",
+  ];
+  for (const target of targets) {
+    const error = await refused("POST", target);
+    assert.equal(error.kind, "not_found", target);
+  }
+  for (const target of ["/v1/models/", "/v1/models/m/", "/v1/models//"]) {
+    assert.equal((await refused("GET", target)).kind, "not_found", target);
+  }
+});
+
+Deno.test("createRouteFinder() knows no vendor but the configured one", async () => {
+  const path = "/api/acme/v1/messages";
+  assert.equal((await refused("POST", path)).kind, "not_found");
+  assert.equal((await refused("GET", path)).kind, "not_found");
+  assert.equal((await find("POST", path, "acme")).route.protocol, "messages");
+  const other = await refused("POST", "/api/anthropic/v1/messages", "acme");
+  assert.equal(other.kind, "not_found");
+});
+
+Deno.test("createRouteFinder() tells which methods a path takes", async () => {
+  const cases = [
+    ["GET", "/v1/messages", "POST"],
+    ["HEAD", "/v1/chat/completions", "POST"],
+    ["OPTIONS", "/v1/chat/completions", "POST"],
+    ["DELETE", "/v1/responses", "POST"],
+    ["HEAD", "/v1/responses", "POST"],
+    ["POST", "/v1/models", "GET, HEAD"],
+    ["DELETE", "/v1/models/m", "GET, HEAD"],
+    ["POST", "/v1/limits", "GET"],
+    ["HEAD", "/v1/limits", "GET"],
+    ["GET", "/api/hello", "HEAD"],
+    ["POST", "/livez", "GET, HEAD"],
+  ] as const;
+  for (const [method, target, allow] of cases) {
+    const error = await refused(method, target);
+    assert.equal(error.kind, "method_not_allowed", `${method} ${target}`);
+    assert.equal(error.headers.allow, allow, `${method} ${target}`);
+  }
+});
+
+Deno.test("methodNotAllowed() and unknownPath() say what to do", () => {
+  assert.equal(
+    methodNotAllowed("PUT", ["GET", "HEAD"]).message,
+    "Cannot serve PUT on this path: use GET or HEAD",
+  );
+  assert.match(unknownPath().message, /^Cannot find this path: /);
+});

@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { ROUTES } from "../../src/http/routes.ts";
+
+const MIB = 1024 * 1024;
+
+Deno.test("ROUTES are the paths of the specification, with their credentials, errors and limits", () => {
+  const rows = ROUTES.flatMap((route) => {
+    const { methods, paths, credential, protocol, action } = route;
+    const does = "relay" in action ? action.relay : action.answer;
+    const size = `${route.maxBodyBytes / MIB} MiB`;
+    return paths.map((path) =>
+      [methods.join("/"), path, does, credential, protocol, size].join(" ")
+    );
+  });
+  assert.deepEqual(rows, [
+    "POST /api/v1/chat/completions chat_completions bearer chat 8 MiB",
+    "POST /v1/chat/completions chat_completions bearer chat 8 MiB",
+    "POST /api/v1/messages messages messages messages 32 MiB",
+    "POST /v1/messages messages messages messages 32 MiB",
+    "POST /api/v1/messages/count_tokens count_tokens messages messages 32 MiB",
+    "POST /v1/messages/count_tokens count_tokens messages messages 32 MiB",
+    "POST /api/v1/responses responses bearer responses 32 MiB",
+    "POST /v1/responses responses bearer responses 32 MiB",
+    "POST /api/v1/responses/compact compact bearer responses 32 MiB",
+    "POST /v1/responses/compact compact bearer responses 32 MiB",
+    "POST /api/v1/completions completions bearer chat 8 MiB",
+    "POST /v1/completions completions bearer chat 8 MiB",
+    "POST /api/coding/paas/v4/chat/completions chat_completions bearer chat 8 MiB",
+    "POST /api/:vendor/v1/messages messages messages messages 8 MiB",
+    "POST /api/:vendor/v1/messages/count_tokens count_tokens messages messages 8 MiB",
+    "GET /api/v1/responses websocket none responses 0 MiB",
+    "GET /v1/responses websocket none responses 0 MiB",
+    "GET/HEAD /api/v1/models models either chat 0 MiB",
+    "GET/HEAD /v1/models models either chat 0 MiB",
+    "GET/HEAD /api/v1/models/:id+ model either chat 0 MiB",
+    "GET/HEAD /v1/models/:id+ model either chat 0 MiB",
+    "GET /api/v1/limits limits bearer chat 0 MiB",
+    "GET /v1/limits limits bearer chat 0 MiB",
+    "GET /api/coding/paas/v4/limits limits bearer chat 0 MiB",
+    "GET /api/:vendor/v1/limits limits bearer chat 0 MiB",
+    "GET/HEAD /livez live none chat 0 MiB",
+    "GET/HEAD /healthz live none chat 0 MiB",
+    "GET/HEAD /readyz ready none chat 0 MiB",
+    "GET/HEAD / page none chat 0 MiB",
+    "HEAD /api/hello probe none chat 0 MiB",
+    "HEAD /api/api/hello probe none chat 0 MiB",
+    "HEAD /v1/api/hello probe none chat 0 MiB",
+    "HEAD /api/v1/api/hello probe none chat 0 MiB",
+    "HEAD /api/:vendor/api/hello probe none chat 0 MiB",
+  ]);
+});
