@@ -2,7 +2,7 @@ import { createConfigStore } from "../config/store.ts";
 import { createLog } from "../observe/log.ts";
 import { createLineWriter } from "./line_writer.ts";
 import { ListenError } from "./listen.ts";
-import { networkFetch } from "./network.ts";
+import { networkFetch, networkReach } from "./network.ts";
 import { type Serving, startServing } from "./serving.ts";
 import type { Order, Report, StartOrder } from "./worker_messages.ts";
 
@@ -60,10 +60,15 @@ async function startGateway(
   });
   const log = createLog({ format, now: Date.now, sink: writer.write });
   const store = createConfigStore(config);
-  const fetch = networkFetch();
   try {
-    const options = { store, server, fetch, log, isShared: true };
-    const serving = await startServing(options);
+    const serving = await startServing({
+      store,
+      server,
+      fetch: networkFetch(),
+      reach: networkReach((name) => Deno.env.get(name)),
+      log,
+      isShared: true,
+    });
     report({ kind: "listening", url: serving.url });
     return { serving, store, flush: writer.flush };
   } catch (error) {

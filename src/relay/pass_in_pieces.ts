@@ -112,6 +112,9 @@ function endingOf(
       return "upstream_broken";
     case "cancelled":
       return "client_abort";
+    case "stalled":
+      record.facts.reason = "the caller stopped reading";
+      return "client_abort";
     case "idle":
       record.facts.reason = "the upstream fell silent";
       return "upstream_broken";

@@ -2,6 +2,7 @@ import type { Deadlines } from "../core/deadlines.ts";
 import type { Failure } from "../protocols/canonical/failure.ts";
 import type { Translator } from "../protocols/translate_stream.ts";
 import { createIdleWatch, type IdleWatch } from "../streams/idle_watch.ts";
+import { STALL_MS } from "../streams/pass_through.ts";
 
 /** How a translated stream is read and told. */
 export interface TranslatedStreamOptions {
@@ -71,6 +72,16 @@ export function createTranslatedStream(
     },
   });
 
+  const stall = createIdleWatch({
+    deadlines,
+    idleMs: STALL_MS,
+    onIdle() {
+      end("cancelled");
+      controller?.error(new Error("The caller takes nothing"));
+      abandon();
+    },
+  });
+
   function say(text: string): void {
     if (text === "" || ended) return;
     if (controller === undefined) held += text;
@@ -78,6 +89,7 @@ export function createTranslatedStream(
       said += text.length;
       options.onText(text);
       controller.enqueue(encoder.encode(text));
+      stall.wait();
     }
   }
 
@@ -86,6 +98,7 @@ export function createTranslatedStream(
     ended = true;
     idle.stop();
     keepAlive.stop();
+    stall.stop();
     options.onEnd(how);
   }
 
@@ -139,6 +152,7 @@ export function createTranslatedStream(
   const body = new ReadableStream<Uint8Array>({
     async pull(itsController) {
       controller = itsController;
+      stall.heard();
       const before = said;
       say(held);
       held = "";

@@ -2,6 +2,9 @@ import type { Deadlines } from "../core/deadlines.ts";
 import { createIdleWatch } from "./idle_watch.ts";
 import type { ByteReader } from "./look_ahead.ts";
 
+/** Whoever takes nothing for ten minutes will not take the rest either, in milliseconds. */
+export const STALL_MS = 600_000;
+
 /** How a body that was passed through ended. */
 export type PassThroughEnd =
   /** The source ended and all of it was handed on. */
@@ -11,13 +14,17 @@ export type PassThroughEnd =
   /** The source broke. */
   | { readonly kind: "broken"; readonly cause: unknown }
   /** The source was silent for longer than it may be. */
-  | { readonly kind: "idle" };
+  | { readonly kind: "idle" }
+  /** The reader is there, but takes nothing any more. */
+  | { readonly kind: "stalled" };
 
 /** What {@linkcode passThrough} tells while it works. */
 export interface PassThroughOptions {
   readonly deadlines: Deadlines;
   /** How long the source may be silent while the reader waits, in milliseconds; 0 means for ever. */
   readonly idleMs: number;
+  /** How long the reader may take nothing, in milliseconds; default {@linkcode STALL_MS}. */
+  readonly stallMs?: number;
   /** Sees each chunk after it has been handed on; must not keep or change it. */
   readonly onChunk: (chunk: Uint8Array) => void;
   /** Called exactly once, when nothing more will happen. */
@@ -35,21 +42,31 @@ export function passThrough(
 ): ReadableStream<Uint8Array> {
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   let ended = false;
+  const { deadlines, idleMs, stallMs = STALL_MS } = options;
   const idle = createIdleWatch({
-    ...options,
-    onIdle() {
-      end({ kind: "idle" });
-      const error = new Error("The upstream fell silent");
-      controller?.error(error);
-      abandon(error);
-    },
+    deadlines,
+    idleMs,
+    onIdle: () => cut({ kind: "idle" }, "The upstream fell silent"),
+  });
+  const stall = createIdleWatch({
+    deadlines,
+    idleMs: stallMs,
+    onIdle: () => cut({ kind: "stalled" }, "The caller takes nothing"),
   });
 
   function end(how: PassThroughEnd): void {
     if (ended) return;
     ended = true;
     idle.stop();
+    stall.stop();
     options.onEnd(how);
+  }
+
+  function cut(how: PassThroughEnd, why: string): void {
+    end(how);
+    const error = new Error(why);
+    controller?.error(error);
+    abandon(error);
   }
 
   function abandon(reason: unknown): void {
@@ -63,6 +80,7 @@ export function passThrough(
       controller = itsController;
     },
     async pull(itsController) {
+      stall.heard();
       idle.wait();
       try {
         const { done, value } = await reader.read();
@@ -73,6 +91,7 @@ export function passThrough(
           end({ kind: "complete" });
         } else {
           itsController.enqueue(value);
+          stall.wait();
           options.onChunk(value);
         }
       } catch (cause) {
