@@ -151,4 +151,5 @@ const ANSWERS: Readonly<Record<string, RegExp>> = {
   "/v1/responses": /"type":"response\.completed"/,
   "/v1/models": /"object":"list".*"demo-a"/,
   "/v1/limits": /"scope":"provider".*"status":"ok"/,
+  "/api/v1/limits": /"scope":"provider".*"status":"ok"/,
 };
