@@ -28,7 +28,7 @@ export async function runDemo(
   args: readonly string[],
   io: CliIo,
 ): Promise<number> {
-  const options = readServeOptions(args);
+  const options = readDemoOptions(args);
   if ("fault" in options) {
     io.writeError(`${options.fault}\n${USAGE}`);
     return EXIT.badUsage;
@@ -56,6 +56,15 @@ export async function runDemo(
   });
   await writer.flush();
   return code;
+}
+
+function readDemoOptions(
+  args: readonly string[],
+): ReturnType<typeof readServeOptions> {
+  const options = readServeOptions(args);
+  return "config" in options
+    ? { fault: "the demo reads no file, leave --config out" }
+    : options;
 }
 
 function welcome(url: string): string {

@@ -2,9 +2,10 @@ import { findConfigPath } from "./config_path.ts";
 import { runDemo } from "./demo.ts";
 import type { CliIo } from "./io.ts";
 import { runServe } from "./serve.ts";
+import { readServeOptions } from "./serve_options.ts";
 
 /**
- * `dev`: serves where there is a configuration file, else the demo.
+ * `dev`: serves where there is a configuration file or `--config` names one, else the demo.
  *
  * @returns The exit code.
  */
@@ -12,8 +13,12 @@ export async function runDev(
   args: readonly string[],
   io: CliIo,
 ): Promise<number> {
+  const options = readServeOptions(args);
+  const isNamed = "config" in options;
   const path = findConfigPath({ option: undefined, env: io.env });
-  return await isFile(path) ? runServe(args, io) : runDemo(args, io);
+  return isNamed || await isFile(path)
+    ? await runServe(args, io)
+    : await runDemo(args, io);
 }
 
 async function isFile(path: string): Promise<boolean> {

@@ -27,7 +27,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     run: runDemo,
   },
   dev: {
-    usage: "dev [--host HOST] [--port PORT] [--log FORMAT]",
+    usage: "dev [--config FILE] [--host HOST] [--port PORT] [--log FORMAT]",
     summary: "serve if there is a gateway.yaml, else demo",
     run: runDev,
   },

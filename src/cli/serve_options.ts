@@ -27,6 +27,8 @@ export function readServeOptions(
     },
   });
   const { config, host, port, log = "json" } = parsed;
+  // What stands behind `--` is not asked about.
+  faults.push(...parsed._.map((argument) => `unknown argument ${argument}`));
   const portNumber = port === undefined ? undefined : readPort(port);
   if (portNumber === null) faults.push("--port must be a number to 65535");
   if (log !== "json" && log !== "text") {

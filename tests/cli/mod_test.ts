@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import { runCli } from "../../src/cli/mod.ts";
+import { VERSION } from "../../src/core/version.ts";
+import { createMemoryIo } from "../support/memory_io.ts";
+import { fromFileUrl } from "../support/paths.ts";
+import manifest from "../../deno.json" with { type: "json" };
+
+/** A file that is not there. */
+const MISSING = "no-such-directory/gateway.yaml";
+
+async function run(
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+) {
+  const io = createMemoryIo(environment);
+  const code = await runCli(args, io);
+  return { code, written: io.written(), complained: io.complained() };
+}
+
+Deno.test("VERSION is that of deno.json", () => {
+  assert.equal(VERSION, manifest.version);
+});
+
+Deno.test("runCli() prints the version", async () => {
+  for (const flag of ["--version", "-V"]) {
+    const { code, written, complained } = await run([flag]);
+    assert.equal(code, 0);
+    assert.equal(written, `model-gateway ${manifest.version}\n`);
+    assert.equal(complained, "");
+  }
+});
+
+Deno.test("runCli() prints every command to whom asks for help", async () => {
+  for (const flag of ["--help", "-h", "help"]) {
+    const { code, written, complained } = await run([flag]);
+    assert.equal(code, 0);
+    assert.equal(complained, "");
+    assert.match(written, /^usage:\n/);
+    for (
+      const command of ["[serve]", "demo", "dev", "check", "token", "limits"]
+    ) {
+      assert.ok(written.includes(`\n  model-gateway ${command} `), command);
+    }
+  }
+});
+
+Deno.test("runCli() refuses a command that it does not know, and shows those that it does", async () => {
+  for (const command of ["unknown", "Serve", "toString", "__proto__", ""]) {
+    const { code, written, complained } = await run([command]);
+    assert.equal(code, 2);
+    assert.equal(written, "");
+    assert.ok(complained.startsWith(`unknown command ${command}\nusage:\n`));
+  }
+});
+
+Deno.test("runCli() serves when no command is named", async () => {
+  const command = await run(["serve", "--config", MISSING]);
+  const option = await run(["--config", MISSING]);
+  const nothing = await run([], { MODEL_GATEWAY_CONFIG: MISSING });
+  for (const { code, written, complained } of [command, option, nothing]) {
+    assert.equal(code, 2);
+    assert.equal(written, "");
+    assert.ok(complained.startsWith(`Cannot start: ${MISSING} has problems\n`));
+  }
+});
+
+Deno.test("runCli() gives the rest of the arguments to the command, whose bad usage is 2", async () => {
+  const cases = [
+    [
+      ["serve", "--bogus"],
+      "unknown argument --bogus\nusage: model-gateway serve ",
+    ],
+    [["--bogus"], "unknown argument --bogus\nusage: model-gateway serve "],
+    [
+      ["demo", "--bogus"],
+      "unknown argument --bogus\nusage: model-gateway demo ",
+    ],
+    [["check", "--bogus"], "usage: model-gateway check "],
+    [["token", "old"], "usage: model-gateway token "],
+  ] as const;
+  for (const [args, complaint] of cases) {
+    const { code, written, complained } = await run(args);
+    assert.equal(code, 2, args.join(" "));
+    assert.equal(written, "");
+    assert.ok(complained.startsWith(complaint), complained);
+  }
+});
+
+Deno.test("runCli() runs a command to its end", async () => {
+  const { code, written } = await run(["token", "new", "alice"]);
+  assert.equal(code, 0);
+  assert.match(written, /mg_/);
+});
+
+Deno.test("the demo takes no file", async () => {
+  const { code, complained } = await run(["demo", "--config", MISSING]);
+  assert.equal(code, 2);
+  assert.ok(
+    complained.startsWith("the demo reads no file, leave --config out"),
+  );
+});
+
+Deno.test("dev serves where there is a file or one is named, else the demo", async () => {
+  const file = fromFileUrl(new URL("../../deno.json", import.meta.url));
+  const isFile = { MODEL_GATEWAY_CONFIG: file };
+  const isNone = { MODEL_GATEWAY_CONFIG: MISSING };
+  const usageOf = async (environment: Readonly<Record<string, string>>) =>
+    (await run(["dev", "--bogus"], environment)).complained;
+  assert.match(await usageOf(isFile), /usage: model-gateway serve/);
+  assert.match(await usageOf(isNone), /usage: model-gateway demo/);
+  const named = await run(["dev", "--config", MISSING], isNone);
+  assert.equal(named.code, 2);
+  assert.ok(named.complained.startsWith("Cannot start: "));
+});
