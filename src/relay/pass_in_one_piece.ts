@@ -1,4 +1,3 @@
-import { isJsonObject, parseJson } from "../core/json.ts";
 import { WATCHES } from "../protocols/watch.ts";
 import {
   brokenUpstream,
@@ -8,6 +7,7 @@ import {
 import { createBodyMeter } from "./meter.ts";
 import { nativeFailure } from "./native_failure.ts";
 import type { PassAnswerOptions } from "./pass_answer.ts";
+import { tellsFailure } from "./tells_failure.ts";
 
 /**
  * Gives a short answer to the caller once all of it is there.
@@ -23,11 +23,8 @@ export async function passInOnePiece(
   const { status } = answer;
   const bytes = await readShort(answer, options);
   const watch = WATCHES[protocol];
-  if (attempt.mayRepeat && mayTellFailure(bytes)) {
-    const body = parseJson(new TextDecoder().decode(bytes));
-    if (isJsonObject(body) && watch.failureOf(body) !== undefined) {
-      throw nativeFailure(answer, { bytes, headers, protocol });
-    }
+  if (attempt.mayRepeat && tellsFailure(bytes, watch)) {
+    throw nativeFailure(answer, { bytes, headers, protocol });
   }
   const meter = createBodyMeter(watch, record);
   meter.push(bytes);
@@ -53,16 +50,4 @@ async function readShort(
   } finally {
     takeBack();
   }
-}
-
-/** Where an answer's first keys stand, in bytes. */
-const HEAD_BYTES = 256;
-
-const FAILURE_REGEXP =
-  /"error"\s*:\s*["{]|"type"\s*:\s*"error"|"status"\s*:\s*"failed"/;
-
-/** Whether it is worth parsing: a few microseconds, for every answer. */
-function mayTellFailure(bytes: Uint8Array): boolean {
-  const head = new TextDecoder().decode(bytes.subarray(0, HEAD_BYTES));
-  return FAILURE_REGEXP.test(head);
 }

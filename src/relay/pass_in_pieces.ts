@@ -2,7 +2,11 @@ import type { Ending, RequestRecord } from "../observe/record.ts";
 import { UpstreamFailure } from "../protocols/canonical/failure.ts";
 import { CODECS } from "../protocols/mod.ts";
 import { WATCHES } from "../protocols/watch.ts";
-import { type ByteReader, createLookAhead } from "../streams/look_ahead.ts";
+import {
+  type ByteReader,
+  createLookAhead,
+  type LookAhead,
+} from "../streams/look_ahead.ts";
 import { passThrough, type PassThroughEnd } from "../streams/pass_through.ts";
 import { CallerLeft } from "../upstream/call.ts";
 import {
@@ -11,9 +15,11 @@ import {
   silentUpstream,
 } from "../upstream/failure.ts";
 import { firstOutputRestMs } from "./attempt.ts";
-import { type Beginning, holdBack } from "./hold_back.ts";
+import { holdBack } from "./hold_back.ts";
 import { createBodyMeter, createStreamMeter } from "./meter.ts";
+import { nativeFailure } from "./native_failure.ts";
 import type { PassAnswerOptions } from "./pass_answer.ts";
+import { seeFailure } from "./tells_failure.ts";
 
 /** An answer that goes to the caller as it comes. */
 export interface PiecesOptions extends PassAnswerOptions {
@@ -23,20 +29,25 @@ export interface PiecesOptions extends PassAnswerOptions {
 }
 
 /**
- * Gives an answer to the caller as it comes. Where something else could be tried, the beginning of a stream
- * of events is held back until it shows that it is good.
+ * Gives an answer to the caller as it comes. Where something else could be tried, the beginning is held back until
+ * it shows that it is good.
  *
  * @throws As `passAnswer` does.
  */
 export async function passInPieces(
-  { status }: Response,
+  answer: Response,
   options: PiecesOptions,
 ): Promise<Response> {
   const { attempt, headers } = options;
+  const { status } = answer;
   const { firstOutputMs } = attempt.candidate.connection.timeouts;
-  const isHeld = options.isStream && (attempt.mayMoveOn || firstOutputMs > 0);
+  const isHeld = attempt.mayMoveOn || options.isStream && firstOutputMs > 0;
   const reader = options.body.getReader();
-  const source = isHeld ? await readToGood(reader, options) : reader;
+  const source = isHeld ? createLookAhead(reader) : reader;
+  if ("peek" in source) {
+    if (options.isStream) await awaitGood(source, options);
+    else await refuseFailure(answer, source, options);
+  }
   attempt.exchange.record.facts.status = status;
   return new Response(passOn(source, options), { status, headers });
 }
@@ -60,29 +71,25 @@ function passOn(
   });
 }
 
-/** Reads until the answer is good; what was read is to be read again. */
-async function readToGood(
-  reader: ByteReader,
+/** Waits until a stream has shown that it is good. */
+async function awaitGood(
+  source: LookAhead,
   options: PiecesOptions,
-): Promise<ByteReader> {
-  const source = createLookAhead(reader);
+): Promise<void> {
   const { attempt, protocol, deadlines } = options;
   const { controller, candidate } = attempt;
-  let beginning: Beginning;
-  try {
-    beginning = await holdBack(source, {
+  const beginning = await reading(
+    holdBack(source, {
       watch: WATCHES[protocol],
       deadlines,
       idleMs: candidate.connection.timeouts.idleMs,
       outputMs: firstOutputRestMs(attempt, deadlines),
-    });
-  } catch (cause) {
-    if (controller.signal.aborted) throw controller.signal.reason;
-    throw brokenUpstream(reasonOf(cause), cause);
-  }
+    }),
+    controller,
+  );
   switch (beginning.kind) {
     case "good":
-      return source;
+      return;
     case "silent":
       throw silentUpstream();
     case "cut":
@@ -91,6 +98,36 @@ async function readToGood(
       throw new UpstreamFailure(
         CODECS[protocol].decodeFailure(200, beginning.body),
       );
+  }
+}
+
+/** Refuses an answer of unknown length that is a failure. */
+async function refuseFailure(
+  answer: Response,
+  source: LookAhead,
+  { attempt, protocol, headers, deadlines }: PiecesOptions,
+): Promise<void> {
+  const { controller, candidate } = attempt;
+  const takeBack = deadlines.start(
+    candidate.connection.timeouts.idleMs,
+    () => controller.abort(silentUpstream()),
+  );
+  const failure = seeFailure(source, WATCHES[protocol]);
+  const bytes = await reading(failure, controller).finally(takeBack);
+  if (bytes === undefined) return;
+  throw nativeFailure(answer, { bytes, headers, protocol });
+}
+
+/** Tells what broke while an answer was read. */
+async function reading<Found>(
+  work: Promise<Found>,
+  { signal }: AbortController,
+): Promise<Found> {
+  try {
+    return await work;
+  } catch (cause) {
+    if (signal.aborted) throw signal.reason;
+    throw brokenUpstream(reasonOf(cause), cause);
   }
 }
 

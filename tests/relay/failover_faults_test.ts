@@ -5,6 +5,7 @@ import { PROTOCOLS } from "../support/ask.ts";
 import {
   type Act,
   failureInBody,
+  failureInPieces,
   good,
   reset,
   silent,
@@ -260,6 +261,15 @@ const ROWS: readonly Row[] = [
   {
     name: "22: an error in place of a JSON answer goes to the fallback",
     acts: [failureInBody],
+    only: "json",
+    fallback: [good],
+    asked: ["one", "one", "two"],
+    told: "answer",
+  },
+  {
+    name:
+      "22: an error in place of a JSON answer of untold length goes to the fallback",
+    acts: [failureInPieces],
     only: "json",
     fallback: [good],
     asked: ["one", "one", "two"],

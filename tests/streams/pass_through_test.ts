@@ -197,6 +197,18 @@ Deno.test("passThrough() gives a slow reader all the time that it takes", async 
   assert.deepEqual(scene.told, ["a", "b", { kind: "complete" }]);
 });
 
+Deno.test("18: passThrough() gives a reader up that takes nothing for ten minutes", async () => {
+  const scene = begin();
+  await deliver(scene, "a");
+  scene.timers.advance(599_999);
+  assert.deepEqual(scene.told, ["a"]);
+  scene.timers.advance(1);
+  assert.deepEqual(scene.told, ["a", { kind: "stalled" }]);
+  assert.equal(scene.cancels.length, 1);
+  assert.equal(scene.timers.running, 0);
+  await assert.rejects(scene.reader.read(), /takes nothing/);
+});
+
 Deno.test("passThrough() waits for ever where the idle time is 0", async () => {
   const scene = begin({ idleMs: 0 });
   const reading = scene.reader.read();
@@ -204,7 +216,7 @@ Deno.test("passThrough() waits for ever where the idle time is 0", async () => {
   scene.timers.advance(1e9);
   scene.source.enqueue(bytes("a"));
   await reading;
-  assert.equal(scene.timers.started, 0);
+  assert.deepEqual(scene.told, ["a"]);
   await scene.reader.cancel();
 });
 

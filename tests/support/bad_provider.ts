@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
 import type { Fetch } from "../../src/upstream/call.ts";
-import { JSON_HEADERS, noAnswer, SSE_HEADERS } from "./answers.ts";
+import { JSON_HEADERS, noAnswer, piecewise, SSE_HEADERS } from "./answers.ts";
 import { protocolOfPath, type Wire, WIRES } from "./wire.ts";
 
 /** A request as a provider sees it. */
@@ -131,11 +131,15 @@ export function streamOf(
 
 /** A JSON answer with status 200 that is an error. */
 export function failureInBody({ wire }: Asked): Response {
-  const text = JSON.stringify(
-    wire.error("overloaded_error", "It is overloaded"),
-  );
+  const text = JSON.stringify(wire.error("overloaded_error", "Overloaded"));
   const length = String(text.length);
   return new Response(text, {
     headers: { ...JSON_HEADERS, "content-length": length },
   });
+}
+
+/** The same in small pieces, its length untold. */
+export function failureInPieces({ wire }: Asked): Response {
+  const text = JSON.stringify(wire.error("overloaded_error", "Overloaded"));
+  return piecewise([text.slice(0, 30), text.slice(30)], JSON_HEADERS);
 }

@@ -1,0 +1,55 @@
+import { isJsonObject, parseJson } from "../core/json.ts";
+import type { AnswerWatch } from "../protocols/canonical/watch.ts";
+import type { LookAhead } from "../streams/look_ahead.ts";
+
+/** Where an answer's first keys stand, in bytes. */
+const HEAD_BYTES = 256;
+
+const FAILURE_REGEXP =
+  /"error"\s*:\s*["{]|"type"\s*:\s*"error"|"status"\s*:\s*"failed"/;
+
+/** Whether it is worth reading whole: a few microseconds, for every JSON answer. */
+function mayTellFailure(head: Uint8Array): boolean {
+  const text = new TextDecoder().decode(head.subarray(0, HEAD_BYTES));
+  return FAILURE_REGEXP.test(text);
+}
+
+/** Whether a JSON answer is a failure, whatever its status. */
+export function tellsFailure(bytes: Uint8Array, watch: AnswerWatch): boolean {
+  if (!mayTellFailure(bytes)) return false;
+  const body = parseJson(new TextDecoder().decode(bytes));
+  return isJsonObject(body) && watch.failureOf(body) !== undefined;
+}
+
+/** No failure is longer than this, in bytes. */
+const MAX_FAILURE_BYTES = 64 * 1024;
+
+/**
+ * Sees a JSON answer whose length nobody knows: its first chunk, and the rest where that may be a failure's.
+ * What was seen is still to be read.
+ *
+ * @returns All of the failure; `undefined` when it is none.
+ * @throws Whatever the source throws.
+ */
+export async function seeFailure(
+  source: LookAhead,
+  watch: AnswerWatch,
+): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  const seen: Uint8Array[] = [];
+  let bytes = 0;
+  for (;;) {
+    const { done, value } = await source.peek();
+    if (done) break;
+    seen.push(value);
+    bytes += value.length;
+    const isClear = seen.length === 1 && !mayTellFailure(value);
+    if (isClear || bytes > MAX_FAILURE_BYTES) return undefined;
+  }
+  const whole = new Uint8Array(bytes);
+  let offset = 0;
+  for (const chunk of seen) {
+    whole.set(chunk, offset);
+    offset += chunk.length;
+  }
+  return tellsFailure(whole, watch) ? whole : undefined;
+}

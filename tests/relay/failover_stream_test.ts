@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { openAnswer } from "../support/answers.ts";
+import { PROTOCOLS } from "../support/ask.ts";
+import { type Act, good } from "../support/bad_provider.ts";
+import { connectionTo, openScene } from "../support/failover_scene.ts";
+import { settle } from "../support/settle.ts";
+import { WIRES } from "../support/wire.ts";
+
+for (const protocol of PROTOCOLS) {
+  const way = { protocol, mode: "native" } as const;
+  const { start, output, end } = WIRES[protocol];
+
+  Deno.test(`24: a ${protocol} stream that could not go elsewhere is held back by nothing`, async () => {
+    const { response, write, close } = openAnswer();
+    const scene = await openScene([connectionTo("one", way)], {
+      one: [() => response],
+    });
+    const answer = await scene.gateway.handler(
+      scene.request(protocol, { stream: true }),
+    );
+    const reader = answer.body?.getReader();
+    write(start);
+    const first = await reader?.read();
+    assert.equal(new TextDecoder().decode(first?.value), start);
+    write(output + end);
+    close();
+    while (!(await reader?.read())?.done);
+  });
+
+  Deno.test(`24: a ${protocol} stream that could go elsewhere comes with its first output, byte for byte`, async () => {
+    const { response, write, close } = openAnswer();
+    const scene = await openScene([
+      connectionTo("one", way),
+      connectionTo("two", way),
+    ], { one: [() => response], two: [good] });
+    const answers: Response[] = [];
+    scene.gateway.handler(scene.request(protocol, { stream: true }))
+      .then((given) => answers.push(given));
+    write(start);
+    for (let turn = 0; turn < 10; turn++) await settle();
+    assert.equal(answers.length, 0);
+    write(output);
+    for (let turn = 0; turn < 10; turn++) await settle();
+    assert.equal(answers.length, 1);
+    write(end);
+    close();
+    assert.equal(await answers[0]?.text(), start + output + end);
+    assert.deepEqual(scene.providers.hosts(), ["one"]);
+  });
+
+  Deno.test(`16: a ${protocol} answer of a fallback comes byte for byte, and the header names the model`, async () => {
+    const text = JSON.stringify(WIRES[protocol].answer, null, 1);
+    const act: Act = () => new Response(text, { headers: JSON_TYPE });
+    const scene = await openScene([
+      connectionTo("one", way, {
+        models: [{ id: "model-1", fallbacks: ["model-2"] }],
+      }),
+      connectionTo("two", way, { models: ["model-2"] }),
+    ], { one: [() => new Response(null, { status: 401 })], two: [act] });
+    const told = await scene.ask(protocol);
+    assert.equal(told.text, text);
+    assert.equal(told.headers.get("x-gateway-model"), "model-2");
+    assert.equal(scene.providers.asked[1]?.model, "model-2");
+  });
+}
+
+const JSON_TYPE = { "content-type": "application/json" };
