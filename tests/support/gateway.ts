@@ -13,6 +13,8 @@ export interface RunningGateway extends AsyncDisposable {
   readonly port: number;
   /** A request to the gateway, over connections that end with it. */
   call(path: string, init?: RequestInit): Promise<Response>;
+  /** The same as a `fetch`, for clients that bring their own addresses. */
+  readonly fetch: typeof fetch;
   readonly lines: LogLines;
   readonly store: ConfigStore;
   readonly admission: Admission;
@@ -47,6 +49,7 @@ export async function startGateway(
     url: listener.url,
     port: Number(new URL(listener.url).port),
     call: (path, init = {}) => viaClient(listener.url + path, init),
+    fetch: (input, init) => fetch(input, { ...init, client }),
     lines,
     store,
     admission,
