@@ -3,7 +3,7 @@
  * neighbour on the same layer; itty-router, zod and `Deno.*` stay where they belong.
  */
 
-/** Longest matching prefix wins. */
+/** The first match wins. */
 const LAYER_BY_PREFIX: readonly (readonly [prefix: string, layer: number])[] = [
   ["main.ts", 8],
   ["cli/", 7],
@@ -63,6 +63,14 @@ const plugin: Deno.lint.Plugin = {
               node,
               node.source.type === "Literal" ? node.source.value : undefined,
             ),
+          TSImportType: (node) =>
+            check(
+              node,
+              node.argument.type === "TSLiteralType" &&
+                node.argument.literal.type === "Literal"
+                ? node.argument.literal.value
+                : undefined,
+            ),
         };
       },
     },
@@ -84,7 +92,7 @@ const plugin: Deno.lint.Plugin = {
         const file = pathInSource(context.filename);
         if (file === undefined || DENO_PLACES_REGEXP.test(file)) return {};
         return {
-          "MemberExpression[object.name='Deno']"(node) {
+          "Identifier[name='Deno']"(node) {
             context.report({
               node,
               message:
@@ -131,8 +139,14 @@ function relativeFault(file: string, target: string): string | undefined {
   return `src/${file} (layer ${own}) imports src/${target} (layer ${other}): import only from the own folder or a lower layer`;
 }
 
+/** Whichever part of a package it is, and from wherever. */
+const PACKAGE_REGEXP = /^(?:npm:|jsr:)?\/?((?:@[^/]+\/)?[^/@]+)/;
+
 function packageFault(file: string, specifier: string): string | undefined {
-  const places = PLACES_BY_PACKAGE[specifier];
+  const name = PACKAGE_REGEXP.exec(specifier)?.[1] ?? specifier;
+  const places = Object.hasOwn(PLACES_BY_PACKAGE, name)
+    ? PLACES_BY_PACKAGE[name]
+    : undefined;
   if (places === undefined || places.test(file)) return undefined;
   return `${specifier} is imported in src/${file}: it may stand only in ${places.source}`;
 }

@@ -1,0 +1,157 @@
+import assert from "node:assert/strict";
+import plugin from "./support/lint_plugin.ts";
+
+/** What the plugin finds in a file of `src/`. */
+function messages(file: string, source: string): readonly string[] {
+  return Deno.lint.runPlugin(plugin, `/repo/src/${file}`, source)
+    .map(({ message }) => message);
+}
+
+Deno.test("the lint plugin lets a file import its own folder and lower layers", () => {
+  const cases: readonly (readonly [file: string, specifiers: string])[] = [
+    ["core/a.ts", "./b.ts ./json_scan/scan.ts node:zlib @std/yaml/parse"],
+    ["core/json_scan/scan.ts", "../lookup.ts ./text.ts"],
+    ["streams/a.ts", "../core/b.ts"],
+    ["protocols/canonical/a.ts", "../../core/b.ts ./c.ts"],
+    ["protocols/chat/a.ts", "./b.ts ../canonical/c.ts ../../streams/d.ts"],
+    ["protocols/mod.ts", "./chat/mod.ts ./messages/mod.ts ./canonical/a.ts"],
+    ["limits/readers/a.ts", "../read.ts ../../config/config.ts zod"],
+    ["relay/a.ts", "../limits/a.ts ../upstream/b.ts ../protocols/mod.ts"],
+    ["http/router.ts", "itty-router ../relay/a.ts"],
+    ["app.ts", "./http/a.ts ./core/b.ts"],
+    ["cli/a.ts", "../app.ts ../http/b.ts ./c.ts"],
+    ["main.ts", "./cli/mod.ts"],
+  ];
+  for (const [file, specifiers] of cases) {
+    for (const specifier of specifiers.split(" ")) {
+      const source = `import { a } from "${specifier}";`;
+      assert.deepEqual(messages(file, source), [], `${file}: ${specifier}`);
+    }
+  }
+});
+
+Deno.test("the lint plugin refuses imports of a higher layer and of a neighbour", () => {
+  const cases: readonly (readonly [file: string, specifier: string])[] = [
+    ["core/a.ts", "../streams/b.ts"],
+    ["streams/a.ts", "../protocols/canonical/b.ts"],
+    ["protocols/canonical/a.ts", "../chat/b.ts"],
+    ["protocols/chat/a.ts", "../messages/b.ts"],
+    ["protocols/chat/a.ts", "../mod.ts"],
+    ["protocols/chat/a.ts", "../../config/b.ts"],
+    ["config/a.ts", "../observe/b.ts"],
+    ["upstream/a.ts", "../limits/b.ts"],
+    ["relay/a.ts", "../demo/b.ts"],
+    ["relay/a.ts", "../http/b.ts"],
+    ["http/a.ts", "../app.ts"],
+    ["app.ts", "./cli/a.ts"],
+    ["cli/a.ts", "../main.ts"],
+  ];
+  for (const [file, specifier] of cases) {
+    const [message = ""] = messages(file, `import { a } from "${specifier}";`);
+    assert.match(
+      message,
+      /^src\/\S+ \(layer \d\) imports src\/\S+ \(layer \d\)/,
+    );
+    assert.ok(message.includes(file), `${file}: ${specifier}`);
+  }
+});
+
+Deno.test("the lint plugin sees every way to import", () => {
+  const ways = [
+    'import a from "../http/b.ts";',
+    'import "../http/b.ts";',
+    'import type { A } from "../http/b.ts";',
+    'import { type A } from "../http/b.ts";',
+    'export * from "../http/b.ts";',
+    'export { a } from "../http/b.ts";',
+    'export type { A } from "../http/b.ts";',
+    'await import("../http/b.ts");',
+    'type A = import("../http/b.ts").A;',
+    'let a: typeof import("../http/b.ts");',
+  ];
+  for (const source of ways) {
+    assert.equal(messages("core/a.ts", source).length, 1, source);
+  }
+  assert.deepEqual(messages("core/a.ts", "export { a }; import(a);"), []);
+});
+
+Deno.test("the lint plugin keeps packages where they belong, whichever part of them", () => {
+  const refused = [
+    ["itty-router", "http/gateway.ts"],
+    ["zod", "relay/a.ts"],
+    ["zod", "config/resolve.ts"],
+    ["zod", "protocols/chat/request_decode.ts"],
+    ["zod/v4", "relay/a.ts"],
+    ["npm:zod@4.6.7", "relay/a.ts"],
+    ["npm:/zod", "relay/a.ts"],
+    ["prom-client", "http/a.ts"],
+  ] as const;
+  for (const [specifier, file] of refused) {
+    const [message = ""] = messages(file, `import a from "${specifier}";`);
+    assert.match(message, /may stand only in/, `${file}: ${specifier}`);
+  }
+  const allowed = [
+    ["zod", "config/schema.ts"],
+    ["zod", "config/schema_token.ts"],
+    ["zod", "protocols/chat/wire.ts"],
+    ["zod", "limits/readers/kimi.ts"],
+    ["zodiac", "relay/a.ts"],
+    ["toString", "relay/a.ts"],
+  ] as const;
+  for (const [specifier, file] of allowed) {
+    const found = messages(file, `import a from "${specifier}";`);
+    assert.deepEqual(found, [], `${file}: ${specifier}`);
+  }
+});
+
+Deno.test("the lint plugin keeps the platform at the edges", () => {
+  const uses = [
+    "Deno.exit(1);",
+    'Deno["exit"](1);',
+    "const { env } = Deno;",
+    "globalThis.Deno.exit(1);",
+    "let signal: Deno.Signal;",
+    'if (typeof Deno === "undefined") {}',
+  ];
+  for (const source of uses) {
+    for (const file of ["core/a.ts", "app.ts", "config/load.ts", "http/a.ts"]) {
+      const [message = ""] = messages(file, source);
+      assert.match(message, /^Deno\.\* belongs to/, `${file}: ${source}`);
+    }
+    for (const file of ["main.ts", "cli/a.ts", "config/watch.ts"]) {
+      assert.deepEqual(messages(file, source), [], `${file}: ${source}`);
+    }
+  }
+});
+
+Deno.test("the lint plugin minds src alone", () => {
+  const source = 'import a from "../src/http/a.ts"; Deno.exit(1);';
+  for (const path of ["/repo/tests/core/a.ts", "/repo/a.ts"]) {
+    assert.deepEqual(Deno.lint.runPlugin(plugin, path, source), []);
+  }
+});
+
+Deno.test("the lint plugin asks for a layer where there is none", () => {
+  const source = 'import a from "../core/a.ts";';
+  assert.match(messages("new/a.ts", source)[0] ?? "", /stands in no layer/);
+  const other = 'import a from "../new/a.ts";';
+  assert.match(messages("cli/a.ts", other)[0] ?? "", /src\/new\/a\.ts stands/);
+});
+
+/** The TypeScript files below a folder of `src`, by their paths within it. */
+function filesOf(folder: string): string[] {
+  const url = new URL(`../src/${folder}`, import.meta.url);
+  return [...Deno.readDirSync(url)].flatMap(({ name, isDirectory }) => {
+    if (isDirectory) return filesOf(`${folder}${name}/`);
+    return name.endsWith(".ts") ? [folder + name] : [];
+  });
+}
+
+Deno.test("every file of src stands in a layer", () => {
+  const files = filesOf("");
+  assert.ok(files.includes("core/protocol.ts"));
+  for (const file of files) {
+    const itself = `import "./${file.replace(/^.*\//, "")}";`;
+    assert.deepEqual(messages(file, itself), [], file);
+  }
+});
