@@ -5,6 +5,7 @@ import { ALICE_TOKEN } from "../support/config.ts";
 import { readError } from "../support/error_answer.ts";
 import { familiesFile } from "../support/families.ts";
 import { startGateway } from "../support/gateway.ts";
+import { hurriedTimers } from "../support/hurried_timers.ts";
 import { connectRaw } from "../support/raw_socket.ts";
 import {
   listenToEnd,
@@ -69,7 +70,9 @@ Deno.test("short JSON that breaks off is 502, as none of it has gone out", async
   const answer =
     'content-type: application/json\r\ncontent-length: 99\r\n\r\n{"id":';
   await using upstream = startRawUpstream(cutAfter(answer));
-  await using gateway = await startGateway(familiesFile(upstream.url));
+  await using gateway = await startGateway(familiesFile(upstream.url), {
+    timers: hurriedTimers,
+  });
   for (const protocol of PROTOCOLS) {
     await t.step(protocol, async () => {
       const response = await gateway.call(PATHS[protocol], ask(protocol));

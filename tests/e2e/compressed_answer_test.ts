@@ -10,6 +10,7 @@ import { ask, hello, PATHS, PROTOCOLS } from "../support/ask.ts";
 import { readError } from "../support/error_answer.ts";
 import { familiesFile } from "../support/families.ts";
 import { startGateway } from "../support/gateway.ts";
+import { hurriedTimers } from "../support/hurried_timers.ts";
 import { startUpstream } from "../support/scripted_upstream.ts";
 import { within } from "../support/within.ts";
 
@@ -79,7 +80,9 @@ Deno.test("an error that is compressed unasked comes back plain", async () => {
       headers: { "content-encoding": "gzip", "retry-after": "3" },
     })
   );
-  await using gateway = await startGateway(familiesFile(upstream.url));
+  await using gateway = await startGateway(familiesFile(upstream.url), {
+    timers: hurriedTimers,
+  });
   const response = await gateway.call(PATHS.chat, ask("chat"));
   assert.equal(response.status, 429);
   assert.equal(response.headers.get("retry-after"), "3");
@@ -110,7 +113,9 @@ Deno.test("an answer in an encoding that nobody asked for and nobody knows is 50
   await using upstream = startUpstream(() =>
     encoded(new Uint8Array(9), "compress", JSON_HEADERS)
   );
-  await using gateway = await startGateway(familiesFile(upstream.url));
+  await using gateway = await startGateway(familiesFile(upstream.url), {
+    timers: hurriedTimers,
+  });
   for (const protocol of PROTOCOLS) {
     await t.step(protocol, async () => {
       const response = await gateway.call(PATHS[protocol], ask(protocol));

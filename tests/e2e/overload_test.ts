@@ -6,6 +6,7 @@ import { ALICE_TOKEN, tokenFile } from "../support/config.ts";
 import { readError } from "../support/error_answer.ts";
 import { familiesFile, familyConnection } from "../support/families.ts";
 import { type RunningGateway, startGateway } from "../support/gateway.ts";
+import { hurriedTimers } from "../support/hurried_timers.ts";
 import { startUpstream } from "../support/scripted_upstream.ts";
 import { until } from "../support/within.ts";
 
@@ -18,6 +19,8 @@ function startOpenUpstream() {
   const answers: OpenAnswer[] = [];
   const upstream = startUpstream(() => {
     const answer = openAnswer();
+    // Where another connection could serve, a stream is held back until its first output.
+    answer.write(`data: {"choices":[{"delta":{"content":"Hi"}}]}\n\n`);
     answers.push(answer);
     return answer.response;
   });
@@ -159,6 +162,7 @@ Deno.test("however a request ends, its slot is free for the next one", async (t)
   await using upstream = startUpstream();
   await using gateway = await startGateway(
     familiesFile(upstream.url, { server: { max_concurrent_requests: 1 } }),
+    { timers: hurriedTimers },
   );
   const endings: Readonly<Record<string, () => Response>> = {
     "an answer": () => Response.json({}),

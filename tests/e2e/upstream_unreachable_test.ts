@@ -4,6 +4,7 @@ import { ask, PATHS, PROTOCOLS } from "../support/ask.ts";
 import { readError } from "../support/error_answer.ts";
 import { familiesFile } from "../support/families.ts";
 import { startGateway } from "../support/gateway.ts";
+import { hurriedTimers } from "../support/hurried_timers.ts";
 import {
   listenToEnd,
   type RawUpstream,
@@ -22,7 +23,9 @@ const canResolveNames = await Deno.permissions.query({
 
 /** Asks through a gateway whose upstreams are at `url`, in each protocol. */
 async function checkUnreachable(url: string, reason: RegExp): Promise<void> {
-  await using gateway = await startGateway(familiesFile(url));
+  await using gateway = await startGateway(familiesFile(url), {
+    timers: hurriedTimers,
+  });
   for (const protocol of PROTOCOLS) {
     const response = await gateway.call(PATHS[protocol], ask(protocol));
     const error = await readError(response, protocol);

@@ -8,6 +8,7 @@ import { createDemoUpstream } from "../../src/demo/upstream.ts";
 import type { Fetch } from "../../src/upstream/call.ts";
 import { ALICE_TOKEN } from "./config.ts";
 import { type RunningGateway, startGateway } from "./gateway.ts";
+import { hurriedTimers } from "./hurried_timers.ts";
 
 /** What went from the gateway to a simulated provider. */
 export interface DemoRequest {
@@ -36,6 +37,6 @@ export async function startDemoGateway(): Promise<DemoGateway> {
     asked.push({ url, body: await request.clone().text() });
     return await demo(request);
   };
-  const gateway = await startGateway(file, { fetch });
+  const gateway = await startGateway(file, { fetch, timers: hurriedTimers });
   return { ...gateway, asked };
 }
