@@ -6,6 +6,7 @@ import { ask, hello, PATHS } from "../support/ask.ts";
 import { readError } from "../support/error_answer.ts";
 import { createFakeTimers } from "../support/fake_timers.ts";
 import { startGateway } from "../support/gateway.ts";
+import { hurriedTimers } from "../support/hurried_timers.ts";
 import {
   PAIRS,
   pairsFile,
@@ -184,7 +185,9 @@ for (const { from, to, model } of PAIRS) {
       const what = start === "" ? "at once" : "after its start";
       for (const stream of [true, false]) {
         await t.step(`${what}, ${stream ? "streamed" : "folded"}`, async () => {
-          await using gateway = await startGateway(pairsFile(upstream.url));
+          await using gateway = await startGateway(pairsFile(upstream.url), {
+            timers: hurriedTimers,
+          });
           const text = start + ERROR_FRAMES[to];
           upstream.play(() => new Response(text, { headers: SSE_HEADERS }));
           const asked = hello(from, { model, stream });
@@ -205,7 +208,9 @@ for (const { from, to, model } of PAIRS) {
         await t.step(
           `${status}, ${stream ? "streamed" : "whole"}`,
           async () => {
-            await using gateway = await startGateway(pairsFile(upstream.url));
+            await using gateway = await startGateway(pairsFile(upstream.url), {
+              timers: hurriedTimers,
+            });
             upstream.play(() =>
               Response.json(errorBody(to, status), {
                 status,
@@ -224,7 +229,9 @@ for (const { from, to, model } of PAIRS) {
     }
     for (const status of [401, 403]) {
       await t.step(`${status} is the gateway's matter`, async () => {
-        await using gateway = await startGateway(pairsFile(upstream.url));
+        await using gateway = await startGateway(pairsFile(upstream.url), {
+          timers: hurriedTimers,
+        });
         upstream.play(() => Response.json(errorBody(to, status), { status }));
         const response = await gateway.call(PATHS[from], ask(from, body));
         const error = await readError(response, from);
@@ -240,7 +247,9 @@ for (const { from, to, model } of PAIRS) {
       for (
         const [status, text] of [[200, "<html>"], [502, "<html>"]] as const
       ) {
-        await using gateway = await startGateway(pairsFile(upstream.url));
+        await using gateway = await startGateway(pairsFile(upstream.url), {
+          timers: hurriedTimers,
+        });
         upstream.play(() => new Response(text, { status }));
         const asked = hello(from, { model });
         const response = await gateway.call(PATHS[from], ask(from, asked));
