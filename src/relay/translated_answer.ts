@@ -45,7 +45,7 @@ export interface TranslateAnswerOptions {
   /** The upstream's protocol. */
   readonly to: Codec;
   readonly translated: TranslatedRequest;
-  readonly tools: RelayTools;
+  readonly tools: Pick<RelayTools, "seals" | "deadlines" | "ids" | "clock">;
 }
 
 /** A whole answer longer than this is refused, in bytes; images in base64 fit. */
@@ -158,19 +158,23 @@ async function foldAnswer(
     onIdle: () => controller.abort(silentUpstream()),
   });
   const reader = answer.body?.getReader();
+  let bytes = 0;
   try {
     for (;;) {
       idle.wait();
       const read = await reader?.read();
       idle.heard();
       if (read === undefined || read.done) return fold.end();
+      bytes += read.value.length;
+      if (bytes > MAX_ANSWER_BYTES) throw brokenUpstream("it is too long");
       fold.push(read.value);
     }
   } catch (cause) {
     if (controller.signal.aborted) throw controller.signal.reason;
     controller.abort();
-    if (cause instanceof UpstreamFailure) throw cause;
-    throw brokenUpstream(reasonOf(cause), cause);
+    const isTold = cause instanceof UpstreamFailure ||
+      cause instanceof GatewayError;
+    throw isTold ? cause : brokenUpstream(reasonOf(cause), cause);
   } finally {
     idle.stop();
   }
