@@ -54,6 +54,7 @@ export function createTranslatedStream(
   let silence: Failure | undefined;
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   let reading: Promise<void> | undefined;
+  let isStallWatched = false;
 
   const idle = createIdleWatch({
     deadlines,
@@ -63,6 +64,7 @@ export function createTranslatedStream(
       abandon();
     },
   });
+  /** Runs while the caller waits, from the last that it heard. */
   const keepAlive: IdleWatch = createIdleWatch({
     deadlines,
     idleMs: KEEP_ALIVE_MS,
@@ -72,10 +74,14 @@ export function createTranslatedStream(
     },
   });
 
+  /** Runs from the first that the caller has not taken. */
   const stall = createIdleWatch({
     deadlines,
     idleMs: STALL_MS,
     onIdle() {
+      isStallWatched = false;
+      // What a pending read takes is taken without a further pull.
+      if (controller?.desiredSize === 0) return;
       end("cancelled");
       controller?.error(new Error("The caller takes nothing"));
       abandon();
@@ -84,13 +90,16 @@ export function createTranslatedStream(
 
   function say(text: string): void {
     if (text === "" || ended) return;
-    if (controller === undefined) held += text;
-    else {
-      said += text.length;
-      options.onText(text);
-      controller.enqueue(encoder.encode(text));
-      stall.wait();
+    if (controller === undefined) {
+      held += text;
+      return;
     }
+    said += text.length;
+    options.onText(text);
+    controller.enqueue(encoder.encode(text));
+    keepAlive.wait();
+    if (!isStallWatched) stall.wait();
+    isStallWatched = true;
   }
 
   function end(how: "over" | "cancelled"): void {
@@ -111,7 +120,6 @@ export function createTranslatedStream(
   /** Reads one chunk and says what it means. */
   async function step(): Promise<void> {
     idle.wait();
-    keepAlive.wait();
     try {
       const { done, value } = await reader.read();
       if (silence !== undefined) say(translator.fail(silence));
@@ -120,7 +128,6 @@ export function createTranslatedStream(
       say(translator.fail(options.failureOf(cause)));
     } finally {
       idle.heard();
-      keepAlive.heard();
     }
   }
 
@@ -142,21 +149,39 @@ export function createTranslatedStream(
       isLate = true;
       late.resolve();
     });
-    while (!isLate && !translator.isOver && !isEnough()) {
-      await Promise.race([stepOnce(), late.promise]);
+    try {
+      while (!isLate && !translator.isOver && !isEnough()) {
+        await Promise.race([stepOnce(), late.promise]);
+      }
+    } finally {
+      takeBack();
     }
-    takeBack();
     return isLate && !translator.isOver && !isEnough();
+  }
+
+  /** Says what is held back, or else what comes next. */
+  async function sayMore(): Promise<void> {
+    const before = said;
+    say(held);
+    held = "";
+    while (said === before && !translator.isOver && !ended) await stepOnce();
   }
 
   const body = new ReadableStream<Uint8Array>({
     async pull(itsController) {
       controller = itsController;
+      isStallWatched = false;
       stall.heard();
-      const before = said;
-      say(held);
-      held = "";
-      while (said === before && !translator.isOver && !ended) await stepOnce();
+      keepAlive.wait();
+      try {
+        await sayMore();
+      } catch (error) {
+        // Nobody foresaw it; the record must end all the same.
+        end("over");
+        abandon();
+        throw error;
+      }
+      keepAlive.heard();
       if (ended || !translator.isOver) return;
       end("over");
       abandon();
@@ -172,6 +197,7 @@ export function createTranslatedStream(
     ended = true;
     idle.stop();
     keepAlive.stop();
+    stall.stop();
     abandon();
   }
 
