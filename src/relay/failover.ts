@@ -129,6 +129,7 @@ async function attempt(
     const told = faultOf(thrown);
     if (told === undefined) {
       trial.dismissed();
+      call.controller.abort();
       throw thrown;
     }
     const fault = withWindow(told, call.candidate.connection, tools);

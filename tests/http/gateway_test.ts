@@ -164,3 +164,22 @@ Deno.test("the gateway never rejects, and tells nobody what it did not foresee",
   const told = JSON.stringify(scene.log.entries) + error.message;
   assert.ok(!told.includes("secret"));
 });
+
+/** An answer that fails in a way that nobody expects of one. */
+class OddResponse extends Response {
+  override get headers(): Headers {
+    throw new TypeError("odd");
+  }
+}
+
+Deno.test("the gateway ends the exchange with the upstream when it fails itself", async () => {
+  let signal: AbortSignal | null | undefined;
+  const scene = await begin((_url, init) => {
+    signal = init.signal;
+    return Promise.resolve(new OddResponse(new ReadableStream()));
+  });
+  const response = await scene.call(PATHS.chat, ask("chat"));
+  assert.equal(response.status, 500);
+  assert.equal(signal?.aborted, true);
+  assert.equal(scene.admission.active, 0);
+});
