@@ -82,7 +82,10 @@ Deno.test("serve counts requests on a second listener, without any secret, promp
 
   await t.step("secrets", async () => {
     const text = await scrape();
-    assert.ok(gateway.output().includes("canary-of-a-model"));
+    await until(
+      () => gateway.output().includes("canary-of-a-model"),
+      "the log line that names the model",
+    );
     for (const secret of [ALICE_TOKEN, UPSTREAM_KEY, "canary"]) {
       assert.ok(!text.includes(secret), secret);
     }
