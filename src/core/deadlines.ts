@@ -3,7 +3,7 @@ import { systemTimers, type Timers } from "./timers.ts";
 /** Takes a deadline back; does nothing when it has passed. */
 export type TakeBack = () => void;
 
-/** Many deadlines at the price of a few timers. */
+/** Many deadlines at the price of one timer. */
 export interface Deadlines {
   /** Milliseconds on the clock that the deadlines go by; it never jumps. */
   elapsedMs(): number;
@@ -17,70 +17,91 @@ export interface Deadlines {
 
 /** A deadline that is running. */
 interface Entry {
+  /** Its length. */
+  readonly ms: number;
   readonly dueMs: number;
   readonly onPassed: () => void;
 }
 
-/** Deadlines of one length, which pass in the order in which they began: only the first needs a timer. */
-interface Queue {
-  readonly entries: Set<Entry>;
-  stopTimer: () => void;
-}
+/** Deadlines of one length in milliseconds, which pass in the order in which they began. */
+type Queues = Map<number, Set<Entry>>;
 
 const NOTHING: TakeBack = () => {};
 
-/** No deadline is running yet. While none is, there is no timer either. */
+/**
+ * No deadline is running yet. While none is, there is no timer either; while some are, there is one, which is
+ * not set anew for each that is taken back.
+ */
 export function createDeadlines(timers: Timers = systemTimers): Deadlines {
-  const queues = new Map<number, Queue>();
+  const queues: Queues = new Map();
+  let armedMs = Infinity;
+  let stopTimer = NOTHING;
 
-  function enqueue(ms: number, entry: Entry): Queue {
-    const running = queues.get(ms);
-    if (running !== undefined) {
-      running.entries.add(entry);
-      return running;
-    }
-    const queue = { entries: new Set([entry]), stopTimer: NOTHING };
-    queues.set(ms, queue);
-    arm(ms, queue);
-    return queue;
+  function arm(dueMs: number): void {
+    if (dueMs >= armedMs) return;
+    stopTimer();
+    armedMs = dueMs;
+    const delayMs = Math.max(0, Math.ceil(dueMs - timers.elapsedMs()));
+    stopTimer = timers.ring(delayMs, pass);
   }
 
-  function close(ms: number, queue: Queue): void {
-    queue.stopTimer();
-    if (queues.get(ms) === queue) queues.delete(ms);
-  }
-
-  function arm(ms: number, queue: Queue): void {
-    const [first] = queue.entries;
-    if (first === undefined) return close(ms, queue);
-    const delayMs = Math.max(0, Math.ceil(first.dueMs - timers.elapsedMs()));
-    queue.stopTimer = timers.ring(delayMs, () => pass(ms, queue));
+  function disarm(): void {
+    stopTimer();
+    stopTimer = NOTHING;
+    armedMs = Infinity;
   }
 
   /** What passes may start and take back others, those that are due now too. */
-  function pass(ms: number, queue: Queue): void {
+  function pass(): void {
+    disarm();
     const nowMs = timers.elapsedMs();
+    let next = earliest(queues);
     try {
-      for (const entry of queue.entries) {
-        if (entry.dueMs > nowMs) break;
-        queue.entries.delete(entry);
-        entry.onPassed();
+      while (next !== undefined && next.dueMs <= nowMs) {
+        remove(next);
+        next.onPassed();
+        next = earliest(queues);
       }
     } finally {
-      arm(ms, queue);
+      next = earliest(queues);
+      if (next !== undefined) arm(next.dueMs);
     }
+  }
+
+  function add(entry: Entry): void {
+    const queue = queues.get(entry.ms);
+    if (queue === undefined) queues.set(entry.ms, new Set([entry]));
+    else queue.add(entry);
+    arm(entry.dueMs);
+  }
+
+  function remove(entry: Entry): void {
+    const queue = queues.get(entry.ms);
+    queue?.delete(entry);
+    if (queue?.size === 0) queues.delete(entry.ms);
   }
 
   return {
     elapsedMs: timers.elapsedMs,
     start(ms, onPassed) {
       if (ms === 0) return NOTHING;
-      const entry = { dueMs: timers.elapsedMs() + ms, onPassed };
-      const queue = enqueue(ms, entry);
+      const entry = { ms, dueMs: timers.elapsedMs() + ms, onPassed };
+      add(entry);
       return () => {
-        const isLast = queue.entries.delete(entry) && queue.entries.size === 0;
-        if (isLast) close(ms, queue);
+        remove(entry);
+        if (queues.size === 0) disarm();
       };
     },
   };
+}
+
+/** The deadline that passes next; of those that pass at once, one of the length that began first. */
+function earliest(queues: Queues): Entry | undefined {
+  let found: Entry | undefined;
+  for (const [first] of queues.values()) {
+    if (first !== undefined && first.dueMs < (found?.dueMs ?? Infinity)) {
+      found = first;
+    }
+  }
+  return found;
 }

@@ -61,15 +61,32 @@ Deno.test("Deadlines that are taken back do not pass; taking back again or late 
   assert.deepEqual(passed, ["c@5", "b@10"]);
 });
 
-Deno.test("Deadlines share one timer a length and leave none behind", () => {
+Deno.test("Deadlines share one timer and leave none behind", () => {
   const { timers, start } = scene();
   const takeBacks = Array.from({ length: 50 }, () => start("a", 10));
   start("b", 20);
-  assert.equal(timers.running, 2);
-  for (const takeBack of takeBacks) takeBack();
   assert.equal(timers.running, 1);
+  for (const takeBack of takeBacks) takeBack();
+  assert.equal(timers.started, 1);
   timers.advance(20);
   assert.equal(timers.running, 0);
+});
+
+Deno.test("Deadlines have no timer once the last of them is taken back", () => {
+  const { timers, start } = scene();
+  const takeBacks = [start("a", 10), start("b", 20)];
+  for (const takeBack of takeBacks) takeBack();
+  assert.equal(timers.running, 0);
+});
+
+Deno.test("Deadlines that are shorter than those that run set the timer anew", () => {
+  const { timers, passed, start } = scene();
+  start("long", 100);
+  const takeBack = start("short", 10);
+  start("shortest", 5);
+  takeBack();
+  timers.advance(100);
+  assert.deepEqual(passed, ["shortest@5", "long@100"]);
 });
 
 Deno.test("Deadlines may be started while one passes", () => {
