@@ -43,6 +43,9 @@ export function createRouteFinder(routes: readonly Route[]): RouteFinder {
     }
   }
 
+  /** What was found for paths without parameters, of which the table has few. */
+  const known = new Map<string, RouteMatch>();
+
   async function match(sought: Sought): Promise<RouteMatch | undefined> {
     const { href, pathname } = new URL(ANY_ORIGIN + sought.path);
     // What a URL parser rewrites, such as `/x/%2e%2e/v1/models`, is no path of ours.
@@ -63,8 +66,13 @@ export function createRouteFinder(routes: readonly Route[]): RouteFinder {
 
   return {
     async find({ method, url }, vendor) {
-      const sought = { method, path: requestTarget(url).path, vendor };
+      const { path } = requestTarget(url);
+      const key = `${method} ${path}`;
+      const seen = known.get(key);
+      if (seen !== undefined) return seen;
+      const sought = { method, path, vendor };
       const found = await match(sought);
+      if (found?.path === path) known.set(key, found);
       if (found !== undefined) return found;
       throw await unmatched(sought);
     },

@@ -48,9 +48,11 @@ function scan(body: Uint8Array): ReadonlyMap<string, ByteSpan> {
 /** No model's name and no boolean is as long as this. */
 const MAX_VALUE_BYTES = 4096;
 
+const decoder = new TextDecoder();
+
 function valueAt(body: Uint8Array, { start, end }: ByteSpan): unknown {
   if (end - start > MAX_VALUE_BYTES) return undefined;
-  return JSON.parse(new TextDecoder().decode(body.subarray(start, end)));
+  return JSON.parse(decoder.decode(body.subarray(start, end)));
 }
 
 function wrongModel(what: string): GatewayError {

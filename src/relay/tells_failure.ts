@@ -8,16 +8,18 @@ const HEAD_BYTES = 256;
 const FAILURE_REGEXP =
   /"error"\s*:\s*["{]|"type"\s*:\s*"error"|"status"\s*:\s*"failed"/;
 
+const decoder = new TextDecoder();
+
 /** Whether it is worth reading whole: a few microseconds, for every JSON answer. */
 function mayTellFailure(head: Uint8Array): boolean {
-  const text = new TextDecoder().decode(head.subarray(0, HEAD_BYTES));
+  const text = decoder.decode(head.subarray(0, HEAD_BYTES));
   return FAILURE_REGEXP.test(text);
 }
 
 /** Whether a JSON answer is a failure, whatever its status. */
 export function tellsFailure(bytes: Uint8Array, watch: AnswerWatch): boolean {
   if (!mayTellFailure(bytes)) return false;
-  const body = parseJson(new TextDecoder().decode(bytes));
+  const body = parseJson(decoder.decode(bytes));
   return isJsonObject(body) && watch.failureOf(body) !== undefined;
 }
 
