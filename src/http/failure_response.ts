@@ -43,7 +43,7 @@ export function failureResponse(
   if (error.kind === "internal") {
     log.write("error", "unforeseen", unforeseenFields(thrown, requestId));
   }
-  const response = errorResponse(error, protocol, requestId);
+  const response = errorResponse(error, { protocol, requestId });
   noteError(error, record);
   record.finish("error");
   return response;

@@ -57,6 +57,10 @@ export function brokenAnswer(message: string): Failure {
   return { kind: "broken", message };
 }
 
+/** All that a caller is told of a refusal of the gateway's own credential. */
+export const REFUSED_CREDENTIAL =
+  "The model's provider does not accept the gateway's credential: tell the administrator";
+
 /**
  * A failure as a caller may see it: a refusal of the gateway's own credential is not the caller's matter and
  * its text stays hidden (design section 5).
@@ -68,8 +72,7 @@ export function shownFailure(failure: Failure): Failure {
   return {
     kind: "server",
     status: 502,
-    message:
-      "The provider refused the gateway's credential. Tell whoever runs the gateway",
+    message: REFUSED_CREDENTIAL,
     code: "upstream_authentication",
   };
 }
