@@ -63,11 +63,14 @@ export const REFUSED_CREDENTIAL =
 
 /**
  * A failure as a caller may see it: a refusal of the gateway's own credential is not the caller's matter and
- * its text stays hidden (design section 5).
+ * its text stays hidden (design section 5), and what some providers put for a code is a sentence.
  */
 export function shownFailure(failure: Failure): Failure {
   if (failure.kind !== "authentication" && failure.kind !== "permission") {
-    return failure;
+    const { code } = failure;
+    return code === undefined || CODE_REGEXP.test(code)
+      ? failure
+      : { ...failure, code: undefined };
   }
   return {
     kind: "server",
@@ -76,6 +79,8 @@ export function shownFailure(failure: Failure): Failure {
     code: "upstream_authentication",
   };
 }
+
+const CODE_REGEXP = /^[\w.:-]{1,64}$/;
 
 /** What a bare HTTP status says; for error bodies that say no more. */
 export function kindOfStatus(status: number): FailureKind {
