@@ -20,14 +20,20 @@ const TYPES_BY_KIND: Readonly<
   timeout: ["timeout_error", "timeout_error"],
 };
 
+/** Whom an error is told. */
+export interface Addressee {
+  /** The protocol that the caller speaks. */
+  readonly protocol: Protocol;
+  readonly requestId: string;
+}
+
 /**
  * The error as the caller's protocol spells it (design section 5): Chat and Responses share one shape,
  * Messages has its own, with the request id in the body.
  */
 export function errorBody(
   error: GatewayError,
-  protocol: Protocol,
-  requestId: string,
+  { protocol, requestId }: Addressee,
 ): object {
   const [openaiType, messagesType] = TYPES_BY_KIND[error.kind];
   if (protocol === "messages") {

@@ -1,6 +1,5 @@
 import { GatewayError } from "../core/error.ts";
-import { errorBody } from "../core/error_body.ts";
-import type { Protocol } from "../core/protocol.ts";
+import { type Addressee, errorBody } from "../core/error_body.ts";
 
 /**
  * Turns whatever was thrown into the error that the caller sees. What nobody foresaw becomes `internal`,
@@ -18,10 +17,9 @@ export function toGatewayError(thrown: unknown): GatewayError {
 /** An error as an HTTP response in the caller's protocol (design section 5). */
 export function errorResponse(
   error: GatewayError,
-  protocol: Protocol,
-  requestId: string,
+  addressee: Addressee,
 ): Response {
-  return new Response(JSON.stringify(errorBody(error, protocol, requestId)), {
+  return new Response(JSON.stringify(errorBody(error, addressee)), {
     status: error.status,
     headers: { ...error.headers, "content-type": "application/json" },
   });

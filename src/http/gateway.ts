@@ -1,23 +1,15 @@
 import type { Caller, Config } from "../config/config.ts";
 import type { ConfigStore } from "../config/store.ts";
-import type { GatewayError } from "../core/error.ts";
 import type { Protocol } from "../core/protocol.ts";
 import type { LimitsService } from "../limits/service.ts";
 import type { Log } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { openRecord, type RequestRecord } from "../observe/record.ts";
-import {
-  type Failure,
-  shownFailure,
-  UpstreamFailure,
-} from "../protocols/canonical/failure.ts";
-import { CODECS } from "../protocols/mod.ts";
 import { authenticate, type CredentialGroup } from "../relay/caller.ts";
 import { followCaller } from "../relay/exchange.ts";
 import { relay } from "../relay/relay.ts";
 import type { RelayTools } from "../relay/tools.ts";
-import { CallerLeft } from "../upstream/call.ts";
-import { errorResponse, toGatewayError } from "./error_response.ts";
+import { failureResponse } from "./failure_response.ts";
 import { healthResponse } from "./health.ts";
 import { limitsResponse } from "./limits.ts";
 import { modelResponse, modelsResponse } from "./models.ts";
@@ -25,7 +17,6 @@ import { pageResponse } from "./page.ts";
 import { requestTarget } from "./request_target.ts";
 import { createRouteFinder, type RouteMatch } from "./router.ts";
 import { type Answer, type Route, ROUTES } from "./routes.ts";
-import { unforeseenFields } from "./unforeseen.ts";
 import { websocketError } from "./websocket.ts";
 
 /** What the gateway is built of. */
@@ -152,62 +143,6 @@ function identify(
   });
   record.facts.caller = caller.name;
   return caller;
-}
-
-/** nginx's status for a caller who is gone; nobody receives it, the log shows it. */
-const CALLER_LEFT_STATUS = 499;
-
-function failureResponse(
-  thrown: unknown,
-  { protocol, record, log }: {
-    readonly protocol: Protocol;
-    readonly record: RequestRecord;
-    readonly log: Log;
-  },
-): Response {
-  const { facts, requestId } = record;
-  if (thrown instanceof CallerLeft) {
-    facts.status = CALLER_LEFT_STATUS;
-    record.finish("client_abort");
-    return new Response(null, { status: CALLER_LEFT_STATUS });
-  }
-  if (thrown instanceof UpstreamFailure) {
-    return upstreamFailureResponse(thrown.failure, protocol, record);
-  }
-  const error = toGatewayError(thrown);
-  if (error.kind === "internal") {
-    log.write("error", "unforeseen", unforeseenFields(thrown, requestId));
-  }
-  const response = errorResponse(error, protocol, requestId);
-  noteError(error, record);
-  record.finish("error");
-  return response;
-}
-
-/** An upstream's failure, in the caller's protocol. */
-function upstreamFailureResponse(
-  failure: Failure,
-  protocol: Protocol,
-  { facts, requestId, finish }: RequestRecord,
-): Response {
-  const shown = shownFailure(failure);
-  const { status, body } = CODECS[protocol].encodeFailure(shown, requestId);
-  facts.status = status;
-  facts.error = shown.code ?? shown.kind;
-  finish("error");
-  const { retryAfterMs } = shown;
-  return Response.json(body, {
-    status,
-    headers: retryAfterMs === undefined
-      ? {}
-      : { "retry-after": String(Math.ceil(retryAfterMs / 1000)) },
-  });
-}
-
-function noteError(error: GatewayError, { facts }: RequestRecord): void {
-  facts.status = error.status;
-  facts.error = error.code ?? error.kind;
-  if (error.kind === "upstream") facts.reason ??= error.message;
 }
 
 /** `request-id` is where the Anthropic SDK looks; the upstream's own stays. */

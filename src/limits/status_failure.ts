@@ -1,4 +1,5 @@
 import type { Clock } from "../core/clock.ts";
+import { retryAfterMs } from "../core/retry_after.ts";
 import { QuotaFailure } from "./failure.ts";
 import type { QuotaPoll } from "./readers/reader.ts";
 
@@ -8,7 +9,7 @@ export function statusFailure(
   { poll, clock }: { readonly poll: QuotaPoll; readonly clock: Clock },
 ): QuotaFailure {
   const { status } = answer;
-  const retryAfterMs = retryAfter(answer.headers, clock.now());
+  const waitMs = retryAfterMs(answer.headers, clock.now());
   if (status === poll.noPlanStatus || status === 402) {
     return new QuotaFailure(
       "no_plan",
@@ -25,7 +26,7 @@ export function statusFailure(
     return new QuotaFailure(
       "rate_limited",
       "The provider asks for fewer quota reads",
-      { retryAfterMs },
+      { retryAfterMs: waitMs },
     );
   }
   if (status < 400) {
@@ -37,20 +38,11 @@ export function statusFailure(
   return new QuotaFailure(
     "unavailable",
     `The provider answers the quota read with HTTP ${status}`,
-    { retryAfterMs },
+    { retryAfterMs: waitMs },
   );
 }
 
 /** A page instead of JSON is a gate in front of the provider, not the provider's word on the key. */
 function isHtml(answer: Response): boolean {
   return answer.headers.get("content-type")?.includes("text/html") ?? false;
-}
-
-/** `Retry-After` in milliseconds, from seconds or a date; undefined when there is none. */
-function retryAfter(headers: Headers, nowMs: number): number | undefined {
-  const value = headers.get("retry-after") ?? "";
-  if (/^\d{1,9}$/.test(value)) return Number(value) * 1000;
-  // An HTTP date begins with its weekday; Date.parse() sees dates in much else.
-  const atMs = /^[A-Z][a-z]{2}, /.test(value) ? Date.parse(value) : NaN;
-  return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);
 }

@@ -1,6 +1,6 @@
-import { isJsonObject, parseJson } from "../core/json.ts";
+import { isJsonObject, type JsonObject, parseJson } from "../core/json.ts";
 import type { RequestRecord } from "../observe/record.ts";
-import { type AnswerWatch, laterUsage } from "../protocols/canonical/watch.ts";
+import type { AnswerWatch } from "../protocols/canonical/watch.ts";
 import { createDataLines } from "../streams/data_lines.ts";
 
 /** Reads along while an answer passes, for the record; never throws and never changes a byte. */
@@ -41,7 +41,7 @@ export function createStreamMeter(
       if (isFirst && watch.isOutput(event)) {
         facts.firstOutputMs = record.elapsedMs();
       }
-      if (hasUsage) noteUsage(watch.usageOf(event), record);
+      if (hasUsage) noteUsage(watch, event, record);
     },
   });
   return {
@@ -82,7 +82,7 @@ export function createBodyMeter(
     },
     end(isBodyWhole) {
       const body = COUNT_REGEXP.test(text) ? parseJson(text) : undefined;
-      if (isJsonObject(body)) noteUsage(watch.usageOf(body), record);
+      if (isJsonObject(body)) noteUsage(watch, body, record);
       return isBodyWhole;
     },
   };
@@ -92,8 +92,10 @@ export function createBodyMeter(
 const COUNT_REGEXP = /"usage"\s*:\s*\{|"input_tokens"/;
 
 function noteUsage(
-  usage: ReturnType<AnswerWatch["usageOf"]>,
+  watch: AnswerWatch,
+  body: JsonObject,
   { facts }: RequestRecord,
 ): void {
-  if (usage !== undefined) facts.usage = laterUsage(facts.usage, usage);
+  const usage = watch.usageOf(body, facts.usage);
+  if (usage !== undefined) facts.usage = usage;
 }

@@ -21,7 +21,7 @@ import type { RelayTools } from "./tools.ts";
  */
 export async function relayNative(
   attempt: Attempt,
-  { fetch, harvest, deadlines, connects }: RelayTools,
+  { fetch, harvest, deadlines, connects, clock }: RelayTools,
 ): Promise<Response> {
   const { exchange, question, controller } = attempt;
   const { connection, model } = attempt.candidate;
@@ -51,6 +51,7 @@ export async function relayNative(
       protocol,
       headers,
       deadlines,
+      clock,
       withinMs: idleMs,
       controller,
     });
@@ -61,6 +62,7 @@ export async function relayNative(
     protocol,
     headers,
     deadlines,
+    clock,
   });
 }
 

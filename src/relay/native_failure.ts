@@ -1,3 +1,4 @@
+import type { Clock } from "../core/clock.ts";
 import type { Deadlines } from "../core/deadlines.ts";
 import { parseJson } from "../core/json.ts";
 import type { Protocol } from "../core/protocol.ts";
@@ -7,7 +8,7 @@ import {
 } from "../protocols/canonical/failure.ts";
 import { CODECS } from "../protocols/mod.ts";
 import { readAnswerBytes } from "../upstream/read_answer.ts";
-import { retryAfterMs } from "../upstream/retry_after.ts";
+import { retryAfterMs } from "../core/retry_after.ts";
 import type { Exchange } from "./exchange.ts";
 
 /** An upstream's failure with its own words, which a caller of the same protocol gets unchanged. */
@@ -44,6 +45,7 @@ export interface ReadFailureOptions {
   /** What the caller gets of the upstream's headers. */
   readonly headers: [string, string][];
   readonly deadlines: Deadlines;
+  readonly clock: Clock;
   /** How long it may take, in milliseconds; 0 means for ever. */
   readonly withinMs: number;
   readonly controller: AbortController;
@@ -68,19 +70,21 @@ export async function readNativeFailure(
   return nativeFailure(answer, { ...options, bytes });
 }
 
+/** What an answer that is a failure brings. */
+export type NativeFailureOptions =
+  & Pick<ReadFailureOptions, "protocol" | "headers" | "clock">
+  & { readonly bytes: Uint8Array<ArrayBuffer> };
+
 /** The failure that is all of an answer, with whatever status it came. */
 export function nativeFailure(
   answer: Response,
-  { bytes, headers, protocol }: {
-    readonly bytes: Uint8Array<ArrayBuffer>;
-    readonly headers: [string, string][];
-    readonly protocol: Protocol;
-  },
+  { bytes, headers, protocol, clock }: NativeFailureOptions,
 ): NativeFailure {
   const { status } = answer;
   const body = parseJson(new TextDecoder().decode(bytes));
   const failure = CODECS[protocol].decodeFailure(status, body);
-  const waitMs = retryAfterMs(answer.headers) ?? failure.retryAfterMs;
+  const waitMs = retryAfterMs(answer.headers, clock.now()) ??
+    failure.retryAfterMs;
   return new NativeFailure(
     { ...failure, retryAfterMs: waitMs },
     { status, headers, bytes },

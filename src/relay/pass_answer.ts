@@ -1,3 +1,4 @@
+import type { Clock } from "../core/clock.ts";
 import type { Deadlines } from "../core/deadlines.ts";
 import type { Protocol } from "../core/protocol.ts";
 import type { Attempt } from "./attempt.ts";
@@ -12,6 +13,7 @@ export interface PassAnswerOptions {
   /** What the caller gets of the upstream's headers. */
   readonly headers: [string, string][];
   readonly deadlines: Deadlines;
+  readonly clock: Clock;
 }
 
 /** A JSON answer that says it is no longer than this goes on in one piece, which is much cheaper than a stream. */

@@ -18,13 +18,13 @@ export async function passInOnePiece(
   answer: Response,
   options: PassAnswerOptions,
 ): Promise<Response> {
-  const { attempt, protocol, headers } = options;
+  const { attempt, protocol, headers, clock } = options;
   const { record } = attempt.exchange;
   const { status } = answer;
   const bytes = await readShort(answer, options);
   const watch = WATCHES[protocol];
   if (attempt.mayRepeat && tellsFailure(bytes, watch)) {
-    throw nativeFailure(answer, { bytes, headers, protocol });
+    throw nativeFailure(answer, { bytes, headers, protocol, clock });
   }
   const meter = createBodyMeter(watch, record);
   meter.push(bytes);

@@ -105,7 +105,7 @@ async function awaitGood(
 async function refuseFailure(
   answer: Response,
   source: LookAhead,
-  { attempt, protocol, headers, deadlines }: PiecesOptions,
+  { attempt, protocol, headers, deadlines, clock }: PiecesOptions,
 ): Promise<void> {
   const { controller, candidate } = attempt;
   const takeBack = deadlines.start(
@@ -115,7 +115,7 @@ async function refuseFailure(
   const failure = seeFailure(source, WATCHES[protocol]);
   const bytes = await reading(failure, controller).finally(takeBack);
   if (bytes === undefined) return;
-  throw nativeFailure(answer, { bytes, headers, protocol });
+  throw nativeFailure(answer, { bytes, headers, protocol, clock });
 }
 
 /** Tells what broke while an answer was read. */

@@ -116,6 +116,7 @@ function unsupported(operation: Operation): GatewayError {
   );
 }
 
+/** Said to families B and C alone: family A is offered on every path. */
 function wrongFamily(
   operation: Operation,
   { family }: Connection,
@@ -123,14 +124,8 @@ function wrongFamily(
   return new GatewayError(
     "invalid_request",
     `Cannot serve ${OPERATIONS[operation].path} for this model: use ${
-      PATHS_BY_FAMILY[family]
-    } instead`,
+      family === "C" ? "/responses" : "/messages"
+    } or /chat/completions instead`,
     { param: "model", code: "unsupported_path" },
   );
 }
-
-const PATHS_BY_FAMILY = {
-  A: "/chat/completions, /messages or /responses",
-  B: "/messages or /chat/completions",
-  C: "/responses or /chat/completions",
-} as const;

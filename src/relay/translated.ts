@@ -17,7 +17,7 @@ import { callUpstream } from "../upstream/call.ts";
 import { discard } from "../upstream/discard.ts";
 import { redirected } from "../upstream/failure.ts";
 import { readAnswerJson } from "../upstream/read_answer.ts";
-import { retryAfterMs } from "../upstream/retry_after.ts";
+import { retryAfterMs } from "../core/retry_after.ts";
 import { translatedHeaders } from "../upstream/translated_headers.ts";
 import { type Attempt, firstAnswerMs } from "./attempt.ts";
 import { noteAnswer } from "./note_answer.ts";
@@ -132,7 +132,7 @@ async function failureOf(
     readonly attempt: Attempt;
     readonly to: Codec;
   },
-  { deadlines }: RelayTools,
+  { deadlines, clock }: RelayTools,
 ): Promise<Error> {
   const { status, headers } = answer;
   if (status < 400) {
@@ -148,6 +148,6 @@ async function failureOf(
   const failure: Failure = to.decodeFailure(status, body);
   return new UpstreamFailure({
     ...failure,
-    retryAfterMs: failure.retryAfterMs ?? retryAfterMs(headers),
+    retryAfterMs: failure.retryAfterMs ?? retryAfterMs(headers, clock.now()),
   });
 }

@@ -1,17 +1,8 @@
-import type { Deadlines } from "../core/deadlines.ts";
-import type { Failure } from "../protocols/canonical/failure.ts";
-import type { Translator } from "../protocols/translate_stream.ts";
-import { createIdleWatch, type IdleWatch } from "../streams/idle_watch.ts";
-import { STALL_MS } from "../streams/pass_through.ts";
+import { createReading, type ReadingOptions } from "./translated_reading.ts";
+import { createSpeaking, KEEP_ALIVE_MS } from "./translated_speaking.ts";
 
 /** How a translated stream is read and told. */
-export interface TranslatedStreamOptions {
-  readonly translator: Translator;
-  readonly deadlines: Deadlines;
-  /** How long the upstream may be silent while the caller waits, in milliseconds; 0 means for ever. */
-  readonly idleMs: number;
-  /** What a broken source means; told of the source's error. */
-  readonly failureOf: (cause: unknown) => Failure;
+export interface TranslatedStreamOptions extends Omit<ReadingOptions, "say"> {
   /** Sees the text that goes out. */
   readonly onText: (text: string) => void;
   /** Called exactly once, when nothing more will happen. */
@@ -34,9 +25,6 @@ export interface TranslatedStream {
   discard(): void;
 }
 
-/** A caller hears something at least this often (design section 6), in milliseconds. */
-const KEEP_ALIVE_MS = 15_000;
-
 /**
  * Translates an upstream's stream as it comes, in one hop. Nothing is read ahead of the caller. Whatever goes
  * wrong with the upstream is told in the caller's protocol, and the stream never looks whole then.
@@ -45,168 +33,60 @@ export function createTranslatedStream(
   source: ReadableStream<Uint8Array>,
   options: TranslatedStreamOptions,
 ): TranslatedStream {
-  const { translator, deadlines } = options;
-  const reader = source.getReader();
-  const encoder = new TextEncoder();
-  let held = "";
-  let said = 0;
-  let ended = false;
-  let silence: Failure | undefined;
-  let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
-  let reading: Promise<void> | undefined;
-  let isStallWatched = false;
+  const { translator, deadlines, onText } = options;
+  let isEnded = false;
 
-  const idle = createIdleWatch({
+  const speaking = createSpeaking({
     deadlines,
-    idleMs: options.idleMs,
-    onIdle() {
-      silence = SILENT;
-      abandon();
-    },
+    keepAlive: () => translator.keepAlive(),
+    onText,
+    onStall: () => end("cancelled"),
   });
-  /** Runs while the caller waits, from the last that it heard. */
-  const keepAlive: IdleWatch = createIdleWatch({
-    deadlines,
-    idleMs: KEEP_ALIVE_MS,
-    onIdle() {
-      say(translator.keepAlive());
-      keepAlive.wait();
-    },
-  });
+  const reading = createReading(source, { ...options, say: speaking.say });
 
-  /** Runs from the first that the caller has not taken. */
-  const stall = createIdleWatch({
-    deadlines,
-    idleMs: STALL_MS,
-    onIdle() {
-      isStallWatched = false;
-      // What a pending read takes is taken without a further pull.
-      if (controller?.desiredSize === 0) return;
-      end("cancelled");
-      controller?.error(new Error("The caller takes nothing"));
-      abandon();
-    },
-  });
-
-  function say(text: string): void {
-    if (text === "" || ended) return;
-    if (controller === undefined) {
-      held += text;
-      return;
-    }
-    said += text.length;
-    options.onText(text);
-    controller.enqueue(encoder.encode(text));
-    keepAlive.wait();
-    if (!isStallWatched) stall.wait();
-    isStallWatched = true;
+  function discard(): void {
+    isEnded = true;
+    speaking.stop();
+    reading.stop();
   }
 
   function end(how: "over" | "cancelled"): void {
-    if (ended) return;
-    ended = true;
-    idle.stop();
-    keepAlive.stop();
-    stall.stop();
+    if (isEnded) return;
+    discard();
     options.onEnd(how);
   }
 
-  function abandon(): void {
-    reader.cancel().catch(() => {
-      // The source is given up already; how it takes that changes nothing.
-    });
-  }
-
-  /** Reads one chunk and says what it means. */
-  async function step(): Promise<void> {
-    idle.wait();
-    try {
-      const { done, value } = await reader.read();
-      if (silence !== undefined) say(translator.fail(silence));
-      else say(done ? translator.end() : translator.push(value));
-    } catch (cause) {
-      say(translator.fail(options.failureOf(cause)));
-    } finally {
-      idle.heard();
-    }
-  }
-
-  /** One read at a time, whoever asks for it. */
-  function stepOnce(): Promise<void> {
-    reading ??= step().finally(() => {
-      reading = undefined;
-    });
-    return reading;
-  }
-
-  async function hold(
-    isEnough: () => boolean,
-    withinMs = KEEP_ALIVE_MS,
-  ): Promise<boolean> {
-    let isLate = false;
-    const late = Promise.withResolvers<void>();
-    const takeBack = deadlines.start(withinMs, () => {
-      isLate = true;
-      late.resolve();
-    });
-    try {
-      while (!isLate && !translator.isOver && !isEnough()) {
-        await Promise.race([stepOnce(), late.promise]);
-      }
-    } finally {
-      takeBack();
-    }
-    return isLate && !translator.isOver && !isEnough();
-  }
-
-  /** Says what is held back, or else what comes next. */
+  /** Reads until the caller hears something, if it has not heard what was held back. */
   async function sayMore(): Promise<void> {
-    const before = said;
-    say(held);
-    held = "";
-    while (said === before && !translator.isOver && !ended) await stepOnce();
+    while (!speaking.isHeard && !translator.isOver && !isEnded) {
+      await reading.step();
+    }
   }
 
   const body = new ReadableStream<Uint8Array>({
-    async pull(itsController) {
-      controller = itsController;
-      isStallWatched = false;
-      stall.heard();
-      keepAlive.wait();
+    async pull(controller) {
       try {
+        speaking.listen(controller);
         await sayMore();
       } catch (error) {
         // Nobody foresaw it; the record must end all the same.
         end("over");
-        abandon();
         throw error;
       }
-      keepAlive.heard();
-      if (ended || !translator.isOver) return;
+      speaking.rest();
+      if (isEnded || !translator.isOver) return;
       end("over");
-      abandon();
-      itsController.close();
+      controller.close();
     },
     cancel() {
       end("cancelled");
-      abandon();
     },
   }, { highWaterMark: 0 });
 
-  function discard(): void {
-    ended = true;
-    idle.stop();
-    keepAlive.stop();
-    stall.stop();
-    abandon();
-  }
-
-  return { hold, body, discard };
+  return {
+    hold: (isEnough, withinMs = KEEP_ALIVE_MS) =>
+      reading.readUntil(isEnough, withinMs),
+    body,
+    discard,
+  };
 }
-
-const SILENT: Failure = {
-  kind: "timeout",
-  status: 504,
-  message: "The model's provider fell silent: try again later",
-  code: "upstream_timeout",
-};

@@ -1,7 +1,6 @@
 import type { RequestRecord } from "../observe/record.ts";
 import { type AnswerEvent, isOutput } from "../protocols/canonical/event.ts";
 import type { Failure } from "../protocols/canonical/failure.ts";
-import { laterUsage } from "../protocols/canonical/watch.ts";
 import type { SealStore } from "./seal_store.ts";
 import { createSealWatch } from "./seal_watch.ts";
 
@@ -53,7 +52,7 @@ export function createTranslatedWatch(
         facts.firstOutputMs = record.elapsedMs();
       }
       if ("usage" in event && event.usage !== undefined) {
-        facts.usage = laterUsage(facts.usage, event.usage);
+        facts.usage = event.usage;
       }
       if (event.type === "failure") failure = event.failure;
       if (event.type !== "end") return;

@@ -1,4 +1,5 @@
 import { GatewayError } from "../core/error.ts";
+import { REFUSED_CREDENTIAL } from "../protocols/canonical/failure.ts";
 
 /** Why an upstream could not be reached, by what the platform says of it. The first match wins. */
 const REASONS: readonly (readonly [pattern: RegExp, reason: string])[] = [
@@ -64,7 +65,7 @@ export function redirected(): GatewayError {
 export function upstreamAuthentication(): GatewayError {
   return new GatewayError(
     "upstream",
-    "The model's provider does not accept the gateway's credential: tell the administrator",
+    REFUSED_CREDENTIAL,
     { code: "upstream_authentication" },
   );
 }

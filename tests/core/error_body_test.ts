@@ -24,7 +24,7 @@ Deno.test("errorBody() names each kind as the two shapes do", async (t) => {
     await t.step(kind, () => {
       const error = new GatewayError(kind, "Cannot do it");
       for (const protocol of ["chat", "responses"] as const) {
-        assert.deepEqual(errorBody(error, protocol, "req_1"), {
+        assert.deepEqual(errorBody(error, { protocol, requestId: "req_1" }), {
           error: {
             message: "Cannot do it",
             type: openai,
@@ -33,11 +33,14 @@ Deno.test("errorBody() names each kind as the two shapes do", async (t) => {
           },
         });
       }
-      assert.deepEqual(errorBody(error, "messages", "req_1"), {
-        type: "error",
-        error: { type: messages, message: "Cannot do it" },
-        request_id: "req_1",
-      });
+      assert.deepEqual(
+        errorBody(error, { protocol: "messages", requestId: "req_1" }),
+        {
+          type: "error",
+          error: { type: messages, message: "Cannot do it" },
+          request_id: "req_1",
+        },
+      );
     });
   }
 });
@@ -52,7 +55,7 @@ const FULL = new GatewayError("invalid_request", "Cannot do it", {
 });
 
 Deno.test("errorBody() shows param, type and code in the OpenAI shape, and nothing else", () => {
-  assert.deepEqual(errorBody(FULL, "chat", "req_1"), {
+  assert.deepEqual(errorBody(FULL, { protocol: "chat", requestId: "req_1" }), {
     error: {
       message: "Cannot do it",
       type: "own_type",
@@ -63,13 +66,16 @@ Deno.test("errorBody() shows param, type and code in the OpenAI shape, and nothi
 });
 
 Deno.test("errorBody() shows type and details in the Messages shape, and nothing else", () => {
-  assert.deepEqual(errorBody(FULL, "messages", "req_1"), {
-    type: "error",
-    error: {
-      type: "own_type",
-      message: "Cannot do it",
-      details: { error_code: "thread_unsupported_request" },
+  assert.deepEqual(
+    errorBody(FULL, { protocol: "messages", requestId: "req_1" }),
+    {
+      type: "error",
+      error: {
+        type: "own_type",
+        message: "Cannot do it",
+        details: { error_code: "thread_unsupported_request" },
+      },
+      request_id: "req_1",
     },
-    request_id: "req_1",
-  });
+  );
 });

@@ -44,7 +44,10 @@ Deno.test("errorResponse() has the error's status, headers and body", async () =
     code: "c",
     headers: { "retry-after": "1", "content-type": "text/html" },
   });
-  const response = errorResponse(error, "chat", "req_1");
+  const response = errorResponse(error, {
+    protocol: "chat",
+    requestId: "req_1",
+  });
   assert.equal(response.status, 429);
   assert.equal(response.headers.get("retry-after"), "1");
   assert.equal(response.headers.get("content-type"), "application/json");
@@ -60,7 +63,10 @@ Deno.test("errorResponse() has the error's status, headers and body", async () =
 
 Deno.test("errorResponse() names the request in the Messages shape", async () => {
   const error = new GatewayError("upstream", "Cannot reach it");
-  const response = errorResponse(error, "messages", "req_1");
+  const response = errorResponse(error, {
+    protocol: "messages",
+    requestId: "req_1",
+  });
   assert.equal(response.status, 502);
   assert.deepEqual(await response.json(), {
     type: "error",

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { randomIds } from "../../src/core/ids.ts";
+import type { SseFrame } from "../../src/core/frame.ts";
 import type { Protocol } from "../../src/core/protocol.ts";
 import { runStage } from "../../src/core/stage.ts";
+import type { Usage } from "../../src/protocols/canonical/usage.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
 import { WATCHES } from "../../src/protocols/watch.ts";
 import { createBodyMeter, createStreamMeter } from "../../src/relay/meter.ts";
@@ -185,14 +187,12 @@ Deno.test({
         meter.push(stream);
         const isWhole = meter.end(true);
         const decoder = CODECS[protocol].createStreamDecoder(randomIds);
-        const last = runStage(decoder, parseFrames(stream)).at(-1);
+        const frames = parseFrames(stream);
+        const last = runStage(decoder, frames).at(-1);
         assert.equal(isWhole, last?.type === "end", name);
+        if (frames.filter(isStart).length > 1) continue; // several answers
         const usage = last?.type === "end" ? last.usage : undefined;
-        assert.equal(facts.usage === undefined, usage === undefined, name);
-        // Where a provider counts twice, the codec takes the last count and the log the largest.
-        for (const key of ["inputTokens", "outputTokens"] as const) {
-          assert.ok((facts.usage?.[key] ?? 0) >= (usage?.[key] ?? 0), name);
-        }
+        assert.deepEqual(countsOf(facts.usage), countsOf(usage), name);
       }
     }
   },
@@ -248,3 +248,14 @@ Deno.test("createBodyMeter() looks into bodies of up to 4 MiB, and counts the by
     assert.equal(facts.usage !== undefined, isSeen);
   }
 });
+
+/** What the log shows of a usage. */
+function countsOf(usage: Usage | undefined): Omit<Usage, "marks"> | undefined {
+  if (usage === undefined) return undefined;
+  const { marks: _marks, ...counts } = usage;
+  return counts;
+}
+
+function isStart({ data }: SseFrame): boolean {
+  return /^\{"type":"(message_start|response\.created)"/.test(data);
+}

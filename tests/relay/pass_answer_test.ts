@@ -9,6 +9,7 @@ import {
   type TestAttempt,
   type TestAttemptOptions,
 } from "../support/attempt.ts";
+import { createFakeClock } from "../support/fake_clock.ts";
 import { createFakeTimers, type FakeTimers } from "../support/fake_timers.ts";
 import { settle } from "../support/settle.ts";
 import { sseBytes } from "../support/sse_bytes.ts";
@@ -30,6 +31,7 @@ async function begin(options: TestAttemptOptions = {}): Promise<Scene> {
         protocol: "chat",
         headers: [["x-upstream", "1"]],
         deadlines: createDeadlines(timers),
+        clock: createFakeClock(0),
       }),
   };
 }

@@ -99,7 +99,7 @@ Deno.test("translateAnswer() names what was dropped so that a header can hold it
   const { headers } = await translate(answerOf([START, STOP], "close"));
   assert.equal(
     headers.get("x-gateway-dropped"),
-    `seed,a?b,${"?".repeat(64)}`,
+    `seed,a?b,${"?".repeat(100)}`,
   );
 });
 

@@ -268,13 +268,10 @@ export const FEATURES: readonly Feature[] = [
     chat: { metadata: { team: "a" } },
     responses: { metadata: { team: "a" } },
   }, ({ metadata }) => metadata?.team === "a"),
-  {
-    ...setting("prompt cache key", {
-      chat: { prompt_cache_key: "k" },
-      responses: { prompt_cache_key: "k" },
-    }, ({ cacheKey }) => cacheKey === "k"),
-    harmless: "providers without keys find a cached prefix by its content",
-  },
+  setting("prompt cache key", {
+    chat: { prompt_cache_key: "k" },
+    responses: { prompt_cache_key: "k" },
+  }, ({ cacheKey }) => cacheKey === "k"),
   {
     name: "prompt cache marks",
     harmless: "providers without marks cache by themselves or not at all",

@@ -36,24 +36,24 @@ export function recordedUsage(
   }
 }
 
-/** The counts of an answer only grow, so of several the largest holds. */
-function largestCounts(
+/** Each event counts the whole answer so far, so the last holds; 0 stands where nothing was counted yet. */
+function lastCounts(
   usages: readonly (JsonValue | undefined)[],
 ): Record<string, number> {
-  const largest: Record<string, number> = {};
+  const last: Record<string, number> = {};
   for (const usage of usages.filter(isJsonObject)) {
     for (const [name, value] of Object.entries(usage)) {
       const counts = isJsonObject(value)
         ? Object.entries(value)
         : [["", value]];
       for (const [part, count] of counts) {
-        if (typeof count !== "number") continue;
+        if (typeof count !== "number" || count < 0) continue;
         const path = part === "" ? name : `${name}.${part}`;
-        largest[path] = Math.max(largest[path] ?? 0, count);
+        last[path] = count || (last[path] ?? 0);
       }
     }
   }
-  return largest;
+  return last;
 }
 
 /**
@@ -69,7 +69,7 @@ function openaiUsage(
     readonly absent?: number;
   },
 ): JsonObject | undefined {
-  const counts = largestCounts(usages);
+  const counts = lastCounts(usages);
   const inputTokens = counts[`${input}_tokens`];
   if (inputTokens === undefined) return undefined;
   const first = (...names: readonly string[]) =>
@@ -100,7 +100,7 @@ function openaiUsage(
 
 /** The start counts the input, the last delta the output, and some providers both in the delta. */
 function messagesUsage(objects: readonly JsonObject[]): JsonObject | undefined {
-  const counts = largestCounts([
+  const counts = lastCounts([
     ...objects.flatMap(({ usage, message }) => [usage, at(message, "usage")]),
     // What counts tokens alone says so at the top.
     ...objects.slice(0, 1),

@@ -57,22 +57,30 @@ export function brokenAnswer(message: string): Failure {
   return { kind: "broken", message };
 }
 
+/** All that a caller is told of a refusal of the gateway's own credential. */
+export const REFUSED_CREDENTIAL =
+  "The model's provider does not accept the gateway's credential: tell the administrator";
+
 /**
  * A failure as a caller may see it: a refusal of the gateway's own credential is not the caller's matter and
- * its text stays hidden (design section 5).
+ * its text stays hidden (design section 5), and what some providers put for a code is a sentence.
  */
 export function shownFailure(failure: Failure): Failure {
   if (failure.kind !== "authentication" && failure.kind !== "permission") {
-    return failure;
+    const { code } = failure;
+    return code === undefined || CODE_REGEXP.test(code)
+      ? failure
+      : { ...failure, code: undefined };
   }
   return {
     kind: "server",
     status: 502,
-    message:
-      "The provider refused the gateway's credential. Tell whoever runs the gateway",
+    message: REFUSED_CREDENTIAL,
     code: "upstream_authentication",
   };
 }
+
+const CODE_REGEXP = /^[\w.:-]{1,64}$/;
 
 /** What a bare HTTP status says; for error bodies that say no more. */
 export function kindOfStatus(status: number): FailureKind {

@@ -14,6 +14,7 @@ export function loseSettings(
   const { seed, frequencyPenalty, presencePenalty } = request.sampling;
   const lost: Partial<Record<RequestField, boolean>> = {
     verbosity: request.verbosity !== undefined,
+    cacheKey: request.cacheKey !== undefined,
     metadata: request.metadata !== undefined,
     seed: seed !== undefined,
     // 0 is what no penalty means everywhere.
@@ -35,6 +36,7 @@ export function loseSettings(
 
 const LOSABLE_FIELDS = [
   "verbosity",
+  "cacheKey",
   "metadata",
   "seed",
   "frequencyPenalty",

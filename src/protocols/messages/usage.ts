@@ -48,13 +48,11 @@ export function decodeUsage(value: JsonValue | undefined): Usage | undefined {
 
 /** Writes a `usage` object; the cache counts are always there, as callers add them up. */
 export function encodeUsage(usage: Usage): JsonObject {
-  const cached = usage.cachedInputTokens ?? 0;
-  const written = usage.cacheWriteTokens ?? 0;
   return {
     ...(usage.marks?.messages ?? {}),
-    input_tokens: Math.max(0, usage.inputTokens - cached - written),
-    cache_creation_input_tokens: written,
-    cache_read_input_tokens: cached,
+    input_tokens: Math.max(0, freshTokens(usage)),
+    cache_creation_input_tokens: usage.cacheWriteTokens ?? 0,
+    cache_read_input_tokens: usage.cachedInputTokens ?? 0,
     output_tokens: usage.outputTokens,
     ...(usage.reasoningTokens === undefined ? {} : {
       output_tokens_details: { thinking_tokens: usage.reasoningTokens },
@@ -78,8 +76,37 @@ export function estimateUsage(
   };
 }
 
+/** {@linkcode mergeUsage} for counts that are decoded already; the input is merged by its parts. */
+export function laterUsage(before: Usage | undefined, later: Usage): Usage {
+  if (before === undefined) return later;
+  const cached = laterCount(before.cachedInputTokens, later.cachedInputTokens);
+  const written = laterCount(before.cacheWriteTokens, later.cacheWriteTokens);
+  const fresh = freshTokens(later) || freshTokens(before);
+  return {
+    inputTokens: fresh + (cached ?? 0) + (written ?? 0),
+    cachedInputTokens: cached,
+    cacheWriteTokens: written,
+    outputTokens: later.outputTokens || before.outputTokens,
+    reasoningTokens: laterCount(before.reasoningTokens, later.reasoningTokens),
+  };
+}
+
+function laterCount(
+  before: number | undefined,
+  later: number | undefined,
+): number | undefined {
+  return later || (before ?? later);
+}
+
+/** The input that no cache has to do with. */
+function freshTokens(usage: Usage): number {
+  const { inputTokens, cachedInputTokens, cacheWriteTokens } = usage;
+  return inputTokens - (cachedInputTokens ?? 0) - (cacheWriteTokens ?? 0);
+}
+
 /**
- * The counts of a stream, which come in several events: later ones replace earlier ones, except that nothing
+ * The counts of a stream, which come in several events. Each event's are of the whole answer so far
+ * (docs.anthropic.com, "Streaming messages": those of `message_delta` are cumulative), so later ones replace earlier ones, except that nothing
  * and zero replace no count. Some upstreams send 0 first and the truth last, others the other way round.
  */
 export function mergeUsage(
@@ -93,7 +120,7 @@ export function mergeUsage(
       continue;
     }
     const isCount = value !== null && value !== undefined && value !== 0;
-    if (isCount || merged[field] === undefined) merged[field] = value;
+    if (isCount || (merged[field] ?? null) === null) merged[field] = value;
   }
   return merged;
 }

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import { tokenCount, type Usage } from "../canonical/usage.ts";
 import type { AnswerWatch } from "../canonical/watch.ts";
-import { decodeUsage } from "./usage.ts";
+import { decodeUsage, laterUsage } from "./usage.ts";
 
 /** Watches Messages. */
 export const messagesWatch: AnswerWatch = {
@@ -15,9 +15,10 @@ export const messagesWatch: AnswerWatch = {
   failureOf(body) {
     return body.type === "error" || isJsonObject(body.error) ? body : undefined;
   },
-  usageOf(body) {
-    return readUsage(body) ??
+  usageOf(body, before) {
+    const counted = readUsage(body) ??
       (isJsonObject(body.message) ? readUsage(body.message) : undefined);
+    return counted && laterUsage(before, counted);
   },
   isEnd(data) {
     return MESSAGE_STOP_REGEXP.test(data);

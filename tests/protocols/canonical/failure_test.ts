@@ -46,3 +46,14 @@ Deno.test("shownFailure() leaves other failures alone", () => {
   const failure = { kind: "quota", status: 429, message: "m" } as const;
   assert.equal(shownFailure(failure), failure);
 });
+
+Deno.test("shownFailure() shows a code that is one, and no sentence in its place", () => {
+  const failure = { kind: "server", message: "It failed" } as const;
+  for (const code of ["context_length_exceeded", "1113", "a.b:c-d"]) {
+    assert.equal(shownFailure({ ...failure, code }).code, code);
+  }
+  for (const code of ["It failed for key sk-1", "", "a".repeat(65), "a\nb"]) {
+    const shown = shownFailure({ ...failure, code });
+    assert.deepEqual(shown, { ...failure, code: undefined });
+  }
+});

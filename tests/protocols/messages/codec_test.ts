@@ -53,7 +53,6 @@ codecContract({
       names: [
         "anthropic-claude-3-opus-chat-model-complete-parallel-function-call",
         "anthropic-compatible-claude-opus-4-5-message-delta-input-tokens",
-        "openrouter-claude-haiku-4.5-streaming-gateway-message-delta-metadata",
         "a server that leaves things out",
       ],
       reason: "callers get 0 where the upstream counts no cached tokens at all",

@@ -110,6 +110,7 @@ Deno.test("Messages request written: settings that the protocol lacks are report
   assert.deepEqual(lost, [
     "n answer",
     "verbosity hint",
+    "cacheKey hint",
     "metadata hint",
     "seed hint",
     "frequencyPenalty hint",

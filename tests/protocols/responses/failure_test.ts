@@ -144,7 +144,7 @@ Deno.test("encodeFailure() writes the protocol's error", async (t) => {
       502,
       {
         message:
-          "The provider refused the gateway's credential. Tell whoever runs the gateway",
+          "The model's provider does not accept the gateway's credential: tell the administrator",
         type: "upstream_error",
         param: null,
         code: "upstream_authentication",

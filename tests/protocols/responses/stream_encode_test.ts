@@ -411,7 +411,7 @@ Deno.test("createStreamEncoder() tells a failure with a code that clients obey",
       "invalid_api_key",
       undefined,
       "server_error",
-      "The provider refused the gateway's credential. Tell whoever runs the gateway",
+      "The model's provider does not accept the gateway's credential: tell the administrator",
     ],
   ] as const;
   for (const [kind, code, retryAfterMs, shownCode, message] of cases) {

@@ -7,17 +7,18 @@
  */
 export function retryAfterMs(
   headers: Headers,
-  nowMs: number = Date.now(),
+  nowMs: number,
 ): number | undefined {
   const ms = numberIn(headers.get("retry-after-ms"));
   if (ms !== undefined) return ms;
   const value = headers.get("retry-after");
   const seconds = numberIn(value);
   if (seconds !== undefined) return seconds * 1000;
-  const date = value === null || /^[-+\d]/.test(value)
-    ? NaN
-    : Date.parse(value);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - nowMs);
+  // An HTTP date begins with its weekday; Date.parse() sees dates in much else.
+  const dateMs = value !== null && /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(value)
+    ? Date.parse(value)
+    : NaN;
+  return Number.isNaN(dateMs) ? undefined : Math.max(0, dateMs - nowMs);
 }
 
 function numberIn(value: string | null): number | undefined {

@@ -1,0 +1,76 @@
+import type { GatewayError } from "../core/error.ts";
+import type { Protocol } from "../core/protocol.ts";
+import type { Log } from "../observe/log.ts";
+import type { RequestRecord } from "../observe/record.ts";
+import {
+  type Failure,
+  shownFailure,
+  UpstreamFailure,
+} from "../protocols/canonical/failure.ts";
+import { CODECS } from "../protocols/mod.ts";
+import { CallerLeft } from "../upstream/call.ts";
+import { errorResponse, toGatewayError } from "./error_response.ts";
+import { unforeseenFields } from "./unforeseen.ts";
+
+/** nginx's status for a caller who is gone; nobody receives it, the log shows it. */
+const CALLER_LEFT_STATUS = 499;
+
+/** What telling a caller of a failure needs beside what was thrown. */
+export interface FailureResponseOptions {
+  readonly protocol: Protocol;
+  readonly record: RequestRecord;
+  readonly log: Log;
+}
+
+/**
+ * Whatever ended a request before its answer, as a response in the caller's protocol. Finishes the record;
+ * what nobody foresaw goes to the log as well.
+ */
+export function failureResponse(
+  thrown: unknown,
+  { protocol, record, log }: FailureResponseOptions,
+): Response {
+  const { facts, requestId } = record;
+  if (thrown instanceof CallerLeft) {
+    facts.status = CALLER_LEFT_STATUS;
+    record.finish("client_abort");
+    return new Response(null, { status: CALLER_LEFT_STATUS });
+  }
+  if (thrown instanceof UpstreamFailure) {
+    return upstreamFailureResponse(thrown.failure, protocol, record);
+  }
+  const error = toGatewayError(thrown);
+  if (error.kind === "internal") {
+    log.write("error", "unforeseen", unforeseenFields(thrown, requestId));
+  }
+  const response = errorResponse(error, { protocol, requestId });
+  noteError(error, record);
+  record.finish("error");
+  return response;
+}
+
+/** An upstream's failure, in the caller's protocol. */
+function upstreamFailureResponse(
+  failure: Failure,
+  protocol: Protocol,
+  { facts, requestId, finish }: RequestRecord,
+): Response {
+  const shown = shownFailure(failure);
+  const { status, body } = CODECS[protocol].encodeFailure(shown, requestId);
+  facts.status = status;
+  facts.error = shown.code ?? shown.kind;
+  finish("error");
+  const { retryAfterMs } = shown;
+  return Response.json(body, {
+    status,
+    headers: retryAfterMs === undefined
+      ? {}
+      : { "retry-after": String(Math.ceil(retryAfterMs / 1000)) },
+  });
+}
+
+function noteError(error: GatewayError, { facts }: RequestRecord): void {
+  facts.status = error.status;
+  facts.error = error.code ?? error.kind;
+  if (error.kind === "upstream") facts.reason ??= error.message;
+}

@@ -1,0 +1,119 @@
+import { byteLength } from "../core/byte_length.ts";
+import { GatewayError } from "../core/error.ts";
+import {
+  brokenAnswer,
+  type Failure,
+  UpstreamFailure,
+} from "../protocols/canonical/failure.ts";
+import { restoreTools } from "../protocols/canonical/restore_tools.ts";
+import {
+  createTranslator,
+  type Translator,
+} from "../protocols/translate_stream.ts";
+import { reasonOf, silentUpstream } from "../upstream/failure.ts";
+import { firstOutputRestMs } from "./attempt.ts";
+import {
+  contextOf,
+  headersOf,
+  type TranslateAnswerOptions,
+} from "./translated_context.ts";
+import {
+  createTranslatedStream,
+  type TranslatedStream,
+} from "./translated_stream.ts";
+import type { TranslatedWatch } from "./translated_watch.ts";
+
+/** A stream to translate, and who watches it. */
+export interface StreamAnswerOptions extends TranslateAnswerOptions {
+  readonly watch: TranslatedWatch;
+}
+
+/**
+ * Gives an upstream's stream to the caller as one of the caller's protocol. Status and headers go out with its
+ * first output. Finishes the record when it ends.
+ *
+ * @throws {UpstreamFailure} When the upstream fails before any output.
+ * @throws {GatewayError} When it is silent before any output.
+ */
+export async function streamAnswer(
+  body: ReadableStream<Uint8Array>,
+  options: StreamAnswerOptions,
+): Promise<Response> {
+  const stream = openStream(body, options);
+  await awaitOutput(stream, options);
+  options.attempt.exchange.record.facts.status = 200;
+  return new Response(stream.body, {
+    headers: headersOf(options, "text/event-stream"),
+  });
+}
+
+function openStream(
+  body: ReadableStream<Uint8Array>,
+  options: StreamAnswerOptions,
+): TranslatedStream {
+  const { attempt: { controller, candidate, exchange }, tools } = options;
+  const { record } = exchange;
+  return createTranslatedStream(body, {
+    translator: translatorFor(options),
+    deadlines: tools.deadlines,
+    idleMs: candidate.connection.timeouts.idleMs,
+    failureOf: (cause) => failureOfBreak(cause, controller),
+    onText(text) {
+      record.facts.bytesOut += byteLength(text);
+    },
+    onEnd(how) {
+      finish(how, options);
+      controller.abort();
+    },
+  });
+}
+
+function translatorFor(options: StreamAnswerOptions): Translator {
+  const { from, to, translated: { aliases }, tools, watch } = options;
+  return createTranslator({
+    decoder: to.createStreamDecoder(tools.ids),
+    between: aliases.size === 0 ? undefined : restoreTools(aliases),
+    encoder: from.createStreamEncoder(contextOf(options)),
+    observe: watch.see,
+  });
+}
+
+/** Finishes the record of a stream that ended. */
+function finish(
+  how: "over" | "cancelled",
+  { attempt: { exchange: { record } }, watch }: StreamAnswerOptions,
+): void {
+  if (watch.failure !== undefined) record.facts.reason = watch.failure.kind;
+  if (watch.isWhole) record.finish("complete");
+  else record.finish(how === "cancelled" ? "client_abort" : "upstream_broken");
+}
+
+/** Holds the stream back until there is something for the caller. */
+async function awaitOutput(
+  stream: TranslatedStream,
+  { attempt, tools, watch }: StreamAnswerOptions,
+): Promise<void> {
+  const outputMs = firstOutputRestMs(attempt, tools.deadlines);
+  const isLate = await stream.hold(() => watch.hasOutput, outputMs);
+  // Without a deadline the caller waits on, kept company.
+  if (isLate && outputMs !== undefined) {
+    stream.discard();
+    throw silentUpstream();
+  }
+  if (watch.failure === undefined || watch.hasOutput) return;
+  stream.discard();
+  const { signal } = attempt.controller;
+  throw signal.aborted ? signal.reason : new UpstreamFailure(watch.failure);
+}
+
+function failureOfBreak(
+  cause: unknown,
+  { signal }: AbortController,
+): Failure {
+  if (signal.reason instanceof GatewayError) {
+    return { kind: "overloaded", message: signal.reason.message };
+  }
+  return brokenAnswer(
+    `The model's provider broke off: ${reasonOf(cause)}. Try again`,
+  );
+}
