@@ -100,6 +100,7 @@ async function streamAnswer(
   const { attempt, from, to, translated, tools } = options;
   const { controller, exchange: { record } } = attempt;
   const { idleMs } = attempt.candidate.connection.timeouts;
+  const noteChunk = record.watchChunks();
   const stream = createTranslatedStream(body, {
     translator: createTranslator({
       decoder: to.createStreamDecoder(tools.ids),
@@ -114,6 +115,7 @@ async function streamAnswer(
     failureOf: (cause) => failureOfBreak(cause, controller),
     onText(text) {
       record.facts.bytesOut += byteLength(text);
+      noteChunk?.();
     },
     onEnd(how) {
       if (watch.failure !== undefined) {
