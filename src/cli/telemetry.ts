@@ -17,14 +17,18 @@ const PROVIDERS: Partial<Readonly<Record<ServiceName, string>>> = {
   moonshot: "moonshot_ai",
 };
 
+/** Where whoever implements OpenTelemetry registers for its library. */
+const REGISTRY = Symbol.for("opentelemetry.js.api.1");
+
 /**
- * Prepares for OpenTelemetry where `OTEL_DENO` asks the platform for it; the exporter and everything else is
- * the platform's. The library is loaded here, so that who wants no telemetry does not pay for it.
+ * Prepares for OpenTelemetry where the platform was asked for it (`OTEL_DENO`), of which it brings the
+ * exporter and everything else. The library is loaded here, so that who wants no telemetry does not pay for
+ * it.
  */
 export async function startTelemetry(
   store: ConfigStore,
 ): Promise<Telemetry | undefined> {
-  if (Deno.env.get("OTEL_DENO") !== "true") return undefined;
+  if (!(REGISTRY in globalThis)) return undefined;
   const { propagation } = await import("@opentelemetry/api");
   const { createTracing } = await import("../observe/open_telemetry.ts");
   // A span of the platform has no `tracestate`: it never sends one, and the caller's belongs to the same trace.
