@@ -28,8 +28,8 @@ export function createChunkGaps(): ChunkGaps {
     note(nowMs) {
       if (lastMs !== undefined) {
         const gapMs = nowMs - lastMs;
-        const bucket = BOUNDS_MS.findIndex((boundMs) => gapMs <= boundMs);
-        if (bucket >= 0) counts[bucket] = (counts[bucket] ?? 0) + 1;
+        const bucket = bucketOf(gapMs);
+        if (bucket < counts.length) counts[bucket] = (counts[bucket] ?? 0) + 1;
         count += 1;
         sumMs += gapMs;
       }
@@ -43,4 +43,14 @@ export function createChunkGaps(): ChunkGaps {
       return sumMs;
     },
   };
+}
+
+/** A loop, since a callback would be one more object for each chunk. */
+function bucketOf(gapMs: number): number {
+  let bucket = 0;
+  for (const boundMs of BOUNDS_MS) {
+    if (gapMs <= boundMs) return bucket;
+    bucket += 1;
+  }
+  return bucket;
 }
