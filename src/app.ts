@@ -9,6 +9,7 @@ import { createLimitsService } from "./limits/service.ts";
 import type { QuotaWindow } from "./limits/window.ts";
 import type { Log } from "./observe/log.ts";
 import type { GatewayState, Metrics, QuotaState } from "./observe/metrics.ts";
+import type { Tracing } from "./observe/tracing.ts";
 import { type Admission, createAdmission } from "./relay/admission.ts";
 import { createHealth } from "./relay/health.ts";
 import { createQuotaRouting } from "./relay/quota_routing.ts";
@@ -27,6 +28,8 @@ export interface GatewaySurroundings {
   readonly log: Log;
   /** Absent where nobody asked for metrics. */
   readonly metrics?: Metrics | undefined;
+  /** Absent where nobody collects traces. */
+  readonly tracing?: Tracing | undefined;
   /** Default: this machine's. */
   readonly clock?: Clock;
   /** Rings when something is overdue or to be tried again; default: this machine's. */

@@ -7,6 +7,7 @@ import type { Fetch } from "../upstream/call.ts";
 import type { Reach } from "../upstream/connect_watch.ts";
 import { startMetrics } from "./gateway_metrics.ts";
 import { listen, type Listener } from "./listen.ts";
+import { startTelemetry } from "./telemetry.ts";
 
 /** What is served, and how. */
 export interface ServingOptions {
@@ -52,7 +53,13 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
   const { store, server, log } = options;
   const running = server.admin && await startMetrics(store);
   const metrics = running?.metrics;
-  const { admission, handler, state } = createGateway({ ...options, metrics });
+  const telemetry = await startTelemetry(store);
+  const { admission, handler, state } = createGateway({
+    ...options,
+    metrics,
+    tracing: telemetry?.tracing,
+    fetch: telemetry?.propagate(options.fetch) ?? options.fetch,
+  });
   const { isShared = false } = options;
   let listener: Listener;
   try {

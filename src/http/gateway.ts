@@ -5,6 +5,7 @@ import type { LimitsService } from "../limits/service.ts";
 import type { Log } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { openRecord, type RequestRecord } from "../observe/record.ts";
+import type { Tracing } from "../observe/tracing.ts";
 import { authenticate, type CredentialGroup } from "../relay/caller.ts";
 import { followCaller } from "../relay/exchange.ts";
 import { relay } from "../relay/relay.ts";
@@ -26,6 +27,8 @@ export interface GatewayParts extends RelayTools {
   readonly log: Log;
   /** Absent where nobody asked for metrics. */
   readonly metrics?: Metrics | undefined;
+  /** Absent where nobody collects traces. */
+  readonly tracing?: Tracing | undefined;
 }
 
 /** The whole gateway as a web-standard handler. */
@@ -76,17 +79,22 @@ async function serve(match: RouteMatch, served: Served): Promise<Response> {
     return response;
   }
   const caller = identify(match.route, served);
-  return await relay(
-    {
-      request,
-      record,
-      caller,
-      config,
-      line: followCaller(request, record),
-    },
-    { operation: action.relay, maxBodyBytes: match.route.maxBodyBytes },
-    parts,
-  );
+  const operation = action.relay;
+  const serveModel = () =>
+    relay(
+      {
+        request,
+        record,
+        caller,
+        config,
+        line: followCaller(request, record),
+      },
+      { operation, maxBodyBytes: match.route.maxBodyBytes },
+      parts,
+    );
+  return parts.tracing === undefined
+    ? await serveModel()
+    : await parts.tracing.follow({ operation, record }, serveModel);
 }
 
 /** Probes come every few seconds and tell nothing; agents and balancers probe the page, too. */

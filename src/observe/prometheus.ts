@@ -1,5 +1,6 @@
 import { Registry } from "prom-client";
 import type { Usage } from "../protocols/canonical/usage.ts";
+import { createGapHistogram, type GapHistogram } from "./gap_histogram.ts";
 import {
   createInstruments,
   type Instruments,
@@ -39,19 +40,20 @@ const MAX_WINDOWS = 32;
 export function createGatewayMetrics(bounds: LabelBounds): GatewayMetrics {
   const registry = new Registry();
   const instruments = createInstruments(registry);
+  const gaps = createGapHistogram();
   return {
     requestEnded(ended) {
       countRequest(ended, instruments);
       countAttempts(ended, instruments);
-      countAnswer(ended, instruments, bounds);
+      countAnswer(ended, { ...bounds, instruments, gaps });
       countCaller(ended, instruments);
     },
     cooledDown: (connection) => instruments.coolDowns.inc({ connection }),
     lag: (ms) => instruments.lag.observe(ms / 1000),
-    collect(state) {
+    async collect(state) {
       instruments.inFlight.set(state.inFlight);
       setQuotas(state.quotas, instruments);
-      return registry.getMetricsAsJSON();
+      return [...await registry.getMetricsAsJSON(), gaps.snapshot()];
     },
   };
 }
@@ -76,16 +78,19 @@ function countRequest(
 /** What only a request has that found a connection. */
 function countAnswer(
   { facts }: EndedRequest,
-  instruments: Instruments,
-  { isModel, fields }: LabelBounds,
+  { instruments, gaps, isModel, fields }: LabelBounds & {
+    readonly instruments: Instruments;
+    readonly gaps: GapHistogram;
+  },
 ): void {
   for (const field of facts.dropped ?? []) {
     instruments.droppedFields.inc({ field: fields.has(field) ? field : OTHER });
   }
-  const { connection, firstByteMs, firstOutputMs, usage } = facts;
+  const { connection, firstByteMs, firstOutputMs, chunkGaps, usage } = facts;
   if (connection === undefined) return;
   const isKnown = facts.model !== undefined && isModel(facts.model);
   const labels = { connection, model: isKnown ? facts.model : OTHER };
+  if (chunkGaps !== undefined) gaps.add(labels, chunkGaps);
   if (firstByteMs !== undefined) {
     instruments.firstByte.observe(labels, firstByteMs / 1000);
   }

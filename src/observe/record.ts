@@ -1,6 +1,7 @@
 import type { Clock } from "../core/clock.ts";
 import type { Protocol } from "../core/protocol.ts";
 import type { Usage } from "../protocols/canonical/usage.ts";
+import { type ChunkGaps, createChunkGaps } from "./chunk_gaps.ts";
 import type { Log, LogFields } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 
@@ -53,6 +54,10 @@ export interface RequestFacts {
   firstByteMs?: number;
   firstOutputMs?: number;
   usage?: Usage;
+  /** Between the chunks of a streamed answer; only where metrics are wanted. */
+  chunkGaps?: ChunkGaps;
+  /** Why the model stopped, in the canonical word; only of translated answers. */
+  stopReason?: string;
   /** Request fields that a translation left out, in the caller's spelling. */
   dropped?: readonly string[];
   /** Parts of the answer that the caller's protocol cannot show. */
@@ -73,6 +78,8 @@ export interface RequestRecord {
   readonly facts: RequestFacts;
   /** Milliseconds since the request came. */
   elapsedMs(): number;
+  /** What is to be called at each chunk of a streamed answer; `undefined` where nobody counts. */
+  watchChunks(): (() => void) | undefined;
   /** Runs what was registered and writes the line; only the first call counts. */
   finish(ending: Ending): void;
   /** Whether {@linkcode RequestRecord.finish} was called. */
@@ -108,6 +115,12 @@ export function openRecord(
     requestId,
     facts,
     elapsedMs,
+    watchChunks() {
+      if (metrics === undefined) return undefined;
+      const gaps = createChunkGaps();
+      facts.chunkGaps = gaps;
+      return () => gaps.note(clock.elapsedMs());
+    },
     get finished() {
       return ended !== undefined;
     },

@@ -190,6 +190,7 @@ function noteBeginning(
   delete facts.dropped;
   delete facts.droppedParts;
   delete facts.usage;
+  delete facts.stopReason;
 }
 
 function noteFailure({ kind }: Fault, { record }: Exchange): void {

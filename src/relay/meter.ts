@@ -30,6 +30,7 @@ export function createStreamMeter(
   record: RequestRecord,
 ): Meter {
   const { facts } = record;
+  const noteChunk = record.watchChunks();
   const lines = createDataLines('"usage"', {
     wantsEvery: () => facts.firstOutputMs === undefined,
     line(data) {
@@ -47,6 +48,7 @@ export function createStreamMeter(
   return {
     push(chunk) {
       facts.bytesOut += chunk.length;
+      noteChunk?.();
       lines.push(chunk);
     },
     end() {

@@ -53,6 +53,7 @@ function openStream(
 ): TranslatedStream {
   const { attempt: { controller, candidate, exchange }, tools } = options;
   const { record } = exchange;
+  const noteChunk = record.watchChunks();
   return createTranslatedStream(body, {
     translator: translatorFor(options),
     deadlines: tools.deadlines,
@@ -60,6 +61,7 @@ function openStream(
     failureOf: (cause) => failureOfBreak(cause, controller),
     onText(text) {
       record.facts.bytesOut += byteLength(text);
+      noteChunk?.();
     },
     onEnd(how) {
       finish(how, options);

@@ -57,6 +57,7 @@ export function createTranslatedWatch(
       if (event.type === "failure") failure = event.failure;
       if (event.type !== "end") return;
       isWhole = true;
+      facts.stopReason = event.stop.reason;
       keepSeals();
     },
     get hasOutput() {

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { ask, hello, PATHS } from "../support/ask.ts";
-import { ALICE_TOKEN, UPSTREAM_KEY } from "../support/config.ts";
+import { ALICE_TOKEN, minimalFile, UPSTREAM_KEY } from "../support/config.ts";
 import { readExposition, sumOf } from "../support/exposition.ts";
-import { familiesFile } from "../support/families.ts";
+import { familiesFile, familyConnection } from "../support/families.ts";
 import { startUpstream } from "../support/scripted_upstream.ts";
 import { askOnce, serveFile } from "../support/serve.ts";
+import { sseBytes } from "../support/sse_bytes.ts";
 import { until } from "../support/within.ts";
 
 const PROMPT = "canary-of-the-prompt";
@@ -108,6 +109,54 @@ Deno.test("serve counts requests on a second listener, without any secret, promp
 
   gateway.kill("SIGTERM");
   assert.equal((await gateway.ended).code, 0);
+});
+
+const CHUNKS = ["Hello", " you", " there"].map((content) =>
+  sseBytes({ choices: [{ index: 0, delta: { content } }] })
+);
+
+Deno.test("the gaps between the chunks of streamed answers are counted, natively and translated", async () => {
+  await using upstream = startUpstream();
+  const server = { port: 0, admin: { port: 0 } };
+  const connection = familyConnection("A", upstream.url, {
+    endpoints: { chat: `${upstream.url}/a` },
+  });
+  await using gateway = await serveFile(
+    minimalFile({ connections: [connection], server }),
+  );
+  const count = async (model: string) => {
+    const { text } = await askOnce(`${gateway.adminUrl}/metrics`);
+    const name = "model_gateway_chunk_gap_seconds_count";
+    return sumOf(readExposition(text), name, { model });
+  };
+  const cases = [
+    { protocol: "chat", model: "model-a" },
+    { protocol: "messages", model: "renamed-a" },
+  ] as const;
+  for (const { protocol, model } of cases) {
+    const source = new TransformStream<Uint8Array, Uint8Array<ArrayBuffer>>();
+    upstream.play(() =>
+      new Response(source.readable, {
+        headers: { "content-type": "text/event-stream" },
+      })
+    );
+    const body = hello(protocol, { model, stream: true });
+    const asked = fetch(gateway.url + PATHS[protocol], ask(protocol, body));
+    const writer = source.writable.getWriter();
+    let said = "";
+    let reader: ReadableStreamDefaultReader<string> | undefined;
+    for (const [index, word] of ["Hello", " you", " there"].entries()) {
+      await writer.write(CHUNKS[index]);
+      reader ??= (await asked).body?.pipeThrough(new TextDecoderStream())
+        .getReader();
+      // Chunks that come together would be one.
+      while (!said.includes(word)) said += (await reader?.read())?.value;
+    }
+    await writer.write(sseBytes("[DONE]"));
+    await writer.close();
+    while (!(await reader?.read())?.done);
+    await until(async () => await count(model) >= 3, "three gaps");
+  }
 });
 
 Deno.test("serve does not start when the place of its second listener is taken, and names the setting", async () => {

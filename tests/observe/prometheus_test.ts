@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createChunkGaps } from "../../src/observe/chunk_gaps.ts";
 import { formatExposition } from "../../src/observe/exposition.ts";
 import type {
   EndedRequest,
@@ -121,6 +122,43 @@ Deno.test("an answer's tokens and times are counted by connection and model", as
   const sum = (name: string) => sumOf(samples, `model_gateway_${name}`, labels);
   assert.equal(sum("first_byte_seconds_sum"), 0.3);
   assert.equal(sum("first_output_seconds_sum"), 0.7);
+});
+
+/** The gaps of an answer whose chunks came at these times, in milliseconds. */
+function gapsOf(...timesMs: readonly number[]) {
+  const gaps = createChunkGaps();
+  for (const timeMs of timesMs) gaps.note(timeMs);
+  return gaps;
+}
+
+Deno.test("the gaps between chunks are counted by connection and model, those of several threads together", async () => {
+  const [one, other] = [createMetrics(), createMetrics()];
+  one.requestEnded(ended({ ...WHOLE, chunkGaps: gapsOf(10, 30, 31, 31) }));
+  one.requestEnded(ended({ ...WHOLE, chunkGaps: gapsOf(0, 90_000) }));
+  one.requestEnded(ended({ ...WHOLE, chunkGaps: gapsOf(7) }));
+  one.requestEnded(
+    ended({ ...WHOLE, model: "invented", chunkGaps: gapsOf(0, 3) }),
+  );
+  other.requestEnded(ended({ ...WHOLE, chunkGaps: gapsOf(0, 20) }));
+  const samples = readExposition(
+    await formatExposition([
+      await one.collect(IDLE),
+      await other.collect(IDLE),
+    ]),
+  );
+  const sum = (part: string, labels: Record<string, string>) =>
+    sumOf(samples, `model_gateway_chunk_gap_seconds_${part}`, {
+      connection: "main",
+      ...labels,
+    });
+  const known = { model: "model-a" };
+  assert.equal(sum("count", known), 5);
+  assert.equal(sum("sum", known), 90.041);
+  const below = ["0.001", "0.01", "0.025", "60", "+Inf"].map((le) =>
+    sum("bucket", { ...known, le })
+  );
+  assert.deepEqual(below, [2, 2, 4, 4, 5]);
+  assert.equal(sum("count", { model: "other" }), 1);
 });
 
 Deno.test("every call of a provider is an attempt, with the class of its answer, none where none came", async () => {

@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { openRecord } from "../../src/observe/record.ts";
+import { createFakeClock } from "../support/fake_clock.ts";
+import { createMemoryLog } from "../support/memory_log.ts";
 import { openTestRecord } from "../support/open_record.ts";
 
 Deno.test("openRecord() writes one line with everything that was learnt", () => {
@@ -96,6 +99,22 @@ Deno.test("openRecord() cuts the name of a model that is too long", () => {
   record.facts.model = "m".repeat(10_000);
   record.finish("error");
   assert.equal(log.entries[0]?.fields.model, "m".repeat(128));
+});
+
+Deno.test("RequestRecord.watchChunks() measures the gaps between chunks where metrics are wanted, and nothing elsewhere", () => {
+  assert.equal(openTestRecord().record.watchChunks(), undefined);
+  const clock = createFakeClock(0);
+  const metrics = { requestEnded() {}, cooledDown() {} };
+  const log = createMemoryLog();
+  const record = openRecord("req_1", "POST", { clock, log, metrics });
+  const noteChunk = record.watchChunks();
+  assert.ok(noteChunk);
+  for (const ms of [100, 3, 4]) {
+    clock.advance(ms);
+    noteChunk();
+  }
+  assert.equal(record.facts.chunkGaps?.count, 2);
+  assert.equal(record.facts.chunkGaps.sumMs, 7);
 });
 
 Deno.test("RequestRecord.elapsedMs() counts from the opening", () => {

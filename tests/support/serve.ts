@@ -16,8 +16,15 @@ export interface ServedGateway extends ListeningProcess, AsyncDisposable {
   line(event: string): Promise<Record<string, unknown>>;
 }
 
-/** Serves what a configuration file says with the permissions of the executable. */
-export async function serveFile(file: unknown): Promise<ServedGateway> {
+/**
+ * Serves what a configuration file says with the permissions of the executable.
+ *
+ * @param env What stands in its environment beside that of the test.
+ */
+export async function serveFile(
+  file: unknown,
+  env: Record<string, string> = {},
+): Promise<ServedGateway> {
   const directory = await Deno.makeTempDir();
   const path = `${directory}/gateway.yaml`;
   const rewrite = (text: unknown) =>
@@ -31,6 +38,7 @@ export async function serveFile(file: unknown): Promise<ServedGateway> {
       ...["src/main.ts", "serve", "--config", path],
     ],
     cwd: ROOT,
+    env,
   }).catch(async (error) => {
     await remove();
     throw error;

@@ -1,0 +1,134 @@
+import {
+  type Histogram,
+  type Meter,
+  metrics,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from "@opentelemetry/api";
+import { VERSION } from "../core/version.ts";
+import {
+  type GenAiAttributes,
+  type GenAiNames,
+  sharedAttributes,
+  spanAttributes,
+} from "./gen_ai.ts";
+import type { Ending } from "./record.ts";
+import type { TracedRequest, Tracing } from "./tracing.ts";
+
+const SCOPE = "model-gateway";
+
+/**
+ * Tells of requests in the GenAI semantic conventions of OpenTelemetry, one span and a few measurements
+ * each, to whatever the platform has registered; to nobody where it has registered nothing.
+ */
+export function createTracing(names: GenAiNames): Tracing {
+  const tracer = trace.getTracer(SCOPE, VERSION);
+  const instruments = createInstruments(metrics.getMeter(SCOPE, VERSION));
+  return {
+    follow(request, serve) {
+      const options = { kind: SpanKind.CLIENT };
+      return tracer.startActiveSpan(request.operation, options, (span) => {
+        request.record.onFinish((ending) => {
+          const shared = sharedAttributes(request, ending, names);
+          measure(request, shared, instruments);
+          describe(span, shared, spanAttributes(request));
+          if (isTheirsOrOurs(ending, shared)) {
+            span.setStatus({ code: SpanStatusCode.ERROR });
+          }
+          span.end();
+        });
+        return serve();
+      });
+    },
+  };
+}
+
+/** A caller who leaves is no error. */
+function isTheirsOrOurs(ending: Ending, shared: GenAiAttributes): boolean {
+  return "error.type" in shared && ending !== "client_abort";
+}
+
+/** One by one: not every version of the platform takes them together. */
+function describe(
+  span: Span,
+  shared: GenAiAttributes,
+  own: GenAiAttributes,
+): void {
+  const { "gen_ai.operation.name": operation, "gen_ai.request.model": model } =
+    shared;
+  span.updateName(
+    model === undefined ? `${operation}` : `${operation} ${model}`,
+  );
+  for (const [name, value] of Object.entries({ ...shared, ...own })) {
+    span.setAttribute(name, value);
+  }
+}
+
+interface GenAiInstruments {
+  readonly clientDuration: Histogram;
+  readonly serverDuration: Histogram;
+  readonly firstToken: Histogram;
+  readonly tokens: Histogram;
+}
+
+const DURATION_SECONDS = [
+  ...[0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64],
+  ...[1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92],
+];
+
+const FIRST_TOKEN_SECONDS = [
+  ...[0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1],
+  ...[0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10],
+];
+
+/** The powers of 4 up to 4 to the power of 13. */
+const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
+
+/** The bounds are those that the conventions recommend. */
+function createInstruments(meter: Meter): GenAiInstruments {
+  const histogram = (name: string, unit: string, bounds: number[]) =>
+    meter.createHistogram(name, {
+      unit,
+      advice: { explicitBucketBoundaries: bounds },
+    });
+  return {
+    clientDuration: histogram(
+      "gen_ai.client.operation.duration",
+      "s",
+      DURATION_SECONDS,
+    ),
+    serverDuration: histogram(
+      "gen_ai.server.request.duration",
+      "s",
+      DURATION_SECONDS,
+    ),
+    firstToken: histogram(
+      "gen_ai.server.time_to_first_token",
+      "s",
+      FIRST_TOKEN_SECONDS,
+    ),
+    tokens: histogram("gen_ai.client.token.usage", "{token}", TOKENS),
+  };
+}
+
+function measure(
+  { record }: TracedRequest,
+  shared: GenAiAttributes,
+  { clientDuration, serverDuration, firstToken, tokens }: GenAiInstruments,
+): void {
+  const { firstOutputMs, usage } = record.facts;
+  const seconds = record.elapsedMs() / 1000;
+  clientDuration.record(seconds, shared);
+  serverDuration.record(seconds, shared);
+  if (firstOutputMs !== undefined && !("error.type" in shared)) {
+    firstToken.record(firstOutputMs / 1000, shared);
+  }
+  if (usage === undefined) return;
+  const { "error.type": _, ...counted } = shared;
+  const count = (type: string, value: number) =>
+    tokens.record(value, { ...counted, "gen_ai.token.type": type });
+  count("input", usage.inputTokens);
+  count("output", usage.outputTokens);
+}

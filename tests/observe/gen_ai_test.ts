@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import type { Operation } from "../../src/core/protocol.ts";
+import { sharedAttributes, spanAttributes } from "../../src/observe/gen_ai.ts";
+import type { Ending, RequestFacts } from "../../src/observe/record.ts";
+import { openTestRecord } from "../support/open_record.ts";
+
+const NAMES = {
+  isModel: (name: string) => name === "model-a",
+  providerOf: (connection: string) =>
+    connection === "main" ? "openai" : undefined,
+};
+
+const SERVED: Partial<RequestFacts> = {
+  model: "model-a",
+  upstreamModel: "upstream-a",
+  connection: "main",
+  mode: "native",
+  status: 200,
+};
+
+function requestOf(
+  facts: Partial<RequestFacts>,
+  operation: Operation = "messages",
+) {
+  const { record } = openTestRecord();
+  Object.assign(record.facts, facts);
+  return { operation, record };
+}
+
+function shared(
+  facts: Partial<RequestFacts>,
+  ending: Ending = "complete",
+  operation?: Operation,
+) {
+  return sharedAttributes(requestOf(facts, operation), ending, NAMES);
+}
+
+Deno.test("sharedAttributes() names the operation, the provider and both models", () => {
+  assert.deepEqual(shared(SERVED), {
+    "gen_ai.operation.name": "chat",
+    "gen_ai.provider.name": "openai",
+    "gen_ai.request.model": "model-a",
+    "gen_ai.response.model": "upstream-a",
+  });
+  const operation = (name: Operation) =>
+    shared(SERVED, "complete", name)["gen_ai.operation.name"];
+  assert.equal(operation("completions"), "text_completion");
+  assert.equal(operation("count_tokens"), "count_tokens");
+});
+
+Deno.test("sharedAttributes() leaves out a model and a connection that the configuration does not have", () => {
+  const facts = { ...SERVED, model: "invented", connection: "gone" };
+  assert.deepEqual(shared(facts), {
+    "gen_ai.operation.name": "chat",
+    "gen_ai.response.model": "upstream-a",
+  });
+});
+
+Deno.test("sharedAttributes() tells an error by the caller's status, or by how the request ended", () => {
+  const type = (facts: Partial<RequestFacts>, ending: Ending) =>
+    shared(facts, ending)["error.type"];
+  assert.equal(type({ status: 502 }, "error"), "502");
+  assert.equal(type({ status: 429 }, "complete"), "429");
+  assert.equal(type({ status: 200 }, "upstream_broken"), "upstream_broken");
+  assert.equal(type({ status: 499 }, "client_abort"), "client_abort");
+  assert.equal(type({}, "error"), "_OTHER");
+  assert.equal(type({ status: 200 }, "complete"), undefined);
+  const failed = shared({ ...SERVED, status: 500 }, "error");
+  assert.equal(failed["gen_ai.response.model"], undefined);
+});
+
+Deno.test("spanAttributes() tells tokens, the stop and the way, and no text", () => {
+  const request = requestOf({
+    ...SERVED,
+    usage: {
+      inputTokens: 50,
+      cachedInputTokens: 30,
+      cacheWriteTokens: 10,
+      outputTokens: 20,
+      reasoningTokens: 5,
+    },
+    stopReason: "tool_calls",
+    attempts: [{ connection: "main", model: "model-a", startedMs: 1 }],
+    error: "text of theirs",
+    reason: "text of theirs",
+  });
+  assert.deepEqual(spanAttributes(request), {
+    "gen_ai.usage.input_tokens": 50,
+    "gen_ai.usage.output_tokens": 20,
+    "gen_ai.usage.cache_read.input_tokens": 30,
+    "gen_ai.usage.cache_creation.input_tokens": 10,
+    "gen_ai.response.finish_reasons": ["tool_calls"],
+    "model_gateway.request_id": "req_1",
+    "model_gateway.connection": "main",
+    "model_gateway.mode": "native",
+    "model_gateway.attempts": 1,
+  });
+  assert.deepEqual(spanAttributes(requestOf({})), {
+    "model_gateway.request_id": "req_1",
+    "model_gateway.attempts": 0,
+  });
+});
