@@ -5,6 +5,7 @@ import { familiesFile } from "../support/families.ts";
 import { hasNginx, startNginx } from "../support/nginx.ts";
 import { startUpstream } from "../support/scripted_upstream.ts";
 import { type ServedGateway, serveFile } from "../support/serve.ts";
+import { until } from "../support/within.ts";
 import { WIRES } from "../support/wire.ts";
 
 const readme = await Deno.readTextFile(
@@ -60,6 +61,9 @@ async function keepAsking(
   return asked;
 }
 
+/** How many requests run at a time. */
+const LOOPS = 12;
+
 const ignore = !await hasNginx();
 
 Deno.test({
@@ -85,11 +89,11 @@ Deno.test({
     const { signal } = over;
     const asking = Promise.all([
       ...Array.from(
-        { length: 6 },
+        { length: LOOPS / 2 },
         () => keepAsking(nginx.url, { stream: false, signal }),
       ),
       ...Array.from(
-        { length: 6 },
+        { length: LOOPS / 2 },
         () => keepAsking(nginx.url, { stream: true, signal }),
       ),
     ]);
@@ -118,6 +122,12 @@ async function restartInTurn(
     assert.equal((await old.ended).code, 0);
     assert.equal(old.lines("cut").length, 0);
     await old[Symbol.asyncDispose]();
-    gateways[index] = await serve(Number(new URL(old.url).port));
+    const young = await serve(Number(new URL(old.url).port));
+    gateways[index] = young;
+    // A request that it refused just before it listened must have found the other one.
+    await until(
+      () => young.lines("request").length > LOOPS,
+      "the new one to be asked",
+    );
   }
 }
