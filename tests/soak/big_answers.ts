@@ -1,0 +1,3 @@
+export async function soakBigAnswers(_o: unknown): Promise<void> {
+  await Promise.resolve();
+}

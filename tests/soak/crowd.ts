@@ -1,0 +1,3 @@
+export async function soakCrowd(_o: unknown): Promise<void> {
+  await Promise.resolve();
+}

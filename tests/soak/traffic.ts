@@ -1,0 +1,268 @@
+import { PATHS } from "../support/ask.ts";
+import type { Random } from "../support/random.ts";
+import { type Asking, bodyOf, pause } from "./ask.ts";
+import { type Findings, sizeText, slope } from "./findings.ts";
+import { hangUpOnce } from "./hang_up.ts";
+import { type Question, wordsOf } from "./question.ts";
+import { hasProc, type Scene, type Use, type Way, WAYS } from "./scene.ts";
+import {
+  jsonAnswer,
+  streamPieces,
+  textOfJson,
+  textOfStream,
+} from "./speech.ts";
+
+/** How many requests run at a time. */
+const CALLERS = 24;
+
+/** Between two looks at what the gateway uses, in milliseconds. */
+const LOOK_MS = 1_000;
+
+/** Between two reloads, in milliseconds. */
+const RELOAD_MS = 5_000;
+
+/** The share of the time that the gateway has to warm up. */
+const WARM_UP = 0.4;
+
+/** More than this is a leak, in bytes a request. */
+const MAX_SLOPE_BYTES = 200;
+
+/** What mixed traffic works with. */
+export interface TrafficOptions {
+  readonly scene: Scene;
+  readonly findings: Findings;
+  readonly random: Random;
+  readonly minutes: number;
+}
+
+/** How many requests there were, and of what kind. */
+interface Counts {
+  requests: number;
+  readonly byKind: Map<string, number>;
+}
+
+/** A moment's use with the requests until then. */
+type Sample = Use & { readonly requests: number };
+
+/**
+ * Asks everything in all protocols, natively and translated, whole and as streams; checks each answer; leaves
+ * in the middle, lets the upstream break off, reloads the configuration and reads the quotas meanwhile.
+ */
+export async function soakTraffic(options: TrafficOptions): Promise<void> {
+  const { scene, findings, minutes } = options;
+  const counts: Counts = { requests: 0, byKind: new Map() };
+  const over = new AbortController();
+  const timer = setTimeout(() => over.abort(), minutes * 60_000);
+  const samples: Sample[] = [];
+  const callers = Array.from({ length: CALLERS }, async () => {
+    while (!over.signal.aborted && findings.faults.length < 10) {
+      await callOnce(options, counts);
+    }
+  });
+  const beside = [
+    every(LOOK_MS, over.signal, async () => {
+      samples.push({ ...await scene.use(), requests: counts.requests });
+    }),
+    every(RELOAD_MS, over.signal, scene.reload),
+  ];
+  await Promise.all(callers);
+  clearTimeout(timer);
+  over.abort();
+  await Promise.all(beside);
+  report(samples, counts, options);
+}
+
+async function every(
+  ms: number,
+  signal: AbortSignal,
+  work: () => Promise<void>,
+): Promise<void> {
+  while (!signal.aborted) {
+    await work();
+    await pause(ms);
+  }
+}
+
+const KINDS = [
+  ...Array<"whole">(14).fill("whole"),
+  ...Array<"leave">(3).fill("leave"),
+  "cut",
+  "refuse",
+  "limits",
+  "models",
+] as const;
+
+let nextTag = 0;
+
+async function callOnce(
+  options: TrafficOptions,
+  counts: Counts,
+): Promise<void> {
+  const { random, findings } = options;
+  const kind = random.pick(KINDS);
+  counts.requests++;
+  counts.byKind.set(kind, (counts.byKind.get(kind) ?? 0) + 1);
+  try {
+    const fault = await call(kind, options);
+    if (fault !== undefined) findings.fail(fault);
+  } catch (error) {
+    findings.fail(`A request of the kind ${kind} failed: ${error}`);
+  }
+}
+
+/** @returns What was wrong. */
+async function call(
+  kind: (typeof KINDS)[number],
+  { scene, random }: TrafficOptions,
+): Promise<string | undefined> {
+  const way = random.pick(WAYS);
+  const isStream = random.below(2) === 0;
+  if (kind === "limits") return await readList("limits", scene);
+  if (kind === "models") return await readList("models", scene);
+  if (kind === "leave") {
+    await hangUpOnce({ scene, way, random, tag: `t${nextTag++}` });
+    return;
+  }
+  const question: Question = {
+    tag: `t${nextTag++}`,
+    manner: kind,
+    words: 4 + random.below(40),
+  };
+  return await askAndCheck({ way, question, isStream }, scene);
+}
+
+async function readList(
+  name: "limits" | "models",
+  { gateway, headers }: Scene,
+): Promise<string | undefined> {
+  const { authorization = "" } = headers;
+  const answer = await fetch(`${gateway.url}/v1/${name}`, {
+    headers: { authorization },
+  });
+  const text = await answer.text();
+  const isGood = answer.status === 200 && text.includes('"data":[{');
+  return isGood ? undefined : `GET /${name} gave ${answer.status}: ${text}`;
+}
+
+async function askAndCheck(
+  asking: Asking,
+  { gateway, headers }: Scene,
+): Promise<string | undefined> {
+  const answer = await fetch(gateway.url + PATHS[asking.way.protocol], {
+    method: "POST",
+    headers,
+    body: bodyOf(asking),
+  });
+  const { status } = answer;
+  const body = await answer.text().catch(() => undefined);
+  const fault = faultOf(asking, status, body);
+  const { way, question } = asking;
+  return fault && `${question.manner} from ${way.model} over ${way.protocol}` +
+      `, stream ${asking.isStream}: ${fault}: ${status} ${body?.slice(0, 500)}`;
+}
+
+/** @param body Absent when it broke off. */
+function faultOf(
+  asking: Asking,
+  status: number,
+  body: string | undefined,
+): string | undefined {
+  switch (asking.question.manner) {
+    case "refuse":
+      return status === 400 && body?.includes(`no ${asking.question.tag}`)
+        ? undefined
+        : "a refusal was not passed on";
+    case "cut":
+      return looksWhole(asking, status, body)
+        ? "an answer that broke off looks whole"
+        : undefined;
+    default:
+      return isExpected(asking, status, body)
+        ? undefined
+        : "the answer is wrong";
+  }
+}
+
+function looksWhole(
+  { way: { protocol }, isStream }: Asking,
+  status: number,
+  body: string | undefined,
+): boolean {
+  if (status !== 200 || body === undefined) return false;
+  return isStream
+    ? textOfStream(protocol, body).isWhole
+    : textOfJson(protocol, body) !== undefined;
+}
+
+function isExpected(
+  { way, question, isStream }: Asking,
+  status: number,
+  body: string | undefined,
+): boolean {
+  if (status !== 200 || body === undefined) return false;
+  const words = wordsOf(question);
+  if (way.protocol === way.upstream) {
+    const { protocol } = way;
+    return body ===
+      (isStream
+        ? streamPieces(protocol, words).join("")
+        : jsonAnswer(protocol, words));
+  }
+  const text = words.join("");
+  if (!isStream) return textOfJson(way.protocol, body) === text;
+  const read = textOfStream(way.protocol, body);
+  return read.isWhole && read.text === text;
+}
+
+function report(
+  samples: readonly Sample[],
+  { requests, byKind }: Counts,
+  { findings, minutes }: TrafficOptions,
+): void {
+  const kinds = [...byKind].map(([kind, count]) => `${count} ${kind}`);
+  findings.note(
+    "requests",
+    `${requests} in ${minutes} min (${kinds.sort().join(", ")})`,
+  );
+  findings.note("wrong answers", `${findings.faults.length}`);
+  if (!hasProc) return;
+  const warm = samples.slice(Math.floor(samples.length * WARM_UP));
+  const perRequest = slope(
+    warm.map((one) => [one.requests, one.residentBytes]),
+  );
+  const perMinute = slope(
+    warm.map((one) => [one.atMs / 60_000, one.residentBytes]),
+  );
+  const [first, last] = [warm[0], warm.at(-1)];
+  findings.note(
+    "resident memory after warm-up",
+    `${sizeText(first?.residentBytes ?? NaN)} to ${
+      sizeText(last?.residentBytes ?? NaN)
+    }, ${sizeText(1000 * perRequest)} per 1000 requests, ${
+      sizeText(perMinute)
+    } per minute`,
+  );
+  const open = warm.map(({ descriptors }) => descriptors);
+  findings.note(
+    "descriptors after warm-up",
+    `${Math.min(...open)} to ${Math.max(...open)}`,
+  );
+  const hasGrown = (last?.residentBytes ?? 0) - (first?.residentBytes ?? 0) >
+    MIN_GROWTH_BYTES;
+  if (perRequest > MAX_SLOPE_BYTES && hasGrown) {
+    findings.fail(
+      `Memory grows by ${sizeText(1000 * perRequest)} per 1000 requests`,
+    );
+  }
+  const perDescriptor = slope(
+    warm.map((one) => [one.requests, one.descriptors]),
+  );
+  if (perDescriptor * requests > MAX_MORE_DESCRIPTORS) {
+    findings.fail("The number of open descriptors grows with the requests");
+  }
+}
+
+/** Less than this says nothing, the collector has its moods. */
+const MIN_GROWTH_BYTES = 24 * 1024 * 1024;
+
+const MAX_MORE_DESCRIPTORS = 100;
