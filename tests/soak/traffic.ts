@@ -1,10 +1,10 @@
 import { PATHS } from "../support/ask.ts";
-import type { Random } from "../support/random.ts";
 import { type Asking, bodyOf, pause } from "./ask.ts";
-import { type Findings, sizeText, slope } from "./findings.ts";
+import { sizeText, slope } from "./findings.ts";
 import { hangUpOnce } from "./hang_up.ts";
 import { type Question, wordsOf } from "./question.ts";
-import { hasProc, type Scene, type Use, type Way, WAYS } from "./scene.ts";
+import { hasProc, type Scene, type Use, WAYS } from "./scene.ts";
+import type { SoakOptions } from "./soak_options.ts";
 import {
   jsonAnswer,
   streamPieces,
@@ -27,14 +27,6 @@ const WARM_UP = 0.4;
 /** More than this is a leak, in bytes a request. */
 const MAX_SLOPE_BYTES = 200;
 
-/** What mixed traffic works with. */
-export interface TrafficOptions {
-  readonly scene: Scene;
-  readonly findings: Findings;
-  readonly random: Random;
-  readonly minutes: number;
-}
-
 /** How many requests there were, and of what kind. */
 interface Counts {
   requests: number;
@@ -48,7 +40,7 @@ type Sample = Use & { readonly requests: number };
  * Asks everything in all protocols, natively and translated, whole and as streams; checks each answer; leaves
  * in the middle, lets the upstream break off, reloads the configuration and reads the quotas meanwhile.
  */
-export async function soakTraffic(options: TrafficOptions): Promise<void> {
+export async function soakTraffic(options: SoakOptions): Promise<void> {
   const { scene, findings, minutes } = options;
   const counts: Counts = { requests: 0, byKind: new Map() };
   const over = new AbortController();
@@ -95,7 +87,7 @@ const KINDS = [
 let nextTag = 0;
 
 async function callOnce(
-  options: TrafficOptions,
+  options: SoakOptions,
   counts: Counts,
 ): Promise<void> {
   const { random, findings } = options;
@@ -113,7 +105,7 @@ async function callOnce(
 /** @returns What was wrong. */
 async function call(
   kind: (typeof KINDS)[number],
-  { scene, random }: TrafficOptions,
+  { scene, random }: SoakOptions,
 ): Promise<string | undefined> {
   const way = random.pick(WAYS);
   const isStream = random.below(2) === 0;
@@ -217,7 +209,7 @@ function isExpected(
 function report(
   samples: readonly Sample[],
   { requests, byKind }: Counts,
-  { findings, minutes }: TrafficOptions,
+  { findings, minutes }: SoakOptions,
 ): void {
   const kinds = [...byKind].map(([kind, count]) => `${count} ${kind}`);
   findings.note(
