@@ -1,6 +1,7 @@
 import type { Deadlines } from "../core/deadlines.ts";
 import type { Failure } from "../protocols/canonical/failure.ts";
 import type { Translator } from "../protocols/translate_stream.ts";
+import { createByteReader } from "../streams/byte_reader.ts";
 import { createIdleWatch, type IdleWatch } from "../streams/idle_watch.ts";
 import { STALL_MS } from "../streams/pass_through.ts";
 
@@ -46,7 +47,7 @@ export function createTranslatedStream(
   options: TranslatedStreamOptions,
 ): TranslatedStream {
   const { translator, deadlines } = options;
-  const reader = source.getReader();
+  const reader = createByteReader(source);
   const encoder = new TextEncoder();
   let held = "";
   let said = 0;
