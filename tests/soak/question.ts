@@ -12,6 +12,8 @@ export type Manner =
   | "begin"
   /** Streams a word every few milliseconds, for ever. */
   | "trickle"
+  /** Streams as fast as a model speaks, for ever. */
+  | "speak"
   /** Streams as fast as it is taken, for ever. */
   | "flood"
   /** Streams one event that never ends. */
@@ -49,6 +51,7 @@ const MANNERS: ReadonlySet<string | undefined> = new Set<Manner>([
   "wait",
   "begin",
   "trickle",
+  "speak",
   "flood",
   "one-event",
   "huge",

@@ -48,6 +48,7 @@ export interface Use {
 /** The gateway and its upstream, each in a process of its own. */
 export interface Scene extends AsyncDisposable {
   readonly gateway: Program;
+  readonly upstreamUrl: string;
   readonly port: number;
   /** The headers that show who asks, for every protocol. */
   readonly headers: Readonly<Record<string, string>>;
@@ -93,6 +94,7 @@ export async function startScene(): Promise<Scene> {
   ]);
   return {
     gateway,
+    upstreamUrl: upstream.url,
     port: Number(new URL(gateway.url).port),
     headers: {
       authorization: `Bearer ${TOKEN}`,
@@ -119,10 +121,15 @@ export async function startScene(): Promise<Scene> {
 async function useOf(pid: number): Promise<Use> {
   const atMs = performance.now();
   if (!hasProc) return { atMs, residentBytes: 0, descriptors: 0 };
-  const { now: residentBytes } = await memory(pid);
+  const residentBytes = await residentBytesOf(pid);
   let descriptors = 0;
   for await (const _ of Deno.readDir(`/proc/${pid}/fd`)) descriptors++;
   return { atMs, residentBytes, descriptors };
+}
+
+/** What a process has of the machine's memory; 0 where the system does not tell. */
+export async function residentBytesOf(pid: number): Promise<number> {
+  return hasProc ? (await memory(pid)).now : 0;
 }
 
 async function inFlight(adminPort: number): Promise<number> {

@@ -1,65 +1,129 @@
+import { fromFileUrl } from "../support/paths.ts";
+import { type Program, startProgram } from "../bench/processes.ts";
 import { connect, pause, requestText, write } from "./ask.ts";
 import { sizeText } from "./findings.ts";
-import { hasProc, type Scene, type Way } from "./scene.ts";
+import type { Manner } from "./question.ts";
+import {
+  hasProc,
+  residentBytesOf,
+  type Scene,
+  startScene,
+  type Way,
+} from "./scene.ts";
 import type { SoakOptions } from "./soak_options.ts";
 
-/** How many clients are slow at a time. */
+/** How many clients are slow at a time, twice. */
 const CLIENTS = 1_000;
+
+/** How many take nothing of a stream that comes as fast as it can. */
+const FLOODED = 400;
 
 /** How many of them begin at a time. */
 const AT_A_TIME = 50;
 
 /** How long they read nothing, in milliseconds. */
-const SILENT_MS = 8_000;
+const SILENT_MS = 6_000;
 
 /** What one may cost. */
 const MAX_BYTES = 100 * 1024;
 
+/** What one may cost where the upstream sends as fast as it can: the platform holds that much for each. */
+const MAX_FLOODED_BYTES = 1_024 * 1024;
+
+const NATIVE: Way = { protocol: "chat", upstream: "chat", model: "all" };
+
 const SLOW_WAYS: Readonly<Record<string, Way>> = {
-  native: { protocol: "chat", upstream: "chat", model: "all" },
+  native: NATIVE,
   translated: { protocol: "chat", upstream: "messages", model: "b" },
 };
 
-/** Streams that come as fast as they are taken, to clients that take nothing. */
+/** Streams to clients that take nothing of them. */
 export async function soakSlowClients(
-  { scene, findings }: SoakOptions,
+  { findings }: Pick<SoakOptions, "findings">,
 ): Promise<void> {
   for (const [name, way] of Object.entries(SLOW_WAYS)) {
-    await openStreams(way, "begin", scene).then(closeAll);
-    await openStreams(way, "flood", scene, 100).then(closeAll);
-    await pause(1_000);
-    const before = await scene.use();
-    const slow = await openStreams(way, "flood", scene);
-    await pause(SILENT_MS);
-    const during = await scene.use();
-    const running = await scene.inFlight();
-    if (running !== CLIENTS) {
-      findings.fail(`${running} of ${CLIENTS} slow streams run`);
-    }
-    await readOn(slow);
-    const reading = await scene.use();
-    closeAll(slow);
+    const each = await costOfSlow(way, findings);
+    const flooded = await costOfFlooded(way);
     if (!hasProc) continue;
-    const each = (during.residentBytes - before.residentBytes) / CLIENTS;
-    const eachReading = (reading.residentBytes - before.residentBytes) /
-      CLIENTS;
     findings.note(
-      `${CLIENTS} slow ${name} streams`,
-      `${sizeText(each)} each while nothing is read, ${
-        sizeText(eachReading)
-      } after some was`,
+      `a slow ${name} stream, of ${CLIENTS}`,
+      `${sizeText(each)} as fast as a model speaks, ${
+        sizeText(flooded)
+      } as fast as the upstream can`,
     );
-    if (Math.max(each, eachReading) > MAX_BYTES) {
+    if (each > MAX_BYTES) {
       findings.fail(`A slow ${name} stream costs ${sizeText(each)}`);
     }
+    if (flooded > MAX_FLOODED_BYTES) {
+      findings.fail(`A flooded ${name} stream costs ${sizeText(flooded)}`);
+    }
+  }
+  const floor = await costOfFloor();
+  if (hasProc) {
+    findings.note(
+      "  a bare proxy with one transform",
+      `${sizeText(floor)} as fast as the upstream can`,
+    );
   }
 }
 
+/** What one more stream costs while many are open, in bytes. */
+async function costOfSlow(
+  way: Way,
+  findings: SoakOptions["findings"],
+): Promise<number> {
+  await using scene = await startScene();
+  const first = await openStreams(way, "speak", { scene, clients: CLIENTS });
+  await pause(SILENT_MS);
+  const before = await residentBytesOf(scene.gateway.pid);
+  const second = await openStreams(way, "speak", { scene, clients: CLIENTS });
+  await pause(SILENT_MS);
+  const after = await residentBytesOf(scene.gateway.pid);
+  const running = await scene.inFlight();
+  if (running !== 2 * CLIENTS) {
+    findings.fail(`${running} of ${2 * CLIENTS} slow streams run`);
+  }
+  closeAll([...first, ...second]);
+  return (after - before) / CLIENTS;
+}
+
+async function costOfFlooded(way: Way): Promise<number> {
+  await using scene = await startScene();
+  return await flood(way, scene, scene.gateway.pid);
+}
+
+/** The same for a proxy that knows nothing. */
+async function costOfFloor(): Promise<number> {
+  await using scene = await startScene();
+  const floor: Program = await startProgram("floor", [
+    fromFileUrl(new URL("../bench/floor.ts", import.meta.url)),
+    "hop",
+    scene.upstreamUrl,
+  ]);
+  try {
+    const port = Number(new URL(floor.url).port);
+    return await flood(NATIVE, { ...scene, port }, floor.pid);
+  } finally {
+    await floor.stop();
+  }
+}
+
+async function flood(way: Way, scene: Scene, pid: number): Promise<number> {
+  closeAll(await openStreams(way, "flood", { scene, clients: AT_A_TIME }));
+  await pause(1_000);
+  const before = await residentBytesOf(pid);
+  const slow = await openStreams(way, "flood", { scene, clients: FLOODED });
+  await pause(SILENT_MS);
+  const after = await residentBytesOf(pid);
+  closeAll(slow);
+  return (after - before) / FLOODED;
+}
+
+/** Opens streams and reads no more than their beginning. */
 async function openStreams(
   way: Way,
-  manner: "begin" | "flood",
-  scene: Scene,
-  clients = CLIENTS,
+  manner: Manner,
+  { scene, clients }: { readonly scene: Scene; readonly clients: number },
 ): Promise<Deno.TcpConn[]> {
   const slow: Deno.TcpConn[] = [];
   let next = 0;
@@ -74,15 +138,6 @@ async function openStreams(
     }
   }));
   return slow;
-}
-
-/** Lets each client read a little, several times. */
-async function readOn(slow: readonly Deno.TcpConn[]): Promise<void> {
-  const buffer = new Uint8Array(4_096);
-  for (let round = 0; round < 4; round++) {
-    await Promise.all(slow.map((connection) => connection.read(buffer)));
-    await pause(250);
-  }
 }
 
 function closeAll(connections: readonly Deno.TcpConn[]): void {

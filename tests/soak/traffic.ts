@@ -234,6 +234,14 @@ function report(
       sizeText(perMinute)
     } per minute`,
   );
+  findings.note(
+    "  from begin to end",
+    `${
+      eighths(samples).map(({ residentBytes }) =>
+        Math.round(residentBytes / MIB)
+      ).join(", ")
+    } MiB`,
+  );
   const open = warm.map(({ descriptors }) => descriptors);
   findings.note(
     "descriptors after warm-up",
@@ -252,6 +260,15 @@ function report(
   if (perDescriptor * requests > MAX_MORE_DESCRIPTORS) {
     findings.fail("The number of open descriptors grows with the requests");
   }
+}
+
+const MIB = 1024 * 1024;
+
+/** Nine samples, equally far apart. */
+function eighths(samples: readonly Sample[]): Sample[] {
+  return samples.filter((_, index) =>
+    index % Math.max(1, Math.floor(samples.length / 8)) === 0
+  );
 }
 
 /** Less than this says nothing, the collector has its moods. */

@@ -11,8 +11,11 @@ const encoder = new TextEncoder();
 
 const MIB = 1024 * 1024;
 
-/** Between two words of a trickle, in milliseconds. */
-const TRICKLE_MS = 5;
+/** Between two words, in milliseconds. */
+const PAUSES_MS: Partial<Record<Question["manner"], number>> = {
+  trickle: 5,
+  speak: 200,
+};
 
 let open = 0;
 
@@ -102,6 +105,7 @@ function script(
       case "begin":
         return index === 0 ? first : index === 1 ? second : "silence";
       case "trickle":
+      case "speak":
         return index === 0 ? first : second;
       case "flood":
         return index === 0 ? first : second.repeat(64);
@@ -111,7 +115,7 @@ function script(
         return pieces[index] ?? "end";
     }
   };
-  return { next, pauseMs: manner === "trickle" ? TRICKLE_MS : 0 };
+  return { next, pauseMs: PAUSES_MS[manner] ?? 0 };
 }
 
 function bodyOf(
