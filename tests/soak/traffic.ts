@@ -1,16 +1,10 @@
-import { PATHS } from "../support/ask.ts";
-import { type Asking, bodyOf, pause } from "./ask.ts";
+import { pause } from "./ask.ts";
+import { askAndCheck } from "./ask_and_check.ts";
 import { sizeText, slope } from "./findings.ts";
 import { hangUpOnce } from "./hang_up.ts";
-import { type Question, wordsOf } from "./question.ts";
+import type { Question } from "./question.ts";
 import { hasProc, type Scene, type Use, WAYS } from "./scene.ts";
 import type { SoakOptions } from "./soak_options.ts";
-import {
-  jsonAnswer,
-  streamPieces,
-  textOfJson,
-  textOfStream,
-} from "./speech.ts";
 
 /** How many requests run at a time. */
 const CALLERS = 24;
@@ -134,76 +128,6 @@ async function readList(
   const text = await answer.text();
   const isGood = answer.status === 200 && text.includes('"data":[{');
   return isGood ? undefined : `GET /${name} gave ${answer.status}: ${text}`;
-}
-
-async function askAndCheck(
-  asking: Asking,
-  { gateway, headers }: Scene,
-): Promise<string | undefined> {
-  const answer = await fetch(gateway.url + PATHS[asking.way.protocol], {
-    method: "POST",
-    headers,
-    body: bodyOf(asking),
-  });
-  const { status } = answer;
-  const body = await answer.text().catch(() => undefined);
-  const fault = faultOf(asking, status, body);
-  const { way, question } = asking;
-  return fault && `${question.manner} from ${way.model} over ${way.protocol}` +
-      `, stream ${asking.isStream}: ${fault}: ${status} ${body?.slice(0, 500)}`;
-}
-
-/** @param body Absent when it broke off. */
-function faultOf(
-  asking: Asking,
-  status: number,
-  body: string | undefined,
-): string | undefined {
-  switch (asking.question.manner) {
-    case "refuse":
-      return status === 400 && body?.includes(`no ${asking.question.tag}`)
-        ? undefined
-        : "a refusal was not passed on";
-    case "cut":
-      return looksWhole(asking, status, body)
-        ? "an answer that broke off looks whole"
-        : undefined;
-    default:
-      return isExpected(asking, status, body)
-        ? undefined
-        : "the answer is wrong";
-  }
-}
-
-function looksWhole(
-  { way: { protocol }, isStream }: Asking,
-  status: number,
-  body: string | undefined,
-): boolean {
-  if (status !== 200 || body === undefined) return false;
-  return isStream
-    ? textOfStream(protocol, body).isWhole
-    : textOfJson(protocol, body) !== undefined;
-}
-
-function isExpected(
-  { way, question, isStream }: Asking,
-  status: number,
-  body: string | undefined,
-): boolean {
-  if (status !== 200 || body === undefined) return false;
-  const words = wordsOf(question);
-  if (way.protocol === way.upstream) {
-    const { protocol } = way;
-    return body ===
-      (isStream
-        ? streamPieces(protocol, words).join("")
-        : jsonAnswer(protocol, words));
-  }
-  const text = words.join("");
-  if (!isStream) return textOfJson(way.protocol, body) === text;
-  const read = textOfStream(way.protocol, body);
-  return read.isWhole && read.text === text;
 }
 
 function report(
