@@ -1,6 +1,9 @@
 import type { ServerConfig } from "../config/config.ts";
+import { systemTimers } from "../core/timers.ts";
 import { VERSION } from "../core/version.ts";
 import { createAdminHandler } from "../http/admin.ts";
+import type { Log } from "../observe/log.ts";
+import { keepListening } from "./keep_listening.ts";
 import { listen, type Listener } from "./listen.ts";
 import type { Serving } from "./serving.ts";
 
@@ -13,7 +16,10 @@ const SETTINGS = { host: "server.admin.host", port: "server.admin.port" };
  */
 export async function openAdmin(
   place: NonNullable<ServerConfig["admin"]>,
-  serving: Omit<Serving, "stop">,
+  { serving, log }: {
+    readonly serving: Omit<Serving, "stop">;
+    readonly log: Log;
+  },
 ): Promise<Listener> {
   const { createProcessMetrics } = await import(
     "../observe/process_metrics.ts"
@@ -28,16 +34,19 @@ export async function openAdmin(
     replacements: serving.replacements,
     residentBytes: () => Deno.memoryUsage().rss,
   });
-  return listen(
-    { ...place, settings: SETTINGS },
-    createAdminHandler({
-      isReady: serving.isReady,
-      metricsType: EXPOSITION_TYPE,
-      metrics: async () =>
-        await formatExposition([
-          await process.collect(),
-          ...await serving.snapshots(),
-        ]),
-    }),
-  );
+  const handler = createAdminHandler({
+    isReady: serving.isReady,
+    metricsType: EXPOSITION_TYPE,
+    metrics: async () =>
+      await formatExposition([
+        await process.collect(),
+        ...await serving.snapshots(),
+      ]),
+  });
+  return keepListening({
+    open: (port = place.port) =>
+      listen({ ...place, port, settings: SETTINGS }, handler),
+    log,
+    timers: systemTimers,
+  });
 }

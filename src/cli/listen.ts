@@ -9,6 +9,15 @@ export interface Listener {
   close(): Promise<void>;
 }
 
+/** A listener that may stop accepting by itself, as when the process has no descriptor left. */
+export interface FragileListener extends Listener {
+  readonly port: number;
+  /** Resolves to why it stopped accepting by itself; the platform may tell that late, or never. */
+  readonly lost: Promise<unknown>;
+  /** Whether connections are refused there; what cannot be told is taken for no. */
+  isRefusing(): Promise<boolean>;
+}
+
 /** The gateway cannot listen; the message says why and what to do. */
 export class ListenError extends Error {
   override readonly name = "ListenError";
@@ -31,7 +40,10 @@ const COMMAND_LINE = { host: "--host", port: "--port" };
  * @throws {ListenError} When the address is taken, not this machine's, or not allowed, or the TLS files are
  * no certificate and key.
  */
-export function listen(place: ListenPlace, handler: Handler): Listener {
+export function listen(
+  place: ListenPlace,
+  handler: Handler,
+): FragileListener {
   const { host, port, tls, isShared = false, settings = COMMAND_LINE } = place;
   try {
     const http = Deno.serve({
@@ -47,6 +59,9 @@ export function listen(place: ListenPlace, handler: Handler): Listener {
     const scheme = tls === undefined ? "http" : "https";
     return {
       url: `${scheme}://${urlHost(host)}:${http.addr.port}`,
+      port: http.addr.port,
+      lost: lossOf(http),
+      isRefusing: () => isRefusing(http.addr),
       close: () => http.shutdown(),
     };
   } catch (error) {
@@ -56,6 +71,35 @@ export function listen(place: ListenPlace, handler: Handler): Listener {
     );
   }
 }
+
+function lossOf({ finished }: Deno.HttpServer): Promise<unknown> {
+  return new Promise((resolve) => finished.catch(resolve));
+}
+
+/** How long a connection to this machine may take, in milliseconds. */
+const REACH_MS = 1_000;
+
+async function isRefusing(
+  { hostname, port }: Deno.NetAddr,
+): Promise<boolean> {
+  try {
+    const connection = await Deno.connect({
+      hostname: LOOPBACK.get(hostname) ?? hostname,
+      port,
+      signal: AbortSignal.timeout(REACH_MS),
+    });
+    connection.close();
+    return false;
+  } catch (error) {
+    return error instanceof Deno.errors.ConnectionRefused;
+  }
+}
+
+/** Where to reach what listens everywhere. */
+const LOOPBACK: ReadonlyMap<string, string> = new Map([
+  ["0.0.0.0", "127.0.0.1"],
+  ["::", "::1"],
+]);
 
 function urlHost(host: string): string {
   return host.includes(":") ? `[${host}]` : host;

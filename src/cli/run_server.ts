@@ -25,7 +25,8 @@ export async function runServer(run: ServerRun): Promise<number> {
   let admin: Listener | undefined;
   try {
     serving = await start(run);
-    admin = server.admin && await openAdmin(server.admin, serving);
+    admin = server.admin &&
+      await openAdmin(server.admin, { serving, log: run.log });
   } catch (error) {
     if (!(error instanceof ListenError)) throw error;
     io.writeError(`${error.message}\n`);

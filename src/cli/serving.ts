@@ -1,11 +1,13 @@
 import { createGateway } from "../app.ts";
 import type { ServerConfig } from "../config/config.ts";
 import type { ConfigStore } from "../config/store.ts";
+import { systemTimers } from "../core/timers.ts";
 import type { Log } from "../observe/log.ts";
 import type { Snapshot } from "../observe/metrics.ts";
 import type { Fetch } from "../upstream/call.ts";
 import type { Reach } from "../upstream/connect_watch.ts";
 import { startMetrics } from "./gateway_metrics.ts";
+import { keepListening } from "./keep_listening.ts";
 import { listen, type Listener } from "./listen.ts";
 import { startTelemetry } from "./telemetry.ts";
 
@@ -63,7 +65,12 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
   const { isShared = false } = options;
   let listener: Listener;
   try {
-    listener = listen({ ...server, isShared }, handler);
+    listener = keepListening({
+      open: (port = server.port) =>
+        listen({ ...server, port, isShared }, handler),
+      log,
+      timers: systemTimers,
+    });
   } catch (error) {
     running?.stop();
     throw error;

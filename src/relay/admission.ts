@@ -49,7 +49,7 @@ export function createAdmission(): Admission {
 
   return {
     enter(one, caller, config) {
-      if (draining) throw full("it is shutting down");
+      if (draining) throw shuttingDown();
       if (admitted.size >= config.server.maxConcurrentRequests) {
         throw full("it serves as many requests as it may");
       }
@@ -72,7 +72,7 @@ export function createAdmission(): Admission {
       return drained.promise;
     },
     cut() {
-      for (const { line } of admitted) line.hangUp(full("it is shutting down"));
+      for (const { line } of admitted) line.hangUp(shuttingDown());
     },
   };
 }
@@ -98,11 +98,19 @@ function take(
 
 const RETRY_SOON = { "retry-after": "1" };
 
-function full(why: string): GatewayError {
+/** Another request over the same connection would meet the same end: another one may lead to another instance. */
+function shuttingDown(): GatewayError {
+  return full("it is shutting down", { ...RETRY_SOON, connection: "close" });
+}
+
+function full(
+  why: string,
+  headers: Readonly<Record<string, string>> = RETRY_SOON,
+): GatewayError {
   return new GatewayError(
     "overloaded",
     `The gateway cannot take the request: ${why}, try again in a moment`,
-    { code: "gateway_overloaded", headers: RETRY_SOON },
+    { code: "gateway_overloaded", headers },
   );
 }
 

@@ -2,6 +2,7 @@ import type { Ending, RequestRecord } from "../observe/record.ts";
 import { UpstreamFailure } from "../protocols/canonical/failure.ts";
 import { CODECS } from "../protocols/mod.ts";
 import { WATCHES } from "../protocols/watch.ts";
+import { createByteReader } from "../streams/byte_reader.ts";
 import {
   type ByteReader,
   createLookAhead,
@@ -42,14 +43,17 @@ export async function passInPieces(
   const { status } = answer;
   const { firstOutputMs } = attempt.candidate.connection.timeouts;
   const isHeld = attempt.mayMoveOn || options.isStream && firstOutputMs > 0;
-  const reader = options.body.getReader();
-  const source = isHeld ? createLookAhead(reader) : reader;
-  if ("peek" in source) {
+  const reader = createByteReader(options.body);
+  const source = createLookAhead(reader);
+  if (isHeld) {
     if (options.isStream) await awaitGood(source, options);
     else await refuseFailure(answer, source, options);
   }
   attempt.exchange.record.facts.status = status;
-  return new Response(passOn(source, options), { status, headers });
+  return new Response(passOn(isHeld ? source : reader, options), {
+    status,
+    headers,
+  });
 }
 
 function passOn(

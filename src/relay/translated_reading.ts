@@ -1,6 +1,7 @@
 import type { Deadlines } from "../core/deadlines.ts";
 import type { Failure } from "../protocols/canonical/failure.ts";
 import type { Translator } from "../protocols/translate_stream.ts";
+import { createByteReader } from "../streams/byte_reader.ts";
 import { createIdleWatch } from "../streams/idle_watch.ts";
 
 /** How an upstream's stream is read and understood. */
@@ -35,7 +36,7 @@ export function createReading(
   source: ReadableStream<Uint8Array>,
   { translator, deadlines, idleMs, failureOf, say }: ReadingOptions,
 ): Reading {
-  const reader = source.getReader();
+  const reader = createByteReader(source);
   let reading: Promise<void> | undefined;
   let isSilent = false;
 

@@ -1,14 +1,17 @@
 import assert from "node:assert/strict";
 import { SSE_HEADERS } from "../support/answers.ts";
-import { ask, PATHS } from "../support/ask.ts";
+import { ask, hello, PATHS } from "../support/ask.ts";
 import { familiesFile } from "../support/families.ts";
 import { startGateway } from "../support/gateway.ts";
 import { startUpstream } from "../support/scripted_upstream.ts";
 import { until } from "../support/within.ts";
+import { WIRES } from "../support/wire.ts";
 
 const MIB = 1024 * 1024;
 
 const WHOLE_MIB = 128;
+
+const CHAT_EVENT = WIRES.chat.output;
 
 /** What the system's buffers of two sockets hold at most, with room to spare. */
 const BUFFERED_MIB = 48;
@@ -27,16 +30,16 @@ async function untilSettled(count: () => number): Promise<void> {
   }, "the upstream to pause");
 }
 
-/** An endless stream of lines, as far as it is wanted, and how much of it was. */
-function startFastUpstream(wholeMib: number) {
-  const content = "words words words ";
-  const delta = JSON.stringify({ choices: [{ delta: { content } }] });
-  const event = `data: ${delta}\n\n`;
-  const piece = new TextEncoder().encode(event.repeat(MIB / event.length));
+/** An endless stream of one event, as far as it is wanted, and how much of it was. */
+function startFastUpstream(event: string, wholeMib: number, start = "") {
+  const piece = padded(event);
   const sent = { mib: 0 };
   const upstream = startUpstream(() =>
     new Response(
       new ReadableStream({
+        start(controller) {
+          if (start !== "") controller.enqueue(new TextEncoder().encode(start));
+        },
         pull(controller) {
           if (sent.mib === wholeMib) return controller.close();
           sent.mib++;
@@ -47,6 +50,12 @@ function startFastUpstream(wholeMib: number) {
     )
   );
   return { upstream, sent };
+}
+
+/** A MiB of one event and a comment. */
+function padded(event: string): Uint8Array<ArrayBuffer> {
+  const events = event.repeat(Math.floor((MIB - 4) / event.length));
+  return new TextEncoder().encode(`${events.padEnd(MIB - 3, ":")}:\n\n`);
 }
 
 async function readAll(
@@ -61,7 +70,7 @@ async function readAll(
 }
 
 Deno.test("a slow reader pauses the upstream, nothing piles up, and the idle deadline does not run", async () => {
-  const { upstream, sent } = startFastUpstream(WHOLE_MIB);
+  const { upstream, sent } = startFastUpstream(CHAT_EVENT, WHOLE_MIB);
   await using _ = upstream;
   await using gateway = await startGateway(
     familiesFile(upstream.url, { timeouts: { idle: 150 } }),
@@ -77,4 +86,26 @@ Deno.test("a slow reader pauses the upstream, nothing piles up, and the idle dea
     (await gateway.lines.requests.next()).bytes_out,
     WHOLE_MIB * MIB,
   );
+});
+
+Deno.test("a slow reader of a translated stream pauses the upstream, too", async () => {
+  const { start, output } = WIRES.messages;
+  const { upstream, sent } = startFastUpstream(output, Infinity, start);
+  await using _ = upstream;
+  await using gateway = await startGateway(
+    familiesFile(upstream.url, { timeouts: { idle: 150 } }),
+  );
+  const body = hello("chat", { model: "model-b", stream: true });
+  const answer = await gateway.call(PATHS.chat, ask("chat", body));
+  const reader = answer.body?.getReader() ?? assert.fail();
+  assert.equal((await reader.read()).done, false);
+  await untilSettled(() => sent.mib);
+  const paused = sent.mib;
+  assert.ok(paused < BUFFERED_MIB, `${paused} MiB were sent`);
+  for (let mib = 0; mib < BUFFERED_MIB;) {
+    mib += ((await reader.read()).value?.length ?? assert.fail()) / MIB;
+  }
+  await until(() => sent.mib > paused, "the upstream to go on");
+  await reader.cancel();
+  assert.equal((await gateway.lines.requests.next()).ended, "client_abort");
 });

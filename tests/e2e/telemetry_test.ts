@@ -92,7 +92,7 @@ Deno.test("with OTEL_DENO a trace goes on from the caller through the gateway to
   await using collector = startCollector();
   await using gateway = await serveFile(
     chatOnly(upstream.url, { port: 0 }),
-    collector.env,
+    { env: collector.env },
   );
   const requests = [
     {
@@ -239,7 +239,7 @@ Deno.test({
     await using collector = startCollector();
     await using gateway = await serveFile(
       chatOnly(upstream.url, { port: 0, workers: 2 }),
-      collector.env,
+      { env: collector.env },
     );
     const url = gateway.url + PATHS.chat;
     assert.equal(
@@ -267,8 +267,7 @@ Deno.test("with OTEL_PROPAGATORS=none the caller's headers go upstream as they c
   await using upstream = startUpstream(stream);
   await using collector = startCollector();
   await using gateway = await serveFile(chatOnly(upstream.url, { port: 0 }), {
-    ...collector.env,
-    OTEL_PROPAGATORS: "none",
+    env: { ...collector.env, OTEL_PROPAGATORS: "none" },
   });
   const url = gateway.url + PATHS.chat;
   assert.equal((await askOnce(url, ask("chat", chatBody, TRACED))).status, 200);
@@ -282,10 +281,12 @@ Deno.test("what has not been exported yet is when the gateway stops", async () =
   await using upstream = startUpstream(stream);
   await using collector = startCollector();
   await using gateway = await serveFile(chatOnly(upstream.url, { port: 0 }), {
-    ...collector.env,
-    // Deno may hang when it exits while metrics are due (denoland/deno#33157).
-    OTEL_BSP_SCHEDULE_DELAY: "60000",
-    OTEL_METRIC_EXPORT_INTERVAL: "60000",
+    env: {
+      ...collector.env,
+      // Deno may hang when it exits while metrics are due (denoland/deno#33157).
+      OTEL_BSP_SCHEDULE_DELAY: "60000",
+      OTEL_METRIC_EXPORT_INTERVAL: "60000",
+    },
   });
   const url = gateway.url + PATHS.chat;
   assert.equal((await askOnce(url, ask("chat", chatBody))).status, 200);
@@ -304,7 +305,7 @@ Deno.test("without OTEL_DENO nothing is exported, wherever the exporter would se
   const { OTEL_DENO: _, ...env } = collector.env;
   await using gateway = await serveFile(
     chatOnly(upstream.url, { port: 0 }),
-    env,
+    { env },
   );
   const url = gateway.url + PATHS.chat;
   assert.equal((await askOnce(url, ask("chat", chatBody))).status, 200);

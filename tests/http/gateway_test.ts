@@ -104,6 +104,7 @@ Deno.test("the gateway says on /readyz alone that it drains", async () => {
   );
   assert.equal(error.status, 503);
   assert.equal(error.headers.get("retry-after"), "1");
+  assert.equal(error.headers.get("connection"), "close");
 });
 
 /** An upstream that never answers. */

@@ -14,6 +14,8 @@ export interface RawAnswer {
 export interface RawSocket extends Disposable {
   /** The characters of a text are bytes, so that any byte can be written. */
   write(piece: string | Uint8Array): Promise<void>;
+  /** What comes next, however much that is. */
+  readSome(): Promise<void>;
   /** Everything until the server closes or breaks the connection. */
   readAll(): Promise<string>;
   /** One answer: up to its declared length, or until the server closes or breaks the connection. */
@@ -43,6 +45,12 @@ export async function connectRaw(port: number): Promise<RawSocket> {
         : piece;
       while (rest.length > 0) {
         rest = rest.subarray(await connection.write(rest));
+      }
+    },
+    async readSome() {
+      const read = connection.read(new Uint8Array(65_536));
+      if (await within(read, "the server to answer") === null) {
+        throw new Error("The server closed the connection");
       }
     },
     readAll: () =>

@@ -16,14 +16,18 @@ export interface ServedGateway extends ListeningProcess, AsyncDisposable {
   line(event: string): Promise<Record<string, unknown>>;
 }
 
-/**
- * Serves what a configuration file says with the permissions of the executable.
- *
- * @param env What stands in its environment beside that of the test.
- */
+/** How {@linkcode serveFile} starts the process. */
+export interface ServeFileOptions {
+  /** What stands in its environment beside that of the test. */
+  readonly env?: Record<string, string>;
+  /** How many descriptors it may have; default: as many as the test. Needs `sh`. */
+  readonly maxDescriptors?: number;
+}
+
+/** Serves what a configuration file says with the permissions of the executable. */
 export async function serveFile(
   file: unknown,
-  env: Record<string, string> = {},
+  { env = {}, maxDescriptors }: ServeFileOptions = {},
 ): Promise<ServedGateway> {
   const directory = await Deno.makeTempDir();
   const path = `${directory}/gateway.yaml`;
@@ -31,18 +35,20 @@ export async function serveFile(
     Deno.writeTextFile(path, JSON.stringify(text));
   await rewrite(file);
   const remove = () => Deno.remove(directory, { recursive: true });
-  const process = await startProcess(Deno.execPath(), {
-    args: [
-      "run",
-      ...["--no-prompt", "--allow-net", "--allow-read", "--allow-env"],
-      ...["src/main.ts", "serve", "--config", path],
-    ],
-    cwd: ROOT,
-    env,
-  }).catch(async (error) => {
-    await remove();
-    throw error;
-  });
+  const command = [
+    ...[Deno.execPath(), "run", "--no-prompt"],
+    ...["--allow-net", "--allow-read", "--allow-env"],
+    ...["src/main.ts", "serve", "--config", path],
+  ];
+  const [program = "", ...args] = maxDescriptors === undefined
+    ? command
+    : ["sh", "-c", `ulimit -n ${maxDescriptors}; exec "$@"`, "sh", ...command];
+  const process = await startProcess(program, { args, cwd: ROOT, env }).catch(
+    async (error) => {
+      await remove();
+      throw error;
+    },
+  );
   const lines = (event: string) =>
     process.output().split("\n")
       .filter((line) => line.startsWith("{") && line.endsWith("}"))

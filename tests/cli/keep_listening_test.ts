@@ -1,0 +1,148 @@
+import assert from "node:assert/strict";
+import { keepListening } from "../../src/cli/keep_listening.ts";
+import { type FragileListener, ListenError } from "../../src/cli/listen.ts";
+import { createFakeTimers } from "../support/fake_timers.ts";
+import { createMemoryLog } from "../support/memory_log.ts";
+import { settle } from "../support/settle.ts";
+
+/** A listener of the test, which breaks when it is told to. */
+interface FakeListener extends FragileListener {
+  lose(reason: unknown): void;
+  refusing: boolean;
+  closed: boolean;
+}
+
+const OUT_OF_DESCRIPTORS = new Error("Too many open files");
+
+function begin() {
+  const timers = createFakeTimers();
+  const log = createMemoryLog();
+  const opened: FakeListener[] = [];
+  const ports: (number | undefined)[] = [];
+  const scene = { fails: false, timers, log, opened, ports };
+  const listener = keepListening({
+    open(port) {
+      ports.push(port);
+      if (scene.fails) throw new ListenError("Cannot listen");
+      const { promise, resolve } = Promise.withResolvers<unknown>();
+      const one: FakeListener = {
+        url: "http://127.0.0.1:4000",
+        port: 4000,
+        lost: promise,
+        lose: resolve,
+        refusing: false,
+        closed: false,
+        isRefusing: () => Promise.resolve(one.refusing),
+        close() {
+          one.closed = true;
+          return Promise.resolve();
+        },
+      };
+      opened.push(one);
+      return one;
+    },
+    log,
+    timers,
+  });
+  const events = () => log.entries.map(({ event }) => event);
+  /** Lets time pass, a little at a time, and what follows from it happen. */
+  const pass = async (ms: number) => {
+    for (let passed = 0; passed < ms; passed += 100) {
+      timers.advance(100);
+      await settle();
+    }
+  };
+  return { ...scene, scene, listener, events, pass };
+}
+
+Deno.test("keepListening() listens at the same port again once the platform says that it gave up", async () => {
+  const { listener, opened, ports, events, log, pass } = begin();
+  assert.equal(listener.url, "http://127.0.0.1:4000");
+  opened[0]?.lose(OUT_OF_DESCRIPTORS);
+  await settle();
+  assert.deepEqual(log.entries, [{
+    level: "error",
+    event: "listener_lost",
+    fields: { reason: "Too many open files" },
+  }]);
+  await pass(100);
+  assert.deepEqual(ports, [undefined, 4000]);
+  assert.deepEqual(events(), ["listener_lost", "listening_again"]);
+  await listener.close();
+});
+
+Deno.test("keepListening() finds out that connections are refused, and lets the accepted ones be", async () => {
+  const { listener, opened, events, pass } = begin();
+  await pass(3_000);
+  assert.deepEqual(events(), []);
+  assert.equal(opened.length, 1);
+  for (const one of opened) one.refusing = true;
+  await pass(1_100);
+  assert.deepEqual(events(), ["listener_lost", "listening_again"]);
+  assert.equal(opened[0]?.closed, false);
+  await listener.close();
+  assert.deepEqual(opened.map(({ closed }) => closed), [true, true]);
+});
+
+Deno.test("keepListening() tries until it listens, ever more seldom, and logs no attempt", async () => {
+  const { scene, listener, opened, ports, events, pass } = begin();
+  scene.fails = true;
+  opened[0]?.lose(OUT_OF_DESCRIPTORS);
+  await settle();
+  await pass(100 + 200 + 400 + 800 + 1_600 + 2_000 + 2_000);
+  assert.equal(ports.length, 1 + 7);
+  assert.deepEqual(events(), ["listener_lost"]);
+  scene.fails = false;
+  await pass(2_000);
+  assert.deepEqual(events(), ["listener_lost", "listening_again"]);
+  await listener.close();
+});
+
+Deno.test("keepListening() hears of one loss once, whoever tells of it", async () => {
+  const { listener, opened, events, pass } = begin();
+  for (const one of opened) one.refusing = true;
+  await pass(1_100);
+  opened[0]?.lose(OUT_OF_DESCRIPTORS);
+  await settle();
+  assert.deepEqual(events(), ["listener_lost", "listening_again"]);
+  assert.equal(opened.length, 2);
+  await listener.close();
+});
+
+Deno.test("keepListening() does nothing any more once it is closed", async () => {
+  const { listener, opened, events, timers, pass } = begin();
+  opened[0]?.lose(OUT_OF_DESCRIPTORS);
+  await settle();
+  await listener.close();
+  await pass(1_000);
+  assert.equal(opened.length, 1);
+  assert.deepEqual(events(), ["listener_lost"]);
+  assert.equal(timers.running, 0);
+});
+
+Deno.test("keepListening() waits shortly again after it has listened for a while", async () => {
+  const { scene, listener, opened, events, pass } = begin();
+  scene.fails = true;
+  opened[0]?.lose(OUT_OF_DESCRIPTORS);
+  await settle();
+  await pass(3_000);
+  scene.fails = false;
+  await pass(2_000);
+  await pass(10_000);
+  opened[1]?.lose(OUT_OF_DESCRIPTORS);
+  await settle();
+  await pass(100);
+  assert.equal(events().at(-1), "listening_again");
+  assert.equal(opened.length, 3);
+  await listener.close();
+});
+
+Deno.test("keepListening() cannot begin where it cannot listen", () => {
+  const timers = createFakeTimers();
+  const open = () => {
+    throw new ListenError("Cannot listen");
+  };
+  const log = createMemoryLog();
+  assert.throws(() => keepListening({ open, log, timers }), ListenError);
+  assert.equal(timers.running, 0);
+});

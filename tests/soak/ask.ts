@@ -1,0 +1,47 @@
+import { hello, PATHS } from "../support/ask.ts";
+import { promptOf, type Question } from "./question.ts";
+import type { Scene, Way } from "./scene.ts";
+
+/** A question on its way. */
+export interface Asking {
+  readonly way: Way;
+  readonly question: Question;
+  readonly isStream: boolean;
+}
+
+/** The body of a request. */
+export function bodyOf({ way, question, isStream }: Asking): string {
+  const { protocol } = way;
+  const breaks = question.manner === "cut" ? "-breaking" : "";
+  return hello(protocol, { model: way.model + breaks, stream: isStream })
+    .replace("Hello", promptOf(question));
+}
+
+/** The text of a whole request, as it goes over a socket. */
+export function requestText(asking: Asking, { headers }: Scene): string {
+  const body = bodyOf(asking);
+  const lines = Object.entries(headers).map(([name, value]) =>
+    `${name}: ${value}\r\n`
+  );
+  return `POST ${PATHS[asking.way.protocol]} HTTP/1.1\r\nhost: soak\r\n` +
+    `${lines.join("")}content-length: ${body.length}\r\n\r\n${body}`;
+}
+
+/** Connects to the gateway. */
+export function connect({ port }: Scene): Promise<Deno.TcpConn> {
+  return Deno.connect({ hostname: "127.0.0.1", port });
+}
+
+/** Writes a text of ASCII characters to a connection. */
+export async function write(
+  connection: Deno.Conn,
+  text: string,
+): Promise<void> {
+  let rest = new TextEncoder().encode(text);
+  while (rest.length > 0) rest = rest.subarray(await connection.write(rest));
+}
+
+/** Waits so many milliseconds. */
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,132 @@
+import { memory, resetPeak } from "../bench/processes.ts";
+import { PATHS } from "../support/ask.ts";
+import { bodyOf } from "./ask.ts";
+import { sizeText } from "./findings.ts";
+import type { Manner } from "./question.ts";
+import { hasProc, type Scene, type Way } from "./scene.ts";
+import type { SoakOptions } from "./soak_options.ts";
+import { jsonAnswer } from "./speech.ts";
+
+const MIB = 1024 * 1024;
+
+/** An answer that passes natively, in MiB. */
+const PASSED_MIB = 1_024;
+
+/** How long an endless stream is read, in milliseconds. */
+const ENDLESS_MS = 5_000;
+
+/** By how much an answer that passes may raise the peak, whatever its size: most is what waits for the collector. */
+const MAX_PASSING_BYTES = 192 * MIB;
+
+/** The same where the gateway holds one up to its own bound, as bytes, as text and as values. */
+const MAX_HELD_BYTES = 512 * MIB;
+
+const NATIVE: Way = { protocol: "chat", upstream: "chat", model: "all" };
+
+const TRANSLATED: Way = { protocol: "chat", upstream: "messages", model: "b" };
+
+/** Answers that are very long or never end. */
+export async function soakBigAnswers(options: SoakOptions): Promise<void> {
+  const { findings } = options;
+  await measure(
+    "JSON of 1 GiB, native",
+    MAX_PASSING_BYTES,
+    options,
+    async () => {
+      const answer = await ask(NATIVE, "huge", options.scene);
+      const bytes = await readFor(answer, Infinity);
+      const [frame = 0] = [jsonAnswer("chat", [""]).length];
+      if (bytes !== PASSED_MIB * MIB + frame) {
+        findings.fail(`Of ${PASSED_MIB} MiB came ${sizeText(bytes)}`);
+      }
+      return `${sizeText(bytes)} passed`;
+    },
+  );
+  await measure(
+    "an endless stream, native",
+    MAX_PASSING_BYTES,
+    options,
+    async () => {
+      const answer = await ask(NATIVE, "flood", options.scene);
+      return `${sizeText(await readFor(answer, ENDLESS_MS))} passed`;
+    },
+  );
+  await measure(
+    "an endless stream, translated",
+    MAX_PASSING_BYTES,
+    options,
+    async () => {
+      const answer = await ask(TRANSLATED, "flood", options.scene);
+      return `${sizeText(await readFor(answer, ENDLESS_MS))} passed`;
+    },
+  );
+  await measure(
+    "JSON of 1 GiB, translated",
+    MAX_HELD_BYTES,
+    options,
+    async () => {
+      const answer = await ask(TRANSLATED, "huge", options.scene);
+      const text = await answer.text();
+      if (answer.status !== 502 || !text.includes("too long")) {
+        findings.fail(`JSON that is too long gave ${answer.status}: ${text}`);
+      }
+      return `refused with ${answer.status}`;
+    },
+  );
+  await measure(
+    "an endless event, translated",
+    MAX_HELD_BYTES,
+    options,
+    async () => {
+      const answer = await ask(TRANSLATED, "one-event", options.scene);
+      const text = await answer.text();
+      if (!text.includes("error") || text.includes("[DONE]")) {
+        findings.fail(`An endless event gave ${answer.status}: ${text}`);
+      }
+      return `ended with ${answer.status} and an error`;
+    },
+  );
+}
+
+/** Notes what `work` says, with its time and by how much it raised the peak of memory. */
+async function measure(
+  what: string,
+  maxBytes: number,
+  { scene: { gateway }, findings }: SoakOptions,
+  work: () => Promise<string>,
+): Promise<void> {
+  if (hasProc) await resetPeak(gateway.pid);
+  const before = hasProc ? (await memory(gateway.pid)).now : 0;
+  const began = performance.now();
+  const said = await work();
+  const seconds = (performance.now() - began) / 1000;
+  const rise = hasProc ? (await memory(gateway.pid)).peak - before : 0;
+  findings.note(
+    what,
+    `${said} in ${seconds.toFixed(1)} s, peak of memory ${sizeText(rise)} up`,
+  );
+  if (rise > maxBytes) {
+    findings.fail(`${what} takes ${sizeText(rise)} of memory`);
+  }
+}
+
+function ask(way: Way, manner: Manner, scene: Scene): Promise<Response> {
+  const question = { tag: "big", manner, words: PASSED_MIB };
+  const isStream = manner !== "huge";
+  return fetch(scene.gateway.url + PATHS[way.protocol], {
+    method: "POST",
+    headers: scene.headers,
+    body: bodyOf({ way, question, isStream }),
+  });
+}
+
+/** Reads for so long, then leaves; gives the number of bytes. */
+async function readFor(answer: Response, ms: number): Promise<number> {
+  const untilMs = performance.now() + ms;
+  let bytes = 0;
+  for await (const chunk of answer.body ?? []) {
+    bytes += chunk.length;
+    if (performance.now() > untilMs) break;
+  }
+  return bytes;
+}

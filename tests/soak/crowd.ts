@@ -1,0 +1,97 @@
+import { PATHS } from "../support/ask.ts";
+import { bodyOf, connect, pause, requestText, write } from "./ask.ts";
+import { quantile } from "./findings.ts";
+import { jsonAnswer } from "./speech.ts";
+import { wordsOf } from "./question.ts";
+import type { Scene, Way } from "./scene.ts";
+import type { SoakOptions } from "./soak_options.ts";
+
+/** Connections that ask nothing, and such whose request comes a few bytes at a time. */
+const IDLE = 4_000;
+const DRIBBLING = 1_000;
+
+/** Between two pieces of a slow request, in milliseconds. */
+const PIECE_MS = 1_000;
+
+/** How many requests are timed. */
+const TIMED = 1_000;
+
+/** More than this is starving, in milliseconds. */
+const MAX_MS = 250;
+
+const WAY: Way = { protocol: "chat", upstream: "chat", model: "all" };
+
+/** Thousands of idle and slow connections beside usual requests. */
+export async function soakCrowd(
+  { scene, findings }: SoakOptions,
+): Promise<void> {
+  await timeRequests("w", scene);
+  const alone = await timeRequests("a", scene);
+  const over = new AbortController();
+  const idle: Deno.TcpConn[] = [];
+  for (let count = 0; count < IDLE; count++) idle.push(await connect(scene));
+  const dribbling = Array.from(
+    { length: DRIBBLING },
+    (_, index) => dribble(`d${index}`, scene, over.signal),
+  );
+  await pause(2 * PIECE_MS);
+  const beside = await timeRequests("b", scene);
+  over.abort();
+  await Promise.all(dribbling);
+  for (const connection of idle) connection.close();
+  findings.note(
+    `requests beside ${IDLE} idle and ${DRIBBLING} slow connections`,
+    `${timesText(beside)}; alone ${timesText(alone)}`,
+  );
+  const most = quantile(beside, 0.99);
+  if (!(most < MAX_MS)) {
+    findings.fail(`Idle and slow connections starve the rest: ${most} ms`);
+  }
+}
+
+function timesText(times: readonly number[]): string {
+  const [half, most] = [0.5, 0.99].map((share) => quantile(times, share));
+  return `${half?.toFixed(1)} ms (half), ${most?.toFixed(1)} ms (99 of 100)`;
+}
+
+async function timeRequests(tag: string, scene: Scene): Promise<number[]> {
+  const times: number[] = [];
+  for (let count = 0; count < TIMED; count++) {
+    const question = {
+      tag: `${tag}${count}`,
+      manner: "whole",
+      words: 8,
+    } as const;
+    const began = performance.now();
+    const answer = await fetch(scene.gateway.url + PATHS.chat, {
+      method: "POST",
+      headers: scene.headers,
+      body: bodyOf({ way: WAY, question, isStream: false }),
+    });
+    const text = await answer.text();
+    times.push(performance.now() - began);
+    if (text !== jsonAnswer("chat", wordsOf(question))) {
+      throw new Error(`Got ${answer.status}: ${text}`);
+    }
+  }
+  return times;
+}
+
+/** Sends a request piece by piece, without ever coming to its end. */
+async function dribble(
+  tag: string,
+  scene: Scene,
+  signal: AbortSignal,
+): Promise<void> {
+  const question = { tag, manner: "whole", words: 8 } as const;
+  const text = requestText({ way: WAY, question, isStream: false }, scene);
+  const connection = await connect(scene);
+  try {
+    for (let sent = 0; sent < text.length - 8 && !signal.aborted; sent += 4) {
+      await write(connection, text.slice(sent, sent + 4));
+      await pause(PIECE_MS);
+    }
+  } finally {
+    connection.close();
+  }
+}

@@ -1,0 +1,114 @@
+import { pause } from "./ask.ts";
+import { type Findings, quantile, sizeText } from "./findings.ts";
+import { hangUpOnce, STAGES } from "./hang_up.ts";
+import type { Scene } from "./scene.ts";
+import { hasProc, WAYS } from "./scene.ts";
+import type { SoakOptions } from "./soak_options.ts";
+
+/** How many there are, those of the warm-up apart. */
+const HANG_UPS = 10_000;
+const WARM_UP = 5_000;
+
+/** How many at a time: while memory is looked at, and while time is taken. */
+const CROWD = 32;
+const FEW = 4;
+
+/** How many of them are timed. */
+const TIMED = 1_000;
+
+/** Within which the upstream hears of it, in milliseconds (design section 6). */
+const MAX_MS = 100;
+
+/** How long what was given up may take to end, in milliseconds. */
+const SETTLE_MS = 10_000;
+
+const MAX_MORE_DESCRIPTORS = 40;
+
+/** More than this for all of them is a leak. */
+const MAX_GROWTH_BYTES = 24 * 1024 * 1024;
+
+/** Hangs up at every stage, natively and translated, and looks at what stays behind. */
+export async function soakHangUps(options: SoakOptions): Promise<void> {
+  const { scene, findings } = options;
+  await hangUpOften(WARM_UP, CROWD, options);
+  await settle(scene, findings);
+  const before = await scene.use();
+  await hangUpOften(HANG_UPS, CROWD, options);
+  await settle(scene, findings);
+  const after = await scene.use();
+  findings.note("hang-ups", `${HANG_UPS} at ${STAGES.length} stages`);
+  if (hasProc) {
+    const growth = after.residentBytes - before.residentBytes;
+    findings.note(
+      "  left behind",
+      `${sizeText(growth)}, ${after.descriptors - before.descriptors} ` +
+        "descriptors, no request in flight, nothing open at the upstream",
+    );
+    if (growth > MAX_GROWTH_BYTES) {
+      findings.fail(`Hang-ups leave ${sizeText(growth)} behind`);
+    }
+    if (after.descriptors > before.descriptors + MAX_MORE_DESCRIPTORS) {
+      findings.fail("Hang-ups leave descriptors open");
+    }
+  }
+  await timeHangUps(options);
+}
+
+/** @returns When each was hung up, by tag. */
+async function hangUpOften(
+  count: number,
+  atATime: number,
+  { scene, random }: SoakOptions,
+): Promise<Map<string, number>> {
+  const hungUpMs = new Map<string, number>();
+  let left = count;
+  await Promise.all(Array.from({ length: atATime }, async () => {
+    while (left-- > 0) {
+      const index = left;
+      const tag = `h${count}x${index}`;
+      const stage = STAGES[index % STAGES.length] ?? STAGES[0];
+      const way = random.pick(WAYS);
+      hungUpMs.set(tag, await hangUpOnce({ scene, way, random, tag, stage }));
+    }
+  }));
+  return hungUpMs;
+}
+
+/** Waits until nothing runs any more. */
+async function settle(scene: Scene, findings: Findings): Promise<void> {
+  const lastMs = performance.now() + SETTLE_MS;
+  for (;;) {
+    const running = await scene.inFlight();
+    const { open } = await scene.account();
+    if (running === 0 && open === 0) return;
+    if (performance.now() > lastMs) {
+      return findings.fail(
+        `${running} requests still run and ${open} answers are still open ` +
+          `${SETTLE_MS / 1000} s after their callers left`,
+      );
+    }
+    await pause(50);
+  }
+}
+
+async function timeHangUps(options: SoakOptions): Promise<void> {
+  const { scene, findings } = options;
+  await scene.account();
+  const hungUpMs = await hangUpOften(TIMED, FEW, options);
+  await pause(500);
+  const { leftMs } = await scene.account();
+  const tookMs = Object.entries(leftMs).map(([tag, ms]) =>
+    Math.max(0, ms - (hungUpMs.get(tag) ?? NaN))
+  );
+  const [middle, most, worst] = [0.5, 0.99, 1].map((share) =>
+    quantile(tookMs, share)
+  );
+  findings.note(
+    "  until the upstream knows",
+    `${middle?.toFixed(1)} ms (half), ${most?.toFixed(1)} ms (99 of 100), ` +
+      `${worst?.toFixed(1)} ms (all ${tookMs.length})`,
+  );
+  if (!(most !== undefined && most < MAX_MS)) {
+    findings.fail(`A hang-up takes ${most} ms to the upstream`);
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * Proves endurance: the real program before a scripted upstream, each in a process of its own, for some
+ * minutes. Exits with 1 when anything was wrong. Run it with `deno task soak`, or for example
+ * `deno task soak --minutes 10 --seed 7 --only traffic,hang-ups`.
+ */
+import { parseArgs } from "../../src/core/std.ts";
+import { createRandom } from "../support/random.ts";
+import { soakBigAnswers } from "./big_answers.ts";
+import { soakCrowd } from "./crowd.ts";
+import { createFindings } from "./findings.ts";
+import { soakHangUps } from "./hang_ups.ts";
+import { hasProc, startScene } from "./scene.ts";
+import { soakSlowClients } from "./slow_clients.ts";
+import { soakTraffic } from "./traffic.ts";
+
+const flags = parseArgs(Deno.args, { string: ["minutes", "seed", "only"] });
+const minutes = Number(flags.minutes ?? 3);
+const seed = Number(flags.seed ?? Date.now() % 100_000);
+if (!(minutes > 0) || !Number.isSafeInteger(seed)) {
+  console.error(
+    "usage: deno task soak [--minutes N] [--seed N] [--only PART,…]",
+  );
+  Deno.exit(2);
+}
+
+const PARTS = {
+  "traffic": soakTraffic,
+  "hang-ups": soakHangUps,
+  "slow-clients": soakSlowClients,
+  "crowd": soakCrowd,
+  "big-answers": soakBigAnswers,
+} as const;
+
+const only = typeof flags.only === "string" ? flags.only.split(",") : undefined;
+const findings = createFindings();
+const random = createRandom(seed);
+console.log(`Deno ${Deno.version.deno}, seed ${seed}`);
+if (!hasProc) {
+  console.log("Memory and descriptors are not measured: this is not Linux");
+}
+
+for (const [name, part] of Object.entries(PARTS)) {
+  if (only !== undefined && !only.includes(name)) continue;
+  console.log(`\n${name}`);
+  await using scene = await startScene();
+  try {
+    await part({ scene, findings, random, minutes });
+  } catch (error) {
+    findings.fail(`${name} could not be finished: ${error}`);
+  }
+}
+
+const width = Math.max(0, ...findings.rows.map(([what]) => what.length));
+console.log("");
+for (const [what, figure] of findings.rows) {
+  console.log(`${what.padEnd(width)}  ${figure}`);
+}
+if (findings.faults.length > 0) {
+  console.error(`\n${findings.faults.length} wrong:`);
+  for (const fault of findings.faults) console.error(`- ${fault}`);
+  Deno.exit(1);
+}
+console.log("\nNothing was wrong.");

@@ -1,0 +1,196 @@
+import type { Protocol } from "../../src/core/protocol.ts";
+import { sha256Hex } from "../../src/core/sha256.ts";
+import { memory, type Program, startProgram } from "../bench/processes.ts";
+import { readExposition, sumOf } from "../support/exposition.ts";
+import { fromFileUrl } from "../support/paths.ts";
+
+const TOKEN = "soak-token";
+
+const ROOT = fromFileUrl(new URL("../../", import.meta.url));
+
+/** The flags of the `start` task. */
+const GATEWAY_FLAGS = [
+  "--v8-flags=--min-semi-space-size=16,--max-semi-space-size=32",
+];
+
+/** Whether the system tells what a process uses. */
+export const hasProc = Deno.build.os === "linux";
+
+/** A path of the gateway and a model behind it. */
+export interface Way {
+  readonly protocol: Protocol;
+  /** What the upstream speaks. */
+  readonly upstream: Protocol;
+  readonly model: string;
+}
+
+/** Every pair of protocols that the gateway serves; each model has a connection of its own. */
+export const WAYS: readonly Way[] = [
+  { protocol: "chat", upstream: "chat", model: "all" },
+  { protocol: "messages", upstream: "messages", model: "all" },
+  { protocol: "responses", upstream: "responses", model: "all" },
+  { protocol: "messages", upstream: "messages", model: "b" },
+  { protocol: "responses", upstream: "responses", model: "c" },
+  { protocol: "chat", upstream: "messages", model: "b" },
+  { protocol: "chat", upstream: "responses", model: "c" },
+  { protocol: "messages", upstream: "chat", model: "chat-only" },
+  { protocol: "responses", upstream: "chat", model: "chat-only" },
+];
+
+/** What the gateway uses at a moment. */
+export interface Use {
+  /** Milliseconds since the soak began. */
+  readonly atMs: number;
+  readonly residentBytes: number;
+  readonly descriptors: number;
+}
+
+/** The gateway and its upstream, each in a process of its own. */
+export interface Scene extends AsyncDisposable {
+  readonly gateway: Program;
+  readonly upstreamUrl: string;
+  readonly port: number;
+  /** The headers that show who asks, for every protocol. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** What the gateway uses now; zeros where the system does not tell. */
+  use(): Promise<Use>;
+  /** The number of requests that the gateway counts as running. */
+  inFlight(): Promise<number>;
+  /** What the upstream has open, and when questions were given up since this was last asked. */
+  account(): Promise<Account>;
+  /** Puts another configuration of the same meaning into the file, and sends SIGHUP. */
+  reload(): Promise<void>;
+}
+
+/** What the upstream knows. */
+export interface Account {
+  readonly open: number;
+  /** By tag, in milliseconds since 1970. */
+  readonly leftMs: Readonly<Record<string, number>>;
+}
+
+/** Starts both. */
+export async function startScene(): Promise<Scene> {
+  const upstream = await startProgram("upstream", [
+    `${ROOT}tests/soak/upstream.ts`,
+  ]);
+  const file = await Deno.makeTempFile({ suffix: ".yaml" });
+  const adminPort = freePort();
+  let reloads = 0;
+  const write = () =>
+    Deno.writeTextFile(
+      file,
+      configText(upstream.url, { adminPort, extra: ++reloads }),
+    );
+  await write();
+  const gateway = await startProgram("gateway", [
+    ...GATEWAY_FLAGS,
+    `${ROOT}src/main.ts`,
+    "serve",
+    "--config",
+    file,
+    "--port",
+    "0",
+  ]);
+  return {
+    gateway,
+    upstreamUrl: upstream.url,
+    port: Number(new URL(gateway.url).port),
+    headers: {
+      authorization: `Bearer ${TOKEN}`,
+      "anthropic-version": "2023-06-01",
+      "content-type": "application/json",
+    },
+    use: () => useOf(gateway.pid),
+    inFlight: () => inFlight(adminPort),
+    async account() {
+      return await (await fetch(`${upstream.url}/account`)).json();
+    },
+    async reload() {
+      await write();
+      Deno.kill(gateway.pid, "SIGHUP");
+    },
+    async [Symbol.asyncDispose]() {
+      await gateway.stop();
+      await upstream.stop();
+      await Deno.remove(file);
+    },
+  };
+}
+
+async function useOf(pid: number): Promise<Use> {
+  const atMs = performance.now();
+  if (!hasProc) return { atMs, residentBytes: 0, descriptors: 0 };
+  const residentBytes = await residentBytesOf(pid);
+  let descriptors = 0;
+  for await (const _ of Deno.readDir(`/proc/${pid}/fd`)) descriptors++;
+  return { atMs, residentBytes, descriptors };
+}
+
+/** What a process has of the machine's memory; 0 where the system does not tell. */
+export async function residentBytesOf(pid: number): Promise<number> {
+  return hasProc ? (await memory(pid)).now : 0;
+}
+
+async function inFlight(adminPort: number): Promise<number> {
+  const answer = await fetch(`http://127.0.0.1:${adminPort}/metrics`);
+  const samples = readExposition(await answer.text());
+  return sumOf(samples, "model_gateway_requests_in_flight");
+}
+
+function freePort(): number {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return listener.addr.port;
+}
+
+function configText(
+  url: string,
+  { adminPort, extra }: { readonly adminPort: number; readonly extra: number },
+): string {
+  const auth = { scheme: "bearer", key: "soak-key" };
+  const connection = (
+    name: string,
+    family: string,
+    endpoints: readonly Protocol[],
+    suffix = "",
+  ) => ({
+    name: `${name}${suffix}`,
+    service: "custom",
+    family,
+    auth,
+    endpoints: Object.fromEntries(
+      endpoints.map((endpoint) => [endpoint, `${url}/v1`]),
+    ),
+    models: [`${name}${suffix}`],
+    quota: {
+      kind: "json",
+      url: `${url}/quota`,
+      windows: [{
+        type: "USAGE_LIMIT",
+        unit: "requests",
+        used: "/used",
+        limit: "/limit",
+      }],
+    },
+  });
+  // What breaks off stands apart: the gateway leaves such a connection alone for a while.
+  const connections = ["", "-breaking"].flatMap((suffix) => [
+    connection("all", "A", ["chat", "messages", "responses"], suffix),
+    connection("b", "B", ["messages"], suffix),
+    connection("c", "C", ["responses"], suffix),
+    connection("chat-only", "A", ["chat"], suffix),
+  ]);
+  const token = (name: string, text: string) => ({
+    name,
+    sha256: sha256Hex(text),
+    connections: ["*"],
+  });
+  return JSON.stringify({
+    server: {
+      max_concurrent_requests: 10_000,
+      admin: { host: "127.0.0.1", port: adminPort },
+    },
+    connections,
+    tokens: [token("soak", TOKEN), token(`extra-${extra}`, `extra-${extra}`)],
+  });
+}

@@ -1,0 +1,180 @@
+/**
+ * The upstream of the soak, a program of its own: does with each question what the question says, and keeps
+ * account of what is open and when it was given up.
+ */
+import type { Protocol } from "../../src/core/protocol.ts";
+import { protocolOfPath } from "../support/wire.ts";
+import { findQuestion, type Question, wordsOf } from "./question.ts";
+import { jsonAnswer, streamPieces } from "./speech.ts";
+
+const encoder = new TextEncoder();
+
+const MIB = 1024 * 1024;
+
+/** Between two words, in milliseconds. */
+const PAUSES_MS: Partial<Record<Question["manner"], number>> = {
+  trickle: 5,
+  speak: 200,
+};
+
+let open = 0;
+
+/** When questions were given up, by tag, in milliseconds since 1970. */
+let leftMs: Record<string, number> = {};
+
+Deno.serve({
+  hostname: "127.0.0.1",
+  port: 0,
+  onListen: ({ port }) => console.error(`listening on :${port}`),
+  onError: () => new Response(null, { status: 500 }),
+}, async (request) => {
+  const { pathname } = new URL(request.url);
+  if (pathname === "/account") return tellAccount();
+  if (pathname === "/quota") return Response.json({ used: 12, limit: 100 });
+  const body = await request.text();
+  const question = findQuestion(body);
+  if (question === undefined) return new Response(null, { status: 404 });
+  return await answer(question, {
+    protocol: protocolOfPath(pathname),
+    isStream: body.includes('"stream":true'),
+    signal: request.signal,
+  });
+});
+
+function tellAccount(): Response {
+  const account = { open, leftMs };
+  leftMs = {};
+  return Response.json(account);
+}
+
+interface Asked {
+  readonly protocol: Protocol;
+  readonly isStream: boolean;
+  readonly signal: AbortSignal;
+}
+
+async function answer(question: Question, asked: Asked): Promise<Response> {
+  const { manner, words } = question;
+  const { protocol, isStream } = asked;
+  if (manner === "refuse") return refusal(question);
+  if (manner === "wait") return await silence(question, asked);
+  if (manner === "huge") return huge(words, protocol);
+  const pieces = isStream
+    ? streamPieces(protocol, wordsOf(question))
+    : halves(jsonAnswer(protocol, wordsOf(question)));
+  if (manner === "whole" && !isStream) {
+    return new Response(pieces.join(""), headersOf(isStream));
+  }
+  return new Response(
+    bodyOf(script(manner, pieces), question),
+    headersOf(isStream),
+  );
+}
+
+function refusal({ tag }: Question): Response {
+  const error = { type: "invalid_request_error", message: `no ${tag}` };
+  return Response.json({ type: "error", error }, { status: 400 });
+}
+
+function headersOf(isStream: boolean): ResponseInit {
+  const type = isStream ? "text/event-stream" : "application/json";
+  return { headers: { "content-type": type } };
+}
+
+/** JSON in two pieces, so that there is a middle. */
+function halves(text: string): string[] {
+  const middle = text.length >> 1;
+  return [text.slice(0, middle), text.slice(middle)];
+}
+
+/** What comes next: a piece, the end, a break, or nothing more. */
+type Step = string | "end" | "break" | "silence";
+
+/** The pieces of an answer in some manner; where it pauses, after how many milliseconds each. */
+function script(
+  manner: Question["manner"],
+  pieces: readonly string[],
+): { next(): Step; pauseMs: number } {
+  const [first = "", second = ""] = pieces;
+  let sent = 0;
+  const next = (): Step => {
+    const index = sent++;
+    switch (manner) {
+      case "cut":
+        return index < pieces.length >> 1 ? pieces[index] ?? "" : "break";
+      case "begin":
+        return index === 0 ? first : index === 1 ? second : "silence";
+      case "trickle":
+      case "speak":
+        return index === 0 ? first : second;
+      case "flood":
+        return index === 0 ? first : second.repeat(64);
+      case "one-event":
+        return index === 0 ? first : index === 1 ? "data: x" : "x".repeat(MIB);
+      default:
+        return pieces[index] ?? "end";
+    }
+  };
+  return { next, pauseMs: PAUSES_MS[manner] ?? 0 };
+}
+
+function bodyOf(
+  { next, pauseMs }: ReturnType<typeof script>,
+  { tag, manner }: Question,
+): ReadableStream<Uint8Array> {
+  open++;
+  const halfBegun = manner === "begin";
+  return new ReadableStream({
+    async pull(controller) {
+      if (pauseMs > 0) {
+        await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      }
+      const step = next();
+      if (step === "silence") return await new Promise<never>(() => {});
+      if (step === "end" || step === "break") open--;
+      if (step === "end") return controller.close();
+      if (step === "break") return controller.error(new Error("cut"));
+      controller.enqueue(encoder.encode(step));
+    },
+    cancel() {
+      open--;
+      leave(tag);
+    },
+  }, { highWaterMark: halfBegun ? 1 : 0 });
+}
+
+function silence({ tag }: Question, { signal }: Asked): Promise<never> {
+  open++;
+  return new Promise((_, reject) => {
+    const end = () => {
+      open--;
+      leave(tag);
+      reject(new Error("left"));
+    };
+    if (signal.aborted) end();
+    else signal.addEventListener("abort", end, { once: true });
+  });
+}
+
+function leave(tag: string): void {
+  leftMs[tag] = performance.timeOrigin + performance.now();
+}
+
+/** A JSON answer of so many MiB. */
+function huge(mib: number, protocol: Protocol): Response {
+  const [before = "", after = ""] = jsonAnswer(protocol, ["@@"]).split("@@");
+  const piece = encoder.encode("x".repeat(MIB));
+  let sent = -1;
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      sent++;
+      if (sent === 0) controller.enqueue(encoder.encode(before));
+      else if (sent <= mib) controller.enqueue(piece.slice());
+      else {
+        controller.enqueue(encoder.encode(after));
+        controller.close();
+      }
+    },
+  }, { highWaterMark: 0 });
+  return new Response(body, headersOf(false));
+}

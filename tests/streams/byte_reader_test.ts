@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { createByteReader } from "../../src/streams/byte_reader.ts";
+
+/** A body as `fetch` gives it: it fills the buffers that it is handed, and tells their sizes. */
+function byteBody(chunks: readonly Uint8Array<ArrayBuffer>[]) {
+  const handed: number[] = [];
+  let next = 0;
+  const body = new ReadableStream({
+    type: "bytes",
+    autoAllocateChunkSize: 65_536,
+    pull(controller) {
+      const request = controller.byobRequest;
+      const chunk = chunks[next++];
+      const view = request?.view;
+      assert.ok(request && view);
+      handed.push(view.byteLength);
+      if (chunk === undefined) {
+        controller.close();
+        return request.respond(0);
+      }
+      const fits = Math.min(chunk.length, view.byteLength);
+      new Uint8Array(view.buffer, view.byteOffset).set(chunk.subarray(0, fits));
+      request.respond(fits);
+    },
+  });
+  return { body, handed };
+}
+
+function bytes(length: number, value: number): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(length).fill(value);
+}
+
+Deno.test("createByteReader() waits with a small buffer and gives chunks that stay as they are", async () => {
+  const sent = [bytes(10, 1), bytes(200, 2), bytes(30, 3)];
+  const { body, handed } = byteBody(sent);
+  const reader = createByteReader(body);
+  const read: Uint8Array[] = [];
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    read.push(value);
+  }
+  assert.deepEqual(read, sent);
+  assert.deepEqual(handed, [4096, 4096, 4096, 4096]);
+  assert.deepEqual(read.map(({ buffer }) => buffer.byteLength), [10, 200, 30]);
+});
+
+Deno.test("createByteReader() takes larger pieces while much comes, and small ones again afterwards", async () => {
+  const much = Array.from({ length: 6 }, () => bytes(65_536, 1));
+  const { body, handed } = byteBody([...much, bytes(5, 2), bytes(5, 3)]);
+  const reader = createByteReader(body);
+  const sizes: number[] = [];
+  for (let count = 0; count < 8; count++) {
+    sizes.push((await reader.read()).value?.length ?? 0);
+  }
+  assert.deepEqual(
+    sizes,
+    [4_096, 8_192, 16_384, 32_768, 65_536, 65_536, 5, 5],
+  );
+  assert.deepEqual(handed.at(-1), 4_096);
+});
+
+Deno.test("createByteReader() reads a body that is no stream of bytes", async () => {
+  const reader = createByteReader(ReadableStream.from([bytes(3, 1)]));
+  assert.deepEqual(await reader.read(), { done: false, value: bytes(3, 1) });
+  assert.equal((await reader.read()).done, true);
+});
+
+Deno.test("createByteReader() passes on that the source broke, and that nobody wants the rest", async (t) => {
+  await t.step("broke", async () => {
+    const body = new ReadableStream({
+      type: "bytes",
+      pull: () => Promise.reject(new Error("broke")),
+    });
+    await assert.rejects(createByteReader(body).read(), /broke/);
+  });
+  await t.step("cancelled", async () => {
+    const reason = Promise.withResolvers<unknown>();
+    const body = new ReadableStream({ type: "bytes", cancel: reason.resolve });
+    await createByteReader(body).cancel("enough");
+    assert.equal(await reason.promise, "enough");
+  });
+});
+
+Deno.test("createByteReader() cannot read what somebody else reads", () => {
+  const { body } = byteBody([]);
+  body.getReader();
+  assert.throws(() => createByteReader(body), TypeError);
+});
