@@ -23,7 +23,7 @@ export function summaryText(entries) {
 function tightestText(entries) {
   const [tightest] = entries
     .flatMap(({ name, limits }) => limits.map((window) => ({ name, window })))
-    .filter(({ window }) => levelOf(window) !== "unknown")
+    .filter(({ window }) => isMeasured(window))
     .sort((one, other) => urgency(other.window) - urgency(one.window));
   if (tightest === undefined) return "";
   const { name, window } = tightest;
@@ -32,6 +32,11 @@ function tightestText(entries) {
   return `Most used: ${name}, ${
     nameParts(window).join(" ").trim()
   }: ${amounts}.`;
+}
+
+/** Of a stock nobody knows how much was used, unless it is gone. @param {QuotaWindow} window @returns {boolean} */
+function isMeasured(window) {
+  return window.used_percent !== null || levelOf(window) === "gone";
 }
 
 /** @param {QuotaWindow} window @returns {number} */

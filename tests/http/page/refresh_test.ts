@@ -113,7 +113,7 @@ test(
     await page.clock.runFor(20_000);
     await page.reload();
     await page.getByText("25% used", { exact: true }).waitFor();
-  await page.clock.runFor(39_000);
+    await page.clock.runFor(39_000);
     assert.equal(times(asked), 1);
     await page.clock.runFor(1_000);
     await until(() => times(asked) === 2, "the page to ask again");
