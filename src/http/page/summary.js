@@ -29,9 +29,9 @@ function tightestText(entries) {
   const { name, window } = tightest;
   const amounts = [usedText(window), leftText(window)]
     .filter((text) => text !== "").join(", ");
-  return `Most used: ${name}, ${
+  return `Most used: ${name} (${
     nameParts(window).join(" ").trim()
-  }: ${amounts}.`;
+  }), ${amounts}.`;
 }
 
 /** Of a stock nobody knows how much was used, unless it is gone. @param {QuotaWindow} window @returns {boolean} */

@@ -72,7 +72,7 @@ test(
     ]);
     assert.equal(
       await page.locator("#summary").innerText(),
-      "Most used: GLM team, 1 week credits: 100.1% used, 0 of 10,000 left. " +
+      "Most used: GLM team (1 week credits), 100.1% used, 0 of 10,000 left. " +
         "One connection could not be read.",
     );
   },
