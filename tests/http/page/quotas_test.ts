@@ -228,7 +228,7 @@ test(
       "Sat 21 Nov, 20:00 GMT+8",
     );
     assert.equal(
-      await page.locator("time").getAttribute("datetime"),
+      await page.locator(".checked time").getAttribute("datetime"),
       "2026-11-20T11:59:48.000Z",
     );
   },
