@@ -85,8 +85,9 @@ function windowList(windows, ticker) {
 function windowRow(window, ticker) {
   const level = levelOf(window);
   const [name, detail] = nameParts(window);
-  const reset = element("span", {
+  const reset = element("time", {
     class: "reset",
+    datetime: window.resets_at ?? undefined,
     title: localTime(window.resets_at),
   });
   ticker.follow(reset, (nowMs) => resetText(window, nowMs));

@@ -108,6 +108,8 @@ function showReading() {
   signedIn.hidden = false;
   controls.hidden = false;
   showQuotas(reading, ticker);
+  byId("models-and-settings", HTMLElement).hidden =
+    reading.models === undefined;
   showModels(reading.models ?? []);
 }
 

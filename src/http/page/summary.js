@@ -23,15 +23,20 @@ export function summaryText(entries) {
 function tightestText(entries) {
   const [tightest] = entries
     .flatMap(({ name, limits }) => limits.map((window) => ({ name, window })))
-    .filter(({ window }) => levelOf(window) !== "unknown")
+    .filter(({ window }) => isMeasured(window))
     .sort((one, other) => urgency(other.window) - urgency(one.window));
   if (tightest === undefined) return "";
   const { name, window } = tightest;
   const amounts = [usedText(window), leftText(window)]
     .filter((text) => text !== "").join(", ");
-  return `Most used: ${name}, ${
+  return `Most used: ${name} (${
     nameParts(window).join(" ").trim()
-  }: ${amounts}.`;
+  }), ${amounts}.`;
+}
+
+/** Of a stock nobody knows how much was used, unless it is gone. @param {QuotaWindow} window @returns {boolean} */
+function isMeasured(window) {
+  return window.used_percent !== null || levelOf(window) === "gone";
 }
 
 /** @param {QuotaWindow} window @returns {number} */

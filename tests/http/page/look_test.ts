@@ -1,0 +1,154 @@
+import assert from "node:assert/strict";
+import type { Page } from "../../support/browser_packages.ts";
+import {
+  entryOf,
+  everyState,
+  listOf,
+  NOON_MS,
+} from "../../support/limits_list.ts";
+import {
+  pageTests,
+  type Visit,
+  type VisitOptions,
+} from "../../support/page_tests.ts";
+
+const test = await pageTests();
+
+const WIDE = { width: 1200, height: 850 };
+const PHONE = { width: 360, height: 740 };
+
+/** What has the focus: its words, or what stands for them, and whether a ring shows it. */
+async function focused(page: Page): Promise<string> {
+  return await page.evaluate<string>(`
+    (() => {
+      const found = document.activeElement;
+      const ring = getComputedStyle(found.matches(".choice input")
+        ? found.nextElementSibling : found);
+      const name = found.id || found.getAttribute("aria-label") ||
+        found.innerText.split("\\n")[0];
+      const isShown = ring.outlineStyle === "solid" &&
+        parseFloat(ring.outlineWidth) >= 2;
+      return isShown ? name : name + " without a ring";
+    })()
+  `);
+}
+
+test("everything can be reached and used with the keyboard alone, and the focus is always seen", async ({ page, answer }) => {
+  const models = [{ id: "one", protocols: ["chat"] }];
+  await answer("/v1/models", { json: { data: models } });
+  assert.equal(await focused(page), "token");
+  await page.keyboard.type("mg_alice");
+  await page.keyboard.press("Tab");
+  assert.equal(await focused(page), "enter");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("#signed-in");
+  const reached: string[] = [];
+  for (let count = 0; count < 9; count++) {
+    await page.keyboard.press("Tab");
+    reached.push(await focused(page));
+  }
+  assert.deepEqual(reached, [
+    "client-openai",
+    "model",
+    ...["Copy", "Copy with my token", "TypeScript"],
+    ...["Copy", "Copy with my token", "Python"],
+    "one",
+  ]);
+  await page.focus("#client-openai");
+  await page.keyboard.press("ArrowLeft");
+  assert.equal(await focused(page), "client-curl");
+  await page.locator("pre", { hasText: "curl" }).waitFor();
+  await page.focus("#title");
+  await page.keyboard.press("Shift+Tab");
+  assert.equal(await focused(page), "forget");
+  await page.keyboard.press("Shift+Tab");
+  assert.equal(await focused(page), "refresh");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("#sign-in");
+  assert.equal(await focused(page), "token");
+});
+
+/** What a visitor may see, by name. */
+const SCENES: Readonly<Record<string, (visit: Visit) => Promise<void>>> = {
+  "the question for a token": async () => {},
+  "a refused token": async ({ page }) => {
+    await page.fill("#token", "wrong");
+    await page.press("#token", "Enter");
+    await page.locator("#sign-in-error:not(:empty)").waitFor();
+  },
+  "every state": async ({ signIn, answer }) => {
+    await answer("/v1/limits", { json: everyState() });
+    await signIn();
+  },
+  "quotas that cannot be read": async ({ signIn, answer }) => {
+    await answer("/v1/limits", {
+      status: 504,
+      json: { error: { message: "Reading the quotas took too long" } },
+    });
+    await signIn();
+  },
+};
+
+const VIEWS: Readonly<Record<string, VisitOptions>> = {
+  "in light": { colorScheme: "light", viewport: WIDE },
+  "in the dark": { colorScheme: "dark", viewport: WIDE },
+  "on a phone": { colorScheme: "light", viewport: PHONE },
+  "on a phone in the dark": { colorScheme: "dark", viewport: PHONE },
+};
+
+for (const [view, options] of Object.entries(VIEWS)) {
+  for (const [scene, open] of Object.entries(SCENES)) {
+    test(
+      `axe finds nothing serious in ${scene} ${view}, and nothing is cut off`,
+      async (visit) => {
+        await open(visit);
+        assert.deepEqual(await visit.axeFindings(), []);
+        const widths: number[] = await visit.page.evaluate(
+          "[document.documentElement.scrollWidth, innerWidth]",
+        );
+        assert.ok((widths[0] ?? NaN) <= (widths[1] ?? NaN), widths.join(" > "));
+      },
+      options,
+    );
+  }
+}
+
+test(
+  "a long name breaks its line rather than the page",
+  async ({ page, signIn, answer }) => {
+    const name = "a-name-without-a-space-".repeat(8);
+    await answer("/v1/limits", {
+      json: listOf(
+        ...everyState().data.map((entry) => ({
+          ...entry,
+          name,
+          service: name,
+        })),
+      ),
+    });
+    await answer("/v1/models", {
+      json: { data: [{ id: name, protocols: ["chat"] }] },
+    });
+    await signIn();
+    assert.equal(await page.evaluate("document.body.scrollWidth"), PHONE.width);
+  },
+  { viewport: PHONE, nowMs: NOON_MS },
+);
+
+test("the page follows the reader's choice of light or dark while it is open", async ({ page }) => {
+  const ground = () =>
+    page.evaluate<string>("getComputedStyle(document.body).backgroundColor");
+  await page.emulateMedia({ colorScheme: "light" });
+  const light = await ground();
+  await page.emulateMedia({ colorScheme: "dark" });
+  assert.notEqual(await ground(), light);
+});
+
+test("nothing on the page moves for readers who want no motion", async ({ page, signIn, answer }) => {
+  await answer("/v1/limits", { json: listOf(entryOf("Mine")) });
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  await signIn();
+  await page.hover("#forget");
+  assert.equal(await page.evaluate("document.getAnimations().length"), 0);
+});

@@ -1,0 +1,236 @@
+import assert from "node:assert/strict";
+import {
+  balanceOf,
+  entryOf,
+  everyState,
+  listOf,
+  NOON_MS,
+  shareOf,
+  unknownWindow,
+  weekOf,
+} from "../../support/limits_list.ts";
+import { pageTests } from "../../support/page_tests.ts";
+
+const test = await pageTests();
+
+const AT_NOON = { nowMs: NOON_MS };
+
+test(
+  "the page says every state and every level of a window in words",
+  async ({ page, signIn, answer }) => {
+    await answer("/v1/limits", { json: everyState() });
+    await signIn();
+    const cards = await page.locator(".card").allInnerTexts();
+    assert.deepEqual(cards.map((text) => text.split(/\n+/)), [
+      [
+        ...["GLM team", "zai", "over the limit"],
+        ...["5 hours credits", "677 of 2,000 left"],
+        ...["66.1% used", "resets in 2 h 41 min"],
+        ...["1 week credits", "0 of 10,000 left"],
+        ...["100.1% used", "over the limit", "resets in 1 d 0 h"],
+        "checked 12 s ago, from the gateway's cache",
+      ],
+      [
+        ...["Claude Max", "anthropic", "used up"],
+        ...["1 week usage", "18.6% left"],
+        ...["81.4% used", "getting low", "resets in 1 d 0 h"],
+        ...["1 week usage", "7% left"],
+        ...["93% used", "nearly used up", "resets in 1 d 0 h"],
+        ...["1 week usage, opus", "0% left"],
+        ...["100% used", "used up", "resets in 1 d 0 h"],
+        "checked 12 s ago",
+      ],
+      [
+        ...["DeepSeek", "deepseek", "used up"],
+        ...["balance", "¥110.50 left", "no reset"],
+        ...["balance", "$0.00 left", "used up", "no reset"],
+        "checked 12 s ago",
+      ],
+      [
+        ...["Strangers", "openai", "ok"],
+        ...["requests over an unknown period", "left of 500 unknown"],
+        ...["use unknown", "reset unknown"],
+        "checked 3 h ago",
+      ],
+      [
+        ...["OpenRouter", "openrouter", "unavailable", "Key refused"],
+        "The provider refuses the connection's key.",
+        "The administrator must renew it.",
+        "provider_limits_unauthorized",
+        "checked 12 s ago",
+      ],
+      [
+        ...["Old account", "kimi", "disabled"],
+        "This connection is switched off. The administrator can switch it on again.",
+        "checked 12 s ago",
+      ],
+      [
+        ...["Local models", "custom", "unsupported"],
+        "The quota of this kind of service cannot be read. Its models work all the same.",
+        "checked 12 s ago",
+      ],
+    ]);
+    assert.equal(
+      await page.locator("#summary").innerText(),
+      "Most used: GLM team (1 week credits), 100.1% used, 0 of 10,000 left. " +
+        "One connection could not be read.",
+    );
+  },
+  AT_NOON,
+);
+
+/** What is to be read of each reason for which there is no quota. */
+const REASONS = {
+  configuration_required: "Setting missing",
+  unauthorized: "Key refused",
+  rate_limited: "Asked too often",
+  unreachable: "Not reachable",
+  invalid_response: "Answer not understood",
+  no_plan: "No plan",
+  of_tomorrow: "Quota not told",
+  constructor: "Quota not told",
+};
+
+test("the page says what each reason for a missing quota means, and takes one that it does not know", async ({ page, signIn, answer }) => {
+  const entries = Object.keys(REASONS).map((reason) =>
+    entryOf(reason, {
+      status: "unavailable",
+      error: { type: `provider_limits_${reason}`, message: `It is ${reason}` },
+    })
+  );
+  await answer("/v1/limits", { json: listOf(...entries) });
+  await signIn();
+  for (const [reason, title] of Object.entries(REASONS)) {
+    const text = await page.locator(".card", { hasText: reason }).innerText();
+    assert.ok(text.includes(title), text);
+    assert.ok(text.includes(`It is ${reason}.`), text);
+    assert.ok(text.includes(`provider_limits_${reason}`), text);
+  }
+  assert.match(
+    await page.locator("#summary").innerText(),
+    /^8 connections could not be read\.$/,
+  );
+});
+
+test(
+  "a bar is as long as what is used, and its mark stands where the time is",
+  async ({ page, signIn, answer }) => {
+    const windows = [0, 25, 99.9, 100, 140].map((used) => shareOf(used));
+    await answer("/v1/limits", {
+      json: listOf(entryOf("Mine", { limits: windows })),
+    });
+    await signIn();
+    const shares: number[][] = await page.evaluate(`
+    [...document.querySelectorAll(".gauge")].map((bar) => {
+      const whole = bar.getBoundingClientRect();
+      const fill = bar.querySelector(".fill").getBoundingClientRect();
+      const mark = bar.querySelector(".mark").getBoundingClientRect();
+      const centre = mark.left + mark.width / 2 - whole.left;
+      return [fill.width, centre].map((px) => 100 * px / whole.width);
+    })
+  `);
+    assert.deepEqual(
+      shares.map(([fill = NaN]) => Math.round(fill * 10) / 10),
+      [0, 25, 99.9, 100, 100],
+    );
+    // One day before the end of a week.
+    for (const [, mark = NaN] of shares) {
+      assert.ok(Math.abs(mark - 600 / 7) < 0.5, String(mark));
+    }
+  },
+  AT_NOON,
+);
+
+test(
+  "what is used up, scarce, low and plenty differ in colour",
+  async ({ page, signIn, answer }) => {
+    const windows = [10, 80, 95, 120].map((used) => shareOf(used));
+    await answer("/v1/limits", {
+      json: listOf(entryOf("Mine", { limits: windows })),
+    });
+    await signIn();
+    const colours: string[] = await page.evaluate(`
+    [...document.querySelectorAll(".fill")].map((fill) =>
+      getComputedStyle(fill).backgroundColor)
+  `);
+    assert.equal(new Set(colours).size, 4, colours.join());
+  },
+  AT_NOON,
+);
+
+test("the page has no bar for money in stock and an empty one for what nobody tells", async ({ page, signIn, answer }) => {
+  await answer("/v1/limits", {
+    json: listOf(
+      entryOf("Stock", { limits: [balanceOf(12.5, "EUR")] }),
+      entryOf("Silent", { limits: [unknownWindow()] }),
+      entryOf("Empty", { limits: [] }),
+    ),
+  });
+  await signIn();
+  assert.equal(await page.getByRole("meter").count(), 0);
+  assert.equal(await page.locator(".gauge-none").count(), 1);
+  assert.equal(await page.locator(".gauge.unknown").count(), 1);
+  assert.equal(await page.locator(".left").first().innerText(), "€12.50 left");
+  assert.equal(await page.locator("#summary").innerText(), "");
+  await page.getByText("The provider reports no window for this connection.")
+    .waitFor();
+});
+
+test("the page takes every name for text, whatever it holds", async ({ page, signIn, answer }) => {
+  const hostile = `<img src=x onerror="document.title='owned'">`;
+  await answer("/v1/limits", {
+    json: listOf(
+      entryOf(hostile, {
+        service: hostile,
+        limits: [weekOf({ type: hostile, window: hostile, unit: hostile })],
+      }),
+      entryOf(`${hostile} 2`, {
+        status: "unavailable",
+        error: { type: hostile, message: hostile },
+      }),
+    ),
+  });
+  await answer("/v1/models", {
+    json: {
+      data: [{ id: hostile, protocols: ["chat", "messages", "responses"] }],
+    },
+  });
+  await signIn();
+  assert.equal(
+    await page.locator(".card-name").first().innerText(),
+    hostile,
+  );
+  assert.equal(await page.locator(".model code").innerText(), hostile);
+  await page.getByText("Claude Code", { exact: true }).click();
+  assert.equal(await page.locator("img").count(), 0);
+  assert.equal(await page.title(), "Model Gateway");
+});
+
+test("the page says so when a token has no connection", async ({ page, signIn, answer }) => {
+  await answer("/v1/limits", { json: listOf() });
+  await signIn();
+  assert.equal(
+    await page.locator("#summary").innerText(),
+    "No connection is assigned to this token. Ask the administrator.",
+  );
+  assert.equal(await page.locator("#legend").isVisible(), false);
+});
+
+test(
+  "the page tells times in the zone of its reader",
+  async ({ page, signIn, answer }) => {
+    await answer("/v1/limits", {
+      json: listOf(entryOf("Mine", { limits: [weekOf()] })),
+    });
+    await signIn();
+    assert.equal(
+      await page.locator(".reset").getAttribute("title"),
+      "Sat 21 Nov, 20:00 GMT+8",
+    );
+    assert.equal(
+      await page.locator(".checked time").getAttribute("datetime"),
+      "2026-11-20T11:59:48.000Z",
+    );
+  },
+  { ...AT_NOON, timezoneId: "Asia/Shanghai", locale: "de-DE" },
+);

@@ -1,0 +1,215 @@
+import assert from "node:assert/strict";
+import type { Page } from "../../support/browser_packages.ts";
+import {
+  entryOf,
+  listOf,
+  NOON_MS,
+  shareOf,
+  weekOf,
+} from "../../support/limits_list.ts";
+import { pageTests } from "../../support/page_tests.ts";
+import { until } from "../../support/within.ts";
+
+const test = await pageTests();
+
+/** The page's clock stands still and goes on when a test says so. */
+const STILL = { nowMs: NOON_MS };
+
+const LIST = { json: listOf(entryOf("Mine", { limits: [weekOf()] })) };
+
+const TIMED_OUT = {
+  status: 504,
+  json: {
+    error: {
+      type: "provider_limits_timeout",
+      code: "provider_limits_timeout",
+      message: "Reading the quotas took longer than 12 seconds",
+    },
+  },
+};
+
+const UNAUTHORIZED = {
+  status: 401,
+  json: { error: { message: "The token is unknown" } },
+};
+
+/** How often the quotas were asked for. */
+function times(asked: readonly string[]): number {
+  return asked.filter((path) => path === "/v1/limits").length;
+}
+
+async function setVisibility(page: Page, state: string): Promise<void> {
+  await page.evaluate(`
+    Object.defineProperty(document, "visibilityState", {
+      configurable: true, value: "${state}",
+    });
+    document.dispatchEvent(new Event("visibilitychange"));
+  `);
+}
+
+test(
+  "the page asks again after refresh_after_seconds and not a second sooner, whoever presses the button",
+  async ({ page, signIn, answer, asked }) => {
+    const refresh = page.locator("#refresh");
+    await answer("/v1/limits", {
+      json: { ...LIST.json, refresh_after_seconds: 90 },
+    });
+    await signIn();
+    await page.clock.runFor(89_000);
+    assert.equal(await refresh.innerText(), "Refresh in 1 s");
+    assert.equal(await refresh.getAttribute("aria-disabled"), "true");
+    await refresh.click({ force: true });
+    await page.clock.runFor(900);
+    assert.equal(times(asked), 1);
+    await answer("/v1/limits", {
+      json: listOf(entryOf("Mine", { limits: [shareOf(61)] })),
+    });
+    await page.clock.runFor(100);
+    await page.getByText("61% used", { exact: true }).waitFor();
+    assert.equal(times(asked), 2);
+  },
+  STILL,
+);
+
+test(
+  "a hidden page asks nothing until it is looked at again",
+  async ({ page, signIn, answer, asked }) => {
+    await answer("/v1/limits", LIST);
+    await signIn();
+    await setVisibility(page, "hidden");
+    await page.clock.runFor(300_000);
+    assert.equal(times(asked), 1);
+    await setVisibility(page, "visible");
+    await until(() => times(asked) === 2, "the page to catch up");
+  },
+  STILL,
+);
+
+test(
+  "the button refreshes as soon as it may",
+  async ({ page, signIn, answer, asked }) => {
+    await answer("/v1/limits", LIST);
+    await signIn();
+    await setVisibility(page, "hidden");
+    await page.clock.runFor(61_000);
+    assert.equal(await page.locator("#refresh").innerText(), "Refresh");
+    await page.click("#refresh");
+    await page.getByRole("status").filter({ hasText: "Refreshed." })
+      .waitFor({ state: "attached" });
+    assert.equal(times(asked), 2);
+    assert.equal(
+      await page.locator("#refresh").innerText(),
+      "Refresh in 1 min 0 s",
+    );
+  },
+  STILL,
+);
+
+test(
+  "a page that is loaded again shows what it knows and asks no sooner than before",
+  async ({ page, signIn, answer, asked }) => {
+    await answer("/v1/limits", LIST);
+    await signIn();
+    await page.clock.runFor(20_000);
+    await page.reload();
+    await page.getByText("25% used", { exact: true }).waitFor();
+    await page.clock.runFor(39_000);
+    assert.equal(times(asked), 1);
+    await page.clock.runFor(1_000);
+    await until(() => times(asked) === 2, "the page to ask again");
+  },
+  STILL,
+);
+
+test(
+  "the countdowns go on between two questions",
+  async ({ page, signIn, answer, asked }) => {
+    await answer("/v1/limits", LIST);
+    await signIn();
+    const reset = page.locator(".reset");
+    const checked = page.locator(".checked");
+    assert.equal(await reset.innerText(), "resets in 1 d 0 h");
+    assert.equal(await checked.innerText(), "checked 12 s ago");
+    await page.clock.runFor(30_000);
+    assert.equal(await reset.innerText(), "resets in 23 h 59 min");
+    assert.equal(await checked.innerText(), "checked 42 s ago");
+    assert.equal(times(asked), 1);
+  },
+  STILL,
+);
+
+test(
+  "a refresh that fails leaves what was there, with its age, and says why",
+  async ({ page, signIn, answer }) => {
+    await answer("/v1/limits", LIST);
+    await signIn();
+    await answer("/v1/limits", TIMED_OUT);
+    await page.clock.runFor(60_000);
+    const banner = page.getByRole("alert");
+    await banner.waitFor();
+    assert.equal(
+      await banner.innerText(),
+      "The gateway answers: Reading the quotas took longer than 12 seconds. " +
+        "What stands here is older. The page asks again by itself.",
+    );
+    assert.equal(await page.locator(".used").innerText(), "25% used");
+    assert.equal(
+      await page.locator(".checked").innerText(),
+      "checked 1 min ago",
+    );
+    await answer("/v1/limits", LIST);
+    await page.clock.runFor(60_000);
+    await banner.waitFor({ state: "hidden" });
+  },
+  STILL,
+);
+
+test(
+  "the models and settings are there when the quotas cannot be read at first",
+  async ({ page, signIn, answer }) => {
+    await answer("/v1/limits", TIMED_OUT);
+    await signIn();
+    assert.equal(
+      await page.locator("#summary").innerText(),
+      "The quotas are not known yet.",
+    );
+    assert.match(
+      await page.getByRole("alert").innerText(),
+      /took longer than 12 seconds\. The page asks again by itself\.$/,
+    );
+    assert.ok(await page.locator(".model").count() > 0);
+    await answer("/v1/limits", LIST);
+    await page.clock.runFor(60_000);
+    await page.getByText("25% used", { exact: true }).waitFor();
+  },
+  STILL,
+);
+
+test(
+  "the quotas are there when the models cannot be read",
+  async ({ page, signIn, answer }) => {
+    await answer("/v1/limits", LIST);
+    await answer("/v1/models", "offline");
+    await signIn();
+    assert.equal(await page.locator(".used").innerText(), "25% used");
+    assert.match(
+      await page.getByRole("alert").innerText(),
+      /^The gateway cannot be reached\./,
+    );
+  },
+  STILL,
+);
+
+test(
+  "the page asks for a token again, and says why, when its own is no longer good",
+  async ({ page, signIn, answer }) => {
+    await answer("/v1/limits", LIST);
+    await signIn();
+    await answer("/v1/limits", UNAUTHORIZED);
+    await page.clock.runFor(60_000);
+    await page.getByText("The token is unknown.").waitFor();
+    assert.equal(await page.locator("#signed-in").isVisible(), false);
+    assert.equal(await page.evaluate("sessionStorage.length"), 0);
+  },
+  STILL,
+);

@@ -1,0 +1,192 @@
+import assert from "node:assert/strict";
+import type { Page } from "../../support/browser_packages.ts";
+import { ALICE_TOKEN } from "../../support/config.ts";
+import { pageTests } from "../../support/page_tests.ts";
+
+const test = await pageTests();
+
+const MODELS = {
+  json: {
+    data: [
+      { id: "everywhere", protocols: ["chat", "messages", "responses"] },
+      { id: "it's/chat only", protocols: ["chat"] },
+      { id: "claude", protocols: ["messages"] },
+      { id: "gpt", protocols: ["responses"] },
+    ],
+  },
+};
+
+/** What each client can ask of these models. */
+const FITTING = {
+  "OpenAI SDK": ["everywhere", "it's/chat only"],
+  "Anthropic SDK": ["everywhere", "claude"],
+  "Claude Code": ["everywhere", "claude"],
+  "Codex CLI": ["everywhere", "gpt"],
+  "opencode": ["everywhere", "it's/chat only"],
+  "curl": ["everywhere", "it's/chat only"],
+};
+
+const CLIPBOARD = { permissions: ["clipboard-read", "clipboard-write"] };
+
+async function pickClient(page: Page, name: string): Promise<void> {
+  await page.locator("#clients").getByText(name, { exact: true }).click();
+}
+
+async function readClipboard(page: Page): Promise<string> {
+  return await page.evaluate<string>("navigator.clipboard.readText()");
+}
+
+/** Presses a button of the snippet at `index` and reads what it copies. */
+async function copied(
+  page: Page,
+  { index, button }: { readonly index: number; readonly button: string },
+): Promise<string> {
+  await page.locator(".snippet").nth(index)
+    .getByRole("button", { name: button, exact: true }).click();
+  await page.getByRole("status").filter({ hasText: `${button}: Copied.` })
+    .waitFor({ state: "attached" });
+  return await readClipboard(page);
+}
+
+test("each client is offered the models that it can ask, and the rest are accounted for", async ({ page, signIn, answer }) => {
+  await answer("/v1/models", MODELS);
+  await signIn();
+  for (const [client, models] of Object.entries(FITTING)) {
+    await pickClient(page, client);
+    assert.deepEqual(await page.locator("#model option").allInnerTexts(), [
+      ...models,
+    ], client);
+    assert.match(
+      await page.locator("#model-hint").innerText(),
+      new RegExp(`^${client} speaks \\w+; 2 models are not served that way`),
+    );
+  }
+});
+
+test("the settings of every client name this gateway and the chosen model, and show no token", async ({ page, signIn, answer, gateway }) => {
+  await answer("/v1/models", MODELS);
+  await signIn();
+  for (const [client, models] of Object.entries(FITTING)) {
+    await pickClient(page, client);
+    for (const model of models) {
+      await page.selectOption("#model", model);
+      const texts = (await page.locator("pre").allInnerTexts()).join("\n");
+      assert.ok(texts.includes(gateway.url), client);
+      // A shell has its own way to write an apostrophe.
+      assert.ok(texts.replaceAll(`'\\''`, "'").includes(model), texts);
+      assert.ok(texts.includes("YOUR_TOKEN"), client);
+      assert.equal((await page.content()).includes(ALICE_TOKEN), false);
+    }
+  }
+});
+
+test(
+  "a text is copied as it stands there, or with the reader's token",
+  async ({ page, signIn, gateway }) => {
+    await signIn();
+    await pickClient(page, "Claude Code");
+    const shown = await page.locator("pre").nth(1).innerText();
+    assert.equal(await copied(page, { index: 1, button: "Copy" }), shown);
+    const whole = await copied(page, {
+      index: 1,
+      button: "Copy with my token",
+    });
+    assert.deepEqual(JSON.parse(whole), {
+      model: "demo-a",
+      env: {
+        ANTHROPIC_BASE_URL: gateway.url,
+        ANTHROPIC_AUTH_TOKEN: ALICE_TOKEN,
+      },
+    });
+    assert.equal((await page.content()).includes(ALICE_TOKEN), false);
+  },
+  CLIPBOARD,
+);
+
+test(
+  "what is copied for opencode is its configuration",
+  async ({ page, signIn, gateway }) => {
+    await signIn();
+    await pickClient(page, "opencode");
+    const whole = await copied(page, {
+      index: 0,
+      button: "Copy with my token",
+    });
+    const { provider } = JSON.parse(whole);
+    assert.deepEqual(provider.gateway.options, {
+      baseURL: `${gateway.url}/v1`,
+      apiKey: ALICE_TOKEN,
+    });
+    assert.deepEqual(provider.gateway.models, { "demo-a": {} });
+  },
+  CLIPBOARD,
+);
+
+test(
+  "what is copied for TypeScript asks this gateway as this caller",
+  async ({ page, signIn, gateway }) => {
+    await signIn();
+    const whole = await copied(page, {
+      index: 0,
+      button: "Copy with my token",
+    });
+    const [, base = "", token = "", model = ""] = whole.match(
+      /baseURL: "(.+)",\n {2}apiKey: "(.+)",\n[^]*model: "(.+)",/,
+    ) ?? [];
+    const answer = await gateway.fetch(`${base}/chat/completions`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${token}`,
+        "content-type": "application/json",
+      },
+      body: JSON.stringify({
+        model,
+        messages: [{ role: "user", content: "Hello" }],
+      }),
+    });
+    const body = await answer.json();
+    assert.equal(body.object, "chat.completion", JSON.stringify(body));
+  },
+  CLIPBOARD,
+);
+
+test("a text is copied where a browser has no clipboard for pages, and the focus stays", async ({ page, context, gateway, signIn }) => {
+  await context.addInitScript(
+    `Object.defineProperty(navigator, "clipboard", { value: undefined })`,
+  );
+  await page.goto(`${gateway.url}/`);
+  await signIn();
+  await pickClient(page, "curl");
+  const button = page.getByRole("button", { name: "Copy", exact: true });
+  await button.press("Enter");
+  await page.getByRole("button", { name: "Copied" }).waitFor();
+  assert.equal(
+    await page.evaluate("document.activeElement.textContent"),
+    "Copied",
+  );
+  await page.focus("#search");
+  await page.keyboard.press("ControlOrMeta+V");
+  assert.match(await page.inputValue("#search"), /^curl .*\/v1\/chat/);
+});
+
+test("a press on a model sets a client up for it, if need be another client", async ({ page, signIn, answer }) => {
+  await answer("/v1/models", MODELS);
+  await signIn();
+  await page.getByRole("button", { name: /^gpt/ }).click();
+  assert.equal(await page.inputValue("#model"), "gpt");
+  assert.equal(await page.isChecked("#client-codex"), true);
+  assert.equal(await page.evaluate("document.activeElement.id"), "model");
+});
+
+test("the list of models can be searched, and shows all of them when it is told to", async ({ page, signIn }) => {
+  await signIn();
+  const count = page.locator("#model-count");
+  const all = Number.parseInt(await count.innerText());
+  assert.equal(await page.locator(".model").count(), 12);
+  await page.fill("#search", "B THINK");
+  assert.equal(await count.innerText(), `1 of ${all} models`);
+  assert.equal(await page.locator(".model code").innerText(), "demo-b-think");
+  await page.fill("#search", "");
+  await page.getByRole("button", { name: `Show all ${all}` }).click();
+  assert.equal(await page.locator(".model").count(), all);
+});

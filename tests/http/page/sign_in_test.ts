@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import { ALICE_TOKEN } from "../../support/config.ts";
+import type { Page } from "../../support/browser_packages.ts";
+import { pageTests } from "../../support/page_tests.ts";
+
+const test = await pageTests();
+
+/** The id of what has the focus. */
+async function focusedId(page: Page): Promise<string> {
+  return await page.evaluate<string>("document.activeElement.id");
+}
+
+async function stored(page: Page): Promise<string> {
+  return await page.evaluate<string>("JSON.stringify(sessionStorage)");
+}
+
+test("the page shows whoever has a token the windows of each connection, with what is used, what is left and when it resets", async ({ page, signIn }) => {
+  await signIn();
+  assert.deepEqual(await page.locator(".card h2 .card-name").allInnerTexts(), [
+    "Demo A",
+    "Demo B",
+    "Demo C",
+  ]);
+  const week = page.locator(".card").first().locator(".window").nth(1);
+  assert.match(
+    await week.innerText(),
+    /^1 week credits\s+7,119 of 10,000 left\s+28\.8% used\s+resets in 2 d 2\d h$/,
+  );
+  const bar = week.getByRole("meter", { name: "1 week credits" });
+  assert.equal(await bar.getAttribute("aria-valuenow"), "28.8");
+  assert.match(
+    await bar.getAttribute("aria-valuetext") ?? "",
+    /^28\.8% used, plenty left, \S+ of the time has passed$/,
+  );
+  assert.equal(await focusedId(page), "title");
+});
+
+test("the page says why a token is refused, keeps it at hand, and takes the next one", async ({ page, signIn, asked }) => {
+  await page.fill("#token", "wrong");
+  await page.press("#token", "Enter");
+  await page.getByRole("alert").filter({ hasText: "token" }).waitFor();
+  assert.equal(await focusedId(page), "token");
+  assert.equal(await page.getAttribute("#token", "aria-invalid"), "true");
+  assert.equal(
+    await page.evaluate<string>("getSelection().toString()"),
+    "•••••",
+  );
+  assert.equal(await page.locator("#signed-in").isVisible(), false);
+  assert.equal(await stored(page), "{}");
+  await signIn();
+  assert.equal(await page.locator("#sign-in").isVisible(), false);
+  assert.equal(asked.filter((path) => path === "/v1/limits").length, 2);
+});
+
+test("the page sends nothing that can be no token", async ({ page, asked }) => {
+  await page.fill("#token", "two words");
+  await page.press("#token", "Enter");
+  await page.getByText("Put in your token").waitFor();
+  assert.equal(await focusedId(page), "token");
+  assert.deepEqual(asked, ["/"]);
+});
+
+test("the token stays in its tab: in no address, no cookie, no lasting storage, no other tab and not on the page", async ({ page, context, gateway, signIn }) => {
+  await signIn();
+  assert.match(await stored(page), new RegExp(ALICE_TOKEN));
+  assert.equal(page.url(), `${gateway.url}/`);
+  assert.deepEqual((await context.storageState()).cookies, []);
+  assert.equal(await page.evaluate("localStorage.length"), 0);
+  assert.equal((await page.content()).includes(ALICE_TOKEN), false);
+  assert.equal(await page.inputValue("#token"), "");
+  const other = await context.newPage();
+  await other.goto(`${gateway.url}/`);
+  await other.waitForSelector("#sign-in");
+  assert.equal(await stored(other), "{}");
+});
+
+test("the page forgets the token when it is told to", async ({ page, signIn, asked }) => {
+  await signIn();
+  await page.getByRole("button", { name: "Forget token" }).click();
+  await page.waitForSelector("#sign-in");
+  assert.equal(await stored(page), "{}");
+  assert.equal(await page.locator("#signed-in").isVisible(), false);
+  assert.equal(await page.locator("#controls").isVisible(), false);
+  assert.equal(await focusedId(page), "token");
+  const before = asked.length;
+  await page.reload();
+  await page.waitForSelector("#sign-in");
+  assert.deepEqual(asked.slice(before), ["/"]);
+});
+
+test("the page leaves nothing of one token to the next", async ({ page, signIn, answer }) => {
+  await signIn();
+  await page.getByRole("button", { name: "Forget token" }).click();
+  const nothing = { json: { object: "list", data: [] } };
+  await answer("/v1/limits", nothing);
+  await answer("/v1/models", nothing);
+  await signIn();
+  await page.getByText("No connection is assigned to this token").waitFor();
+  assert.equal(await page.locator(".card, .model, .snippet").count(), 0);
+});
+
+test("the page stays at its question, and says why, when the gateway cannot be reached", async ({ page, answer }) => {
+  await answer("/v1/limits", "offline");
+  await answer("/v1/models", "offline");
+  await page.fill("#token", ALICE_TOKEN);
+  await page.press("#token", "Enter");
+  await page.getByText("The gateway cannot be reached.").waitFor();
+  assert.equal(await focusedId(page), "token");
+  assert.equal(await stored(page), "{}");
+});
