@@ -193,7 +193,7 @@ function upstreamFailureResponse(
   const shown = shownFailure(failure);
   const { status, body } = CODECS[protocol].encodeFailure(shown, requestId);
   facts.status = status;
-  facts.error = shown.code ?? shown.kind;
+  facts.error = loggedCode(shown) ?? shown.kind;
   finish("error");
   const { retryAfterMs } = shown;
   return Response.json(body, {
@@ -202,6 +202,11 @@ function upstreamFailureResponse(
       ? {}
       : { "retry-after": String(Math.ceil(retryAfterMs / 1000)) },
   });
+}
+
+/** A code is the provider's text: only what looks like one is logged, for a sentence may quote a prompt. */
+function loggedCode({ code }: Failure): string | undefined {
+  return code !== undefined && /^[\w.:-]{1,64}$/.test(code) ? code : undefined;
 }
 
 function noteError(error: GatewayError, { facts }: RequestRecord): void {

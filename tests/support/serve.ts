@@ -8,6 +8,8 @@ const ROOT = fromFileUrl(new URL("../../", import.meta.url));
 export interface ServedGateway extends ListeningProcess, AsyncDisposable {
   /** Where its second listener is; empty when it has none. */
   readonly adminUrl: string;
+  /** Its configuration file. */
+  readonly path: string;
   /** Puts another configuration into its file. */
   rewrite(file: unknown): Promise<void>;
   /** The lines of its log that are about `event`. */
@@ -43,6 +45,7 @@ export async function serveFile(file: unknown): Promise<ServedGateway> {
   return {
     ...process,
     adminUrl: process.output().match(/metrics on (\S+)\/metrics\n/)?.[1] ?? "",
+    path,
     rewrite,
     lines,
     async line(event) {
