@@ -1,6 +1,7 @@
 import { createGateway } from "../app.ts";
 import type { ServerConfig } from "../config/config.ts";
 import type { ConfigStore } from "../config/store.ts";
+import { systemTimers } from "../core/timers.ts";
 import type { Log } from "../observe/log.ts";
 import type { Snapshot } from "../observe/metrics.ts";
 import type { Fetch } from "../upstream/call.ts";
@@ -65,16 +66,20 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
   async function stop(hurry: Promise<void>): Promise<void> {
     running?.stop();
     log.write("info", "draining", { requests: admission.active });
+    const late = after(store.current().server.drainMs);
     const outcome = await Promise.race([
       admission.drain().then(() => "drained" as const),
-      after(store.current().server.drainMs).then(() => "late" as const),
+      late.passed.then(() => "late" as const),
       hurry.then(() => "hurried" as const),
     ]);
+    late.takeBack();
     if (outcome !== "drained") {
       log.write("warn", "cut", { requests: admission.active });
       admission.cut();
     }
-    await Promise.race([listener.close(), after(CLOSE_MS), hurry]);
+    const stuck = after(CLOSE_MS);
+    await Promise.race([listener.close(), stuck.passed, hurry]);
+    stuck.takeBack();
     log.write("info", "stopped", {});
   }
 
@@ -89,6 +94,11 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
   };
 }
 
-function after(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
+/** So many milliseconds, and a way not to wait for them. */
+function after(ms: number): {
+  readonly passed: Promise<void>;
+  readonly takeBack: () => void;
+} {
+  const { promise: passed, resolve } = Promise.withResolvers<void>();
+  return { passed, takeBack: systemTimers.ring(ms, resolve) };
 }
