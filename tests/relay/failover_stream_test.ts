@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
+import { isJsonObject } from "../../src/core/json.ts";
 import { openAnswer } from "../support/answers.ts";
 import { PROTOCOLS } from "../support/ask.ts";
-import { type Act, good } from "../support/bad_provider.ts";
+import { type Act, good, streamOf } from "../support/bad_provider.ts";
 import { connectionTo, openScene } from "../support/failover_scene.ts";
 import { settle } from "../support/settle.ts";
-import { WIRES } from "../support/wire.ts";
+import { WIRES, WORDS } from "../support/wire.ts";
 
 for (const protocol of PROTOCOLS) {
   const way = { protocol, mode: "native" } as const;
@@ -65,3 +66,35 @@ for (const protocol of PROTOCOLS) {
 }
 
 const JSON_TYPE = { "content-type": "application/json" };
+
+Deno.test("S11: a stream that is whole but for [DONE] ends at once, with its usage", async (t) => {
+  const unmarked = streamOf(
+    ({ start, output, end }) => [
+      start + output + end.replace("data: [DONE]\n\n", ""),
+    ],
+    "end",
+  );
+  const ways = [
+    ["chat", "native"],
+    ["messages", "translated"],
+    ["responses", "translated"],
+  ] as const;
+  for (const [protocol, mode] of ways) {
+    await t.step(`${protocol} ${mode}`, async () => {
+      const way = { protocol, mode };
+      const scene = await openScene([connectionTo("one", way)], {
+        one: [unmarked],
+      });
+      const told = await scene.ask(protocol, { stream: true });
+      assert.equal(told.status, 200);
+      assert.ok(!told.broken);
+      assert.ok(told.text.includes(WORDS));
+      assert.equal(told.line.ended, "complete");
+      const { usage } = told.line;
+      assert.ok(isJsonObject(usage));
+      assert.equal(usage.output_tokens, 2);
+      assert.ok(told.atMs < 100, `took ${told.atMs} ms`);
+      assert.deepEqual(scene.providers.hosts(), ["one"]);
+    });
+  }
+});
