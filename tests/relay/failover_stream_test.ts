@@ -49,7 +49,7 @@ for (const protocol of PROTOCOLS) {
     assert.deepEqual(scene.providers.hosts(), ["one"]);
   });
 
-  Deno.test(`16: a ${protocol} answer of a fallback comes byte for byte, and the header names the model`, async () => {
+  Deno.test(`S16: a ${protocol} answer of a fallback comes byte for byte, and the header names the model`, async () => {
     const text = JSON.stringify(WIRES[protocol].answer, null, 1);
     const act: Act = () => new Response(text, { headers: JSON_TYPE });
     const scene = await openScene([
