@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { noAnswer } from "../support/answers.ts";
-import { ask, PATHS, PROTOCOLS } from "../support/ask.ts";
+import { ask, hello, PATHS, PROTOCOLS } from "../support/ask.ts";
 import { readError } from "../support/error_answer.ts";
 import { familiesFile } from "../support/families.ts";
 import { startGateway } from "../support/gateway.ts";
@@ -133,4 +133,24 @@ Deno.test("29: an upstream that never shakes hands is given up at the same deadl
   );
   const response = await gateway.call(PATHS.chat, ask("chat"));
   assert.equal((await readError(response, "chat")).status, 504);
+});
+
+Deno.test("29: an upstream that swallows connects is 502 at the connect deadline, natively and translated", async (t) => {
+  const swallow = (signal: AbortSignal | null | undefined) =>
+    noAnswer({ signal: signal ?? assert.fail("no way to end it") });
+  await using gateway = await startGateway(familiesFile("http://192.0.2.1"), {
+    fetch: (_, { signal }) => swallow(signal),
+    reach: (_, signal) => swallow(signal),
+    timers: hurriedTimers,
+  });
+  for (const model of ["model-a", "model-b", "model-c"]) {
+    await t.step(model, async () => {
+      const body = hello("chat", { model });
+      const response = await gateway.call(PATHS.chat, ask("chat", body));
+      const error = await readError(response, "chat");
+      assert.equal(error.status, 502);
+      assert.match(error.message, /the connection timed out/);
+      assert.equal(gateway.admission.active, 0);
+    });
+  }
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { isJsonObject } from "../../src/core/json.ts";
-import { openAnswer } from "../support/answers.ts";
+import { openAnswer, SSE_HEADERS } from "../support/answers.ts";
 import { PROTOCOLS } from "../support/ask.ts";
 import { type Act, good, streamOf } from "../support/bad_provider.ts";
 import { connectionTo, openScene } from "../support/failover_scene.ts";
@@ -96,5 +96,58 @@ Deno.test("S11: a stream that is whole but for [DONE] ends at once, with its usa
       assert.ok(told.atMs < 100, `took ${told.atMs} ms`);
       assert.deepEqual(scene.providers.hosts(), ["one"]);
     });
+  }
+});
+
+/** How many bytes of its output a trickling stream sends one by one. */
+const SINGLE_BYTES = 40;
+
+/** A stream that waits before each piece, and sends many pieces of one byte. */
+function trickle(wait: () => Promise<void>): Act {
+  return ({ wire }) => {
+    const encoder = new TextEncoder();
+    const output = encoder.encode(wire.output);
+    const pieces = [
+      encoder.encode(wire.start),
+      ...Array.from(
+        output.subarray(0, SINGLE_BYTES),
+        (byte) => Uint8Array.of(byte),
+      ),
+      output.subarray(SINGLE_BYTES),
+      encoder.encode(wire.end),
+    ];
+    const body = new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        await wait();
+        const piece = pieces.shift();
+        if (piece === undefined) controller.close();
+        else controller.enqueue(piece);
+      },
+    }, { highWaterMark: 0 });
+    return new Response(body, { headers: SSE_HEADERS });
+  };
+}
+
+Deno.test("24: a stream that comes a byte a second passes whole, natively and translated", async (t) => {
+  for (const protocol of PROTOCOLS) {
+    for (const mode of ["native", "translated"] as const) {
+      await t.step(`${protocol} ${mode}`, async () => {
+        const way = { protocol, mode };
+        const connection = connectionTo("one", way, {
+          timeouts: { idle: 10_000 },
+        });
+        const second = () =>
+          new Promise<void>((go) => void scene.timers.ring(1000, go));
+        const scene = await openScene([connection], {
+          one: [trickle(second)],
+        });
+        const told = await scene.ask(protocol, { stream: true });
+        assert.equal(told.status, 200);
+        assert.ok(!told.broken);
+        assert.ok(told.text.includes(WORDS));
+        assert.equal(told.line.ended, "complete");
+        assert.equal(scene.timers.running, 0);
+      });
+    }
   }
 });
