@@ -1,11 +1,10 @@
 import { runCli } from "./cli/mod.ts";
-
-const encoder = new TextEncoder();
+import { writeWhole } from "./cli/write_whole.ts";
 
 Deno.exit(
   await runCli(Deno.args, {
-    write: (text) => Deno.stdout.writeSync(encoder.encode(text)),
-    writeError: (text) => Deno.stderr.writeSync(encoder.encode(text)),
+    write: (text) => writeWhole(Deno.stdout, text),
+    writeError: (text) => writeWhole(Deno.stderr, text),
     env: (name) => Deno.env.get(name),
   }),
 );

@@ -6,9 +6,8 @@ import { randomIds } from "../core/ids.ts";
 import { sha256Hex } from "../core/sha256.ts";
 import { demoConfigText } from "../demo/config.ts";
 import { createDemoUpstream } from "../demo/upstream.ts";
-import { createLog } from "../observe/log.ts";
 import { type CliIo, EXIT } from "./io.ts";
-import { createLineWriter } from "./line_writer.ts";
+import { openLog } from "./open_log.ts";
 import { runServer } from "./run_server.ts";
 import { readServeOptions, withOptions } from "./serve_options.ts";
 
@@ -41,16 +40,12 @@ export async function runDemo(
   if ("problems" in loaded) {
     throw new Error(loaded.problems.map(formatProblem).join("\n"));
   }
-  const writer = createLineWriter(Deno.stdout);
+  const { log, writer } = openLog(Deno.stdout, options.log);
   const code = await runServer({
     store: createConfigStore(loaded.config),
     server: withOptions(loaded.config.server, options),
     fetch: createDemoUpstream({ clock: systemClock, ids: randomIds }),
-    log: createLog({
-      format: options.log,
-      now: systemClock.now,
-      sink: writer.write,
-    }),
+    log,
     io,
     onReady: (url) => io.writeError(welcome(url)),
   });

@@ -23,12 +23,14 @@ export interface LineWriterOptions {
   /** How long a flush may take, in milliseconds: a stuck reader must not keep the program from ending. */
   readonly flushMs?: number;
   readonly timers?: Timers;
+  /** The line, with its line feed, that tells of so many dropped ones. */
+  readonly droppedLine: (count: number) => string;
 }
 
 /** Gathers lines for a moment and writes them together. */
 export function createLineWriter(
   sink: ByteSink,
-  options: LineWriterOptions = {},
+  options: LineWriterOptions,
 ): LineWriter {
   const { delayMs = 20, flushMs = 2000, timers = systemTimers } = options;
   const { maxWaitingCharacters = 8 * 1024 * 1024 } = options;
@@ -44,7 +46,7 @@ export function createLineWriter(
 
   async function writeOut(): Promise<void> {
     while (hasMore()) {
-      const text = waiting + droppedLine(dropped);
+      const text = waiting + (dropped > 0 ? options.droppedLine(dropped) : "");
       waiting = "";
       dropped = 0;
       await writeAll(sink, encoder.encode(text));
@@ -97,11 +99,4 @@ async function writeAll(sink: ByteSink, bytes: Uint8Array): Promise<void> {
     if (count === 0) throw new Error("Cannot write: nothing is taken any more");
     written += count;
   }
-}
-
-function droppedLine(count: number): string {
-  return count === 0
-    ? ""
-    : JSON.stringify({ level: "warn", event: "log_lines_dropped", count }) +
-      "\n";
 }

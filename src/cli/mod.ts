@@ -68,7 +68,9 @@ export async function runCli(
   io: CliIo,
 ): Promise<number> {
   const [first, ...rest] = args;
-  if (first === "--help" || first === "-h" || first === "help") {
+  if (
+    first === "help" || args.some((one) => one === "--help" || one === "-h")
+  ) {
     io.write(help());
     return EXIT.good;
   }

@@ -3,12 +3,12 @@ import { createReload, type ReloadOutcome } from "../config/reload.ts";
 import { createConfigStore } from "../config/store.ts";
 import { watchFile } from "../config/watch.ts";
 import { systemTimers } from "../core/timers.ts";
-import { createLog, type Log } from "../observe/log.ts";
+import type { Log } from "../observe/log.ts";
 import { loadConfigFile } from "./config_file.ts";
 import { findConfigPath } from "./config_path.ts";
 import { type CliIo, EXIT } from "./io.ts";
-import { createLineWriter } from "./line_writer.ts";
 import { networkFetch, networkReach } from "./network.ts";
+import { openLog } from "./open_log.ts";
 import { startPool } from "./pool.ts";
 import { runServer } from "./run_server.ts";
 import { readServeOptions, withOptions } from "./serve_options.ts";
@@ -42,12 +42,7 @@ export async function runServe(
     return EXIT.badUsage;
   }
   io.writeError(lines(first.warnings));
-  const writer = createLineWriter(Deno.stdout);
-  const log = createLog({
-    format: options.log,
-    now: Date.now,
-    sink: writer.write,
-  });
+  const { log, writer } = openLog(Deno.stdout, options.log);
   const store = createConfigStore(first.config);
   const reload = createReload({
     store,

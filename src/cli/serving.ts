@@ -79,16 +79,20 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
   async function stop(hurry: Promise<void>): Promise<void> {
     running?.stop();
     log.write("info", "draining", { requests: admission.active });
+    const late = after(store.current().server.drainMs);
     const outcome = await Promise.race([
       admission.drain().then(() => "drained" as const),
-      after(store.current().server.drainMs).then(() => "late" as const),
+      late.passed.then(() => "late" as const),
       hurry.then(() => "hurried" as const),
     ]);
+    late.takeBack();
     if (outcome !== "drained") {
       log.write("warn", "cut", { requests: admission.active });
       admission.cut();
     }
-    await Promise.race([listener.close(), after(CLOSE_MS), hurry]);
+    const stuck = after(CLOSE_MS);
+    await Promise.race([listener.close(), stuck.passed, hurry]);
+    stuck.takeBack();
     log.write("info", "stopped", {});
   }
 
@@ -103,6 +107,11 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
   };
 }
 
-function after(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
+/** So many milliseconds, and a way not to wait for them. */
+function after(ms: number): {
+  readonly passed: Promise<void>;
+  readonly takeBack: () => void;
+} {
+  const { promise: passed, resolve } = Promise.withResolvers<void>();
+  return { passed, takeBack: systemTimers.ring(ms, resolve) };
 }

@@ -1,10 +1,15 @@
 import type { Report, Thread } from "./worker_messages.ts";
 
-/** Starts `worker.ts` as a thread; it talks over a port of its own. */
-export function startThread(onReport: (report: Report) => void): Thread {
-  const worker = new Worker(new URL("./worker.ts", import.meta.url), {
-    type: "module",
-  });
+/**
+ * Starts `worker.ts` as a thread; it talks over a port of its own.
+ *
+ * @param module Another module that obeys in the same way.
+ */
+export function startThread(
+  onReport: (report: Report) => void,
+  module: URL = new URL("./worker.ts", import.meta.url),
+): Thread {
+  const worker = new Worker(module, { type: "module" });
   const { port1: port, port2: remote } = new MessageChannel();
   port.onmessage = ({ data }) => onReport(data);
   worker.onerror = (event) => {

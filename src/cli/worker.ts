@@ -1,8 +1,7 @@
 import { createConfigStore } from "../config/store.ts";
-import { createLog } from "../observe/log.ts";
-import { createLineWriter } from "./line_writer.ts";
 import { ListenError } from "./listen.ts";
 import { networkFetch, networkReach } from "./network.ts";
+import { openLog } from "./open_log.ts";
 import { type Serving, startServing } from "./serving.ts";
 import type { Order, Report, StartOrder } from "./worker_messages.ts";
 
@@ -52,13 +51,12 @@ async function startGateway(
   report: (one: Report) => void,
 ): Promise<RunningThread | undefined> {
   const decoder = new TextDecoder();
-  const writer = createLineWriter({
+  const { log, writer } = openLog({
     write(bytes) {
       report({ kind: "log", text: decoder.decode(bytes) });
       return Promise.resolve(bytes.length);
     },
-  });
-  const log = createLog({ format, now: Date.now, sink: writer.write });
+  }, format);
   const store = createConfigStore(config);
   try {
     const serving = await startServing({

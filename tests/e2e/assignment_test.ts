@@ -45,7 +45,7 @@ function fileFor(url: string): Record<string, unknown> {
   };
 }
 
-Deno.test("a model that is not the caller's looks like one that does not exist, to the last byte", async (t) => {
+Deno.test("5: a model that is not the caller's looks like one that does not exist, to the last byte", async (t) => {
   await using gateway = await startGateway(fileFor("http://127.0.0.1:9"));
   const missing = [
     { name: "not assigned", model: "model-b", token: BOB_TOKEN },
@@ -88,7 +88,7 @@ Deno.test("a model that is not the caller's looks like one that does not exist, 
   }
 });
 
-Deno.test("/models shows a caller no model of others and none that is disabled", async () => {
+Deno.test("5: /models shows a caller no model of others and none that is disabled", async () => {
   await using gateway = await startGateway(fileFor("http://127.0.0.1:9"));
   const idsOf = async (token: string) => {
     const headers = credentials("chat", token);

@@ -69,7 +69,7 @@ async function readAll(
   }
 }
 
-Deno.test("a slow reader pauses the upstream, nothing piles up, and the idle deadline does not run", async () => {
+Deno.test("18: a slow reader pauses the upstream, nothing piles up, and the idle deadline does not run", async () => {
   const { upstream, sent } = startFastUpstream(CHAT_EVENT, WHOLE_MIB);
   await using _ = upstream;
   await using gateway = await startGateway(

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { noAnswer } from "../support/answers.ts";
-import { ask, PATHS, PROTOCOLS } from "../support/ask.ts";
+import { ask, hello, PATHS, PROTOCOLS } from "../support/ask.ts";
 import { readError } from "../support/error_answer.ts";
 import { familiesFile } from "../support/families.ts";
 import { startGateway } from "../support/gateway.ts";
@@ -51,24 +51,24 @@ function freeAddress(): string {
   return `127.0.0.1:${listener.addr.port}`;
 }
 
-Deno.test("an upstream that refuses the connection is 502", async () => {
+Deno.test("29: an upstream that refuses the connection is 502", async () => {
   await checkUnreachable(`http://${freeAddress()}`, /refused the connection/);
 });
 
 Deno.test({
   name:
-    "an upstream whose name is unknown is 502 (needs the right to look up names)",
+    "29: an upstream whose name is unknown is 502 (needs the right to look up names)",
   ignore: canResolveNames.state !== "granted",
   fn: () => checkUnreachable("http://nowhere.invalid", /host name is unknown/),
 });
 
-Deno.test("an upstream whose certificate nobody vouches for is 502", async () => {
+Deno.test("10: an upstream whose certificate nobody vouches for is 502", async () => {
   await using upstream = startUpstream(undefined, testCertificate);
   await checkUnreachable(upstream.url, /certificate is not valid/);
   assert.equal(upstream.requests.items.length, 0);
 });
 
-Deno.test("an upstream that speaks no TLS where it should is 502", async () => {
+Deno.test("29: an upstream that speaks no TLS where it should is 502", async () => {
   await using upstream = startUpstream();
   const url = upstream.url.replace("http:", "https:");
   await checkUnreachable(url, /TLS handshake failed/);
@@ -87,7 +87,7 @@ const BREAKING: Readonly<Record<string, readonly [Talk, RegExp]>> = {
   ],
 };
 
-Deno.test("an upstream that breaks before it answers is 502", async (t) => {
+Deno.test("29: an upstream that breaks before it answers is 502", async (t) => {
   for (const [name, [talk, reason]] of Object.entries(BREAKING)) {
     await t.step(name, async () => {
       await using upstream = startRawUpstream(talk);
@@ -96,7 +96,7 @@ Deno.test("an upstream that breaks before it answers is 502", async (t) => {
   }
 });
 
-Deno.test("an upstream that gives no headers in time is 504 and let go", async (t) => {
+Deno.test("S06: an upstream that gives no headers in time is 504 and let go", async (t) => {
   await using upstream = startUpstream(noAnswer);
   const timeouts = { first_byte: 100 };
   await using gateway = await startGateway(
@@ -124,7 +124,7 @@ function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-Deno.test("an upstream that never shakes hands is given up at the same deadline", async () => {
+Deno.test("29: an upstream that never shakes hands is given up at the same deadline", async () => {
   const upstream: RawUpstream = startRawUpstream(listenToEnd);
   await using _ = upstream;
   const url = upstream.url.replace("http:", "https:");
@@ -133,4 +133,24 @@ Deno.test("an upstream that never shakes hands is given up at the same deadline"
   );
   const response = await gateway.call(PATHS.chat, ask("chat"));
   assert.equal((await readError(response, "chat")).status, 504);
+});
+
+Deno.test("29: an upstream that swallows connects is 502 at the connect deadline, natively and translated", async (t) => {
+  const swallow = (signal: AbortSignal | null | undefined) =>
+    noAnswer({ signal: signal ?? assert.fail("no way to end it") });
+  await using gateway = await startGateway(familiesFile("http://192.0.2.1"), {
+    fetch: (_, { signal }) => swallow(signal),
+    reach: (_, signal) => swallow(signal),
+    timers: hurriedTimers,
+  });
+  for (const model of ["model-a", "model-b", "model-c"]) {
+    await t.step(model, async () => {
+      const body = hello("chat", { model });
+      const response = await gateway.call(PATHS.chat, ask("chat", body));
+      const error = await readError(response, "chat");
+      assert.equal(error.status, 502);
+      assert.match(error.message, /the connection timed out/);
+      assert.equal(gateway.admission.active, 0);
+    });
+  }
 });

@@ -69,7 +69,7 @@ const REQUESTS: Readonly<Record<Protocol, JsonObject>> = {
 for (const from of PROTOCOLS) {
   const samples = streamSamples(from);
   for (const to of PROTOCOLS) {
-    Deno.test(`damaged ${from} streams reach a ${to} caller with one ending, and a broken one never looks whole`, () => {
+    Deno.test(`23: damaged ${from} streams reach a ${to} caller with one ending, and a broken one never looks whole`, () => {
       const random = createRandom(from.length * 100 + to.length);
       for (let round = 0; round < STREAM_ROUNDS; round++) {
         const bytes = round % 4 === 3

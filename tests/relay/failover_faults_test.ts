@@ -185,6 +185,20 @@ const ROWS: readonly Row[] = [
     told: "answer",
   },
   {
+    name:
+      "S10: a malformed event after output passes natively and is an error translated",
+    acts: [
+      streamOf(
+        ({ start, output, end }) => [start + output, "data: {oops\n\n" + end],
+        "end",
+      ),
+    ],
+    only: "stream",
+    fallback: [good],
+    asked: ["one"],
+    told: { native: "answer", translated: "broken" },
+  },
+  {
     name: "S12: a conversation that is too long goes straight to the fallback",
     acts: [
       status(400, {

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
-import { openAnswer } from "../support/answers.ts";
+import { isJsonObject } from "../../src/core/json.ts";
+import { openAnswer, SSE_HEADERS } from "../support/answers.ts";
 import { PROTOCOLS } from "../support/ask.ts";
-import { type Act, good } from "../support/bad_provider.ts";
+import { type Act, good, streamOf } from "../support/bad_provider.ts";
 import { connectionTo, openScene } from "../support/failover_scene.ts";
 import { settle } from "../support/settle.ts";
-import { WIRES } from "../support/wire.ts";
+import { WIRES, WORDS } from "../support/wire.ts";
 
 for (const protocol of PROTOCOLS) {
   const way = { protocol, mode: "native" } as const;
@@ -48,7 +49,7 @@ for (const protocol of PROTOCOLS) {
     assert.deepEqual(scene.providers.hosts(), ["one"]);
   });
 
-  Deno.test(`16: a ${protocol} answer of a fallback comes byte for byte, and the header names the model`, async () => {
+  Deno.test(`S16: a ${protocol} answer of a fallback comes byte for byte, and the header names the model`, async () => {
     const text = JSON.stringify(WIRES[protocol].answer, null, 1);
     const act: Act = () => new Response(text, { headers: JSON_TYPE });
     const scene = await openScene([
@@ -65,3 +66,88 @@ for (const protocol of PROTOCOLS) {
 }
 
 const JSON_TYPE = { "content-type": "application/json" };
+
+Deno.test("S11: a stream that is whole but for [DONE] ends at once, with its usage", async (t) => {
+  const unmarked = streamOf(
+    ({ start, output, end }) => [
+      start + output + end.replace("data: [DONE]\n\n", ""),
+    ],
+    "end",
+  );
+  const ways = [
+    ["chat", "native"],
+    ["messages", "translated"],
+    ["responses", "translated"],
+  ] as const;
+  for (const [protocol, mode] of ways) {
+    await t.step(`${protocol} ${mode}`, async () => {
+      const way = { protocol, mode };
+      const scene = await openScene([connectionTo("one", way)], {
+        one: [unmarked],
+      });
+      const told = await scene.ask(protocol, { stream: true });
+      assert.equal(told.status, 200);
+      assert.ok(!told.broken);
+      assert.ok(told.text.includes(WORDS));
+      assert.equal(told.line.ended, "complete");
+      const { usage } = told.line;
+      assert.ok(isJsonObject(usage));
+      assert.equal(usage.output_tokens, 2);
+      assert.ok(told.atMs < 100, `took ${told.atMs} ms`);
+      assert.deepEqual(scene.providers.hosts(), ["one"]);
+    });
+  }
+});
+
+/** How many bytes of its output a trickling stream sends one by one. */
+const SINGLE_BYTES = 40;
+
+/** A stream that waits before each piece, and sends many pieces of one byte. */
+function trickle(wait: () => Promise<void>): Act {
+  return ({ wire }) => {
+    const encoder = new TextEncoder();
+    const output = encoder.encode(wire.output);
+    const pieces = [
+      encoder.encode(wire.start),
+      ...Array.from(
+        output.subarray(0, SINGLE_BYTES),
+        (byte) => Uint8Array.of(byte),
+      ),
+      output.subarray(SINGLE_BYTES),
+      encoder.encode(wire.end),
+    ];
+    const body = new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        await wait();
+        const piece = pieces.shift();
+        if (piece === undefined) controller.close();
+        else controller.enqueue(piece);
+      },
+    }, { highWaterMark: 0 });
+    return new Response(body, { headers: SSE_HEADERS });
+  };
+}
+
+Deno.test("24: a stream that comes a byte a second passes whole, natively and translated", async (t) => {
+  for (const protocol of PROTOCOLS) {
+    for (const mode of ["native", "translated"] as const) {
+      await t.step(`${protocol} ${mode}`, async () => {
+        const way = { protocol, mode };
+        const connection = connectionTo("one", way, {
+          timeouts: { idle: 10_000 },
+        });
+        const second = () =>
+          new Promise<void>((go) => void scene.timers.ring(1000, go));
+        const scene = await openScene([connection], {
+          one: [trickle(second)],
+        });
+        const told = await scene.ask(protocol, { stream: true });
+        assert.equal(told.status, 200);
+        assert.ok(!told.broken);
+        assert.ok(told.text.includes(WORDS));
+        assert.equal(told.line.ended, "complete");
+        assert.equal(scene.timers.running, 0);
+      });
+    }
+  }
+});

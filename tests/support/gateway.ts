@@ -4,6 +4,7 @@ import { type ConfigStore, createConfigStore } from "../../src/config/store.ts";
 import type { Timers } from "../../src/core/timers.ts";
 import type { Admission } from "../../src/relay/admission.ts";
 import type { Fetch } from "../../src/upstream/call.ts";
+import type { Reach } from "../../src/upstream/connect_watch.ts";
 import { configOf, loadFile } from "./config.ts";
 import { createLogLines, type LogLines } from "./log_lines.ts";
 
@@ -24,12 +25,14 @@ export interface RunningGateway extends AsyncDisposable {
  * Serves what a configuration file says, on a free port.
  *
  * @param given How the upstreams are reached; default: over the network.
+ * @param reach How a connection to an upstream is proved; default: not at all.
  * @param timers What the deadlines of requests go by; default: those of this machine.
  */
 export async function startGateway(
   file: Readonly<Record<string, unknown>>,
-  { fetch: given, timers }: {
+  { fetch: given, reach, timers }: {
     readonly fetch?: Fetch;
+    readonly reach?: Reach;
     readonly timers?: Timers;
   } = {},
 ): Promise<RunningGateway> {
@@ -42,6 +45,7 @@ export async function startGateway(
     store,
     fetch: given ?? viaClient,
     log: lines.log,
+    reach,
     ...(timers === undefined ? {} : { timers }),
   });
   const listener = listen({ ...config.server, port: 0 }, handler);

@@ -8,6 +8,8 @@ const ROOT = fromFileUrl(new URL("../../", import.meta.url));
 export interface ServedGateway extends ListeningProcess, AsyncDisposable {
   /** Where its second listener is; empty when it has none. */
   readonly adminUrl: string;
+  /** Its configuration file. */
+  readonly path: string;
   /** Puts another configuration into its file. */
   rewrite(file: unknown): Promise<void>;
   /** The lines of its log that are about `event`. */
@@ -57,6 +59,7 @@ export async function serveFile(
   return {
     ...process,
     adminUrl: process.output().match(/metrics on (\S+)\/metrics\n/)?.[1] ?? "",
+    path,
     rewrite,
     lines,
     async line(event) {

@@ -427,7 +427,7 @@ Deno.test("scanJsonObject() refuses every beginning of a document as cut short",
   }
 });
 
-Deno.test("scanJsonObject() goes 100,000 levels deep", async (t) => {
+Deno.test("14: scanJsonObject() goes 100,000 levels deep", async (t) => {
   const depth = 100_000;
   const shapes: [name: string, open: string, close: string][] = [
     ["arrays", "[", "]"],
