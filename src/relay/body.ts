@@ -14,7 +14,7 @@ export interface BodyBounds {
   readonly deadlineMs: number;
 }
 
-/** Up to this size one call reads the body faster than a loop over its chunks. */
+/** Up to this size one call reads the body faster than a loop over its chunks, for which it must be a stream. */
 const SMALL_BYTES = 256 * 1024;
 
 /**
@@ -56,17 +56,18 @@ function readWhole(
   { maxBytes }: BodyBounds,
   signal: AbortSignal,
 ): Promise<Uint8Array<ArrayBuffer>> {
+  const encoding = request.headers.get("content-encoding");
+  const isPlain = declared !== undefined && isIdentity(encoding);
+  if (isPlain && declared <= SMALL_BYTES) return readSmall(request, declared);
   const { body } = request;
   if (body === null) return Promise.resolve(new Uint8Array());
-  const encoding = request.headers.get("content-encoding");
-  if (declared === undefined || !isIdentity(encoding)) {
+  if (!isPlain) {
     const limited = ReadableStream.from(decompress(body, encoding))
       .pipeThrough(new LimitedBytesTransformStream(maxBytes, { error: true }), {
         signal,
       });
     return new Response(limited).bytes();
   }
-  if (declared <= SMALL_BYTES) return readSmall(request, declared);
   return readExactly(body, { length: declared, signal });
 }
 
