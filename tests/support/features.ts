@@ -11,8 +11,6 @@ export interface Feature {
   readonly asked: Readonly<Partial<Record<Protocol, JsonObject>>>;
   /** What became of it in the request that the upstream got; `undefined` when it is not there. */
   found(told: CanonicalRequest): string | undefined;
-  /** Why leaving it out need not be said, where that is so. */
-  readonly harmless?: string;
 }
 
 const KEPT = "kept";
@@ -274,7 +272,6 @@ export const FEATURES: readonly Feature[] = [
   }, ({ cacheKey }) => cacheKey === "k"),
   {
     name: "prompt cache marks",
-    harmless: "providers without marks cache by themselves or not at all",
     asked: {
       chat: content("chat", {
         type: "text",

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { JsonObject } from "../../core/json.ts";
+import { loseCacheMarks } from "../canonical/cache_marks.ts";
 import type { RequestContext } from "../canonical/codec.ts";
 import { loseForeignExtras } from "../canonical/loss.ts";
 import type { CanonicalRequest, OutputFormat } from "../canonical/request.ts";
@@ -16,6 +17,7 @@ export function encodeRequest(
 ): JsonObject {
   const scope: Scope = { dialect: dialectOf(context.target.service), context };
   loseForeignExtras(request, "chat", context);
+  if (scope.dialect.cache === undefined) loseCacheMarks(request, context);
   return {
     ...ownExtras(request),
     model: context.target.model,

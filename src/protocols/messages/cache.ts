@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import type { CacheMark } from "../canonical/block.ts";
+import { countCacheMarks } from "../canonical/cache_marks.ts";
 import type { CanonicalRequest } from "../canonical/request.ts";
 
 /** Lifetimes of a cached prefix; the longest that an upstream offers is an hour. */
@@ -44,7 +45,7 @@ export interface CacheWriter {
 /** A writer for the marks of `request`. */
 export function createCacheWriter(request: CanonicalRequest): CacheWriter {
   const room = MAX_MARKS - (request.cache === undefined ? 0 : 1);
-  const surplus = Math.max(0, countMarks(request) - room);
+  const surplus = Math.max(0, countCacheMarks(request) - room);
   let toSkip = surplus;
   return {
     surplus,
@@ -55,14 +56,4 @@ export function createCacheWriter(request: CanonicalRequest): CacheWriter {
       return {};
     },
   };
-}
-
-function countMarks({ tools, turns }: CanonicalRequest): number {
-  const blocks = turns.flatMap((turn) => turn.blocks);
-  const inner = blocks.flatMap((block) =>
-    block.kind === "tool_result" ? block.content : []
-  );
-  return [...tools, ...blocks, ...inner].filter((holder) =>
-    "cache" in holder && holder.cache !== undefined
-  ).length;
 }

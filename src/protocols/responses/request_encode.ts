@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../core/json.ts";
+import { loseCacheMarks } from "../canonical/cache_marks.ts";
 import type { RequestContext } from "../canonical/codec.ts";
 import { loseForeignExtras } from "../canonical/loss.ts";
 import type {
@@ -28,6 +29,7 @@ export function encodeRequest(
   const scope: Scope = { dialect: dialectOf(context.target), context };
   loseForeignExtras(request, "responses", context);
   loseSettings(request, scope);
+  if (!scope.dialect.cacheMarks) loseCacheMarks(request, context);
   const body = {
     model: context.target.model,
     ...encodeInput(request.turns, scope),

@@ -11,6 +11,8 @@ const REQUESTS = loadClientRequests("/messages");
 
 /** What a Chat-only upstream cannot be told of what clients send. */
 const DROPPED: readonly string[] = [
+  // Most providers cache by themselves.
+  "cache_control",
   // Where the caller's history is cleared is the upstream's matter.
   "context_management",
   // Signatures of the client's own making.
