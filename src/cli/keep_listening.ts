@@ -16,54 +16,32 @@ const RETRY_MS = { first: 100, most: 2_000 };
 /** What listened for so long was well: the next pause is short again. */
 const HEALTHY_MS = 10_000;
 
-/** How often is looked whether connections are taken, in milliseconds. */
-const LOOK_MS = 1_000;
-
 /**
  * Listens, and listens again where the platform gives up: when the process has no descriptor left for one more
  * connection, `Deno.serve` accepts none any more, not even when there are descriptors again. What it has
- * accepted goes on. Deno 2.9 tells that it gave up, Deno 2.7 only once all its connections have ended, so the
- * port is looked at, too.
+ * accepted goes on. Deno 2.9 tells at once that it gave up, Deno 2.7 only when its connections have ended.
  *
  * @throws {ListenError} As `open` does, the first time.
  */
 export function keepListening(
   { open, log, timers }: KeepListeningOptions,
 ): Listener {
-  let current = open();
-  const { url, port } = current;
-  const serving = new Set([current]);
+  const first = open();
+  const { url, port } = first;
+  let serving: FragileListener | undefined;
   let isClosed = false;
-  let isLost = false;
   let openedMs = timers.elapsedMs();
   let retryMs = RETRY_MS.first;
   let stopTimer = () => {};
 
-  /** Runs `work` after so long, in place of what was to be done next. */
-  function later(ms: number, work: () => void): void {
-    if (isClosed) return;
-    stopTimer();
-    stopTimer = timers.ring(ms, work);
-  }
-
   function watch(listener: FragileListener): void {
-    listener.lost.then((reason) => {
-      serving.delete(listener);
-      if (listener === current) lose(reason);
-    });
-    later(LOOK_MS, () => look(listener));
-  }
-
-  async function look(listener: FragileListener): Promise<void> {
-    const isRefusing = await listener.isRefusing();
-    if (isClosed || listener !== current) return;
-    if (isRefusing) lose(new Error("connections are refused"));
-    else later(LOOK_MS, () => look(listener));
+    serving = listener;
+    listener.lost.then(lose);
   }
 
   function lose(reason: unknown): void {
-    if (isClosed || isLost) return;
-    isLost = true;
+    serving = undefined;
+    if (isClosed) return;
     log.write("error", "listener_lost", {
       reason: reason instanceof Error ? reason.message : "unknown",
     });
@@ -72,31 +50,28 @@ export function keepListening(
   }
 
   function retry(): void {
-    later(retryMs, reopen);
+    stopTimer = timers.ring(retryMs, reopen);
     retryMs = Math.min(2 * retryMs, RETRY_MS.most);
   }
 
   function reopen(): void {
     try {
-      current = open(port);
+      watch(open(port));
     } catch (error) {
       if (!(error instanceof ListenError)) throw error;
       return retry();
     }
-    serving.add(current);
-    isLost = false;
     openedMs = timers.elapsedMs();
     log.write("info", "listening_again", {});
-    watch(current);
   }
 
-  watch(current);
+  watch(first);
   return {
     url,
     async close() {
       isClosed = true;
       stopTimer();
-      await Promise.all([...serving].map((one) => one.close()));
+      await serving?.close();
     },
   };
 }

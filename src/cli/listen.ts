@@ -14,8 +14,6 @@ export interface FragileListener extends Listener {
   readonly port: number;
   /** Resolves to why it stopped accepting by itself; the platform may tell that late, or never. */
   readonly lost: Promise<unknown>;
-  /** Whether connections are refused there; what cannot be told is taken for no. */
-  isRefusing(): Promise<boolean>;
 }
 
 /** The gateway cannot listen; the message says why and what to do. */
@@ -61,7 +59,6 @@ export function listen(
       url: `${scheme}://${urlHost(host)}:${http.addr.port}`,
       port: http.addr.port,
       lost: lossOf(http),
-      isRefusing: () => isRefusing(http.addr),
       close: () => http.shutdown(),
     };
   } catch (error) {
@@ -75,31 +72,6 @@ export function listen(
 function lossOf({ finished }: Deno.HttpServer): Promise<unknown> {
   return new Promise((resolve) => finished.catch(resolve));
 }
-
-/** How long a connection to this machine may take, in milliseconds. */
-const REACH_MS = 1_000;
-
-async function isRefusing(
-  { hostname, port }: Deno.NetAddr,
-): Promise<boolean> {
-  try {
-    const connection = await Deno.connect({
-      hostname: LOOPBACK.get(hostname) ?? hostname,
-      port,
-      signal: AbortSignal.timeout(REACH_MS),
-    });
-    connection.close();
-    return false;
-  } catch (error) {
-    return error instanceof Deno.errors.ConnectionRefused;
-  }
-}
-
-/** Where to reach what listens everywhere. */
-const LOOPBACK: ReadonlyMap<string, string> = new Map([
-  ["0.0.0.0", "127.0.0.1"],
-  ["::", "::1"],
-]);
 
 function urlHost(host: string): string {
   return host.includes(":") ? `[${host}]` : host;

@@ -1,12 +1,14 @@
 import { pause } from "./ask.ts";
-import { type Findings, quantile, sizeText } from "./findings.ts";
+import { type Findings, quantile, sizeText, slope } from "./findings.ts";
 import { hangUpOnce, STAGES } from "./hang_up.ts";
-import type { Scene } from "./scene.ts";
+import type { Scene, Use } from "./scene.ts";
 import { hasProc, WAYS } from "./scene.ts";
 import type { SoakOptions } from "./soak_options.ts";
 
-/** How many there are, those of the warm-up apart. */
-const HANG_UPS = 10_000;
+/** How many there are in each round, and how many rounds; memory is looked at between them. */
+const HANG_UPS = 2_500;
+const ROUNDS = 8;
+
 const WARM_UP = 5_000;
 
 /** How many at a time: while memory is looked at, and while time is taken. */
@@ -24,34 +26,48 @@ const SETTLE_MS = 10_000;
 
 const MAX_MORE_DESCRIPTORS = 40;
 
-/** More than this for all of them is a leak. */
-const MAX_GROWTH_BYTES = 24 * 1024 * 1024;
+/** More than this for each of them is a leak; the collector's moods are less, over all of them. */
+const MAX_GROWTH_BYTES = 1.5 * 1024;
 
 /** Hangs up at every stage, natively and translated, and looks at what stays behind. */
 export async function soakHangUps(options: SoakOptions): Promise<void> {
   const { scene, findings } = options;
   await hangUpOften(WARM_UP, CROWD, options);
   await settle(scene, findings);
-  const before = await scene.use();
-  await hangUpOften(HANG_UPS, CROWD, options);
-  await settle(scene, findings);
-  const after = await scene.use();
-  findings.note("hang-ups", `${HANG_UPS} at ${STAGES.length} stages`);
-  if (hasProc) {
-    const growth = after.residentBytes - before.residentBytes;
-    findings.note(
-      "  left behind",
-      `${sizeText(growth)}, ${after.descriptors - before.descriptors} ` +
-        "descriptors, no request in flight, nothing open at the upstream",
-    );
-    if (growth > MAX_GROWTH_BYTES) {
-      findings.fail(`Hang-ups leave ${sizeText(growth)} behind`);
-    }
-    if (after.descriptors > before.descriptors + MAX_MORE_DESCRIPTORS) {
-      findings.fail("Hang-ups leave descriptors open");
-    }
+  const uses = [await scene.use()];
+  for (let round = 0; round < ROUNDS; round++) {
+    await hangUpOften(HANG_UPS, CROWD, options);
+    await settle(scene, findings);
+    uses.push(await scene.use());
   }
+  findings.note(
+    "hang-ups",
+    `${ROUNDS * HANG_UPS} at ${STAGES.length} stages; no request in flight, ` +
+      "nothing open at the upstream",
+  );
+  if (hasProc) report(uses, findings);
   await timeHangUps(options);
+}
+
+/** What each round has left behind. */
+function report(uses: readonly Use[], findings: Findings): void {
+  const perHangUp = slope(
+    uses.map(({ residentBytes }, round) => [round * HANG_UPS, residentBytes]),
+  );
+  const sizes = uses.map(({ residentBytes }) => sizeText(residentBytes));
+  const descriptors = uses.map((use) => use.descriptors);
+  findings.note(
+    "  left behind",
+    `${sizeText(1000 * perHangUp)} by 1000 of them (${sizes.join(", ")}); ` +
+      `${descriptors.join(", ")} descriptors`,
+  );
+  if (perHangUp > MAX_GROWTH_BYTES) {
+    findings.fail(`1000 hang-ups leave ${sizeText(1000 * perHangUp)} behind`);
+  }
+  const [first = NaN] = descriptors;
+  if ((descriptors.at(-1) ?? NaN) > first + MAX_MORE_DESCRIPTORS) {
+    findings.fail("Hang-ups leave descriptors open");
+  }
 }
 
 /** @returns When each was hung up, by tag. */
