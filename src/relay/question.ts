@@ -1,5 +1,8 @@
 import { GatewayError } from "../core/error.ts";
-import { type ByteSpan, scanJsonObject } from "../core/json_scan/scan.ts";
+import {
+  type ByteSpan,
+  scanJsonObjectInTurns,
+} from "../core/json_scan/scan.ts";
 import { JsonScanError } from "../core/json_scan/scan_error.ts";
 
 /** What a body asks for, found without parsing it. */
@@ -15,10 +18,14 @@ export interface Question {
  * different things to the gateway and to an upstream is refused: two values of either, or anything that is
  * not exactly one JSON object.
  *
+ * @param pause Lets others have their turn while a long body is read; what it throws ends that.
  * @throws {GatewayError} `invalid_request`, with `param` where a field is at fault.
  */
-export function readQuestion(body: Uint8Array): Question {
-  const spans = scan(body);
+export async function readQuestion(
+  body: Uint8Array,
+  pause: () => Promise<void>,
+): Promise<Question> {
+  const spans = await scan(body, pause);
   const modelSpan = spans.get("model");
   if (modelSpan === undefined) throw wrongModel("it is missing");
   const model = valueAt(body, modelSpan);
@@ -33,9 +40,12 @@ export function readQuestion(body: Uint8Array): Question {
 
 const WATCHED_KEYS = ["model", "stream"] as const;
 
-function scan(body: Uint8Array): ReadonlyMap<string, ByteSpan> {
+async function scan(
+  body: Uint8Array,
+  pause: () => Promise<void>,
+): Promise<ReadonlyMap<string, ByteSpan>> {
   try {
-    return scanJsonObject(body, WATCHED_KEYS);
+    return await scanJsonObjectInTurns(body, WATCHED_KEYS, { pause });
   } catch (error) {
     if (!(error instanceof JsonScanError)) throw error;
     throw new GatewayError("invalid_request", error.message, {

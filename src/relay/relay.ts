@@ -1,4 +1,5 @@
 import type { Operation } from "../core/protocol.ts";
+import { wait } from "../core/wait.ts";
 import { readBody } from "./body.ts";
 import type { Exchange } from "./exchange.ts";
 import { serve } from "./failover.ts";
@@ -11,6 +12,9 @@ export interface RelayTask {
   readonly operation: Operation;
   readonly maxBodyBytes: number;
 }
+
+/** How long others have their turn while a long body is looked through. */
+const PAUSE_MS = 1;
 
 /**
  * The way of one request from its body to an upstream and back (design section 2). Finishes the exchange's
@@ -32,7 +36,11 @@ export async function relay(
     deadlineMs: config.timeouts.bodyMs,
   });
   facts.bytesIn = body.length;
-  const question = readQuestion(body);
+  const { signal } = exchange.line.controller;
+  const question = await readQuestion(
+    body,
+    () => wait(PAUSE_MS, { deadlines: tools.deadlines, signal }),
+  );
   facts.model = question.model;
   const found = findWays({ operation, model: question.model }, exchange);
   const ways = tools.routing.route(found, exchange, body);

@@ -16,7 +16,7 @@ async function sent(
   body: Uint8Array<ArrayBuffer>,
   renamedTo: string | undefined,
 ): Promise<{ readonly kind: string; readonly text: string }> {
-  const { modelSpan } = readQuestion(body);
+  const { modelSpan } = await readQuestion(body, () => Promise.resolve());
   const built = nativeBody({ body, modelSpan, renamedTo });
   return {
     kind: built.constructor.name,

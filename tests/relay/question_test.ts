@@ -1,24 +1,29 @@
 import assert from "node:assert/strict";
 import { GatewayError } from "../../src/core/error.ts";
-import { readQuestion } from "../../src/relay/question.ts";
+import { type Question, readQuestion } from "../../src/relay/question.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
-Deno.test("readQuestion() finds the model and where it stands", () => {
+/** Reads a body that is too short for a pause. */
+function read(body: Uint8Array): Promise<Question> {
+  return readQuestion(body, () => assert.fail("paused"));
+}
+
+Deno.test("readQuestion() finds the model and where it stands", async () => {
   const body = bytes(' {"x":{"model":"no"}, "model" : "glm-5é" ,"y":1} ');
-  const { model, modelSpan, stream } = readQuestion(body);
+  const { model, modelSpan, stream } = await read(body);
   assert.equal(model, "glm-5é");
   assert.equal(stream, false);
   const { start, end } = modelSpan;
   assert.equal(new TextDecoder().decode(body.subarray(start, end)), '"glm-5é"');
 });
 
-Deno.test("readQuestion() reads a model however it is escaped", () => {
-  const { model } = readQuestion(bytes('{"mod\\u0065l":"a\\/b\\u0063\\n"}'));
+Deno.test("readQuestion() reads a model however it is escaped", async () => {
+  const { model } = await read(bytes('{"mod\\u0065l":"a\\/b\\u0063\\n"}'));
   assert.equal(model, "a/bc\n");
 });
 
-Deno.test("readQuestion() reads whether to stream", () => {
+Deno.test("readQuestion() reads whether to stream", async () => {
   const cases = [
     ['{"model":"m"}', false],
     ['{"model":"m","stream":true}', true],
@@ -26,13 +31,13 @@ Deno.test("readQuestion() reads whether to stream", () => {
     ['{"model":"m","stream":null}', false],
   ] as const;
   for (const [text, stream] of cases) {
-    assert.equal(readQuestion(bytes(text)).stream, stream, text);
+    assert.equal((await read(bytes(text))).stream, stream, text);
   }
 });
 
-function refusal(text: string): GatewayError {
+async function refusal(text: string): Promise<GatewayError> {
   try {
-    readQuestion(bytes(text));
+    await read(bytes(text));
   } catch (error) {
     assert.ok(error instanceof GatewayError);
     assert.equal(error.kind, "invalid_request");
@@ -41,8 +46,8 @@ function refusal(text: string): GatewayError {
   return assert.fail(`${text} was taken`);
 }
 
-Deno.test("readQuestion() refuses a model that is missing or no name", () => {
-  assert.match(refusal('{"messages":[]}').message, /it is missing/);
+Deno.test("readQuestion() refuses a model that is missing or no name", async () => {
+  assert.match((await refusal('{"messages":[]}')).message, /it is missing/);
   const wrong = [
     '""',
     "null",
@@ -54,36 +59,37 @@ Deno.test("readQuestion() refuses a model that is missing or no name", () => {
     `"${"x".repeat(4096)}"`,
   ];
   for (const value of wrong) {
-    const { message, param } = refusal(`{"model":${value}}`);
+    const { message, param } = await refusal(`{"model":${value}}`);
     assert.equal(param, "model");
     assert.match(message, /it is not a non-empty string/);
     assert.ok(!message.includes("xxx"));
   }
 });
 
-Deno.test("readQuestion() takes names of up to 4094 bytes", () => {
+Deno.test("readQuestion() takes names of up to 4094 bytes", async () => {
   const name = "x".repeat(4094);
-  assert.equal(readQuestion(bytes(`{"model":"${name}"}`)).model, name);
+  assert.equal((await read(bytes(`{"model":"${name}"}`))).model, name);
 });
 
-Deno.test("readQuestion() refuses a stream that is no truth value", () => {
+Deno.test("readQuestion() refuses a stream that is no truth value", async () => {
   for (const value of ['"true"', "1", "0", "[]", "{}", '""']) {
-    const { message, param } = refusal(`{"model":"m","stream":${value}}`);
+    const { message, param } = await refusal(`{"model":"m","stream":${value}}`);
     assert.equal(param, "stream");
     assert.match(message, /send true or false/);
   }
 });
 
-Deno.test("readQuestion() refuses to choose between two values", () => {
-  assert.equal(refusal('{"model":"a","model":"a"}').param, "model");
-  assert.equal(refusal('{"model":"a","\\u006dodel":"b"}').param, "model");
+Deno.test("readQuestion() refuses to choose between two values", async () => {
+  assert.equal((await refusal('{"model":"a","model":"a"}')).param, "model");
   assert.equal(
-    refusal('{"model":"a","stream":true,"stream":false}').param,
-    "stream",
+    (await refusal('{"model":"a","\\u006dodel":"b"}')).param,
+    "model",
   );
+  const { param } = await refusal('{"model":"a","stream":true,"stream":false}');
+  assert.equal(param, "stream");
 });
 
-Deno.test("readQuestion() refuses what is not exactly one JSON object, and quotes none of it", () => {
+Deno.test("readQuestion() refuses what is not exactly one JSON object, and quotes none of it", async () => {
   const secret = "my secret prompt";
   const bodies = [
     "",
@@ -98,13 +104,29 @@ Deno.test("readQuestion() refuses what is not exactly one JSON object, and quote
     `\ufeff{"model":"m"}`,
   ];
   for (const body of bodies) {
-    const { message, param } = refusal(body);
+    const { message, param } = await refusal(body);
     assert.equal(param, undefined);
     assert.ok(!message.includes("secret"), message);
   }
 });
 
-Deno.test("readQuestion() refuses bytes that are no UTF-8", () => {
+Deno.test("readQuestion() refuses bytes that are no UTF-8", async () => {
   const body = Uint8Array.of(...bytes('{"model":"'), 0xff, ...bytes('"}'));
-  assert.throws(() => readQuestion(body), GatewayError);
+  await assert.rejects(read(body), GatewayError);
+});
+
+Deno.test("readQuestion() lets others have their turn while it reads a long body, and ends when that is told", async () => {
+  const body = bytes(`{"x":[${"1,".repeat(2_000_000)}1],"model":"m"}`);
+  let pauses = 0;
+  const { model } = await readQuestion(body, () => {
+    pauses++;
+    return Promise.resolve();
+  });
+  assert.equal(model, "m");
+  assert.ok(pauses > 2);
+  const left = new Error("left");
+  await assert.rejects(
+    readQuestion(body, () => Promise.reject(left)),
+    (error) => error === left,
+  );
 });

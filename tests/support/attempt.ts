@@ -39,7 +39,7 @@ export async function openTestAttempt(
       operation,
       candidate,
       body,
-      question: readQuestion(body),
+      question: await readQuestion(body, () => Promise.resolve()),
       startedMs: 0,
       controller: line.controller,
       mayRepeat,

@@ -17,7 +17,7 @@ import {
   skipColon,
   skipSpace,
 } from "./text.ts";
-import { skipValue } from "./value.ts";
+import { isUnfinished, resumeValue, skipValue } from "./value.ts";
 
 const COMMA = 0x2c;
 const OPEN_BRACE = 0x7b;
@@ -33,6 +33,7 @@ interface Scan {
   readonly text: JsonText;
   readonly keys: readonly string[];
   readonly spans: Map<string, ByteSpan>;
+  readonly turnBytes: number;
 }
 
 /** What a JSON value other than an object begins with. */
@@ -41,7 +42,36 @@ const VALUE_STARTS: readonly number[] = Array.from(
   (character) => character.charCodeAt(0),
 );
 
+/** So many bytes at a time: a few milliseconds even of the slowest, which are those of the smallest values. */
+const TURN_BYTES = 512 * 1024;
+
 const PRINTABLE_ASCII_REGEXP = /^[ -~]*$/;
+
+/** How a long scan leaves others their turn. */
+export interface ScanTurns {
+  /** Resolves when it is the scan's turn again; what it throws ends the scan. */
+  readonly pause: () => Promise<void>;
+  /** How many bytes make a turn; a long string belongs to one. Default: those of a few milliseconds. */
+  readonly turnBytes?: number;
+}
+
+/**
+ * As {@linkcode scanJsonObject}, with pauses.
+ *
+ * @throws {JsonScanError} As {@linkcode scanJsonObject} does.
+ */
+export async function scanJsonObjectInTurns(
+  bytes: Uint8Array,
+  keys: readonly string[],
+  { pause, turnBytes = TURN_BYTES }: ScanTurns,
+): Promise<ReadonlyMap<string, ByteSpan>> {
+  const turns = scan(bytes, keys, turnBytes);
+  for (;;) {
+    const { done, value } = turns.next();
+    if (done) return value;
+    await pause();
+  }
+}
 
 /**
  * Finds the values of `keys` among the top-level members of `bytes`, in one pass that neither recurses nor
@@ -58,13 +88,26 @@ export function scanJsonObject(
   bytes: Uint8Array,
   keys: readonly string[],
 ): ReadonlyMap<string, ByteSpan> {
+  const turns = scan(bytes, keys, Infinity);
+  for (;;) {
+    const { done, value } = turns.next();
+    if (done) return value;
+  }
+}
+
+function* scan(
+  bytes: Uint8Array,
+  keys: readonly string[],
+  turnBytes: number,
+): Generator<void, ReadonlyMap<string, ByteSpan>> {
   for (const key of keys) requireAscii(key);
   const spans = new Map<string, ByteSpan>();
-  const scan = { text: createJsonText(bytes), keys, spans };
+  const text = createJsonText(bytes);
+  text.pauseAt = turnBytes;
   const first = skipSpace(bytes, findObject(bytes) + 1);
   const closing = byteAt(bytes, first) === CLOSE_BRACE
     ? first
-    : scanMembers(scan, first);
+    : yield* scanMembers({ text, keys, spans, turnBytes }, first);
   requireEnd(bytes, closing + 1);
   return spans;
 }
@@ -100,11 +143,16 @@ function startsWithMark(bytes: Uint8Array): boolean {
 }
 
 /** From the first name to the closing brace. */
-function scanMembers(scan: Scan, start: number): number {
-  const { bytes } = scan.text;
+function* scanMembers(scan: Scan, start: number): Generator<void, number> {
+  const { text, turnBytes } = scan;
+  const { bytes } = text;
   let position = start;
   for (;;) {
-    position = skipSpace(bytes, scanMember(scan, position));
+    if (position >= text.pauseAt) {
+      yield;
+      text.pauseAt = position + turnBytes;
+    }
+    position = skipSpace(bytes, yield* scanMember(scan, position));
     const byte = byteAt(bytes, position);
     if (byte === CLOSE_BRACE) return position;
     if (byte !== COMMA) failSyntax(bytes, position);
@@ -112,13 +160,21 @@ function scanMembers(scan: Scan, start: number): number {
   }
 }
 
-function scanMember({ text, keys, spans }: Scan, start: number): number {
+function* scanMember(
+  { text, keys, spans, turnBytes }: Scan,
+  start: number,
+): Generator<void, number> {
   const nameEnd = skipString(text, start);
   const inside = { bytes: text.bytes, start: start + 1, end: nameEnd - 1 };
   const key = findKey(inside, keys);
   if (key !== undefined && spans.has(key)) failDuplicate(key, start);
   const valueStart = skipColon(text.bytes, nameEnd);
-  const valueEnd = skipValue(text, valueStart);
+  let valueEnd = skipValue(text, valueStart);
+  while (isUnfinished(text)) {
+    yield;
+    text.pauseAt = valueEnd + turnBytes;
+    valueEnd = resumeValue(text, valueEnd);
+  }
   if (key !== undefined) spans.set(key, { start: valueStart, end: valueEnd });
   return valueEnd;
 }

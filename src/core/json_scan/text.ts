@@ -14,12 +14,17 @@ export interface JsonText {
   readonly words: DataView;
   /** The containers open around the current value, without the outermost object: `true` for objects. */
   readonly open: BitStack;
+  /** The offset from which on the scan pauses where it can. */
+  pauseAt: number;
+  /** Whether it has paused before an item of the innermost container; else before a bracket. */
+  isAtItem: boolean;
 }
 
-/** Makes `bytes` ready for one scan. */
+/** Makes `bytes` ready for one scan, which never pauses unless told so. */
 export function createJsonText(bytes: Uint8Array): JsonText {
   const words = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return { bytes, words, open: new BitStack() };
+  const open = new BitStack();
+  return { bytes, words, open, pauseAt: Infinity, isAtItem: false };
 }
 
 /**

@@ -13,17 +13,42 @@ const CLOSE_BRACE = 0x7d;
  * Checks one JSON value. Its depth costs one bit a level and no recursion.
  *
  * @param start Offset of its first byte.
- * @returns The offset behind it.
+ * @returns The offset behind it; that of the pause while {@linkcode isUnfinished}.
  * @throws {JsonScanError} With `syntax` or `encoding`.
  */
 export function skipValue(text: JsonText, start: number): number {
-  if (!isOpener(byteAt(text.bytes, start))) return skipScalar(text, start);
+  return isOpener(byteAt(text.bytes, start))
+    ? skipBrackets(text, start)
+    : skipScalar(text, start);
+}
+
+/** Whether the scan has paused within a value. */
+export function isUnfinished({ open }: JsonText): boolean {
+  return open.size > 0;
+}
+
+/**
+ * Goes on with a value.
+ *
+ * @param start Where it paused.
+ * @returns As {@linkcode skipValue} does.
+ * @throws {JsonScanError} With `syntax` or `encoding`.
+ */
+export function resumeValue(text: JsonText, start: number): number {
+  if (!text.isAtItem) return skipBrackets(text, start);
+  text.isAtItem = false;
+  const position = skipItems(text, start);
+  return text.isAtItem ? position : skipBrackets(text, position);
+}
+
+/** From a bracket to the end of the value, or to the next pause. */
+function skipBrackets(text: JsonText, start: number): number {
   let position = start;
   do {
     position = isOpener(byteAt(text.bytes, position))
       ? enterContainer(text, position)
       : leaveContainer(text, position);
-  } while (text.open.size > 0);
+  } while (text.open.size > 0 && position < text.pauseAt);
   return position;
 }
 
@@ -54,7 +79,10 @@ function leaveContainer(text: JsonText, start: number): number {
   return next;
 }
 
-/** From the first byte of an item to the next bracket: that of an item within, or the closing one. */
+/**
+ * From the first byte of an item to the next bracket: that of an item within, or the closing one; or to the next
+ * pause.
+ */
 function skipItems(text: JsonText, start: number): number {
   return text.open.top ? skipMembers(text, start) : skipElements(text, start);
 }
@@ -70,6 +98,7 @@ function skipMembers(text: JsonText, start: number): number {
     if (byte === CLOSE_BRACE) return position;
     if (byte !== COMMA) failSyntax(bytes, position);
     position = skipSpace(bytes, position + 1);
+    if (position >= text.pauseAt) return pauseAtItem(text, position);
   }
 }
 
@@ -83,5 +112,11 @@ function skipElements(text: JsonText, start: number): number {
     if (byte === CLOSE_BRACKET) return position;
     if (byte !== COMMA) failSyntax(bytes, position);
     position = skipSpace(bytes, position + 1);
+    if (position >= text.pauseAt) return pauseAtItem(text, position);
   }
+}
+
+function pauseAtItem(text: JsonText, position: number): number {
+  text.isAtItem = true;
+  return position;
 }

@@ -1,9 +1,19 @@
-import { deepEqual, equal, fail, throws } from "node:assert/strict";
+import {
+  deepEqual,
+  equal,
+  fail,
+  ok,
+  rejects,
+  throws,
+} from "node:assert/strict";
 import {
   JsonScanError,
   type JsonScanReason,
 } from "../../../src/core/json_scan/scan_error.ts";
-import { scanJsonObject } from "../../../src/core/json_scan/scan.ts";
+import {
+  scanJsonObject,
+  scanJsonObjectInTurns,
+} from "../../../src/core/json_scan/scan.ts";
 import { mutateBytes, randomJsonObject } from "../../support/json_documents.ts";
 import { judgeJsonObject } from "../../support/json_oracle.ts";
 import { createRandom } from "../../support/random.ts";
@@ -500,6 +510,72 @@ Deno.test("scanJsonObject() says what is wrong and what to do, and quotes nothin
   equal(
     refusal(bytesOf(`{"s3cret":"`, [0xff], `s3cret"}`)).message,
     "Cannot read the body as one JSON object: the byte at offset 11 is not valid UTF-8; send JSON in UTF-8",
+  );
+});
+
+Deno.test("scanJsonObjectInTurns() judges as scanJsonObject() does, wherever it pauses", async () => {
+  const seed = Number(Deno.env.get("JSON_SCAN_SEED") ?? Date.now() % 2 ** 31);
+  let pauses = 0;
+  const pause = () => {
+    pauses++;
+    return Promise.resolve();
+  };
+  for (let round = 0; round < ROUNDS; round++) {
+    const random = createRandom(seed + round);
+    const label = `JSON_SCAN_SEED=${seed}, round ${round}`;
+    const whole = bytesOf(randomJsonObject(random, { keys: KEYS }));
+    const document = round % 2 === 0 ? whole : mutateBytes(whole, random);
+    const turns = { pause, turnBytes: 1 + random.below(8) };
+    let spans: ReadonlyMap<string, unknown>;
+    try {
+      spans = scanJsonObject(document, KEYS);
+    } catch (error) {
+      ok(error instanceof JsonScanError);
+      const { message } = error;
+      await rejects(
+        scanJsonObjectInTurns(document, KEYS, turns),
+        { name: error.name, message },
+        label,
+      );
+      continue;
+    }
+    deepEqual(await scanJsonObjectInTurns(document, KEYS, turns), spans, label);
+  }
+  ok(pauses > ROUNDS);
+});
+
+Deno.test("scanJsonObjectInTurns() pauses about as often as there are turns in a document, however it is built", async (t) => {
+  const documents = {
+    "many elements": `{"model":"m","x":[${"1,".repeat(50_000)}1]}`,
+    "many members": `{"model":"m","x":{${'"a":1,'.repeat(20_000)}"a":1}}`,
+    "many keys": `{"model":"m",${'"a":1,'.repeat(20_000)}"a":1}`,
+    "many objects": `{"model":"m","x":[${"{},".repeat(40_000)}{}]}`,
+    "many levels": `{"model":"m","x":${"[".repeat(50_000)}${
+      "]".repeat(50_000)
+    }}`,
+  };
+  for (const [name, text] of Object.entries(documents)) {
+    await t.step(name, async () => {
+      let pauses = 0;
+      await scanJsonObjectInTurns(bytesOf(text), KEYS, {
+        pause() {
+          pauses++;
+          return Promise.resolve();
+        },
+        turnBytes: 1000,
+      });
+      const turns = text.length / 1000;
+      ok(pauses > 0.9 * turns && pauses <= turns, `${pauses} of ${turns}`);
+    });
+  }
+});
+
+Deno.test("scanJsonObjectInTurns() ends with what a pause throws", async () => {
+  const bytes = bytesOf(`{"model":"m","x":[${"1,".repeat(100)}1]}`);
+  const pause = () => Promise.reject(new Error("no more turns"));
+  await rejects(
+    scanJsonObjectInTurns(bytes, KEYS, { pause, turnBytes: 10 }),
+    /no more turns/,
   );
 });
 
