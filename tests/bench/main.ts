@@ -11,8 +11,6 @@ const ROUNDS = 9;
 /** How often each load runs before it is measured: a gateway runs for days, its code is compiled by then. */
 const WARM_UP_ROUNDS = 5;
 
-const FRESH_STARTS = 3;
-
 const TOKEN = "bench-token";
 const MIB = 1024 * 1024;
 
@@ -21,6 +19,7 @@ const here = new URL(".", import.meta.url).pathname;
 const upstream = await startProgram("upstream", [`${here}upstream.ts`]);
 const configFile = await Deno.makeTempFile({ suffix: ".yaml" });
 await Deno.writeTextFile(configFile, gatewayConfig(upstream.url));
+const direct: Program = { ...upstream, name: "no gateway" };
 const bare = await startBare();
 const hop = await startProgram("hop floor", [
   `${here}floor.ts`,
@@ -32,17 +31,22 @@ const gateway = await startGateway();
 try {
   console.log(`Deno ${Deno.version.deno}, ${ROUNDS} rounds, medians`);
   await compare("small JSON", {
-    programs: [bare, hop, gateway],
+    programs: [direct, bare, hop, gateway],
     shot: question({}),
     load: { requests: 800, concurrency: 16 },
   });
+  await compare("one at a time", {
+    programs: [direct, bare, hop, gateway],
+    shot: question({}),
+    load: { requests: 300, concurrency: 1 },
+  });
   await compare("300-event SSE", {
-    programs: [bare, hop, gateway],
+    programs: [direct, bare, hop, gateway],
     shot: question({ "x-bench": "stream" }, true),
     load: { requests: 80, concurrency: 16 },
   });
   await compare("30 MiB body", {
-    programs: [bare, gateway],
+    programs: [direct, bare, gateway],
     shot: question({}, false, 30 * MIB),
     load: { requests: 4, concurrency: 1 },
   });
@@ -95,43 +99,46 @@ async function compare(
       `${
         median(rounds.map((rates) => at(rates, program) / at(rates, floor)))
           .toFixed(2)
-      } of the ${floor.name}`
+      } of ${floor.name}`
     );
     const perSecond = median(rounds.map((rates) => at(rates, program)));
     console.log(
       `${what.padEnd(14)} ${program.name.padEnd(11)} ${
         perSecond.toFixed(1).padStart(8)
-      }/s  ${ratios.join(", ")}`,
+      }/s  ${(1000 / perSecond).toFixed(2).padStart(6)} ms each  ${
+        ratios.join(", ")
+      }`,
     );
   }
 }
 
 /**
- * Prints by how much the first big body raises a fresh program's resident memory, at its peak: later ones find
- * room that earlier ones left.
+ * Prints by how much big bodies raise a fresh program's resident memory, at its peak: the first, and the later
+ * ones, which find room that the first has left.
  */
 async function reportMemory(bytes: number): Promise<void> {
   const shot = question({}, false, bytes);
   for (const start of [startBare, startGateway]) {
+    const program = await start();
     const rises: number[] = [];
-    let name = "";
-    for (let round = 0; round < FRESH_STARTS; round++) {
-      const program = await start();
-      try {
-        name = program.name;
-        await rate(program.url, question({}), { requests: 50, concurrency: 1 });
+    try {
+      await rate(program.url, question({}), { requests: 50, concurrency: 1 });
+      for (let round = 0; round < ROUNDS; round++) {
         await resetPeak(program.pid);
         const { now } = await memory(program.pid);
         await shoot(program.url, shot);
-        rises.push((await memory(program.pid)).peak - now);
-      } finally {
-        await program.stop();
+        rises.push(((await memory(program.pid)).peak - now) / bytes);
       }
+    } finally {
+      await program.stop();
     }
+    const [first = NaN, ...later] = rises;
     console.log(
-      `peak memory    ${name.padEnd(11)} ${
-        (median(rises) / bytes).toFixed(2)
-      } times the body over what it had before`,
+      `peak memory    ${program.name.padEnd(11)} ${
+        first.toFixed(2)
+      } times the body for the first one, then ${
+        median(later).toFixed(2)
+      } (at most ${Math.max(...later).toFixed(2)})`,
     );
   }
 }
