@@ -2,6 +2,7 @@ import type { Candidate } from "../config/config.ts";
 import type { Deadlines } from "../core/deadlines.ts";
 import type { Operation } from "../core/protocol.ts";
 import type { Exchange } from "./exchange.ts";
+import type { HeldBody } from "./held_body.ts";
 import type { Question } from "./question.ts";
 
 /** One call of one connection for a request, whatever came of the ones before. */
@@ -9,7 +10,7 @@ export interface Attempt {
   readonly exchange: Exchange;
   readonly operation: Operation;
   readonly candidate: Candidate;
-  readonly body: Uint8Array<ArrayBuffer>;
+  readonly body: HeldBody;
   readonly question: Question;
   /** When it began, on the clock of the deadlines. */
   readonly startedMs: number;

@@ -3,6 +3,7 @@ import { wait } from "../core/wait.ts";
 import type { Attempt } from "./attempt.ts";
 import type { Exchange } from "./exchange.ts";
 import { type Fault, faultOf } from "./fault.ts";
+import type { HeldBody } from "./held_body.ts";
 import type { Trial } from "./health.ts";
 import { relayNative } from "./native.ts";
 import { NativeFailure } from "./native_failure.ts";
@@ -23,7 +24,7 @@ import { withWindow } from "./window_evidence.ts";
 /** What is to be served, and every way in which it could be. */
 export interface FailoverTask {
   readonly operation: Operation;
-  readonly body: Uint8Array<ArrayBuffer>;
+  readonly body: HeldBody;
   readonly question: Question;
   readonly ways: RoutedWays;
 }

@@ -3,6 +3,7 @@ import { wait } from "../core/wait.ts";
 import { readBody } from "./body.ts";
 import type { Exchange } from "./exchange.ts";
 import { serve } from "./failover.ts";
+import { holdBody } from "./held_body.ts";
 import { readQuestion } from "./question.ts";
 import type { RelayTools } from "./tools.ts";
 import { findWays } from "./ways.ts";
@@ -30,19 +31,21 @@ export async function relay(
 ): Promise<Response> {
   const { caller, config, record: { facts } } = exchange;
   tools.admission.enter(exchange, caller, config);
-  const body = await readBody(exchange.request, {
+  const bytes = await readBody(exchange.request, {
     deadlines: tools.deadlines,
     maxBytes: maxBodyBytes,
     deadlineMs: config.timeouts.bodyMs,
   });
-  facts.bytesIn = body.length;
+  facts.bytesIn = bytes.length;
   const { signal } = exchange.line.controller;
   const question = await readQuestion(
-    body,
+    bytes,
     () => wait(PAUSE_MS, { deadlines: tools.deadlines, signal }),
   );
   facts.model = question.model;
   const found = findWays({ operation, model: question.model }, exchange);
-  const ways = tools.routing.route(found, exchange, body);
+  const ways = tools.routing.route(found, exchange, bytes);
+  const isSentOn = ways.own[0].mode === "native";
+  const body = isSentOn ? holdBody(bytes) : bytes;
   return await serve(exchange, { operation, body, question, ways }, tools);
 }

@@ -20,6 +20,7 @@ import { readAnswerJson } from "../upstream/read_answer.ts";
 import { retryAfterMs } from "../core/retry_after.ts";
 import { translatedHeaders } from "../upstream/translated_headers.ts";
 import { type Attempt, firstAnswerMs } from "./attempt.ts";
+import { bodyBytes } from "./held_body.ts";
 import { noteAnswer } from "./note_answer.ts";
 import type { RelayTools } from "./tools.ts";
 import { translateAnswer } from "./translated_answer.ts";
@@ -51,7 +52,7 @@ export async function relayTranslated(
   const { exchange, candidate: { connection }, controller } = attempt;
   const from = callerCodec(attempt.operation);
   const to = CODECS[protocol];
-  const translated = translate(attempt, { from, to }, tools);
+  const translated = await translate(attempt, { from, to }, tools);
   const { endpoint, path } = OPERATIONS[OPERATION_BY_PROTOCOL[protocol]];
   const answer = await callUpstream(tools.fetch, {
     url: `${connection.endpoints[endpoint]}${path}`,
@@ -85,13 +86,13 @@ function callerCodec(operation: Operation): CallerCodec {
     : CODECS[OPERATIONS[operation].protocol];
 }
 
-function translate(
+async function translate(
   { exchange, candidate, body }: Attempt,
   { from, to }: { readonly from: CallerCodec; readonly to: Codec },
   { seals }: RelayTools,
-): TranslatedRequest {
+): Promise<TranslatedRequest> {
   const { connection, model } = candidate;
-  const parsed = parseJson(new TextDecoder().decode(body));
+  const parsed = parseJson(new TextDecoder().decode(await bodyBytes(body)));
   if (!isJsonObject(parsed)) {
     throw new GatewayError(
       "invalid_request",

@@ -141,3 +141,38 @@ Deno.test("29: an upstream that refuses before it has read the request is moved 
   const seen = await healthy.requests.next();
   assert.equal(seen.text(), body);
 });
+
+Deno.test("a large body goes whole to every connection that is asked, natively, renamed and translated", async () => {
+  const text = "é".repeat(1_000_000);
+  const seen: SeenRequest[] = [];
+  await using upstream = startUpstream((request) => {
+    seen.push(request);
+    return seen.length < 3
+      ? new Response(null, { status: 503 })
+      : answerWell(request);
+  });
+  const connection = (name: string, family: string, extra: object) =>
+    connectionFile({
+      name,
+      family,
+      endpoints: {
+        [family === "A" ? "chat" : "messages"]: `${upstream.url}/v1`,
+      },
+      ...extra,
+    });
+  const connections = [
+    connection("native", "A", { models: ["m"] }),
+    connection("renamed", "A", { models: [{ id: "m", upstream: "other" }] }),
+    connection("translated", "B", { models: ["m"] }),
+  ];
+  await using gateway = await startGateway(minimalFile({ connections }));
+  const messages = [{ role: "user", content: text }];
+  const body = hello("chat", { model: "m", messages });
+  const response = await gateway.call(PATHS.chat, ask("chat", body));
+  assert.equal(response.status, 200);
+  await response.text();
+  const [native, renamed, translated] = seen.map((one) => one.text());
+  assert.equal(native, body);
+  assert.equal(renamed, body.replace('"model":"m"', '"model":"other"'));
+  assert.ok(translated?.includes(text));
+});
