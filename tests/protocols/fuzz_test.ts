@@ -8,13 +8,13 @@ import {
 import type { Protocol } from "../../src/core/protocol.ts";
 import type { AnswerEvent } from "../../src/protocols/canonical/event.ts";
 import { UpstreamFailure } from "../../src/protocols/canonical/failure.ts";
-import { createGrammar } from "../../src/protocols/canonical/grammar.ts";
 import { completionsCodec } from "../../src/protocols/completions/mod.ts";
 import { createStreamFold } from "../../src/protocols/fold_stream.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
 import { translateRequest } from "../../src/protocols/translate_request.ts";
 import { createTranslator } from "../../src/protocols/translate_stream.ts";
 import { formatFrame } from "../../src/streams/sse_format.ts";
+import { createGrammar } from "../contract/grammar.ts";
 import { ANSWERS } from "../contract/answers.ts";
 import {
   answerContext,

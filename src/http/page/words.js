@@ -19,7 +19,7 @@ const LARGE = 10_000_000;
  * @param {number} value
  * @returns {string}
  */
-export function numberText(value) {
+function numberText(value) {
   return (Math.abs(value) < LARGE ? NUMBER : LARGE_NUMBER).format(value);
 }
 
@@ -41,7 +41,7 @@ export function percentText(percent) {
  * @param {string} unit The `unit` of a window (spec section 2.4).
  * @returns {string}
  */
-export function amountText(value, unit) {
+function amountText(value, unit) {
   if (isShare(unit)) {
     return percentText(unit === "percent" ? value : value * 100);
   }
@@ -108,7 +108,7 @@ const SINGLE_WINDOWS = new Map([
  * @param {Pick<QuotaWindow, "window" | "period_count">} window
  * @returns {string}
  */
-export function periodText({ window, period_count: count }) {
+function periodText({ window, period_count: count }) {
   const single = SINGLE_WINDOWS.get(window);
   if (single !== undefined) return single;
   const unit = window.match(/_(minute|hour|day|week|month|year)$/)?.[1];
@@ -134,7 +134,7 @@ const LIMIT_NAMES = new Map([
  * @param {string} type The `type` of a window.
  * @returns {string}
  */
-export function limitText(type) {
+function limitText(type) {
   const [kind = "", ...scope] = type.split(":");
   const name = LIMIT_NAMES.get(kind.toUpperCase()) ??
     kind.toLowerCase().replace(/_limit$/, "").replaceAll("_", " ");
