@@ -48,10 +48,30 @@ Deno.test("every task that the README names exists", async () => {
   );
   assert.ok(typeof manifest === "object" && manifest !== null);
   assert.ok("tasks" in manifest && typeof manifest.tasks === "object");
-  const named = [...readme.matchAll(/deno(?:@[\d.]+)? task (\w+)/g)]
+  const named = [...readme.matchAll(/deno(?:@[\d.]+)? task ([\w:]+)/g)]
     .map(([, task = ""]) => task);
   assert.ok(named.length > 5);
   for (const task of named) assert.ok(task in (manifest.tasks ?? {}), task);
+});
+
+Deno.test("every file of the source that the README names exists", async () => {
+  const named = [...readme.matchAll(/`([a-z_]+(?:\/[a-z_]+)*\.ts)`/g)]
+    .map(([, path = ""]) => path);
+  assert.ok(named.length > 15);
+  for (const path of named) {
+    const file = new URL(`../src/${path}`, import.meta.url);
+    assert.ok((await Deno.stat(file)).isFile, path);
+  }
+});
+
+Deno.test("the README's map of the source has every folder", async () => {
+  for await (
+    const { name, isDirectory } of Deno.readDir(
+      new URL("../src", import.meta.url),
+    )
+  ) {
+    assert.ok(readme.includes(`| \`${name}${isDirectory ? "/" : ""}\``), name);
+  }
 });
 
 Deno.test("the command that reads the metrics fits the configuration beside it", async () => {

@@ -1,4 +1,4 @@
-import { type Level, levelOf } from "../http/page/words.js";
+import { type Level, levelOf } from "../http/page/level.js";
 import type { QuotaWindow } from "../limits/window.ts";
 import type { Paint, Style } from "./colours.ts";
 

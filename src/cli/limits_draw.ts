@@ -1,5 +1,5 @@
 import { failureMeaning } from "../http/page/failures.js";
-import { checkedText } from "../http/page/words.js";
+import { checkedText } from "../http/page/times.js";
 import type { ConnectionEntry, LimitsList } from "../limits/list.ts";
 import type { Paint } from "./colours.ts";
 import { drawRow, rowOf, type Widths, widthsOf } from "./limits_rows.ts";

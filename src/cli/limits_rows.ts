@@ -1,11 +1,6 @@
-import {
-  leftText,
-  LEVEL_TEXTS,
-  levelOf,
-  nameParts,
-  resetText,
-  usedText,
-} from "../http/page/words.js";
+import { LEVEL_TEXTS, levelOf } from "../http/page/level.js";
+import { resetText } from "../http/page/times.js";
+import { leftText, nameParts, usedText } from "../http/page/words.js";
 import type { QuotaWindow } from "../limits/window.ts";
 import type { Paint } from "./colours.ts";
 import { drawBar, STYLES } from "./limits_bar.ts";

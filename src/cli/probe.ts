@@ -1,5 +1,6 @@
 import type { Config, Connection } from "../config/config.ts";
 import type { Endpoint } from "../core/protocol.ts";
+import { discard } from "../streams/discard.ts";
 
 /** What an upstream answered to one cheap authenticated request. */
 export interface Probe {
@@ -49,7 +50,7 @@ async function probe(
       redirect: "manual",
       signal: deadline(DEADLINE_MS),
     });
-    await answer.body?.cancel();
+    discard(answer);
     return { connection, ...judge(answer.status) };
   } catch (error) {
     const finding = `unreachable: ${reasonOf(error)}`;

@@ -8,7 +8,7 @@ import { openRecord, type RequestRecord } from "../observe/record.ts";
 import type { Tracing } from "../observe/tracing.ts";
 import { authenticate, type CredentialGroup } from "../relay/caller.ts";
 import { followCaller } from "../relay/exchange.ts";
-import { relay } from "../relay/relay.ts";
+import { relay, type RelayTask } from "../relay/relay.ts";
 import type { RelayTools } from "../relay/tools.ts";
 import { failureResponse } from "./failure_response.ts";
 import { healthResponse } from "./health.ts";
@@ -17,7 +17,7 @@ import { modelResponse, modelsResponse } from "./models.ts";
 import { pageResponse } from "./page.ts";
 import { requestTarget } from "./request_target.ts";
 import { createRouteFinder, type RouteMatch } from "./router.ts";
-import { type Answer, type Route, ROUTES } from "./routes.ts";
+import { type Answer, type OpenAnswer, ROUTES } from "./routes.ts";
 import { websocketError } from "./websocket.ts";
 
 /** What the gateway is built of. */
@@ -70,47 +70,36 @@ interface Served {
 }
 
 async function serve(match: RouteMatch, served: Served): Promise<Response> {
-  const { request, record, config, parts } = served;
-  const { action } = match.route;
-  if ("answer" in action) {
-    const response = await answer(action.answer, match, served);
-    record.facts.status = response.status;
-    if (!UNLOGGED.has(action.answer)) record.finish("complete");
-    return response;
+  const { action, maxBodyBytes } = match.route;
+  if ("open" in action) return openAnswer(action.open, served);
+  const caller = identify(action.credential, served);
+  if ("relay" in action) {
+    const task = { operation: action.relay, maxBodyBytes };
+    return await relayed(task, caller, served);
   }
-  const caller = identify(match.route, served);
-  const operation = action.relay;
+  const { record } = served;
+  const response = await answer(action.answer, match.id, { ...served, caller });
+  record.facts.status = response.status;
+  record.finish("complete");
+  return response;
+}
+
+async function relayed(
+  task: RelayTask,
+  caller: Caller,
+  { request, record, config, parts }: Served,
+): Promise<Response> {
+  const line = followCaller(request, record);
   const serveModel = () =>
-    relay(
-      {
-        request,
-        record,
-        caller,
-        config,
-        line: followCaller(request, record),
-      },
-      { operation, maxBodyBytes: match.route.maxBodyBytes },
-      parts,
-    );
+    relay({ request, record, caller, config, line }, task, parts);
+  const { operation } = task;
   return parts.tracing === undefined
     ? await serveModel()
     : await parts.tracing.follow({ operation, record }, serveModel);
 }
 
-/** Probes come every few seconds and tell nothing; agents and balancers probe the page, too. */
-const UNLOGGED: ReadonlySet<Answer> = new Set([
-  "live",
-  "ready",
-  "page",
-  "probe",
-]);
-
-function answer(
-  name: Answer,
-  match: RouteMatch,
-  served: Served,
-): Response | Promise<Response> {
-  const { request, config, parts } = served;
+/** Not logged: probes come every few seconds and tell nothing; agents and balancers probe the page, too. */
+function openAnswer(name: OpenAnswer, { request, parts }: Served): Response {
   switch (name) {
     case "live":
       return healthResponse(true);
@@ -122,33 +111,30 @@ function answer(
       return new Response(null);
     case "websocket":
       throw websocketError(request.headers);
+  }
+}
+
+function answer(
+  name: Answer,
+  id: string | undefined,
+  { request, caller, config, parts }: Served & { readonly caller: Caller },
+): Response | Promise<Response> {
+  switch (name) {
     case "models":
-      return modelsResponse(identify(match.route, served), config);
+      return modelsResponse(caller, config);
     case "model":
-      return modelResponse(
-        match.id ?? "",
-        identify(match.route, served),
-        config,
-      );
+      return modelResponse(id ?? "", caller, config);
     case "limits":
-      return limitsResponse(request, {
-        caller: identify(match.route, served),
-        config,
-        limits: parts.limits,
-      });
+      return limitsResponse(request, { caller, config, limits: parts.limits });
   }
 }
 
 function identify(
-  { credential }: Route,
+  group: CredentialGroup,
   { request, record, config, parts }: Served,
 ): Caller {
-  const group: CredentialGroup = credential === "none" ? "either" : credential;
-  const caller = authenticate(request.headers, {
-    group,
-    config,
-    nowMs: parts.clock.now(),
-  });
+  const nowMs = parts.clock.now();
+  const caller = authenticate(request.headers, { group, config, nowMs });
   record.facts.caller = caller.name;
   return caller;
 }

@@ -4,6 +4,7 @@ import clipboard from "./page/clipboard.js" with { type: "text" };
 import element from "./page/element.js" with { type: "text" };
 import failures from "./page/failures.js" with { type: "text" };
 import gateway from "./page/gateway.js" with { type: "text" };
+import level from "./page/level.js" with { type: "text" };
 import main from "./page/main.js" with { type: "text" };
 import models from "./page/models.js" with { type: "text" };
 import modelsView from "./page/models_view.js" with { type: "text" };
@@ -16,12 +17,15 @@ import settings from "./page/settings.js" with { type: "text" };
 import settingsView from "./page/settings_view.js" with { type: "text" };
 import signInView from "./page/sign_in_view.js" with { type: "text" };
 import summary from "./page/summary.js" with { type: "text" };
+import times from "./page/times.js" with { type: "text" };
 import words from "./page/words.js" with { type: "text" };
 import { joinModules } from "./page/join.ts";
 
 /** The page's modules, each behind those that it imports. */
 const SCRIPT = joinModules([
   words,
+  level,
+  times,
   failures,
   pace,
   summary,

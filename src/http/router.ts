@@ -101,7 +101,7 @@ export function unknownPath(): GatewayError {
 
 /** The row that turns WebSockets away offers nothing. */
 function isReal({ action }: Route): boolean {
-  return !("answer" in action && action.answer === "websocket");
+  return !("open" in action && action.open === "websocket");
 }
 
 /** itty-router also matches trailing slashes and leaves the method to its caller in `all`. */

@@ -6,29 +6,23 @@ const MIB = 1024 * 1024;
 /** Body limits in bytes (spec section 8). */
 export const MAX_BODY_BYTES = { small: 8 * MIB, large: 32 * MIB } as const;
 
-/** What the gateway answers by itself. */
-export type Answer =
-  | "models"
-  | "model"
-  | "limits"
-  | "live"
-  | "ready"
-  | "page"
-  | "probe"
-  | "websocket";
+/** What the gateway answers by itself, to a caller it knows. */
+export type Answer = "models" | "model" | "limits";
+
+/** What it answers to everybody. */
+export type OpenAnswer = "live" | "ready" | "page" | "probe" | "websocket";
 
 /** What a route does: relay an operation to an upstream, or answer from the gateway itself. */
 export type Action =
-  | { readonly relay: Operation }
-  | { readonly answer: Answer };
+  | { readonly relay: Operation; readonly credential: CredentialGroup }
+  | { readonly answer: Answer; readonly credential: CredentialGroup }
+  | { readonly open: OpenAnswer };
 
 /** One row of the route table. */
 export interface Route {
   readonly methods: readonly string[];
   /** Exact paths; `:vendor` is `<vendor_b>` and must equal the configured one, `:id+` is a model id. */
   readonly paths: readonly string[];
-  /** `none`: open to everybody. */
-  readonly credential: CredentialGroup | "none";
   /** In whose error shape the route answers. */
   readonly protocol: Protocol;
   readonly action: Action;
@@ -65,7 +59,7 @@ export const ROUTES: readonly Route[] = [
     "/api/:vendor/v1/messages/count_tokens",
   ]),
 
-  answer("websocket", "none", ["GET"], both("/responses"), "responses"),
+  open("websocket", ["GET"], both("/responses"), "responses"),
   answer("models", "either", ["GET", "HEAD"], both("/models")),
   answer("model", "either", ["GET", "HEAD"], both("/models/:id+")),
   answer("limits", "bearer", ["GET"], [
@@ -73,10 +67,10 @@ export const ROUTES: readonly Route[] = [
     "/api/coding/paas/v4/limits",
     "/api/:vendor/v1/limits",
   ]),
-  answer("live", "none", ["GET", "HEAD"], ["/livez", "/healthz"]),
-  answer("ready", "none", ["GET", "HEAD"], ["/readyz"]),
-  answer("page", "none", ["GET", "HEAD"], ["/"]),
-  answer("probe", "none", ["HEAD"], [
+  open("live", ["GET", "HEAD"], ["/livez", "/healthz"]),
+  open("ready", ["GET", "HEAD"], ["/readyz"]),
+  open("page", ["GET", "HEAD"], ["/"]),
+  open("probe", ["HEAD"], [
     "/api/hello",
     "/api/api/hello",
     "/v1/api/hello",
@@ -100,26 +94,32 @@ function relay(
   return {
     methods: ["POST"],
     paths,
-    credential,
     protocol,
-    action: { relay: operation },
+    action: { relay: operation, credential },
     maxBodyBytes,
   };
 }
 
 function answer(
   name: Answer,
-  credential: Route["credential"],
+  credential: CredentialGroup,
   methods: readonly string[],
   paths: readonly string[],
-  protocol: Protocol = "chat",
 ): Route {
   return {
     methods,
     paths,
-    credential,
-    protocol,
-    action: { answer: name },
+    protocol: "chat",
+    action: { answer: name, credential },
     maxBodyBytes: 0,
   };
+}
+
+function open(
+  name: OpenAnswer,
+  methods: readonly string[],
+  paths: readonly string[],
+  protocol: Protocol = "chat",
+): Route {
+  return { methods, paths, protocol, action: { open: name }, maxBodyBytes: 0 };
 }

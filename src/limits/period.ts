@@ -18,7 +18,7 @@ export type PeriodUnit = keyof typeof PERIOD_CODES;
  * `period_unit` on the wire. 3 to 6 are Z.ai's own codes (their order is Z.ai's), which the spec shows;
  * 2 and 7 continue them for other services.
  */
-export const PERIOD_CODES = {
+const PERIOD_CODES = {
   minute: 2,
   hour: 3,
   day: 4,

@@ -1,6 +1,7 @@
 import type { Clock } from "../core/clock.ts";
 import { parseJson } from "../core/json.ts";
 import { LimitedBytesTransformStream } from "../core/std.ts";
+import { discard } from "../streams/discard.ts";
 import { QuotaFailure } from "./failure.ts";
 import type { QuotaPoll, QuotaRequest, QuotaSource } from "./readers/reader.ts";
 import type { Reading } from "./reading.ts";
@@ -63,7 +64,7 @@ async function exchange(
   try {
     const answer = await send(request, context);
     if (answer.ok) return await readJson(answer, context.signal);
-    await answer.body?.cancel().catch(() => {});
+    discard(answer);
     throw statusFailure(answer, context);
   } catch (error) {
     if (request.optional) return undefined;

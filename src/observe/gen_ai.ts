@@ -68,7 +68,7 @@ export function spanAttributes(
       usage?.cachedInputTokens,
     ),
     ...told(
-      "gen_ai.usage.cache_creation.input_tokens",
+      "gen_ai.usage.cache_write.input_tokens",
       usage?.cacheWriteTokens,
     ),
     ...told(

@@ -2,7 +2,8 @@ import type { Clock } from "../core/clock.ts";
 import type { Protocol } from "../core/protocol.ts";
 import type { Usage } from "../protocols/canonical/usage.ts";
 import { type ChunkGaps, createChunkGaps } from "./chunk_gaps.ts";
-import type { Log, LogFields } from "./log.ts";
+import { factsLine, roundMs } from "./facts_line.ts";
+import type { Log } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 
 /**
@@ -131,8 +132,8 @@ export function openRecord(
       const totalMs = elapsedMs();
       log.write("info", "request", {
         request_id: requestId,
-        ...lineOf(facts),
-        total_ms: round(totalMs),
+        ...factsLine(facts),
+        total_ms: roundMs(totalMs),
         ended: ending,
       });
       metrics?.requestEnded({ facts, ending, totalMs });
@@ -142,61 +143,4 @@ export function openRecord(
       else reactions.push(react);
     },
   };
-}
-
-/** A model's name is the caller's text: a long one is cut. */
-const MAX_MODEL_LENGTH = 128;
-
-function lineOf(facts: RequestFacts): Record<string, unknown> {
-  return {
-    token: facts.caller,
-    method: facts.method,
-    route: facts.route,
-    model: facts.model?.slice(0, MAX_MODEL_LENGTH),
-    upstream_model: facts.upstreamModel,
-    connection: facts.connection,
-    mode: facts.mode,
-    attempts: attemptLines(facts),
-    status: facts.status,
-    bytes_in: facts.bytesIn,
-    bytes_out: facts.bytesOut,
-    first_byte_ms: round(facts.firstByteMs),
-    first_output_ms: round(facts.firstOutputMs),
-    usage: facts.usage && usageLine(facts.usage),
-    dropped: facts.dropped,
-    dropped_parts: facts.droppedParts,
-    upstream_request_id: facts.upstreamRequestId,
-    upstream_status: facts.upstreamStatus,
-    error: facts.error,
-    reason: facts.reason,
-  };
-}
-
-/** A single one is told by the fields around it. */
-function attemptLines(
-  { attempts, upstreamStatus, firstByteMs }: RequestFacts,
-): readonly LogFields[] | undefined {
-  if (attempts.length < 2) return undefined;
-  return attempts.map(({ connection, model, startedMs, failed }) => ({
-    connection,
-    model,
-    status: failed === undefined ? upstreamStatus : failed.status,
-    failure: failed?.why,
-    ms: round((failed?.atMs ?? firstByteMs ?? startedMs) - startedMs),
-  }));
-}
-
-function usageLine(usage: Usage): Record<string, unknown> {
-  return {
-    input_tokens: usage.inputTokens,
-    cached_input_tokens: usage.cachedInputTokens,
-    cache_write_tokens: usage.cacheWriteTokens,
-    output_tokens: usage.outputTokens,
-    reasoning_tokens: usage.reasoningTokens,
-  };
-}
-
-/** Microseconds are enough. */
-function round(ms: number | undefined): number | undefined {
-  return ms === undefined ? undefined : Math.round(ms * 1000) / 1000;
 }

@@ -96,27 +96,3 @@ export function createTranslator(options: TranslatorOptions): Translator {
     },
   };
 }
-
-/**
- * A translated stream as one `TransformStream`: it closes with the answer's end or failure, even if the
- * input lingers. An error of the input cuts the output, as a stream does; use a {@linkcode Translator} to tell the caller instead.
- */
-export function translateStream(
-  options: TranslatorOptions,
-): TransformStream<Uint8Array, Uint8Array> {
-  const translator = createTranslator(options);
-  const encoder = new TextEncoder();
-  const give = (
-    text: string,
-    controller: TransformStreamDefaultController<Uint8Array>,
-  ) => {
-    if (text !== "") controller.enqueue(encoder.encode(text));
-  };
-  return new TransformStream({
-    transform(bytes, controller) {
-      give(translator.push(bytes), controller);
-      if (translator.isOver) controller.terminate();
-    },
-    flush: (controller) => give(translator.end(), controller),
-  });
-}

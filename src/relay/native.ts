@@ -1,7 +1,7 @@
 import { OPERATIONS } from "../core/protocol.ts";
+import { discard } from "../streams/discard.ts";
 import { answerHeaders } from "../upstream/answer_headers.ts";
 import { callUpstream } from "../upstream/call.ts";
-import { discard } from "../upstream/discard.ts";
 import { redirected, upstreamAuthentication } from "../upstream/failure.ts";
 import { upstreamHeaders } from "../upstream/request_headers.ts";
 import { type Attempt, firstAnswerMs, standInHeader } from "./attempt.ts";

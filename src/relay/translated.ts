@@ -1,6 +1,7 @@
 import { GatewayError } from "../core/error.ts";
 import { isJsonObject, parseJson } from "../core/json.ts";
 import { type Operation, OPERATIONS, type Protocol } from "../core/protocol.ts";
+import { retryAfterMs } from "../core/retry_after.ts";
 import type { CallerCodec, Codec } from "../protocols/canonical/codec.ts";
 import {
   type Failure,
@@ -13,11 +14,10 @@ import {
   type TranslatedRequest,
   translateRequest,
 } from "../protocols/translate_request.ts";
+import { discard } from "../streams/discard.ts";
 import { callUpstream } from "../upstream/call.ts";
-import { discard } from "../upstream/discard.ts";
 import { redirected } from "../upstream/failure.ts";
 import { readAnswerJson } from "../upstream/read_answer.ts";
-import { retryAfterMs } from "../core/retry_after.ts";
 import { translatedHeaders } from "../upstream/translated_headers.ts";
 import { type Attempt, firstAnswerMs } from "./attempt.ts";
 import { bodyBytes } from "./held_body.ts";

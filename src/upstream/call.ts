@@ -1,6 +1,6 @@
 import type { Deadlines } from "../core/deadlines.ts";
+import { discard } from "../streams/discard.ts";
 import type { ConnectWatch } from "./connect_watch.ts";
-import { discard } from "./discard.ts";
 import {
   brokenUpstream,
   silentUpstream,

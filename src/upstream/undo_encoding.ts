@@ -1,5 +1,5 @@
 import { decompress, readContentEncoding } from "../streams/decompress.ts";
-import { discard } from "./discard.ts";
+import { discard } from "../streams/discard.ts";
 import { brokenUpstream } from "./failure.ts";
 
 /**

@@ -6,7 +6,7 @@
  */
 import { randomIds } from "../../src/core/ids.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
-import { translateStream } from "../../src/protocols/translate_stream.ts";
+import { createTranslator } from "../../src/protocols/translate_stream.ts";
 import { median } from "./load.ts";
 import { minimalTranslator } from "./minimal_translator.ts";
 
@@ -58,7 +58,8 @@ WAYS.forEach(([name], way) => {
 await watchMemory();
 
 function translation(): TransformStream<Uint8Array, Uint8Array> {
-  return translateStream({
+  const encoder = new TextEncoder();
+  const translator = createTranslator({
     decoder: CODECS.messages.createStreamDecoder(randomIds),
     encoder: CODECS.chat.createStreamEncoder({
       ids: randomIds,
@@ -69,6 +70,12 @@ function translation(): TransformStream<Uint8Array, Uint8Array> {
       connectionId: "c",
       drop: () => {},
     }),
+  });
+  return new TransformStream({
+    transform(bytes, controller) {
+      const text = translator.push(bytes);
+      if (text !== "") controller.enqueue(encoder.encode(text));
+    },
   });
 }
 

@@ -210,6 +210,20 @@ Deno.test("check --live says", async (t) => {
   }
 });
 
+Deno.test("check --live tells what the upstream answered, even if its answer breaks off", async () => {
+  const { code, out } = await check(minimalFile(), {
+    args: ["--live"],
+    upstream: () =>
+      new Response(
+        new ReadableStream({
+          cancel: () => Promise.reject(new Error("connection reset")),
+        }),
+      ),
+  });
+  assert.match(out, /\nmain: reachable \(HTTP 200\)\n$/);
+  assert.equal(code, 0);
+});
+
 Deno.test("check --live does not read what the upstream sends", async () => {
   let cancelled = false;
   await check(minimalFile(), {

@@ -20,12 +20,12 @@ import {
   foldAnswer,
   unfoldAnswer,
 } from "../../src/protocols/canonical/fold.ts";
-import { createGrammar } from "../../src/protocols/canonical/grammar.ts";
 import type { CanonicalRequest } from "../../src/protocols/canonical/request.ts";
 import { createSseParser } from "../../src/streams/sse_parse.ts";
 import { damageBytes, damageJson } from "../support/damage.ts";
 import { createRandom } from "../support/random.ts";
 import { ANSWERS } from "./answers.ts";
+import { createGrammar } from "./grammar.ts";
 
 /** What a protocol brings to the suite. */
 export interface ContractSubject {

@@ -1,43 +1,16 @@
 import assert from "node:assert/strict";
-import { Anthropic as Anthropic1, Anthropic0 } from "../support/sdks.ts";
+import {
+  type Block,
+  type Body,
+  createSdk0,
+  createSdk1,
+} from "../support/anthropic_sdk.ts";
+import { Anthropic, Anthropic0 } from "../support/sdks.ts";
 import { createFixedDemo } from "./harness.ts";
-
-/** A block of a conversation, as both generations of the SDK take it. */
-type Block =
-  | { type: "text"; text: string }
-  | { type: "thinking"; thinking: string; signature: string }
-  | { type: "tool_use"; id: string; name: string; input: unknown }
-  | { type: "tool_result"; tool_use_id: string; content: string };
-
-interface Body {
-  model: string;
-  max_tokens: number;
-  messages: { role: "user" | "assistant"; content: string | Block[] }[];
-  tools?: {
-    name: string;
-    input_schema: { type: "object"; properties: object; required: string[] };
-  }[];
-}
-
-interface Answer {
-  content: readonly { type: string }[];
-  usage: { input_tokens: number; output_tokens: number };
-  stop_reason: string | null;
-}
-
-/** What the tests ask of an SDK; the types of the two generations do not mix. */
-interface Judge {
-  create(body: Body): Promise<Answer>;
-  /** @param onText Called with every piece of text. */
-  stream(body: Body, onText?: (text: string) => void): Promise<Answer>;
-  countTokens(body: Omit<Body, "max_tokens">): Promise<number>;
-  modelIds(): Promise<string[]>;
-  modelId(id: string): Promise<string>;
-}
 
 type Family = "a" | "b";
 
-function optionsFor(family: Family, apiKey: string) {
+function optionsFor(family: Family, apiKey = `demo-key-${family}`) {
   return {
     baseURL: `https://demo-${family}.invalid`,
     apiKey,
@@ -46,37 +19,9 @@ function optionsFor(family: Family, apiKey: string) {
   };
 }
 
-/** 1.x sends its key as a bearer token and the version of 2026. */
-function judge1(family: Family, apiKey = `demo-key-${family}`): Judge {
-  const { messages, models } = new Anthropic1(optionsFor(family, apiKey));
-  return {
-    create: (body) => messages.create(body),
-    stream: (body, onText = () => {}) =>
-      messages.stream(body).on("text", onText).finalMessage(),
-    countTokens: async (body) =>
-      (await messages.countTokens(body)).input_tokens,
-    modelIds: async () => (await models.list()).data.map((model) => model.id),
-    modelId: async (id) => (await models.retrieve(id)).id,
-  };
-}
-
-/** 0.x sends its key as `x-api-key` and the version of 2023. */
-function judge0(family: Family, apiKey = `demo-key-${family}`): Judge {
-  const { messages, models } = new Anthropic0(optionsFor(family, apiKey));
-  return {
-    create: (body) => messages.create(body),
-    stream: (body, onText = () => {}) =>
-      messages.stream(body).on("text", onText).finalMessage(),
-    countTokens: async (body) =>
-      (await messages.countTokens(body)).input_tokens,
-    modelIds: async () => (await models.list()).data.map((model) => model.id),
-    modelId: async (id) => (await models.retrieve(id)).id,
-  };
-}
-
 const GENERATIONS = [
-  { generation: "1.x", createJudge: judge1, errors: Anthropic1 },
-  { generation: "0.x", createJudge: judge0, errors: Anthropic0 },
+  { generation: "1.x", createSdk: createSdk1, errors: Anthropic },
+  { generation: "0.x", createSdk: createSdk0, errors: Anthropic0 },
 ];
 
 const TOOL = {
@@ -96,12 +41,12 @@ function helloTo(model: string): Body {
   };
 }
 
-for (const { generation, createJudge, errors } of GENERATIONS) {
+for (const { generation, createSdk, errors } of GENERATIONS) {
   for (const family of ["a", "b"] as const) {
     Deno.test(`the Anthropic SDK ${generation} reads an answer of family ${family.toUpperCase()} and its stream alike`, async () => {
       const body = helloTo(`demo-${family}-think`);
-      const whole = await createJudge(family).create(body);
-      const streamed = await createJudge(family).stream(body);
+      const whole = await createSdk(optionsFor(family)).create(body);
+      const streamed = await createSdk(optionsFor(family)).stream(body);
       assert.deepEqual(streamed.content, whole.content);
       assert.deepEqual(streamed.usage, whole.usage);
       assert.equal(streamed.stop_reason, "end_turn");
@@ -113,7 +58,7 @@ for (const { generation, createJudge, errors } of GENERATIONS) {
   }
 
   Deno.test(`the Anthropic SDK ${generation} hands thinking and a tool's result back`, async () => {
-    const judge = createJudge("b");
+    const judge = createSdk(optionsFor("b"));
     const question = {
       role: "user" as const,
       content: "Please use get_weather.",
@@ -140,25 +85,25 @@ for (const { generation, createJudge, errors } of GENERATIONS) {
   Deno.test(`the Anthropic SDK ${generation} counts the tokens that the answer then reports`, async () => {
     const body = { ...helloTo("demo-b"), max_tokens: 9 };
     const { max_tokens: _, ...counted } = body;
-    const tokens = await createJudge("b").countTokens(counted);
-    const answer = await createJudge("b").create(body);
+    const tokens = await createSdk(optionsFor("b")).countTokens(counted);
+    const answer = await createSdk(optionsFor("b")).create(body);
     assert.equal(answer.usage.input_tokens, tokens);
     assert.equal(answer.usage.output_tokens, 9);
     assert.equal(answer.stop_reason, "max_tokens");
   });
 
   Deno.test(`the Anthropic SDK ${generation} lists the models of family B and reads one`, async () => {
-    const judge = createJudge("b");
+    const judge = createSdk(optionsFor("b"));
     assert((await judge.modelIds()).includes("demo-b-think"));
     assert.equal(await judge.modelId("demo-b"), "demo-b");
   });
 
   Deno.test(`the Anthropic SDK ${generation} tells the demo's refusals by their class`, async (t) => {
     const rejects = (model: string, error: new (...a: never) => Error) =>
-      assert.rejects(createJudge("b").create(helloTo(model)), error);
+      assert.rejects(createSdk(optionsFor("b")).create(helloTo(model)), error);
     await t.step("a wrong key", () =>
       assert.rejects(
-        createJudge("b", "wrong").create(helloTo("demo-b")),
+        createSdk(optionsFor("b", "wrong")).create(helloTo("demo-b")),
         errors.AuthenticationError,
       ));
     await t.step(
@@ -180,7 +125,10 @@ for (const { generation, createJudge, errors } of GENERATIONS) {
       await t.step(model, async () => {
         let text = "";
         await assert.rejects(
-          createJudge("b").stream(helloTo(model), (delta) => text += delta),
+          createSdk(optionsFor("b")).stream(
+            helloTo(model),
+            (delta) => text += delta,
+          ),
         );
         assert.notEqual(text, "");
       });
@@ -189,7 +137,7 @@ for (const { generation, createJudge, errors } of GENERATIONS) {
 }
 
 Deno.test("the Anthropic SDK 1.x sends the whole conversation when it is told that threads are not kept", async () => {
-  const client = new Anthropic1(optionsFor("b", "demo-key-b"));
+  const client = new Anthropic(optionsFor("b"));
   const answer = await client.beta.messages.toolRunner({
     model: "demo-b-think",
     max_tokens: 500,

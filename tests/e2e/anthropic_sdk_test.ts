@@ -1,4 +1,10 @@
 import assert from "node:assert/strict";
+import {
+  type Block,
+  type Body,
+  createSdk0,
+  createSdk1,
+} from "../support/anthropic_sdk.ts";
 import { type OpenAnswer, openAnswer } from "../support/answers.ts";
 import { ALICE_TOKEN, tokenFile } from "../support/config.ts";
 import { startDemoGateway } from "../support/demo_gateway.ts";
@@ -8,43 +14,6 @@ import { startUpstream } from "../support/scripted_upstream.ts";
 import { Anthropic, Anthropic0 } from "../support/sdks.ts";
 import { within } from "../support/within.ts";
 
-/** A block of a conversation, as both generations of the SDK take it. */
-type Block =
-  | { type: "text"; text: string }
-  | { type: "thinking"; thinking: string; signature: string }
-  | { type: "tool_use"; id: string; name: string; input: unknown }
-  | { type: "tool_result"; tool_use_id: string; content: string };
-
-interface Body {
-  model: string;
-  max_tokens: number;
-  messages: { role: "user" | "assistant"; content: string | Block[] }[];
-  tools?: {
-    name: string;
-    input_schema: { type: "object"; properties: object; required: string[] };
-  }[];
-}
-
-interface Answer {
-  content: readonly { type: string }[];
-  usage: { input_tokens: number; output_tokens: number };
-  stop_reason: string | null;
-}
-
-/** What the tests ask of an SDK; the types of the two generations do not mix. */
-interface Sdk {
-  create(body: Body): Promise<Answer>;
-  /** @param signal Ends the stream. */
-  stream(
-    body: Body,
-    onText?: (text: string) => void,
-    signal?: AbortSignal,
-  ): Promise<Answer>;
-  countTokens(body: Omit<Body, "max_tokens">): Promise<number>;
-  modelIds(): Promise<string[]>;
-  modelId(id: string): Promise<string>;
-}
-
 interface SdkOptions {
   /** Above `/v1`, as the SDK adds that itself. */
   readonly base?: string;
@@ -53,7 +22,7 @@ interface SdkOptions {
 
 function optionsFor(
   gateway: RunningGateway,
-  { base = "", apiKey = ALICE_TOKEN }: SdkOptions,
+  { base = "", apiKey = ALICE_TOKEN }: SdkOptions = {},
 ) {
   return {
     baseURL: gateway.url + base,
@@ -61,42 +30,6 @@ function optionsFor(
     fetch: gateway.fetch,
     maxRetries: 0,
   };
-}
-
-function createSdk1(gateway: RunningGateway, options: SdkOptions = {}): Sdk {
-  const { messages, models } = new Anthropic(optionsFor(gateway, options));
-  return {
-    create: (body) => messages.create(body),
-    stream: (body, onText = () => {}, signal) =>
-      messages.stream(body, signal && { signal }).on("text", onText)
-        .finalMessage(),
-    countTokens: async (body) =>
-      (await messages.countTokens(body)).input_tokens,
-    modelIds: () => idsOf(models.list()),
-    modelId: async (id) => (await models.retrieve(id)).id,
-  };
-}
-
-function createSdk0(gateway: RunningGateway, options: SdkOptions = {}): Sdk {
-  const { messages, models } = new Anthropic0(optionsFor(gateway, options));
-  return {
-    create: (body) => messages.create(body),
-    stream: (body, onText = () => {}, signal) =>
-      messages.stream(body, signal && { signal }).on("text", onText)
-        .finalMessage(),
-    countTokens: async (body) =>
-      (await messages.countTokens(body)).input_tokens,
-    modelIds: () => idsOf(models.list()),
-    modelId: async (id) => (await models.retrieve(id)).id,
-  };
-}
-
-async function idsOf(
-  models: AsyncIterable<{ readonly id: string }>,
-): Promise<string[]> {
-  const ids: string[] = [];
-  for await (const { id } of models) ids.push(id);
-  return ids;
 }
 
 const GENERATIONS = [
@@ -175,7 +108,7 @@ for (const { generation, createSdk, errors } of GENERATIONS) {
   for (const [base, model] of PLACES) {
     Deno.test(`the Anthropic SDK ${generation}, reads an answer and its stream alike under ${base}/v1`, async () => {
       await using gateway = await startDemoGateway();
-      const sdk = createSdk(gateway, { base });
+      const sdk = createSdk(optionsFor(gateway, { base }));
       const whole = await sdk.create(helloTo(model));
       let text = "";
       const streamed = await sdk.stream(helloTo(model), (delta) => {
@@ -194,7 +127,7 @@ for (const { generation, createSdk, errors } of GENERATIONS) {
 
   Deno.test(`the Anthropic SDK ${generation}, hands thinking and a tool's result back`, async () => {
     await using gateway = await startDemoGateway();
-    const sdk = createSdk(gateway);
+    const sdk = createSdk(optionsFor(gateway));
     const question = {
       role: "user" as const,
       content: "Please use get_weather.",
@@ -221,7 +154,7 @@ for (const { generation, createSdk, errors } of GENERATIONS) {
   Deno.test(`the Anthropic SDK ${generation}, counts the tokens that the answer then reports`, async () => {
     await using gateway = await startDemoGateway();
     for (const [base, model] of PLACES) {
-      const sdk = createSdk(gateway, { base });
+      const sdk = createSdk(optionsFor(gateway, { base }));
       const { max_tokens: _, ...counted } = helloTo(model);
       const tokens = await sdk.countTokens(counted);
       const answer = await sdk.create(helloTo(model));
@@ -232,7 +165,7 @@ for (const { generation, createSdk, errors } of GENERATIONS) {
   Deno.test(`the Anthropic SDK ${generation}, lists the models and retrieves one`, async () => {
     await using gateway = await startDemoGateway();
     for (const base of ["", "/api"]) {
-      const sdk = createSdk(gateway, { base });
+      const sdk = createSdk(optionsFor(gateway, { base }));
       const ids = await sdk.modelIds();
       assert.ok(ids.includes("demo-b") && ids.includes("demo-a"));
       assert.equal(await sdk.modelId("demo-b-think"), "demo-b-think");
@@ -251,7 +184,9 @@ for (const { generation, createSdk, errors } of GENERATIONS) {
     ] as const;
     for (const [name, model, error, apiKey] of cases) {
       await t.step(name, async () => {
-        const sdk = createSdk(gateway, apiKey === undefined ? {} : { apiKey });
+        const sdk = createSdk(
+          optionsFor(gateway, apiKey === undefined ? {} : { apiKey }),
+        );
         const thrown = await sdk.create(helloTo(model))
           .then(() => assert.fail(), (thrown) => thrown);
         assert.ok(thrown instanceof error, String(thrown));
@@ -268,7 +203,7 @@ for (const { generation, createSdk, errors } of GENERATIONS) {
         tokens: [tokenFile({ max_concurrent: 1 })],
       }),
     );
-    const sdk = createSdk(gateway);
+    const sdk = createSdk(optionsFor(gateway));
     const leaving = new AbortController();
     const running = sdk.stream(helloTo("model-b"), undefined, leaving.signal);
     await upstream.requests.next();
@@ -291,7 +226,7 @@ for (const { generation, createSdk, errors } of GENERATIONS) {
         answer.write(BEGINNING);
         let text = "";
         await assert.rejects(
-          createSdk(gateway).stream(helloTo("model-b"), (delta) => {
+          createSdk(optionsFor(gateway)).stream(helloTo("model-b"), (delta) => {
             text += delta;
             breakOff(answer);
           }),

@@ -26,7 +26,8 @@ function find(
 /** What a route does, in one word. */
 async function found(method: string, target: string): Promise<string> {
   const { route: { action } } = await find(method, target);
-  return "relay" in action ? action.relay : action.answer;
+  if ("relay" in action) return action.relay;
+  return "open" in action ? action.open : action.answer;
 }
 
 async function refused(

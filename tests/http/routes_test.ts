@@ -5,11 +5,15 @@ const MIB = 1024 * 1024;
 
 Deno.test("ROUTES are the paths of the specification, with their credentials, errors and limits", () => {
   const rows = ROUTES.flatMap((route) => {
-    const { methods, paths, credential, protocol, action } = route;
-    const does = "relay" in action ? action.relay : action.answer;
+    const { methods, paths, protocol, action } = route;
+    const does = "open" in action
+      ? `${action.open} none`
+      : "relay" in action
+      ? `${action.relay} ${action.credential}`
+      : `${action.answer} ${action.credential}`;
     const size = `${route.maxBodyBytes / MIB} MiB`;
     return paths.map((path) =>
-      [methods.join("/"), path, does, credential, protocol, size].join(" ")
+      [methods.join("/"), path, does, protocol, size].join(" ")
     );
   });
   assert.deepEqual(rows, [

@@ -88,7 +88,7 @@ Deno.test("spanAttributes() tells tokens, the stop and the way, and no text", ()
     "gen_ai.usage.input_tokens": 50,
     "gen_ai.usage.output_tokens": 20,
     "gen_ai.usage.cache_read.input_tokens": 30,
-    "gen_ai.usage.cache_creation.input_tokens": 10,
+    "gen_ai.usage.cache_write.input_tokens": 10,
     "gen_ai.response.finish_reasons": ["tool_calls"],
     "model_gateway.request_id": "req_1",
     "model_gateway.connection": "main",

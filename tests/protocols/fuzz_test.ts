@@ -8,7 +8,6 @@ import {
 import type { Protocol } from "../../src/core/protocol.ts";
 import type { AnswerEvent } from "../../src/protocols/canonical/event.ts";
 import { UpstreamFailure } from "../../src/protocols/canonical/failure.ts";
-import { createGrammar } from "../../src/protocols/canonical/grammar.ts";
 import { completionsCodec } from "../../src/protocols/completions/mod.ts";
 import { createStreamFold } from "../../src/protocols/fold_stream.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
@@ -23,7 +22,9 @@ import {
   decodeBytes,
   encodeStream,
 } from "../contract/codec_contract.ts";
+import { createGrammar } from "../contract/grammar.ts";
 import { damageBytes, damageJson } from "../support/damage.ts";
+import { STREAMED } from "../support/pairs.ts";
 import { createRandom, type Random } from "../support/random.ts";
 import { loadRecordings, parseFrames } from "../support/recordings.ts";
 import { CHAT_CASES } from "./chat/cases.ts";
@@ -49,22 +50,6 @@ const REQUEST_ROUNDS = 300;
 
 /** Recorded streams are long; the fuzzed ones need not be, in bytes. */
 const MAX_SAMPLE_BYTES = 20_000;
-
-const REQUESTS: Readonly<Record<Protocol, JsonObject>> = {
-  chat: {
-    model: "m",
-    stream: true,
-    stream_options: { include_usage: true },
-    messages: [{ role: "user", content: "Hi" }],
-  },
-  messages: {
-    model: "m",
-    stream: true,
-    max_tokens: 100,
-    messages: [{ role: "user", content: "Hi" }],
-  },
-  responses: { model: "m", stream: true, input: "Hi" },
-};
 
 for (const from of PROTOCOLS) {
   const samples = streamSamples(from);
@@ -156,7 +141,7 @@ function checkStream(
   const translator = createTranslator({
     decoder: CODECS[from].createStreamDecoder(counterIds()),
     encoder: CODECS[to].createStreamEncoder(
-      answerContext(CODECS[to].decodeRequest(REQUESTS[to])),
+      answerContext(CODECS[to].decodeRequest(STREAMED[to])),
     ),
     observe(event) {
       grammar.push(event, () => {});
@@ -246,7 +231,7 @@ function translate(
 /** Whole streams of a protocol: the samples as it tells them, the cases of its tests, recordings. */
 function streamSamples(protocol: Protocol): Uint8Array[] {
   const codec = CODECS[protocol];
-  const request = codec.decodeRequest(REQUESTS[protocol]);
+  const request = codec.decodeRequest(STREAMED[protocol]);
   const encoder = new TextEncoder();
   const told = ANSWERS.map(({ answer }) =>
     encoder.encode(

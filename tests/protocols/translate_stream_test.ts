@@ -5,7 +5,6 @@ import { restoreTools } from "../../src/protocols/canonical/restore_tools.ts";
 import { chatCodec } from "../../src/protocols/chat/mod.ts";
 import {
   createTranslator,
-  translateStream,
   type TranslatorOptions,
 } from "../../src/protocols/translate_stream.ts";
 import { answerContext, counterIds } from "../contract/codec_contract.ts";
@@ -41,17 +40,6 @@ function options(rest: Partial<TranslatorOptions> = {}): TranslatorOptions {
     encoder: chatCodec.createStreamEncoder(answerContext(requestOf())),
     ...rest,
   };
-}
-
-/** A stream of these chunks, which breaks at the end when `error` is given. */
-function streamOf(
-  chunks: readonly Uint8Array[],
-  error?: Error,
-): ReadableStream<Uint8Array> {
-  return ReadableStream.from((async function* () {
-    for (const chunk of chunks) yield await Promise.resolve(chunk);
-    if (error !== undefined) throw error;
-  })());
 }
 
 Deno.test("a translator gives text for each piece of bytes that completes an event", () => {
@@ -126,42 +114,4 @@ Deno.test("a translator shows every event once to an observer, after the stage b
     "end",
   ]);
   assert.match(text, /"name":"b"/);
-});
-
-Deno.test("translateStream() gives the same bytes as a translator", async () => {
-  const chunks = [HELLO, CALL, END];
-  const translator = createTranslator(options());
-  const expected = chunks.map((chunk) => translator.push(chunk)).join("");
-  const stream = streamOf(chunks).pipeThrough(translateStream(options()));
-  assert.equal(await new Response(stream).text(), expected);
-});
-
-Deno.test("translateStream() tells an early end of the input", async () => {
-  const stream = streamOf([HELLO]).pipeThrough(translateStream(options()));
-  assert.match(await new Response(stream).text(), /\n\nevent: error\n.*\n\n$/);
-});
-
-Deno.test("translateStream() closes with the answer, even if the input lingers", async () => {
-  let isCancelled = false;
-  const lingering = new ReadableStream<Uint8Array>({
-    start(controller) {
-      controller.enqueue(HELLO);
-      controller.enqueue(END);
-    },
-    cancel() {
-      isCancelled = true;
-    },
-  });
-  const text = await new Response(
-    lingering.pipeThrough(translateStream(options())),
-  ).text();
-  assert.match(text, /data: \[DONE\]\n\n$/);
-  assert.equal(isCancelled, true);
-});
-
-Deno.test("translateStream() cuts the output when the input breaks", async () => {
-  const stream = streamOf([HELLO], new Error("reset")).pipeThrough(
-    translateStream(options()),
-  );
-  await assert.rejects(() => new Response(stream).text(), /reset/);
 });

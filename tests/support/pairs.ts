@@ -88,7 +88,7 @@ export function upstreamAnswer(
 }
 
 /** A request for a stream with counts, in each protocol. */
-const STREAMED: Readonly<Record<Protocol, JsonObject>> = {
+export const STREAMED: Readonly<Record<Protocol, JsonObject>> = {
   chat: {
     model: "m",
     stream: true,

@@ -1,23 +1,15 @@
 import { element } from "./element.js";
 import { failureMeaning } from "./failures.js";
+import { LEVEL_TEXTS, levelOf, tellingWindows, worstLevel } from "./level.js";
 import { elapsedShare } from "./pace.js";
-import {
-  checkedText,
-  leftText,
-  LEVEL_TEXTS,
-  levelOf,
-  nameParts,
-  percentText,
-  resetText,
-  usedText,
-  worstLevel,
-} from "./words.js";
+import { checkedText, localTime, resetText } from "./times.js";
+import { leftText, nameParts, percentText, usedText } from "./words.js";
 
 /**
  * @typedef {import("../../limits/list.ts").ConnectionEntry} ConnectionEntry
  * @typedef {import("../../limits/window.ts").QuotaWindow} QuotaWindow
  * @typedef {import("./element.js").Ticker} Ticker
- * @typedef {import("./words.js").Level} Level
+ * @typedef {import("./level.js").Level} Level
  */
 
 /**
@@ -30,7 +22,7 @@ import {
 export function connectionCard(entry, ticker) {
   const isOk = entry.status === "ok";
   const badge = isOk
-    ? levelBadge(worstLevel(entry.limits.map(levelOf)))
+    ? levelBadge(worstLevel(tellingWindows(entry.limits).map(levelOf)))
     : element("span", { class: `badge badge-${entry.status}` }, entry.status);
   return element(
     "li",
@@ -88,7 +80,7 @@ function windowRow(window, ticker) {
   const reset = element("time", {
     class: "reset",
     datetime: window.resets_at ?? undefined,
-    title: localTime(window.resets_at),
+    title: localTimeOf(window.resets_at),
   });
   ticker.follow(reset, (nowMs) => resetText(window, nowMs));
   return element(
@@ -235,7 +227,7 @@ const STATE_TEXTS = new Map([
 function checkedLine({ checked_at: checkedAt, cached }, ticker) {
   const time = element("time", {
     datetime: checkedAt,
-    title: localTime(checkedAt),
+    title: localTimeOf(checkedAt),
   });
   ticker.follow(time, (nowMs) => checkedText(checkedAt, nowMs));
   const origin = cached ? ", from the gateway's cache" : "";
@@ -243,19 +235,9 @@ function checkedLine({ checked_at: checkedAt, cached }, ticker) {
 }
 
 /**
- * An instant in the reader's own time zone.
- *
  * @param {string | null} instant ISO 8601.
  * @returns {string | undefined}
  */
-function localTime(instant) {
-  const ms = instant === null ? NaN : Date.parse(instant);
-  return Number.isNaN(ms) ? undefined : new Date(ms).toLocaleString("en-GB", {
-    weekday: "short",
-    day: "numeric",
-    month: "short",
-    hour: "2-digit",
-    minute: "2-digit",
-    timeZoneName: "short",
-  });
+function localTimeOf(instant) {
+  return instant === null ? undefined : localTime(Date.parse(instant));
 }

@@ -11,7 +11,7 @@ import {
 } from "./session.js";
 import { createSettingsView } from "./settings_view.js";
 import { createSignInView } from "./sign_in_view.js";
-import { durationText } from "./words.js";
+import { durationText } from "./times.js";
 
 const TICK_MS = 1000;
 

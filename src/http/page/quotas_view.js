@@ -1,6 +1,7 @@
 import { byId } from "./element.js";
 import { connectionCard } from "./card_view.js";
 import { summaryText } from "./summary.js";
+import { localTime } from "./times.js";
 
 /**
  * @typedef {import("./element.js").Ticker} Ticker
@@ -13,7 +14,8 @@ import { summaryText } from "./summary.js";
  * @param {Reading} reading
  * @param {Ticker} ticker Keeps its countdowns going.
  */
-export function showQuotas({ list, failure }, ticker) {
+export function showQuotas(reading, ticker) {
+  const { list } = reading;
   const summary = byId("summary", HTMLElement);
   summary.textContent = list === undefined
     ? "The quotas are not known yet."
@@ -24,19 +26,28 @@ export function showQuotas({ list, failure }, ticker) {
   byId("legend", HTMLElement).hidden = (list?.data ?? []).every(
     ({ limits }) => limits.length === 0,
   );
-  showFailure(failure, list !== undefined);
+  showFailure(reading);
+}
+
+/** @param {Reading} reading */
+function showFailure({ failure, ...reading }) {
+  const banner = byId("failure", HTMLElement);
+  banner.hidden = failure === undefined;
+  banner.textContent = failure === undefined ? "" : [
+    failure,
+    ...ageOf(reading),
+    "The page asks again by itself.",
+  ].join(" ");
 }
 
 /**
- * @param {string | undefined} failure
- * @param {boolean} hasOlder Whether an older list is on the page.
+ * Since when the quotas stand, if they are older than the last question.
+ *
+ * @param {Reading} reading
+ * @returns {readonly string[]} A sentence or none.
  */
-function showFailure(failure, hasOlder) {
-  const banner = byId("failure", HTMLElement);
-  banner.hidden = failure === undefined;
-  banner.textContent = failure === undefined
-    ? ""
-    : `${failure} ${
-      hasOlder ? "What stands here is older. " : ""
-    }The page asks again by itself.`;
+function ageOf({ listAtMs, askedAtMs }) {
+  return listAtMs === undefined || listAtMs === askedAtMs
+    ? []
+    : [`The quotas here are those of ${localTime(listAtMs)}.`];
 }

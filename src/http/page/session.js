@@ -7,6 +7,7 @@
  *
  * @typedef {object} Reading
  * @property {LimitsList | undefined} [list]
+ * @property {number | undefined} [listAtMs] When the list was read, in milliseconds since 1970.
  * @property {readonly Model[] | undefined} [models]
  * @property {string | undefined} [failure] Why the last question had no full answer.
  * @property {number} askedAtMs When the last question was answered, in milliseconds since 1970.
@@ -80,6 +81,9 @@ export function withAnswer({ token, reading }, answer) {
     reading: {
       ...answer,
       list: answer.list ?? reading?.list,
+      listAtMs: answer.list === undefined
+        ? reading?.listAtMs
+        : answer.askedAtMs,
       models: answer.models ?? reading?.models,
     },
   };

@@ -1,4 +1,5 @@
-import { leftText, levelOf, LEVELS, nameParts, usedText } from "./words.js";
+import { levelOf, LEVELS, tellingWindows } from "./level.js";
+import { leftText, nameParts, usedText } from "./words.js";
 
 /**
  * @typedef {import("../../limits/list.ts").ConnectionEntry} ConnectionEntry
@@ -22,7 +23,9 @@ export function summaryText(entries) {
 /** @param {readonly ConnectionEntry[]} entries @returns {string} */
 function tightestText(entries) {
   const [tightest] = entries
-    .flatMap(({ name, limits }) => limits.map((window) => ({ name, window })))
+    .flatMap(({ name, limits }) =>
+      tellingWindows(limits).map((window) => ({ name, window }))
+    )
     .filter(({ window }) => isMeasured(window))
     .sort((one, other) => urgency(other.window) - urgency(one.window));
   if (tightest === undefined) return "";

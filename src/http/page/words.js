@@ -19,7 +19,7 @@ const LARGE = 10_000_000;
  * @param {number} value
  * @returns {string}
  */
-export function numberText(value) {
+function numberText(value) {
   return (Math.abs(value) < LARGE ? NUMBER : LARGE_NUMBER).format(value);
 }
 
@@ -41,7 +41,7 @@ export function percentText(percent) {
  * @param {string} unit The `unit` of a window (spec section 2.4).
  * @returns {string}
  */
-export function amountText(value, unit) {
+function amountText(value, unit) {
   if (isShare(unit)) {
     return percentText(unit === "percent" ? value : value * 100);
   }
@@ -108,7 +108,7 @@ const SINGLE_WINDOWS = new Map([
  * @param {Pick<QuotaWindow, "window" | "period_count">} window
  * @returns {string}
  */
-export function periodText({ window, period_count: count }) {
+function periodText({ window, period_count: count }) {
   const single = SINGLE_WINDOWS.get(window);
   if (single !== undefined) return single;
   const unit = window.match(/_(minute|hour|day|week|month|year)$/)?.[1];
@@ -134,7 +134,7 @@ const LIMIT_NAMES = new Map([
  * @param {string} type The `type` of a window.
  * @returns {string}
  */
-export function limitText(type) {
+function limitText(type) {
   const [kind = "", ...scope] = type.split(":");
   const name = LIMIT_NAMES.get(kind.toUpperCase()) ??
     kind.toLowerCase().replace(/_limit$/, "").replaceAll("_", " ");
@@ -189,122 +189,4 @@ export function leftText({ type, remaining, limit, unit }) {
   if (whole === "") return `${text(remaining)} left`;
   const rest = isMoney(unit) ? text(remaining) : numberText(remaining);
   return `${rest} of ${whole} left`;
-}
-
-/**
- * How serious a window is. A gauge shows it by colour, so it always comes with its words,
- * {@linkcode LEVEL_TEXTS}.
- *
- * @typedef {"unknown" | "plenty" | "low" | "scarce" | "gone" | "over"} Level
- */
-
-const LOW_PERCENT = 75;
-const SCARCE_PERCENT = 90;
-
-/**
- * @param {Pick<QuotaWindow, "used_percent" | "remaining">} window
- * @returns {Level}
- */
-export function levelOf({ used_percent: percent, remaining }) {
-  if (percent === null) {
-    if (remaining === null) return "unknown";
-    return remaining > 0 ? "plenty" : "gone";
-  }
-  if (percent > 100) return "over";
-  if (percent === 100) return "gone";
-  if (percent >= SCARCE_PERCENT) return "scarce";
-  return percent >= LOW_PERCENT ? "low" : "plenty";
-}
-
-/** From the one that needs no attention to the one that needs most. */
-export const LEVELS = /** @type {const} */ (
-  ["unknown", "plenty", "low", "scarce", "gone", "over"]
-);
-
-/** @type {Readonly<Record<Level, string>>} */
-export const LEVEL_TEXTS = {
-  unknown: "unknown",
-  plenty: "plenty left",
-  low: "getting low",
-  scarce: "nearly used up",
-  gone: "used up",
-  over: "over the limit",
-};
-
-/**
- * The most serious of some levels.
- *
- * @param {readonly Level[]} levels
- * @returns {Level}
- */
-export function worstLevel(levels) {
-  return LEVELS[Math.max(0, ...levels.map((level) => LEVELS.indexOf(level)))] ??
-    "unknown";
-}
-
-const SECOND_MS = 1000;
-const MINUTE_MS = 60 * SECOND_MS;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
-
-/**
- * A time span in its two largest units: `3 d 4 h`, `2 h 41 min`, `12 min 30 s`, `45 s`.
- *
- * @param {number} ms Milliseconds; below zero counts as zero.
- * @returns {string}
- */
-export function durationText(ms) {
-  const seconds = Math.max(0, Math.floor(ms / SECOND_MS)) * SECOND_MS;
-  if (seconds >= DAY_MS) {
-    return twoUnits(seconds, [DAY_MS, "d"], [HOUR_MS, "h"]);
-  }
-  if (seconds >= HOUR_MS) {
-    return twoUnits(seconds, [HOUR_MS, "h"], [MINUTE_MS, "min"]);
-  }
-  return seconds >= MINUTE_MS
-    ? twoUnits(seconds, [MINUTE_MS, "min"], [SECOND_MS, "s"])
-    : `${seconds / SECOND_MS} s`;
-}
-
-/**
- * @param {number} ms
- * @param {readonly [number, string]} large
- * @param {readonly [number, string]} small
- * @returns {string}
- */
-function twoUnits(ms, [large, largeName], [small, smallName]) {
-  const rest = Math.floor((ms % large) / small);
-  return `${Math.floor(ms / large)} ${largeName} ${rest} ${smallName}`;
-}
-
-/**
- * When a window begins anew: `resets in 2 h 41 min`.
- *
- * @param {Pick<QuotaWindow, "resets_at" | "window">} window
- * @param {number} nowMs Milliseconds since 1970.
- * @returns {string}
- */
-export function resetText({ resets_at: resetsAt, window }, nowMs) {
-  const resetsAtMs = resetsAt === null ? NaN : Date.parse(resetsAt);
-  if (Number.isNaN(resetsAtMs)) {
-    return window === "total" ? "no reset" : "reset unknown";
-  }
-  return resetsAtMs <= nowMs
-    ? "reset due"
-    : `resets in ${durationText(resetsAtMs - nowMs)}`;
-}
-
-/**
- * How old a reading is, in one unit: `checked 12 s ago`.
- *
- * @param {string} checkedAt ISO 8601.
- * @param {number} nowMs Milliseconds since 1970.
- * @returns {string}
- */
-export function checkedText(checkedAt, nowMs) {
-  const ageMs = nowMs - Date.parse(checkedAt);
-  if (Number.isNaN(ageMs)) return "checked at an unknown time";
-  if (ageMs < SECOND_MS) return "checked just now";
-  const [count, unit] = durationText(ageMs).split(" ");
-  return `checked ${count} ${unit} ago`;
 }

@@ -10,6 +10,7 @@ import {
   kindOfStatus,
   shownFailure,
 } from "../canonical/failure.ts";
+import { openAiStatus, openAiType } from "../canonical/openai_failure.ts";
 
 /** An error body in any of the shapes that Chat providers send. */
 interface ErrorFields {
@@ -48,7 +49,7 @@ export function decodeFailure(
 /** Writes a failure as an HTTP error. */
 export function encodeFailure(failure: Failure): EncodedFailure {
   const shown = shownFailure(failure);
-  return { status: statusOf(shown), body: { error: errorObject(shown) } };
+  return { status: openAiStatus(shown), body: { error: errorObject(shown) } };
 }
 
 /** The `error` object of a body or of an error frame. */
@@ -56,27 +57,11 @@ export function errorObject(failure: Failure): JsonObject {
   const shown = shownFailure(failure);
   return {
     message: shown.message,
-    type: TYPE_BY_KIND[shown.kind],
+    type: openAiType(shown),
     param: shown.param ?? null,
     code: shown.code ?? CODE_BY_KIND[shown.kind] ?? null,
   };
 }
-
-const TYPE_BY_KIND: Readonly<Record<FailureKind, string>> = {
-  invalid_request: "invalid_request_error",
-  context_too_long: "invalid_request_error",
-  too_large: "request_too_large",
-  filtered: "invalid_request_error",
-  authentication: "upstream_error",
-  permission: "upstream_error",
-  not_found: "not_found_error",
-  quota: "insufficient_quota",
-  rate_limited: "rate_limit_error",
-  overloaded: "overloaded_error",
-  timeout: "timeout_error",
-  server: "upstream_error",
-  broken: "upstream_error",
-};
 
 const CODE_BY_KIND: Readonly<Partial<Record<FailureKind, string>>> = {
   context_too_long: "context_length_exceeded",
@@ -84,31 +69,6 @@ const CODE_BY_KIND: Readonly<Partial<Record<FailureKind, string>>> = {
   quota: "insufficient_quota",
   rate_limited: "rate_limit_exceeded",
 };
-
-const STATUS_BY_KIND: Readonly<Record<FailureKind, number>> = {
-  invalid_request: 400,
-  context_too_long: 400,
-  too_large: 413,
-  filtered: 400,
-  authentication: 502,
-  permission: 502,
-  not_found: 404,
-  quota: 429,
-  rate_limited: 429,
-  overloaded: 503,
-  timeout: 504,
-  server: 502,
-  broken: 502,
-};
-
-/** The upstream's own status, unless it has none or one that only another protocol has. */
-function statusOf(failure: Failure): number {
-  const { status } = failure;
-  if (status === undefined || status < 400 || status > 599 || status === 529) {
-    return STATUS_BY_KIND[failure.kind];
-  }
-  return status;
-}
 
 function errorFields(body: JsonValue | undefined): ErrorFields {
   const outer = isJsonObject(body) ? body : {};

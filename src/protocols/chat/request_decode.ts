@@ -3,10 +3,10 @@ import { isJsonObject } from "../../core/json.ts";
 import { lookup } from "../../core/lookup.ts";
 import type { Extra, Weight } from "../canonical/extras.ts";
 import { invalidField } from "../canonical/invalid_request.ts";
+import { decodeOutputFormat } from "../canonical/output_format.ts";
 import { isEffort } from "../canonical/reasoning.ts";
 import type {
   CanonicalRequest,
-  OutputFormat,
   ReasoningSettings,
   ServiceTier,
 } from "../canonical/request.ts";
@@ -29,7 +29,11 @@ export function decodeRequest(body: JsonObject): CanonicalRequest {
     tools: decodeTools(wire.tools ?? []),
     toolChoice: decodeToolChoice(wire.tool_choice ?? undefined),
     parallelTools: wire.parallel_tool_calls ?? undefined,
-    format: decodeFormat(wire.response_format),
+    format: decodeOutputFormat(
+      wire.response_format?.type,
+      wire.response_format?.json_schema ?? {},
+      { field: "response_format" },
+    ),
     verbosity: decodeVerbosity(wire.verbosity),
     maxOutputTokens: wire.max_completion_tokens ?? wire.max_tokens ?? undefined,
     stop: decodeStopStrings(wire.stop),
@@ -48,33 +52,6 @@ export function decodeRequest(body: JsonObject): CanonicalRequest {
     metadata: wire.metadata ?? undefined,
     extras: { chat: decodeExtras(body) },
   };
-}
-
-function decodeFormat(
-  wire: WireRequest["response_format"],
-): OutputFormat | undefined {
-  switch (wire?.type) {
-    case undefined:
-    case "text":
-      return undefined;
-    case "json_object":
-      return { type: "json" };
-    case "json_schema": {
-      const { schema, name, description, strict } = wire.json_schema ?? {};
-      return {
-        type: "schema",
-        schema: schema ?? {},
-        name: name ?? undefined,
-        description: description ?? undefined,
-        strict: strict ?? undefined,
-      };
-    }
-    default:
-      throw invalidField(
-        "response_format.type",
-        "is none of text, json_object, json_schema",
-      );
-  }
 }
 
 function decodeVerbosity(

@@ -1,11 +1,14 @@
 import type { JsonObject } from "../../core/json.ts";
+import {
+  encodeHostedTool,
+  loseForeignChoice,
+} from "../canonical/hosted_tool.ts";
 import type { CanonicalRequest } from "../canonical/request.ts";
 import { isClosedSchema, objectSchema } from "../canonical/schema.ts";
 import {
   allowedTools,
   type CallableTool,
   type FunctionTool,
-  type HostedTool,
   type Tool,
   type ToolChoice,
   type ToolReference,
@@ -26,7 +29,7 @@ export function encodeTooling(
   const tools = offered
     .map((tool) => encodeTool(tool, scope))
     .filter((tool) => tool !== undefined);
-  if (choice?.type === "hosted") loseForcedTool(choice, scope);
+  loseForeignChoice(choice, "chat", scope.context);
   if (tools.length === 0) return {};
   return {
     tools,
@@ -44,7 +47,7 @@ function encodeTool(tool: Tool, scope: Scope): JsonObject | undefined {
     case "custom":
       return encodeCustom(tool, scope);
     case "hosted":
-      return encodeHosted(tool, scope);
+      return encodeHostedTool(tool, "chat", scope.context);
     case "namespace":
       throw new TypeError(
         "Cannot write a namespace of tools: bridgeTools must run before",
@@ -100,31 +103,6 @@ function encodeCustom(
 
 function describe({ description }: CallableTool): JsonObject {
   return description === undefined ? {} : { description };
-}
-
-function encodeHosted(
-  tool: HostedTool,
-  { context }: Scope,
-): JsonObject | undefined {
-  if (tool.protocol === "chat") return tool.value;
-  context.lose({
-    field: "tools",
-    weight: "hint",
-    reason: `this model's provider cannot run the tool \`${tool.type}\``,
-  });
-  return undefined;
-}
-
-function loseForcedTool(
-  choice: Extract<ToolChoice, { type: "hosted" }>,
-  { context }: Scope,
-): void {
-  if (choice.protocol === "chat") return;
-  context.lose({
-    field: "toolChoice",
-    weight: "answer",
-    reason: "it demands a tool that this model's provider cannot run",
-  });
 }
 
 function encodeChoice(choice: ToolChoice, { dialect }: Scope): JsonObject {

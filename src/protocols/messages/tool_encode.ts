@@ -1,9 +1,12 @@
 import type { JsonObject } from "../../core/json.ts";
+import {
+  encodeHostedTool,
+  loseForeignChoice,
+} from "../canonical/hosted_tool.ts";
 import type { CanonicalRequest } from "../canonical/request.ts";
 import {
   allowedTools,
   type FunctionTool,
-  type HostedTool,
   type Tool,
   type ToolChoice,
   type ToolReference,
@@ -32,7 +35,7 @@ export function encodeTooling(
   const tools = allowedTools(request.tools, choice)
     .map((tool) => encodeTool(tool, scope))
     .filter((tool) => tool !== undefined);
-  if (choice?.type === "hosted") loseForcedTool(choice, scope);
+  loseForeignChoice(choice, "messages", scope.context);
   if (tools.length === 0) return { fields: {}, isForced: false };
   const wanted = isForce(choice);
   const isRefused = wanted && scope.dialect.forcedTools === "never";
@@ -50,7 +53,7 @@ function encodeTool(tool: Tool, scope: Scope): JsonObject | undefined {
     case "function":
       return encodeFunction(tool, scope);
     case "hosted":
-      return encodeHosted(tool, scope);
+      return encodeHostedTool(tool, "messages", scope.context);
     default:
       throw new TypeError(
         "Cannot write custom tools and namespaces: bridgeTools must run before",
@@ -90,31 +93,6 @@ function encodeSchema(tool: FunctionTool, scope: Scope): JsonObject {
     reason: "this model's provider cannot hold arguments to such a schema",
   });
   return { input_schema: schema };
-}
-
-function encodeHosted(
-  tool: HostedTool,
-  { context }: Scope,
-): JsonObject | undefined {
-  if (tool.protocol === "messages") return tool.value;
-  context.lose({
-    field: "tools",
-    weight: "hint",
-    reason: `this model's provider cannot run the tool \`${tool.type}\``,
-  });
-  return undefined;
-}
-
-function loseForcedTool(
-  choice: Extract<ToolChoice, { type: "hosted" }>,
-  { context }: Scope,
-): void {
-  if (choice.protocol === "messages") return;
-  context.lose({
-    field: "toolChoice",
-    weight: "answer",
-    reason: "it demands a tool that this model's provider cannot run",
-  });
 }
 
 function loseForce({ context }: Scope): void {

@@ -11,6 +11,7 @@ import {
   kindOfStatus,
   shownFailure,
 } from "../canonical/failure.ts";
+import { openAiStatus, openAiType } from "../canonical/openai_failure.ts";
 
 /** An error in any of the shapes that Responses providers send. */
 interface ErrorFields {
@@ -52,11 +53,11 @@ export function decodeFailure(
 export function encodeFailure(failure: Failure): EncodedFailure {
   const shown = shownFailure(failure);
   return {
-    status: statusOf(shown),
+    status: openAiStatus(shown),
     body: {
       error: {
         message: shown.message,
-        type: TYPE_BY_KIND[shown.kind],
+        type: openAiType(shown),
         param: shown.param ?? null,
         code: shown.code ?? CODE_BY_KIND[shown.kind] ?? null,
       },
@@ -95,38 +96,6 @@ const CODE_BY_KIND: Readonly<Partial<Record<FailureKind, string>>> = {
   filtered: "invalid_prompt",
   quota: "insufficient_quota",
   rate_limited: "rate_limit_exceeded",
-};
-
-const TYPE_BY_KIND: Readonly<Record<FailureKind, string>> = {
-  invalid_request: "invalid_request_error",
-  context_too_long: "invalid_request_error",
-  too_large: "request_too_large",
-  filtered: "invalid_request_error",
-  authentication: "upstream_error",
-  permission: "upstream_error",
-  not_found: "not_found_error",
-  quota: "insufficient_quota",
-  rate_limited: "rate_limit_error",
-  overloaded: "overloaded_error",
-  timeout: "timeout_error",
-  server: "upstream_error",
-  broken: "upstream_error",
-};
-
-const STATUS_BY_KIND: Readonly<Record<FailureKind, number>> = {
-  invalid_request: 400,
-  context_too_long: 400,
-  too_large: 413,
-  filtered: 400,
-  authentication: 502,
-  permission: 502,
-  not_found: 404,
-  quota: 429,
-  rate_limited: 429,
-  overloaded: 503,
-  timeout: 504,
-  server: 502,
-  broken: 502,
 };
 
 const KIND_BY_CODE: Readonly<Record<string, FailureKind>> = {
@@ -169,14 +138,6 @@ function kindOf(
 /** A refusal of the gateway's credential stays one whatever its code. */
 function isPlausible(kind: FailureKind, status: number): boolean {
   return status !== 401 && status !== 403 || kind === "quota";
-}
-
-/** The upstream's own status, unless it has none or one that only another protocol has. */
-function statusOf({ kind, status }: Failure): number {
-  if (status === undefined || status < 400 || status > 599 || status === 529) {
-    return STATUS_BY_KIND[kind];
-  }
-  return status;
 }
 
 function errorFields(body: JsonValue | undefined): ErrorFields {

@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../core/json.ts";
 import { lookup } from "../../core/lookup.ts";
 import { invalidField } from "../canonical/invalid_request.ts";
+import { decodeOutputFormat } from "../canonical/output_format.ts";
 import { effortOfBudget, isEffort } from "../canonical/reasoning.ts";
 import type {
   CanonicalRequest,
@@ -20,27 +21,10 @@ import type { WireRequest } from "./wire.ts";
 export function decodeFormat(
   text: WireRequest["text"],
 ): OutputFormat | undefined {
-  const { type, schema, name, description, strict } = text?.format ?? {};
-  switch (type) {
-    case undefined:
-    case "text":
-      return undefined;
-    case "json_object":
-      return { type: "json" };
-    case "json_schema":
-      return {
-        type: "schema",
-        schema: schema ?? {},
-        name: name ?? undefined,
-        description: description ?? undefined,
-        strict: strict ?? undefined,
-      };
-    default:
-      throw invalidField(
-        "text.format.type",
-        "is none of text, json_object, json_schema",
-      );
-  }
+  const format = text?.format;
+  return decodeOutputFormat(format?.type, format ?? {}, {
+    field: "text.format",
+  });
 }
 
 /** Writes a `text.format`; `undefined` for free text. */

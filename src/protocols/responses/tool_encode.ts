@@ -1,4 +1,8 @@
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
+import {
+  encodeHostedTool,
+  loseForeignChoice,
+} from "../canonical/hosted_tool.ts";
 import type { CanonicalRequest } from "../canonical/request.ts";
 import { isClosedSchema, objectSchema } from "../canonical/schema.ts";
 import {
@@ -6,7 +10,6 @@ import {
   type CallableTool,
   type CustomTool,
   type FunctionTool,
-  type HostedTool,
   type NamespaceTool,
   type Tool,
   type ToolChoice,
@@ -33,7 +36,7 @@ export function encodeTooling(
   const tools = offered.filter((tool) => !isLoaded(tool))
     .map((tool) => encodeTool(tool, lose))
     .filter((tool) => tool !== undefined);
-  if (choice?.type === "hosted") loseForcedTool(choice, lose);
+  loseForeignChoice(choice, "responses", context);
   const hasTools = tools.length > 0 || offered.some(isLoaded);
   return present({
     tools: tools.length > 0 ? tools : undefined,
@@ -70,7 +73,7 @@ export function encodeTool(tool: Tool, lose: Lose): JsonObject | undefined {
     case "namespace":
       return encodeNamespace(tool, lose);
     case "hosted":
-      return encodeHosted(tool, lose);
+      return encodeHostedTool(tool, "responses", { lose });
   }
 }
 
@@ -135,28 +138,6 @@ function encodeNamespace(tool: NamespaceTool, lose: Lose): JsonObject {
 function restOfTool(tool: CallableTool): JsonObject {
   const { tool: rest } = ownMarks(tool);
   return isJsonObject(rest) ? rest : {};
-}
-
-function encodeHosted(tool: HostedTool, lose: Lose): JsonObject | undefined {
-  if (tool.protocol === "responses") return tool.value;
-  lose({
-    field: "tools",
-    weight: "hint",
-    reason: `this model's provider cannot run the tool \`${tool.type}\``,
-  });
-  return undefined;
-}
-
-function loseForcedTool(
-  choice: Extract<ToolChoice, { type: "hosted" }>,
-  lose: Lose,
-): void {
-  if (choice.protocol === "responses") return;
-  lose({
-    field: "toolChoice",
-    weight: "answer",
-    reason: "it demands a tool that this model's provider cannot run",
-  });
 }
 
 /** Writes `tool_choice`; `undefined` for none, and for a choice that only another protocol can spell. */

@@ -41,7 +41,7 @@ test(
         "checked 12 s ago",
       ],
       [
-        ...["DeepSeek", "deepseek", "used up"],
+        ...["DeepSeek", "deepseek", "plenty left"],
         ...["balance", "¥110.50 left", "no reset"],
         ...["balance", "$0.00 left", "used up", "no reset"],
         "checked 12 s ago",
@@ -157,6 +157,36 @@ test(
   },
   AT_NOON,
 );
+
+test("the page calls money used up once none is left in any currency", async ({ page, signIn, answer }) => {
+  await answer("/v1/limits", {
+    json: listOf(
+      entryOf("Some", { limits: [balanceOf(0, "CNY"), balanceOf(3, "USD")] }),
+      entryOf("None", { limits: [balanceOf(0, "CNY"), balanceOf(0, "USD")] }),
+      entryOf("Full week", { limits: [shareOf(100), balanceOf(3, "USD")] }),
+    ),
+  });
+  await signIn();
+  assert.deepEqual(await page.locator(".badge").allInnerTexts(), [
+    "plenty left",
+    "used up",
+    "used up",
+  ]);
+});
+
+test("the summary names no empty balance where money is left in another currency", async ({ page, signIn, answer }) => {
+  await answer("/v1/limits", {
+    json: listOf(
+      entryOf("Some", { limits: [balanceOf(0, "CNY"), balanceOf(3, "USD")] }),
+      entryOf("Mine", { limits: [shareOf(25)] }),
+    ),
+  });
+  await signIn();
+  assert.equal(
+    await page.locator("#summary").innerText(),
+    "Most used: Mine (1 week usage), 25% used, 75% left.",
+  );
+});
 
 test("the page has no bar for money in stock and an empty one for what nobody tells", async ({ page, signIn, answer }) => {
   await answer("/v1/limits", {

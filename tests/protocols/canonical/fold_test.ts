@@ -7,9 +7,9 @@ import {
   foldAnswer,
   unfoldAnswer,
 } from "../../../src/protocols/canonical/fold.ts";
-import { createGrammar } from "../../../src/protocols/canonical/grammar.ts";
 import { MAX_HELD_CHARACTERS } from "../../../src/protocols/canonical/limits.ts";
 import { runStage } from "../../../src/core/stage.ts";
+import { createGrammar } from "../../contract/grammar.ts";
 import { plain } from "../../contract/codec_contract.ts";
 import {
   deltaOf,

@@ -3,11 +3,11 @@ import { runStage } from "../../../src/core/stage.ts";
 import type { ToolAliases } from "../../../src/protocols/canonical/bridge_tools.ts";
 import type { AnswerEvent } from "../../../src/protocols/canonical/event.ts";
 import { foldAnswer } from "../../../src/protocols/canonical/fold.ts";
-import { createGrammar } from "../../../src/protocols/canonical/grammar.ts";
 import {
   restoreAnswer,
   restoreTools,
 } from "../../../src/protocols/canonical/restore_tools.ts";
+import { createGrammar } from "../../contract/grammar.ts";
 import { plain } from "../../contract/codec_contract.ts";
 import {
   callOf,

@@ -4,12 +4,12 @@ import { runStage } from "../../../src/core/stage.ts";
 import type { Answer } from "../../../src/protocols/canonical/answer.ts";
 import type { AnswerEvent } from "../../../src/protocols/canonical/event.ts";
 import { foldAnswer } from "../../../src/protocols/canonical/fold.ts";
-import { createGrammar } from "../../../src/protocols/canonical/grammar.ts";
 import {
   MAX_BLOCKS,
   MAX_HELD_CHARACTERS,
 } from "../../../src/protocols/canonical/limits.ts";
 import { createStreamDecoder } from "../../../src/protocols/messages/stream_decode.ts";
+import { createGrammar } from "../../contract/grammar.ts";
 import { counterIds, plain } from "../../contract/codec_contract.ts";
 
 /** The events of a stream whose frames have these values as data; a string stands as it is. */

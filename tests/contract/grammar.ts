@@ -1,5 +1,8 @@
-import type { Stage } from "../../core/stage.ts";
-import type { AnswerEvent, BlockHead } from "./event.ts";
+import type { Stage } from "../../src/core/stage.ts";
+import type {
+  AnswerEvent,
+  BlockHead,
+} from "../../src/protocols/canonical/event.ts";
 
 /** Tells where a stream of events leaves the grammar of {@linkcode AnswerEvent}. */
 export class GrammarError extends Error {
@@ -14,7 +17,7 @@ interface OpenBlock {
 }
 
 /**
- * Passes events on unchanged and checks their order; for tests and the demo, not for the way of a request.
+ * Passes events on unchanged and checks their order.
  *
  * @throws {GrammarError} From `push` and `end`, at the first event out of order.
  */

@@ -1,10 +1,6 @@
 import assert from "node:assert/strict";
-import { runStage } from "../../../src/core/stage.ts";
-import type { AnswerEvent } from "../../../src/protocols/canonical/event.ts";
-import {
-  createGrammar,
-  GrammarError,
-} from "../../../src/protocols/canonical/grammar.ts";
+import { runStage } from "../../src/core/stage.ts";
+import type { AnswerEvent } from "../../src/protocols/canonical/event.ts";
 import {
   callOf,
   deltaOf,
@@ -13,7 +9,8 @@ import {
   failureOf,
   START,
   startOf,
-} from "../../support/events.ts";
+} from "../support/events.ts";
+import { createGrammar, GrammarError } from "./grammar.ts";
 
 const SEAL: AnswerEvent = {
   type: "block-seal",

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { discard } from "../../src/upstream/discard.ts";
+import { discard } from "../../src/streams/discard.ts";
 import { settle } from "../support/settle.ts";
 
 Deno.test("discard() cancels the body of an answer", async () => {

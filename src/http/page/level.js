@@ -1,0 +1,72 @@
+/**
+ * How serious the state of a quota is, for the page and for the command line alike. Everything here is pure.
+ *
+ * @typedef {import("../../limits/window.ts").QuotaWindow} QuotaWindow
+ */
+
+/**
+ * How serious a window is. A gauge shows it by colour, so it always comes with its words,
+ * {@linkcode LEVEL_TEXTS}.
+ *
+ * @typedef {"unknown" | "plenty" | "low" | "scarce" | "gone" | "over"} Level
+ */
+
+const LOW_PERCENT = 75;
+const SCARCE_PERCENT = 90;
+
+/**
+ * @param {Pick<QuotaWindow, "used_percent" | "remaining">} window
+ * @returns {Level}
+ */
+export function levelOf({ used_percent: percent, remaining }) {
+  if (percent === null) {
+    if (remaining === null) return "unknown";
+    return remaining > 0 ? "plenty" : "gone";
+  }
+  if (percent > 100) return "over";
+  if (percent === 100) return "gone";
+  if (percent >= SCARCE_PERCENT) return "scarce";
+  return percent >= LOW_PERCENT ? "low" : "plenty";
+}
+
+/** From the one that needs no attention to the one that needs most. */
+export const LEVELS = /** @type {const} */ (
+  ["unknown", "plenty", "low", "scarce", "gone", "over"]
+);
+
+/** @type {Readonly<Record<Level, string>>} */
+export const LEVEL_TEXTS = {
+  unknown: "unknown",
+  plenty: "plenty left",
+  low: "getting low",
+  scarce: "nearly used up",
+  gone: "used up",
+  over: "over the limit",
+};
+
+/**
+ * The most serious of some levels.
+ *
+ * @param {readonly Level[]} levels
+ * @returns {Level}
+ */
+export function worstLevel(levels) {
+  return LEVELS[Math.max(0, ...levels.map((level) => LEVELS.indexOf(level)))] ??
+    "unknown";
+}
+
+/**
+ * The windows that tell how much a connection has left: balances stand in for each other, so an empty one
+ * tells nothing where another has money.
+ *
+ * @param {readonly QuotaWindow[]} windows
+ * @returns {readonly QuotaWindow[]}
+ */
+export function tellingWindows(windows) {
+  const balances = windows.filter(({ type }) =>
+    type.split(":")[0] === "BALANCE"
+  );
+  const empty = balances.filter((one) => levelOf(one) === "gone");
+  const hasMoney = balances.some(({ remaining }) => (remaining ?? 0) > 0);
+  return hasMoney ? windows.filter((one) => !empty.includes(one)) : windows;
+}

@@ -1,0 +1,89 @@
+/**
+ * How times are put into words, for the page and for the command line alike.
+ *
+ * @typedef {import("../../limits/window.ts").QuotaWindow} QuotaWindow
+ */
+
+const SECOND_MS = 1000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+/**
+ * A time span in its two largest units: `3 d 4 h`, `2 h 41 min`, `12 min 30 s`, `45 s`.
+ *
+ * @param {number} ms Milliseconds; below zero counts as zero.
+ * @returns {string}
+ */
+export function durationText(ms) {
+  const seconds = Math.max(0, Math.floor(ms / SECOND_MS)) * SECOND_MS;
+  if (seconds >= DAY_MS) {
+    return twoUnits(seconds, [DAY_MS, "d"], [HOUR_MS, "h"]);
+  }
+  if (seconds >= HOUR_MS) {
+    return twoUnits(seconds, [HOUR_MS, "h"], [MINUTE_MS, "min"]);
+  }
+  return seconds >= MINUTE_MS
+    ? twoUnits(seconds, [MINUTE_MS, "min"], [SECOND_MS, "s"])
+    : `${seconds / SECOND_MS} s`;
+}
+
+/**
+ * @param {number} ms
+ * @param {readonly [number, string]} large
+ * @param {readonly [number, string]} small
+ * @returns {string}
+ */
+function twoUnits(ms, [large, largeName], [small, smallName]) {
+  const rest = Math.floor((ms % large) / small);
+  return `${Math.floor(ms / large)} ${largeName} ${rest} ${smallName}`;
+}
+
+/**
+ * When a window begins anew: `resets in 2 h 41 min`.
+ *
+ * @param {Pick<QuotaWindow, "resets_at" | "window">} window
+ * @param {number} nowMs Milliseconds since 1970.
+ * @returns {string}
+ */
+export function resetText({ resets_at: resetsAt, window }, nowMs) {
+  const resetsAtMs = resetsAt === null ? NaN : Date.parse(resetsAt);
+  if (Number.isNaN(resetsAtMs)) {
+    return window === "total" ? "no reset" : "reset unknown";
+  }
+  return resetsAtMs <= nowMs
+    ? "reset due"
+    : `resets in ${durationText(resetsAtMs - nowMs)}`;
+}
+
+/**
+ * How old a reading is, in one unit: `checked 12 s ago`.
+ *
+ * @param {string} checkedAt ISO 8601.
+ * @param {number} nowMs Milliseconds since 1970.
+ * @returns {string}
+ */
+export function checkedText(checkedAt, nowMs) {
+  const ageMs = nowMs - Date.parse(checkedAt);
+  if (Number.isNaN(ageMs)) return "checked at an unknown time";
+  if (ageMs < SECOND_MS) return "checked just now";
+  const [count, unit] = durationText(ageMs).split(" ");
+  return `checked ${count} ${unit} ago`;
+}
+
+/**
+ * An instant in the reader's own time zone: `Fri 20 Nov, 13:00 CET`.
+ *
+ * @param {number} ms Milliseconds since 1970.
+ * @returns {string | undefined} Nothing for what is no instant.
+ */
+export function localTime(ms) {
+  return Number.isNaN(ms) ? undefined : new Date(ms).toLocaleString("en-GB", {
+    weekday: "short",
+    day: "numeric",
+    month: "short",
+    hour: "2-digit",
+    minute: "2-digit",
+    timeZoneName: "short",
+  });
+}

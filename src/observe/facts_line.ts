@@ -1,0 +1,61 @@
+import type { Usage } from "../protocols/canonical/usage.ts";
+import type { LogFields } from "./log.ts";
+import type { RequestFacts } from "./record.ts";
+
+/** A model's name is the caller's text: a long one is cut. */
+const MAX_MODEL_LENGTH = 128;
+
+/** What is known of a request, as fields of its line in the log; what is not known has no value. */
+export function factsLine(facts: RequestFacts): LogFields {
+  return {
+    token: facts.caller,
+    method: facts.method,
+    route: facts.route,
+    model: facts.model?.slice(0, MAX_MODEL_LENGTH),
+    upstream_model: facts.upstreamModel,
+    connection: facts.connection,
+    mode: facts.mode,
+    attempts: attemptLines(facts),
+    status: facts.status,
+    bytes_in: facts.bytesIn,
+    bytes_out: facts.bytesOut,
+    first_byte_ms: roundMs(facts.firstByteMs),
+    first_output_ms: roundMs(facts.firstOutputMs),
+    usage: facts.usage && usageLine(facts.usage),
+    dropped: facts.dropped,
+    dropped_parts: facts.droppedParts,
+    upstream_request_id: facts.upstreamRequestId,
+    upstream_status: facts.upstreamStatus,
+    error: facts.error,
+    reason: facts.reason,
+  };
+}
+
+/** A single one is told by the fields around it. */
+function attemptLines(
+  { attempts, upstreamStatus, firstByteMs }: RequestFacts,
+): readonly LogFields[] | undefined {
+  if (attempts.length < 2) return undefined;
+  return attempts.map(({ connection, model, startedMs, failed }) => ({
+    connection,
+    model,
+    status: failed === undefined ? upstreamStatus : failed.status,
+    failure: failed?.why,
+    ms: roundMs((failed?.atMs ?? firstByteMs ?? startedMs) - startedMs),
+  }));
+}
+
+function usageLine(usage: Usage): LogFields {
+  return {
+    input_tokens: usage.inputTokens,
+    cached_input_tokens: usage.cachedInputTokens,
+    cache_write_tokens: usage.cacheWriteTokens,
+    output_tokens: usage.outputTokens,
+    reasoning_tokens: usage.reasoningTokens,
+  };
+}
+
+/** Milliseconds for the log: microseconds are enough. */
+export function roundMs(ms: number | undefined): number | undefined {
+  return ms === undefined ? undefined : Math.round(ms * 1000) / 1000;
+}

@@ -1,0 +1,46 @@
+import type { Failure, FailureKind } from "./failure.ts";
+
+/** The `type` of an error in both of OpenAI's protocols, Chat Completions and Responses. */
+export function openAiType({ kind }: Failure): string {
+  return TYPE_BY_KIND[kind];
+}
+
+/** The upstream's own status, unless it has none or one that only another protocol has. */
+export function openAiStatus({ kind, status }: Failure): number {
+  if (status === undefined || status < 400 || status > 599 || status === 529) {
+    return STATUS_BY_KIND[kind];
+  }
+  return status;
+}
+
+const TYPE_BY_KIND: Readonly<Record<FailureKind, string>> = {
+  invalid_request: "invalid_request_error",
+  context_too_long: "invalid_request_error",
+  too_large: "request_too_large",
+  filtered: "invalid_request_error",
+  authentication: "upstream_error",
+  permission: "upstream_error",
+  not_found: "not_found_error",
+  quota: "insufficient_quota",
+  rate_limited: "rate_limit_error",
+  overloaded: "overloaded_error",
+  timeout: "timeout_error",
+  server: "upstream_error",
+  broken: "upstream_error",
+};
+
+const STATUS_BY_KIND: Readonly<Record<FailureKind, number>> = {
+  invalid_request: 400,
+  context_too_long: 400,
+  too_large: 413,
+  filtered: 400,
+  authentication: 502,
+  permission: 502,
+  not_found: 404,
+  quota: 429,
+  rate_limited: 429,
+  overloaded: 503,
+  timeout: 504,
+  server: 502,
+  broken: 502,
+};

@@ -1,0 +1,87 @@
+import { Anthropic, Anthropic0 } from "./sdks.ts";
+
+/** What both generations of the SDK are told of a server. */
+export interface ClientOptions {
+  readonly baseURL: string;
+  readonly apiKey: string;
+  readonly fetch: typeof fetch;
+  readonly maxRetries: number;
+}
+
+/** A block of a conversation, as both generations of the SDK take it. */
+export type Block =
+  | { type: "text"; text: string }
+  | { type: "thinking"; thinking: string; signature: string }
+  | { type: "tool_use"; id: string; name: string; input: unknown }
+  | { type: "tool_result"; tool_use_id: string; content: string };
+
+export interface Body {
+  model: string;
+  max_tokens: number;
+  messages: { role: "user" | "assistant"; content: string | Block[] }[];
+  tools?: {
+    name: string;
+    input_schema: { type: "object"; properties: object; required: string[] };
+  }[];
+}
+
+export interface Answer {
+  content: readonly { type: string }[];
+  usage: { input_tokens: number; output_tokens: number };
+  stop_reason: string | null;
+}
+
+/** What the tests ask of an SDK; the types of the two generations do not mix. */
+export interface Sdk {
+  create(body: Body): Promise<Answer>;
+  /**
+   * @param onText Called with every piece of text.
+   * @param signal Ends the stream.
+   */
+  stream(
+    body: Body,
+    onText?: (text: string) => void,
+    signal?: AbortSignal,
+  ): Promise<Answer>;
+  countTokens(body: Omit<Body, "max_tokens">): Promise<number>;
+  modelIds(): Promise<string[]>;
+  modelId(id: string): Promise<string>;
+}
+
+/** 1.x, which sends its key as a bearer token and the version of 2026. */
+export function createSdk1(options: ClientOptions): Sdk {
+  const { messages, models } = new Anthropic(options);
+  return {
+    create: (body) => messages.create(body),
+    stream: (body, onText = () => {}, signal) =>
+      messages.stream(body, signal && { signal }).on("text", onText)
+        .finalMessage(),
+    countTokens: async (body) =>
+      (await messages.countTokens(body)).input_tokens,
+    modelIds: () => idsOf(models.list()),
+    modelId: async (id) => (await models.retrieve(id)).id,
+  };
+}
+
+/** 0.x, which sends its key as `x-api-key` and the version of 2023. */
+export function createSdk0(options: ClientOptions): Sdk {
+  const { messages, models } = new Anthropic0(options);
+  return {
+    create: (body) => messages.create(body),
+    stream: (body, onText = () => {}, signal) =>
+      messages.stream(body, signal && { signal }).on("text", onText)
+        .finalMessage(),
+    countTokens: async (body) =>
+      (await messages.countTokens(body)).input_tokens,
+    modelIds: () => idsOf(models.list()),
+    modelId: async (id) => (await models.retrieve(id)).id,
+  };
+}
+
+async function idsOf(
+  models: AsyncIterable<{ readonly id: string }>,
+): Promise<string[]> {
+  const ids: string[] = [];
+  for await (const { id } of models) ids.push(id);
+  return ids;
+}
