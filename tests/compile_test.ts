@@ -72,6 +72,40 @@ Deno.test({
   },
 });
 
+/** Who owns nothing, on Linux and the BSDs. */
+const NOBODY = 65_534;
+
+const isRoot = Deno.build.os !== "windows" && Deno.uid() === 0;
+
+Deno.test({
+  name: isRoot
+    ? "33: the executable serves as a user who owns nothing and may write nowhere it looks"
+    : "33: the executable serves as a user who owns nothing (ignored: only root can become another user)",
+  ignore: ignore || !isRoot,
+  async fn() {
+    if ("reason" in compiled) return;
+    const directory = await Deno.makeTempDir();
+    await Deno.chmod(directory, 0o555);
+    const gateway = await startProcess(compiled.path, {
+      args: ["demo", "--port", "0"],
+      cwd: directory,
+      env: { HOME: directory, TMPDIR: directory },
+      clearEnv: true,
+      uid: NOBODY,
+      gid: NOBODY,
+    });
+    try {
+      const answer = await fetch(`${gateway.url}/readyz`);
+      assert.equal(answer.status, 200, await answer.text());
+    } finally {
+      gateway.kill("SIGTERM");
+      assert.equal((await gateway.ended).code, 0);
+      // It has left nothing there: a directory that is not empty is not removed.
+      await Deno.remove(directory);
+    }
+  },
+});
+
 Deno.test({
   name: "the executable serves from two workers and counts what they do",
   ignore: ignore || Deno.build.os !== "linux",

@@ -22,7 +22,7 @@ const SMALL_BYTES = 256 * 1024;
  * before it is read; one that does not say is refused as soon as it is (design section 5).
  *
  * @throws {GatewayError} `body_too_large`, `body_timeout`, `unsupported_media_type`, or `invalid_request` when
- * it does not match its content encoding or its length.
+ * it does not match its content encoding or its length, or has a transfer encoding other than chunks.
  * @throws {CallerLeft} When the connection breaks meanwhile.
  */
 export async function readBody(
@@ -30,6 +30,7 @@ export async function readBody(
   bounds: BodyBounds,
 ): Promise<Uint8Array<ArrayBuffer>> {
   checkContentType(request.headers.get("content-type"));
+  checkTransferEncoding(request.headers.get("transfer-encoding"));
   const declared = declaredBytes(request.headers);
   if (declared !== undefined && declared > bounds.maxBytes) {
     throw tooLarge(bounds.maxBytes);
@@ -95,6 +96,18 @@ function checkContentType(value: string | null): void {
 }
 
 const JSON_TYPE_REGEXP = /^\s*(application|text)\/([\w.+-]+\+)?json\s*(;|$)/i;
+
+/**
+ * The server undoes chunks and leaves every other coding in the body, where somebody before it may have undone
+ * that, too (RFC 9112, section 6.1).
+ */
+function checkTransferEncoding(value: string | null): void {
+  if (value === null || value.toLowerCase() === "chunked") return;
+  throw new GatewayError(
+    "invalid_request",
+    "Cannot read the body: its transfer encoding is more than chunks, send transfer-encoding: chunked or a content-length",
+  );
+}
 
 /** The limit of `@std/streams` is a `RangeError`; whatever else the platform throws is a broken connection. */
 function bodyError(error: unknown, maxBytes: number): unknown {

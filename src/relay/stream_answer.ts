@@ -19,6 +19,7 @@ import {
 } from "./translated_context.ts";
 import {
   createTranslatedStream,
+  type TranslatedEnd,
   type TranslatedStream,
 } from "./translated_stream.ts";
 import type { TranslatedWatch } from "./translated_watch.ts";
@@ -82,12 +83,13 @@ function translatorFor(options: StreamAnswerOptions): Translator {
 
 /** Finishes the record of a stream that ended. */
 function finish(
-  how: "over" | "cancelled",
+  how: TranslatedEnd,
   { attempt: { exchange: { record } }, watch }: StreamAnswerOptions,
 ): void {
   if (watch.failure !== undefined) record.facts.reason = watch.failure.kind;
+  if (how === "stalled") record.facts.reason = "the caller stopped reading";
   if (watch.isWhole) record.finish("complete");
-  else record.finish(how === "cancelled" ? "client_abort" : "upstream_broken");
+  else record.finish(how === "over" ? "upstream_broken" : "client_abort");
 }
 
 /** Holds the stream back until there is something for the caller. */

@@ -12,7 +12,7 @@ export interface SpeakingOptions {
   readonly keepAlive: () => string;
   /** Sees the text that goes out. */
   readonly onText: (text: string) => void;
-  /** The caller takes nothing any more; its stream breaks then. */
+  /** The caller wants nothing any more; its stream breaks then. */
   readonly onStall: () => void;
 }
 
@@ -24,7 +24,7 @@ export interface Speaking {
   listen(controller: ReadableStreamDefaultController<Uint8Array>): void;
   /** Whether the caller has heard anything since it last wanted more. */
   readonly isHeard: boolean;
-  /** The caller has enough for now. */
+  /** The caller has enough for now; it stalls when it does not want more in time. */
   rest(): void;
   stop(): void;
 }
@@ -63,6 +63,7 @@ export function createSpeaking(options: SpeakingOptions): Speaking {
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   let held = "";
   let isHeard = false;
+  let isResting = false;
   let isStopped = false;
 
   /** Runs while the caller waits, from the last that it heard. */
@@ -77,10 +78,14 @@ export function createSpeaking(options: SpeakingOptions): Speaking {
 
   const stall = createStallWatch(deadlines, () => {
     // What a pending read takes is taken without a further pull.
-    if (controller?.desiredSize === 0) return;
+    if (!isResting && isAllTaken()) return;
     onStall();
     controller?.error(new Error("The caller takes nothing"));
   });
+
+  function isAllTaken(): boolean {
+    return controller?.desiredSize === 0;
+  }
 
   function say(text: string): void {
     if (text === "" || isStopped) return;
@@ -100,6 +105,7 @@ export function createSpeaking(options: SpeakingOptions): Speaking {
     listen(itsController) {
       controller = itsController;
       isHeard = false;
+      isResting = false;
       stall.heard();
       silence.wait();
       say(held);
@@ -109,7 +115,11 @@ export function createSpeaking(options: SpeakingOptions): Speaking {
       return isHeard;
     },
     rest() {
+      if (isStopped) return;
+      isResting = true;
       silence.heard();
+      if (isAllTaken()) stall.heard();
+      stall.wait();
     },
     stop() {
       isStopped = true;

@@ -1,12 +1,15 @@
 import { createReading, type ReadingOptions } from "./translated_reading.ts";
 import { createSpeaking, KEEP_ALIVE_MS } from "./translated_speaking.ts";
 
+/** How a translated stream ended: by itself, or because its caller left, or takes nothing any more. */
+export type TranslatedEnd = "over" | "cancelled" | "stalled";
+
 /** How a translated stream is read and told. */
 export interface TranslatedStreamOptions extends Omit<ReadingOptions, "say"> {
   /** Sees the text that goes out. */
   readonly onText: (text: string) => void;
   /** Called exactly once, when nothing more will happen. */
-  readonly onEnd: (how: "over" | "cancelled") => void;
+  readonly onEnd: (how: TranslatedEnd) => void;
 }
 
 /** A translated stream that can be looked into before it is given away. */
@@ -40,7 +43,7 @@ export function createTranslatedStream(
     deadlines,
     keepAlive: () => translator.keepAlive(),
     onText,
-    onStall: () => end("cancelled"),
+    onStall: () => end("stalled"),
   });
   const reading = createReading(source, { ...options, say: speaking.say });
 
@@ -50,7 +53,7 @@ export function createTranslatedStream(
     reading.stop();
   }
 
-  function end(how: "over" | "cancelled"): void {
+  function end(how: TranslatedEnd): void {
     if (isEnded) return;
     discard();
     options.onEnd(how);

@@ -10,20 +10,30 @@ function requestWith(headers: string): string {
     `${headers}connection: close\r\n\r\n`;
 }
 
-const KIB = 1024;
+function many(count: number): string {
+  return Array.from({ length: count }, (_, n) => `x-${n}: a\r\n`).join("");
+}
 
-Deno.test("16: headers without end are refused, many and long ones are served or refused, and the gateway serves on", async (t) => {
+function long(kib: number): string {
+  return `x: ${"a".repeat(kib * 1024)}\r\n`;
+}
+
+/** What the platform's server makes of more headers, before the gateway sees anything of them. */
+const CASES: Readonly<Record<string, readonly [string, number]>> = {
+  "90 headers": [many(90), 200],
+  "200 headers": [many(200), 400],
+  "10,000 headers": [many(10_000), 400],
+  "a value of 60 KiB": [long(60), 200],
+  "a value of 64 KiB": [long(64), 400],
+  "a value of 1 MiB": [long(1024), 400],
+};
+
+Deno.test("16: more than 100 headers or 64 KiB of them are 400, and the gateway serves on", async (t) => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
-  const many = Array.from({ length: 200 }, (_, n) => `x-${n}: a\r\n`).join("");
-  const cases: Readonly<Record<string, readonly [string, number[]]>> = {
-    "200 headers": [many, [200, 400, 431]],
-    "a value of 64 KiB": [`x: ${"a".repeat(64 * KIB)}\r\n`, [200, 400, 431]],
-    "a value of 1 MiB": [`x: ${"a".repeat(KIB * KIB)}\r\n`, [400, 431]],
-  };
-  for (const [name, [headers, statuses]] of Object.entries(cases)) {
+  for (const [name, [headers, expected]] of Object.entries(CASES)) {
     await t.step(name, async () => {
       const { status } = await sendRaw(gateway.port, requestWith(headers));
-      assert.ok(statuses.includes(status), String(status));
+      assert.equal(status, expected);
       assert.equal((await sendRaw(gateway.port, requestWith(""))).status, 200);
     });
   }

@@ -103,25 +103,3 @@ Deno.test("15: what comes behind the declared length is no part of the body", as
   assert.equal(errorAnswer(answer, "chat").status, 400);
   assert.equal(upstream.requests.items.length, 0);
 });
-
-Deno.test("15: a request that tells its length in two ways is refused and reaches no upstream", async (t) => {
-  await using upstream = startUpstream();
-  await using gateway = await startGateway(familiesFile(upstream.url));
-  const body = hello("chat");
-  const length = `content-length: ${body.length}`;
-  const smuggled: Readonly<Record<string, string>> = {
-    "two lengths": head("chat", length, "content-length: 1") + body,
-    "a length and chunks": head("chat", length, "transfer-encoding: chunked") +
-      body,
-    "a length that is no number": head("chat", "content-length: +9") + body,
-    "an unknown transfer encoding":
-      head("chat", length, "transfer-encoding: x") + body,
-  };
-  for (const [name, request] of Object.entries(smuggled)) {
-    await t.step(name, async () => {
-      const { status } = await sendRaw(gateway.port, request);
-      assert.ok(status >= 400, String(status));
-    });
-  }
-  assert.equal(upstream.requests.items.length, 0);
-});

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import { STALL_MS } from "../../src/streams/pass_through.ts";
 import { SSE_HEADERS } from "../support/answers.ts";
 import { ask, hello, PATHS } from "../support/ask.ts";
 import { familiesFile } from "../support/families.ts";
+import { createFakeTimers } from "../support/fake_timers.ts";
 import { startGateway } from "../support/gateway.ts";
 import { startUpstream } from "../support/scripted_upstream.ts";
 import { until } from "../support/within.ts";
@@ -33,7 +35,7 @@ async function untilSettled(count: () => number): Promise<void> {
 /** An endless stream of one event, as far as it is wanted, and how much of it was. */
 function startFastUpstream(event: string, wholeMib: number, start = "") {
   const piece = padded(event);
-  const sent = { mib: 0 };
+  const sent = { mib: 0, isLetGo: false };
   const upstream = startUpstream(() =>
     new Response(
       new ReadableStream({
@@ -45,6 +47,7 @@ function startFastUpstream(event: string, wholeMib: number, start = "") {
           sent.mib++;
           controller.enqueue(piece.slice());
         },
+        cancel: () => void (sent.isLetGo = true),
       }, { highWaterMark: 0 }),
       { headers: SSE_HEADERS },
     )
@@ -88,7 +91,7 @@ Deno.test("18: a slow reader pauses the upstream, nothing piles up, and the idle
   );
 });
 
-Deno.test("a slow reader of a translated stream pauses the upstream, too", async () => {
+Deno.test("18: a slow reader of a translated stream pauses the upstream, too", async () => {
   const { start, output } = WIRES.messages;
   const { upstream, sent } = startFastUpstream(output, Infinity, start);
   await using _ = upstream;
@@ -109,3 +112,34 @@ Deno.test("a slow reader of a translated stream pauses the upstream, too", async
   await reader.cancel();
   assert.equal((await gateway.lines.requests.next()).ended, "client_abort");
 });
+
+for (
+  const [mode, model, wire] of [
+    ["native", "model-a", "chat"],
+    ["translated", "model-b", "messages"],
+  ] as const
+) {
+  Deno.test(`18: a caller whose socket takes nothing for ten minutes holds no slot and no upstream any longer, ${mode}`, async () => {
+    const { start, output } = WIRES[wire];
+    const { upstream, sent } = startFastUpstream(output, Infinity, start);
+    await using _ = upstream;
+    const timers = createFakeTimers();
+    await using gateway = await startGateway(familiesFile(upstream.url), {
+      timers,
+    });
+    const body = hello("chat", { model, stream: true });
+    const answer = await gateway.call(PATHS.chat, ask("chat", body));
+    try {
+      await untilSettled(() => sent.mib);
+      assert.equal(gateway.admission.active, 1);
+      timers.advance(STALL_MS);
+      const { ended, reason } = await gateway.lines.requests.next();
+      assert.equal(ended, "client_abort");
+      assert.equal(reason, "the caller stopped reading");
+      assert.equal(gateway.admission.active, 0);
+      await until(() => sent.isLetGo, "the upstream to be let go");
+    } finally {
+      await answer.body?.cancel();
+    }
+  });
+}

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { networkReach } from "../../src/cli/network.ts";
 import { noAnswer } from "../support/answers.ts";
 import { ask, hello, PATHS, PROTOCOLS } from "../support/ask.ts";
 import { readError } from "../support/error_answer.ts";
@@ -153,4 +154,49 @@ Deno.test("29: an upstream that swallows connects is 502 at the connect deadline
       assert.equal(gateway.admission.active, 0);
     });
   }
+});
+
+/** A port whose queue of connections is full: the system answers no further one. */
+async function startBlackHole(): Promise<
+  Disposable & { readonly url: string }
+> {
+  const listener = Deno.listen({
+    hostname: "127.0.0.1",
+    port: 0,
+    tcpBacklog: 1,
+  });
+  const { hostname, port } = listener.addr;
+  // Linux lets one more wait than it is told.
+  const waiting = [
+    await Deno.connect({ hostname, port }),
+    await Deno.connect({ hostname, port }),
+  ];
+  return {
+    url: `http://${hostname}:${port}`,
+    [Symbol.dispose]() {
+      for (const connection of waiting) connection.close();
+      listener.close();
+    },
+  };
+}
+
+const isLinux = Deno.build.os === "linux";
+
+Deno.test({
+  name: isLinux
+    ? "29: an upstream whose system answers no connect is 502 at the connect deadline"
+    : "29: an upstream whose system answers no connect (ignored: other systems fill a queue otherwise)",
+  ignore: !isLinux,
+  async fn() {
+    using hole = await startBlackHole();
+    await using gateway = await startGateway(familiesFile(hole.url), {
+      reach: networkReach(() => undefined) ?? assert.fail(),
+      timers: hurriedTimers,
+    });
+    const response = await gateway.call(PATHS.chat, ask("chat"));
+    const error = await readError(response, "chat");
+    assert.equal(error.status, 502);
+    assert.match(error.message, /the connection timed out/);
+    assert.equal(gateway.admission.active, 0);
+  },
 });

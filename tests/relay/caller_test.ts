@@ -160,6 +160,32 @@ Deno.test("authenticate() lets in whom the credential names", async (t) => {
   }
 });
 
+/** Tokens that are nearly Alice's. */
+function nearMisses(): string[] {
+  const last = ALICE_TOKEN.length - 1;
+  const changed = [...ALICE_TOKEN].map((_, at) =>
+    `${ALICE_TOKEN.slice(0, at)}~${ALICE_TOKEN.slice(at + 1)}`
+  );
+  const cut = Array.from(
+    { length: last },
+    (_, at) => ALICE_TOKEN.slice(0, at + 1),
+  );
+  return [...changed, ...cut, `${ALICE_TOKEN}~`, ALICE_TOKEN.toUpperCase()];
+}
+
+Deno.test("2: authenticate() tells a token that is nearly right no more than any other", async () => {
+  const refuse = async (token: string) => {
+    const error = await decide({ group: "bearer", headers: bearer(token) });
+    assert.ok(error instanceof GatewayError, token);
+    const { kind, message, code, headers } = error;
+    return { kind, message, code, headers };
+  };
+  const stranger = await refuse("nothing alike");
+  for (const token of nearMisses()) {
+    assert.deepEqual(await refuse(token), stranger, token);
+  }
+});
+
 Deno.test("authenticate() tells which header a route takes", async () => {
   const messages = new Map<CredentialGroup, string>();
   for (const group of ["bearer", "messages", "either"] as const) {

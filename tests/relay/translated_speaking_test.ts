@@ -89,7 +89,7 @@ Deno.test("speaking keeps company only while the caller waits", () => {
   speaking.stop();
 });
 
-Deno.test("speaking tells a stall from the first that was not taken, whatever is said meanwhile", () => {
+Deno.test("18: speaking tells a stall from the first that was not taken, whatever is said meanwhile", () => {
   const { speaking, timers, stalls, listen } = begin();
   listen();
   speaking.say("a");
@@ -103,7 +103,7 @@ Deno.test("speaking tells a stall from the first that was not taken, whatever is
   speaking.stop();
 });
 
-Deno.test("speaking begins to count anew when the caller takes something", () => {
+Deno.test("18: speaking begins to count anew when the caller takes something", () => {
   const { speaking, timers, stalls, listen } = begin();
   listen();
   speaking.say("a");

@@ -145,7 +145,7 @@ Deno.test("a translated stream holds back until there is output, and gives all o
   assert.equal(scene.timers.running, 0);
 });
 
-Deno.test("a translated stream reads nothing ahead of its caller", async () => {
+Deno.test("18: a translated stream reads nothing ahead of its caller", async () => {
   const scene = begin();
   await settle();
   assert.equal(scene.pulls(), 0);
@@ -289,7 +289,7 @@ Deno.test("a translated stream says nothing to a caller who does not wait", asyn
   await reader.cancel();
 });
 
-Deno.test("a translated stream gives a caller up who takes nothing for ten minutes", async () => {
+Deno.test("18: a translated stream gives a caller up who takes nothing for ten minutes", async () => {
   const scene = begin({ idleMs: 0 });
   const reader = scene.body.getReader();
   scene.source.enqueue(START);
@@ -308,12 +308,12 @@ Deno.test("a translated stream gives a caller up who takes nothing for ten minut
   assert.deepEqual(scene.ends, []);
   scene.timers.advance(1_300_000);
   await assert.rejects(next(reader), /takes nothing/);
-  assert.deepEqual(scene.ends, ["cancelled"]);
+  assert.deepEqual(scene.ends, ["stalled"]);
   assert.equal(scene.cancels(), 1);
   assert.equal(scene.timers.running, 0);
 });
 
-Deno.test("a translated stream keeps a caller who takes all of what little comes", async () => {
+Deno.test("18: a translated stream keeps a caller who takes all of what little comes", async () => {
   const scene = begin({ idleMs: 0 });
   const reader = scene.body.getReader();
   const texts: string[] = [];

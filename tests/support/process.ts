@@ -15,6 +15,9 @@ export interface StartOptions {
   readonly cwd?: string;
   readonly env?: Record<string, string>;
   readonly clearEnv?: boolean;
+  /** Whom it runs as; default: whoever runs the test. Only for root to say. */
+  readonly uid?: number;
+  readonly gid?: number;
 }
 
 /** Longer than any start takes, in milliseconds. */

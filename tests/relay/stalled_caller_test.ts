@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { STALL_MS } from "../../src/streams/pass_through.ts";
+import { PROTOCOLS } from "../support/ask.ts";
+import { streamOf } from "../support/bad_provider.ts";
+import {
+  connectionTo,
+  type Mode,
+  openScene,
+  type Scene,
+} from "../support/failover_scene.ts";
+import { settle } from "../support/settle.ts";
+
+const MODES: readonly Mode[] = ["native", "translated"];
+
+/** How many pieces of output the provider has. */
+const OUTPUTS = 20;
+
+const provider = streamOf(
+  ({ start, output, end }) => [start, ...Array(OUTPUTS).fill(output), end],
+  "end",
+);
+
+/** Asks for a stream and takes the first of it. */
+async function begin(protocol: (typeof PROTOCOLS)[number], mode: Mode) {
+  const scene = await openScene([
+    connectionTo("one", { protocol, mode }, { max_concurrent: 1 }),
+  ], { one: [provider] });
+  const asking = scene.gateway.handler(
+    scene.request(protocol, { stream: true }),
+  );
+  const reader = (await asking).body?.getReader() ?? assert.fail();
+  await take(reader);
+  return { scene, reader };
+}
+
+/** What comes next, as text; "" for the end. */
+async function take(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+): Promise<string> {
+  const { value } = await reader.read();
+  await settle();
+  return new TextDecoder().decode(value);
+}
+
+/** Fails when anything of the request is still there. */
+function assertLetGo({ gateway, providers, timers }: Scene): void {
+  assert.equal(gateway.admission.active, 0);
+  assert.equal(timers.running, 0);
+  assert.deepEqual(providers.asked.map(({ signal }) => signal.aborted), [true]);
+}
+
+for (const mode of MODES) {
+  Deno.test(`18: a caller who takes nothing for ten minutes is cut, its place is free and the upstream let go, ${mode}`, async (t) => {
+    for (const protocol of PROTOCOLS) {
+      await t.step(protocol, async () => {
+        const { scene, reader } = await begin(protocol, mode);
+        scene.timers.advance(STALL_MS - 1);
+        await settle();
+        assert.equal(scene.gateway.admission.active, 1);
+        scene.timers.advance(1);
+        await settle();
+        assertLetGo(scene);
+        const { ended, reason } = await scene.lines.requests.next();
+        assert.equal(ended, "client_abort");
+        assert.equal(reason, "the caller stopped reading");
+        await assert.rejects(take(reader), /takes nothing/);
+      });
+    }
+  });
+
+  Deno.test(`18: a caller who takes little at a time gets all of it, however long that is, ${mode}`, async (t) => {
+    for (const protocol of PROTOCOLS) {
+      await t.step(protocol, async () => {
+        const { scene, reader } = await begin(protocol, mode);
+        let pieces = 1;
+        for (;;) {
+          scene.timers.advance(STALL_MS - 1);
+          if (await take(reader) === "") break;
+          pieces++;
+        }
+        assert.ok(pieces >= OUTPUTS, String(pieces));
+        const { ended } = await scene.lines.requests.next();
+        assert.equal(ended, "complete");
+        assert.equal(scene.gateway.admission.active, 0);
+        assert.equal(scene.timers.running, 0);
+      });
+    }
+  });
+}
