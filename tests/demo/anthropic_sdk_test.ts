@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import {
-  type Block,
-  type Body,
   createSdk0,
   createSdk1,
+  handBackToolResult,
+  helloTo,
+  TOOL,
 } from "../support/anthropic_sdk.ts";
 import { Anthropic, Anthropic0 } from "../support/sdks.ts";
 import { createFixedDemo } from "./harness.ts";
@@ -24,23 +25,6 @@ const GENERATIONS = [
   { generation: "0.x", createSdk: createSdk0, errors: Anthropic0 },
 ];
 
-const TOOL = {
-  name: "get_weather",
-  input_schema: {
-    type: "object" as const,
-    properties: { city: { type: "string" } },
-    required: ["city"],
-  },
-};
-
-function helloTo(model: string): Body {
-  return {
-    model,
-    max_tokens: 500,
-    messages: [{ role: "user", content: "Hello" }],
-  };
-}
-
 for (const { generation, createSdk, errors } of GENERATIONS) {
   for (const family of ["a", "b"] as const) {
     Deno.test(`the Anthropic SDK ${generation} reads an answer of family ${family.toUpperCase()} and its stream alike`, async () => {
@@ -58,27 +42,9 @@ for (const { generation, createSdk, errors } of GENERATIONS) {
   }
 
   Deno.test(`the Anthropic SDK ${generation} hands thinking and a tool's result back`, async () => {
-    const judge = createSdk(optionsFor("b"));
-    const question = {
-      role: "user" as const,
-      content: "Please use get_weather.",
-    };
-    const body = { ...helloTo("demo-b-think"), tools: [TOOL] };
-    const first = await judge.stream({ ...body, messages: [question] });
-    assert.equal(first.stop_reason, "tool_use");
-    const content: Block[] = JSON.parse(JSON.stringify(first.content));
-    const call = content.find((block) => block.type === "tool_use");
-    assert.deepEqual(call?.input, { city: "Berlin" });
-    let text = "";
-    await judge.stream({
-      ...body,
-      messages: [question, { role: "assistant", content }, {
-        role: "user",
-        content: [
-          { type: "tool_result", tool_use_id: call.id, content: "rain" },
-        ],
-      }],
-    }, (delta) => text += delta);
+    const text = await handBackToolResult(
+      createSdk(optionsFor("b")),
+    );
     assert.match(text, /get_weather returned: rain/);
   });
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import {
-  type Block,
-  type Body,
   createSdk0,
   createSdk1,
+  handBackToolResult,
+  helloTo,
 } from "../support/anthropic_sdk.ts";
 import { type OpenAnswer, openAnswer } from "../support/answers.ts";
 import { ALICE_TOKEN, tokenFile } from "../support/config.ts";
@@ -44,23 +44,6 @@ const GENERATIONS = [
     errors: Anthropic0,
   },
 ] as const;
-
-const TOOL = {
-  name: "get_weather",
-  input_schema: {
-    type: "object" as const,
-    properties: { city: { type: "string" } },
-    required: ["city"],
-  },
-};
-
-function helloTo(model: string): Body {
-  return {
-    model,
-    max_tokens: 500,
-    messages: [{ role: "user", content: "Hello, ünïcode 🙂" }],
-  };
-}
 
 /** Where the routes are: the main ones under both prefixes, and the legacy ones. */
 const PLACES: readonly (readonly [base: string, model: string])[] = [
@@ -127,27 +110,9 @@ for (const { generation, createSdk, errors } of GENERATIONS) {
 
   Deno.test(`the Anthropic SDK ${generation}, hands thinking and a tool's result back`, async () => {
     await using gateway = await startDemoGateway();
-    const sdk = createSdk(optionsFor(gateway));
-    const question = {
-      role: "user" as const,
-      content: "Please use get_weather.",
-    };
-    const body = { ...helloTo("demo-b-think"), tools: [TOOL] };
-    const first = await sdk.stream({ ...body, messages: [question] });
-    assert.equal(first.stop_reason, "tool_use");
-    const content: Block[] = JSON.parse(JSON.stringify(first.content));
-    const call = content.find((block) => block.type === "tool_use");
-    assert.deepEqual(call?.input, { city: "Berlin" });
-    let text = "";
-    await sdk.stream({
-      ...body,
-      messages: [question, { role: "assistant", content }, {
-        role: "user",
-        content: [
-          { type: "tool_result", tool_use_id: call.id, content: "rain" },
-        ],
-      }],
-    }, (delta) => text += delta);
+    const text = await handBackToolResult(
+      createSdk(optionsFor(gateway)),
+    );
     assert.match(text, /get_weather returned: rain/);
   });
 

@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { Anthropic, Anthropic0 } from "./sdks.ts";
 
 /** What both generations of the SDK are told of a server. */
@@ -84,4 +85,46 @@ async function idsOf(
   const ids: string[] = [];
   for await (const { id } of models) ids.push(id);
   return ids;
+}
+
+/** A tool that the demo calls when it is mentioned. */
+export const TOOL = {
+  name: "get_weather",
+  input_schema: {
+    type: "object" as const,
+    properties: { city: { type: "string" } },
+    required: ["city"],
+  },
+};
+
+/** The smallest question to a model. */
+export function helloTo(model: string): Body {
+  return {
+    model,
+    max_tokens: 500,
+    messages: [{ role: "user", content: "Hello, ünïcode 🙂" }],
+  };
+}
+
+/** Lets the demo think and call the tool, hands back all that it said with a result, and gives its answer. */
+export async function handBackToolResult(sdk: Sdk): Promise<string> {
+  const question = {
+    role: "user" as const,
+    content: "Please use get_weather.",
+  };
+  const body = { ...helloTo("demo-b-think"), tools: [TOOL] };
+  const first = await sdk.stream({ ...body, messages: [question] });
+  assert.equal(first.stop_reason, "tool_use");
+  const content: Block[] = JSON.parse(JSON.stringify(first.content));
+  const call = content.find((block) => block.type === "tool_use");
+  assert.deepEqual(call?.input, { city: "Berlin" });
+  let text = "";
+  await sdk.stream({
+    ...body,
+    messages: [question, { role: "assistant", content }, {
+      role: "user",
+      content: [{ type: "tool_result", tool_use_id: call.id, content: "rain" }],
+    }],
+  }, (delta) => text += delta);
+  return text;
 }
