@@ -16,6 +16,8 @@ interface Scene {
   readonly stalls: () => number;
   /** The caller wants more. */
   listen(): void;
+  /** The caller reads, and takes what is said next. */
+  take(): Promise<unknown>;
 }
 
 function begin(): Scene {
@@ -29,9 +31,9 @@ function begin(): Scene {
     onStall: () => void stalls++,
   });
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
-  new ReadableStream<Uint8Array>({
+  const reader = new ReadableStream<Uint8Array>({
     start: (itsController) => void (controller = itsController),
-  }, { highWaterMark: 0 });
+  }, { highWaterMark: 0 }).getReader();
   return {
     speaking,
     timers,
@@ -40,6 +42,7 @@ function begin(): Scene {
     listen() {
       speaking.listen(controller ?? assert.fail("the stream did not start"));
     },
+    take: () => reader.read(),
   };
 }
 
@@ -110,6 +113,21 @@ Deno.test("18: speaking begins to count anew when the caller takes something", (
   timers.advance(STALL_MS - 1);
   listen();
   speaking.say("b");
+  speaking.rest();
+  timers.advance(STALL_MS - 1);
+  assert.equal(stalls(), 0);
+  timers.advance(1);
+  assert.equal(stalls(), 1);
+  speaking.stop();
+});
+
+Deno.test("18: speaking counts from when it rests for a caller who has taken all, however long it spoke", async () => {
+  const { speaking, timers, stalls, listen, take } = begin();
+  listen();
+  const taken = take();
+  speaking.say("a");
+  await taken;
+  timers.advance(KEEP_ALIVE_MS - 1);
   speaking.rest();
   timers.advance(STALL_MS - 1);
   assert.equal(stalls(), 0);
