@@ -1,3 +1,4 @@
+import { LinkedList } from "./linked_list.ts";
 import { systemTimers, type Timers } from "./timers.ts";
 
 /** Takes a deadline back; does nothing when it has passed. */
@@ -17,14 +18,12 @@ export interface Deadlines {
 
 /** A deadline that is running. */
 interface Entry {
-  /** Its length. */
-  readonly ms: number;
   readonly dueMs: number;
   readonly onPassed: () => void;
 }
 
 /** Deadlines of one length in milliseconds, which pass in the order in which they began. */
-type Queues = Map<number, Set<Entry>>;
+type Queues = Map<number, LinkedList<Entry>>;
 
 const NOTHING: TakeBack = () => {};
 
@@ -57,50 +56,61 @@ export function createDeadlines(timers: Timers = systemTimers): Deadlines {
     const nowMs = timers.elapsedMs();
     let next = earliest(queues);
     try {
-      while (next !== undefined && next.dueMs <= nowMs) {
-        remove(next);
-        next.onPassed();
+      while (next !== undefined && next.entry.dueMs <= nowMs) {
+        next.queue.shift();
+        tidy(next.ms);
+        next.entry.onPassed();
         next = earliest(queues);
       }
     } finally {
       next = earliest(queues);
-      if (next !== undefined) arm(next.dueMs);
+      if (next !== undefined) arm(next.entry.dueMs);
     }
   }
 
-  function add(entry: Entry): void {
-    const queue = queues.get(entry.ms);
-    if (queue === undefined) queues.set(entry.ms, new Set([entry]));
-    else queue.add(entry);
-    arm(entry.dueMs);
+  function queueOf(ms: number): LinkedList<Entry> {
+    const known = queues.get(ms);
+    if (known !== undefined) return known;
+    const queue = new LinkedList<Entry>();
+    queues.set(ms, queue);
+    return queue;
   }
 
-  function remove(entry: Entry): void {
-    const queue = queues.get(entry.ms);
-    queue?.delete(entry);
-    if (queue?.size === 0) queues.delete(entry.ms);
+  /** Some lengths come once only. */
+  function tidy(ms: number): void {
+    if (queues.get(ms)?.size === 0) queues.delete(ms);
   }
 
   return {
     elapsedMs: timers.elapsedMs,
     start(ms, onPassed) {
       if (ms === 0) return NOTHING;
-      const entry = { ms, dueMs: timers.elapsedMs() + ms, onPassed };
-      add(entry);
+      const dueMs = timers.elapsedMs() + ms;
+      const takeOut = queueOf(ms).add({ dueMs, onPassed });
+      arm(dueMs);
       return () => {
-        remove(entry);
+        takeOut();
+        tidy(ms);
         if (queues.size === 0) disarm();
       };
     },
   };
 }
 
+/** A deadline and where it stands. */
+interface Next {
+  readonly ms: number;
+  readonly queue: LinkedList<Entry>;
+  readonly entry: Entry;
+}
+
 /** The deadline that passes next; of those that pass at once, one of the length that began first. */
-function earliest(queues: Queues): Entry | undefined {
-  let found: Entry | undefined;
-  for (const [first] of queues.values()) {
-    if (first !== undefined && first.dueMs < (found?.dueMs ?? Infinity)) {
-      found = first;
+function earliest(queues: Queues): Next | undefined {
+  let found: Next | undefined;
+  for (const [ms, queue] of queues) {
+    const entry = queue.first;
+    if (entry !== undefined && entry.dueMs < (found?.entry.dueMs ?? Infinity)) {
+      found = { ms, queue, entry };
     }
   }
   return found;

@@ -128,7 +128,8 @@ export function openRecord(
     finish(ending) {
       if (ended !== undefined) return;
       ended = ending;
-      for (const react of reactions) react(ending);
+      // What keeps the record keeps nothing else of the request any more.
+      for (const react of reactions.splice(0)) react(ending);
       const totalMs = elapsedMs();
       log.write("info", "request", {
         request_id: requestId,

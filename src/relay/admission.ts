@@ -1,5 +1,6 @@
 import type { Caller, Config, Connection } from "../config/config.ts";
 import { GatewayError } from "../core/error.ts";
+import { LinkedList, type TakeOut } from "../core/linked_list.ts";
 import type { RequestRecord } from "../observe/record.ts";
 import type { Line } from "./line.ts";
 
@@ -36,14 +37,14 @@ export interface Admission {
 
 /** An open door. */
 export function createAdmission(): Admission {
-  const admitted = new Set<Admitted>();
+  const admitted = new LinkedList<Admitted>();
   const byCaller = new Map<string, number>();
   const byConnection = new Map<string, number>();
   const drained = Promise.withResolvers<void>();
   let draining = false;
 
-  function leave(one: Admitted): void {
-    admitted.delete(one);
+  function leave(takeOut: TakeOut): void {
+    takeOut();
     if (draining && admitted.size === 0) drained.resolve();
   }
 
@@ -56,8 +57,8 @@ export function createAdmission(): Admission {
       const leaveCaller = take(byCaller, caller.sha256, caller.maxConcurrent);
       if (leaveCaller === undefined) throw tooMany();
       one.record.onFinish(leaveCaller);
-      admitted.add(one);
-      one.record.onFinish(() => leave(one));
+      const takeOut = admitted.add(one);
+      one.record.onFinish(() => leave(takeOut));
     },
     occupy: ({ id, maxConcurrent }) => take(byConnection, id, maxConcurrent),
     get active() {
@@ -72,7 +73,7 @@ export function createAdmission(): Admission {
       return drained.promise;
     },
     cut() {
-      for (const { line } of admitted) line.hangUp(shuttingDown());
+      for (const { line } of [...admitted]) line.hangUp(shuttingDown());
     },
   };
 }
