@@ -1,21 +1,30 @@
 import type { Deadlines } from "../core/deadlines.ts";
 import { GatewayError } from "../core/error.ts";
 import { LimitedBytesTransformStream } from "../core/std.ts";
-import { readExactly, WrongLengthError } from "../streams/read_exactly.ts";
+import { readPieces, WrongLengthError } from "../streams/read_pieces.ts";
 import { CallerLeft } from "../upstream/call.ts";
 import { decompress, isIdentity } from "./content_encoding.ts";
+import type { HeldBody } from "./held_body.ts";
 
-/** What bounds the reading of a caller's body. */
-export interface BodyBounds {
+/** How a caller's body is read. */
+export interface ReadBodyOptions {
   readonly deadlines: Deadlines;
   /** The route's limit in bytes, which counts after decompression too. */
   readonly maxBytes: number;
   /** How long the body may take to arrive, in milliseconds; 0 means for ever. */
   readonly deadlineMs: number;
+  /** Sees the body piece by piece as it comes; must not keep a piece, whose memory is used again. */
+  readonly onPiece: (piece: Uint8Array<ArrayBuffer>) => void;
 }
 
-/** Up to this size one call reads the body faster than a loop over its chunks, for which it must be a stream. */
-const SMALL_BYTES = 256 * 1024;
+/**
+ * A body that is no longer than this stays an array: one call reads it faster than a loop over its chunks, and
+ * sends it faster. Of a longer one, `fetch` makes two copies; it goes to the platform piece by piece.
+ */
+const SHORT_BYTES = 256 * 1024;
+
+/** Of a long body; the platform sends shorter ones more slowly. */
+const PIECE_BYTES = 1024 * 1024;
 
 /**
  * Reads a caller's body whole and undoes its content encoding. A body that says it is too long is refused
@@ -27,49 +36,59 @@ const SMALL_BYTES = 256 * 1024;
  */
 export async function readBody(
   request: Request,
-  bounds: BodyBounds,
-): Promise<Uint8Array<ArrayBuffer>> {
+  options: ReadBodyOptions,
+): Promise<HeldBody> {
   checkContentType(request.headers.get("content-type"));
   checkTransferEncoding(request.headers.get("transfer-encoding"));
   const declared = declaredBytes(request.headers);
-  if (declared !== undefined && declared > bounds.maxBytes) {
-    throw tooLarge(bounds.maxBytes);
+  if (declared !== undefined && declared > options.maxBytes) {
+    throw tooLarge(options.maxBytes);
   }
   const late = Promise.withResolvers<never>();
   const controller = new AbortController();
-  const takeBack = bounds.deadlines.start(bounds.deadlineMs, () => {
+  const takeBack = options.deadlines.start(options.deadlineMs, () => {
     late.reject(bodyTimeout());
     controller.abort();
   });
   try {
-    const read = readWhole(request, declared, bounds, controller.signal);
+    const read = readWhole(request, declared, {
+      ...options,
+      signal: controller.signal,
+    });
     return await Promise.race([read, late.promise]);
   } catch (error) {
-    throw bodyError(error, bounds.maxBytes);
+    throw bodyError(error, options.maxBytes);
   } finally {
     takeBack();
   }
 }
 
-function readWhole(
+/** How a body is read until it is given up. */
+interface Reading extends ReadBodyOptions {
+  readonly signal: AbortSignal;
+}
+
+async function readWhole(
   request: Request,
   declared: number | undefined,
-  { maxBytes }: BodyBounds,
-  signal: AbortSignal,
-): Promise<Uint8Array<ArrayBuffer>> {
+  reading: Reading,
+): Promise<HeldBody> {
   const encoding = request.headers.get("content-encoding");
   const isPlain = declared !== undefined && isIdentity(encoding);
-  if (isPlain && declared <= SMALL_BYTES) return readSmall(request, declared);
-  const { body } = request;
-  if (body === null) return Promise.resolve(new Uint8Array());
-  if (!isPlain) {
-    const limited = ReadableStream.from(decompress(body, encoding))
-      .pipeThrough(new LimitedBytesTransformStream(maxBytes, { error: true }), {
-        signal,
-      });
-    return new Response(limited).bytes();
+  if (isPlain && declared <= SHORT_BYTES) {
+    const whole = await readSmall(request, declared);
+    reading.onPiece(whole);
+    return whole;
   }
-  return readExactly(body, { length: declared, signal });
+  const { body } = request;
+  if (body === null) return new Uint8Array();
+  if (isPlain) return await readLong(body, declared, reading);
+  const limit = new LimitedBytesTransformStream(reading.maxBytes, {
+    error: true,
+  });
+  const plain = ReadableStream.from(decompress(body, encoding))
+    .pipeThrough(limit, { signal: reading.signal });
+  return await readLong(plain, undefined, reading);
 }
 
 async function readSmall(
@@ -79,6 +98,27 @@ async function readSmall(
   const whole = await request.bytes();
   if (whole.length !== declared) throw new WrongLengthError();
   return whole;
+}
+
+/** Each piece goes to the platform at once, so that its memory can take the next. */
+async function readLong(
+  body: ReadableStream<Uint8Array>,
+  length: number | undefined,
+  { onPiece, signal }: Reading,
+): Promise<HeldBody> {
+  const held: Blob[] = [];
+  const rest = await readPieces(body, {
+    length,
+    pieceBytes: Math.min(length ?? Infinity, PIECE_BYTES),
+    onPiece(piece) {
+      onPiece(piece);
+      held.push(new Blob([piece]));
+    },
+    signal,
+  });
+  onPiece(rest);
+  const isShort = held.length === 0 && rest.length <= SHORT_BYTES;
+  return isShort ? rest : new Blob([...held, rest]);
 }
 
 function declaredBytes(headers: Headers): number | undefined {

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { type ByteSpan, scanJsonObject } from "../core/json_scan/scan.ts";
 import { JsonScanError } from "../core/json_scan/scan_error.ts";
-import { createJsonText, skipSpace } from "../core/json_scan/text.ts";
-import { skipValue } from "../core/json_scan/value.ts";
+import { JsonWalker } from "../core/json_scan/walker.ts";
 import type { Exchange } from "./exchange.ts";
+import { bodyBytes, type HeldBody } from "./held_body.ts";
 
 /** Where agents name the conversation: Claude Code, Codex (two spellings), opencode. */
 const SESSION_HEADERS = [
@@ -24,14 +24,14 @@ const MAX_OPENING_BYTES = 64 * 1024;
  * @param body A JSON object.
  * @returns `undefined` when the body holds no conversation.
  */
-export function conversationOf(
+export async function conversationOf(
   { caller, request }: Pick<Exchange, "caller" | "request">,
-  body: Uint8Array,
-): string | undefined {
+  body: HeldBody,
+): Promise<string | undefined> {
   const named = SESSION_HEADERS
     .map((name) => request.headers.get(name))
     .find((value) => value !== null && value !== "");
-  const subject = named ?? openingOf(body);
+  const subject = named ?? openingOf(await bodyBytes(body));
   if (subject === undefined || subject === null) return undefined;
   return createHash("sha256").update(`${caller.sha256} `).update(subject)
     .digest("base64");
@@ -61,22 +61,42 @@ function messagesOf(body: Uint8Array): ByteSpan | undefined {
 }
 
 const OPEN_BRACKET = 0x5b;
-const COMMA = 0x2c;
 
 const USER_REGEXP = /"role"\s*:\s*"user"/;
 
 /** Behind the first item that is the user's. */
 function endOfOpening(bytes: Uint8Array, { start, end }: ByteSpan): number {
-  const text = createJsonText(bytes);
   const decoder = new TextDecoder();
-  let position = skipSpace(bytes, start + 1);
-  while (position < end - 1 && position - start < MAX_OPENING_BYTES) {
-    const behind = skipValue(text, position);
-    const item = bytes.subarray(position, behind);
-    if (USER_REGEXP.test(decoder.decode(item))) return behind;
-    position = skipSpace(bytes, behind);
-    if (bytes[position] !== COMMA) return behind;
-    position = skipSpace(bytes, position + 1);
+  let position = start;
+  while (position - start < MAX_OPENING_BYTES) {
+    const item = skipSeparators(bytes, position);
+    if (bytes[item] !== OPEN_BRACE) return position;
+    position = item + objectLength(bytes.subarray(item, end));
+    const text = decoder.decode(bytes.subarray(item, position));
+    if (USER_REGEXP.test(text)) return position;
   }
   return position;
+}
+
+const OPEN_BRACE = 0x7b;
+
+/** What stands before an item of an array. */
+const SEPARATORS: ReadonlySet<number | undefined> = new Set(
+  new TextEncoder().encode("[, \t\r\n"),
+);
+
+function skipSeparators(bytes: Uint8Array, start: number): number {
+  let position = start;
+  while (SEPARATORS.has(bytes[position])) position++;
+  return position;
+}
+
+/** How long the object is that `bytes` begin with; what follows it does not count. */
+function objectLength(bytes: Uint8Array): number {
+  const walker = new JsonWalker();
+  walker.feed(bytes);
+  for (;;) {
+    const event = walker.next();
+    if (event === "object_ends" || event === undefined) return walker.at;
+  }
 }

@@ -1,7 +1,8 @@
 import { GatewayError } from "../core/error.ts";
 import {
   type ByteSpan,
-  scanJsonObjectInTurns,
+  type FoundValue,
+  JsonObjectScan,
 } from "../core/json_scan/scan.ts";
 import { JsonScanError } from "../core/json_scan/scan_error.ts";
 
@@ -13,56 +14,74 @@ export interface Question {
   readonly stream: boolean;
 }
 
+/** Finds out what a body asks for while it is read. */
+export interface QuestionReader {
+  /** Sees the next piece and keeps nothing of it; never throws for what it holds. */
+  push(piece: Uint8Array): void;
+  /**
+   * Told that the body is whole.
+   *
+   * @throws {GatewayError} `invalid_request`, with `param` where a field is at fault.
+   */
+  end(): Question;
+}
+
 /**
  * Finds `model` and `stream` in a body in one pass over its bytes (design section 2). A body that could mean
  * different things to the gateway and to an upstream is refused: two values of either, or anything that is
- * not exactly one JSON object.
- *
- * @param pause Lets others have their turn while a long body is read; what it throws ends that.
- * @throws {GatewayError} `invalid_request`, with `param` where a field is at fault.
+ * not exactly one JSON object. That is told when the body is whole: many clients read no answer before.
  */
-export async function readQuestion(
-  body: Uint8Array,
-  pause: () => Promise<void>,
-): Promise<Question> {
-  const spans = await scan(body, pause);
-  const modelSpan = spans.get("model");
-  if (modelSpan === undefined) throw wrongModel("it is missing");
-  const model = valueAt(body, modelSpan);
-  if (typeof model !== "string" || model === "") {
-    throw wrongModel("it is not a non-empty string");
-  }
-  const streamSpan = spans.get("stream");
-  const stream = streamSpan === undefined ? null : valueAt(body, streamSpan);
-  if (typeof stream !== "boolean" && stream !== null) throw wrongStream();
-  return { model, modelSpan, stream: stream === true };
+export function createQuestionReader(): QuestionReader {
+  const scan = new JsonObjectScan(WATCHED_KEYS);
+  let fault: unknown;
+  return {
+    push(piece) {
+      if (fault !== undefined) return;
+      try {
+        scan.push(piece);
+      } catch (thrown) {
+        fault = thrown;
+      }
+    },
+    end() {
+      if (fault !== undefined) throw refusal(fault);
+      try {
+        return questionOf(scan.end());
+      } catch (thrown) {
+        throw refusal(thrown);
+      }
+    },
+  };
 }
 
 const WATCHED_KEYS = ["model", "stream"] as const;
 
-async function scan(
-  body: Uint8Array,
-  pause: () => Promise<void>,
-): Promise<ReadonlyMap<string, ByteSpan>> {
-  try {
-    return await scanJsonObjectInTurns(body, WATCHED_KEYS, { pause });
-  } catch (error) {
-    if (!(error instanceof JsonScanError)) throw error;
-    throw new GatewayError("invalid_request", error.message, {
-      ...(error.key === undefined ? {} : { param: error.key }),
-      cause: error,
-    });
-  }
+function refusal(thrown: unknown): unknown {
+  if (!(thrown instanceof JsonScanError)) return thrown;
+  return new GatewayError("invalid_request", thrown.message, {
+    ...(thrown.key === undefined ? {} : { param: thrown.key }),
+    cause: thrown,
+  });
 }
 
-/** No model's name and no boolean is as long as this. */
-const MAX_VALUE_BYTES = 4096;
+function questionOf(found: ReadonlyMap<string, FoundValue>): Question {
+  const modelValue = found.get("model");
+  if (modelValue === undefined) throw wrongModel("it is missing");
+  const model = valueOf(modelValue);
+  if (typeof model !== "string" || model === "") {
+    throw wrongModel("it is not a non-empty string");
+  }
+  const streamValue = found.get("stream");
+  const stream = streamValue === undefined ? null : valueOf(streamValue);
+  if (typeof stream !== "boolean" && stream !== null) throw wrongStream();
+  return { model, modelSpan: modelValue.span, stream: stream === true };
+}
 
 const decoder = new TextDecoder();
 
-function valueAt(body: Uint8Array, { start, end }: ByteSpan): unknown {
-  if (end - start > MAX_VALUE_BYTES) return undefined;
-  return JSON.parse(decoder.decode(body.subarray(start, end)));
+/** No model's name and no truth value is so long that it is not kept. */
+function valueOf({ bytes }: FoundValue): unknown {
+  return bytes === undefined ? undefined : JSON.parse(decoder.decode(bytes));
 }
 
 function wrongModel(what: string): GatewayError {

@@ -5,6 +5,7 @@ import type { LimitsService } from "../limits/service.ts";
 import type { QuotaWindow } from "../limits/window.ts";
 import { conversationOf } from "./conversation.ts";
 import type { Exchange } from "./exchange.ts";
+import type { HeldBody } from "./held_body.ts";
 import type { Plan } from "./plan.ts";
 import type { Ways } from "./ways.ts";
 
@@ -24,8 +25,8 @@ export interface QuotaRouting {
   route(
     ways: Ways,
     exchange: Pick<Exchange, "caller" | "request">,
-    body: Uint8Array,
-  ): RoutedWays;
+    body: HeldBody,
+  ): Promise<RoutedWays>;
 }
 
 /** What {@linkcode createQuotaRouting} goes by. */
@@ -71,12 +72,12 @@ export function createQuotaRouting(
   }
 
   return {
-    route(ways, exchange, body) {
+    async route(ways, exchange, body) {
       const isRouted = ways.own.length > 1 &&
         ways.own.some(({ candidate }) => candidate.model.quotaRouting);
       if (!isRouted) return ways;
       const ranked = rank(ways.own, limits);
-      const conversation = conversationIn(ways, { exchange, body });
+      const conversation = await conversationIn(ways, { exchange, body });
       const home = conversation && conversations.get(conversation);
       const order = new Set([
         ...ranked.filter(({ id, left }) => id === home && left > 0),
@@ -98,14 +99,14 @@ export function createQuotaRouting(
 }
 
 /** A prompt cache is one model's. */
-function conversationIn(
+async function conversationIn(
   { own: [{ candidate }] }: Ways,
   { exchange, body }: {
     readonly exchange: Pick<Exchange, "caller" | "request">;
-    readonly body: Uint8Array;
+    readonly body: HeldBody;
   },
-): string | undefined {
-  const conversation = conversationOf(exchange, body);
+): Promise<string | undefined> {
+  const conversation = await conversationOf(exchange, body);
   return conversation && `${conversation} ${candidate.model.id}`;
 }
 

@@ -1,10 +1,9 @@
 import type { Operation } from "../core/protocol.ts";
-import { wait } from "../core/wait.ts";
 import { readBody } from "./body.ts";
 import type { Exchange } from "./exchange.ts";
 import { serve } from "./failover.ts";
-import { holdBody } from "./held_body.ts";
-import { readQuestion } from "./question.ts";
+import { bodyLength } from "./held_body.ts";
+import { createQuestionReader } from "./question.ts";
 import type { RelayTools } from "./tools.ts";
 import { findWays } from "./ways.ts";
 
@@ -13,9 +12,6 @@ export interface RelayTask {
   readonly operation: Operation;
   readonly maxBodyBytes: number;
 }
-
-/** How long others have their turn while a long body is looked through. */
-const PAUSE_MS = 1;
 
 /**
  * The way of one request from its body to an upstream and back (design section 2). Finishes the exchange's
@@ -31,21 +27,17 @@ export async function relay(
 ): Promise<Response> {
   const { caller, config, record: { facts } } = exchange;
   tools.admission.enter(exchange, caller, config);
-  const bytes = await readBody(exchange.request, {
+  const reader = createQuestionReader();
+  const body = await readBody(exchange.request, {
     deadlines: tools.deadlines,
     maxBytes: maxBodyBytes,
     deadlineMs: config.timeouts.bodyMs,
+    onPiece: reader.push,
   });
-  facts.bytesIn = bytes.length;
-  const { signal } = exchange.line.controller;
-  const question = await readQuestion(
-    bytes,
-    () => wait(PAUSE_MS, { deadlines: tools.deadlines, signal }),
-  );
+  facts.bytesIn = bodyLength(body);
+  const question = reader.end();
   facts.model = question.model;
   const found = findWays({ operation, model: question.model }, exchange);
-  const ways = tools.routing.route(found, exchange, bytes);
-  const isSentOn = ways.own[0].mode === "native";
-  const body = isSentOn ? holdBody(bytes) : bytes;
+  const ways = await tools.routing.route(found, exchange, body);
   return await serve(exchange, { operation, body, question, ways }, tools);
 }

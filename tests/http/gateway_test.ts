@@ -9,7 +9,6 @@ import { familiesFile } from "../support/families.ts";
 import { createFakeTimers, type FakeTimers } from "../support/fake_timers.ts";
 import { createMemoryLog, type MemoryLog } from "../support/memory_log.ts";
 import { settle } from "../support/settle.ts";
-import { until } from "../support/within.ts";
 
 /** A gateway that is called as a function; nothing of it touches a network. */
 interface Scene extends Gateway {
@@ -186,20 +185,26 @@ Deno.test("the gateway ends the exchange with the upstream when it fails itself"
   assert.equal(scene.admission.active, 0);
 });
 
-Deno.test("14: the gateway looks through a body of many values in turns, and asks nobody before the last", async () => {
+Deno.test("14: the gateway looks through a long body while it comes, and asks nobody before its end", async () => {
   let asked = 0;
   const scene = await begin(() => {
     asked++;
     return Promise.resolve(Response.json({ ok: true }));
   });
   const values = Array(600_000).fill(1);
-  const body = hello("chat", { model: "model-a", values });
-  const answering = scene.call(PATHS.chat, ask("chat", body));
-  for (const turn of ["second", "third"]) {
-    await until(() => scene.timers.untilNextMs === 1, `the ${turn} turn`);
-    assert.equal(asked, 0);
-    scene.timers.advance(1);
-  }
+  const bytes = new TextEncoder().encode(
+    hello("chat", { model: "model-a", values }),
+  );
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+  const answering = scene.call(PATHS.chat, { ...ask("chat"), body: readable });
+  const writer = writable.getWriter();
+  await writer.write(bytes.subarray(0, -1));
+  await settle();
+  assert.equal(asked, 0);
+  await writer.write(bytes.subarray(-1));
+  await settle();
+  assert.equal(asked, 0);
+  await writer.close();
   assert.equal((await answering).status, 200);
   assert.equal(asked, 1);
 });

@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
-import { createDeadlines } from "../../src/core/deadlines.ts";
+import { createDeadlines, type Deadlines } from "../../src/core/deadlines.ts";
 import { type ErrorKind, GatewayError } from "../../src/core/error.ts";
 import { readBody } from "../../src/relay/body.ts";
+import { bodyBytes, type HeldBody } from "../../src/relay/held_body.ts";
 import { CallerLeft } from "../../src/upstream/call.ts";
 import { createFakeTimers } from "../support/fake_timers.ts";
 import { settle } from "../support/settle.ts";
 
-const MAX_BYTES = 1024 * 1024;
+const MAX_BYTES = 2 * 1024 * 1024;
 
 type Body = ReadableStream<Uint8Array> | Uint8Array<ArrayBuffer> | string;
 
@@ -27,11 +28,29 @@ function requestOf(
   return request;
 }
 
-function read(
+interface Reading {
+  readonly deadlines?: Deadlines;
+  readonly deadlineMs?: number;
+  readonly onPiece?: (piece: Uint8Array) => void;
+}
+
+function hold(
   request: Request,
-  { deadlines = createDeadlines(createFakeTimers()), deadlineMs = 0 } = {},
+  {
+    deadlines = createDeadlines(createFakeTimers()),
+    deadlineMs = 0,
+    onPiece = () => {},
+  }: Reading = {},
+): Promise<HeldBody> {
+  const maxBytes = MAX_BYTES;
+  return readBody(request, { deadlines, maxBytes, deadlineMs, onPiece });
+}
+
+async function read(
+  request: Request,
+  reading?: Reading,
 ): Promise<Uint8Array> {
-  return readBody(request, { deadlines, maxBytes: MAX_BYTES, deadlineMs });
+  return await bodyBytes(await hold(request, reading));
 }
 
 function bytesOf(length: number): Uint8Array<ArrayBuffer> {
@@ -54,7 +73,21 @@ function isGatewayError(kind: ErrorKind): (error: unknown) => boolean {
   return (error) => error instanceof GatewayError && error.kind === kind;
 }
 
-const SIZES = [0, 1, 1000, 256 * 1024, 256 * 1024 + 1, MAX_BYTES];
+/** The longest body that stays an array. */
+const SHORT_BYTES = 256 * 1024;
+
+const PIECE_BYTES = 1024 * 1024;
+
+const SIZES = [
+  0,
+  1,
+  1000,
+  SHORT_BYTES,
+  SHORT_BYTES + 1,
+  PIECE_BYTES,
+  PIECE_BYTES + 1,
+  MAX_BYTES,
+];
 
 Deno.test("readBody() reads a body whose length is declared", async () => {
   for (const size of SIZES) {
@@ -69,6 +102,55 @@ Deno.test("readBody() reads a body whose length is not declared", async () => {
   for (const size of SIZES) {
     const bytes = await read(requestOf(streamOf(bytesOf(size))));
     assert.deepEqual(bytes, bytesOf(size));
+  }
+});
+
+/** Every way of saying how long a body is, for bodies of every way of coming. */
+function waysOfSending(size: number): readonly Request[] {
+  const headers = { "content-length": String(size) };
+  const gzip = { "content-encoding": "gzip" };
+  return [
+    requestOf(bytesOf(size), headers),
+    requestOf(streamOf(bytesOf(size)), headers),
+    requestOf(streamOf(bytesOf(size))),
+    requestOf(Uint8Array.from(gzipSync(bytesOf(size))), gzip),
+  ];
+}
+
+Deno.test("readBody() shows all of a body while it comes, in pieces of no more than 1 MiB", async () => {
+  for (const size of SIZES) {
+    for (const request of waysOfSending(size)) {
+      const pieces: Uint8Array[] = [];
+      await hold(request, { onPiece: (piece) => pieces.push(piece.slice()) });
+      const seen = pieces.flatMap((piece) => [...piece]);
+      assert.deepEqual(Uint8Array.from(seen), bytesOf(size));
+      assert.ok(pieces.every(({ length }) => length <= PIECE_BYTES));
+    }
+  }
+});
+
+Deno.test("readBody() shows the beginning of a long body before its end has come", async () => {
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+  const writer = writable.getWriter();
+  const headers = { "content-length": String(MAX_BYTES) };
+  const first = Promise.withResolvers<number>();
+  const reading = hold(requestOf(readable, headers), {
+    onPiece: ({ length }) => first.resolve(length),
+  });
+  await writer.write(bytesOf(MAX_BYTES).subarray(0, PIECE_BYTES));
+  assert.equal(await first.promise, PIECE_BYTES);
+  await writer.write(bytesOf(MAX_BYTES).subarray(PIECE_BYTES));
+  await writer.close();
+  assert.deepEqual(await bodyBytes(await reading), bytesOf(MAX_BYTES));
+});
+
+Deno.test("readBody() leaves a long body with the platform, a short one as an array", async () => {
+  for (const size of SIZES) {
+    for (const request of waysOfSending(size)) {
+      const held = await hold(request);
+      const isLong = size > SHORT_BYTES;
+      assert.equal(held instanceof Blob, isLong);
+    }
   }
 });
 
@@ -96,7 +178,7 @@ Deno.test("readBody() refuses a body that says it is too long before it reads", 
     assert.equal(error.kind, "body_too_large");
     assert.equal(
       error.message,
-      "Cannot take a body of this size: this path takes up to 1 MiB, send less",
+      "Cannot take a body of this size: this path takes up to 2 MiB, send less",
     );
     return true;
   });

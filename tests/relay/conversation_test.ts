@@ -12,7 +12,7 @@ function nameOf(
   body: JsonObject | string,
   headers: Readonly<Record<string, string>> = {},
   caller = alice,
-): string | undefined {
+): Promise<string | undefined> {
   assert.ok(caller);
   const text = typeof body === "string" ? body : JSON.stringify(body);
   const request = new Request("http://gateway/", { headers });
@@ -37,32 +37,35 @@ Deno.test("conversationOf() is the same for every turn of a conversation", async
     "Responses of one text": [{ input: "Hi" }, { input: "Hi" }],
   };
   for (const [name, [first, later]] of Object.entries(cases)) {
-    await t.step(name, () => {
-      assert.ok(nameOf(first));
-      assert.equal(nameOf(first), nameOf(later));
+    await t.step(name, async () => {
+      assert.ok(await nameOf(first));
+      assert.equal(await nameOf(first), await nameOf(later));
     });
   }
 });
 
-Deno.test("conversationOf() tells conversations apart", () => {
+Deno.test("conversationOf() tells conversations apart", async () => {
   const other = { role: "user", content: "Hi there" };
   assert.notEqual(
-    nameOf({ messages: [SYSTEM, HI] }),
-    nameOf({ messages: [SYSTEM, other] }),
+    await nameOf({ messages: [SYSTEM, HI] }),
+    await nameOf({ messages: [SYSTEM, other] }),
   );
-  assert.notEqual(nameOf({ input: "Hi" }), nameOf({ input: "Hi there" }));
+  assert.notEqual(
+    await nameOf({ input: "Hi" }),
+    await nameOf({ input: "Hi there" }),
+  );
 });
 
-Deno.test("conversationOf() tells callers apart, whatever ids they send", () => {
+Deno.test("conversationOf() tells callers apart, whatever ids they send", async () => {
   const headers = { "session-id": "1" };
   assert.notEqual(
-    nameOf({ messages: [HI] }),
-    nameOf({ messages: [HI] }, {}, bob),
+    await nameOf({ messages: [HI] }),
+    await nameOf({ messages: [HI] }, {}, bob),
   );
-  assert.notEqual(nameOf({}, headers), nameOf({}, headers, bob));
+  assert.notEqual(await nameOf({}, headers), await nameOf({}, headers, bob));
 });
 
-Deno.test("conversationOf() goes by the name that an agent gives, before the messages", () => {
+Deno.test("conversationOf() goes by the name that an agent gives, before the messages", async () => {
   for (
     const header of [
       "x-claude-code-session-id",
@@ -72,28 +75,45 @@ Deno.test("conversationOf() goes by the name that an agent gives, before the mes
     ]
   ) {
     assert.equal(
-      nameOf({ messages: [HI] }, { [header]: "s-1" }),
-      nameOf({ messages: [HELLO] }, { [header]: "s-1" }),
+      await nameOf({ messages: [HI] }, { [header]: "s-1" }),
+      await nameOf({ messages: [HELLO] }, { [header]: "s-1" }),
     );
     assert.notEqual(
-      nameOf({ messages: [HI] }, { [header]: "s-1" }),
-      nameOf({ messages: [HI] }, { [header]: "s-2" }),
+      await nameOf({ messages: [HI] }, { [header]: "s-1" }),
+      await nameOf({ messages: [HI] }, { [header]: "s-2" }),
     );
   }
 });
 
-Deno.test("conversationOf() reads no more of a long beginning than it needs", () => {
+Deno.test("conversationOf() reads no more of a long beginning than it needs", async () => {
   const long = "x".repeat(100_000);
   assert.equal(
-    nameOf({ messages: [{ role: "user", content: `${long}a` }] }),
-    nameOf({ messages: [{ role: "user", content: `${long}b` }] }),
+    await nameOf({ messages: [{ role: "user", content: `${long}a` }] }),
+    await nameOf({ messages: [{ role: "user", content: `${long}b` }] }),
   );
 });
 
-Deno.test("conversationOf() bears bodies without a conversation", () => {
-  assert.equal(nameOf({ prompt: "Hi" }), undefined);
-  assert.equal(nameOf(`{"messages":[],"messages":[]}`), undefined);
+Deno.test("conversationOf() bears bodies without a conversation", async () => {
+  assert.equal(await nameOf({ prompt: "Hi" }), undefined);
+  assert.equal(await nameOf(`{"messages":[],"messages":[]}`), undefined);
   for (const messages of [[], [1], [[HI]], {}, null, "Hi", [SYSTEM]]) {
-    assert.ok(nameOf({ messages }));
+    assert.ok(await nameOf({ messages }));
   }
+  for (const messages of [["{"], ["}{", HI], [SYSTEM, "{x", HI], [1, HI]]) {
+    assert.ok(await nameOf({ messages }));
+  }
+});
+
+Deno.test("conversationOf() takes a long body and a short one for the same when they begin alike", async () => {
+  const [caller] = config.callers.values();
+  assert.ok(caller);
+  const request = new Request("http://gateway/");
+  const begun = JSON.stringify({ messages: [SYSTEM, HI] });
+  const gone = JSON.stringify({
+    messages: [SYSTEM, HI, { ...HELLO, content: "x".repeat(300_000) }],
+  });
+  assert.equal(
+    await conversationOf({ caller, request }, new Blob([gone])),
+    await conversationOf({ caller, request }, new TextEncoder().encode(begun)),
+  );
 });

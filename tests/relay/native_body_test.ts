@@ -1,11 +1,7 @@
 import assert from "node:assert/strict";
-import {
-  bodyBytes,
-  type HeldBody,
-  holdBody,
-} from "../../src/relay/held_body.ts";
+import { bodyBytes, type HeldBody } from "../../src/relay/held_body.ts";
 import { nativeBody } from "../../src/relay/native_body.ts";
-import { readQuestion } from "../../src/relay/question.ts";
+import { createQuestionReader } from "../../src/relay/question.ts";
 
 const encoder = new TextEncoder();
 
@@ -16,13 +12,19 @@ function bodyOf(size: number): Uint8Array<ArrayBuffer> {
   return encoder.encode(text + " ".repeat(Math.max(0, spaces)));
 }
 
+/** As the reading of a body leaves it. */
+function holdBody(bytes: Uint8Array<ArrayBuffer>): HeldBody {
+  return bytes.length > 256 * 1024 ? new Blob([bytes]) : bytes;
+}
+
 /** What goes upstream, and what it was made of. */
 async function sent(
   body: HeldBody,
   renamedTo: string | undefined,
 ): Promise<{ readonly kind: string; readonly text: string }> {
-  const bytes = await bodyBytes(body);
-  const { modelSpan } = await readQuestion(bytes, () => Promise.resolve());
+  const reader = createQuestionReader();
+  reader.push(await bodyBytes(body));
+  const { modelSpan } = reader.end();
   const built = nativeBody({ body, modelSpan, renamedTo });
   return {
     kind: built.constructor.name,

@@ -1,29 +1,34 @@
 import assert from "node:assert/strict";
 import { GatewayError } from "../../src/core/error.ts";
-import { type Question, readQuestion } from "../../src/relay/question.ts";
+import {
+  createQuestionReader,
+  type Question,
+} from "../../src/relay/question.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
-/** Reads a body that is too short for a pause. */
-function read(body: Uint8Array): Promise<Question> {
-  return readQuestion(body, () => assert.fail("paused"));
+/** Reads a body in one piece. */
+function read(body: Uint8Array): Question {
+  const reader = createQuestionReader();
+  reader.push(body);
+  return reader.end();
 }
 
-Deno.test("readQuestion() finds the model and where it stands", async () => {
+Deno.test("A QuestionReader finds the model and where it stands", () => {
   const body = bytes(' {"x":{"model":"no"}, "model" : "glm-5é" ,"y":1} ');
-  const { model, modelSpan, stream } = await read(body);
+  const { model, modelSpan, stream } = read(body);
   assert.equal(model, "glm-5é");
   assert.equal(stream, false);
   const { start, end } = modelSpan;
   assert.equal(new TextDecoder().decode(body.subarray(start, end)), '"glm-5é"');
 });
 
-Deno.test("readQuestion() reads a model however it is escaped", async () => {
-  const { model } = await read(bytes('{"mod\\u0065l":"a\\/b\\u0063\\n"}'));
+Deno.test("A QuestionReader reads a model however it is escaped", () => {
+  const { model } = read(bytes('{"mod\\u0065l":"a\\/b\\u0063\\n"}'));
   assert.equal(model, "a/bc\n");
 });
 
-Deno.test("readQuestion() reads whether to stream", async () => {
+Deno.test("A QuestionReader reads whether to stream", () => {
   const cases = [
     ['{"model":"m"}', false],
     ['{"model":"m","stream":true}', true],
@@ -31,13 +36,13 @@ Deno.test("readQuestion() reads whether to stream", async () => {
     ['{"model":"m","stream":null}', false],
   ] as const;
   for (const [text, stream] of cases) {
-    assert.equal((await read(bytes(text))).stream, stream, text);
+    assert.equal((read(bytes(text))).stream, stream, text);
   }
 });
 
-async function refusal(text: string): Promise<GatewayError> {
+function refusal(text: string): GatewayError {
   try {
-    await read(bytes(text));
+    read(bytes(text));
   } catch (error) {
     assert.ok(error instanceof GatewayError);
     assert.equal(error.kind, "invalid_request");
@@ -46,8 +51,8 @@ async function refusal(text: string): Promise<GatewayError> {
   return assert.fail(`${text} was taken`);
 }
 
-Deno.test("readQuestion() refuses a model that is missing or no name", async () => {
-  assert.match((await refusal('{"messages":[]}')).message, /it is missing/);
+Deno.test("A QuestionReader refuses a model that is missing or no name", () => {
+  assert.match((refusal('{"messages":[]}')).message, /it is missing/);
   const wrong = [
     '""',
     "null",
@@ -59,37 +64,37 @@ Deno.test("readQuestion() refuses a model that is missing or no name", async () 
     `"${"x".repeat(4096)}"`,
   ];
   for (const value of wrong) {
-    const { message, param } = await refusal(`{"model":${value}}`);
+    const { message, param } = refusal(`{"model":${value}}`);
     assert.equal(param, "model");
     assert.match(message, /it is not a non-empty string/);
     assert.ok(!message.includes("xxx"));
   }
 });
 
-Deno.test("readQuestion() takes names of up to 4094 bytes", async () => {
+Deno.test("A QuestionReader takes names of up to 4094 bytes", () => {
   const name = "x".repeat(4094);
-  assert.equal((await read(bytes(`{"model":"${name}"}`))).model, name);
+  assert.equal((read(bytes(`{"model":"${name}"}`))).model, name);
 });
 
-Deno.test("readQuestion() refuses a stream that is no truth value", async () => {
+Deno.test("A QuestionReader refuses a stream that is no truth value", () => {
   for (const value of ['"true"', "1", "0", "[]", "{}", '""']) {
-    const { message, param } = await refusal(`{"model":"m","stream":${value}}`);
+    const { message, param } = refusal(`{"model":"m","stream":${value}}`);
     assert.equal(param, "stream");
     assert.match(message, /send true or false/);
   }
 });
 
-Deno.test("readQuestion() refuses to choose between two values", async () => {
-  assert.equal((await refusal('{"model":"a","model":"a"}')).param, "model");
+Deno.test("A QuestionReader refuses to choose between two values", () => {
+  assert.equal((refusal('{"model":"a","model":"a"}')).param, "model");
   assert.equal(
-    (await refusal('{"model":"a","\\u006dodel":"b"}')).param,
+    (refusal('{"model":"a","\\u006dodel":"b"}')).param,
     "model",
   );
-  const { param } = await refusal('{"model":"a","stream":true,"stream":false}');
+  const { param } = refusal('{"model":"a","stream":true,"stream":false}');
   assert.equal(param, "stream");
 });
 
-Deno.test("readQuestion() refuses what is not exactly one JSON object, and quotes none of it", async () => {
+Deno.test("A QuestionReader refuses what is not exactly one JSON object, and quotes none of it", () => {
   const secret = "my secret prompt";
   const bodies = [
     "",
@@ -104,29 +109,36 @@ Deno.test("readQuestion() refuses what is not exactly one JSON object, and quote
     `\ufeff{"model":"m"}`,
   ];
   for (const body of bodies) {
-    const { message, param } = await refusal(body);
+    const { message, param } = refusal(body);
     assert.equal(param, undefined);
     assert.ok(!message.includes("secret"), message);
   }
 });
 
-Deno.test("readQuestion() refuses bytes that are no UTF-8", async () => {
+Deno.test("A QuestionReader refuses bytes that are no UTF-8", () => {
   const body = Uint8Array.of(...bytes('{"model":"'), 0xff, ...bytes('"}'));
-  await assert.rejects(read(body), GatewayError);
+  assert.throws(() => read(body), GatewayError);
 });
 
-Deno.test("readQuestion() lets others have their turn while it reads a long body, and ends when that is told", async () => {
-  const body = bytes(`{"x":[${"1,".repeat(2_000_000)}1],"model":"m"}`);
-  let pauses = 0;
-  const { model } = await readQuestion(body, () => {
-    pauses++;
-    return Promise.resolve();
-  });
-  assert.equal(model, "m");
-  assert.ok(pauses > 2);
-  const left = new Error("left");
-  await assert.rejects(
-    readQuestion(body, () => Promise.reject(left)),
-    (error) => error === left,
-  );
+Deno.test("A question is read from pieces as it is from the whole, and nothing of them is needed afterwards", () => {
+  const body = bytes('{"x":"é","mod\\u0065l" : "glm-5é" ,"stream":true}');
+  for (let size = 1; size <= body.length; size++) {
+    const reader = createQuestionReader();
+    const piece = new Uint8Array(size);
+    for (let start = 0; start < body.length; start += size) {
+      const part = body.subarray(start, start + size);
+      piece.set(part);
+      reader.push(piece.subarray(0, part.length));
+    }
+    piece.fill(0);
+    assert.deepEqual(reader.end(), read(body), `pieces of ${size} bytes`);
+  }
+});
+
+Deno.test("A fault is told when the body is whole, and it is the first one", () => {
+  const reader = createQuestionReader();
+  reader.push(bytes('{"model":"a",'));
+  reader.push(bytes("]"));
+  reader.push(bytes('"model":"b"}'));
+  assert.throws(() => reader.end(), /the byte at offset 13 does not belong/);
 });

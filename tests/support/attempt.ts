@@ -1,7 +1,7 @@
 import type { Operation } from "../../src/core/protocol.ts";
 import type { Attempt } from "../../src/relay/attempt.ts";
 import { createLine } from "../../src/relay/line.ts";
-import { readQuestion } from "../../src/relay/question.ts";
+import { createQuestionReader } from "../../src/relay/question.ts";
 import { minimalConfig } from "./config.ts";
 import { type OpenRecord, openTestRecord } from "./open_record.ts";
 
@@ -32,6 +32,8 @@ export async function openTestAttempt(
   const body = new TextEncoder().encode('{"model":"model-a"}');
   const request = new Request("http://gateway/", { method: "POST" });
   const { record } = opened;
+  const reader = createQuestionReader();
+  reader.push(body);
   return {
     ...opened,
     attempt: {
@@ -39,7 +41,7 @@ export async function openTestAttempt(
       operation,
       candidate,
       body,
-      question: await readQuestion(body, () => Promise.resolve()),
+      question: reader.end(),
       startedMs: 0,
       controller: line.controller,
       mayRepeat,

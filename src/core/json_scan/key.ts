@@ -1,13 +1,8 @@
+import type { ByteRun } from "./byte_run.ts";
+
 const BACKSLASH = 0x5c;
 const LETTER_A = 0x61;
 const LETTER_U = 0x75;
-
-/** What lies between the quotes of a checked JSON string. */
-export interface StringInside {
-  readonly bytes: Uint8Array;
-  readonly start: number;
-  readonly end: number;
-}
 
 /** How a JSON string may be like a key: the same, or the same but for the case of letters. */
 export type Likeness = "same" | "other_case";
@@ -15,11 +10,12 @@ export type Likeness = "same" | "other_case";
 /**
  * Whether a JSON string means `key`, however it is escaped. It looks at no more bytes than `key` needs.
  *
+ * @param inside What lies between the quotes of a checked string.
  * @param key Printable ASCII.
  * @returns `undefined` when it means something else.
  */
 export function likeness(
-  inside: StringInside,
+  inside: ByteRun,
   key: string,
 ): Likeness | undefined {
   const { bytes, start, end } = inside;

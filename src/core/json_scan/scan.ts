@@ -2,26 +2,13 @@
  * A request is authorised by what this scan finds and then forwarded byte for byte, so an upstream must not
  * be able to read another model in it. Hence the whole body is checked, and a key that stands twice, of
  * which one parser takes the first and another the last, is refused.
- *
- * Each file of the scanner names the bytes it needs by itself: V8 folds a file's own constants into the
- * code but reads imported ones from memory at every use, which costs a third of the speed and more.
  */
 
-import { likeness, type StringInside } from "./key.ts";
-import { failSyntax, JsonScanError } from "./scan_error.ts";
-import { skipString } from "./string.ts";
-import {
-  byteAt,
-  createJsonText,
-  type JsonText,
-  skipColon,
-  skipSpace,
-} from "./text.ts";
-import { isUnfinished, resumeValue, skipValue } from "./value.ts";
-
-const COMMA = 0x2c;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
+import type { ByteRun } from "./byte_run.ts";
+import { type Likeness, likeness } from "./key.ts";
+import { KeptBytes } from "./kept_bytes.ts";
+import { JsonScanError } from "./scan_error.ts";
+import { JsonWalker } from "./walker.ts";
 
 /** A run of bytes: from `start` up to, not including, `end`. */
 export interface ByteSpan {
@@ -29,87 +16,142 @@ export interface ByteSpan {
   readonly end: number;
 }
 
-interface Scan {
-  readonly text: JsonText;
-  readonly keys: readonly string[];
-  readonly spans: Map<string, ByteSpan>;
-  readonly turnBytes: number;
+/** A watched value. */
+export interface FoundValue {
+  /** Without the white space around it. */
+  readonly span: ByteSpan;
+  /** The value itself; `undefined` when it has more than {@linkcode MAX_VALUE_BYTES}. */
+  readonly bytes: Uint8Array | undefined;
 }
 
-/** What a JSON value other than an object begins with. */
-const VALUE_STARTS: readonly number[] = Array.from(
-  '"-0123456789[tfn',
-  (character) => character.charCodeAt(0),
-);
-
-/** So many bytes at a time: a few milliseconds even of the slowest, which are those of the smallest values. */
-const TURN_BYTES = 512 * 1024;
+/** Of a longer value nothing is kept. */
+export const MAX_VALUE_BYTES = 4096;
 
 const PRINTABLE_ASCII_REGEXP = /^[ -~]*$/;
 
-/** How a long scan leaves others their turn. */
-export interface ScanTurns {
-  /** Resolves when it is the scan's turn again; what it throws ends the scan. */
-  readonly pause: () => Promise<void>;
-  /** How many bytes make a turn; a long string belongs to one. Default: those of a few milliseconds. */
-  readonly turnBytes?: number;
-}
+/** The longest spelling of a character of a watched key: `\u006d`. */
+const MAX_SPELLING_BYTES = 6;
 
 /**
- * As {@linkcode scanJsonObject}, with pauses.
- *
- * @throws {JsonScanError} As {@linkcode scanJsonObject} does.
+ * Finds the values of some keys among the top-level members of a JSON object that comes in pieces, in one pass. It
+ * accepts what a strict UTF-8 decoder followed by `JSON.parse` accepts and gives an object for, less two things: a
+ * byte order mark, and a second top-level occurrence of one of the keys in any spelling, for which one in another
+ * case counts too.
  */
-export async function scanJsonObjectInTurns(
-  bytes: Uint8Array,
-  keys: readonly string[],
-  { pause, turnBytes = TURN_BYTES }: ScanTurns,
-): Promise<ReadonlyMap<string, ByteSpan>> {
-  const turns = scan(bytes, keys, turnBytes);
-  for (;;) {
-    const { done, value } = turns.next();
-    if (done) return value;
-    await pause();
+export class JsonObjectScan {
+  readonly #keys: readonly string[];
+  readonly #walker = new JsonWalker();
+  readonly #found = new Map<string, FoundValue>();
+  readonly #name: KeptBytes;
+  readonly #value = new KeptBytes(MAX_VALUE_BYTES);
+  /** The watched key whose value comes next or is under way. */
+  #key: string | undefined;
+  /** Where the current name or value began, in the document. */
+  #start = 0;
+
+  /**
+   * @param keys Names as they are meant, not as they are escaped; printable ASCII.
+   * @throws {TypeError} When one of them is not.
+   */
+  constructor(keys: readonly string[]) {
+    for (const key of keys) requireAscii(key);
+    this.#keys = keys;
+    const longest = Math.max(0, ...keys.map((key) => key.length));
+    this.#name = new KeptBytes(longest * MAX_SPELLING_BYTES);
+  }
+
+  /**
+   * Looks through the next piece, of which nothing is kept but short values.
+   *
+   * @throws {JsonScanError} When the pieces so far begin no such object; ask for nothing more then.
+   */
+  push(bytes: Uint8Array): void {
+    const walker = this.#walker;
+    walker.feed(bytes);
+    for (;;) {
+      const event = walker.next();
+      switch (event) {
+        case undefined:
+          this.#name.leave(bytes);
+          this.#value.leave(bytes);
+          return;
+        case "name_begins":
+          this.#start = walker.offset;
+          this.#name.begin(walker.at + 1);
+          break;
+        case "name_ends":
+          this.#key = this.#watched(this.#name.end(bytes, walker.at - 1));
+          break;
+        case "value_begins":
+          if (this.#key === undefined) break;
+          this.#start = walker.offset;
+          this.#value.begin(walker.at);
+          break;
+        case "value_ends":
+          if (this.#key !== undefined) this.#keep(this.#key, bytes);
+          this.#key = undefined;
+          break;
+        case "object_ends":
+          break;
+      }
+    }
+  }
+
+  /**
+   * Says that there are no more pieces.
+   *
+   * @returns Each value that is there.
+   * @throws {JsonScanError} When the pieces are not exactly one such object.
+   */
+  end(): ReadonlyMap<string, FoundValue> {
+    this.#walker.finish();
+    return this.#found;
+  }
+
+  #keep(key: string, bytes: Uint8Array): void {
+    const { at, offset } = this.#walker;
+    this.#found.set(key, {
+      span: { start: this.#start, end: offset },
+      bytes: copyOf(this.#value.end(bytes, at)),
+    });
+  }
+
+  /** The watched key that a name means. */
+  #watched(name: ByteRun | undefined): string | undefined {
+    if (name === undefined) return undefined;
+    for (const key of this.#keys) {
+      const like = likeness(name, key);
+      if (like === undefined) continue;
+      this.#refuseSecond(key, like);
+      return key;
+    }
+    return undefined;
+  }
+
+  #refuseSecond(key: string, like: Likeness): void {
+    if (like === "other_case") failOtherCase(key, this.#start);
+    if (this.#found.has(key)) failDuplicate(key, this.#start);
   }
 }
 
 /**
- * Finds the values of `keys` among the top-level members of `bytes`, in one pass that neither recurses nor
- * copies. It accepts what a strict UTF-8 decoder followed by `JSON.parse` accepts and gives an object for,
- * less two things: a byte order mark, and a second top-level occurrence of one of `keys` in any spelling, for
- * which one in another case counts too.
+ * As {@linkcode JsonObjectScan}, of bytes that are all there.
  *
- * @param keys Names as they are meant, not as they are escaped; printable ASCII.
- * @returns The span of each value that is there, without the white space around it.
- * @throws {JsonScanError} When `bytes` are anything else.
- * @throws {TypeError} When one of `keys` is not printable ASCII.
+ * @returns The span of each value that is there.
+ * @throws {JsonScanError} When `bytes` are not exactly one such object.
  */
 export function scanJsonObject(
   bytes: Uint8Array,
   keys: readonly string[],
 ): ReadonlyMap<string, ByteSpan> {
-  const turns = scan(bytes, keys, Infinity);
-  for (;;) {
-    const { done, value } = turns.next();
-    if (done) return value;
-  }
+  const scan = new JsonObjectScan(keys);
+  scan.push(bytes);
+  return new Map([...scan.end()].map(([key, { span }]) => [key, span]));
 }
 
-function* scan(
-  bytes: Uint8Array,
-  keys: readonly string[],
-  turnBytes: number,
-): Generator<void, ReadonlyMap<string, ByteSpan>> {
-  for (const key of keys) requireAscii(key);
-  const spans = new Map<string, ByteSpan>();
-  const text = createJsonText(bytes);
-  text.pauseAt = turnBytes;
-  const first = skipSpace(bytes, findObject(bytes) + 1);
-  const closing = byteAt(bytes, first) === CLOSE_BRACE
-    ? first
-    : yield* scanMembers({ text, keys, spans, turnBytes }, first);
-  requireEnd(bytes, closing + 1);
-  return spans;
+/** Outlives the piece. */
+function copyOf(run: ByteRun | undefined): Uint8Array | undefined {
+  return run?.bytes.slice(run.start, run.end);
 }
 
 function requireAscii(key: string): void {
@@ -117,79 +159,6 @@ function requireAscii(key: string): void {
   throw new TypeError(
     `Cannot watch the key "${key}" as it is not printable ASCII`,
   );
-}
-
-/** The offset of the opening brace. */
-function findObject(bytes: Uint8Array): number {
-  const offset = skipSpace(bytes, 0);
-  if (byteAt(bytes, offset) === OPEN_BRACE) return offset;
-  if (offset === bytes.length) {
-    throw new JsonScanError("syntax", "it is empty; send one JSON object", {
-      offset,
-    });
-  }
-  if (startsWithMark(bytes)) {
-    const fault = "it begins with a byte order mark; send UTF-8 without one";
-    throw new JsonScanError("encoding", fault, { offset: 0 });
-  }
-  if (!VALUE_STARTS.includes(byteAt(bytes, offset))) failSyntax(bytes, offset);
-  const fault =
-    `another value begins at offset ${offset}; send one JSON object`;
-  throw new JsonScanError("not_object", fault, { offset });
-}
-
-function startsWithMark(bytes: Uint8Array): boolean {
-  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
-}
-
-/** From the first name to the closing brace. */
-function* scanMembers(scan: Scan, start: number): Generator<void, number> {
-  const { text, turnBytes } = scan;
-  const { bytes } = text;
-  let position = start;
-  for (;;) {
-    if (position >= text.pauseAt) {
-      yield;
-      text.pauseAt = position + turnBytes;
-    }
-    position = skipSpace(bytes, yield* scanMember(scan, position));
-    const byte = byteAt(bytes, position);
-    if (byte === CLOSE_BRACE) return position;
-    if (byte !== COMMA) failSyntax(bytes, position);
-    position = skipSpace(bytes, position + 1);
-  }
-}
-
-function* scanMember(
-  { text, keys, spans, turnBytes }: Scan,
-  start: number,
-): Generator<void, number> {
-  const nameEnd = skipString(text, start);
-  const inside = { bytes: text.bytes, start: start + 1, end: nameEnd - 1 };
-  const key = findKey(inside, keys);
-  if (key !== undefined && spans.has(key)) failDuplicate(key, start);
-  const valueStart = skipColon(text.bytes, nameEnd);
-  let valueEnd = skipValue(text, valueStart);
-  while (isUnfinished(text)) {
-    yield;
-    text.pauseAt = valueEnd + turnBytes;
-    valueEnd = resumeValue(text, valueEnd);
-  }
-  if (key !== undefined) spans.set(key, { start: valueStart, end: valueEnd });
-  return valueEnd;
-}
-
-/** The watched key that a name means. */
-function findKey(
-  inside: StringInside,
-  keys: readonly string[],
-): string | undefined {
-  for (const key of keys) {
-    const like = likeness(inside, key);
-    if (like === "same") return key;
-    if (like === "other_case") failOtherCase(key, inside.start - 1);
-  }
-  return undefined;
 }
 
 /** Some parsers, such as that of Go, take such a name for the key itself. */
@@ -204,12 +173,4 @@ function failDuplicate(key: string, offset: number): never {
   const fault = `"${key}" stands in it twice, again at offset ${offset}; ` +
     "send it once";
   throw new JsonScanError("duplicate_key", fault, { offset, key });
-}
-
-function requireEnd(bytes: Uint8Array, start: number): void {
-  const offset = skipSpace(bytes, start);
-  if (offset === bytes.length) return;
-  const fault = `more follows behind the object, at offset ${offset}; ` +
-    "send the object alone";
-  throw new JsonScanError("syntax", fault, { offset });
 }

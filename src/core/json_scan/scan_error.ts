@@ -1,3 +1,11 @@
+import {
+  breaksCharacter,
+  completesMark,
+  END,
+  isBeforeDocument,
+  isWithinMark,
+} from "./grammar.ts";
+
 /** What kind of fault made a scan refuse its bytes. */
 export type JsonScanReason =
   | "syntax"
@@ -37,29 +45,80 @@ export class JsonScanError extends SyntaxError {
   }
 }
 
-/**
- * Refuses the byte at `offset`, or the end of `bytes` there, because the grammar of JSON wants another.
- *
- * @throws {JsonScanError} Always, with `syntax`.
- */
-export function failSyntax(bytes: Uint8Array, offset: number): never {
-  if (offset < bytes.length) {
-    const fault = `the byte at offset ${offset} does not belong there; ` +
-      "send valid JSON";
-    throw new JsonScanError("syntax", fault, { offset });
-  }
-  const fault = `it ends too early, after ${bytes.length} bytes; ` +
-    "send the whole object";
-  throw new JsonScanError("syntax", fault, { offset: bytes.length });
+/** A byte that no rule of the grammar takes. */
+export interface WrongByte {
+  /** The grammar's, before the byte. */
+  readonly state: number;
+  readonly byte: number;
+  /** In the document. */
+  readonly offset: number;
 }
 
+/** What a JSON value other than an object begins with. */
+const VALUE_STARTS = '"-0123456789[tfn';
+
 /**
- * Refuses the byte at `offset` because it breaks a character of UTF-8.
+ * Refuses a byte.
  *
- * @throws {JsonScanError} Always, with `encoding`.
+ * @throws {JsonScanError} Always; its reason is not `duplicate_key`.
  */
-export function failEncoding(offset: number): never {
+export function failAt({ state, byte, offset }: WrongByte): never {
+  if (completesMark(state, byte)) failMark();
+  if (isWithinMark(state)) failSyntax(0);
+  if (breaksCharacter(state, byte)) failEncoding(offset);
+  if (state === END) failBehind(offset);
+  const isValue = VALUE_STARTS.includes(String.fromCharCode(byte));
+  if (isBeforeDocument(state) && isValue) failOtherValue(offset);
+  failSyntax(offset);
+}
+
+function failMark(): never {
+  const fault = "it begins with a byte order mark; send UTF-8 without one";
+  throw new JsonScanError("encoding", fault, { offset: 0 });
+}
+
+function failSyntax(offset: number): never {
+  const fault = `the byte at offset ${offset} does not belong there; ` +
+    "send valid JSON";
+  throw new JsonScanError("syntax", fault, { offset });
+}
+
+function failEncoding(offset: number): never {
   const fault = `the byte at offset ${offset} is not valid UTF-8; ` +
     "send JSON in UTF-8";
   throw new JsonScanError("encoding", fault, { offset });
+}
+
+function failBehind(offset: number): never {
+  const fault = `more follows behind the object, at offset ${offset}; ` +
+    "send the object alone";
+  throw new JsonScanError("syntax", fault, { offset });
+}
+
+function failOtherValue(offset: number): never {
+  const fault =
+    `another value begins at offset ${offset}; send one JSON object`;
+  throw new JsonScanError("not_object", fault, { offset });
+}
+
+/**
+ * Refuses bytes that end too early, `length` of them.
+ *
+ * @throws {JsonScanError} Always, with `syntax`.
+ */
+export function failEnd(length: number): never {
+  const fault = `it ends too early, after ${length} bytes; ` +
+    "send the whole object";
+  throw new JsonScanError("syntax", fault, { offset: length });
+}
+
+/**
+ * Refuses a body of nothing, or of `length` bytes of space.
+ *
+ * @throws {JsonScanError} Always, with `syntax`.
+ */
+export function failEmpty(length: number): never {
+  throw new JsonScanError("syntax", "it is empty; send one JSON object", {
+    offset: length,
+  });
 }

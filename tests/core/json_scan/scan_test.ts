@@ -1,18 +1,12 @@
-import {
-  deepEqual,
-  equal,
-  fail,
-  ok,
-  rejects,
-  throws,
-} from "node:assert/strict";
+import { deepEqual, equal, fail, ok, throws } from "node:assert/strict";
 import {
   JsonScanError,
   type JsonScanReason,
 } from "../../../src/core/json_scan/scan_error.ts";
 import {
+  JsonObjectScan,
+  MAX_VALUE_BYTES,
   scanJsonObject,
-  scanJsonObjectInTurns,
 } from "../../../src/core/json_scan/scan.ts";
 import { mutateBytes, randomJsonObject } from "../../support/json_documents.ts";
 import { judgeJsonObject } from "../../support/json_oracle.ts";
@@ -513,70 +507,68 @@ Deno.test("scanJsonObject() says what is wrong and what to do, and quotes nothin
   );
 });
 
-Deno.test("scanJsonObjectInTurns() judges as scanJsonObject() does, wherever it pauses", async () => {
+/** What a scan makes of a document that comes in pieces of at most `maxBytes`, whose memory is used again. */
+function scanPieces(
+  document: Uint8Array,
+  nextBytes: () => number,
+): Record<string, unknown> {
+  const scan = new JsonObjectScan(KEYS);
+  try {
+    for (let start = 0; start < document.length;) {
+      const piece = document.slice(start, start + nextBytes());
+      start += piece.length;
+      scan.push(piece);
+      piece.fill(0);
+    }
+    return Object.fromEntries(scan.end());
+  } catch (error) {
+    if (error instanceof JsonScanError) return { message: error.message };
+    throw error;
+  }
+}
+
+Deno.test("JsonObjectScan judges a document in pieces as it judges the whole, wherever they end", () => {
   const seed = Number(Deno.env.get("JSON_SCAN_SEED") ?? Date.now() % 2 ** 31);
-  let pauses = 0;
-  const pause = () => {
-    pauses++;
-    return Promise.resolve();
-  };
+  let refused = 0;
   for (let round = 0; round < ROUNDS; round++) {
     const random = createRandom(seed + round);
     const label = `JSON_SCAN_SEED=${seed}, round ${round}`;
-    const whole = bytesOf(randomJsonObject(random, { keys: KEYS }));
-    const document = round % 2 === 0 ? whole : mutateBytes(whole, random);
-    const turns = { pause, turnBytes: 1 + random.below(8) };
-    let spans: ReadonlyMap<string, unknown>;
-    try {
-      spans = scanJsonObject(document, KEYS);
-    } catch (error) {
-      ok(error instanceof JsonScanError);
-      const { message } = error;
-      await rejects(
-        scanJsonObjectInTurns(document, KEYS, turns),
-        { name: error.name, message },
-        label,
-      );
-      continue;
-    }
-    deepEqual(await scanJsonObjectInTurns(document, KEYS, turns), spans, label);
+    const valid = bytesOf(randomJsonObject(random, { keys: KEYS }));
+    const document = round % 2 === 0 ? valid : mutateBytes(valid, random);
+    const whole = scanPieces(document, () => Infinity);
+    const most = random.pick([1, 3, 8, 100]);
+    const pieces = scanPieces(document, () => 1 + random.below(most));
+    deepEqual(pieces, whole, label);
+    if (whole.message !== undefined) refused++;
   }
-  ok(pauses > ROUNDS);
+  ok(refused > ROUNDS / 10 && refused < ROUNDS, `${refused} refused`);
 });
 
-Deno.test("scanJsonObjectInTurns() pauses about as often as there are turns in a document, however it is built", async (t) => {
-  const documents = {
-    "many elements": `{"model":"m","x":[${"1,".repeat(50_000)}1]}`,
-    "many members": `{"model":"m","x":{${'"a":1,'.repeat(20_000)}"a":1}}`,
-    "many keys": `{"model":"m",${'"a":1,'.repeat(20_000)}"a":1}`,
-    "many objects": `{"model":"m","x":[${"{},".repeat(40_000)}{}]}`,
-    "many levels": `{"model":"m","x":${"[".repeat(50_000)}${
-      "]".repeat(50_000)
-    }}`,
-  };
-  for (const [name, text] of Object.entries(documents)) {
-    await t.step(name, async () => {
-      let pauses = 0;
-      await scanJsonObjectInTurns(bytesOf(text), KEYS, {
-        pause() {
-          pauses++;
-          return Promise.resolve();
-        },
-        turnBytes: 1000,
+Deno.test("JsonObjectScan judges every place of a long text as it does in the whole, wherever a piece ends", () => {
+  const text = `${"plain ".repeat(30)}é👩🏽‍💻\\n${"x".repeat(70)}\\u00e9你好`;
+  const document = bytesOf(`{"a":"${text.repeat(3)}","model":"${text}"}`);
+  const whole = scanPieces(document, () => Infinity);
+  ok(whole.model !== undefined);
+  for (let first = 1; first < document.length; first++) {
+    const sizes = [first];
+    const cut = scanPieces(document, () => sizes.shift() ?? Infinity);
+    deepEqual(cut, whole, `cut at ${first}`);
+  }
+});
+
+Deno.test("JsonObjectScan keeps a watched value that is no longer than 4096 bytes", () => {
+  for (const [length, isKept] of [[4096, true], [4097, false]] as const) {
+    const value = `"${"x".repeat(length - 2)}"`;
+    const document = bytesOf(`{"model":${value},"a":1}`);
+    for (const size of [1, 1000, Infinity]) {
+      const { model } = scanPieces(document, () => size);
+      deepEqual(model, {
+        span: { start: 9, end: 9 + length },
+        bytes: isKept ? bytesOf(value) : undefined,
       });
-      const turns = text.length / 1000;
-      ok(pauses > 0.9 * turns && pauses <= turns, `${pauses} of ${turns}`);
-    });
+    }
   }
-});
-
-Deno.test("scanJsonObjectInTurns() ends with what a pause throws", async () => {
-  const bytes = bytesOf(`{"model":"m","x":[${"1,".repeat(100)}1]}`);
-  const pause = () => Promise.reject(new Error("no more turns"));
-  await rejects(
-    scanJsonObjectInTurns(bytes, KEYS, { pause, turnBytes: 10 }),
-    /no more turns/,
-  );
+  equal(MAX_VALUE_BYTES, 4096);
 });
 
 Deno.test("scanJsonObject() agrees with JSON.parse on random and on broken documents", () => {

@@ -1,0 +1,153 @@
+/*
+ * The grammar of JSON (RFC 8259) over UTF-8 (table 3-7 of the Unicode standard) as a table: in a state, a byte leads
+ * to the next state, or to a step that takes more than that. A document can so be read in pieces that end anywhere.
+ *
+ * Whatever may stand in several places has its states once for each: in the outermost object, whose members are
+ * told of, in objects within, and in arrays. So most bytes need no look at what is around them.
+ */
+
+import { allowText, allowValue, isWithinCharacter, SPACES } from "./parts.ts";
+import {
+  allow,
+  allowBytes,
+  FIRST_STEP,
+  newState,
+  TEXT_STATES,
+} from "./table.ts";
+
+export const BEGIN_OBJECT = FIRST_STEP + 1;
+export const BEGIN_ARRAY = FIRST_STEP + 2;
+export const END_CONTAINER = FIRST_STEP + 3;
+/** The quotes around the name of an outermost member. */
+export const BEGIN_NAME = FIRST_STEP + 4;
+export const END_NAME = FIRST_STEP + 5;
+/** The first byte of an outermost member's value, which is to be read again. */
+export const BEGIN_VALUE = FIRST_STEP + 6;
+/** The last byte of one that is no container. */
+export const END_VALUE = FIRST_STEP + 7;
+/** The byte behind one that is a number, which is to be read again. */
+export const END_NUMBER = FIRST_STEP + 8;
+
+/** The name of an outermost member. */
+export const OUTER_NAME_TEXT = 0;
+const OUTER_TEXT = 1;
+const NAME_TEXT = 2;
+const MEMBER_TEXT = 3;
+const ELEMENT_TEXT = 4;
+
+/** Nothing at all has come; some put a byte order mark there. */
+export const VERY_START: number = newState();
+/** Nothing but space has come. */
+const START = newState();
+const MARK_1 = newState();
+const MARK_2 = newState();
+/** Behind the document. */
+export const END: number = newState();
+
+/** Behind the brace that opens the outermost object. */
+export const OUTER_FIRST_NAME: number = newState();
+const OUTER_NAME = newState();
+export const OUTER_COLON: number = newState();
+const OUTER_VALUE = newState();
+/** A value of an outermost member begins with the next byte. */
+export const OUTER_VALUE_HERE: number = newState();
+const OUTER_BEHIND_NUMBER = newState();
+/** Behind an outermost member. */
+export const OUTER_NEXT: number = newState();
+
+/** Behind the brace that opens an object within. */
+export const FIRST_NAME: number = newState();
+const NAME = newState();
+const COLON = newState();
+const MEMBER = newState();
+/** Behind a member of an object within. */
+export const NEXT_MEMBER: number = newState();
+
+/** Behind the bracket that opens an array. */
+export const FIRST_ELEMENT: number = newState();
+const ELEMENT = newState();
+/** Behind an element of an array. */
+export const NEXT_ELEMENT: number = newState();
+
+for (const state of [START, VERY_START]) {
+  allow(state, SPACES, START);
+  allow(state, "{", BEGIN_OBJECT);
+}
+allowBytes(VERY_START, [0xef, 0xef], MARK_1);
+allowBytes(MARK_1, [0xbb, 0xbb], MARK_2);
+allow(END, SPACES, END);
+
+for (const state of [OUTER_FIRST_NAME, OUTER_NAME]) {
+  allow(state, SPACES, state);
+  allow(state, '"', BEGIN_NAME);
+}
+allow(OUTER_FIRST_NAME, "}", END_CONTAINER);
+allowText(OUTER_NAME_TEXT, END_NAME);
+allow(OUTER_COLON, SPACES, OUTER_COLON);
+allow(OUTER_COLON, ":", OUTER_VALUE);
+allowBytes(OUTER_VALUE, [0x00, 0xff], BEGIN_VALUE);
+allow(OUTER_VALUE, SPACES, OUTER_VALUE);
+allowBytes(OUTER_BEHIND_NUMBER, [0x00, 0xff], END_NUMBER);
+allowValue({
+  begin: [OUTER_VALUE_HERE],
+  text: OUTER_TEXT,
+  end: END_VALUE,
+  next: OUTER_BEHIND_NUMBER,
+});
+allow(OUTER_NEXT, SPACES, OUTER_NEXT);
+allow(OUTER_NEXT, ",", OUTER_NAME);
+allow(OUTER_NEXT, "}", END_CONTAINER);
+
+for (const state of [FIRST_NAME, NAME]) {
+  allow(state, SPACES, state);
+  allow(state, '"', NAME_TEXT);
+}
+allow(FIRST_NAME, "}", END_CONTAINER);
+allowText(NAME_TEXT, COLON);
+allow(COLON, SPACES, COLON);
+allow(COLON, ":", MEMBER);
+allow(NEXT_MEMBER, SPACES, NEXT_MEMBER);
+allow(NEXT_MEMBER, ",", NAME);
+allow(NEXT_MEMBER, "}", END_CONTAINER);
+allowValue({
+  begin: [MEMBER],
+  text: MEMBER_TEXT,
+  end: NEXT_MEMBER,
+  next: NEXT_MEMBER,
+});
+
+allow(NEXT_ELEMENT, SPACES, NEXT_ELEMENT);
+allow(NEXT_ELEMENT, ",", ELEMENT);
+allow(NEXT_ELEMENT, "]", END_CONTAINER);
+allow(FIRST_ELEMENT, "]", END_CONTAINER);
+allowValue({
+  begin: [FIRST_ELEMENT, ELEMENT],
+  text: ELEMENT_TEXT,
+  end: NEXT_ELEMENT,
+  next: NEXT_ELEMENT,
+});
+
+for (const state of [OUTER_VALUE_HERE, MEMBER, FIRST_ELEMENT, ELEMENT]) {
+  allow(state, "{", BEGIN_OBJECT);
+  allow(state, "[", BEGIN_ARRAY);
+}
+
+/** Whether nothing but white space has come. */
+export function isBeforeDocument(state: number): boolean {
+  return state === START || state === VERY_START;
+}
+
+/** Whether a byte that does not belong there breaks a character of UTF-8, and not the grammar. */
+export function breaksCharacter(state: number, byte: number): boolean {
+  return isWithinCharacter(state) || (state < TEXT_STATES && byte >= 0x80);
+}
+
+/** Whether a byte order mark may be under way. */
+export function isWithinMark(state: number): boolean {
+  return state === MARK_1 || state === MARK_2;
+}
+
+/** Whether `byte` completes a byte order mark. */
+export function completesMark(state: number, byte: number): boolean {
+  return state === MARK_2 && byte === 0xbf;
+}

@@ -1,0 +1,189 @@
+import { BitStack } from "./bit_stack.ts";
+import {
+  BEGIN_ARRAY,
+  BEGIN_NAME,
+  BEGIN_OBJECT,
+  BEGIN_VALUE,
+  END,
+  END_CONTAINER,
+  END_NAME,
+  END_NUMBER,
+  END_VALUE,
+  FIRST_ELEMENT,
+  FIRST_NAME,
+  isBeforeDocument,
+  NEXT_ELEMENT,
+  NEXT_MEMBER,
+  OUTER_COLON,
+  OUTER_FIRST_NAME,
+  OUTER_NAME_TEXT,
+  OUTER_NEXT,
+  OUTER_VALUE_HERE,
+  VERY_START,
+} from "./grammar.ts";
+import { failAt, failEmpty, failEnd } from "./scan_error.ts";
+import { FIRST_STEP, NEXT, TEXT_STATES } from "./table.ts";
+import { skipText, type TextBytes } from "./text.ts";
+
+/** What happens in the outermost object of a document. */
+export type JsonEvent =
+  | "name_begins"
+  | "name_ends"
+  | "value_begins"
+  | "value_ends"
+  | "object_ends";
+
+/**
+ * Walks through a JSON object that comes in pieces, and checks every byte of it. Depth costs one bit a level and no
+ * recursion.
+ */
+export class JsonWalker {
+  #text = NOTHING;
+  /** How many bytes came in earlier pieces. */
+  #before = 0;
+  /** Where to go on, in the current piece. */
+  #position = 0;
+  #state = VERY_START;
+  /** The containers around the current place: `true` for objects. */
+  readonly #open = new BitStack();
+  #at = 0;
+
+  /** Where the last event was, in the current piece: a beginning at the first byte, an end behind the last. */
+  get at(): number {
+    return this.#at;
+  }
+
+  /** Where the last event was in the document, in bytes. */
+  get offset(): number {
+    return this.#before + this.#at;
+  }
+
+  /** Takes the next piece, when {@linkcode JsonWalker.next} has gone through the last. */
+  feed(bytes: Uint8Array): void {
+    this.#before += this.#text.bytes.length;
+    this.#text = textOf(bytes);
+    this.#position = 0;
+  }
+
+  /**
+   * Goes on to the next event.
+   *
+   * @returns `undefined` when there is none before the end of the piece.
+   * @throws {JsonScanError} With `syntax`, `encoding` or `not_object`.
+   */
+  next(): JsonEvent | undefined {
+    for (;;) {
+      const step = this.#advance();
+      if (step === undefined) return undefined;
+      const event = this.#take(step);
+      if (event !== undefined) return event;
+    }
+  }
+
+  /**
+   * Says that nothing more comes.
+   *
+   * @throws {JsonScanError} With `syntax`, when something is missing.
+   */
+  finish(): void {
+    if (this.#state === END) return;
+    const length = this.#before + this.#text.bytes.length;
+    if (isBeforeDocument(this.#state)) failEmpty(length);
+    failEnd(length);
+  }
+
+  /** From byte to byte, up to the next step or the end of the piece. */
+  #advance(): number | undefined {
+    // V8 reads an import from memory at every use.
+    const [table, firstStep, textStates] = [NEXT, FIRST_STEP, TEXT_STATES];
+    const text = this.#text;
+    const { bytes } = text;
+    let state = this.#state;
+    let position = this.#position;
+    let step: number | undefined;
+    for (;;) {
+      if (state < textStates) position = skipText(text, position);
+      if (position >= bytes.length) break;
+      const next = table[state << 8 | (bytes[position] ?? 0)] ?? 0;
+      if (next >= firstStep) {
+        step = next;
+        break;
+      }
+      state = next;
+      position++;
+    }
+    this.#state = state;
+    this.#position = position;
+    return step;
+  }
+
+  #take(step: number): JsonEvent | undefined {
+    switch (step) {
+      case BEGIN_OBJECT:
+        this.#state = this.#open.size === 0 ? OUTER_FIRST_NAME : FIRST_NAME;
+        this.#open.push(true);
+        this.#position++;
+        return undefined;
+      case BEGIN_ARRAY:
+        this.#state = FIRST_ELEMENT;
+        this.#open.push(false);
+        this.#position++;
+        return undefined;
+      case END_CONTAINER:
+        return this.#endContainer();
+      case BEGIN_NAME:
+        this.#state = OUTER_NAME_TEXT;
+        this.#at = this.#position++;
+        return "name_begins";
+      case END_NAME:
+        this.#state = OUTER_COLON;
+        this.#at = ++this.#position;
+        return "name_ends";
+      case BEGIN_VALUE:
+        this.#state = OUTER_VALUE_HERE;
+        this.#at = this.#position;
+        return "value_begins";
+      case END_VALUE:
+        this.#state = OUTER_NEXT;
+        this.#at = ++this.#position;
+        return "value_ends";
+      case END_NUMBER:
+        this.#state = OUTER_NEXT;
+        this.#at = this.#position;
+        return "value_ends";
+      default:
+        return this.#fail();
+    }
+  }
+
+  #endContainer(): JsonEvent | undefined {
+    this.#open.pop();
+    this.#at = ++this.#position;
+    switch (this.#open.size) {
+      case 0:
+        this.#state = END;
+        return "object_ends";
+      case 1:
+        this.#state = OUTER_NEXT;
+        return "value_ends";
+      default:
+        this.#state = this.#open.top ? NEXT_MEMBER : NEXT_ELEMENT;
+        return undefined;
+    }
+  }
+
+  #fail(): never {
+    failAt({
+      state: this.#state,
+      byte: this.#text.bytes[this.#position] ?? 0,
+      offset: this.#before + this.#position,
+    });
+  }
+}
+
+const NOTHING = textOf(new Uint8Array());
+
+function textOf(bytes: Uint8Array): TextBytes {
+  const words = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return { bytes, words };
+}

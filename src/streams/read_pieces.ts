@@ -1,0 +1,156 @@
+/** A body is shorter or longer than it was said to be. */
+export class WrongLengthError extends Error {
+  override readonly name = "WrongLengthError";
+
+  constructor() {
+    super("Cannot read the body: it is not as long as it was said to be");
+  }
+}
+
+/** What {@linkcode readPieces} is told. */
+export interface ReadPiecesOptions {
+  /** How long the body is, in bytes; `undefined` where that is not known. */
+  readonly length: number | undefined;
+  /** How long a piece is, in bytes. */
+  readonly pieceBytes: number;
+  /** Takes a full piece; its memory is used again for the next. */
+  readonly onPiece: (piece: Uint8Array<ArrayBuffer>) => void;
+  /** Gives the body up when it aborts. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Reads a body in pieces of one length, however it comes: straight into their memory where the stream can do that,
+ * which spares a copy of each chunk.
+ *
+ * @returns What is left when no piece is full any more: all of a body that is shorter than one.
+ * @throws {WrongLengthError} When the body has another length, or was given up.
+ * @throws Whatever the body throws, and what `onPiece` does.
+ */
+export async function readPieces(
+  body: ReadableStream<Uint8Array>,
+  options: ReadPiecesOptions,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const { signal } = options;
+  const { reader, read } = openReader(body, options);
+  const cancel = () => {
+    reader.cancel().catch(() => {
+      // Nobody waits for the rest of this body any more.
+    });
+  };
+  signal.addEventListener("abort", cancel, { once: true });
+  try {
+    const rest = await read();
+    if (signal.aborted) throw new WrongLengthError();
+    return rest;
+  } catch (error) {
+    cancel();
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", cancel);
+  }
+}
+
+/** A reader, and what reads all with it. */
+interface OpenReader {
+  readonly reader: { cancel(): Promise<void> };
+  read(): Promise<Uint8Array<ArrayBuffer>>;
+}
+
+function openReader(
+  body: ReadableStream<Uint8Array>,
+  options: ReadPiecesOptions,
+): OpenReader {
+  const straight = byobReader(body);
+  if (straight !== undefined) {
+    return { reader: straight, read: () => readStraight(straight, options) };
+  }
+  const reader = body.getReader();
+  return { reader, read: () => readChunks(reader, options) };
+}
+
+/** Only the platform's own bodies are sure to be byte streams; nothing but an attempt tells. */
+function byobReader(
+  body: ReadableStream<Uint8Array>,
+): ReadableStreamBYOBReader | undefined {
+  try {
+    return body.getReader({ mode: "byob" });
+  } catch {
+    return undefined;
+  }
+}
+
+async function readStraight(
+  reader: ReadableStreamBYOBReader,
+  { length, pieceBytes, onPiece }: ReadPiecesOptions,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const count = createCount(length);
+  let buffer = new ArrayBuffer(pieceBytes);
+  let filled = 0;
+  for (;;) {
+    const { done, value } = await reader.read(new Uint8Array(buffer, filled));
+    if (value === undefined) throw new WrongLengthError();
+    buffer = value.buffer;
+    if (done) break;
+    count.add(value.length);
+    filled += value.length;
+    if (filled === pieceBytes) {
+      onPiece(new Uint8Array(buffer));
+      filled = 0;
+    }
+  }
+  count.end();
+  return new Uint8Array(buffer, 0, filled);
+}
+
+async function readChunks(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  { length, pieceBytes, onPiece }: ReadPiecesOptions,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const count = createCount(length);
+  let piece = new Uint8Array();
+  let filled = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    count.add(value.length);
+    for (let taken = 0; taken < value.length;) {
+      const part = value.subarray(taken, taken + pieceBytes - filled);
+      piece = withRoom(piece, filled + part.length, pieceBytes);
+      piece.set(part, filled);
+      taken += part.length;
+      filled += part.length;
+      if (filled === pieceBytes) {
+        onPiece(piece);
+        filled = 0;
+      }
+    }
+  }
+  count.end();
+  return piece.subarray(0, filled);
+}
+
+/** No more memory than twice of what has come: nobody knows whether a piece will be full. */
+function withRoom(
+  piece: Uint8Array<ArrayBuffer>,
+  bytes: number,
+  mostBytes: number,
+): Uint8Array<ArrayBuffer> {
+  if (bytes <= piece.length) return piece;
+  const room = Math.min(Math.max(bytes, 2 * piece.length), mostBytes);
+  return new Uint8Array(piece.buffer.transfer(room));
+}
+
+/** Holds what has come against the length that was said, where one was. */
+function createCount(length: number | undefined) {
+  let total = 0;
+  return {
+    add(bytes: number): void {
+      total += bytes;
+      if (length !== undefined && total > length) throw new WrongLengthError();
+    },
+    end(): void {
+      if (length !== undefined && total < length) throw new WrongLengthError();
+    },
+  };
+}
