@@ -38,6 +38,8 @@ interface Row {
   readonly gaps?: readonly (readonly [number, number])[];
   /** What the caller saw. */
   readonly told: Ending | Readonly<Record<Mode, Ending>>;
+  /** What the log names for the error that the caller got. */
+  readonly logged?: string;
   /** How long that took at most, in milliseconds. */
   readonly withinMs?: number;
 }
@@ -52,6 +54,10 @@ const CUT = streamOf(({ start, output }) => [start, output], "break");
 /** What a provider that keeps to its rate limits says. */
 const limited = (headers: Record<string, string>) =>
   status(429, { type: "rate_limit_error", message: "Too fast", headers });
+
+/** An error page that is longer than any error. */
+const longPage = (code: number, headers: Record<string, string> = {}) =>
+  status(code, { message: "It is broken. ".repeat(32 * 1024), headers });
 
 const ROWS: readonly Row[] = [
   {
@@ -318,6 +324,43 @@ const ROWS: readonly Row[] = [
     asked: ["one"],
     told: 502,
   },
+  {
+    name: "an error page that is too long is tried again by its status",
+    acts: [longPage(500), good],
+    fallback: [good],
+    asked: ["one", "one"],
+    told: "answer",
+  },
+  {
+    name: "an error page that is too long is told with its status",
+    acts: [longPage(503)],
+    asked: ["one", "one", "one"],
+    told: 503,
+    logged: "overloaded",
+  },
+  {
+    name: "an error page that is too long is waited for as its headers say",
+    acts: [longPage(429, { "retry-after": "2" }), good],
+    asked: ["one", "one"],
+    gaps: [[2000, 2250]],
+    told: "answer",
+  },
+  {
+    name:
+      "an error page that is too long is told at once if its status refuses",
+    acts: [longPage(400)],
+    fallback: [good],
+    asked: ["one"],
+    told: 400,
+    logged: "invalid_request",
+  },
+  {
+    name: "an error page that is too long goes elsewhere for a bad credential",
+    acts: [longPage(401)],
+    fallback: [good],
+    asked: ["one", "two"],
+    told: "answer",
+  },
 ];
 
 const OTHER_REFUSALS = [400, 404, 409, 413, 422, 501];
@@ -391,6 +434,7 @@ async function check(row: Row, way: {
   const ending = typeof row.told === "object" ? row.told[mode] : row.told;
   checkTold(told, ending, way);
   checkRecord(told, row.asked);
+  if (row.logged !== undefined) assert.equal(told.line.error, row.logged);
   const servedByFallback = ending === "answer" && row.asked.at(-1) === "two";
   assert.equal(
     told.headers.get("x-gateway-model"),
