@@ -52,6 +52,15 @@ export function brokenUpstream(reason: string, cause?: unknown): GatewayError {
   );
 }
 
+/** The error for a caller whose upstream answered more than the gateway can hold to translate it. */
+export function oversized(): GatewayError {
+  return new GatewayError(
+    "upstream",
+    "Cannot use the answer of the model's provider: it is too long. Ask for a shorter one, or tell the administrator",
+    { code: "upstream_oversized" },
+  );
+}
+
 /** The error for a caller whose upstream answered with a redirect, which is never followed. */
 export function redirected(): GatewayError {
   return new GatewayError(

@@ -1,7 +1,12 @@
 import type { Deadlines } from "../core/deadlines.ts";
 import { type JsonValue, parseJson } from "../core/json.ts";
 import { LimitedBytesTransformStream } from "../core/std.ts";
-import { brokenUpstream, reasonOf, silentUpstream } from "./failure.ts";
+import {
+  brokenUpstream,
+  oversized,
+  reasonOf,
+  silentUpstream,
+} from "./failure.ts";
 
 /** What bounds the reading of a body. */
 export interface ReadBodyOptions {
@@ -28,7 +33,7 @@ export async function readAnswerJson(
   options: ReadAnswerOptions,
 ): Promise<JsonValue | undefined> {
   const bytes = await readUpTo(answer, options);
-  if (bytes === undefined) throw brokenUpstream("it is too long");
+  if (bytes === undefined) throw oversized();
   return parseJson(new TextDecoder().decode(bytes));
 }
 

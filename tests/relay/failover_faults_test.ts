@@ -7,6 +7,9 @@ import {
   failureInBody,
   failureInPieces,
   good,
+  longEvent,
+  longJson,
+  longStream,
   reset,
   silent,
   status,
@@ -28,6 +31,8 @@ interface Row {
   readonly acts: readonly Act[];
   /** Only for streams, or only for JSON; default both. */
   readonly only?: "stream" | "json";
+  /** Only in this mode; default both. */
+  readonly mode?: Mode;
   /** Keys of the connection's configuration. */
   readonly connection?: Readonly<Record<string, unknown>>;
   /** Whether the model has a fallback at another provider, and what that does. */
@@ -58,6 +63,15 @@ const limited = (headers: Record<string, string>) =>
 /** An error page that is longer than any error. */
 const longPage = (code: number, headers: Record<string, string> = {}) =>
   status(code, { message: "It is broken. ".repeat(32 * 1024), headers });
+
+/** What is too long is told at once and costs nobody another answer. */
+const TOO_LONG = {
+  mode: "translated",
+  fallback: [good],
+  asked: ["one"],
+  told: 502,
+  logged: "upstream_oversized",
+} as const;
 
 const ROWS: readonly Row[] = [
   {
@@ -325,6 +339,35 @@ const ROWS: readonly Row[] = [
     told: 502,
   },
   {
+    ...TOO_LONG,
+    name: "JSON that is too long to be translated is told and not asked again",
+    acts: [longJson],
+    only: "json",
+  },
+  {
+    ...TOO_LONG,
+    name:
+      "a stream that is too long to make one answer of is told and not asked again",
+    acts: [longStream],
+    only: "json",
+    connection: { stream_only: true },
+  },
+  {
+    ...TOO_LONG,
+    name:
+      "an event that is too long to make an answer of is told and not asked again",
+    acts: [longEvent],
+    only: "json",
+    connection: { stream_only: true },
+  },
+  {
+    ...TOO_LONG,
+    name:
+      "an event that is too long before any output is told and not asked again",
+    acts: [longEvent],
+    only: "stream",
+  },
+  {
     name: "an error page that is too long is tried again by its status",
     acts: [longPage(500), good],
     fallback: [good],
@@ -395,6 +438,7 @@ for (const row of ROWS) Deno.test(row.name, (t) => play(t, row));
 async function play(t: Deno.TestContext, row: Row): Promise<void> {
   for (const protocol of PROTOCOLS) {
     for (const mode of ["native", "translated"] as const) {
+      if (row.mode !== undefined && row.mode !== mode) continue;
       for (const kind of ["stream", "json"] as const) {
         if (row.only !== undefined && row.only !== kind) continue;
         const way = { protocol, mode, stream: kind === "stream" };

@@ -57,7 +57,7 @@ Deno.test("readAnswerJson() reads up to so many bytes", async () => {
   assert.equal(await readAnswerJson(answerOf(100), options), undefined);
   await assert.rejects(readAnswerJson(answerOf(101), options), (error) => {
     assert.ok(error instanceof GatewayError);
-    assert.equal(error.code, "upstream_broken");
+    assert.equal(error.code, "upstream_oversized");
     return true;
   });
   assert.equal(timers.running, 0);
