@@ -1,4 +1,5 @@
 import { GatewayError } from "../core/error.ts";
+import { NOT_AGAIN } from "../core/should_retry.ts";
 import { REFUSED_CREDENTIAL } from "../protocols/canonical/failure.ts";
 
 /** Why an upstream could not be reached, by what the platform says of it. The first match wins. */
@@ -57,7 +58,7 @@ export function oversized(): GatewayError {
   return new GatewayError(
     "upstream",
     "Cannot use the answer of the model's provider: it is too long. Ask for a shorter one, or tell the administrator",
-    { code: "upstream_oversized" },
+    { code: "upstream_oversized", headers: NOT_AGAIN },
   );
 }
 

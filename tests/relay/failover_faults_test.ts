@@ -479,6 +479,8 @@ async function check(row: Row, way: {
   checkTold(told, ending, way);
   checkRecord(told, row.asked);
   if (row.logged !== undefined) assert.equal(told.line.error, row.logged);
+  const isLast = row.logged === TOO_LONG.logged;
+  assert.equal(told.headers.get("x-should-retry"), isLast ? "false" : null);
   const servedByFallback = ending === "answer" && row.asked.at(-1) === "two";
   assert.equal(
     told.headers.get("x-gateway-model"),
