@@ -1,5 +1,6 @@
 import type { GatewayError } from "../core/error.ts";
 import type { Protocol } from "../core/protocol.ts";
+import { NOT_AGAIN } from "../core/should_retry.ts";
 import type { Log } from "../observe/log.ts";
 import type { RequestRecord } from "../observe/record.ts";
 import {
@@ -60,13 +61,14 @@ function upstreamFailureResponse(
   facts.status = status;
   facts.error = shown.code ?? shown.kind;
   finish("error");
-  const { retryAfterMs } = shown;
-  return Response.json(body, {
-    status,
-    headers: retryAfterMs === undefined
-      ? {}
-      : { "retry-after": String(Math.ceil(retryAfterMs / 1000)) },
-  });
+  return Response.json(body, { status, headers: headersOf(shown) });
+}
+
+function headersOf({ kind, retryAfterMs }: Failure): Record<string, string> {
+  if (kind === "oversized") return NOT_AGAIN;
+  return retryAfterMs === undefined
+    ? {}
+    : { "retry-after": String(Math.ceil(retryAfterMs / 1000)) };
 }
 
 function noteError(error: GatewayError, { facts }: RequestRecord): void {

@@ -3,7 +3,7 @@ import type { Emit, Stage } from "../core/stage.ts";
 import { createSseParser, FrameTooLongError } from "../streams/sse_parse.ts";
 import type { Answer } from "./canonical/answer.ts";
 import type { AnswerEvent } from "./canonical/event.ts";
-import { brokenAnswer, UpstreamFailure } from "./canonical/failure.ts";
+import { oversizedAnswer, UpstreamFailure } from "./canonical/failure.ts";
 import { createFold } from "./canonical/fold.ts";
 import { MAX_FRAME_CHARACTERS } from "./canonical/limits.ts";
 
@@ -46,7 +46,7 @@ function typed(run: () => void): void {
   } catch (error) {
     if (!(error instanceof FrameTooLongError)) throw error;
     throw new UpstreamFailure(
-      brokenAnswer("The provider sent an event that is too long"),
+      oversizedAnswer("The provider sent an event that is too long"),
     );
   }
 }

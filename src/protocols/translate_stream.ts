@@ -4,7 +4,7 @@ import { formatComment, formatFrame } from "../streams/sse_format.ts";
 import { createSseParser, FrameTooLongError } from "../streams/sse_parse.ts";
 import type { StreamEncoder } from "./canonical/codec.ts";
 import type { AnswerEvent } from "./canonical/event.ts";
-import { brokenAnswer, type Failure } from "./canonical/failure.ts";
+import { type Failure, oversizedAnswer } from "./canonical/failure.ts";
 import { MAX_FRAME_CHARACTERS } from "./canonical/limits.ts";
 
 /** The parts of one translated stream. */
@@ -67,7 +67,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
       if (!(error instanceof FrameTooLongError)) throw error;
       encode({
         type: "failure",
-        failure: brokenAnswer("The provider sent an event that is too long"),
+        failure: oversizedAnswer("The provider sent an event that is too long"),
       });
     }
     return take();

@@ -11,6 +11,7 @@ import {
  * - `silent`: one of the gateway's own deadlines passed.
  * - `trouble`: the upstream says that it is at fault. `rate_limited`: too fast. `exhausted`: nothing left to spend.
  * - `misconfigured`: the gateway's credential or address is wrong.
+ * - `oversized`: the answer is good, but longer than the gateway can hold; every other would be as long.
  * - `too_long`: the conversation does not fit the model. `refused`: the upstream finds the request at fault.
  *   `untranslatable`: the gateway does, before it asks anybody.
  */
@@ -22,6 +23,7 @@ export type FaultKind =
   | "rate_limited"
   | "exhausted"
   | "misconfigured"
+  | "oversized"
   | "too_long"
   | "refused"
   | "untranslatable";
@@ -57,6 +59,7 @@ export function faultOf(thrown: unknown): Fault | undefined {
 const FAULT_BY_CODE: Readonly<Partial<Record<string, FaultKind>>> = {
   upstream_unreachable: "unreachable",
   upstream_broken: "broken",
+  upstream_oversized: "oversized",
   upstream_timeout: "silent",
   upstream_authentication: "misconfigured",
   upstream_redirect: "misconfigured",
@@ -76,6 +79,7 @@ const FAULT_BY_KIND: Readonly<Record<FailureKind, FaultKind>> = {
   timeout: "trouble",
   server: "trouble",
   broken: "broken",
+  oversized: "oversized",
 };
 
 /**

@@ -33,8 +33,8 @@ export interface Trial {
 
 /**
  * What a fault speaks of. What was answered, or not, may be due to one model alone: a bad model must not
- * take the connection's other models with it. `request` is the caller's own fault and shows a connection that
- * is well; of `nobody` there is nothing to learn.
+ * take the connection's other models with it. `request` is due to what the caller asks for and shows
+ * that both are well; of `nobody` there is nothing to learn.
  */
 const SUBJECT_BY_FAULT = {
   unreachable: "connection",
@@ -44,6 +44,7 @@ const SUBJECT_BY_FAULT = {
   trouble: "model",
   rate_limited: "model",
   exhausted: "model",
+  oversized: "request",
   too_long: "request",
   refused: "request",
   untranslatable: "nobody",

@@ -1,13 +1,15 @@
 import type { Clock } from "../core/clock.ts";
-import type { Deadlines } from "../core/deadlines.ts";
-import { parseJson } from "../core/json.ts";
+import { type JsonValue, parseJson } from "../core/json.ts";
 import type { Protocol } from "../core/protocol.ts";
 import {
   type Failure,
   UpstreamFailure,
 } from "../protocols/canonical/failure.ts";
 import { CODECS } from "../protocols/mod.ts";
-import { readAnswerBytes } from "../upstream/read_answer.ts";
+import {
+  type ReadBodyOptions,
+  readErrorBytes,
+} from "../upstream/read_answer.ts";
 import { retryAfterMs } from "../core/retry_after.ts";
 import type { Exchange } from "./exchange.ts";
 
@@ -39,35 +41,27 @@ interface OwnWords {
 }
 
 /** How a failure is read and passed on. */
-export interface ReadFailureOptions {
+export interface ReadFailureOptions extends ReadBodyOptions {
   /** Of the path and of the upstream. */
   readonly protocol: Protocol;
   /** What the caller gets of the upstream's headers. */
   readonly headers: [string, string][];
-  readonly deadlines: Deadlines;
   readonly clock: Clock;
-  /** How long it may take, in milliseconds; 0 means for ever. */
-  readonly withinMs: number;
-  readonly controller: AbortController;
 }
 
-/** An error that explains itself in more than this is none, in bytes. */
-const MAX_ERROR_BYTES = 256 * 1024;
-
 /**
- * Reads an answer that is an error.
+ * Reads an answer that is an error; of one that is too long only the status is told.
  *
- * @throws {GatewayError} When it breaks off, is too long or does not come in time.
+ * @throws {GatewayError} When it breaks off or does not come in time.
  */
 export async function readNativeFailure(
   answer: Response,
   options: ReadFailureOptions,
-): Promise<NativeFailure> {
-  const bytes = await readAnswerBytes(answer, {
-    ...options,
-    maxBytes: MAX_ERROR_BYTES,
-  });
-  return nativeFailure(answer, { ...options, bytes });
+): Promise<UpstreamFailure> {
+  const bytes = await readErrorBytes(answer, options);
+  return bytes === undefined
+    ? new UpstreamFailure(failureOf(answer, undefined, options))
+    : nativeFailure(answer, { ...options, bytes });
 }
 
 /** What an answer that is a failure brings. */
@@ -80,13 +74,20 @@ export function nativeFailure(
   answer: Response,
   { bytes, headers, protocol, clock }: NativeFailureOptions,
 ): NativeFailure {
-  const { status } = answer;
   const body = parseJson(new TextDecoder().decode(bytes));
-  const failure = CODECS[protocol].decodeFailure(status, body);
-  const waitMs = retryAfterMs(answer.headers, clock.now()) ??
-    failure.retryAfterMs;
   return new NativeFailure(
-    { ...failure, retryAfterMs: waitMs },
-    { status, headers, bytes },
+    failureOf(answer, body, { protocol, clock }),
+    { status: answer.status, headers, bytes },
   );
+}
+
+/** What an error means; its body is `undefined` where nothing of it can be read. */
+function failureOf(
+  { status, headers }: Response,
+  body: JsonValue | undefined,
+  { protocol, clock }: Pick<ReadFailureOptions, "protocol" | "clock">,
+): Failure {
+  const failure = CODECS[protocol].decodeFailure(status, body);
+  const waitMs = retryAfterMs(headers, clock.now()) ?? failure.retryAfterMs;
+  return { ...failure, retryAfterMs: waitMs };
 }

@@ -35,6 +35,7 @@ const SEQUEL_BY_FAULT = {
   exhausted: "elsewhere",
   misconfigured: "elsewhere",
   too_long: "other model",
+  oversized: "nothing",
   refused: "nothing",
   untranslatable: "nothing",
 } as const satisfies Record<FaultKind, string>;

@@ -1,5 +1,6 @@
 import { byteLength } from "../core/byte_length.ts";
 import { GatewayError } from "../core/error.ts";
+import type { Ending } from "../observe/record.ts";
 import {
   brokenAnswer,
   type Failure,
@@ -88,8 +89,17 @@ function finish(
 ): void {
   if (watch.failure !== undefined) record.facts.reason = watch.failure.kind;
   if (how === "stalled") record.facts.reason = "the caller stopped reading";
-  if (watch.isWhole) record.finish("complete");
-  else record.finish(how === "over" ? "upstream_broken" : "client_abort");
+  record.finish(endingOf(how, watch));
+}
+
+/** What is too long did not break off: the gateway gave it up. */
+function endingOf(
+  how: TranslatedEnd,
+  { isWhole, failure }: TranslatedWatch,
+): Ending {
+  if (isWhole) return "complete";
+  if (how !== "over") return "client_abort";
+  return failure?.kind === "oversized" ? "error" : "upstream_broken";
 }
 
 /** Holds the stream back until there is something for the caller. */

@@ -17,7 +17,7 @@ import {
 import { discard } from "../streams/discard.ts";
 import { callUpstream } from "../upstream/call.ts";
 import { redirected } from "../upstream/failure.ts";
-import { readAnswerJson } from "../upstream/read_answer.ts";
+import { readErrorBytes } from "../upstream/read_answer.ts";
 import { translatedHeaders } from "../upstream/translated_headers.ts";
 import { type Attempt, firstAnswerMs } from "./attempt.ts";
 import { bodyBytes } from "./held_body.ts";
@@ -31,9 +31,6 @@ const OPERATION_BY_PROTOCOL = {
   messages: "messages",
   responses: "responses",
 } as const satisfies Record<Protocol, Operation>;
-
-/** An error that explains itself in more than this is cut off, in bytes. */
-const MAX_ERROR_BYTES = 256 * 1024;
 
 /**
  * Serves a request through an upstream of another protocol: the request, the answer and its errors are
@@ -140,12 +137,12 @@ async function failureOf(
     discard(answer);
     return redirected();
   }
-  const body = await readAnswerJson(answer, {
-    maxBytes: MAX_ERROR_BYTES,
+  const bytes = await readErrorBytes(answer, {
     deadlines,
     withinMs: candidate.connection.timeouts.idleMs,
     controller,
   });
+  const body = bytes && parseJson(new TextDecoder().decode(bytes));
   const failure: Failure = to.decodeFailure(status, body);
   return new UpstreamFailure({
     ...failure,

@@ -23,7 +23,7 @@ import { foldAnswer, readAnswer } from "./whole_answer.ts";
  * any other.
  *
  * @throws {UpstreamFailure} When the upstream fails before anything went out.
- * @throws {GatewayError} When its answer breaks off or is silent before anything went out.
+ * @throws {GatewayError} When its answer breaks off, is silent or too long before anything went out.
  */
 export async function translateAnswer(
   answer: Response,

@@ -5,6 +5,7 @@ import { createStreamFold } from "../protocols/fold_stream.ts";
 import { createIdleWatch } from "../streams/idle_watch.ts";
 import {
   brokenUpstream,
+  oversized,
   reasonOf,
   silentUpstream,
 } from "../upstream/failure.ts";
@@ -34,7 +35,7 @@ export async function foldAnswer(
       idle.heard();
       if (read === undefined || read.done) return fold.end();
       bytes += read.value.length;
-      if (bytes > MAX_ANSWER_BYTES) throw brokenUpstream("it is too long");
+      if (bytes > MAX_ANSWER_BYTES) throw oversized();
       fold.push(read.value);
     }
   } catch (cause) {

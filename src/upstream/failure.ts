@@ -1,4 +1,5 @@
 import { GatewayError } from "../core/error.ts";
+import { NOT_AGAIN } from "../core/should_retry.ts";
 import { REFUSED_CREDENTIAL } from "../protocols/canonical/failure.ts";
 
 /** Why an upstream could not be reached, by what the platform says of it. The first match wins. */
@@ -49,6 +50,15 @@ export function brokenUpstream(reason: string, cause?: unknown): GatewayError {
     "upstream",
     `Cannot use the answer of the model's provider: ${reason}. Try again, or tell the administrator`,
     { code: "upstream_broken", cause },
+  );
+}
+
+/** The error for a caller whose upstream answered more than the gateway can hold to translate it. */
+export function oversized(): GatewayError {
+  return new GatewayError(
+    "upstream",
+    "Cannot use the answer of the model's provider: it is too long. Ask for a shorter one, or tell the administrator",
+    { code: "upstream_oversized", headers: NOT_AGAIN },
   );
 }
 

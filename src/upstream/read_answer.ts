@@ -1,11 +1,15 @@
 import type { Deadlines } from "../core/deadlines.ts";
 import { type JsonValue, parseJson } from "../core/json.ts";
 import { LimitedBytesTransformStream } from "../core/std.ts";
-import { brokenUpstream, reasonOf, silentUpstream } from "./failure.ts";
+import {
+  brokenUpstream,
+  oversized,
+  reasonOf,
+  silentUpstream,
+} from "./failure.ts";
 
-/** What bounds the reading of an answer's whole body. */
-export interface ReadAnswerOptions {
-  readonly maxBytes: number;
+/** What bounds the reading of a body. */
+export interface ReadBodyOptions {
   readonly deadlines: Deadlines;
   /** How long it may take, in milliseconds; 0 means for ever. */
   readonly withinMs: number;
@@ -13,29 +17,47 @@ export interface ReadAnswerOptions {
   readonly controller: AbortController;
 }
 
+/** What bounds the reading of a good answer's whole body. */
+export interface ReadAnswerOptions extends ReadBodyOptions {
+  readonly maxBytes: number;
+}
+
 /**
- * Reads the body of an upstream's answer as JSON.
+ * Reads the body of an upstream's good answer as JSON.
  *
  * @returns The value, or `undefined` when it is not JSON.
- * @throws As {@linkcode readAnswerBytes} does.
+ * @throws {GatewayError} `upstream` when it breaks off or is too long, `timeout` when it does not come in time.
  */
 export async function readAnswerJson(
   answer: Response,
   options: ReadAnswerOptions,
 ): Promise<JsonValue | undefined> {
-  const bytes = await readAnswerBytes(answer, options);
+  const bytes = await readUpTo(answer, options);
+  if (bytes === undefined) throw oversized();
   return parseJson(new TextDecoder().decode(bytes));
 }
 
+/** An error that takes more than this to explain itself is known by its status alone, in bytes. */
+const MAX_ERROR_BYTES = 256 * 1024;
+
 /**
- * Reads the body of an upstream's answer whole.
+ * Reads the body of an upstream's error.
  *
- * @throws {GatewayError} `upstream` when it breaks off or is too long, `timeout` when it does not come in time.
+ * @returns `undefined` when it is too long.
+ * @throws {GatewayError} `upstream` when it breaks off, `timeout` when it does not come in time.
  */
-export async function readAnswerBytes(
+export function readErrorBytes(
+  answer: Response,
+  options: ReadBodyOptions,
+): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  return readUpTo(answer, { ...options, maxBytes: MAX_ERROR_BYTES });
+}
+
+/** Reads a body whole; `undefined` when it is longer than `maxBytes`, and then the rest is not wanted. */
+async function readUpTo(
   answer: Response,
   { maxBytes, deadlines, withinMs, controller }: ReadAnswerOptions,
-): Promise<Uint8Array<ArrayBuffer>> {
+): Promise<Uint8Array<ArrayBuffer> | undefined> {
   const takeBack = deadlines.start(
     withinMs,
     () => controller.abort(silentUpstream()),
@@ -46,7 +68,7 @@ export async function readAnswerBytes(
     return await new Response(body).bytes();
   } catch (cause) {
     if (controller.signal.aborted) throw controller.signal.reason;
-    if (cause instanceof RangeError) throw brokenUpstream("it is too long");
+    if (cause instanceof RangeError) return undefined;
     throw brokenUpstream(reasonOf(cause), cause);
   } finally {
     takeBack();

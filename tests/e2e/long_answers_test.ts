@@ -74,7 +74,12 @@ Deno.test("JSON that is too long to be translated is an error, and the rest of i
   );
   assert.equal(error.status, 502);
   assert.match(error.message, /too long/);
-  await within(Promise.all(cancelled), "every answer to be cancelled");
+  assert.equal(error.code, "upstream_oversized");
+  await within(Promise.all(cancelled), "the upstream's answer to be cancelled");
+  assert.equal(cancelled.length, 1, "it was asked for again");
+  const line = await gateway.lines.requests.next();
+  assert.equal(line.ended, "error");
+  assert.equal(line.error, "upstream_oversized");
 });
 
 Deno.test("a translated stream whose event never ends becomes an error, and the rest of it is not wanted", async () => {
@@ -92,7 +97,8 @@ Deno.test("a translated stream whose event never ends becomes an error, and the 
   assert.doesNotMatch(text, /\[DONE\]/);
   await within(cancelled, "the upstream's answer to be cancelled");
   const line = await gateway.lines.requests.next();
-  assert.equal(line.ended, "upstream_broken");
+  assert.equal(line.ended, "error");
+  assert.equal(line.reason, "oversized");
 });
 
 Deno.test("a native stream whose event never ends passes for as long as somebody reads it", async () => {

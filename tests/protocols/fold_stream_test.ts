@@ -43,5 +43,9 @@ Deno.test("a stream fold throws when one event is too long", () => {
   const fold = createFold();
   fold.push(new TextEncoder().encode("data: "));
   fold.push(new Uint8Array(MAX_FRAME_CHARACTERS - "data: ".length).fill(120));
-  assert.throws(() => fold.push(Uint8Array.of(120)), UpstreamFailure);
+  assert.throws(
+    () => fold.push(Uint8Array.of(120)),
+    (error) =>
+      error instanceof UpstreamFailure && error.failure.kind === "oversized",
+  );
 });

@@ -87,7 +87,10 @@ Deno.test("a translator makes an early end, a failure from outside and a long ev
   const bytes = new Uint8Array(MAX_FRAME_CHARACTERS / 2).fill(120);
   assert.equal(long.push(new TextEncoder().encode("data: ")), "");
   assert.equal(long.push(bytes), "");
-  assert.match(long.push(bytes), /^event: error\n.*too long/);
+  assert.match(
+    long.push(bytes),
+    /^event: error\n.*too long.*"code":"upstream_oversized"/,
+  );
 });
 
 Deno.test("a translator keeps a silent stream alive", () => {

@@ -7,6 +7,9 @@ import {
   failureInBody,
   failureInPieces,
   good,
+  longEvent,
+  longJson,
+  longStream,
   reset,
   silent,
   status,
@@ -28,6 +31,8 @@ interface Row {
   readonly acts: readonly Act[];
   /** Only for streams, or only for JSON; default both. */
   readonly only?: "stream" | "json";
+  /** Only in this mode; default both. */
+  readonly mode?: Mode;
   /** Keys of the connection's configuration. */
   readonly connection?: Readonly<Record<string, unknown>>;
   /** Whether the model has a fallback at another provider, and what that does. */
@@ -38,6 +43,8 @@ interface Row {
   readonly gaps?: readonly (readonly [number, number])[];
   /** What the caller saw. */
   readonly told: Ending | Readonly<Record<Mode, Ending>>;
+  /** What the log names for the error that the caller got. */
+  readonly logged?: string;
   /** How long that took at most, in milliseconds. */
   readonly withinMs?: number;
 }
@@ -52,6 +59,19 @@ const CUT = streamOf(({ start, output }) => [start, output], "break");
 /** What a provider that keeps to its rate limits says. */
 const limited = (headers: Record<string, string>) =>
   status(429, { type: "rate_limit_error", message: "Too fast", headers });
+
+/** An error page that is longer than any error. */
+const longPage = (code: number, headers: Record<string, string> = {}) =>
+  status(code, { message: "It is broken. ".repeat(32 * 1024), headers });
+
+/** What is too long is told at once and costs nobody another answer. */
+const TOO_LONG = {
+  mode: "translated",
+  fallback: [good],
+  asked: ["one"],
+  told: 502,
+  logged: "upstream_oversized",
+} as const;
 
 const ROWS: readonly Row[] = [
   {
@@ -318,6 +338,72 @@ const ROWS: readonly Row[] = [
     asked: ["one"],
     told: 502,
   },
+  {
+    ...TOO_LONG,
+    name: "JSON that is too long to be translated is told and not asked again",
+    acts: [longJson],
+    only: "json",
+  },
+  {
+    ...TOO_LONG,
+    name:
+      "a stream that is too long to make one answer of is told and not asked again",
+    acts: [longStream],
+    only: "json",
+    connection: { stream_only: true },
+  },
+  {
+    ...TOO_LONG,
+    name:
+      "an event that is too long to make an answer of is told and not asked again",
+    acts: [longEvent],
+    only: "json",
+    connection: { stream_only: true },
+  },
+  {
+    ...TOO_LONG,
+    name:
+      "an event that is too long before any output is told and not asked again",
+    acts: [longEvent],
+    only: "stream",
+  },
+  {
+    name: "an error page that is too long is tried again by its status",
+    acts: [longPage(500), good],
+    fallback: [good],
+    asked: ["one", "one"],
+    told: "answer",
+  },
+  {
+    name: "an error page that is too long is told with its status",
+    acts: [longPage(503)],
+    asked: ["one", "one", "one"],
+    told: 503,
+    logged: "overloaded",
+  },
+  {
+    name: "an error page that is too long is waited for as its headers say",
+    acts: [longPage(429, { "retry-after": "2" }), good],
+    asked: ["one", "one"],
+    gaps: [[2000, 2250]],
+    told: "answer",
+  },
+  {
+    name:
+      "an error page that is too long is told at once if its status refuses",
+    acts: [longPage(400)],
+    fallback: [good],
+    asked: ["one"],
+    told: 400,
+    logged: "invalid_request",
+  },
+  {
+    name: "an error page that is too long goes elsewhere for a bad credential",
+    acts: [longPage(401)],
+    fallback: [good],
+    asked: ["one", "two"],
+    told: "answer",
+  },
 ];
 
 const OTHER_REFUSALS = [400, 404, 409, 413, 422, 501];
@@ -352,6 +438,7 @@ for (const row of ROWS) Deno.test(row.name, (t) => play(t, row));
 async function play(t: Deno.TestContext, row: Row): Promise<void> {
   for (const protocol of PROTOCOLS) {
     for (const mode of ["native", "translated"] as const) {
+      if (row.mode !== undefined && row.mode !== mode) continue;
       for (const kind of ["stream", "json"] as const) {
         if (row.only !== undefined && row.only !== kind) continue;
         const way = { protocol, mode, stream: kind === "stream" };
@@ -391,6 +478,9 @@ async function check(row: Row, way: {
   const ending = typeof row.told === "object" ? row.told[mode] : row.told;
   checkTold(told, ending, way);
   checkRecord(told, row.asked);
+  if (row.logged !== undefined) assert.equal(told.line.error, row.logged);
+  const isLast = row.logged === TOO_LONG.logged;
+  assert.equal(told.headers.get("x-should-retry"), isLast ? "false" : null);
   const servedByFallback = ending === "answer" && row.asked.at(-1) === "two";
   assert.equal(
     told.headers.get("x-gateway-model"),

@@ -3,6 +3,8 @@ import { isJsonObject } from "../../src/core/json.ts";
 import {
   type Act,
   good,
+  longEventAfterOutput,
+  longJson,
   reset,
   silent,
   status,
@@ -179,6 +181,27 @@ Deno.test("a pool is asked in the file's order, a failing connection left for th
   assert.deepEqual(scene.providers.hosts(), ["one", "two"]);
   assert.equal(told.atMs, 0);
   assert.equal(told.headers.get("x-gateway-model"), null);
+});
+
+Deno.test("an answer that is too long to be translated never counts against a connection", async (t) => {
+  const way = { protocol: "chat", mode: "translated" } as const;
+  const cases = [
+    ["before any output", longJson, false],
+    ["after output", longEventAfterOutput, true],
+  ] as const;
+  for (const [name, act, stream] of cases) {
+    await t.step(name, async () => {
+      const scene = await openScene([
+        connectionTo("one", way),
+        connectionTo("two", way),
+      ], { one: [act], two: [good] });
+      for (let count = 0; count < 4; count++) {
+        const told = await scene.ask("chat", { stream });
+        assert.equal(told.line.ended, "error");
+      }
+      assert.deepEqual(scene.providers.hosts(), ["one", "one", "one", "one"]);
+    });
+  }
 });
 
 Deno.test("S16: the answer names the model that served, and the log every attempt", async () => {

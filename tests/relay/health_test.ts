@@ -155,8 +155,9 @@ Deno.test("what had begun before a cool-down does not lengthen it", async () => 
   assert.equal(scene.health.restMs(scene.one), 1000);
 });
 
-Deno.test("the caller's own mistakes and leaving never count against a connection", async (t) => {
-  for (const kind of ["refused", "too_long", "untranslatable"] as const) {
+Deno.test("what the caller asks for and leaving never count against a connection", async (t) => {
+  const kinds = ["refused", "too_long", "oversized", "untranslatable"] as const;
+  for (const kind of kinds) {
     await t.step(kind, async () => {
       const scene = await begin();
       for (let count = 0; count < 20; count++) {

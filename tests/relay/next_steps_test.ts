@@ -85,11 +85,11 @@ Deno.test("nextSteps() goes to another model alone when the conversation is too 
   assert.deepEqual(stepsOf(ways, [tried(ways.own[0], "too_long")]), ["three"]);
 });
 
-Deno.test("nextSteps() ends with three attempts, and with a refusal", async () => {
+Deno.test("nextSteps() ends with three attempts, with a refusal and with an answer that is too long", async () => {
   const ways = await waysOf(["model-2"]);
   const trouble = tried(ways.own[0], "trouble");
   assert.deepEqual(stepsOf(ways, [trouble, trouble, trouble]), []);
-  for (const kind of ["refused", "untranslatable"] as const) {
+  for (const kind of ["refused", "untranslatable", "oversized"] as const) {
     assert.deepEqual(stepsOf(ways, [tried(ways.own[0], kind)]), []);
   }
 });

@@ -150,7 +150,7 @@ Deno.test("translateAnswer() folds no stream that has no end", async () => {
     translate(new Response(body, { headers: EVENTS })),
     (error) => {
       assert.ok(error instanceof GatewayError);
-      assert.equal(error.code, "upstream_broken");
+      assert.equal(error.code, "upstream_oversized");
       assert.match(error.message, /it is too long/);
       return true;
     },

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
 import type { Fetch } from "../../src/upstream/call.ts";
 import { JSON_HEADERS, noAnswer, piecewise, SSE_HEADERS } from "./answers.ts";
-import { protocolOfPath, type Wire, WIRES } from "./wire.ts";
+import { protocolOfPath, type Wire, WIRES, WORDS } from "./wire.ts";
 
 /** A request as a provider sees it. */
 export interface Asked {
@@ -128,6 +128,62 @@ export function streamOf(
     return new Response(body, { headers: SSE_HEADERS });
   };
 }
+
+const MIB = 1024 * 1024;
+
+/** More than the gateway ever holds of one answer, in MiB. */
+const TOO_LONG_MIB = 128;
+
+/** An answer that goes on with a piece of about a MiB until nobody wants more of it, but not for ever. */
+export function tooLong(
+  piecesOf: (wire: Wire) => { readonly begin: string; readonly piece: string },
+  headers: Readonly<Record<string, string>>,
+): Act {
+  return ({ wire }) => {
+    const { begin, piece } = piecesOf(wire);
+    const bytes = new TextEncoder().encode(piece);
+    let given = 0;
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) =>
+        controller.enqueue(new TextEncoder().encode(begin)),
+      pull(controller) {
+        if (given++ === TOO_LONG_MIB) return controller.close();
+        controller.enqueue(bytes.slice());
+      },
+    }, { highWaterMark: 0 });
+    return new Response(body, { headers });
+  };
+}
+
+/** JSON that is too long to be translated. */
+export const longJson = tooLong(
+  () => ({ begin: `{"text":"`, piece: "x".repeat(MIB) }),
+  JSON_HEADERS,
+);
+
+/** A stream whose events together are too long to make one answer of. */
+export const longStream = tooLong(
+  ({ start, output }) => ({
+    begin: start,
+    piece: output.replaceAll(WORDS, "x".repeat(MIB)),
+  }),
+  SSE_HEADERS,
+);
+
+/** A stream whose first output is one event that is too long. */
+export const longEvent = tooLong(
+  ({ start }) => ({ begin: `${start}data: `, piece: "x".repeat(MIB) }),
+  SSE_HEADERS,
+);
+
+/** A stream that has one after its first output. */
+export const longEventAfterOutput = tooLong(
+  ({ start, output }) => ({
+    begin: `${start}${output}data: `,
+    piece: "x".repeat(MIB),
+  }),
+  SSE_HEADERS,
+);
 
 /** A JSON answer with status 200 that is an error. */
 export function failureInBody({ wire }: Asked): Response {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import {
   brokenUpstream,
+  oversized,
   reasonOf,
   silentUpstream,
   unreachable,
@@ -175,15 +176,22 @@ Deno.test("unreachable() tells the caller the reason and no address", () => {
   }
 });
 
-Deno.test("brokenUpstream(), silentUpstream() and upstreamAuthentication() say what to do", () => {
+Deno.test("brokenUpstream(), oversized(), silentUpstream() and upstreamAuthentication() say what to do", () => {
   const cause = new Error("x");
-  const broken = brokenUpstream("it is too long", cause);
+  const broken = brokenUpstream("it is not JSON", cause);
   assert.equal(broken.status, 502);
   assert.equal(broken.code, "upstream_broken");
   assert.equal(broken.cause, cause);
   assert.equal(
     broken.message,
-    "Cannot use the answer of the model's provider: it is too long. Try again, or tell the administrator",
+    "Cannot use the answer of the model's provider: it is not JSON. Try again, or tell the administrator",
+  );
+  const long = oversized();
+  assert.equal(long.status, 502);
+  assert.equal(long.code, "upstream_oversized");
+  assert.equal(
+    long.message,
+    "Cannot use the answer of the model's provider: it is too long. Ask for a shorter one, or tell the administrator",
   );
   const silent = silentUpstream();
   assert.equal(silent.status, 504);

@@ -3,8 +3,8 @@ import { createDeadlines } from "../../src/core/deadlines.ts";
 import { GatewayError } from "../../src/core/error.ts";
 import { CallerLeft } from "../../src/upstream/call.ts";
 import {
-  readAnswerBytes,
   readAnswerJson,
+  readErrorBytes,
 } from "../../src/upstream/read_answer.ts";
 import { createFakeTimers } from "../support/fake_timers.ts";
 import { settle } from "../support/settle.ts";
@@ -32,10 +32,9 @@ function silentAnswer({ signal }: AbortController): Response {
   );
 }
 
-function isBroken(reason: RegExp): (error: unknown) => boolean {
-  return (error) =>
-    error instanceof GatewayError && error.code === "upstream_broken" &&
-    reason.test(error.message);
+/** Of this many bytes. */
+function answerOf(length: number): Response {
+  return new Response(new Uint8Array(length).fill(0x20));
 }
 
 Deno.test("readAnswerJson() gives the value, or nothing where there is none", async () => {
@@ -53,33 +52,46 @@ Deno.test("readAnswerJson() gives the value, or nothing where there is none", as
   assert.equal(timers.running, 0);
 });
 
-Deno.test("readAnswerBytes() reads up to so many bytes", async () => {
-  const { options } = begin();
-  const body = (length: number) => new Response(new Uint8Array(length));
-  assert.equal((await readAnswerBytes(body(100), options)).length, 100);
-  await assert.rejects(
-    readAnswerBytes(body(101), options),
-    isBroken(/it is too long/),
-  );
-  assert.equal((await readAnswerBytes(new Response(null), options)).length, 0);
+Deno.test("readAnswerJson() reads up to so many bytes", async () => {
+  const { options, timers } = begin();
+  assert.equal(await readAnswerJson(answerOf(100), options), undefined);
+  await assert.rejects(readAnswerJson(answerOf(101), options), (error) => {
+    assert.ok(error instanceof GatewayError);
+    assert.equal(error.code, "upstream_oversized");
+    return true;
+  });
+  assert.equal(timers.running, 0);
 });
 
-Deno.test("readAnswerBytes() says that an answer broke off", async () => {
+Deno.test("readErrorBytes() gives nothing of an error that is too long", async () => {
+  const { options, timers } = begin();
+  const most = 256 * 1024;
+  const lengthOf = async (answer: Response) =>
+    (await readErrorBytes(answer, options))?.length;
+  assert.equal(await lengthOf(answerOf(most)), most);
+  assert.equal(await lengthOf(answerOf(most + 1)), undefined);
+  assert.equal(await lengthOf(new Response(null)), 0);
+  assert.equal(timers.running, 0);
+});
+
+Deno.test("readErrorBytes() says that an answer broke off", async () => {
   const { options, timers } = begin();
   const cause = new TypeError("error reading a body from connection");
   const answer = new Response(
     new ReadableStream({ start: (stream) => stream.error(cause) }),
   );
-  await assert.rejects(
-    readAnswerBytes(answer, options),
-    isBroken(/its answer broke off/),
-  );
+  await assert.rejects(readErrorBytes(answer, options), (error) => {
+    assert.ok(error instanceof GatewayError);
+    assert.equal(error.code, "upstream_broken");
+    assert.match(error.message, /its answer broke off/);
+    return true;
+  });
   assert.equal(timers.running, 0);
 });
 
-Deno.test("readAnswerBytes() gives an answer up that does not come in time", async () => {
+Deno.test("readErrorBytes() gives an answer up that does not come in time", async () => {
   const { options, timers, controller } = begin();
-  const reading = readAnswerBytes(silentAnswer(controller), options);
+  const reading = readErrorBytes(silentAnswer(controller), options);
   await settle();
   timers.advance(1000);
   await assert.rejects(reading, (error) => {
@@ -90,9 +102,9 @@ Deno.test("readAnswerBytes() gives an answer up that does not come in time", asy
   assert.equal(controller.signal.aborted, true);
 });
 
-Deno.test("readAnswerBytes() throws why the exchange was ended", async () => {
+Deno.test("readErrorBytes() throws why the exchange was ended", async () => {
   const { options, timers, controller } = begin();
-  const reading = readAnswerBytes(silentAnswer(controller), options);
+  const reading = readErrorBytes(silentAnswer(controller), options);
   await settle();
   controller.abort(new CallerLeft());
   await assert.rejects(reading, CallerLeft);

@@ -25,6 +25,7 @@ export interface Failure {
  * - `quota`: nothing left to spend, waiting does not help soon. `rate_limited`: too fast, waiting helps.
  * - `overloaded`, `timeout`, `server`: the upstream's own trouble.
  * - `broken`: the answer is malformed, or ended before its end.
+ * - `oversized`: the answer is good as far as it came, but longer than the gateway can hold.
  */
 export type FailureKind =
   | "invalid_request"
@@ -39,7 +40,8 @@ export type FailureKind =
   | "overloaded"
   | "timeout"
   | "server"
-  | "broken";
+  | "broken"
+  | "oversized";
 
 /** A {@linkcode Failure} on its way up; the only thing that decoders of upstream bodies throw. */
 export class UpstreamFailure extends Error {
@@ -55,6 +57,11 @@ export class UpstreamFailure extends Error {
 /** The failure of an upstream that does not keep to its protocol. */
 export function brokenAnswer(message: string): Failure {
   return { kind: "broken", message };
+}
+
+/** The failure of an answer that passes one of the gateway's bounds. */
+export function oversizedAnswer(message: string): Failure {
+  return { kind: "oversized", message, code: "upstream_oversized" };
 }
 
 /** All that a caller is told of a refusal of the gateway's own credential. */

@@ -3,7 +3,7 @@ import type { Answer } from "./answer.ts";
 import type { AnswerBlock, ReasoningPart } from "./block.ts";
 import type { Citation } from "./citation.ts";
 import type { AnswerEvent, BlockHead, EndEvent, StartEvent } from "./event.ts";
-import { brokenAnswer, UpstreamFailure } from "./failure.ts";
+import { brokenAnswer, oversizedAnswer, UpstreamFailure } from "./failure.ts";
 import { MAX_HELD_CHARACTERS } from "./limits.ts";
 import type { Sealed } from "./sealed.ts";
 
@@ -209,6 +209,8 @@ function unfinished(): UpstreamFailure {
 
 function tooLong(): UpstreamFailure {
   return new UpstreamFailure(
-    brokenAnswer("The provider's answer is longer than the gateway can hold"),
+    oversizedAnswer(
+      "The provider's answer is longer than the gateway can hold",
+    ),
   );
 }

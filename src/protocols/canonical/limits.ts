@@ -1,4 +1,4 @@
-/** Bounds on what one stream may make the gateway hold; past them the answer is broken. */
+/** Bounds on what one stream may make the gateway hold; past them the answer is oversized. */
 
 /** Most blocks of one answer. */
 export const MAX_BLOCKS = 1024;

@@ -27,6 +27,7 @@ const TYPE_BY_KIND: Readonly<Record<FailureKind, string>> = {
   timeout: "timeout_error",
   server: "upstream_error",
   broken: "upstream_error",
+  oversized: "upstream_error",
 };
 
 const STATUS_BY_KIND: Readonly<Record<FailureKind, number>> = {
@@ -43,4 +44,5 @@ const STATUS_BY_KIND: Readonly<Record<FailureKind, number>> = {
   timeout: 504,
   server: 502,
   broken: 502,
+  oversized: 502,
 };

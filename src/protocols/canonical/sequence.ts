@@ -1,7 +1,7 @@
 import { type Emit, pipe, type Stage } from "../../core/stage.ts";
 import type { StreamEncoder } from "./codec.ts";
 import type { AnswerEvent, BlockStartEvent } from "./event.ts";
-import { brokenAnswer } from "./failure.ts";
+import { oversizedAnswer } from "./failure.ts";
 import { MAX_HELD_CHARACTERS } from "./limits.ts";
 
 /** What a held event other than a delta counts for, in characters. */
@@ -51,7 +51,7 @@ export function createSequence(): Stage<AnswerEvent, AnswerEvent> {
       over = true;
       emit({
         type: "failure",
-        failure: brokenAnswer(
+        failure: oversizedAnswer(
           "The provider's parallel calls are longer than the gateway can hold",
         ),
       });

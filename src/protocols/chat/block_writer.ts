@@ -2,7 +2,7 @@ import type { JsonValue } from "../../core/json.ts";
 import type { Emit } from "../../core/stage.ts";
 import type { Citation } from "../canonical/citation.ts";
 import type { AnswerEvent, BlockHead } from "../canonical/event.ts";
-import { brokenAnswer, type Failure } from "../canonical/failure.ts";
+import { type Failure, oversizedAnswer } from "../canonical/failure.ts";
 import { MAX_BLOCKS } from "../canonical/limits.ts";
 import type { Sealed } from "../canonical/sealed.ts";
 
@@ -46,7 +46,7 @@ export function createBlockWriter(options: BlockWriterOptions): BlockWriter {
   ): number | undefined {
     if (nextIndex >= MAX_BLOCKS) {
       options.fail(
-        brokenAnswer("The provider's answer has too many parts"),
+        oversizedAnswer("The provider's answer has too many parts"),
         emit,
       );
       return undefined;

@@ -2,7 +2,11 @@ import type { Ids } from "../../core/ids.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import type { Emit } from "../../core/stage.ts";
 import type { AnswerEvent, StartEvent } from "../canonical/event.ts";
-import { brokenAnswer, type Failure } from "../canonical/failure.ts";
+import {
+  brokenAnswer,
+  type Failure,
+  oversizedAnswer,
+} from "../canonical/failure.ts";
 import { MAX_BLOCKS, MAX_HELD_CHARACTERS } from "../canonical/limits.ts";
 import { settleStop, type Stop } from "../canonical/stop.ts";
 import type { Usage } from "../canonical/usage.ts";
@@ -79,7 +83,7 @@ export function createChunkReader(ids: Ids): ChunkReader {
         calls.count > MAX_BLOCKS
       ) {
         fail(
-          brokenAnswer(
+          oversizedAnswer(
             "The provider's answer is longer than the gateway can hold",
           ),
           emit,

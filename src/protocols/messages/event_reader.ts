@@ -2,7 +2,11 @@ import type { Ids } from "../../core/ids.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import type { Emit } from "../../core/stage.ts";
 import type { AnswerEvent, StartEvent } from "../canonical/event.ts";
-import { brokenAnswer, type Failure } from "../canonical/failure.ts";
+import {
+  brokenAnswer,
+  type Failure,
+  oversizedAnswer,
+} from "../canonical/failure.ts";
 import { MAX_BLOCKS, MAX_HELD_CHARACTERS } from "../canonical/limits.ts";
 import { settleStop } from "../canonical/stop.ts";
 import { type BlockTracker, trackBlock } from "./block_tracker.ts";
@@ -79,7 +83,10 @@ export function createEventReader(ids: Ids): EventReader {
       return breakOff("The provider called a tool without a name", emit);
     }
     if (nextIndex + open.size >= MAX_BLOCKS) {
-      return breakOff("The provider's answer has too many parts", emit);
+      return fail(
+        oversizedAnswer("The provider's answer has too many parts"),
+        emit,
+      );
     }
     lastPlace = typeof event.index === "number" ? event.index : lastPlace + 1;
     stopBlock(lastPlace, emit);
@@ -111,7 +118,12 @@ export function createEventReader(ids: Ids): EventReader {
     let held = 0;
     for (const tracker of open.values()) held += tracker.held;
     if (held <= MAX_HELD_CHARACTERS) return;
-    breakOff("The provider's answer is longer than the gateway can hold", emit);
+    fail(
+      oversizedAnswer(
+        "The provider's answer is longer than the gateway can hold",
+      ),
+      emit,
+    );
   }
 
   /** The last event with a reason counts: some upstreams send usage in one more without. */

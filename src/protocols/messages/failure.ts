@@ -41,6 +41,7 @@ const TYPE_BY_KIND: Readonly<Record<FailureKind, string>> = {
   timeout: "timeout_error",
   server: "api_error",
   broken: "api_error",
+  oversized: "api_error",
 };
 
 const STATUS_BY_KIND: Readonly<Record<FailureKind, number>> = {
@@ -57,6 +58,7 @@ const STATUS_BY_KIND: Readonly<Record<FailureKind, number>> = {
   timeout: 504,
   server: 502,
   broken: 502,
+  oversized: 502,
 };
 
 const QUOTA_REGEXP =

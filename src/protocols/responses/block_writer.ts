@@ -2,7 +2,7 @@ import type { Emit } from "../../core/stage.ts";
 import type { OpaqueBlock, ReasoningForm } from "../canonical/block.ts";
 import type { Citation } from "../canonical/citation.ts";
 import type { AnswerEvent, BlockHead } from "../canonical/event.ts";
-import { brokenAnswer } from "../canonical/failure.ts";
+import { oversizedAnswer } from "../canonical/failure.ts";
 import { MAX_BLOCKS } from "../canonical/limits.ts";
 import type { Sealed } from "../canonical/sealed.ts";
 
@@ -32,7 +32,7 @@ export function createBlockWriter(emit: Emit<AnswerEvent>): BlockWriter {
   function failTooMany(): void {
     emit({
       type: "failure",
-      failure: brokenAnswer("The provider's answer has too many parts"),
+      failure: oversizedAnswer("The provider's answer has too many parts"),
     });
   }
 

@@ -7,7 +7,7 @@ import {
 import type { Emit } from "../../core/stage.ts";
 import { lookup } from "../../core/lookup.ts";
 import type { AnswerEvent } from "../canonical/event.ts";
-import { brokenAnswer, type Failure } from "../canonical/failure.ts";
+import { type Failure, oversizedAnswer } from "../canonical/failure.ts";
 import { MAX_BLOCKS } from "../canonical/limits.ts";
 import { settleStop } from "../canonical/stop.ts";
 import { createBlockWriter } from "./block_writer.ts";
@@ -72,7 +72,7 @@ export function createResponseReader(ids: Ids): ResponseReader {
 
   function begin(item: JsonObject, key: JsonValue): Item {
     if (items.size >= MAX_BLOCKS) {
-      fail(brokenAnswer("The provider's answer has too many items"));
+      fail(oversizedAnswer("The provider's answer has too many items"));
     }
     const { type, id } = item;
     const reader = createItemReader(item, { writer, ids });

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../core/json.ts";
 import type { Emit } from "../../core/stage.ts";
 import type { AnswerContext, StreamEncoder } from "../canonical/codec.ts";
 import type { EndEvent } from "../canonical/event.ts";
-import { brokenAnswer, type Failure } from "../canonical/failure.ts";
+import { type Failure, oversizedAnswer } from "../canonical/failure.ts";
 import { MAX_HELD_CHARACTERS } from "../canonical/limits.ts";
 import { sequenced } from "../canonical/sequence.ts";
 import { finalFields } from "./answer_encode.ts";
@@ -102,7 +102,7 @@ function createItemEncoder(context: AnswerContext): StreamEncoder {
 }
 
 function tooLong(): Failure {
-  return brokenAnswer(
+  return oversizedAnswer(
     "The provider's answer is longer than the gateway can hold",
   );
 }

@@ -124,7 +124,11 @@ Deno.test("a fold fails when the answer grows past all bounds", () => {
   const half = "x".repeat(MAX_HELD_CHARACTERS / 2);
   fold.push(deltaOf(0, half));
   fold.push(deltaOf(0, half));
-  assert.throws(() => fold.push(deltaOf(0, "x")), UpstreamFailure);
+  assert.throws(
+    () => fold.push(deltaOf(0, "x")),
+    (error) =>
+      error instanceof UpstreamFailure && error.failure.kind === "oversized",
+  );
 });
 
 Deno.test("a fold ignores events of blocks that never began", () => {

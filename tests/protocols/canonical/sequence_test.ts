@@ -127,7 +127,9 @@ Deno.test("a sequence fails when it would hold too much, and gives nothing after
     deltaOf(1, large),
     endOf(0),
   ]);
-  assert.equal(events.at(-1)?.type, "failure");
+  const last = events.at(-1);
+  assert.ok(last?.type === "failure");
+  assert.equal(last.failure.kind, "oversized");
   assert.equal(events.length, 3);
 });
 

@@ -163,6 +163,7 @@ Deno.test("a Chat error has a status and a type for every kind of failure", () =
     timeout: [504, "timeout_error", null],
     server: [502, "upstream_error", null],
     broken: [502, "upstream_error", null],
+    oversized: [502, "upstream_error", null],
   };
   for (
     const [kind, [status, type, code]] of Object.entries(expected) as [

@@ -37,7 +37,11 @@ function calls(...entries: Json[]): Json {
 
 /** The failure that ends a stream. */
 function failureOf(...data: readonly unknown[]) {
-  const last = events(...data).at(-1);
+  return lastFailure(events(...data));
+}
+
+function lastFailure(all: readonly AnswerEvent[]) {
+  const last = all.at(-1);
   return last?.type === "failure"
     ? last.failure
     : assert.fail(`ended with ${last?.type}`);
@@ -613,7 +617,7 @@ Deno.test("a Chat stream tells the failure that the upstream reports", async (t)
   });
 });
 
-Deno.test("a Chat stream that grows past all bounds is broken", async (t) => {
+Deno.test("a Chat stream that grows past all bounds is a failure", async (t) => {
   await t.step("by its number of calls", () => {
     const many = Array.from(
       { length: MAX_BLOCKS + 1 },
@@ -624,7 +628,7 @@ Deno.test("a Chat stream that grows past all bounds is broken", async (t) => {
       }),
     );
     const all = events(calls(...many), "[DONE]");
-    assert.equal(all.at(-1)?.type, "failure");
+    assert.equal(lastFailure(all).kind, "oversized");
     assert.equal(
       all.filter(({ type }) => type === "block-start").length,
       MAX_BLOCKS,
@@ -635,7 +639,7 @@ Deno.test("a Chat stream that grows past all bounds is broken", async (t) => {
       { length: MAX_BLOCKS + 1 },
       (_, index) => ({ index, function: {} }),
     );
-    assert.equal(failureOf(calls(...many)).kind, "broken");
+    assert.equal(failureOf(calls(...many)).kind, "oversized");
   });
   await t.step("by arguments that wait for a name", () => {
     const decoder = chatCodec.createStreamDecoder({ next: (prefix) => prefix });
@@ -646,7 +650,7 @@ Deno.test("a Chat stream that grows past all bounds is broken", async (t) => {
     for (let size = 0; size <= MAX_HELD_CHARACTERS; size += 1 << 24) {
       decoder.push({ data }, (event) => seen.push(event));
     }
-    assert.equal(seen.at(-1)?.type, "failure");
+    assert.equal(lastFailure(seen).kind, "oversized");
   });
   await t.step("by its nesting", () => {
     const deep = `${"[".repeat(200_000)}${"]".repeat(200_000)}`;

@@ -141,6 +141,7 @@ Deno.test("encodeFailure() finds a status where the upstream's says nothing", ()
   assert.equal(status("overloaded"), 529);
   assert.equal(status("overloaded", 503), 503);
   assert.equal(status("broken", 200), 502);
+  assert.equal(status("oversized"), 502);
   assert.equal(status("timeout"), 504);
   assert.equal(status("quota"), 402);
 });

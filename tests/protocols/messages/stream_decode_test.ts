@@ -3,6 +3,10 @@ import type { SseFrame } from "../../../src/core/frame.ts";
 import { runStage } from "../../../src/core/stage.ts";
 import type { Answer } from "../../../src/protocols/canonical/answer.ts";
 import type { AnswerEvent } from "../../../src/protocols/canonical/event.ts";
+import {
+  type Failure,
+  oversizedAnswer,
+} from "../../../src/protocols/canonical/failure.ts";
 import { foldAnswer } from "../../../src/protocols/canonical/fold.ts";
 import {
   MAX_BLOCKS,
@@ -33,9 +37,13 @@ function fold(...events: readonly unknown[]): Answer {
 
 /** The message of the failure that ends a stream. */
 function failureOf(...events: readonly unknown[]): string {
+  return lastFailure(...events).message;
+}
+
+function lastFailure(...events: readonly unknown[]): Failure {
   const last = decode(...events).at(-1);
   assert.ok(last?.type === "failure", `the last event is ${last?.type}`);
-  return last.failure.message;
+  return last.failure;
 }
 
 const START = {
@@ -435,15 +443,15 @@ Deno.test("Messages stream read: deltas of another kind than their block are ign
   ]);
 });
 
-Deno.test("Messages stream read: an answer of too many blocks is broken", () => {
+Deno.test("Messages stream read: an answer of too many blocks is oversized", () => {
   const blocks = Array.from({ length: MAX_BLOCKS + 1 }, () => open(TEXT));
-  assert.equal(
-    failureOf(START, ...blocks, STOP),
-    "The provider's answer has too many parts",
+  assert.deepEqual(
+    lastFailure(START, ...blocks, STOP),
+    oversizedAnswer("The provider's answer has too many parts"),
   );
 });
 
-Deno.test("Messages stream read: an answer that makes the gateway hold too much is broken", () => {
+Deno.test("Messages stream read: an answer that makes the gateway hold too much is oversized", () => {
   const piece = "x".repeat(MAX_HELD_CHARACTERS / 8);
   const block = { type: "mcp_tool_result", content: "" };
   const growing = Array.from(
@@ -455,9 +463,11 @@ Deno.test("Messages stream read: an answer that makes the gateway hold too much 
     (_, index) => open({ ...CALL, input: { piece } }, index),
   );
   for (const events of [[open(block), ...growing], many]) {
-    assert.equal(
-      failureOf(START, ...events, STOP),
-      "The provider's answer is longer than the gateway can hold",
+    assert.deepEqual(
+      lastFailure(START, ...events, STOP),
+      oversizedAnswer(
+        "The provider's answer is longer than the gateway can hold",
+      ),
     );
   }
 });

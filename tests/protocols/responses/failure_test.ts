@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import type { JsonValue } from "../../../src/core/json.ts";
-import type {
-  Failure,
-  FailureKind,
+import {
+  type Failure,
+  type FailureKind,
+  oversizedAnswer,
 } from "../../../src/protocols/canonical/failure.ts";
 import { responsesCodec } from "../../../src/protocols/responses/mod.ts";
 import { loadRecordings } from "../../support/recordings.ts";
@@ -138,6 +139,16 @@ Deno.test("encodeFailure() writes the protocol's error", async (t) => {
       { kind: "broken", message: "Cut" },
       502,
       { message: "Cut", type: "upstream_error", param: null, code: null },
+    ],
+    [
+      oversizedAnswer("Long"),
+      502,
+      {
+        message: "Long",
+        type: "upstream_error",
+        param: null,
+        code: "upstream_oversized",
+      },
     ],
     [
       { kind: "permission", status: 403, message: "secret" },

@@ -4,6 +4,7 @@ import type { JsonObject } from "../../../src/core/json.ts";
 import type { AnswerEvent } from "../../../src/protocols/canonical/event.ts";
 import {
   type Failure,
+  oversizedAnswer,
   UpstreamFailure,
 } from "../../../src/protocols/canonical/failure.ts";
 import { foldAnswer } from "../../../src/protocols/canonical/fold.ts";
@@ -217,7 +218,7 @@ Deno.test("createStreamDecoder() ends with one failure", async (t) => {
             item: { type: "message" },
           })),
       ),
-      broken("The provider's answer has too many items"),
+      oversizedAnswer("The provider's answer has too many items"),
     ],
     [
       "too many blocks",
@@ -237,7 +238,7 @@ Deno.test("createStreamDecoder() ends with one failure", async (t) => {
           item: { type: "message" },
         })),
       ),
-      broken("The provider's answer has too many parts"),
+      oversizedAnswer("The provider's answer has too many parts"),
     ],
     [
       "too many parts of reasoning",
@@ -250,7 +251,7 @@ Deno.test("createStreamDecoder() ends with one failure", async (t) => {
             delta: "x",
           })),
       ),
-      broken("The provider's answer has too many parts"),
+      oversizedAnswer("The provider's answer has too many parts"),
     ],
   ];
   for (const [name, frames, expected] of cases) {

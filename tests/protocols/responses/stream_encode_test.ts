@@ -406,6 +406,7 @@ Deno.test("createStreamEncoder() tells a failure with a code that clients obey",
     ["filtered", "cyber_policy", undefined, "cyber_policy", "No"],
     ["overloaded", "server_is_overloaded", undefined, "server_error", "No"],
     ["broken", "odd", undefined, "server_error", "No"],
+    ["oversized", "upstream_oversized", undefined, "server_error", "No"],
     [
       "authentication",
       "invalid_api_key",
