@@ -6,6 +6,7 @@ import { piecewise } from "../support/answers.ts";
 import { ask } from "../support/ask.ts";
 import { familiesFile } from "../support/families.ts";
 import { type RunningGateway, startGateway } from "../support/gateway.ts";
+import { streamOf } from "../support/padded_body.ts";
 import { startUpstream } from "../support/scripted_upstream.ts";
 
 async function pass(
@@ -35,6 +36,26 @@ Deno.test("a native connection passes bodies byte for byte and the log counts th
       assert.equal(seen.text(), request);
       assert.match(seen.path, /^\/[abc]\//);
       assert.equal(seen.path.slice(2), OPERATIONS[operation].path);
+    });
+  }
+});
+
+Deno.test("a model's name is replaced where it stands and nowhere else, behind megabytes too", async (t) => {
+  await using upstream = startUpstream();
+  await using gateway = await startGateway(familiesFile(upstream.url));
+  const text = JSON.stringify("renamed-a ".repeat(300_000));
+  const bodyFor = (model: string) => `{"user":${text},"model":"${model}"}`;
+  const sent = new TextEncoder().encode(bodyFor("renamed-a"));
+  const ways = { "with its length": sent, chunked: streamOf(sent) };
+  for (const [way, body] of Object.entries(ways)) {
+    await t.step(way, async () => {
+      const response = await gateway.call(
+        `/v1${OPERATIONS.chat_completions.path}`,
+        ask("chat", body),
+      );
+      assert.equal(response.status, 200, await response.text());
+      const seen = await upstream.requests.next();
+      assert.ok(seen.text() === bodyFor("upstream-a"), "another body");
     });
   }
 });

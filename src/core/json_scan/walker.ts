@@ -39,6 +39,8 @@ export type JsonEvent =
  */
 export class JsonWalker {
   #text = NOTHING;
+  /** How long the current piece is; its memory may be gone when the next one comes. */
+  #length = 0;
   /** How many bytes came in earlier pieces. */
   #before = 0;
   /** Where to go on, in the current piece. */
@@ -58,9 +60,10 @@ export class JsonWalker {
     return this.#before + this.#at;
   }
 
-  /** Takes the next piece, when {@linkcode JsonWalker.next} has gone through the last. */
+  /** Takes the next piece, when {@linkcode JsonWalker.next} has gone through the last, which is not looked at again. */
   feed(bytes: Uint8Array): void {
-    this.#before += this.#text.bytes.length;
+    this.#before += this.#length;
+    this.#length = bytes.length;
     this.#text = textOf(bytes);
     this.#position = 0;
   }
@@ -87,7 +90,7 @@ export class JsonWalker {
    */
   finish(): void {
     if (this.#state === END) return;
-    const length = this.#before + this.#text.bytes.length;
+    const length = this.#before + this.#length;
     if (isBeforeDocument(this.#state)) failEmpty(length);
     failEnd(length);
   }
