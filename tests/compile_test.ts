@@ -1,9 +1,14 @@
 import assert from "node:assert/strict";
 import { VERSION } from "../src/core/version.ts";
+import type { SeenDemo } from "./support/ask_demo.ts";
 import { compileGateway } from "./support/compile.ts";
 import { ALICE_TOKEN, minimalFile } from "./support/config.ts";
 import { readExposition, sumOf } from "./support/exposition.ts";
+import { fromFileUrl } from "./support/paths.ts";
 import { startProcess } from "./support/process.ts";
+import { canSeclude, secludedCommand } from "./support/seclusion.ts";
+
+const ASK_DEMO = fromFileUrl(new URL("support/ask_demo.ts", import.meta.url));
 
 const compiled = await compileGateway();
 const ignore = "reason" in compiled;
@@ -103,6 +108,33 @@ Deno.test({
       // It has left nothing there: a directory that is not empty is not removed.
       await Deno.remove(directory);
     }
+  },
+});
+
+const secluded = await canSeclude();
+
+Deno.test({
+  name: secluded
+    ? "33: the executable's demo answers without a network, where no file can be written"
+    : "33: the executable's demo answers without a network, where no file can be written (ignored: the system lets the test take up no namespaces)",
+  ignore: ignore || !secluded,
+  async fn() {
+    if ("reason" in compiled) return;
+    const directory = await Deno.makeTempDir();
+    const ran = await secludedCommand(directory, [
+      ...[Deno.execPath(), "run", "--allow-all", ASK_DEMO],
+      ...[compiled.path, directory],
+      ...(isRoot ? [`${NOBODY}`] : []),
+    ]).output();
+    await Deno.remove(directory);
+    const decoder = new TextDecoder();
+    assert.ok(ran.success, decoder.decode(ran.stderr));
+    const seen: SeenDemo = JSON.parse(decoder.decode(ran.stdout));
+    assert.deepEqual(new Set(seen.interfaces), new Set(["lo"]));
+    assert.match(seen.refusal ?? "it was written", /Read-only file system/);
+    assert.equal(seen.status, 200, seen.text);
+    assert.match(seen.text, /chat\.completion/);
+    assert.equal(seen.code, 0);
   },
 });
 

@@ -73,20 +73,25 @@ interface GenAiInstruments {
   readonly tokens: Histogram;
 }
 
+/** Of `gen_ai.client.operation.duration` and `gen_ai.server.request.duration`. */
 const DURATION_SECONDS = [
   ...[0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64],
   ...[1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92],
 ];
 
+/** Of `gen_ai.server.time_to_first_token`. */
 const FIRST_TOKEN_SECONDS = [
   ...[0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1],
   ...[0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10],
 ];
 
-/** The powers of 4 up to 4 to the power of 13. */
+/** Of `gen_ai.client.token.usage`: the powers of 4 up to 4 to the power of 13. */
 const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
 
-/** The bounds are those that the conventions recommend. */
+/**
+ * The bounds are those of which the conventions say that each metric SHOULD be specified with them
+ * (docs/gen-ai/gen-ai-metrics.md of open-telemetry/semantic-conventions-genai).
+ */
 function createInstruments(meter: Meter): GenAiInstruments {
   const histogram = (name: string, unit: string, bounds: number[]) =>
     meter.createHistogram(name, {

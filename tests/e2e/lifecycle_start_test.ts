@@ -1,12 +1,21 @@
 import assert from "node:assert/strict";
 import { ask, PATHS } from "../support/ask.ts";
-import { ALICE_TOKEN, minimalFile, UPSTREAM_KEY } from "../support/config.ts";
+import {
+  ALICE_TOKEN,
+  connectionFile,
+  minimalFile,
+  UPSTREAM_KEY,
+} from "../support/config.ts";
 import { familiesFile } from "../support/families.ts";
+import { fromFileUrl } from "../support/paths.ts";
+import { startProcess } from "../support/process.ts";
 import { programCommand, runProgram } from "../support/run_program.ts";
 import { startUpstream } from "../support/scripted_upstream.ts";
 import { askOnce, serveFile } from "../support/serve.ts";
 import { testCertificate } from "../support/test_certificate.ts";
 import manifest from "../../deno.json" with { type: "json" };
+
+const ROOT = fromFileUrl(new URL("../../", import.meta.url));
 
 /** A directory with one file, which goes with it. */
 async function fileOf(text: string): Promise<
@@ -30,6 +39,52 @@ Deno.test("33: serve starts without the right to write and though no upstream is
   assert.notEqual(new URL(gateway.url).port, "0");
   assert.equal((await askOnce(`${gateway.url}/readyz`)).status, 200);
 });
+
+const STARTS: Readonly<Record<string, (path: string) => readonly string[]>> = {
+  demo: () => ["demo", "--port", "0"],
+  serve: (path) => ["serve", "--config", path],
+};
+
+Deno.test("33: start-up asks the network for its listeners and nothing else, so it waits for nobody", async (t) => {
+  const url = "https://provider.test/v1";
+  const used = { type: "USAGE_LIMIT", unit: "requests", used: "/used" };
+  const quota = { kind: "json", url, windows: [{ ...used, limit: "/limit" }] };
+  await using file = await fileOf(JSON.stringify(minimalFile({
+    server: { port: 0, admin: { port: 0 } },
+    connections: [connectionFile({ endpoints: { chat: url }, quota })],
+  })));
+  for (const [name, argsOf] of Object.entries(STARTS)) {
+    await t.step(name, async () => {
+      const audit = `${file.path}.${name}.jsonl`;
+      const gateway = await startProcess(Deno.execPath(), {
+        args: [
+          ...["run", "--no-prompt", "--allow-net=127.0.0.1:0"],
+          ...["--allow-read", "--allow-env", "src/main.ts"],
+          ...argsOf(file.path),
+        ],
+        cwd: ROOT,
+        env: { DENO_AUDIT_PERMISSIONS: audit },
+      });
+      try {
+        assert.equal((await askOnce(`${gateway.url}/readyz`)).status, 200);
+        assert.deepEqual(await askedOfNetwork(audit), new Set(["127.0.0.1:0"]));
+      } finally {
+        gateway.kill("SIGTERM");
+        assert.equal((await gateway.ended).code, 0);
+      }
+    });
+  }
+});
+
+/** The addresses and names that a process wanted to reach or listen on, by the platform's own account. */
+async function askedOfNetwork(audit: string): Promise<Set<string>> {
+  const lines = (await Deno.readTextFile(audit)).trim().split("\n");
+  return new Set(
+    lines.map((line): Record<string, string> => JSON.parse(line))
+      .filter(({ permission }) => permission === "net")
+      .map(({ value = "" }) => value),
+  );
+}
 
 Deno.test("serve speaks TLS with its certificate", async () => {
   await using upstream = startUpstream();

@@ -23,12 +23,13 @@ if (!(minutes > 0) || !Number.isSafeInteger(seed)) {
   Deno.exit(2);
 }
 
+/** What each is called when it is printed, with the numbers that the names of tests of the same begin with. */
 const PARTS = {
-  "traffic": soakTraffic,
-  "hang-ups": soakHangUps,
-  "slow-clients": soakSlowClients,
-  "crowd": soakCrowd,
-  "big-answers": soakBigAnswers,
+  "traffic": { title: "32: traffic", run: soakTraffic },
+  "hang-ups": { title: "21, 32: hang-ups", run: soakHangUps },
+  "slow-clients": { title: "18: slow clients", run: soakSlowClients },
+  "crowd": { title: "17, 19: crowd", run: soakCrowd },
+  "big-answers": { title: "big answers", run: soakBigAnswers },
 } as const;
 
 const only = typeof flags.only === "string" ? flags.only.split(",") : undefined;
@@ -39,12 +40,12 @@ if (!hasProc) {
   console.log("Memory and descriptors are not measured: this is not Linux");
 }
 
-for (const [name, part] of Object.entries(PARTS)) {
+for (const [name, { title, run }] of Object.entries(PARTS)) {
   if (only !== undefined && !only.includes(name)) continue;
-  console.log(`\n${name}`);
+  console.log(`\n${title}`);
   await using scene = await startScene();
   try {
-    await part({ scene, findings, random, minutes });
+    await run({ scene, findings, random, minutes });
   } catch (error) {
     findings.fail(`${name} could not be finished: ${error}`);
   }

@@ -1,5 +1,6 @@
 import type { Protocol } from "../../src/core/protocol.ts";
 import { sha256Hex } from "../../src/core/sha256.ts";
+import type { Ending } from "../../src/observe/record.ts";
 import { memory, type Program, startProgram } from "../bench/processes.ts";
 import { readExposition, sumOf } from "../support/exposition.ts";
 import { fromFileUrl } from "../support/paths.ts";
@@ -56,6 +57,8 @@ export interface Scene extends AsyncDisposable {
   use(): Promise<Use>;
   /** The number of requests that the gateway counts as running. */
   inFlight(): Promise<number>;
+  /** The number of requests that ended in a way. */
+  ended(how: Ending): Promise<number>;
   /** What the upstream has open, and when questions were given up since this was last asked. */
   account(): Promise<Account>;
   /** Puts another configuration of the same meaning into the file, and sends SIGHUP. */
@@ -102,7 +105,9 @@ export async function startScene(): Promise<Scene> {
       "content-type": "application/json",
     },
     use: () => useOf(gateway.pid),
-    inFlight: () => inFlight(adminPort),
+    inFlight: () => counted("model_gateway_requests_in_flight", {}, adminPort),
+    ended: (ended) =>
+      counted("model_gateway_requests_total", { ended }, adminPort),
     async account() {
       return await (await fetch(`${upstream.url}/account`)).json();
     },
@@ -132,10 +137,14 @@ export async function residentBytesOf(pid: number): Promise<number> {
   return hasProc ? (await memory(pid)).now : 0;
 }
 
-async function inFlight(adminPort: number): Promise<number> {
+/** The sum of a metric's samples that have these labels. */
+async function counted(
+  name: string,
+  labels: Readonly<Record<string, string>>,
+  adminPort: number,
+): Promise<number> {
   const answer = await fetch(`http://127.0.0.1:${adminPort}/metrics`);
-  const samples = readExposition(await answer.text());
-  return sumOf(samples, "model_gateway_requests_in_flight");
+  return sumOf(readExposition(await answer.text()), name, labels);
 }
 
 function freePort(): number {

@@ -10,6 +10,7 @@ export {
   type StepResult,
   streamText,
   tool,
+  type ToolSet,
 } from "npm:ai@7.0.173";
 export { createAnthropic } from "npm:@ai-sdk/anthropic@4.0.105";
 export { createOpenAI } from "npm:@ai-sdk/openai@4.0.118";

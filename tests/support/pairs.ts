@@ -28,7 +28,7 @@ export const PAIRS: readonly Pair[] = [
 ];
 
 /** The one protocol of each family's upstream. */
-const PROTOCOL_BY_FAMILY = {
+export const PROTOCOL_BY_FAMILY = {
   A: "chat",
   B: "messages",
   C: "responses",

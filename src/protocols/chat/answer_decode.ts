@@ -26,9 +26,16 @@ function readAnswer(body: JsonValue, ids: Ids): Answer {
   }
   const reader = createChunkReader(ids);
   const fold = createFold();
-  reader.push(body, fold.push);
+  reader.push({ ...body, choices: body.choices.map(ofMessage) }, fold.push);
   reader.finish(fold.push);
   return fold.answer();
+}
+
+/** Perplexity puts an empty delta beside the message. */
+function ofMessage(choice: JsonValue): JsonValue {
+  return isJsonObject(choice) && isJsonObject(choice.message)
+    ? { ...choice, delta: choice.message }
+    : choice;
 }
 
 function noAnswer(): UpstreamFailure {

@@ -1,5 +1,9 @@
 import type { Ids } from "../../core/ids.ts";
-import { isJsonObject, type JsonObject } from "../../core/json.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../core/json.ts";
 import type { Emit } from "../../core/stage.ts";
 import type { AnswerEvent, StartEvent } from "../canonical/event.ts";
 import {
@@ -50,6 +54,12 @@ export function createChunkReader(ids: Ids): ChunkReader {
     emit({ type: "failure", failure });
   }
 
+  function start(chunk: JsonObject, emit: Emit<AnswerEvent>): void {
+    if (hasStarted) return;
+    hasStarted = true;
+    emit(startOf(chunk));
+  }
+
   function readChoice(choice: JsonObject, emit: Emit<AnswerEvent>): void {
     if (choice.error !== undefined && choice.error !== null) {
       return fail(decodeFailure(200, { error: choice.error }), emit);
@@ -67,13 +77,13 @@ export function createChunkReader(ids: Ids): ChunkReader {
   return {
     push(chunk, emit) {
       if (isOver) return;
-      const choice = firstChoice(chunk);
       // Some providers send checks of the prompt before the answer has an id.
-      if (!hasStarted && (choice !== undefined || chunk.id)) {
-        hasStarted = true;
-        emit(startOf(chunk));
+      if (chunk.id) start(chunk, emit);
+      for (const choice of Array.isArray(chunk.choices) ? chunk.choices : []) {
+        if (!isFirstChoice(choice)) continue;
+        start(chunk, emit);
+        readChoice(choice, emit);
       }
-      if (choice !== undefined) readChoice(choice, emit);
       if (chunk.usage !== undefined) usage = decodeUsage(chunk.usage) ?? usage;
       if (typeof chunk.service_tier === "string") {
         serviceTier = chunk.service_tier;
@@ -129,13 +139,10 @@ function startOf(chunk: JsonObject): StartEvent {
   };
 }
 
-/** The choice that the gateway reads: the first one asked for. */
-function firstChoice(chunk: JsonObject): JsonObject | undefined {
-  if (!Array.isArray(chunk.choices)) return undefined;
-  for (const choice of chunk.choices) {
-    if (
-      isJsonObject(choice) && (choice.index === undefined || choice.index === 0)
-    ) return choice;
-  }
-  return undefined;
+/**
+ * Whether it is the choice that the gateway reads: the first one asked for. Without an index it may come in
+ * several pieces, as GitHub Copilot tells an answer of text and calls.
+ */
+function isFirstChoice(choice: JsonValue): choice is JsonObject {
+  return isJsonObject(choice) && (choice.index ?? 0) === 0;
 }

@@ -386,6 +386,38 @@ Deno.test("a Chat stream is kept alive by comments", () => {
   );
 });
 
+Deno.test("a JSON Chat answer is read from its message, though an empty delta stands beside it (Perplexity)", () => {
+  const answer = chatCodec.decodeAnswer({
+    choices: [{
+      index: 0,
+      message: { role: "assistant", content: "4" },
+      delta: { role: "assistant", content: "" },
+      finish_reason: "stop",
+    }],
+  }, counterIds());
+  assert.deepEqual(plain(answer.blocks), [{ kind: "text", text: "4" }]);
+});
+
+Deno.test("a JSON Chat answer that comes as several choices without an index is one (GitHub Copilot)", () => {
+  const weather = { name: "weather", arguments: '{"city":"Rome"}' };
+  const answer = chatCodec.decodeAnswer({
+    choices: [
+      { message: { content: "I look." }, finish_reason: "tool_calls" },
+      {
+        message: {
+          tool_calls: [{ id: "c1", type: "function", function: weather }],
+        },
+        finish_reason: "tool_calls",
+      },
+    ],
+  }, counterIds());
+  assert.deepEqual(plain(answer.blocks), [
+    { kind: "text", text: "I look." },
+    { kind: "function_call", id: "c1", ...weather },
+  ]);
+  assert.equal(answer.stop.reason, "tool_calls");
+});
+
 Deno.test("a JSON body that is no Chat answer is the upstream's failure", () => {
   const failures: [body: JsonValue, kind: FailureKind][] = [
     [null, "broken"],

@@ -553,6 +553,21 @@ Deno.test("25: a Chat stream's other choices and unknown frames are passed over"
   );
 });
 
+Deno.test("a Chat stream's chunk may hold the first choice in several pieces", () => {
+  assert.deepEqual(
+    blocksOf({
+      ...IDENTITY,
+      choices: [
+        { delta: { content: "a" } },
+        { index: null, delta: { content: "b" } },
+        { index: 1, delta: { content: "other" } },
+        { index: 0, delta: { content: "c" } },
+      ],
+    }),
+    [{ kind: "text", text: "abc" }],
+  );
+});
+
 Deno.test("a Chat stream may end without [DONE] once it has a reason to", () => {
   const last = events(
     chunk({ content: "a" }),

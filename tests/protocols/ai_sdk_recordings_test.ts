@@ -1,0 +1,261 @@
+import assert from "node:assert/strict";
+import { createGateway } from "../../src/app.ts";
+import { createConfigStore } from "../../src/config/store.ts";
+import type { Protocol } from "../../src/core/protocol.ts";
+import { createLog } from "../../src/observe/log.ts";
+import { jsonSchema } from "../support/ai_sdk.ts";
+import {
+  type AiSdkFacts,
+  askStreamed,
+  askWhole,
+} from "../support/ai_sdk_ask.ts";
+import {
+  AI_SDK_CLIENTS,
+  type AiSdkClient,
+  type Handler,
+} from "../support/ai_sdk_clients.ts";
+import { configOf, loadFile } from "../support/config.ts";
+import { loadExchanges, type RecordedExchange } from "../support/exchanges.ts";
+import { hurriedTimers } from "../support/hurried_timers.ts";
+import { pairsFile, PROTOCOL_BY_FAMILY } from "../support/pairs.ts";
+import {
+  type RecordedAnswer,
+  recordedAnswer,
+} from "../support/recorded_answer.ts";
+import type { RecordedCall } from "../support/recorded_words.ts";
+import { inputOf, squeeze } from "../support/sdk_answers.ts";
+
+// Every recorded answer, as the gateway tells it to each provider of Vercel's AI SDK that speaks another
+// protocol. What the SDK makes of it is held against the recording, which is read without our codecs.
+
+/** What is compared. White space is left out, since protocols join texts differently. */
+type Facts = Omit<AiSdkFacts, "usage"> & {
+  /** `undefined` where the recording counts nothing: what the SDK then has is an estimate. */
+  readonly usage: Readonly<Record<string, unknown>> | undefined;
+};
+
+/** A recording that a client understands in another way than it stands there, or not at all. */
+interface Exception {
+  /** Its folder. */
+  readonly recording: string;
+  /** By name; default: every client. */
+  readonly client?: string;
+  readonly reason: string;
+  /** What is understood instead, or the error that the client tells of. */
+  readonly instead: RegExp | ((meant: Facts) => Partial<Facts>);
+}
+
+const EXCEPTIONS: readonly Exception[] = [
+  {
+    recording: "messages/bedrock-anthropic-invoke",
+    reason: "it is an answer of the protocol that Messages has replaced",
+    instead: /something that is no answer/,
+  },
+  {
+    recording: "responses/openai-gpt-4.1-mini-cancancelbackgroundresponses",
+    reason: "the answer has not begun: it was to be fetched later",
+    instead: /an answer that is queued/,
+  },
+  {
+    recording: "responses/openai-gpt-5-response-custom-tool-call",
+    reason:
+      "the SDK's Chat providers know function tools alone, and offer no other",
+    instead: /Invalid JSON response/,
+  },
+  {
+    recording: "responses/xai-grok-4-fast-reasoning-x-search-streaming",
+    reason:
+      "xAI tells its own search as a call of a custom tool, which the SDK's Chat providers do not know",
+    instead: /Type validation failed/,
+  },
+  {
+    recording: "responses/openai-gpt-5.2-shell-container.1-2",
+    reason: "its deltas say another text than its end",
+    instead: ({ text }) => ({ text: text.replace("fully", "fully.") }),
+  },
+  {
+    recording:
+      "chat/deepseek-v4-flash-truncation-matrix-blocking-reasoner-truncated-call-keeps-the-reasoning",
+    client: "Anthropic Messages",
+    reason: "arguments that break off are no object, which Messages wants",
+    instead: ({ calls }) => ({
+      calls: calls.map(({ name, input }) => ({ name, input: { _raw: input } })),
+    }),
+  },
+];
+
+/** What the SDK calls the reasons of each protocol; what is not here is `stop`. */
+const FINISHES: Readonly<Record<Protocol, Readonly<Record<string, string>>>> = {
+  chat: {
+    tool_calls: "tool-calls",
+    tool_call: "tool-calls",
+    function_call: "tool-calls",
+    length: "length",
+    content_filter: "content-filter",
+  },
+  messages: {
+    tool_use: "tool-calls",
+    max_tokens: "length",
+    refusal: "content-filter",
+  },
+  responses: {
+    max_output_tokens: "length",
+    content_filter: "content-filter",
+  },
+};
+
+const answers = (await loadExchanges()).filter(({ name, operation }) =>
+  !name.startsWith("errors/") &&
+  ["chat_completions", "messages", "responses"].includes(operation)
+);
+const ignore = answers.length === 0;
+
+for (const client of AI_SDK_CLIENTS) {
+  for (const family of client.families) {
+    const protocol = PROTOCOL_BY_FAMILY[family];
+    const model = `model-${family.toLowerCase()}`;
+    Deno.test({
+      name:
+        `25: ${client.name} of the AI SDK understands recorded ${protocol} answers as they stand there (left out without recordings)`,
+      ignore,
+      async fn(t) {
+        for (const answer of answers.filter((one) => isOf(one, protocol))) {
+          await t.step(answer.name, () => judge(answer, { client, model }));
+        }
+      },
+    });
+  }
+}
+
+Deno.test({
+  name:
+    "25: every recording that the AI SDK understands in another way is there (left out without recordings)",
+  ignore,
+  fn() {
+    const names = new Set(answers.map(({ name }) => name));
+    for (const { recording } of EXCEPTIONS) {
+      assert.ok(names.has(recording), recording);
+    }
+  },
+});
+
+function isOf(answer: RecordedExchange, protocol: Protocol): boolean {
+  return answer.protocol === protocol;
+}
+
+interface Asking {
+  readonly client: AiSdkClient;
+  /** As the caller names it. */
+  readonly model: string;
+}
+
+async function judge(answer: RecordedExchange, asking: Asking): Promise<void> {
+  const { streamed, protocol } = answer;
+  const text = new TextDecoder().decode(answer.answer);
+  const recorded = recordedAnswer({ text, streamed }, protocol);
+  const exception = EXCEPTIONS.find(({ recording, client }) =>
+    recording === answer.name && client === (client && asking.client.name)
+  );
+  const understood = () => understand(answer, recorded, asking);
+  if (exception?.instead instanceof RegExp) {
+    return await assert.rejects(understood(), exception.instead);
+  }
+  assert.ok(recorded !== undefined, "the recording holds an answer");
+  const meant = meantFacts(recorded, protocol, asking.client);
+  const instead = exception?.instead(meant) ?? {};
+  for (const [name, value] of Object.entries(instead)) {
+    assert.notDeepEqual(value, Reflect.get(meant, name), "it is no exception");
+  }
+  assert.deepEqual(await understood(), { ...meant, ...instead });
+}
+
+/** What the client makes of an answer that the gateway gets from its upstream. */
+async function understand(
+  answer: RecordedExchange,
+  recorded: RecordedAnswer | undefined,
+  { client, model }: Asking,
+): Promise<Facts> {
+  const names = recorded?.calls.map(({ name }) => name) ?? [];
+  const question = {
+    model: client.modelOf(await handlerOf(answer), model),
+    prompt: "Hi",
+    tools: Object.fromEntries(names.map((name) => [name, ANY_TOOL])),
+  };
+  // The SDK tells the model of a call that it cannot read, and gets the same answer once more.
+  const [facts] = answer.streamed
+    ? await askStreamed(question)
+    : await askWhole(question);
+  assert.ok(facts !== undefined, "there is an answer");
+  const { text, reasoning = "", usage } = facts;
+  return {
+    ...facts,
+    text: squeeze(text),
+    reasoning: squeeze(reasoning),
+    usage: recorded?.usage && {
+      input: usage.input,
+      cached: usage.cached ?? 0,
+      written: usage.written ?? 0,
+      output: usage.output,
+      reasoning: usage.reasoning ?? 0,
+    },
+  };
+}
+
+/** What the caller runs itself. */
+const ANY_TOOL = {
+  inputSchema: jsonSchema<never>({ type: "object" }),
+};
+
+/** A gateway whose upstreams answer with a recording, each in the one protocol of its family. */
+async function handlerOf(
+  { answer, contentType }: RecordedExchange,
+): Promise<Handler> {
+  const file = pairsFile("http://upstream.test");
+  const headers = { "content-type": contentType };
+  return createGateway({
+    store: createConfigStore(configOf(await loadFile(file))),
+    fetch: () => Promise.resolve(new Response(answer, { headers })),
+    log: createLog({ format: "json", now: Date.now, sink: () => {} }),
+    timers: hurriedTimers,
+  }).handler;
+}
+
+/** What a client must understand. */
+function meantFacts(
+  { text, refusal, reasoning, calls, finish, usage }: RecordedAnswer,
+  protocol: Protocol,
+  client: AiSdkClient,
+): Facts {
+  return {
+    // The SDK has no refusals: their words are text.
+    text: squeeze(text + refusal),
+    reasoning: client.showsReasoning ? squeeze(reasoning) : "",
+    calls: calls.map((call) => ({
+      name: call.name,
+      input: meantInput(call, client),
+    })),
+    finish: refusal === ""
+      ? meantFinish(FINISHES[protocol][finish] ?? "stop", calls.length > 0)
+      : "content-filter",
+    usage: usage && {
+      input: usage.input_tokens,
+      cached: usage.cached_input_tokens ?? 0,
+      written: client.showsCacheWrites ? usage.cache_write_tokens ?? 0 : 0,
+      output: usage.output_tokens,
+      reasoning: usage.reasoning_tokens ?? 0,
+    },
+    warnings: [],
+  };
+}
+
+/** A client would loop or stall if the reason did not fit the calls. */
+function meantFinish(finish: string, hasCalls: boolean): string {
+  if (finish === "stop" && hasCalls) return "tool-calls";
+  return finish === "tool-calls" && !hasCalls ? "stop" : finish;
+}
+
+/** Free text is the one field of an object where the caller's protocol knows objects alone. */
+function meantInput({ input, isCustom }: RecordedCall, client: AiSdkClient) {
+  if (!isCustom) return inputOf(input);
+  return client.name === "OpenAI Responses" ? input : { input };
+}
