@@ -3,13 +3,11 @@ import type { Answer } from "../canonical/answer.ts";
 import type { AnswerBlock, ToolCallBlock } from "../canonical/block.ts";
 import type { AnswerContext } from "../canonical/codec.ts";
 import { isToolCall } from "../canonical/history.ts";
+import { PARAGRAPH, Paragraphs } from "../canonical/paragraphs.ts";
 import { encodeCitation } from "./citation.ts";
 import { detailsForCaller } from "./reasoning_details.ts";
 import { encodeStop } from "./stop.ts";
 import { encodeUsage } from "./usage.ts";
-
-/** Stands between texts that something else separates, and between paragraphs of reasoning. */
-export const PARAGRAPH = "\n\n";
 
 /** Writes a JSON answer. */
 export function encodeAnswer(
@@ -86,16 +84,11 @@ function encodeMessage(answer: Answer, context: AnswerContext): JsonObject {
 
 /** Neighbouring texts are one; others stand in paragraphs of their own. */
 function encodeText(blocks: readonly AnswerBlock[]): string {
+  const paragraphs = new Paragraphs();
   let text = "";
-  let isApart = false;
   for (const block of blocks) {
-    const said = block.kind === "text" ? block.text : "";
-    if (said === "") {
-      isApart ||= block.kind !== "text";
-      continue;
-    }
-    text += text !== "" && isApart ? PARAGRAPH + said : said;
-    isApart = false;
+    if (block.kind !== "text") paragraphs.part();
+    else if (block.text !== "") text += paragraphs.join(block.text);
   }
   return text;
 }

@@ -3,11 +3,12 @@ import type { Emit } from "../../core/stage.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import type { AnswerContext } from "../canonical/codec.ts";
 import type { AnswerEvent, BlockHead } from "../canonical/event.ts";
+import { Paragraphs } from "../canonical/paragraphs.ts";
 import type { Sealed } from "../canonical/sealed.ts";
 import { callHead } from "./answer_encode.ts";
 import { encodeCitation } from "./citation.ts";
 import { createContentBlock } from "./content_block.ts";
-import { isRedacted, PARAGRAPH, signatureForCaller } from "./thinking.ts";
+import { isRedacted, signatureForCaller } from "./thinking.ts";
 
 /** Writes one block of a stream. */
 export interface BlockWriter {
@@ -80,8 +81,8 @@ function writeText(options: BlockWriterOptions): BlockWriter {
 function writeThinking(options: BlockWriterOptions): BlockWriter {
   const wire = createContentBlock(options.takeIndex);
   let sealed: Sealed | undefined;
+  const paragraphs = new Paragraphs();
   let hasText = false;
-  let isNextPart = false;
 
   function sign(emit: Emit<SseFrame>): void {
     const { connectionId } = options.context;
@@ -94,12 +95,11 @@ function writeThinking(options: BlockWriterOptions): BlockWriter {
     push(event, emit) {
       switch (event.type) {
         case "block-part":
-          isNextPart = hasText;
+          paragraphs.part();
           break;
         case "block-delta": {
-          const text = isNextPart ? PARAGRAPH + event.text : event.text;
+          const text = paragraphs.join(event.text);
           hasText = true;
-          isNextPart = false;
           wire.begin(EMPTY_THINKING, emit);
           wire.say(
             `{"type":"thinking_delta","thinking":${JSON.stringify(text)}}`,

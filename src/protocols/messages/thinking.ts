@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../core/json.ts";
 import type { ReasoningBlock, ReasoningPart } from "../canonical/block.ts";
+import { PARAGRAPH } from "../canonical/paragraphs.ts";
 import {
   isWrapped,
   type Sealed,
@@ -16,9 +17,6 @@ import { optionalText } from "./fields.ts";
 /** The `form` of a signature, and of redacted thinking. */
 const SIGNATURE_FORM = "signature";
 const REDACTED_FORM = "redacted";
-
-/** Stands between paragraphs of reasoning. */
-export const PARAGRAPH = "\n\n";
 
 /** Reads a `thinking` or `redacted_thinking` block that a caller gives back. */
 export function decodeThinking(block: JsonObject): ReasoningBlock {

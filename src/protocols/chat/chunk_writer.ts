@@ -1,0 +1,63 @@
+import type { SseFrame } from "../../core/frame.ts";
+import { isJsonObject } from "../../core/json.ts";
+import type { AnswerContext } from "../canonical/codec.ts";
+import type { EndEvent, StartEvent } from "../canonical/event.ts";
+import { answerId, createdSeconds } from "./answer_encode.ts";
+import { encodeStop } from "./stop.ts";
+import { encodeUsage } from "./usage.ts";
+
+/** Writes the chunks of one answer, whose common fields are formatted once. */
+export interface ChunkWriter {
+  /**
+   * The chunk of a delta.
+   *
+   * @param delta As JSON text.
+   */
+  chunkOf(delta: string): SseFrame;
+  /** The frames that say how the answer ended, and that it has. */
+  end(event: EndEvent): SseFrame[];
+}
+
+/**
+ * A writer for the answer that `start` begins. Usage comes in a chunk of its own, and only where the caller asked
+ * for it with `stream_options.include_usage`, since some clients choke on a chunk without choices.
+ */
+export function createChunkWriter(
+  start: StartEvent,
+  context: AnswerContext,
+): ChunkWriter {
+  const wantsUsage = asksForUsage(context);
+  const common = JSON.stringify({
+    id: answerId(start.id, context),
+    object: "chat.completion.chunk",
+    created: createdSeconds(start.createdAtMs, context),
+    model: context.model,
+  }).slice(0, -1);
+  const head = `${common},"choices":[{"index":0,"delta":`;
+  const tail = tailOf("null");
+
+  function tailOf(reason: string): string {
+    const usage = wantsUsage ? `,"usage":null` : "";
+    return `,"logprobs":null,"finish_reason":${reason}}]${usage}}`;
+  }
+
+  return {
+    chunkOf: (delta) => ({ data: head + delta + tail }),
+    end({ stop, usage }) {
+      const frames: SseFrame[] = [
+        { data: `${head}{}${tailOf(JSON.stringify(encodeStop(stop)))}` },
+      ];
+      if (wantsUsage && usage !== undefined) {
+        const counts = JSON.stringify(encodeUsage(usage));
+        frames.push({ data: `${common},"choices":[],"usage":${counts}}` });
+      }
+      frames.push({ data: "[DONE]" });
+      return frames;
+    },
+  };
+}
+
+function asksForUsage(context: AnswerContext): boolean {
+  const options = context.request.extras.chat?.stream_options?.value;
+  return isJsonObject(options) && options.include_usage === true;
+}

@@ -1,0 +1,144 @@
+import type { JsonObject } from "../../core/json.ts";
+import type { Citation } from "../canonical/citation.ts";
+import type { AnswerContext } from "../canonical/codec.ts";
+import type { AnswerEvent, BlockHead } from "../canonical/event.ts";
+import { Paragraphs } from "../canonical/paragraphs.ts";
+import type { Sealed } from "../canonical/sealed.ts";
+import { encodeCitation } from "./citation.ts";
+import { detailsForCaller } from "./reasoning_details.ts";
+
+/** A block while its deltas come. */
+interface OpenBlock {
+  readonly kind: BlockHead["kind"];
+  /** Among the answer's tool calls, from 0; -1 for another block. */
+  readonly call: number;
+  /** Whether anything of it has been written. */
+  hasText: boolean;
+}
+
+/** Writes the events of one answer as deltas, each as JSON text. */
+export class DeltaWriter {
+  readonly #context: AnswerContext;
+  readonly #blocks: (OpenBlock | undefined)[] = [];
+  readonly #content = new Paragraphs();
+  readonly #reasoning = new Paragraphs();
+  #nextCall = 0;
+  #hasRefusal = false;
+
+  constructor(context: AnswerContext) {
+    this.#context = context;
+  }
+
+  /** The delta that tells the event; `undefined` where no delta does. */
+  write(event: AnswerEvent): string | undefined {
+    switch (event.type) {
+      case "block-delta":
+        return this.#add(this.#blocks[event.index], event.text);
+      case "start":
+        return `{"role":"assistant","content":"","refusal":null}`;
+      case "block-start":
+        return this.#begin(event.index, event.block);
+      case "block-part":
+        this.#reasoning.part();
+        return undefined;
+      case "block-citation":
+        return this.#cite(event.citation);
+      case "block-seal":
+        return this.#seal(event.sealed);
+      case "block-end":
+        return this.#finish(event.index);
+      case "end":
+        return this.#explain(event.stop.explanation);
+      case "failure":
+        return undefined;
+    }
+  }
+
+  #begin(index: number, block: BlockHead): string | undefined {
+    const isCall = block.kind === "function_call" ||
+      block.kind === "custom_call";
+    const call = isCall ? this.#nextCall++ : -1;
+    this.#blocks[index] = { kind: block.kind, call, hasText: false };
+    if (block.kind !== "text") this.#content.part();
+    if (block.kind === "opaque") this.#context.drop(block.type);
+    return isCall
+      ? JSON.stringify({ tool_calls: [callHead(block, call)] })
+      : undefined;
+  }
+
+  #add(block: OpenBlock | undefined, text: string): string | undefined {
+    if (block === undefined) return undefined;
+    const isFirst = !block.hasText;
+    block.hasText = true;
+    switch (block.kind) {
+      case "text": {
+        // What a block says after its first text belongs to that, whatever came between.
+        const content = isFirst ? this.#content.join(text) : text;
+        return `{"content":${JSON.stringify(content)}}`;
+      }
+      case "reasoning": {
+        const reasoning = this.#reasoning.join(text);
+        return `{"reasoning_content":${JSON.stringify(reasoning)}}`;
+      }
+      case "refusal":
+        this.#hasRefusal = true;
+        return `{"refusal":${JSON.stringify(text)}}`;
+      case "function_call":
+        return argumentsDelta(block.call, text);
+      case "custom_call":
+        return `{"tool_calls":[{"index":${block.call},"custom":{"input":${
+          JSON.stringify(text)
+        }}}]}`;
+      case "opaque":
+        return undefined;
+    }
+  }
+
+  #cite(citation: Citation): string | undefined {
+    const annotation = encodeCitation(citation);
+    if (annotation !== undefined) {
+      return JSON.stringify({ annotations: [annotation] });
+    }
+    this.#context.drop("citation");
+    return undefined;
+  }
+
+  #seal(sealed: Sealed): string {
+    const details = detailsForCaller(sealed, this.#context.connectionId);
+    return JSON.stringify({ reasoning_details: details });
+  }
+
+  /** A call without arguments gets an empty object, since clients parse what they get. */
+  #finish(index: number): string | undefined {
+    const block = this.#blocks[index];
+    this.#blocks[index] = undefined;
+    return block?.kind === "function_call" && !block.hasText
+      ? argumentsDelta(block.call, "{}")
+      : undefined;
+  }
+
+  /** Why the answer ended is shown where the model's own words of refusal would be. */
+  #explain(explanation: string | undefined): string | undefined {
+    return explanation === undefined || this.#hasRefusal
+      ? undefined
+      : JSON.stringify({ refusal: explanation });
+  }
+}
+
+function argumentsDelta(call: number, json: string): string {
+  return `{"tool_calls":[{"index":${call},"function":{"arguments":${
+    JSON.stringify(json)
+  }}}]}`;
+}
+
+/** The first piece of a call: everything but its arguments. */
+function callHead(
+  block: Extract<BlockHead, { kind: "function_call" | "custom_call" }>,
+  index: number,
+): JsonObject {
+  const { id, name } = block;
+  if (block.kind === "custom_call") {
+    return { index, id, type: "custom", custom: { name, input: "" } };
+  }
+  return { index, id, type: "function", function: { name, arguments: "" } };
+}
