@@ -7,7 +7,7 @@ import type {
 } from "./block.ts";
 import type { Citation } from "./citation.ts";
 import type { Marks, Raw } from "./extras.ts";
-import type { Failure } from "./failure.ts";
+import { brokenAnswer, type Failure, oversizedAnswer } from "./failure.ts";
 import type { Sealed } from "./sealed.ts";
 import type { Stop } from "./stop.ts";
 import type { Usage } from "./usage.ts";
@@ -109,6 +109,16 @@ export interface EndEvent {
 export interface FailureEvent {
   readonly type: "failure";
   readonly failure: Failure;
+}
+
+/** The event that breaks an answer off whose upstream does not keep to its protocol. */
+export function brokenEvent(message: string): FailureEvent {
+  return { type: "failure", failure: brokenAnswer(message) };
+}
+
+/** The event that breaks an answer off which passes one of the gateway's bounds. */
+export function oversizedEvent(message: string): FailureEvent {
+  return { type: "failure", failure: oversizedAnswer(message) };
 }
 
 /** Whether the event shows the caller something of the answer, so that no other upstream may be asked any more. */

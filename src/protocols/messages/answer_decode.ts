@@ -8,7 +8,7 @@ import type { Answer } from "../canonical/answer.ts";
 import { brokenAnswer, UpstreamFailure } from "../canonical/failure.ts";
 import { createFold } from "../canonical/fold.ts";
 import { guardAnswer } from "../canonical/guard.ts";
-import { createEventReader } from "./event_reader.ts";
+import { EventReader } from "./event_reader.ts";
 import { decodeFailure } from "./failure.ts";
 import { otherFields } from "./fields.ts";
 
@@ -36,7 +36,7 @@ function decode(body: JsonValue, ids: Ids): Answer {
     throw new UpstreamFailure(decodeFailure(200, body));
   }
   if (!Array.isArray(body.content)) throw noAnswer();
-  const reader = createEventReader(ids);
+  const reader = new EventReader(ids);
   const fold = createFold();
   for (const event of eventsOf(body, body.content)) {
     reader.push(event, fold.push);

@@ -1,27 +1,21 @@
 import type { Ids } from "../../core/ids.ts";
-import { isJsonObject, type JsonObject } from "../../core/json.ts";
-import type { Emit } from "../../core/stage.ts";
-import type { AnswerEvent, StartEvent } from "../canonical/event.ts";
 import {
-  brokenAnswer,
-  type Failure,
-  oversizedAnswer,
-} from "../canonical/failure.ts";
-import { MAX_BLOCKS, MAX_HELD_CHARACTERS } from "../canonical/limits.ts";
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../core/json.ts";
+import type { Emit } from "../../core/stage.ts";
+import {
+  type AnswerEvent,
+  brokenEvent,
+  type StartEvent,
+} from "../canonical/event.ts";
 import { settleStop } from "../canonical/stop.ts";
-import { type BlockTracker, trackBlock } from "./block_tracker.ts";
 import { decodeFailure } from "./failure.ts";
 import { marksOf, optionalText, otherFields } from "./fields.ts";
+import { OpenBlocks } from "./open_blocks.ts";
 import { decodeStop } from "./stop.ts";
 import { decodeUsage, mergeUsage } from "./usage.ts";
-
-/** Turns the events of one answer into canonical ones. */
-export interface EventReader {
-  /** Takes the next event; one of a kind unknown here is ignored. */
-  push(event: JsonObject, emit: Emit<AnswerEvent>): void;
-  /** Ends the answer with a failure. */
-  fail(failure: Failure, emit: Emit<AnswerEvent>): void;
-}
 
 /** What stands around a `message_delta`'s own fields, or inside its `delta`. */
 const DELTA_FIELDS: ReadonlySet<string> = new Set([
@@ -35,147 +29,76 @@ const DELTA_FIELDS: ReadonlySet<string> = new Set([
 
 const NO_FIELDS: ReadonlySet<string> = new Set();
 
-/** A reader for one answer. */
-export function createEventReader(ids: Ids): EventReader {
-  const open = new Map<number, BlockTracker>();
-  let nextIndex = 0;
-  let lastPlace = -1;
-  let hasStarted = false;
-  let hasCalls = false;
-  let isOver = false;
-  let usage: JsonObject | undefined;
-  let ending: JsonObject = {};
+/** Turns the events of one answer into canonical ones; what comes after an end or a failure is not to be used. */
+export class EventReader {
+  readonly #blocks: OpenBlocks;
+  #hasStarted = false;
+  /** What the upstream has counted so far. */
+  #usage: JsonObject | undefined;
+  /** What the upstream has said of the answer's end. */
+  #ending: JsonObject = {};
 
-  const options = {
-    ids,
-    open(block, emit) {
-      hasCalls ||= block.kind === "function_call";
-      emit({ type: "block-start", index: nextIndex, block });
-      return nextIndex++;
-    },
-  } satisfies Parameters<typeof trackBlock>[1];
-
-  function fail(failure: Failure, emit: Emit<AnswerEvent>): void {
-    if (isOver) return;
-    isOver = true;
-    emit({ type: "failure", failure });
+  /** @param ids For calls that come without an id. */
+  constructor(ids: Ids) {
+    this.#blocks = new OpenBlocks(ids);
   }
 
-  function breakOff(message: string, emit: Emit<AnswerEvent>): void {
-    fail(brokenAnswer(message), emit);
+  /** Takes the next event; one of a kind unknown here is ignored. */
+  push(event: JsonObject, emit: Emit<AnswerEvent>): void {
+    switch (event.type) {
+      case "content_block_delta":
+        return this.#blocks.push(event, emit);
+      case "content_block_start":
+        this.#start({}, emit);
+        return this.#blocks.start(event, emit);
+      case "content_block_stop":
+        return this.#blocks.stop(event, emit);
+      case "message_start":
+        return this.#start(event.message, emit);
+      case "message_delta":
+        return this.#pushEnding(event);
+      case "message_stop":
+        return this.#end(emit);
+      default:
+        if (event.type === "error" || isJsonObject(event.error)) {
+          emit({ type: "failure", failure: decodeFailure(200, event) });
+        }
+    }
   }
 
   /** The answer begins once, with its first event if that is not the one for it. */
-  function start(message: JsonObject, emit: Emit<AnswerEvent>): void {
-    if (hasStarted) return;
-    hasStarted = true;
-    usage = mergeUsage(usage, message.usage);
-    emit(startOf(message));
-  }
-
-  function startBlock(event: JsonObject, emit: Emit<AnswerEvent>): void {
-    start({}, emit);
-    const block = event.content_block;
-    if (!isJsonObject(block) || typeof block.type !== "string") {
-      return breakOff("The provider began a block of no kind", emit);
-    }
-    if (block.type === "tool_use" && !optionalText(block.name)) {
-      return breakOff("The provider called a tool without a name", emit);
-    }
-    if (nextIndex + open.size >= MAX_BLOCKS) {
-      return fail(
-        oversizedAnswer("The provider's answer has too many parts"),
-        emit,
-      );
-    }
-    lastPlace = typeof event.index === "number" ? event.index : lastPlace + 1;
-    stopBlock(lastPlace, emit);
-    open.set(lastPlace, trackBlock(block, options, emit));
-    checkHeld(emit);
-  }
-
-  function pushDelta(event: JsonObject, emit: Emit<AnswerEvent>): void {
-    const tracker = open.get(placeOf(event));
-    if (tracker === undefined) {
-      return breakOff("The provider continued a block that is not open", emit);
-    }
-    if (!isJsonObject(event.delta)) return;
-    tracker.push(event.delta, emit);
-    if (tracker.held > 0) checkHeld(emit);
-  }
-
-  function stopBlock(place: number, emit: Emit<AnswerEvent>): void {
-    const tracker = open.get(place);
-    open.delete(place);
-    tracker?.stop(emit);
-  }
-
-  function placeOf({ index }: JsonObject): number {
-    return typeof index === "number" ? index : lastPlace;
-  }
-
-  function checkHeld(emit: Emit<AnswerEvent>): void {
-    let held = 0;
-    for (const tracker of open.values()) held += tracker.held;
-    if (held <= MAX_HELD_CHARACTERS) return;
-    fail(
-      oversizedAnswer(
-        "The provider's answer is longer than the gateway can hold",
-      ),
-      emit,
-    );
+  #start(message: JsonValue | undefined, emit: Emit<AnswerEvent>): void {
+    if (this.#hasStarted) return;
+    this.#hasStarted = true;
+    const facts = isJsonObject(message) ? message : {};
+    this.#usage = mergeUsage(this.#usage, facts.usage);
+    emit(startOf(facts));
   }
 
   /** The last event with a reason counts: some upstreams send usage in one more without. */
-  function pushEnding(event: JsonObject): void {
+  #pushEnding(event: JsonObject): void {
     const delta = isJsonObject(event.delta) ? event.delta : {};
     const fields = otherFields({ ...event, ...delta }, NO_FIELDS);
-    if (fields.stop_reason !== undefined) ending = fields;
-    usage = mergeUsage(usage, event.usage);
+    if (fields.stop_reason !== undefined) this.#ending = fields;
+    this.#usage = mergeUsage(this.#usage, event.usage);
   }
 
-  function end(emit: Emit<AnswerEvent>): void {
-    if (!hasStarted) {
-      return breakOff("The provider's stream held no answer", emit);
+  #end(emit: Emit<AnswerEvent>): void {
+    if (!this.#hasStarted) {
+      return emit(brokenEvent("The provider's stream held no answer"));
     }
-    for (const place of [...open.keys()]) stopBlock(place, emit);
-    isOver = true;
-    const tier = optionalText(usage?.service_tier);
+    this.#blocks.stopAll(emit);
+    const tier = optionalText(this.#usage?.service_tier);
     emit({
       type: "end",
-      stop: settleStop(decodeStop(ending), hasCalls),
-      usage: decodeUsage(usage),
+      stop: settleStop(decodeStop(this.#ending), this.#blocks.hasCalls),
+      usage: decodeUsage(this.#usage),
       serviceTier: tier === undefined
         ? undefined
         : { protocol: "messages", value: tier },
-      marks: marksOf(ending, DELTA_FIELDS),
+      marks: marksOf(this.#ending, DELTA_FIELDS),
     });
   }
-
-  return {
-    push(event, emit) {
-      if (isOver) return;
-      switch (event.type) {
-        case "content_block_delta":
-          return pushDelta(event, emit);
-        case "content_block_start":
-          return startBlock(event, emit);
-        case "content_block_stop":
-          return stopBlock(placeOf(event), emit);
-        case "message_start":
-          return start(isJsonObject(event.message) ? event.message : {}, emit);
-        case "message_delta":
-          return pushEnding(event);
-        case "message_stop":
-          return end(emit);
-        case "error":
-          return fail(decodeFailure(200, event), emit);
-        default:
-          if (isJsonObject(event.error)) fail(decodeFailure(200, event), emit);
-      }
-    },
-    fail,
-  };
 }
 
 /** Counts of 0 and 0 mean that the upstream counts later. */

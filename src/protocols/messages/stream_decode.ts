@@ -2,10 +2,9 @@ import type { SseFrame } from "../../core/frame.ts";
 import type { Ids } from "../../core/ids.ts";
 import { isJsonObject, parseJson } from "../../core/json.ts";
 import type { Stage } from "../../core/stage.ts";
-import type { AnswerEvent } from "../canonical/event.ts";
-import { brokenAnswer } from "../canonical/failure.ts";
+import { type AnswerEvent, brokenEvent } from "../canonical/event.ts";
 import { guardDecoder } from "../canonical/guard.ts";
-import { createEventReader } from "./event_reader.ts";
+import { EventReader } from "./event_reader.ts";
 
 /** What some routers send after the end, as in Chat Completions. */
 const STRAY_DONE = "[DONE]";
@@ -15,16 +14,13 @@ const STRAY_DONE = "[DONE]";
  * out, counts only where the data names no kind. The end is `message_stop` and nothing else.
  */
 export function createStreamDecoder(ids: Ids): Stage<SseFrame, AnswerEvent> {
-  const reader = createEventReader(ids);
+  const reader = new EventReader(ids);
   return guardDecoder({
     push(frame, emit) {
       if (frame.data === "" || frame.data === STRAY_DONE) return;
       const event = parseJson(frame.data);
       if (!isJsonObject(event)) {
-        reader.fail(
-          brokenAnswer("The provider sent an event that is no JSON object"),
-          emit,
-        );
+        emit(brokenEvent("The provider sent an event that is no JSON object"));
       } else if (typeof event.type === "string") {
         reader.push(event, emit);
       } else {
@@ -32,10 +28,7 @@ export function createStreamDecoder(ids: Ids): Stage<SseFrame, AnswerEvent> {
       }
     },
     end(emit) {
-      reader.fail(
-        brokenAnswer("The provider's stream ended before the answer did"),
-        emit,
-      );
+      emit(brokenEvent("The provider's stream ended before the answer did"));
     },
   });
 }
