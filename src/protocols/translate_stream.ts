@@ -3,8 +3,8 @@ import { type Emit, pipe, type Stage } from "../core/stage.ts";
 import { formatComment, formatFrame } from "../streams/sse_format.ts";
 import { createSseParser, FrameTooLongError } from "../streams/sse_parse.ts";
 import type { StreamEncoder } from "./canonical/codec.ts";
-import type { AnswerEvent } from "./canonical/event.ts";
-import { type Failure, oversizedAnswer } from "./canonical/failure.ts";
+import { type AnswerEvent, oversizedEvent } from "./canonical/event.ts";
+import type { Failure } from "./canonical/failure.ts";
 import { MAX_FRAME_CHARACTERS } from "./canonical/limits.ts";
 
 /** The parts of one translated stream. */
@@ -65,10 +65,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
       run();
     } catch (error) {
       if (!(error instanceof FrameTooLongError)) throw error;
-      encode({
-        type: "failure",
-        failure: oversizedAnswer("The provider sent an event that is too long"),
-      });
+      encode(oversizedEvent("The provider sent an event that is too long"));
     }
     return take();
   }

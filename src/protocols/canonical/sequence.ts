@@ -1,7 +1,10 @@
 import { type Emit, pipe, type Stage } from "../../core/stage.ts";
 import type { StreamEncoder } from "./codec.ts";
-import type { AnswerEvent, BlockStartEvent } from "./event.ts";
-import { oversizedAnswer } from "./failure.ts";
+import {
+  type AnswerEvent,
+  type BlockStartEvent,
+  oversizedEvent,
+} from "./event.ts";
 import { MAX_HELD_CHARACTERS } from "./limits.ts";
 
 /** What a held event other than a delta counts for, in characters. */
@@ -49,13 +52,11 @@ export function createSequence(): Stage<AnswerEvent, AnswerEvent> {
     held += event.type === "block-delta" ? event.text.length : EVENT_COST;
     if (held > MAX_HELD_CHARACTERS) {
       over = true;
-      emit({
-        type: "failure",
-        failure: oversizedAnswer(
+      return emit(
+        oversizedEvent(
           "The provider's parallel calls are longer than the gateway can hold",
         ),
-      });
-      return;
+      );
     }
     block.closed ||= event.type === "block-end";
     join(block.events, event);

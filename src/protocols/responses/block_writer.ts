@@ -1,8 +1,11 @@
 import type { Emit } from "../../core/stage.ts";
 import type { OpaqueBlock, ReasoningForm } from "../canonical/block.ts";
 import type { Citation } from "../canonical/citation.ts";
-import type { AnswerEvent, BlockHead } from "../canonical/event.ts";
-import { oversizedAnswer } from "../canonical/failure.ts";
+import {
+  type AnswerEvent,
+  type BlockHead,
+  oversizedEvent,
+} from "../canonical/event.ts";
 import { MAX_BLOCKS } from "../canonical/limits.ts";
 import type { Sealed } from "../canonical/sealed.ts";
 
@@ -30,10 +33,7 @@ export function createBlockWriter(emit: Emit<AnswerEvent>): BlockWriter {
   let hasCalls = false;
 
   function failTooMany(): void {
-    emit({
-      type: "failure",
-      failure: oversizedAnswer("The provider's answer has too many parts"),
-    });
+    emit(oversizedEvent("The provider's answer has too many parts"));
   }
 
   function open(block: BlockHead): number {

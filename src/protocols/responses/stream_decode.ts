@@ -2,8 +2,7 @@ import type { SseFrame } from "../../core/frame.ts";
 import type { Ids } from "../../core/ids.ts";
 import { isJsonObject, type JsonObject, parseJson } from "../../core/json.ts";
 import type { Stage } from "../../core/stage.ts";
-import type { AnswerEvent } from "../canonical/event.ts";
-import { brokenAnswer, type Failure } from "../canonical/failure.ts";
+import { type AnswerEvent, brokenEvent } from "../canonical/event.ts";
 import { guardDecoder } from "../canonical/guard.ts";
 import { textOf } from "./marks.ts";
 import { createResponseReader } from "./response_reader.ts";
@@ -20,13 +19,13 @@ export function createStreamDecoder(ids: Ids): Stage<SseFrame, AnswerEvent> {
       const event = parseJson(frame.data);
       if (!isJsonObject(event)) {
         return emit(
-          failed("The provider sent an event that is no JSON object"),
+          brokenEvent("The provider sent an event that is no JSON object"),
         );
       }
       reader.push(typeOf(event, frame), event, emit);
     },
     end(emit) {
-      emit(failed("The provider's stream ended before the answer did"));
+      emit(brokenEvent("The provider's stream ended before the answer did"));
     },
   });
 }
@@ -40,10 +39,4 @@ function typeOf(event: JsonObject, frame: SseFrame): string {
 
 function isGiven(value: JsonObject[string]): boolean {
   return value !== undefined && value !== null;
-}
-
-function failed(
-  message: string,
-): { readonly type: "failure"; readonly failure: Failure } {
-  return { type: "failure", failure: brokenAnswer(message) };
 }
