@@ -9,7 +9,7 @@ import { brokenAnswer, UpstreamFailure } from "../canonical/failure.ts";
 import { createFold } from "../canonical/fold.ts";
 import { guardAnswer } from "../canonical/guard.ts";
 import { decodeFailure } from "./failure.ts";
-import { createResponseReader } from "./response_reader.ts";
+import { ResponseReader } from "./response_reader.ts";
 
 /**
  * Reads a JSON answer, by the same code as a stream.
@@ -25,7 +25,7 @@ export function decodeAnswer(body: JsonValue, ids: Ids): Answer {
   const type = `response.${statusOf(body)}`;
   return guardAnswer(() => {
     const fold = createFold();
-    createResponseReader(ids).push(type, { response: body }, fold.push);
+    new ResponseReader(ids).push(type, { response: body }, fold.push);
     return fold.answer();
   });
 }

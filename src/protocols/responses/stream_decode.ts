@@ -5,14 +5,14 @@ import type { Stage } from "../../core/stage.ts";
 import { type AnswerEvent, brokenEvent } from "../canonical/event.ts";
 import { guardDecoder } from "../canonical/guard.ts";
 import { textOf } from "./marks.ts";
-import { createResponseReader } from "./response_reader.ts";
+import { ResponseReader } from "./response_reader.ts";
 
 /** What some providers send after the last event, as another protocol does. */
 const DONE = "[DONE]";
 
 /** Reads a Responses stream. Events name their type themselves; `event:` lines may be missing. */
 export function createStreamDecoder(ids: Ids): Stage<SseFrame, AnswerEvent> {
-  const reader = createResponseReader(ids);
+  const reader = new ResponseReader(ids);
   return guardDecoder({
     push(frame, emit) {
       if (frame.data === DONE) return;
