@@ -2,7 +2,7 @@ import type { JsonObject } from "../../core/json.ts";
 import type { Ids } from "../../core/ids.ts";
 import type { BlockWriter } from "./block_writer.ts";
 import { createCallReader, isCallItem } from "./call_reader.ts";
-import { createMessageReader } from "./message_reader.ts";
+import { MessageReader } from "./message_reader.ts";
 import { opaqueItem } from "./opaque_item.ts";
 import { createReasoningReader } from "./reasoning_reader.ts";
 
@@ -34,7 +34,7 @@ export function createItemReader(
   item: JsonObject,
   scope: ReaderScope,
 ): ItemReader {
-  if (item.type === "message") return createMessageReader(item, scope.writer);
+  if (item.type === "message") return new MessageReader(item, scope.writer);
   if (item.type === "reasoning") {
     return createReasoningReader(item, scope.writer);
   }

@@ -1,0 +1,89 @@
+import type { JsonObject, JsonValue } from "../../core/json.ts";
+import { lookup } from "../../core/lookup.ts";
+import type { Marks } from "../canonical/extras.ts";
+import { decodeAnnotation, decodeAnnotations } from "./annotation.ts";
+import type { BlockWriter } from "./block_writer.ts";
+import { textOf } from "./marks.ts";
+
+/** The kinds of a message's content part that other protocols know. */
+export type PartKind = "text" | "refusal";
+
+const KIND_BY_TYPE: Readonly<Record<string, PartKind>> = {
+  output_text: "text",
+  text: "text",
+  refusal: "refusal",
+};
+
+/** `undefined` for a part of a kind unknown here. */
+export function partKind({ type }: JsonObject): PartKind | undefined {
+  return lookup(KIND_BY_TYPE, textOf(type) ?? "");
+}
+
+/** What is known of a part when it begins. */
+export interface PartHead {
+  readonly kind: PartKind;
+  /** Its `content_index`. */
+  readonly key: JsonValue | undefined;
+  readonly marks: Marks | undefined;
+}
+
+/** Reads one content part of a message as a block, from the events about it, the finished part, or both. */
+export class PartReader {
+  readonly kind: PartKind;
+  readonly key: JsonValue | undefined;
+  readonly #writer: BlockWriter;
+  readonly #block: number;
+  /** Characters given so far. */
+  #sent = 0;
+  /** Citations given so far. */
+  #cited = 0;
+  #isOpen = true;
+
+  constructor({ kind, key, marks }: PartHead, writer: BlockWriter) {
+    this.kind = kind;
+    this.key = key;
+    this.#writer = writer;
+    this.#block = writer.open({ kind, marks });
+  }
+
+  /** Whether it takes more; a part that is closed has all. */
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  /** Takes a piece of the text. */
+  say(delta: JsonValue | undefined): void {
+    if (typeof delta !== "string") return;
+    this.#sent += delta.length;
+    this.#writer.say(this.#block, delta);
+  }
+
+  /** Takes an annotation. */
+  cite(annotation: JsonObject): void {
+    this.#cited++;
+    this.#writer.cite(this.#block, decodeAnnotation(annotation));
+  }
+
+  /** Gives what of the whole text has not come in pieces. */
+  complete(text: JsonValue | undefined): void {
+    if (this.#isOpen && typeof text === "string") {
+      this.say(text.slice(this.#sent));
+    }
+  }
+
+  /** Gives what of the whole part has not come in pieces, and closes it. */
+  finish(whole: JsonObject): void {
+    if (!this.#isOpen) return;
+    this.complete(this.kind === "refusal" ? whole.refusal : whole.text);
+    const citations = decodeAnnotations(whole.annotations);
+    for (const citation of citations.slice(this.#cited)) {
+      this.#writer.cite(this.#block, citation);
+    }
+    this.close();
+  }
+
+  close(): void {
+    if (this.#isOpen) this.#writer.close(this.#block);
+    this.#isOpen = false;
+  }
+}
