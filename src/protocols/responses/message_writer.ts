@@ -1,23 +1,12 @@
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import type { BlockHead } from "../canonical/event.ts";
-import { encodeAnnotation } from "./annotation.ts";
 import {
   idleWriter,
   type ItemWriter,
-  placeText,
   type WriterScope,
 } from "./item_writer.ts";
 import { ownMarks, textOf } from "./marks.ts";
-
-/** A content part while it is written. */
-interface Part {
-  readonly isRefusal: boolean;
-  /** Where it stands, for events. */
-  readonly place: JsonObject;
-  readonly deltaPlace: string;
-  text: string;
-  readonly annotations: JsonObject[];
-}
+import { createPartWriter, type PartWriter } from "./part_writer.ts";
 
 /** Whether a block says that a message of its own begins with it. */
 export function isMessageStart(head: BlockHead): boolean {
@@ -27,109 +16,56 @@ export function isMessageStart(head: BlockHead): boolean {
 /** Writes a message; text and refusals that follow each other are its parts. */
 export function createMessageWriter(
   head: BlockHead,
-  { teller, context, outputIndex }: WriterScope,
+  scope: WriterScope,
 ): ItemWriter {
-  const { message } = ownMarks(head);
-  const facts = isJsonObject(message) ? message : {};
-  const item = {
-    ...facts,
-    id: textOf(facts.id) ?? context.ids.next("msg"),
-    type: "message",
-    role: "assistant",
-  };
+  const { teller, outputIndex: output_index } = scope;
+  const item = startOf(head, scope);
   const content: JsonObject[] = [];
-  let part: Part | undefined;
+  let part: PartWriter | undefined;
 
-  teller.tell("response.output_item.added", {
-    output_index: outputIndex,
-    item: { ...item, status: "in_progress", content: [] },
-  });
-  begin(head.kind === "refusal");
-
-  function begin(isRefusal: boolean): void {
+  function begin(kind: "text" | "refusal"): void {
     const place = {
       item_id: item.id,
-      output_index: outputIndex,
+      output_index,
       content_index: content.length,
     };
-    part = {
-      isRefusal,
-      place,
-      deltaPlace: placeText(isRefusal ? place : { ...place, logprobs: [] }),
-      text: "",
-      annotations: [],
-    };
-    teller.tell("response.content_part.added", {
-      ...place,
-      part: wholePart(part),
-    });
+    part = createPartWriter(kind, place, scope);
   }
 
-  function finish({ isRefusal, place, text }: Part): void {
-    if (isRefusal) {
-      teller.tell("response.refusal.done", { ...place, refusal: text });
-    } else {
-      teller.tell("response.output_text.done", {
-        ...place,
-        text,
-        logprobs: [],
-      });
-    }
-  }
-
+  teller.tell("response.output_item.added", {
+    output_index,
+    item: { ...item, status: "in_progress", content: [] },
+  });
+  begin(head.kind === "refusal" ? "refusal" : "text");
   return {
     ...idleWriter,
     join(kind, startsMessage) {
       if (startsMessage || kind !== "text" && kind !== "refusal") return false;
-      begin(kind === "refusal");
+      begin(kind);
       return true;
     },
-    delta(text) {
-      if (part === undefined) return;
-      part.text += text;
-      teller.tellDelta(
-        part.isRefusal
-          ? "response.refusal.delta"
-          : "response.output_text.delta",
-        part.deltaPlace,
-        text,
-      );
-    },
-    cite(citation) {
-      if (part === undefined) return;
-      const annotation = encodeAnnotation(citation, part.text);
-      if (annotation === undefined) return context.drop("citation");
-      part.annotations.push(annotation);
-      teller.tell("response.output_text.annotation.added", {
-        ...part.place,
-        annotation_index: part.annotations.length - 1,
-        annotation,
-      });
-    },
+    delta: (text) => part?.delta(text),
+    cite: (citation) => part?.cite(citation),
     endBlock() {
-      if (part === undefined) return;
-      const whole = wholePart(part);
-      finish(part);
-      teller.tell("response.content_part.done", { ...part.place, part: whole });
-      content.push(whole);
+      if (part !== undefined) content.push(part.finish());
       part = undefined;
     },
     close(status) {
       const whole = { ...item, status, content };
-      teller.tell("response.output_item.done", {
-        output_index: outputIndex,
-        item: whole,
-      });
+      teller.tell("response.output_item.done", { output_index, item: whole });
       return whole;
     },
   };
 }
 
-function wholePart({ isRefusal, text, annotations }: Part): JsonObject {
-  return isRefusal ? { type: "refusal", refusal: text } : {
-    type: "output_text",
-    text,
-    annotations: [...annotations],
-    logprobs: [],
+/** What of the item is known when it begins. */
+function startOf(head: BlockHead, { context }: WriterScope): JsonObject {
+  const { message } = ownMarks(head);
+  const facts = isJsonObject(message) ? message : {};
+  return {
+    ...facts,
+    id: textOf(facts.id) ?? context.ids.next("msg"),
+    type: "message",
+    role: "assistant",
   };
 }
