@@ -14,7 +14,7 @@ export function encodeAnswer(
   context: AnswerContext,
 ): JsonObject {
   const output = createOutputWriter(context, silentTeller);
-  unfoldAnswer(answer, output.push);
+  unfoldAnswer(answer, (event) => output.push(event));
   output.finish(answer.stop);
   return responseObject(identityOf(answer, context), context, {
     ...finalFields(answer, context),

@@ -5,7 +5,12 @@ import type { AnswerEvent, BlockHead } from "../canonical/event.ts";
 import type { Stop } from "../canonical/stop.ts";
 import { createCallWriter } from "./call_writer.ts";
 import { compactionItem, wantsCompaction } from "./compaction.ts";
-import type { ItemWriter, Teller } from "./item_writer.ts";
+import type {
+  ItemStatus,
+  ItemWriter,
+  Teller,
+  WriterScope,
+} from "./item_writer.ts";
 import { createMessageWriter, isMessageStart } from "./message_writer.ts";
 import { ownMarks, textOf } from "./marks.ts";
 import { createReasoningWriter } from "./reasoning_writer.ts";
@@ -23,6 +28,9 @@ export interface OutputWriter {
   readonly held: number;
 }
 
+/** The head of a block that is written as an item or a part of one. */
+type ItemHead = Exclude<BlockHead, OpaqueBlock>;
+
 /** A writer for one answer. */
 export function createOutputWriter(
   context: AnswerContext,
@@ -30,7 +38,7 @@ export function createOutputWriter(
 ): OutputWriter {
   return wantsCompaction(context.request)
     ? createCompactionWriter(context, teller)
-    : createItemsWriter(context, teller);
+    : new ItemsWriter(context, teller);
 }
 
 /** All that the model says is the summary; clients fail on more or fewer items than one. */
@@ -49,8 +57,7 @@ function createCompactionWriter(
     },
     finish() {
       const item = compactionItem(ids.next("cmp"), summary);
-      teller.tell("response.output_item.added", { output_index: 0, item });
-      teller.tell("response.output_item.done", { output_index: 0, item });
+      tellWhole(teller, 0, item);
       items.push(item);
     },
     get held() {
@@ -59,98 +66,115 @@ function createCompactionWriter(
   };
 }
 
-function createItemsWriter(
-  context: AnswerContext,
-  teller: Teller,
-): OutputWriter {
-  const items: JsonObject[] = [];
-  let open: ItemWriter | undefined;
+/** Writes the blocks of an answer as items. */
+class ItemsWriter implements OutputWriter {
+  readonly items: JsonObject[] = [];
+  readonly #context: AnswerContext;
+  readonly #teller: Teller;
+  #open: ItemWriter | undefined;
   /** Whether the open item is being written to; a block that nobody sees is not its. */
-  let hasBlock = false;
-  let held = 0;
+  #hasBlock = false;
+  #held = 0;
 
-  /** An item is told whole only when the next one begins or the answer ends, which says how it ended. */
-  function close(status: "completed" | "incomplete"): void {
-    const item = open?.close(status);
-    open = undefined;
-    if (item !== undefined) items.push(item);
+  constructor(context: AnswerContext, teller: Teller) {
+    this.#context = context;
+    this.#teller = teller;
   }
 
-  function begin(head: BlockHead): void {
-    hasBlock = true;
-    if (open?.join(head.kind, isMessageStart(head))) return;
-    close("completed");
-    const scope = { teller, context, outputIndex: items.length };
-    switch (head.kind) {
-      case "text":
-      case "refusal":
-        open = createMessageWriter(head, scope);
-        break;
-      case "reasoning":
-        open = createReasoningWriter(head, scope);
-        break;
-      case "function_call":
-      case "custom_call":
-        open = createCallWriter(head, scope);
-        break;
+  get held(): number {
+    return this.#held;
+  }
+
+  push(event: AnswerEvent): void {
+    switch (event.type) {
+      case "block-delta":
+        return this.#say(event.text);
+      case "block-start":
+        return event.block.kind === "opaque"
+          ? this.#giveOpaque(event.block)
+          : this.#begin(event.block);
+      case "block-part":
+        return this.#open?.part(event.form);
+      case "block-citation":
+        return this.#open?.cite(event.citation);
+      case "block-seal":
+        this.#held += event.sealed.value.length;
+        return this.#open?.seal(event.sealed);
+      case "block-end":
+        if (this.#hasBlock) this.#open?.endBlock();
+        this.#hasBlock = false;
     }
+  }
+
+  finish(stop: Stop): void {
+    this.#close(encodeStop(stop).status);
+  }
+
+  #begin(head: ItemHead): void {
+    this.#hasBlock = true;
+    if (this.#open?.join(head.kind, isMessageStart(head))) return;
+    this.#close("completed");
+    this.#open = createItemWriter(head, {
+      teller: this.#teller,
+      context: this.#context,
+      outputIndex: this.items.length,
+    });
+  }
+
+  #say(text: string): void {
+    this.#held += text.length;
+    this.#open?.delta(text);
+  }
+
+  /** An item is told whole only when the next one begins or the answer ends, which says how it ended. */
+  #close(status: ItemStatus): void {
+    const item = this.#open?.close(status);
+    this.#open = undefined;
+    if (item !== undefined) this.items.push(item);
   }
 
   /** The protocol's own item as it was; what another protocol knows shows its text. */
-  function giveOpaque(block: OpaqueBlock): void {
+  #giveOpaque(block: OpaqueBlock): void {
     const { protocol, value, text } = block;
     if (protocol === "responses" && isJsonObject(value) && isItem(block)) {
-      close("completed");
-      return giveItem(value);
+      return this.#giveItem(value);
     }
-    if (text === undefined) return context.drop(block.type);
-    begin({ kind: "text" });
-    open?.delta(text);
-    held += text.length;
+    if (text === undefined) return this.#context.drop(block.type);
+    this.#begin({ kind: "text" });
+    this.#say(text);
   }
 
-  function giveItem(value: JsonObject): void {
-    const item = {
-      ...value,
-      id: textOf(value.id) || context.ids.next("item"),
-    };
-    const output_index = items.length;
-    teller.tell("response.output_item.added", { output_index, item });
-    teller.tell("response.output_item.done", { output_index, item });
-    items.push(item);
-    held += JSON.stringify(item).length;
+  #giveItem(value: JsonObject): void {
+    this.#close("completed");
+    const id = textOf(value.id) || this.#context.ids.next("item");
+    const item = { ...value, id };
+    tellWhole(this.#teller, this.items.length, item);
+    this.items.push(item);
+    this.#held += JSON.stringify(item).length;
   }
+}
 
-  return {
-    items,
-    push(event) {
-      switch (event.type) {
-        case "block-delta":
-          held += event.text.length;
-          return open?.delta(event.text);
-        case "block-start":
-          return event.block.kind === "opaque"
-            ? giveOpaque(event.block)
-            : begin(event.block);
-        case "block-part":
-          return open?.part(event.form);
-        case "block-citation":
-          return open?.cite(event.citation);
-        case "block-seal":
-          held += event.sealed.value.length;
-          return open?.seal(event.sealed);
-        case "block-end":
-          if (hasBlock) open?.endBlock();
-          hasBlock = false;
-      }
-    },
-    finish(stop) {
-      close(encodeStop(stop).status);
-    },
-    get held() {
-      return held;
-    },
-  };
+function createItemWriter(head: ItemHead, scope: WriterScope): ItemWriter {
+  switch (head.kind) {
+    case "text":
+    case "refusal":
+      return createMessageWriter(head, scope);
+    case "reasoning":
+      return createReasoningWriter(head, scope);
+    case "function_call":
+    case "custom_call":
+      return createCallWriter(head, scope);
+  }
+}
+
+/** Tells an item that is whole from its beginning. */
+function tellWhole(
+  teller: Teller,
+  output_index: number,
+  item: JsonObject,
+): void {
+  teller.tell("response.output_item.added", { output_index, item });
+  teller.tell("response.output_item.done", { output_index, item });
 }
 
 function isItem(block: OpaqueBlock): boolean {
