@@ -4,7 +4,7 @@ import type { Answer } from "../canonical/answer.ts";
 import { brokenAnswer, UpstreamFailure } from "../canonical/failure.ts";
 import { createFold } from "../canonical/fold.ts";
 import { guardAnswer } from "../canonical/guard.ts";
-import { createChunkReader } from "./chunk_reader.ts";
+import { ChunkReader } from "./chunk_reader.ts";
 import { decodeFailure } from "./failure.ts";
 
 /**
@@ -24,7 +24,7 @@ function readAnswer(body: JsonValue, ids: Ids): Answer {
   if (!Array.isArray(body.choices) || body.choices.length === 0) {
     throw noAnswer();
   }
-  const reader = createChunkReader(ids);
+  const reader = new ChunkReader(ids);
   const fold = createFold();
   reader.push({ ...body, choices: body.choices.map(ofMessage) }, fold.push);
   reader.finish(fold.push);

@@ -1,8 +1,11 @@
 import type { JsonValue } from "../../core/json.ts";
 import type { Emit } from "../../core/stage.ts";
 import type { Citation } from "../canonical/citation.ts";
-import type { AnswerEvent, BlockHead } from "../canonical/event.ts";
-import { type Failure, oversizedAnswer } from "../canonical/failure.ts";
+import {
+  type AnswerEvent,
+  type BlockHead,
+  oversizedEvent,
+} from "../canonical/event.ts";
 import { MAX_BLOCKS } from "../canonical/limits.ts";
 import type { Sealed } from "../canonical/sealed.ts";
 
@@ -19,7 +22,10 @@ export interface BlockWriter {
   ): void;
   /** Adds a citation to the open text, or begins one. */
   cite(citation: Citation, emit: Emit<AnswerEvent>): void;
-  /** Begins a block of its own, after closing the open one; `undefined` when there are too many. */
+  /**
+   * Begins a block of its own, after closing the open one; `undefined` when there are too many, which ends the
+   * answer with a failure.
+   */
   open(head: BlockHead, emit: Emit<AnswerEvent>): number | undefined;
   /** Gives reasoning that nobody can read. */
   giveSealed(sealed: Sealed, emit: Emit<AnswerEvent>): void;
@@ -31,8 +37,6 @@ export interface BlockWriter {
 export interface BlockWriterOptions {
   /** The sealed part of the reasoning that is about to close. */
   takeSealed(): Sealed | undefined;
-  /** Told once there are more blocks than an answer may have. */
-  fail(failure: Failure, emit: Emit<AnswerEvent>): void;
 }
 
 /** A writer for one answer. */
@@ -45,10 +49,7 @@ export function createBlockWriter(options: BlockWriterOptions): BlockWriter {
     emit: Emit<AnswerEvent>,
   ): number | undefined {
     if (nextIndex >= MAX_BLOCKS) {
-      options.fail(
-        oversizedAnswer("The provider's answer has too many parts"),
-        emit,
-      );
+      emit(oversizedEvent("The provider's answer has too many parts"));
       return undefined;
     }
     const index = nextIndex++;

@@ -5,126 +5,94 @@ import {
   type JsonValue,
 } from "../../core/json.ts";
 import type { Emit } from "../../core/stage.ts";
-import type { AnswerEvent, StartEvent } from "../canonical/event.ts";
 import {
-  brokenAnswer,
-  type Failure,
-  oversizedAnswer,
-} from "../canonical/failure.ts";
-import { MAX_BLOCKS, MAX_HELD_CHARACTERS } from "../canonical/limits.ts";
+  type AnswerEvent,
+  brokenEvent,
+  type StartEvent,
+} from "../canonical/event.ts";
 import { settleStop, type Stop } from "../canonical/stop.ts";
 import type { Usage } from "../canonical/usage.ts";
-import { createBlockWriter } from "./block_writer.ts";
-import { type DeltaSinks, readDelta } from "./delta_reader.ts";
+import { DeltaReader } from "./delta_reader.ts";
 import { decodeFailure } from "./failure.ts";
-import { createDetailsGatherer } from "./reasoning_details.ts";
 import { decodeStop } from "./stop.ts";
-import { createToolCallTracker } from "./tool_call_tracker.ts";
 import { decodeUsage } from "./usage.ts";
 
-/** Turns the chunks of one answer into events. A whole answer is one chunk with a `message` for its `delta`. */
-export interface ChunkReader {
-  /** Takes the next chunk. */
-  push(chunk: JsonObject, emit: Emit<AnswerEvent>): void;
-  /** Closes what is open and ends the answer; a failure where nothing ever came. */
-  finish(emit: Emit<AnswerEvent>): void;
-  /** Ends the answer with a failure. */
-  fail(failure: Failure, emit: Emit<AnswerEvent>): void;
-  readonly hasFinishReason: boolean;
-}
+/**
+ * Turns the chunks of one answer into events; what comes after an end or a failure is not to be used. A whole
+ * answer is one chunk with a `message` for its `delta`.
+ */
+export class ChunkReader {
+  readonly #deltas: DeltaReader;
+  #hasStarted = false;
+  #stop: Stop | undefined;
+  #usage: Usage | undefined;
+  #serviceTier: string | undefined;
 
-/** A reader for one answer. */
-export function createChunkReader(ids: Ids): ChunkReader {
-  let hasStarted = false;
-  let isOver = false;
-  let stop: Stop | undefined;
-  let usage: Usage | undefined;
-  let serviceTier: string | undefined;
-  const details = createDetailsGatherer();
-  const writer = createBlockWriter({ fail, takeSealed: () => details.take() });
-  const calls = createToolCallTracker({
-    ids,
-    open: (head, emit) => writer.open(head, emit),
-  });
-  const sinks: DeltaSinks = { writer, details, calls };
-
-  function fail(failure: Failure, emit: Emit<AnswerEvent>): void {
-    if (isOver) return;
-    isOver = true;
-    emit({ type: "failure", failure });
+  /** @param ids For calls that come without an id. */
+  constructor(ids: Ids) {
+    this.#deltas = new DeltaReader(ids);
   }
 
-  function start(chunk: JsonObject, emit: Emit<AnswerEvent>): void {
-    if (hasStarted) return;
-    hasStarted = true;
+  /** Whether a chunk has said why the answer ends. */
+  get hasFinishReason(): boolean {
+    return this.#stop !== undefined;
+  }
+
+  /** Takes the next chunk. */
+  push(chunk: JsonObject, emit: Emit<AnswerEvent>): void {
+    // Some providers send checks of the prompt before the answer has an id.
+    if (chunk.id) this.#start(chunk, emit);
+    for (const choice of Array.isArray(chunk.choices) ? chunk.choices : []) {
+      if (!isFirstChoice(choice)) continue;
+      this.#start(chunk, emit);
+      this.#readChoice(choice, emit);
+    }
+    this.#readUsage(chunk.usage);
+    if (typeof chunk.service_tier === "string") {
+      this.#serviceTier = chunk.service_tier;
+    }
+  }
+
+  /** Closes what is open and ends the answer; a failure where nothing ever came. */
+  finish(emit: Emit<AnswerEvent>): void {
+    if (!this.#hasStarted) {
+      return emit(brokenEvent("The provider's stream held no answer"));
+    }
+    this.#deltas.finish(emit);
+    const stop = this.#stop ?? { reason: "end" };
+    emit({
+      type: "end",
+      stop: settleStop(stop, this.#deltas.hasCalls),
+      usage: this.#usage,
+      serviceTier: this.#serviceTier === undefined
+        ? undefined
+        : { protocol: "chat", value: this.#serviceTier },
+    });
+  }
+
+  #start(chunk: JsonObject, emit: Emit<AnswerEvent>): void {
+    if (this.#hasStarted) return;
+    this.#hasStarted = true;
     emit(startOf(chunk));
   }
 
-  function readChoice(choice: JsonObject, emit: Emit<AnswerEvent>): void {
-    if (choice.error !== undefined && choice.error !== null) {
-      return fail(decodeFailure(200, { error: choice.error }), emit);
+  #readChoice(choice: JsonObject, emit: Emit<AnswerEvent>): void {
+    const { error, finish_reason } = choice;
+    if (error !== undefined && error !== null) {
+      const failure = decodeFailure(200, { error });
+      return emit({ type: "failure", failure });
     }
     const delta = choice.delta ?? choice.message;
-    if (isJsonObject(delta)) readDelta(delta, sinks, emit);
-    if (
-      typeof choice.finish_reason === "string" && choice.finish_reason !== ""
-    ) {
-      stop = decodeStop(choice.finish_reason);
+    if (isJsonObject(delta)) this.#deltas.push(delta, emit);
+    if (typeof finish_reason === "string" && finish_reason !== "") {
+      this.#stop = decodeStop(finish_reason);
     }
-    if (choice.usage !== undefined) usage = decodeUsage(choice.usage) ?? usage;
+    this.#readUsage(choice.usage);
   }
 
-  return {
-    push(chunk, emit) {
-      if (isOver) return;
-      // Some providers send checks of the prompt before the answer has an id.
-      if (chunk.id) start(chunk, emit);
-      for (const choice of Array.isArray(chunk.choices) ? chunk.choices : []) {
-        if (!isFirstChoice(choice)) continue;
-        start(chunk, emit);
-        readChoice(choice, emit);
-      }
-      if (chunk.usage !== undefined) usage = decodeUsage(chunk.usage) ?? usage;
-      if (typeof chunk.service_tier === "string") {
-        serviceTier = chunk.service_tier;
-      }
-      if (
-        calls.held + details.held > MAX_HELD_CHARACTERS ||
-        calls.count > MAX_BLOCKS
-      ) {
-        fail(
-          oversizedAnswer(
-            "The provider's answer is longer than the gateway can hold",
-          ),
-          emit,
-        );
-      }
-    },
-    finish(emit) {
-      if (isOver) return;
-      if (!hasStarted) {
-        return fail(brokenAnswer("The provider's stream held no answer"), emit);
-      }
-      writer.close(emit);
-      calls.finish(emit);
-      const sealed = details.take();
-      if (sealed !== undefined) writer.giveSealed(sealed, emit);
-      if (isOver) return;
-      isOver = true;
-      emit({
-        type: "end",
-        stop: settleStop(stop ?? { reason: "end" }, calls.hasBegun),
-        usage,
-        serviceTier: serviceTier === undefined
-          ? undefined
-          : { protocol: "chat", value: serviceTier },
-      });
-    },
-    fail,
-    get hasFinishReason() {
-      return stop !== undefined;
-    },
-  };
+  #readUsage(usage: JsonValue | undefined): void {
+    if (usage !== undefined) this.#usage = decodeUsage(usage) ?? this.#usage;
+  }
 }
 
 function startOf(chunk: JsonObject): StartEvent {

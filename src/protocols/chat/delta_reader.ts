@@ -1,51 +1,92 @@
+import type { Ids } from "../../core/ids.ts";
 import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
 } from "../../core/json.ts";
 import type { Emit } from "../../core/stage.ts";
-import type { AnswerEvent } from "../canonical/event.ts";
-import type { BlockWriter } from "./block_writer.ts";
+import { type AnswerEvent, oversizedEvent } from "../canonical/event.ts";
+import { MAX_BLOCKS, MAX_HELD_CHARACTERS } from "../canonical/limits.ts";
+import { type BlockWriter, createBlockWriter } from "./block_writer.ts";
 import { decodeCitation } from "./citation.ts";
 import { thinkingText } from "./part_decode.ts";
-import { type DetailsGatherer, textOfDetails } from "./reasoning_details.ts";
-import type { ToolCallTracker } from "./tool_call_tracker.ts";
+import { createDetailsGatherer, textOfDetails } from "./reasoning_details.ts";
+import {
+  createToolCallTracker,
+  type ToolCallTracker,
+} from "./tool_call_tracker.ts";
 
-/** Where the pieces of a delta go. */
-export interface DeltaSinks {
-  readonly writer: BlockWriter;
-  readonly details: DetailsGatherer;
-  readonly calls: ToolCallTracker;
-}
+/** Reads the deltas of one answer, which do not say where its blocks begin and end. */
+export class DeltaReader {
+  readonly #details = createDetailsGatherer();
+  readonly #writer = createBlockWriter({
+    takeSealed: () => this.#details.take(),
+  });
+  readonly #calls: ToolCallTracker;
 
-/** Reads a `delta`, or a `message`, which has the same fields. */
-export function readDelta(
-  delta: JsonObject,
-  sinks: DeltaSinks,
-  emit: Emit<AnswerEvent>,
-): void {
-  readReasoning(delta, sinks, emit);
-  readContent(delta.content, sinks.writer, emit);
-  sinks.writer.say("refusal", delta.refusal, emit);
-  for (const annotation of listOf(delta.annotations)) {
-    if (isJsonObject(annotation)) {
-      sinks.writer.cite(decodeCitation(annotation), emit);
+  /** @param ids For calls that come without an id. */
+  constructor(ids: Ids) {
+    this.#calls = createToolCallTracker({
+      ids,
+      open: (head, emit) => this.#writer.open(head, emit),
+    });
+  }
+
+  /** Whether a tool call has become a block. */
+  get hasCalls(): boolean {
+    return this.#calls.hasBegun;
+  }
+
+  /** Takes a `delta`, or a `message`, which has the same fields. */
+  push(delta: JsonObject, emit: Emit<AnswerEvent>): void {
+    this.#readReasoning(delta, emit);
+    readContent(delta.content, this.#writer, emit);
+    this.#writer.say("refusal", delta.refusal, emit);
+    for (const annotation of listOf(delta.annotations)) {
+      if (isJsonObject(annotation)) {
+        this.#writer.cite(decodeCitation(annotation), emit);
+      }
+    }
+    this.#readCalls(delta, emit);
+    this.#checkHeld(emit);
+  }
+
+  /** Gives what was held back and closes what is open, as the answer ends. */
+  finish(emit: Emit<AnswerEvent>): void {
+    this.#writer.close(emit);
+    this.#calls.finish(emit);
+    const sealed = this.#details.take();
+    if (sealed !== undefined) this.#writer.giveSealed(sealed, emit);
+  }
+
+  #readReasoning(delta: JsonObject, emit: Emit<AnswerEvent>): void {
+    const { reasoning_content, reasoning, reasoning_text } = delta;
+    const details = listOf(delta.reasoning_details);
+    const text = [reasoning_content, reasoning, reasoning_text]
+      .find((one) => typeof one === "string" && one !== "");
+    this.#writer.say("reasoning", text ?? textOfDetails(details), emit);
+    this.#details.push(details);
+  }
+
+  #readCalls(delta: JsonObject, emit: Emit<AnswerEvent>): void {
+    for (const entry of listOf(delta.tool_calls)) {
+      if (isJsonObject(entry)) this.#calls.push(entry, emit);
+    }
+    const legacy = delta.function_call;
+    if (isJsonObject(legacy)) {
+      this.#calls.push({ index: 0, function: legacy }, emit);
     }
   }
-  readCalls(delta, sinks.calls, emit);
-}
 
-function readReasoning(
-  delta: JsonObject,
-  sinks: DeltaSinks,
-  emit: Emit<AnswerEvent>,
-): void {
-  const { reasoning_content, reasoning, reasoning_text } = delta;
-  const details = listOf(delta.reasoning_details);
-  const text = [reasoning_content, reasoning, reasoning_text]
-    .find((one) => typeof one === "string" && one !== "");
-  sinks.writer.say("reasoning", text ?? textOfDetails(details), emit);
-  sinks.details.push(details);
+  #checkHeld(emit: Emit<AnswerEvent>): void {
+    const held = this.#calls.held + this.#details.held;
+    if (held <= MAX_HELD_CHARACTERS && this.#calls.count <= MAX_BLOCKS) return;
+    emit(
+      oversizedEvent(
+        "The provider's answer is longer than the gateway can hold",
+      ),
+    );
+  }
 }
 
 /** Text; parts, as Mistral sends thoughts; an object where JSON was asked for (Cloudflare). */
@@ -66,18 +107,6 @@ function readContent(
       writer.say("refusal", part.refusal, emit);
     } else writer.say("text", part.text, emit);
   }
-}
-
-function readCalls(
-  delta: JsonObject,
-  calls: ToolCallTracker,
-  emit: Emit<AnswerEvent>,
-): void {
-  for (const entry of listOf(delta.tool_calls)) {
-    if (isJsonObject(entry)) calls.push(entry, emit);
-  }
-  const legacy = delta.function_call;
-  if (isJsonObject(legacy)) calls.push({ index: 0, function: legacy }, emit);
 }
 
 const NOTHING: readonly JsonValue[] = [];

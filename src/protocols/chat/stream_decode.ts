@@ -2,10 +2,9 @@ import type { SseFrame } from "../../core/frame.ts";
 import type { Ids } from "../../core/ids.ts";
 import { isJsonObject, type JsonObject, parseJson } from "../../core/json.ts";
 import type { Stage } from "../../core/stage.ts";
-import type { AnswerEvent } from "../canonical/event.ts";
-import { brokenAnswer } from "../canonical/failure.ts";
+import { type AnswerEvent, brokenEvent } from "../canonical/event.ts";
 import { guardDecoder } from "../canonical/guard.ts";
-import { createChunkReader } from "./chunk_reader.ts";
+import { ChunkReader } from "./chunk_reader.ts";
 import { decodeFailure } from "./failure.ts";
 
 /** What ends a stream. */
@@ -16,28 +15,22 @@ const DONE = "[DONE]";
  * answer; where a provider sends no `[DONE]`, with the end of the bytes after a `finish_reason`.
  */
 export function createStreamDecoder(ids: Ids): Stage<SseFrame, AnswerEvent> {
-  const reader = createChunkReader(ids);
+  const reader = new ChunkReader(ids);
   return guardDecoder({
     push(frame, emit) {
       if (frame.data === DONE) return reader.finish(emit);
       const chunk = parseJson(frame.data);
       if (!isJsonObject(chunk)) {
-        reader.fail(
-          brokenAnswer("The provider sent an event that is no JSON object"),
-          emit,
-        );
+        emit(brokenEvent("The provider sent an event that is no JSON object"));
       } else if (isError(frame, chunk)) {
-        reader.fail(decodeFailure(200, chunk), emit);
+        emit({ type: "failure", failure: decodeFailure(200, chunk) });
       } else {
         reader.push(chunk, emit);
       }
     },
     end(emit) {
       if (reader.hasFinishReason) return reader.finish(emit);
-      reader.fail(
-        brokenAnswer("The provider's stream ended before the answer did"),
-        emit,
-      );
+      emit(brokenEvent("The provider's stream ended before the answer did"));
     },
   });
 }
