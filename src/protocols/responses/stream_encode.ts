@@ -24,24 +24,9 @@ export function createStreamEncoder(context: AnswerContext): StreamEncoder {
 /** Writes blocks of which one is open at a time. */
 function createItemEncoder(context: AnswerContext): StreamEncoder {
   let sink: Emit<SseFrame> = () => {};
-  let sequence = 0;
   let identity: ResponseIdentity | undefined;
   let isOver = false;
-  const teller: Teller = {
-    tell(type, fields) {
-      const data = { type, sequence_number: sequence++, ...fields };
-      sink({ event: type, data: JSON.stringify(data) });
-    },
-    tellDelta(type, place, text) {
-      sink({
-        event: type,
-        data:
-          `{"type":"${type}","sequence_number":${sequence++},${place},"delta":${
-            JSON.stringify(text)
-          }}`,
-      });
-    },
-  };
+  const teller = createTeller((frame) => sink(frame));
   const output = createOutputWriter(context, teller);
 
   function tellResponse(type: string, changes: JsonObject): void {
@@ -97,6 +82,26 @@ function createItemEncoder(context: AnswerContext): StreamEncoder {
       if (identity === undefined || isOver) return;
       sink = emit;
       teller.tell("keepalive", {});
+    },
+  };
+}
+
+/** Tells every step as a frame, numbered. */
+function createTeller(emit: Emit<SseFrame>): Teller {
+  let sequence = 0;
+  return {
+    tell(type, fields) {
+      const data = { type, sequence_number: sequence++, ...fields };
+      emit({ event: type, data: JSON.stringify(data) });
+    },
+    tellDelta(type, place, text) {
+      emit({
+        event: type,
+        data:
+          `{"type":"${type}","sequence_number":${sequence++},${place},"delta":${
+            JSON.stringify(text)
+          }}`,
+      });
     },
   };
 }
