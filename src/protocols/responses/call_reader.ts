@@ -3,6 +3,7 @@ import type { ToolCallBlock } from "../canonical/block.ts";
 import type { BlockHead } from "../canonical/event.ts";
 import { decodeCall } from "./call_item.ts";
 import type { ItemReader, ReaderScope } from "./item_reader.ts";
+import { SaidText } from "./said_text.ts";
 
 /** Whether the item calls a tool that the caller runs. */
 export function isCallItem(item: JsonObject): boolean {
@@ -20,7 +21,7 @@ export function createCallReader(
   const isPlain = item.type === "function_call" ||
     item.type === "custom_tool_call";
   let block: number | undefined;
-  let sent = 0;
+  const said = new SaidText();
   if (isPlain) begin(decodeCall(item));
 
   function begin(call: ToolCallBlock | undefined): void {
@@ -30,12 +31,12 @@ export function createCallReader(
 
   function say(text: JsonValue | undefined): void {
     if (typeof text !== "string" || block === undefined) return;
-    sent += text.length;
+    said.add(text);
     writer.say(block, text);
   }
 
   function complete(whole: JsonValue | undefined): void {
-    if (typeof whole === "string") say(whole.slice(sent));
+    if (typeof whole === "string") say(said.restOf(whole));
   }
 
   return {

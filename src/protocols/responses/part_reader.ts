@@ -4,6 +4,7 @@ import type { Marks } from "../canonical/extras.ts";
 import { decodeAnnotation, decodeAnnotations } from "./annotation.ts";
 import type { BlockWriter } from "./block_writer.ts";
 import { textOf } from "./marks.ts";
+import { SaidText } from "./said_text.ts";
 
 /** The kinds of a message's content part that other protocols know. */
 export type PartKind = "text" | "refusal";
@@ -33,8 +34,7 @@ export class PartReader {
   readonly key: JsonValue | undefined;
   readonly #writer: BlockWriter;
   readonly #block: number;
-  /** Characters given so far. */
-  #sent = 0;
+  readonly #said = new SaidText();
   /** Citations given so far. */
   #cited = 0;
   #isOpen = true;
@@ -54,7 +54,7 @@ export class PartReader {
   /** Takes a piece of the text. */
   say(delta: JsonValue | undefined): void {
     if (typeof delta !== "string") return;
-    this.#sent += delta.length;
+    this.#said.add(delta);
     this.#writer.say(this.#block, delta);
   }
 
@@ -67,7 +67,7 @@ export class PartReader {
   /** Gives what of the whole text has not come in pieces. */
   complete(text: JsonValue | undefined): void {
     if (this.#isOpen && typeof text === "string") {
-      this.say(text.slice(this.#sent));
+      this.say(this.#said.restOf(text));
     }
   }
 

@@ -8,6 +8,7 @@ import type { BlockWriter } from "./block_writer.ts";
 import type { ItemReader } from "./item_reader.ts";
 import { markOwn } from "./marks.ts";
 import { decodeSealed, summaryForm, textsOf } from "./reasoning_item.ts";
+import { SaidText } from "./said_text.ts";
 
 /** The two lists of a reasoning item. */
 type List = "summary" | "content";
@@ -17,8 +18,7 @@ interface Part {
   readonly list: List;
   /** Its `summary_index` or `content_index`. */
   readonly key: JsonValue | undefined;
-  /** Characters given so far. */
-  sent: number;
+  readonly said: SaidText;
 }
 
 /** Reads a reasoning item: one block, begun with its first part or sealed content; an empty item is none. */
@@ -35,7 +35,7 @@ export function createReasoningReader(
   }
 
   function start(list: List, key: JsonValue | undefined): Part {
-    const part = { list, key, sent: 0 };
+    const part = { list, key, said: new SaidText() };
     parts.push(part);
     writer.part(open(), formOf(list));
     return part;
@@ -53,7 +53,7 @@ export function createReasoningReader(
 
   function say(part: Part, text: JsonValue | undefined): void {
     if (typeof text !== "string") return;
-    part.sent += text.length;
+    part.said.add(text);
     writer.say(open(), text);
   }
 
@@ -62,7 +62,7 @@ export function createReasoningReader(
     const known = parts.filter((part) => part.list === list);
     textsOf(whole).forEach((text, position) => {
       const part = known[position] ?? start(list, position);
-      if (part === parts.at(-1)) say(part, text.slice(part.sent));
+      if (part === parts.at(-1)) say(part, part.said.restOf(text));
     });
   }
 

@@ -297,6 +297,42 @@ Deno.test("createStreamDecoder() closes a part when it is done, and does not tel
   assert.deepEqual(textsOf(events), ["Hel", "lo", "!"]);
 });
 
+Deno.test("createStreamDecoder() takes what came in pieces for the text where the end says another one", () => {
+  const written = '{"city": "Paris", "days": 3}';
+  const call = { ...CALL, arguments: "" };
+  const about = { output_index: 0, content_index: 0 };
+  const message = { type: "message", id: "msg_1", role: "assistant" };
+  const part = { type: "output_text", text: "Fully different, and longer" };
+  const events = decodeFrames(
+    responsesCodec,
+    [
+      event("created", { response: { id: "resp_1" } }),
+      event("output_item.added", { output_index: 0, item: message }),
+      event("output_text.delta", { ...about, delta: "fully" }),
+      event("output_text.done", { ...about, text: part.text }),
+      event("output_item.done", {
+        output_index: 0,
+        item: { ...message, content: [part] },
+      }),
+      event("output_item.added", { output_index: 1, item: call }),
+      event("function_call_arguments.delta", {
+        output_index: 1,
+        delta: '{"city":"Paris","days":3}',
+      }),
+      event("function_call_arguments.done", {
+        output_index: 1,
+        arguments: written,
+      }),
+      event("output_item.done", {
+        output_index: 1,
+        item: { ...call, arguments: written },
+      }),
+      event("completed", { response: {} }),
+    ].map((one) => frame(one)),
+  );
+  assert.deepEqual(textsOf(events), ["fully", '{"city":"Paris","days":3}']);
+});
+
 Deno.test("createStreamDecoder() says nothing after its end", () => {
   const events = decodeFrames(responsesCodec, [
     frame(event("completed", { response: { output: [] } })),
