@@ -4,7 +4,7 @@ import { formatComment, formatFrame } from "../streams/sse_format.ts";
 import { createSseParser, FrameTooLongError } from "../streams/sse_parse.ts";
 import type { StreamEncoder } from "./canonical/codec.ts";
 import { type AnswerEvent, oversizedEvent } from "./canonical/event.ts";
-import type { Failure } from "./canonical/failure.ts";
+import { type Failure, UpstreamFailure } from "./canonical/failure.ts";
 import { MAX_FRAME_CHARACTERS } from "./canonical/limits.ts";
 
 /** The parts of one translated stream. */
@@ -46,12 +46,20 @@ export function createTranslator(options: TranslatorOptions): Translator {
   const write: Emit<SseFrame | SseComment> = (frame) => {
     text += "comment" in frame ? formatComment(frame) : formatFrame(frame);
   };
-  const encode: Emit<AnswerEvent> = (event) => {
-    if (isOver) return;
+  const tell = (event: AnswerEvent) => {
     isOver = event.type === "end" || event.type === "failure";
     observe?.(event);
     encoder.push(event, write);
     if (isOver) encoder.end(write);
+  };
+  const encode: Emit<AnswerEvent> = (event) => {
+    if (isOver) return;
+    try {
+      tell(event);
+    } catch (error) {
+      if (!(error instanceof UpstreamFailure)) throw error;
+      tell({ type: "failure", failure: error.failure });
+    }
   };
   const middle = options.between === undefined
     ? options.decoder

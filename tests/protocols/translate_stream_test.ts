@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
 import type { AnswerEvent } from "../../src/protocols/canonical/event.ts";
+import {
+  oversizedAnswer,
+  UpstreamFailure,
+} from "../../src/protocols/canonical/failure.ts";
 import { MAX_FRAME_CHARACTERS } from "../../src/protocols/canonical/limits.ts";
 import { restoreTools } from "../../src/protocols/canonical/restore_tools.ts";
 import { chatCodec } from "../../src/protocols/chat/mod.ts";
@@ -91,6 +95,44 @@ Deno.test("a translator makes an early end, a failure from outside and a long ev
     long.push(bytes),
     /^event: error\n.*too long.*"code":"upstream_oversized"/,
   );
+});
+
+Deno.test("a translator whose encoder cannot hold the answer ends it with that failure, for the caller and the observer", () => {
+  const written: AnswerEvent[] = [];
+  const seen: AnswerEvent[] = [];
+  const failure = oversizedAnswer("Too much");
+  const translator = createTranslator(options({
+    encoder: {
+      push(event, emit) {
+        if (event.type === "block-delta") throw new UpstreamFailure(failure);
+        written.push(event);
+        if (event.type === "failure") emit({ data: event.failure.message });
+      },
+      end: (emit) => emit({ data: "over" }),
+      keepAlive() {},
+    },
+    observe: (event) => seen.push(event),
+  }));
+  assert.equal(translator.push(HELLO), "data: Too much\n\ndata: over\n\n");
+  assert.equal(translator.isOver, true);
+  assert.equal(translator.push(END), "");
+  assert.equal(translator.end(), "");
+  assert.deepEqual(written.at(-1), { type: "failure", failure });
+  assert.deepEqual(seen.at(-1), { type: "failure", failure });
+});
+
+Deno.test("a translator lets through what its encoder did not foresee", () => {
+  const fault = new TypeError("a fault");
+  const translator = createTranslator(options({
+    encoder: {
+      push() {
+        throw fault;
+      },
+      end() {},
+      keepAlive() {},
+    },
+  }));
+  assert.throws(() => translator.push(HELLO), (error) => error === fault);
 });
 
 Deno.test("a translator keeps a silent stream alive", () => {

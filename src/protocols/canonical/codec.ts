@@ -99,7 +99,10 @@ export interface EncodedFailure {
   readonly body: JsonObject;
 }
 
-/** Writes canonical events as frames. */
+/**
+ * Writes canonical events as frames. Its `push` throws an {@linkcode UpstreamFailure} when the answer is more than
+ * the gateway can hold to write it; it takes that failure as the next event, and nothing else.
+ */
 export interface StreamEncoder extends Stage<AnswerEvent, SseFrame> {
   /** Says that the stream is alive while the upstream is silent; nothing when the protocol forbids it now. */
   keepAlive(emit: Emit<SseFrame | SseComment>): void;

@@ -1,10 +1,7 @@
 import { type Emit, pipe, type Stage } from "../../core/stage.ts";
 import type { StreamEncoder } from "./codec.ts";
-import {
-  type AnswerEvent,
-  type BlockStartEvent,
-  oversizedEvent,
-} from "./event.ts";
+import type { AnswerEvent, BlockStartEvent } from "./event.ts";
+import { oversizedAnswer, UpstreamFailure } from "./failure.ts";
 import { MAX_HELD_CHARACTERS } from "./limits.ts";
 
 /** What a held event other than a delta counts for, in characters. */
@@ -21,12 +18,13 @@ interface Waiting {
 /**
  * Puts overlapping blocks in a row, for protocols that have one block open at a time: the oldest open
  * block streams, those that began after it wait until it ends. Indexes stay as they are.
+ *
+ * Its `push` throws an {@linkcode UpstreamFailure} when more waits than the gateway can hold.
  */
 export function createSequence(): Stage<AnswerEvent, AnswerEvent> {
   let live: number | undefined;
   const waiting: Waiting[] = [];
   let held = 0;
-  let over = false;
 
   function release(emit: Emit<AnswerEvent>): void {
     live = undefined;
@@ -42,29 +40,17 @@ export function createSequence(): Stage<AnswerEvent, AnswerEvent> {
     }
   }
 
-  function hold(
-    index: number,
-    event: AnswerEvent,
-    emit: Emit<AnswerEvent>,
-  ): void {
+  function hold(index: number, event: AnswerEvent): void {
     const block = waiting.find((one) => one.start.index === index);
     if (block === undefined) return;
     held += event.type === "block-delta" ? event.text.length : EVENT_COST;
-    if (held > MAX_HELD_CHARACTERS) {
-      over = true;
-      return emit(
-        oversizedEvent(
-          "The provider's parallel calls are longer than the gateway can hold",
-        ),
-      );
-    }
+    if (held > MAX_HELD_CHARACTERS) throw tooLong();
     block.closed ||= event.type === "block-end";
     join(block.events, event);
   }
 
   return {
     push(event, emit) {
-      if (over) return;
       switch (event.type) {
         case "block-start":
           if (live === undefined) {
@@ -79,14 +65,14 @@ export function createSequence(): Stage<AnswerEvent, AnswerEvent> {
         case "block-citation":
         case "block-seal":
           if (event.index === live) emit(event);
-          else hold(event.index, event, emit);
+          else hold(event.index, event);
           break;
         case "block-end":
           if (event.index === live) {
             emit(event);
             release(emit);
           } else {
-            hold(event.index, event, emit);
+            hold(event.index, event);
           }
           break;
         default:
@@ -95,6 +81,14 @@ export function createSequence(): Stage<AnswerEvent, AnswerEvent> {
     },
     end() {},
   };
+}
+
+function tooLong(): UpstreamFailure {
+  return new UpstreamFailure(
+    oversizedAnswer(
+      "The provider's parallel calls are longer than the gateway can hold",
+    ),
+  );
 }
 
 /** Gives an encoder one block at a time. */

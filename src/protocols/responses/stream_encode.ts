@@ -3,7 +3,11 @@ import type { JsonObject } from "../../core/json.ts";
 import type { Emit } from "../../core/stage.ts";
 import type { AnswerContext, StreamEncoder } from "../canonical/codec.ts";
 import type { EndEvent } from "../canonical/event.ts";
-import { type Failure, oversizedAnswer } from "../canonical/failure.ts";
+import {
+  type Failure,
+  oversizedAnswer,
+  UpstreamFailure,
+} from "../canonical/failure.ts";
 import { MAX_HELD_CHARACTERS } from "../canonical/limits.ts";
 import { sequenced } from "../canonical/sequence.ts";
 import { finalFields } from "./answer_encode.ts";
@@ -75,7 +79,7 @@ function createItemEncoder(context: AnswerContext): StreamEncoder {
           return fail(event.failure);
       }
       output.push(event);
-      if (output.held > MAX_HELD_CHARACTERS) fail(tooLong());
+      if (output.held > MAX_HELD_CHARACTERS) throw tooLong();
     },
     end() {},
     keepAlive(emit) {
@@ -106,8 +110,10 @@ function createTeller(emit: Emit<SseFrame>): Teller {
   };
 }
 
-function tooLong(): Failure {
-  return oversizedAnswer(
-    "The provider's answer is longer than the gateway can hold",
+function tooLong(): UpstreamFailure {
+  return new UpstreamFailure(
+    oversizedAnswer(
+      "The provider's answer is longer than the gateway can hold",
+    ),
   );
 }

@@ -3,6 +3,7 @@ import type { SseFrame } from "../../../src/core/frame.ts";
 import { runStage } from "../../../src/core/stage.ts";
 import type { StreamEncoder } from "../../../src/protocols/canonical/codec.ts";
 import type { AnswerEvent } from "../../../src/protocols/canonical/event.ts";
+import { UpstreamFailure } from "../../../src/protocols/canonical/failure.ts";
 import { MAX_HELD_CHARACTERS } from "../../../src/protocols/canonical/limits.ts";
 import {
   createSequence,
@@ -117,20 +118,22 @@ Deno.test("a sequence passes a failure at once", () => {
   );
 });
 
-Deno.test("a sequence fails when it would hold too much, and gives nothing after", () => {
-  const large = "x".repeat(MAX_HELD_CHARACTERS / 2 + 1);
-  const events = sequence([
-    START,
-    callOf(0, "f"),
-    callOf(1, "g"),
-    deltaOf(1, large),
-    deltaOf(1, large),
-    endOf(0),
-  ]);
-  const last = events.at(-1);
-  assert.ok(last?.type === "failure");
-  assert.equal(last.failure.kind, "oversized");
-  assert.equal(events.length, 3);
+Deno.test("a sequence fails when it would hold too much, and takes that failure as the next event", () => {
+  const large = deltaOf(1, "x".repeat(MAX_HELD_CHARACTERS / 2 + 1));
+  const stage = createSequence();
+  const given: AnswerEvent[] = [];
+  const push = (event: AnswerEvent) =>
+    stage.push(event, (one) => given.push(one));
+  for (const event of [START, callOf(0, "f"), callOf(1, "g"), large]) {
+    push(event);
+  }
+  assert.throws(() => push(large), (error) => {
+    assert.ok(error instanceof UpstreamFailure);
+    assert.equal(error.failure.kind, "oversized");
+    return true;
+  });
+  push(failureOf("too long"));
+  assert.deepEqual(given, [START, callOf(0, "f"), failureOf("too long")]);
 });
 
 Deno.test("sequenced() gives an encoder one block at a time and leaves its keep-alive alone", () => {

@@ -9,7 +9,9 @@ import { runStage } from "../../../src/core/stage.ts";
 import type { AnswerBlock } from "../../../src/protocols/canonical/block.ts";
 import type { AnswerContext } from "../../../src/protocols/canonical/codec.ts";
 import type { AnswerEvent } from "../../../src/protocols/canonical/event.ts";
+import { UpstreamFailure } from "../../../src/protocols/canonical/failure.ts";
 import { unfoldAnswer } from "../../../src/protocols/canonical/fold.ts";
+import { MAX_HELD_CHARACTERS } from "../../../src/protocols/canonical/limits.ts";
 import { unwrapSealed } from "../../../src/protocols/canonical/sealed.ts";
 import type { StopReason } from "../../../src/protocols/canonical/stop.ts";
 import { responsesCodec } from "../../../src/protocols/responses/mod.ts";
@@ -430,6 +432,27 @@ Deno.test("createStreamEncoder() tells a failure with a code that clients obey",
   }
 });
 
+Deno.test("createStreamEncoder() fails when an answer is more than can be held, and tells of that failure next", () => {
+  const encoder = responsesCodec.createStreamEncoder(contextOf({}));
+  const frames: SseFrame[] = [];
+  const push = (event: AnswerEvent) =>
+    encoder.push(event, (frame) => frames.push(frame));
+  const piece = deltaOf(0, "x".repeat(MAX_HELD_CHARACTERS / 4));
+  for (const event of [START, startOf(0), piece, piece, piece, piece]) {
+    push(event);
+  }
+  let thrown: unknown;
+  try {
+    push(piece);
+  } catch (error) {
+    thrown = error;
+  }
+  assert(thrown instanceof UpstreamFailure);
+  assert.equal(thrown.failure.kind, "oversized");
+  push({ type: "failure", failure: thrown.failure });
+  assert.equal(frames.at(-1)?.event, "response.failed");
+});
+
 Deno.test("createStreamEncoder() begins even a stream that is nothing but a failure", () => {
   const frames = encode([{
     type: "failure",
@@ -440,18 +463,6 @@ Deno.test("createStreamEncoder() begins even a stream that is nothing but a fail
     "response.in_progress",
     "response.failed",
   ]);
-});
-
-Deno.test("createStreamEncoder() gives up on an answer that it cannot hold", () => {
-  const text = "x".repeat(1 << 24);
-  const frames = encode([
-    START,
-    startOf(0),
-    ...Array.from({ length: 5 }, () => deltaOf(0, text)),
-    endOf(0),
-    END,
-  ]);
-  assert.equal(frames.at(-1)?.event, "response.failed");
 });
 
 Deno.test("createStreamEncoder() answers a compaction trigger with one summary", () => {
