@@ -1,4 +1,4 @@
-import type { ByteSpan } from "./json_scan/scan.ts";
+import type { ByteSpan } from "./json_scan/byte_span.ts";
 
 /**
  * A copy of `bytes` with `replacement` in place of `span`; `bytes` itself stays as it is.

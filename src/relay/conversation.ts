@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
-import { type ByteSpan, scanJsonObject } from "../core/json_scan/scan.ts";
+import type { ByteSpan } from "../core/json_scan/byte_span.ts";
+import { JsonObjectScan } from "../core/json_scan/scan.ts";
 import { JsonScanError } from "../core/json_scan/scan_error.ts";
 import { JsonWalker } from "../core/json_scan/walker.ts";
 import type { Exchange } from "./exchange.ts";
-import { bodyBytes, type HeldBody } from "./held_body.ts";
+import { bodyPart, bodyPieces, type HeldBody } from "./held_body.ts";
 
 /** Where agents name the conversation: Claude Code, Codex (two spellings), opencode. */
 const SESSION_HEADERS = [
@@ -31,29 +32,30 @@ export async function conversationOf(
   const named = SESSION_HEADERS
     .map((name) => request.headers.get(name))
     .find((value) => value !== null && value !== "");
-  const subject = named ?? openingOf(await bodyBytes(body));
+  const subject = named ?? await openingOf(body);
   if (subject === undefined || subject === null) return undefined;
   return createHash("sha256").update(`${caller.sha256} `).update(subject)
     .digest("base64");
 }
 
-function openingOf(body: Uint8Array): Uint8Array | undefined {
-  const span = messagesOf(body);
+async function openingOf(body: HeldBody): Promise<Uint8Array | undefined> {
+  const span = await messagesOf(body);
   if (span === undefined) return undefined;
-  const end = body[span.start] === OPEN_BRACKET
-    ? endOfOpening(body, span)
-    : span.end;
-  return body.subarray(
-    span.start,
-    Math.min(end, span.start + MAX_OPENING_BYTES),
-  );
+  const { start } = span;
+  const end = Math.min(span.end, start + MAX_OPENING_BYTES);
+  const opening = await bodyPart(body, { start, end });
+  return opening[0] === OPEN_BRACKET
+    ? opening.subarray(0, endOfOpening(opening))
+    : opening;
 }
 
 /** Of Chat and Messages, or of Responses. */
-function messagesOf(body: Uint8Array): ByteSpan | undefined {
+async function messagesOf(body: HeldBody): Promise<ByteSpan | undefined> {
+  const scan = new JsonObjectScan(["messages", "input"]);
   try {
-    const spans = scanJsonObject(body, ["messages", "input"]);
-    return spans.get("messages") ?? spans.get("input");
+    for await (const piece of bodyPieces(body)) scan.push(piece);
+    const found = scan.end();
+    return (found.get("messages") ?? found.get("input"))?.span;
   } catch (error) {
     if (error instanceof JsonScanError) return undefined;
     throw error;
@@ -64,18 +66,19 @@ const OPEN_BRACKET = 0x5b;
 
 const USER_REGEXP = /"role"\s*:\s*"user"/;
 
-/** Behind the first item that is the user's. */
-function endOfOpening(bytes: Uint8Array, { start, end }: ByteSpan): number {
+/** Behind the first item that is the user's; the length where that is not there whole. */
+function endOfOpening(bytes: Uint8Array): number {
   const decoder = new TextDecoder();
-  let position = start;
-  while (position - start < MAX_OPENING_BYTES) {
+  let position = 0;
+  for (;;) {
     const item = skipSeparators(bytes, position);
     if (bytes[item] !== OPEN_BRACE) return position;
-    position = item + objectLength(bytes.subarray(item, end));
+    const length = objectLength(bytes.subarray(item));
+    if (length === undefined) return bytes.length;
+    position = item + length;
     const text = decoder.decode(bytes.subarray(item, position));
     if (USER_REGEXP.test(text)) return position;
   }
-  return position;
 }
 
 const OPEN_BRACE = 0x7b;
@@ -91,12 +94,13 @@ function skipSeparators(bytes: Uint8Array, start: number): number {
   return position;
 }
 
-/** How long the object is that `bytes` begin with; what follows it does not count. */
-function objectLength(bytes: Uint8Array): number {
+/** How long the object is that `bytes` begin with; `undefined` where it goes on behind them. */
+function objectLength(bytes: Uint8Array): number | undefined {
   const walker = new JsonWalker();
   walker.feed(bytes);
   for (;;) {
     const event = walker.next();
-    if (event === "object_ends" || event === undefined) return walker.at;
+    if (event === undefined) return undefined;
+    if (event === "object_ends") return walker.at;
   }
 }

@@ -1,4 +1,4 @@
-import type { ByteSpan } from "../core/json_scan/scan.ts";
+import type { ByteSpan } from "../core/json_scan/byte_span.ts";
 import { spliceBytes } from "../core/splice.ts";
 import type { HeldBody } from "./held_body.ts";
 

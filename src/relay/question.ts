@@ -1,9 +1,6 @@
 import { GatewayError } from "../core/error.ts";
-import {
-  type ByteSpan,
-  type FoundValue,
-  JsonObjectScan,
-} from "../core/json_scan/scan.ts";
+import type { ByteSpan } from "../core/json_scan/byte_span.ts";
+import { type FoundValue, JsonObjectScan } from "../core/json_scan/scan.ts";
 import { JsonScanError } from "../core/json_scan/scan_error.ts";
 
 /** What a body asks for, found without parsing it. */

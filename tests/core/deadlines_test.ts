@@ -79,6 +79,15 @@ Deno.test("Deadlines have no timer once the last of them is taken back", () => {
   assert.equal(timers.running, 0);
 });
 
+Deno.test("Deadlines that have passed keep no timer up when the last of the others is taken back", () => {
+  const { timers, start } = scene();
+  start("passes", 10);
+  timers.advance(10);
+  const takeBack = start("another", 20);
+  takeBack();
+  assert.equal(timers.running, 0);
+});
+
 Deno.test("Deadlines that are shorter than those that run set the timer anew", () => {
   const { timers, passed, start } = scene();
   start("long", 100);

@@ -194,6 +194,19 @@ Deno.test("Admission.cut() bears requests that end because they are cut", async 
   assert.equal(admission.active, 0);
 });
 
+Deno.test("Admission.cut() ends every request, though some end because another one is cut", async () => {
+  const scene = await begin();
+  const [first, second, third] = [1, 2, 3].map(() => enter(scene, scene.bob));
+  assert.ok(first && second && third);
+  first.line.controller.signal.addEventListener("abort", () => {
+    first.record.finish("error");
+    second.record.finish("error");
+  });
+  scene.admission.cut();
+  assert.equal(third.line.controller.signal.aborted, true);
+  assert.equal(scene.admission.active, 1);
+});
+
 Deno.test("createAdmission() never lets in more than it may, and forgets all who have ended", async () => {
   const scene = await begin({ most: 7, mostOfAlice: 3, mostOfConnection: 4 });
   const { admission, alice, bob, connection } = scene;

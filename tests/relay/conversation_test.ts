@@ -91,6 +91,16 @@ Deno.test("conversationOf() reads no more of a long beginning than it needs", as
     await nameOf({ messages: [{ role: "user", content: `${long}a` }] }),
     await nameOf({ messages: [{ role: "user", content: `${long}b` }] }),
   );
+  const other = "y".repeat(100_000);
+  assert.notEqual(
+    await nameOf({ messages: [{ role: "user", content: long }] }),
+    await nameOf({ messages: [{ role: "user", content: other }] }),
+  );
+  const many = Array(3).fill({ role: "system", content: "z".repeat(30_000) });
+  assert.equal(
+    await nameOf({ messages: [...many, HI] }),
+    await nameOf({ messages: [...many, HELLO, HI] }),
+  );
 });
 
 Deno.test("conversationOf() bears bodies without a conversation", async () => {

@@ -1,5 +1,5 @@
 import { isJsonObject, parseJson } from "../../src/core/json.ts";
-import type { ByteSpan } from "../../src/core/json_scan/scan.ts";
+import type { ByteSpan } from "../../src/core/json_scan/byte_span.ts";
 
 /** What a scan of some bytes must find out. */
 export type Verdict =

@@ -1,4 +1,4 @@
-import type { ByteRun } from "./byte_run.ts";
+import type { ByteRun } from "./byte_span.ts";
 
 const NOTHING = new Uint8Array();
 

@@ -1,4 +1,4 @@
-import type { ByteRun } from "./byte_run.ts";
+import type { ByteRun } from "./byte_span.ts";
 
 const BACKSLASH = 0x5c;
 const LETTER_A = 0x61;

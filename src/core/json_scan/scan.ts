@@ -4,17 +4,11 @@
  * which one parser takes the first and another the last, is refused.
  */
 
-import type { ByteRun } from "./byte_run.ts";
+import type { ByteRun, ByteSpan } from "./byte_span.ts";
 import { type Likeness, likeness } from "./key.ts";
 import { KeptBytes } from "./kept_bytes.ts";
 import { JsonScanError } from "./scan_error.ts";
 import { JsonWalker } from "./walker.ts";
-
-/** A run of bytes: from `start` up to, not including, `end`. */
-export interface ByteSpan {
-  readonly start: number;
-  readonly end: number;
-}
 
 /** A watched value. */
 export interface FoundValue {
@@ -132,21 +126,6 @@ export class JsonObjectScan {
     if (like === "other_case") failOtherCase(key, this.#start);
     if (this.#found.has(key)) failDuplicate(key, this.#start);
   }
-}
-
-/**
- * As {@linkcode JsonObjectScan}, of bytes that are all there.
- *
- * @returns The span of each value that is there.
- * @throws {JsonScanError} When `bytes` are not exactly one such object.
- */
-export function scanJsonObject(
-  bytes: Uint8Array,
-  keys: readonly string[],
-): ReadonlyMap<string, ByteSpan> {
-  const scan = new JsonObjectScan(keys);
-  scan.push(bytes);
-  return new Map([...scan.end()].map(([key, { span }]) => [key, span]));
 }
 
 /** Outlives the piece. */

@@ -6,11 +6,11 @@ import {
 import {
   JsonObjectScan,
   MAX_VALUE_BYTES,
-  scanJsonObject,
 } from "../../../src/core/json_scan/scan.ts";
 import { mutateBytes, randomJsonObject } from "../../support/json_documents.ts";
 import { judgeJsonObject } from "../../support/json_oracle.ts";
 import { createRandom } from "../../support/random.ts";
+import { scanJsonObject } from "../../support/scan_json.ts";
 
 const KEYS = ["model", "stream"];
 const ROUNDS = 10_000;
@@ -48,7 +48,7 @@ function refusal(bytes: Uint8Array): JsonScanError {
   return fail(`accepted ${JSON.stringify(new TextDecoder().decode(bytes))}`);
 }
 
-Deno.test("scanJsonObject() gives the span of each watched value, without the space around it", async (t) => {
+Deno.test("JsonObjectScan gives the span of each watched value, without the space around it", async (t) => {
   const values = [
     `"glm-5.1"`,
     `""`,
@@ -78,14 +78,14 @@ Deno.test("scanJsonObject() gives the span of each watched value, without the sp
   }
 });
 
-Deno.test("scanJsonObject() leaves out a key that is not there", () => {
+Deno.test("JsonObjectScan leaves out a key that is not there", () => {
   deepEqual(scanned(bytesOf("{}")), {});
   deepEqual(scanned(bytesOf(" {\n} ")), {});
   deepEqual(scanned(bytesOf(`{"a":1}`)), {});
   deepEqual(scanned(bytesOf(`{"model":1}`), []), {});
 });
 
-Deno.test("scanJsonObject() finds any printable ASCII key, in whatever spelling", () => {
+Deno.test("JsonObjectScan finds any printable ASCII key, in whatever spelling", () => {
   const body = bytesOf(`{"usage":1,"":2,"\\u0022\\/\\\\":3,"a b~":4}`);
   deepEqual(scanned(body, ["usage", "", '"/\\', 'a b~"', "a b~", "none"]), {
     usage: "1",
@@ -95,13 +95,13 @@ Deno.test("scanJsonObject() finds any printable ASCII key, in whatever spelling"
   });
 });
 
-Deno.test("scanJsonObject() refuses to watch a key that is not printable ASCII", () => {
+Deno.test("JsonObjectScan refuses to watch a key that is not printable ASCII", () => {
   for (const key of ["modèle", "a\n", "\u0000", "👩"]) {
     throws(() => scanJsonObject(bytesOf("{}"), ["model", key]), TypeError);
   }
 });
 
-Deno.test("scanJsonObject() knows a watched key by its meaning", async (t) => {
+Deno.test("JsonObjectScan knows a watched key by its meaning", async (t) => {
   const spellings = [
     `"mod\\u0065l"`,
     `"\\u006dodel"`,
@@ -116,7 +116,7 @@ Deno.test("scanJsonObject() knows a watched key by its meaning", async (t) => {
   }
 });
 
-Deno.test("scanJsonObject() refuses a key that is a watched one but for its case, since some parsers take it for that", async (t) => {
+Deno.test("JsonObjectScan refuses a key that is a watched one but for its case, since some parsers take it for that", async (t) => {
   const bodies = [
     `{"Model":1}`,
     `{"model":1,"MODEL":2}`,
@@ -137,7 +137,7 @@ Deno.test("scanJsonObject() refuses a key that is a watched one but for its case
   deepEqual(scanned(bytesOf(`{"model":1,"x":{"Model":2}}`)), { model: "1" });
 });
 
-Deno.test("scanJsonObject() does not take another key for a watched one", async (t) => {
+Deno.test("JsonObjectScan does not take another key for a watched one", async (t) => {
   const names = [
     `"mode"`,
     `"modell"`,
@@ -167,7 +167,7 @@ Deno.test("scanJsonObject() does not take another key for a watched one", async 
   }
 });
 
-Deno.test("scanJsonObject() refuses a watched key that stands twice at the top level", async (t) => {
+Deno.test("JsonObjectScan refuses a watched key that stands twice at the top level", async (t) => {
   const spellings = [
     `"model"`,
     `"mod\\u0065l"`,
@@ -191,14 +191,14 @@ Deno.test("scanJsonObject() refuses a watched key that stands twice at the top l
   }
 });
 
-Deno.test("scanJsonObject() passes what stands twice deeper, or is not watched", () => {
+Deno.test("JsonObjectScan passes what stands twice deeper, or is not watched", () => {
   const nested = `{"model":1,"model":2,"stream":[{"stream":1,"stream":2}]}`;
   const document =
     `{"a":${nested},"a":${nested},"__proto__":1,"model":"m","__proto__":2}`;
   deepEqual(scanned(bytesOf(document)), { model: `"m"` });
 });
 
-Deno.test("scanJsonObject() passes whatever JSON.parse passes", async (t) => {
+Deno.test("JsonObjectScan passes whatever JSON.parse passes", async (t) => {
   const values = [
     `"\\ud800"`,
     `"\\udc00\\ud800"`,
@@ -220,7 +220,7 @@ Deno.test("scanJsonObject() passes whatever JSON.parse passes", async (t) => {
   }
 });
 
-Deno.test("scanJsonObject() refuses what is not exactly one JSON object, and says where", async (t) => {
+Deno.test("JsonObjectScan refuses what is not exactly one JSON object, and says where", async (t) => {
   const cases: [body: string, reason: JsonScanReason, offset: number][] = [
     ["", "syntax", 0],
     [" \r\n\t", "syntax", 4],
@@ -327,7 +327,7 @@ Deno.test("scanJsonObject() refuses what is not exactly one JSON object, and say
   }
 });
 
-Deno.test("scanJsonObject() refuses bytes that are not UTF-8, and says where", async (t) => {
+Deno.test("JsonObjectScan refuses bytes that are not UTF-8, and says where", async (t) => {
   const cases: [name: string, bytes: number[], offset: number][] = [
     ["a stray continuation byte", [0x80], 0],
     ["a lead byte of nothing", [0xff], 0],
@@ -353,7 +353,7 @@ Deno.test("scanJsonObject() refuses bytes that are not UTF-8, and says where", a
   }
 });
 
-Deno.test("scanJsonObject() judges every sequence of UTF-8 as TextDecoder does", () => {
+Deno.test("JsonObjectScan judges every sequence of UTF-8 as TextDecoder does", () => {
   const borders = [0x22, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0];
   const sequences: number[][] = [];
   for (let lead = 0x80; lead < 0x100; lead++) {
@@ -375,7 +375,7 @@ Deno.test("scanJsonObject() judges every sequence of UTF-8 as TextDecoder does",
   }
 });
 
-Deno.test("scanJsonObject() judges every escape as JSON.parse does", () => {
+Deno.test("JsonObjectScan judges every escape as JSON.parse does", () => {
   for (let byte = 0; byte < 0x100; byte++) {
     for (const tail of ["", "0", "00e9", "00E9", "00eg", "-001", " 001"]) {
       const bytes = bytesOf(`{"model":"\\`, [byte], `${tail}"}`);
@@ -389,7 +389,7 @@ Deno.test("scanJsonObject() judges every escape as JSON.parse does", () => {
   }
 });
 
-Deno.test("scanJsonObject() sees every byte of a string, at every place and alignment", () => {
+Deno.test("JsonObjectScan sees every byte of a string, at every place and alignment", () => {
   const specials = [0x00, 0x1f, 0x20, 0x21, 0x22, 0x23, 0x5b, 0x5c, 0x5d, 0x7f];
   for (const special of [...specials, 0x80, 0xc3, 0xff]) {
     for (let length = 1; length < 14; length++) {
@@ -404,7 +404,7 @@ Deno.test("scanJsonObject() sees every byte of a string, at every place and alig
   }
 });
 
-Deno.test("scanJsonObject() reads its view of a buffer and nothing around it", () => {
+Deno.test("JsonObjectScan reads its view of a buffer and nothing around it", () => {
   const document = bytesOf(`{"model":"m"}`);
   for (let offset = 0; offset < 9; offset++) {
     for (const around of [`"`, "}", "a", "é"]) {
@@ -417,7 +417,7 @@ Deno.test("scanJsonObject() reads its view of a buffer and nothing around it", (
   }
 });
 
-Deno.test("scanJsonObject() refuses every beginning of a document as cut short", () => {
+Deno.test("JsonObjectScan refuses every beginning of a document as cut short", () => {
   const document = bytesOf(
     `{"a":[-1.5e-3,{"b":true,"é":null},[],{}],"model":"é\\u00e9\\n👩","stream":false}`,
   );
@@ -431,7 +431,7 @@ Deno.test("scanJsonObject() refuses every beginning of a document as cut short",
   }
 });
 
-Deno.test("14: scanJsonObject() goes 100,000 levels deep", async (t) => {
+Deno.test("14: JsonObjectScan goes 100,000 levels deep", async (t) => {
   const depth = 100_000;
   const shapes: [name: string, open: string, close: string][] = [
     ["arrays", "[", "]"],
@@ -451,7 +451,7 @@ Deno.test("14: scanJsonObject() goes 100,000 levels deep", async (t) => {
   }
 });
 
-Deno.test("scanJsonObject() holds each bracket against its own, at every depth", () => {
+Deno.test("JsonObjectScan holds each bracket against its own, at every depth", () => {
   for (let depth = 1; depth <= 100; depth++) {
     for (const wrong of new Set([0, 1, 31, 32, 33, 63, 64, depth - 1])) {
       if (wrong >= depth) continue;
@@ -463,13 +463,13 @@ Deno.test("scanJsonObject() holds each bracket against its own, at every depth",
   }
 });
 
-Deno.test("scanJsonObject() finds a key behind 300,000 others", () => {
+Deno.test("JsonObjectScan finds a key behind 300,000 others", () => {
   const members = Array.from({ length: 300_000 }, (_, i) => `"mode${i}":${i}`);
   const document = bytesOf(`{${members.join(",")},"model":"last"}`);
   deepEqual(scanned(document), { model: `"last"` });
 });
 
-Deno.test("scanJsonObject() says what is wrong and what to do, and quotes nothing of the body", () => {
+Deno.test("JsonObjectScan says what is wrong and what to do, and quotes nothing of the body", () => {
   const cases: [body: string, fault: string][] = [
     ["", "it is empty; send one JSON object"],
     [" \n", "it is empty; send one JSON object"],
@@ -571,7 +571,7 @@ Deno.test("JsonObjectScan keeps a watched value that is no longer than 4096 byte
   equal(MAX_VALUE_BYTES, 4096);
 });
 
-Deno.test("scanJsonObject() agrees with JSON.parse on random and on broken documents", () => {
+Deno.test("JsonObjectScan agrees with JSON.parse on random and on broken documents", () => {
   const seed = Number(Deno.env.get("JSON_SCAN_SEED") ?? Date.now() % 2 ** 31);
   for (let round = 0; round < ROUNDS; round++) {
     const random = createRandom(seed + round);
