@@ -30,7 +30,7 @@ function poolFile(bad: string, healthy: string): Record<string, unknown> {
       })
     )
   );
-  return minimalFile({ connections, timeouts: { first_byte: 500 } });
+  return minimalFile({ connections, timeouts: { first_byte: 1500 } });
 }
 
 function answerWell({ path, text }: SeenRequest): Response {

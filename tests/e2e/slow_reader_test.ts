@@ -75,14 +75,17 @@ async function readAll(
 Deno.test("18: a slow reader pauses the upstream, nothing piles up, and the idle deadline does not run", async () => {
   const { upstream, sent } = startFastUpstream(CHAT_EVENT, WHOLE_MIB);
   await using _ = upstream;
+  const timers = createFakeTimers();
   await using gateway = await startGateway(
     familiesFile(upstream.url, { timeouts: { idle: 150 } }),
+    { timers },
   );
   const { body } = await gateway.call(PATHS.chat, ask("chat"));
   const reader = body?.getReader() ?? assert.fail();
   const { value } = await reader.read();
   await untilSettled(() => sent.mib);
   assert.ok(sent.mib < BUFFERED_MIB, `${sent.mib} MiB were sent`);
+  timers.advance(1000);
   const rest = await readAll(reader);
   assert.equal((value?.length ?? 0) + rest, WHOLE_MIB * MIB);
   assert.equal(
@@ -95,8 +98,10 @@ Deno.test("18: a slow reader of a translated stream pauses the upstream, too", a
   const { start, output } = WIRES.messages;
   const { upstream, sent } = startFastUpstream(output, Infinity, start);
   await using _ = upstream;
+  const timers = createFakeTimers();
   await using gateway = await startGateway(
     familiesFile(upstream.url, { timeouts: { idle: 150 } }),
+    { timers },
   );
   const body = hello("chat", { model: "model-b", stream: true });
   const answer = await gateway.call(PATHS.chat, ask("chat", body));
@@ -105,6 +110,7 @@ Deno.test("18: a slow reader of a translated stream pauses the upstream, too", a
   await untilSettled(() => sent.mib);
   const paused = sent.mib;
   assert.ok(paused < BUFFERED_MIB, `${paused} MiB were sent`);
+  timers.advance(1000);
   for (let mib = 0; mib < BUFFERED_MIB;) {
     mib += ((await reader.read()).value?.length ?? assert.fail()) / MIB;
   }

@@ -5,6 +5,7 @@ import { ask, hello, PATHS, PROTOCOLS } from "../support/ask.ts";
 import { readError } from "../support/error_answer.ts";
 import { familiesFile } from "../support/families.ts";
 import { startGateway } from "../support/gateway.ts";
+import { createFakeTimers } from "../support/fake_timers.ts";
 import { hurriedTimers } from "../support/hurried_timers.ts";
 import {
   listenToEnd,
@@ -100,16 +101,20 @@ Deno.test("29: an upstream that breaks before it answers is 502", async (t) => {
 Deno.test("S06: an upstream that gives no headers in time is 504 and let go", async (t) => {
   await using upstream = startUpstream(noAnswer);
   const timeouts = { first_byte: 100 };
+  const timers = createFakeTimers();
   await using gateway = await startGateway(
     familiesFile(upstream.url, { timeouts }),
+    { timers },
   );
   for (const protocol of PROTOCOLS) {
     await t.step(protocol, async () => {
-      const response = await gateway.call(PATHS[protocol], ask(protocol));
+      const answering = gateway.call(PATHS[protocol], ask(protocol));
+      const { signal } = await upstream.requests.next();
+      timers.advance(100);
+      const response = await answering;
       const error = await readError(response, protocol);
       assert.equal(error.status, 504);
       assert.equal(error.type, "timeout_error");
-      const { signal } = await upstream.requests.next();
       await within(aborted(signal), "the upstream's request to be aborted");
       const line = await gateway.lines.of(response);
       assert.equal(line.ended, "error");
