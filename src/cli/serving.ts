@@ -43,8 +43,11 @@ export interface Serving {
   stop(hurry: Promise<void>): Promise<void>;
 }
 
-/** How long the listener may take to close once everything is served or cut, in milliseconds. */
-const CLOSE_MS = 1_000;
+/**
+ * How long the listener may take to close once everything is served or cut, in milliseconds. Callers get their last
+ * event meanwhile, for which a busy machine may need a while.
+ */
+const CLOSE_MS = 5_000;
 
 /**
  * Starts a gateway behind a listener, with metrics where the configuration wants them.
