@@ -61,6 +61,7 @@ function openStream(
     deadlines: tools.deadlines,
     idleMs: candidate.connection.timeouts.idleMs,
     failureOf: (cause) => failureOfBreak(cause, controller),
+    signal: controller.signal,
     onText(text) {
       record.facts.bytesOut += byteLength(text);
       noteChunk?.();

@@ -12,6 +12,8 @@ export interface ReadingOptions {
   readonly idleMs: number;
   /** What a broken source means; told of the source's error. */
   readonly failureOf: (cause: unknown) => Failure;
+  /** Ends the reading when it aborts, even where the source does not notice. */
+  readonly signal?: AbortSignal | undefined;
   /** Takes what the chunks mean, in the caller's protocol. */
   readonly say: (text: string) => void;
 }
@@ -34,7 +36,7 @@ export interface Reading {
 /** Begins to read `source`, a chunk when asked for one. Whatever goes wrong with it is said, too. */
 export function createReading(
   source: ReadableStream<Uint8Array>,
-  { translator, deadlines, idleMs, failureOf, say }: ReadingOptions,
+  { translator, deadlines, idleMs, failureOf, signal, say }: ReadingOptions,
 ): Reading {
   const reader = createByteReader(source);
   let reading: Promise<void> | undefined;
@@ -55,11 +57,14 @@ export function createReading(
     });
   }
 
+  signal?.addEventListener("abort", abandon, { once: true });
+
   async function readChunk(): Promise<void> {
     idle.wait();
     try {
       const { done, value } = await reader.read();
       if (isSilent) say(translator.fail(SILENT));
+      else if (signal?.aborted) say(translator.fail(failureOf(signal.reason)));
       else say(done ? translator.end() : translator.push(value));
     } catch (cause) {
       say(translator.fail(failureOf(cause)));
@@ -83,6 +88,7 @@ export function createReading(
         lateness: startLateness(deadlines, withinMs),
       }),
     stop() {
+      signal?.removeEventListener("abort", abandon);
       idle.stop();
       abandon();
     },

@@ -13,6 +13,7 @@ import { createFakeTimers, type FakeTimers } from "../support/fake_timers.ts";
 import { requestOf } from "../support/requests.ts";
 import { settle } from "../support/settle.ts";
 import { sseBytes } from "../support/sse_bytes.ts";
+import { within } from "../support/within.ts";
 
 /** A Messages stream that a Chat caller reads, its source in the test's hand. */
 interface Scene extends TranslatedStream {
@@ -33,9 +34,12 @@ interface SceneOptions {
   readonly idleMs?: number;
   /** Sees every event before it is written. */
   readonly observe?: (event: AnswerEvent) => void;
+  readonly signal?: AbortSignal;
 }
 
-function begin({ idleMs = 60_000, observe }: SceneOptions = {}): Scene {
+function begin(
+  { idleMs = 60_000, observe, signal }: SceneOptions = {},
+): Scene {
   const timers = createFakeTimers();
   const ends: string[] = [];
   const seen: AnswerEvent[] = [];
@@ -61,6 +65,7 @@ function begin({ idleMs = 60_000, observe }: SceneOptions = {}): Scene {
     deadlines: createDeadlines(timers),
     idleMs,
     failureOf: (cause) => ({ kind: "broken", message: `Broke: ${cause}` }),
+    signal,
     onText: (text) => void (said += text),
     onEnd: (how) => ends.push(how),
   });
@@ -382,4 +387,21 @@ Deno.test("holding leaves no deadline behind when something fails that nobody fo
   await assert.rejects(holdForOutput(scene), /a fault of our own/);
   scene.discard();
   assert.equal(scene.timers.running, 0);
+});
+
+Deno.test("a translated stream that is cut tells its caller, though its source does not notice", async () => {
+  const controller = new AbortController();
+  const scene = begin({ signal: controller.signal });
+  scene.source.enqueue(START);
+  scene.source.enqueue(HELLO);
+  const reader = scene.body.getReader();
+  for (const _ of ["the start", "the text"]) await reader.read();
+  const rest = reader.read();
+  await settle();
+  controller.abort(new Error("shutting down"));
+  const { value } = await within(rest, "the caller to be told");
+  assert.match(new TextDecoder().decode(value), /event: error\n.*shutting/);
+  assert.equal((await reader.read()).done, true);
+  assert.deepEqual(scene.ends, ["over"]);
+  assert.equal(scene.cancels(), 1);
 });
