@@ -8,13 +8,13 @@ import { type ServedGateway, serveFile } from "../support/serve.ts";
 import { until } from "../support/within.ts";
 import { WIRES } from "../support/wire.ts";
 
-const readme = await Deno.readTextFile(
-  new URL("../../README.md", import.meta.url),
+const page = await Deno.readTextFile(
+  new URL("../../docs/operations.md", import.meta.url),
 );
 
-/** The README's site, at other ports. */
+/** The documentation's site, at other ports. */
 function siteOf(ports: Readonly<Record<string, number>>): string {
-  const [, site = ""] = readme.match(/^```nginx\n([^]*?)^```$/m) ?? [];
+  const [, site = ""] = page.match(/^```nginx\n([^]*?)^```$/m) ?? [];
   return site.replace(/\b(8787|8788|8080)\b/g, (port) => `${ports[port]}`);
 }
 
@@ -69,7 +69,7 @@ const ignore = !await hasNginx();
 Deno.test({
   name: ignore
     ? "30: a rolling restart behind nginx fails no request (ignored: there is no nginx here)"
-    : "30: a rolling restart behind the README's nginx fails no request",
+    : "30: a rolling restart behind the documentation's nginx fails no request",
   ignore,
   async fn() {
     await using upstream = startUpstream((seen) =>

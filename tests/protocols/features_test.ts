@@ -11,7 +11,7 @@ import { hello } from "../support/ask.ts";
 import { type Feature, FEATURES } from "../support/features.ts";
 import { type Pair, PAIRS, sampleAnswer } from "../support/pairs.ts";
 
-// What becomes of everything that a request may hold, in every pair; the README's table must say the same.
+// What becomes of everything that a request may hold, in every pair; the table of docs/translation.md must say the same.
 
 const NAMES: Readonly<Record<Protocol, string>> = {
   chat: "Chat",
@@ -28,11 +28,11 @@ const TARGETS: Readonly<
   responses: { service: "openai", model: "gpt-4.1" },
 };
 
-Deno.test("the README's table of translations says what the codecs do", async () => {
-  const readme = await Deno.readTextFile(
-    new URL("../../README.md", import.meta.url),
+Deno.test("the documentation's table of translations says what the codecs do", async () => {
+  const page = await Deno.readTextFile(
+    new URL("../../docs/translation.md", import.meta.url),
   );
-  const [, table = ""] = readme.match(TABLE_REGEXP) ?? [];
+  const [, table = ""] = page.match(TABLE_REGEXP) ?? [];
   assert.deepEqual(cells(table), rows());
 });
 

@@ -5,7 +5,7 @@ import type { CanonicalRequest } from "../../src/protocols/canonical/request.ts"
 
 /** Something that a request may hold. */
 export interface Feature {
-  /** As the README calls it. */
+  /** As docs/translation.md calls it. */
   readonly name: string;
   /** What asks for it in each protocol, beside the smallest request; absent where the protocol cannot. */
   readonly asked: Readonly<Partial<Record<Protocol, JsonObject>>>;
@@ -41,7 +41,7 @@ const RESPONSES_TOOL = {
 
 const GRAMMAR = { syntax: "lark", definition: "start: /.+/" };
 
-/** Every feature of requests that the README tells of, in its order. */
+/** Every feature of requests that docs/translation.md tells of, in its order. */
 export const FEATURES: readonly Feature[] = [
   {
     name: "text",

@@ -13,21 +13,28 @@ import { formatExposition } from "../src/observe/exposition.ts";
 import { createProcessMetrics } from "../src/observe/process_metrics.ts";
 import { createGatewayMetrics } from "../src/observe/prometheus.ts";
 import { configOf, loadText, minimalConfig } from "./support/config.ts";
+import { readPages } from "./support/pages.ts";
 
-const readme = await Deno.readTextFile(
-  new URL("../README.md", import.meta.url),
-);
+const pages = await readPages();
+const documentation = [...pages.values()].join("\n");
 
 /** Looks like a certificate and like a key. */
 const PEM = "-----BEGIN CERTIFICATE-----\n-----BEGIN PRIVATE KEY-----\n";
 
+/** The text of a page; fails where there is no such page. */
+function pageOf(path: string): string {
+  const page = pages.get(path);
+  assert.ok(page !== undefined, path);
+  return page;
+}
+
 /** The fenced blocks of a language. */
 function blocks(language: string): string[] {
   const fence = new RegExp(`^\`\`\`${language}\n([^]*?)^\`\`\`$`, "gm");
-  return [...readme.matchAll(fence)].map(([, text = ""]) => text);
+  return [...documentation.matchAll(fence)].map(([, text = ""]) => text);
 }
 
-Deno.test("every configuration in the README is valid", async (t) => {
+Deno.test("every configuration in the documentation is valid", async (t) => {
   const found = blocks("yaml").filter((text) => text.includes("tokens:"));
   assert.ok(found.length >= 2);
   for (const [index, text] of found.entries()) {
@@ -42,20 +49,20 @@ Deno.test("every configuration in the README is valid", async (t) => {
   }
 });
 
-Deno.test("every task that the README names exists", async () => {
+Deno.test("every task that the documentation names exists", async () => {
   const manifest = parseYaml(
     await Deno.readTextFile(new URL("../deno.json", import.meta.url)),
   );
   assert.ok(typeof manifest === "object" && manifest !== null);
   assert.ok("tasks" in manifest && typeof manifest.tasks === "object");
-  const named = [...readme.matchAll(/deno(?:@[\d.]+)? task ([\w:]+)/g)]
+  const named = [...documentation.matchAll(/deno(?:@[\d.]+)? task ([\w:]+)/g)]
     .map(([, task = ""]) => task);
   assert.ok(named.length > 5);
   for (const task of named) assert.ok(task in (manifest.tasks ?? {}), task);
 });
 
-Deno.test("every file of the source that the README names exists", async () => {
-  const named = [...readme.matchAll(/`([a-z_]+(?:\/[a-z_]+)*\.ts)`/g)]
+Deno.test("every file of the source that the documentation names exists", async () => {
+  const named = [...documentation.matchAll(/`([a-z_]+(?:\/[a-z_]+)*\.ts)`/g)]
     .map(([, path = ""]) => path);
   assert.ok(named.length > 15);
   for (const path of named) {
@@ -64,13 +71,18 @@ Deno.test("every file of the source that the README names exists", async () => {
   }
 });
 
-Deno.test("the README's map of the source has every folder", async () => {
+Deno.test("the map of the source has every folder", async () => {
   for await (
     const { name, isDirectory } of Deno.readDir(
       new URL("../src", import.meta.url),
     )
   ) {
-    assert.ok(readme.includes(`| \`${name}${isDirectory ? "/" : ""}\``), name);
+    assert.ok(
+      pageOf("CONTRIBUTING.md").includes(
+        `| \`${name}${isDirectory ? "/" : ""}\``,
+      ),
+      name,
+    );
   }
 });
 
@@ -86,7 +98,7 @@ Deno.test("the command that reads the metrics fits the configuration beside it",
   assert.ok(blocks("sh").includes(command), command);
 });
 
-Deno.test("the README lists every metric, and no other", async () => {
+Deno.test("the documentation lists every metric, and no other", async () => {
   const metrics = createGatewayMetrics({
     isModel: () => true,
     fields: new Set(),
@@ -104,7 +116,7 @@ Deno.test("the README lists every metric, and no other", async () => {
   ]);
   const names = [...text.matchAll(/^# TYPE (\S+)/gm)]
     .map(([, name = ""]) => name.replace("model_gateway_", ""));
-  const [, section = ""] = readme.split("### Metrics\n");
+  const [, section = ""] = pageOf("docs/operations.md").split("## Metrics\n");
   const cells = [
     ...section.split("\n## ")[0]?.matchAll(/^\| (`.*?) *\|/gm) ?? [],
   ];
@@ -114,6 +126,43 @@ Deno.test("the README lists every metric, and no other", async () => {
   assert.deepEqual(listed.sort(), names.sort());
 });
 
+Deno.test("every link between the pages leads to a file, and to a heading of it", async (t) => {
+  for (const [path, page] of pages) {
+    for (const [, target = ""] of page.matchAll(/\]\(([^)\s]+)\)/g)) {
+      if (/^[a-z]+:/.test(target)) continue;
+      await t.step(`${path}: ${target}`, () => isThere(target, path));
+    }
+  }
+});
+
+Deno.test("the README is short, and leads to every page", () => {
+  const readme = pageOf("README.md");
+  assert.ok(readme.split("\n").length <= 300);
+  for (const path of pages.keys()) {
+    assert.ok(path === "README.md" || readme.includes(`(${path})`), path);
+  }
+});
+
+/** Fails where a link of a page leads nowhere. */
+async function isThere(target: string, from: string): Promise<void> {
+  const [file = "", anchor] = target.split("#");
+  const root = new URL("../", import.meta.url);
+  const url = new URL(file, new URL(from, root));
+  const path = file === "" ? from : url.href.slice(root.href.length);
+  if (anchor === undefined) {
+    assert.ok((await Deno.stat(url)).isFile);
+    return;
+  }
+  const headings = [...pageOf(path).matchAll(/^#+ (.*)$/gm)]
+    .map(([, text = ""]) => anchorOf(text));
+  assert.ok(headings.includes(anchor), headings.join(" "));
+}
+
+/** What a heading is called in a link, as GitHub makes it. */
+function anchorOf(heading: string): string {
+  return heading.toLowerCase().replace(/[^\w\- ]/g, "").replaceAll(" ", "-");
+}
+
 const hasCurl = await new Deno.Command("curl", {
   args: ["--version"],
   stdout: "null",
@@ -122,8 +171,8 @@ const hasCurl = await new Deno.Command("curl", {
 
 Deno.test({
   name: hasCurl
-    ? "every curl line of the README is answered by the demo as pasted"
-    : "every curl line of the README is answered by the demo (ignored: there is no curl here)",
+    ? "every curl line of the documentation is answered by the demo as pasted"
+    : "every curl line of the documentation is answered by the demo (ignored: there is no curl here)",
   ignore: !hasCurl,
   async fn(t) {
     const config = configOf(
