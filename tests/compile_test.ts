@@ -84,8 +84,8 @@ const isRoot = Deno.build.os !== "windows" && Deno.uid() === 0;
 
 Deno.test({
   name: isRoot
-    ? "33: the executable serves as a user who owns nothing and may write nowhere it looks"
-    : "33: the executable serves as a user who owns nothing (ignored: only root can become another user)",
+    ? "the executable serves as a user who owns nothing and may write nowhere it looks"
+    : "the executable serves as a user who owns nothing (ignored: only root can become another user)",
   ignore: ignore || !isRoot,
   async fn() {
     if ("reason" in compiled) return;
@@ -115,8 +115,8 @@ const secluded = await canSeclude();
 
 Deno.test({
   name: secluded
-    ? "33: the executable's demo answers without a network, where no file can be written"
-    : "33: the executable's demo answers without a network, where no file can be written (ignored: the system lets the test take up no namespaces)",
+    ? "the executable's demo answers without a network, where no file can be written"
+    : "the executable's demo answers without a network, where no file can be written (ignored: the system lets the test take up no namespaces)",
   ignore: ignore || !secluded,
   async fn() {
     if ("reason" in compiled) return;

@@ -143,6 +143,33 @@ Deno.test("the README is short, and leads to every page", () => {
   }
 });
 
+Deno.test("every place of the documentation that the source or a test names is there", async (t) => {
+  for (const folder of ["src/", "tests/"]) {
+    for await (const [path, text] of textsBelow(folder)) {
+      for (const [, target = ""] of text.matchAll(PLACE_REGEXP)) {
+        await t.step(`${path}: ${target}`, () => isThere(target, "README.md"));
+      }
+    }
+  }
+});
+
+/** A page of the documentation, with or without a heading, as comments name it. */
+const PLACE_REGEXP = /\b(docs\/[a-z_]+\.md(?:#[a-z0-9-]+)?)/g;
+
+/** The scripts below a folder of the repository, by their path in it. */
+async function* textsBelow(folder: string): AsyncGenerator<[string, string]> {
+  const root = new URL("../", import.meta.url);
+  for await (
+    const { name, isDirectory } of Deno.readDir(new URL(folder, root))
+  ) {
+    const path = folder + name;
+    if (isDirectory) yield* textsBelow(`${path}/`);
+    else if (/\.[jt]s$/.test(name)) {
+      yield [path, await Deno.readTextFile(new URL(path, root))];
+    }
+  }
+}
+
 /** Fails where a link of a page leads nowhere. */
 async function isThere(target: string, from: string): Promise<void> {
   const [file = "", anchor] = target.split("#");

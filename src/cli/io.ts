@@ -7,5 +7,5 @@ export interface CliIo {
   readonly env: (name: string) => string | undefined;
 }
 
-/** What the process ends with (design section 4). */
+/** What the process ends with (docs/design.md#command-line). */
 export const EXIT = { good: 0, failed: 1, badUsage: 2 } as const;

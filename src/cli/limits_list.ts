@@ -3,7 +3,7 @@ import type { ConnectionEntry, LimitsList } from "../limits/list.ts";
 import type { QuotaWindow } from "../limits/window.ts";
 
 /**
- * Whether a gateway's answer is a list of limits (spec section 2.4). Fields beyond it are welcome: the
+ * Whether a gateway's answer is a list of limits (docs/quotas.md#fields-of-a-window). Fields beyond it are welcome: the
  * gateway may be newer than this program.
  */
 export function isLimitsList(value: unknown): value is LimitsList {

@@ -86,7 +86,7 @@ function refusal(url: string, { status, body }: Exchanged): LimitsUnread {
   return unread(url, `HTTP ${status}, ${message}`, { isPassing });
 }
 
-/** What the gateway's error object says (design section 5). */
+/** What the gateway's error object says (docs/design.md#errors). */
 function messageOf(body: JsonValue | undefined): string | undefined {
   const error = isJsonObject(body) ? body.error : undefined;
   const message = isJsonObject(error) ? error.message : undefined;

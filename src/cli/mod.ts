@@ -58,7 +58,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
 };
 
 /**
- * Runs the program as its command line says (design section 4).
+ * Runs the program as its command line says (docs/design.md#command-line).
  *
  * @param args The arguments without the program's name.
  * @returns The exit code: 0 good, 1 a failure at run time, 2 bad usage or bad configuration.

@@ -23,7 +23,7 @@ export type LoadResult =
 const MAX_CHARACTERS = 16 * 1024 * 1024;
 
 /**
- * Makes a configuration of the text of a `gateway.yaml` (design section 3), deeply frozen.
+ * Makes a configuration of the text of a `gateway.yaml` (docs/configuration.md), deeply frozen.
  *
  * Never rejects because of the text: whatever is wrong comes back as problems, all of them at once.
  */

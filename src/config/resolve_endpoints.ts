@@ -12,7 +12,7 @@ const ENDPOINT_BY_FAMILY: Readonly<Record<Family, Endpoint>> = {
   C: "responses",
 };
 
-/** The endpoints that routes of a family reach (design section 2). */
+/** The endpoints that routes of a family reach (docs/design.md#paths). */
 const USED_BY_FAMILY: Readonly<Record<Family, readonly Endpoint[]>> = {
   A: ["chat", "messages", "responses", "completions"],
   B: ["messages"],

@@ -52,7 +52,7 @@ export const timeoutsSchema = z.strictObject({
   body: milliseconds().default(60_000),
 });
 
-/** `limits`; the upper ends are the specification's (section 8). */
+/** `limits`; the upper ends are what callers may rely on (docs/design.md#quotas). */
 export const limitsSchema = z.strictObject({
   /** Milliseconds for the whole answer of GET /limits. */
   budget: wholeNumber({ min: 1, max: 12_000 }).default(12_000),

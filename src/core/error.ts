@@ -1,5 +1,5 @@
 /**
- * What went wrong, from the caller's point of view. Each kind has one HTTP status (design section 5);
+ * What went wrong, from the caller's point of view. Each kind has one HTTP status (docs/design.md#errors);
  * how it is spelled in a body is the protocol's matter.
  */
 export type ErrorKind = keyof typeof STATUS_BY_KIND;

@@ -1,7 +1,7 @@
 import type { ErrorKind, GatewayError } from "./error.ts";
 import type { Protocol } from "./protocol.ts";
 
-/** What the error table of design section 5 calls each kind: OpenAI shape, Messages shape. */
+/** What the table of docs/design.md#errors calls each kind: OpenAI shape, Messages shape. */
 const TYPES_BY_KIND: Readonly<
   Record<ErrorKind, readonly [openai: string, messages: string]>
 > = {
@@ -28,7 +28,7 @@ export interface Addressee {
 }
 
 /**
- * The error as the caller's protocol spells it (design section 5): Chat and Responses share one shape,
+ * The error as the caller's protocol spells it (docs/design.md#errors): Chat and Responses share one shape,
  * Messages has its own, with the request id in the body.
  */
 export function errorBody(

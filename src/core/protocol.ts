@@ -1,5 +1,5 @@
 /**
- * A wire protocol: Chat Completions, Messages or Responses (design section 2). The path of a request
+ * A wire protocol: Chat Completions, Messages or Responses (docs/design.md#paths). The path of a request
  * selects it.
  */
 export type Protocol = "chat" | "messages" | "responses";
@@ -10,7 +10,7 @@ export type Protocol = "chat" | "messages" | "responses";
  */
 export type Endpoint = Protocol | "completions";
 
-/** What a model family is native to (spec, introduction). */
+/** What a model family is native to (docs/design.md#paths). */
 export type Family = "A" | "B" | "C";
 
 /** One operation that callers invoke and upstreams serve. */
@@ -30,7 +30,7 @@ export interface OperationShape {
   readonly protocol: Protocol;
 }
 
-/** Every operation with its endpoint, upstream path and protocol (design section 3, `endpoints`). */
+/** Every operation with its endpoint, upstream path and protocol (`endpoints` in docs/configuration.md). */
 export const OPERATIONS: Readonly<Record<Operation, OperationShape>> = {
   chat_completions: {
     endpoint: "chat",

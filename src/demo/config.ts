@@ -10,7 +10,7 @@ const QUOTA_KINDS = { A: "zai", B: "anthropic", C: "codex" } as const;
 const AUTH_SCHEMES = { A: "bearer", B: "x-api-key", C: "bearer" } as const;
 
 /**
- * The configuration of the demo, as YAML of the format of `gateway.yaml` (design section 3): the three
+ * The configuration of the demo, as YAML of the format of `gateway.yaml` (docs/configuration.md): the three
  * simulated providers and one token that may use them all. Beside the providers' own models, every
  * provider serves `demo-any`; `demo-fallback` fails at first and is then served as `demo-any`.
  *

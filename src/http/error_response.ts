@@ -14,7 +14,7 @@ export function toGatewayError(thrown: unknown): GatewayError {
   );
 }
 
-/** An error as an HTTP response in the caller's protocol (design section 5). */
+/** An error as an HTTP response in the caller's protocol (docs/design.md#errors). */
 export function errorResponse(
   error: GatewayError,
   addressee: Addressee,

@@ -5,7 +5,7 @@ import { CallerLeft } from "../upstream/call.ts";
 import { requestTarget } from "./request_target.ts";
 
 /**
- * The answer of `GET /limits` (spec section 4.6).
+ * The answer of `GET /limits` (docs/design.md#quotas).
  *
  * @throws {GatewayError} `invalid_request` when the address has a query, `timeout` past the budget.
  * @throws {CallerLeft} When the caller does not wait for it.

@@ -5,7 +5,7 @@ import { servedProtocols } from "../relay/plan.ts";
 
 /**
  * The answer of `GET /models`: the models of the caller's active assignments, in one object that the
- * OpenAI and the Anthropic SDKs both read (design section 5). `protocols` is our own: in which protocols a
+ * OpenAI and the Anthropic SDKs both read (docs/design.md#paths). `protocols` is our own: in which protocols a
  * model can be asked, so that a client which speaks one knows what it may choose.
  */
 export function modelsResponse(caller: Caller, config: Config): Response {

@@ -34,7 +34,7 @@ interface Sought {
 /** itty-router wants an address; only its path counts. */
 const ANY_ORIGIN = "http://gateway";
 
-/** Compiles a route table. Paths match exactly: a trailing slash is another path (design section 5). */
+/** Compiles a route table. Paths match exactly: a trailing slash is another path (docs/design.md#paths). */
 export function createRouteFinder(routes: readonly Route[]): RouteFinder {
   const router = Router<IRequest & Sought, []>();
   for (const route of routes) {

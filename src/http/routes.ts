@@ -3,7 +3,7 @@ import type { CredentialGroup } from "../relay/caller.ts";
 
 const MIB = 1024 * 1024;
 
-/** Body limits in bytes (spec section 8). */
+/** Body limits in bytes (docs/design.md#paths). */
 export const MAX_BODY_BYTES = { small: 8 * MIB, large: 32 * MIB } as const;
 
 /** What the gateway answers by itself, to a caller it knows. */
@@ -30,7 +30,7 @@ export interface Route {
   readonly maxBodyBytes: number;
 }
 
-/** Every route of the gateway (spec section 4, design section 5). A row that stands earlier wins. */
+/** Every route of the gateway (docs/design.md#paths). A row that stands earlier wins. */
 export const ROUTES: readonly Route[] = [
   relay(
     "chat_completions",
@@ -79,7 +79,7 @@ export const ROUTES: readonly Route[] = [
   ]),
 ];
 
-/** A main path under both prefixes (spec section 4). */
+/** A main path under both prefixes (docs/design.md#paths). */
 function both(path: string): readonly string[] {
   return [`/api/v1${path}`, `/v1${path}`];
 }

@@ -2,8 +2,8 @@ import { GatewayError } from "../core/error.ts";
 import { methodNotAllowed } from "./router.ts";
 
 /**
- * The error for a `GET` on a path that only takes `POST`. WebSocket is not supported (spec section 1), and
- * 426 is what makes Codex fall back to HTTP at once (design section 5).
+ * The error for a `GET` on a path that only takes `POST`. WebSocket is not supported, and
+ * 426 is what makes Codex fall back to HTTP at once (docs/design.md#paths).
  */
 export function websocketError(headers: Headers): GatewayError {
   const isUpgrade = /\bwebsocket\b/i.test(headers.get("upgrade") ?? "");

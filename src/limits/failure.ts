@@ -1,4 +1,4 @@
-/** Why a quota could not be read (design section 8); `provider_limits_` stands before it on the wire. */
+/** Why a quota could not be read (docs/quotas.md#states); `provider_limits_` stands before it on the wire. */
 export type QuotaFailureReason =
   /** A setting is missing; the administrator must complete the connection. */
   | "configuration_required"

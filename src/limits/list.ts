@@ -2,7 +2,7 @@ import type { Connection } from "../config/config.ts";
 import { isGood, type Reading } from "./reading.ts";
 import type { QuotaWindow } from "./window.ts";
 
-/** What `GET /limits` answers (spec 2.4). */
+/** What `GET /limits` answers (docs/quotas.md). */
 export interface LimitsList {
   readonly object: "list";
   /** The quota is the whole connection's, whoever uses it. */
@@ -29,7 +29,7 @@ export interface ConnectionEntry {
   readonly error?: { readonly type: string; readonly message: string };
 }
 
-/** The states of spec section 3. */
+/** The states of docs/quotas.md#states. */
 export type ConnectionStatus =
   | "ok"
   | "unavailable"

@@ -15,7 +15,7 @@ export interface Period {
 export type PeriodUnit = keyof typeof PERIOD_CODES;
 
 /**
- * `period_unit` on the wire. 3 to 6 are Z.ai's own codes (their order is Z.ai's), which the spec shows;
+ * `period_unit` on the wire. 3 to 6 are Z.ai's own codes (their order is Z.ai's), which callers read already;
  * 2 and 7 continue them for other services.
  */
 const PERIOD_CODES = {

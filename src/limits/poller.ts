@@ -44,7 +44,7 @@ export interface PollerOptions {
   readonly deadline: (ms: number) => AbortSignal;
 }
 
-/** Spec section 8: results are cached for up to 60 seconds. */
+/** Results are kept for up to 60 seconds (docs/design.md#quotas). */
 const MAX_CACHE_MS = 60_000;
 
 const FAILURE_CACHE_MS = 10_000;
@@ -129,7 +129,7 @@ export function createPoller(options: PollerOptions): Poller {
 }
 
 /**
- * How long a reading is kept, in milliseconds: as design section 8 says, but no shorter than the
+ * How long a reading is kept, in milliseconds: as docs/design.md#quotas says, but no shorter than the
  * provider's pace. A reading says when it was made, and the last good one serves staff better than the
  * 429 that asking again would bring.
  */

@@ -2,8 +2,7 @@ import type { Amounts } from "./amounts.ts";
 import type { Period } from "./period.ts";
 
 /**
- * One quota window as callers see it (spec 2.4). The spec leaves the values of `type`, `window` and the
- * period codes open; these are ours, the same for every service:
+ * One quota window as callers see it (docs/quotas.md#fields-of-a-window), the same for every service:
  *
  * - `type`: what is limited, one of {@linkcode LIMIT_TYPES}, and behind a colon what part of it, in the
  *   provider's own word: `USAGE_LIMIT:opus`, `TOKENS_LIMIT:input`. A type that the provider names itself
@@ -68,7 +67,7 @@ export interface WindowParts {
   readonly resetsAt: string | null;
 }
 
-/** Writes a window with its fields in the order of the spec. */
+/** Writes a window with its fields in the order that docs/quotas.md shows. */
 export function quotaWindow(parts: WindowParts): QuotaWindow {
   return {
     type: parts.type,

@@ -27,7 +27,7 @@ export interface LogOptions {
   readonly sink: (line: string) => void;
 }
 
-/** A log of one JSON object a line, or of lines for people (design section 4). */
+/** A log of one JSON object a line, or of lines for people (docs/operations.md). */
 export function createLog({ format, now, sink }: LogOptions): Log {
   const spell = format === "json" ? jsonLine : textLine;
   return {

@@ -6,7 +6,7 @@ import { GatewayError } from "../core/error.ts";
  * The ways to serve a model to a caller, in the file's order.
  *
  * @throws {GatewayError} `not_found` with code `model_not_found`: the same for a model that does not exist and
- * one that is not assigned, so that nobody can probe for models (design section 5).
+ * one that is not assigned, so that nobody can probe for models (docs/design.md#paths).
  */
 export function assign(
   model: string,

@@ -28,7 +28,7 @@ const PIECE_BYTES = 1024 * 1024;
 
 /**
  * Reads a caller's body whole and undoes its content encoding. A body that says it is too long is refused
- * before it is read; one that does not say is refused as soon as it is (design section 5).
+ * before it is read; one that does not say is refused as soon as it is (docs/design.md#paths).
  *
  * @throws {GatewayError} `body_too_large`, `body_timeout`, `unsupported_media_type`, or `invalid_request` when
  * it does not match its content encoding or its length, or has a transfer encoding other than chunks.

@@ -23,7 +23,7 @@ const MAX_BENCH_MS = 3_600_000;
 
 /**
  * Keeps requests away from what keeps failing: after some failures in a row for a second, then after each
- * probe that fails for twice as long, up to half a minute (design section 7).
+ * probe that fails for twice as long, up to half a minute (docs/design.md#failover).
  */
 export class Breaker {
   readonly #clock: Clock;

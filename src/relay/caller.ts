@@ -3,7 +3,7 @@ import { GatewayError } from "../core/error.ts";
 import { sha256Hex } from "../core/sha256.ts";
 
 /**
- * Which credential a route takes (spec section 5, design section 5): `bearer` is `Authorization` alone,
+ * Which credential a route takes (docs/design.md#credentials): `bearer` is `Authorization` alone,
  * `messages` adds `x-api-key` and asks for the version header, `either` takes both without a version.
  */
 export type CredentialGroup = "bearer" | "messages" | "either";

@@ -43,7 +43,7 @@ interface Entry {
 }
 
 /**
- * Serves a request by the first way that gives an answer (design section 7). The caller of a request that
+ * Serves a request by the first way that gives an answer (docs/design.md#failover). The caller of a request that
  * nobody serves is told of the model that was asked for, not of those that should have stood in.
  *
  * @throws What the last attempt threw.

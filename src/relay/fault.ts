@@ -83,7 +83,7 @@ const FAULT_BY_KIND: Readonly<Record<FailureKind, FaultKind>> = {
 };
 
 /**
- * Statuses of 500 and above that are worth another attempt: those of design section 7, and Cloudflare's
+ * Statuses of 500 and above that are worth another attempt: those of docs/failover.md, and Cloudflare's
  * own for an origin in trouble. 501 or 505 would be answered the same again.
  */
 const TROUBLE_STATUSES: ReadonlySet<number> = new Set([

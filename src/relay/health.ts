@@ -5,7 +5,7 @@ import type { Metrics } from "../observe/metrics.ts";
 import { Breaker, type Pass } from "./breaker.ts";
 import type { Fault, FaultKind } from "./fault.ts";
 
-/** Knows which connections fail, and keeps requests away from them for a while (design section 7). */
+/** Knows which connections fail, and keeps requests away from them for a while (docs/design.md#failover). */
 export interface Health {
   /** How long a candidate is left alone yet, in milliseconds; 0 when it may be asked now. */
   restMs(candidate: Candidate): number;

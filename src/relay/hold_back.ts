@@ -26,7 +26,7 @@ export interface HoldBackOptions {
   readonly outputMs: number | undefined;
 }
 
-/** What is held back at most (design section 7). */
+/** What is held back at most (docs/design.md#failover). */
 const MAX_EVENTS = 64;
 const MAX_BYTES = 256 * 1024;
 

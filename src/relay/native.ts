@@ -13,7 +13,7 @@ import type { RelayTools } from "./tools.ts";
 
 /**
  * Forwards a request whose upstream speaks its protocol: the body byte for byte (the model's name replaced in
- * place where the upstream has another), the answer as it comes (design sections 2 and 5).
+ * place where the upstream has another), the answer as it comes (docs/design.md#native-and-translated).
  *
  * @throws {NativeFailure} When the upstream refuses or fails before any output.
  * @throws {GatewayError} When there is no answer that could be passed on.

@@ -19,7 +19,7 @@ export interface Step {
   readonly again: boolean;
 }
 
-/** In all, before the first byte of output (design section 7). */
+/** In all, before the first byte of output (docs/design.md#failover). */
 export const MAX_ATTEMPTS = 3;
 
 /** A longer `Retry-After` is not waited for, in milliseconds. */

@@ -2,7 +2,7 @@ import type { Candidate, Connection } from "../config/config.ts";
 import { GatewayError } from "../core/error.ts";
 import { type Operation, OPERATIONS, type Protocol } from "../core/protocol.ts";
 
-/** How one connection serves an operation (design section 2, the table of paths and families). */
+/** How one connection serves an operation (docs/design.md#paths). */
 export type Plan =
   /** Bytes pass: the upstream speaks the operation. */
   | { readonly mode: "native"; readonly candidate: Candidate }
@@ -105,7 +105,7 @@ function translationTarget(
     : undefined;
 }
 
-/** Counting and compaction are never guessed (design section 2). */
+/** Counting and compaction are never guessed (docs/design.md#paths). */
 function unsupported(operation: Operation): GatewayError {
   return new GatewayError(
     "not_found",

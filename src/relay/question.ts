@@ -24,7 +24,7 @@ export interface QuestionReader {
 }
 
 /**
- * Finds `model` and `stream` in a body in one pass over its bytes (design section 2). A body that could mean
+ * Finds `model` and `stream` in a body in one pass over its bytes (docs/design.md#native-and-translated). A body that could mean
  * different things to the gateway and to an upstream is refused: two values of either, or anything that is
  * not exactly one JSON object. That is told when the body is whole: many clients read no answer before.
  */

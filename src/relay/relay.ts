@@ -14,7 +14,7 @@ export interface RelayTask {
 }
 
 /**
- * The way of one request from its body to an upstream and back (design section 2). Finishes the exchange's
+ * The way of one request from its body to an upstream and back (docs/design.md#native-and-translated). Finishes the exchange's
  * record when an answer has ended; whoever catches what is thrown finishes it otherwise.
  *
  * @throws {GatewayError} Whatever the caller is to be told.

@@ -34,7 +34,7 @@ const OPERATION_BY_PROTOCOL = {
 
 /**
  * Serves a request through an upstream of another protocol: the request, the answer and its errors are
- * translated (design section 2).
+ * translated (docs/design.md#native-and-translated).
  *
  * @param protocol Of the upstream.
  * @throws {GatewayError} When the request cannot be translated, or there is no answer.

@@ -2,7 +2,7 @@ import type { Deadlines } from "../core/deadlines.ts";
 import { createIdleWatch, type IdleWatch } from "../streams/idle_watch.ts";
 import { STALL_MS } from "../streams/pass_through.ts";
 
-/** A caller hears something at least this often (design section 6), in milliseconds. */
+/** A caller hears something at least this often (docs/design.md#streams), in milliseconds. */
 export const KEEP_ALIVE_MS = 15_000;
 
 /** How a caller is spoken to. */

@@ -7,7 +7,7 @@ import {
 } from "node:zlib";
 
 /**
- * How to undo each content encoding (design section 5). `node:zlib` because it inflates only as much as is
+ * How to undo each content encoding (docs/design.md#errors). `node:zlib` because it inflates only as much as is
  * read: a bomb stops where its reader does, which the web's `DecompressionStream` does not promise.
  */
 const DECOMPRESSORS = {

@@ -34,7 +34,7 @@ export interface PassThroughOptions {
 /**
  * Hands a body on chunk by chunk as it comes. Nothing is read ahead, so a slow reader slows the source. A
  * source that breaks or falls silent errors the result, which cuts the connection instead of ending it as
- * if the answer were whole (design section 6). A reader that leaves cancels the source at once.
+ * if the answer were whole (docs/design.md#streams). A reader that leaves cancels the source at once.
  */
 export function passThrough(
   reader: ByteReader,

@@ -1,7 +1,7 @@
 import { HOP_BY_HOP, namedByConnection } from "./hop_by_hop.ts";
 
 /**
- * Upstream headers that never come back (design section 5): what belongs to the upstream's connection or
+ * Upstream headers that never come back (docs/design.md#headers): what belongs to the upstream's connection or
  * body encoding, its cookies and challenges, and what would bind the caller's client to another host or
  * scheme under the gateway's name.
  */

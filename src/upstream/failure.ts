@@ -28,7 +28,7 @@ export function reasonOf(cause: unknown): string {
   return found?.[1] ?? "the connection failed";
 }
 
-/** The error for a caller whose upstream gave no answer; names no host (design section 5). */
+/** The error for a caller whose upstream gave no answer; names no host (docs/design.md#errors). */
 export function unreachable(cause: unknown): GatewayError {
   return new GatewayError(
     "upstream",

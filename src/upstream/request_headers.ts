@@ -2,7 +2,7 @@ import type { Connection } from "../config/config.ts";
 import { HOP_BY_HOP, namedByConnection } from "./hop_by_hop.ts";
 
 /**
- * Caller headers that never go upstream (design section 5): credentials and cookies, what belongs to the
+ * Caller headers that never go upstream (docs/design.md#headers): credentials and cookies, what belongs to the
  * caller's own connection or body encoding, what tells where the caller sits, and what would choose an
  * account at the upstream.
  */

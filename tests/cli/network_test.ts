@@ -31,7 +31,7 @@ Deno.test("networkReach() rejects where nobody listens", async () => {
   );
 });
 
-Deno.test("29: networkReach() gives a TLS handshake up that stalls, and leaves nothing open", async () => {
+Deno.test("networkReach() gives a TLS handshake up that stalls, and leaves nothing open", async () => {
   assert.ok(reach);
   const { listener, port } = listen();
   const accepted = listener.accept();

@@ -88,7 +88,7 @@ Deno.test({
   },
 });
 
-/** The routes that the gateway translates (design section 2). */
+/** The routes that the gateway translates (docs/design.md#paths). */
 function upstreamsFor({ protocol }: ClientProgram): readonly Upstream[] {
   return UPSTREAMS.filter(({ endpoint }) =>
     protocol === "chat" ? endpoint !== "chat" : endpoint === "chat"

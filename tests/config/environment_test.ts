@@ -68,7 +68,7 @@ Deno.test("loadConfig() takes variables in numbers and truth values", async () =
   assert.equal(config.connections[0]?.enabled, false);
 });
 
-Deno.test("6: loadConfig() reports an unset variable once, and nothing that follows from it", async () => {
+Deno.test("loadConfig() reports an unset variable once, and nothing that follows from it", async () => {
   const file = minimalFile({
     server: { port: "${UNSET}", host: "${UNSET}" },
     connections: [

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type ErrorKind, GatewayError } from "../../src/core/error.ts";
 import { errorBody } from "../../src/core/error_body.ts";
 
-/** The types of design section 5: OpenAI shape, Messages shape. */
+/** The types of docs/design.md#errors: OpenAI shape, Messages shape. */
 const TYPES: readonly (readonly [ErrorKind, string, string])[] = [
   ["invalid_request", "invalid_request_error", "invalid_request_error"],
   ["unauthenticated", "authentication_error", "authentication_error"],

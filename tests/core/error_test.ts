@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type ErrorKind, GatewayError } from "../../src/core/error.ts";
 
-/** The table of design section 5. */
+/** The table of docs/design.md#errors. */
 const STATUSES: readonly (readonly [ErrorKind, number])[] = [
   ["invalid_request", 400],
   ["unauthenticated", 401],

@@ -45,7 +45,7 @@ function fileFor(url: string): Record<string, unknown> {
   };
 }
 
-Deno.test("5: a model that is not the caller's looks like one that does not exist, to the last byte", async (t) => {
+Deno.test("a model that is not the caller's looks like one that does not exist, to the last byte", async (t) => {
   await using gateway = await startGateway(fileFor("http://127.0.0.1:9"));
   const missing = [
     { name: "not assigned", model: "model-b", token: BOB_TOKEN },
@@ -88,7 +88,7 @@ Deno.test("5: a model that is not the caller's looks like one that does not exis
   }
 });
 
-Deno.test("5: /models shows a caller no model of others and none that is disabled", async () => {
+Deno.test("/models shows a caller no model of others and none that is disabled", async () => {
   await using gateway = await startGateway(fileFor("http://127.0.0.1:9"));
   const idsOf = async (token: string) => {
     const headers = credentials("chat", token);
@@ -112,7 +112,7 @@ Deno.test("5: /models shows a caller no model of others and none that is disable
   );
 });
 
-/** What the table of paths and families does not offer (design section 2). */
+/** What the table of paths and families does not offer (docs/design.md#paths). */
 const REFUSED = [
   {
     path: "/v1/messages",

@@ -12,7 +12,7 @@ import { startUpstream } from "../support/scripted_upstream.ts";
 
 const MIB = 1024 * 1024;
 
-/** The limit of every route that takes a body (spec section 8). */
+/** The limit of every route that takes a body (docs/design.md#paths). */
 const ROUTES: readonly (readonly [
   path: string,
   protocol: Protocol,
@@ -34,7 +34,7 @@ for (const way of ["with its length", "chunked"] as const) {
   const wrap = (bytes: Uint8Array<ArrayBuffer>) =>
     way === "chunked" ? streamOf(bytes) : bytes;
 
-  Deno.test(`12: a body of exactly the route's limit passes whole, ${way}`, async (t) => {
+  Deno.test(`a body of exactly the route's limit passes whole, ${way}`, async (t) => {
     await using upstream = startUpstream();
     await using gateway = await startGateway(familiesFile(upstream.url));
     for (const [path, protocol, model, mib] of ROUTES) {
@@ -53,7 +53,7 @@ for (const way of ["with its length", "chunked"] as const) {
     }
   });
 
-  Deno.test(`12: a body of one byte more is 413, ${way}`, async (t) => {
+  Deno.test(`a body of one byte more is 413, ${way}`, async (t) => {
     await using upstream = startUpstream();
     await using gateway = await startGateway(familiesFile(upstream.url));
     for (const [path, protocol, model, mib] of ROUTES) {
@@ -76,7 +76,7 @@ function head(path: string, length: string): string {
     `anthropic-version: 2023-06-01\r\n${length}\r\n\r\n`;
 }
 
-Deno.test("12: a body that says it is too long is refused before a byte of it is sent", async (t) => {
+Deno.test("a body that says it is too long is refused before a byte of it is sent", async (t) => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
   for (const [path, protocol, , mib] of ROUTES) {
     await t.step(path, async () => {
@@ -87,7 +87,7 @@ Deno.test("12: a body that says it is too long is refused before a byte of it is
   }
 });
 
-Deno.test("12: a body that never ends is refused as soon as it is too long", async (t) => {
+Deno.test("a body that never ends is refused as soon as it is too long", async (t) => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
   const chunk = new TextEncoder().encode(`100000\r\n${" ".repeat(MIB)}\r\n`);
   for (const [path, protocol, , mib] of ROUTES) {

@@ -106,7 +106,7 @@ const REFUSED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
 };
 
-Deno.test("1: whoever shows no valid credential gets 401, and no upstream hears of it", async (t) => {
+Deno.test("whoever shows no valid credential gets 401, and no upstream hears of it", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(fileFor(upstream));
   for (const [routeName, { protocol }] of Object.entries(ROUTES)) {
@@ -215,7 +215,7 @@ const RAW_LINES: Readonly<Record<string, string>> = {
   "a space before the colon": `authorization : Bearer ${ALICE_TOKEN}\r\n`,
 };
 
-Deno.test("3: credentials that no client would send are refused, and the gateway serves on", async (t) => {
+Deno.test("credentials that no client would send are refused, and the gateway serves on", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(fileFor(upstream));
   for (const [name, lines] of Object.entries(RAW_LINES)) {

@@ -26,8 +26,8 @@ const hasShell = Deno.build.os !== "windows";
 for (const workers of Deno.build.os === "linux" ? [1, 2] : [1]) {
   Deno.test({
     name: hasShell
-      ? `19: a gateway that ran out of descriptors serves again when some are free, with ${workers} workers`
-      : "19: a gateway that ran out of descriptors serves again (ignored: Windows has no ulimit)",
+      ? `a gateway that ran out of descriptors serves again when some are free, with ${workers} workers`
+      : "a gateway that ran out of descriptors serves again (ignored: Windows has no ulimit)",
     ignore: !hasShell,
     async fn() {
       await using upstream = startUpstream();

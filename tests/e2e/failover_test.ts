@@ -99,7 +99,7 @@ const TALKS: Readonly<Record<string, readonly [Talk, string]>> = {
   "never answers": [listenToEnd, "silent"],
 };
 
-Deno.test("29: another connection answers where the first cannot be reached or breaks", async (t) => {
+Deno.test("another connection answers where the first cannot be reached or breaks", async (t) => {
   for (const [name, [talk, failure]] of Object.entries(TALKS)) {
     await t.step(name, async () => {
       await using bad = startRawUpstream(talk);
@@ -119,7 +119,7 @@ Deno.test("29: another connection answers where the first cannot be reached or b
   });
 });
 
-Deno.test("29: an upstream that refuses before it has read the request is moved on from", async () => {
+Deno.test("an upstream that refuses before it has read the request is moved on from", async () => {
   const refusal = '{"error":{"message":"Overloaded"}}';
   await using bad = startRawUpstream((connection) =>
     say(

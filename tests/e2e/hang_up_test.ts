@@ -26,7 +26,7 @@ function whenAborted(signal: AbortSignal): Promise<void> {
   );
 }
 
-Deno.test("21: a caller who leaves before the upstream answers takes the upstream's request along", async (t) => {
+Deno.test("a caller who leaves before the upstream answers takes the upstream's request along", async (t) => {
   await using upstream = startUpstream(noAnswer);
   await using gateway = await startGateway(familiesFile(upstream.url));
   for (const protocol of PROTOCOLS) {
@@ -56,7 +56,7 @@ const MOMENTS: Readonly<Record<string, string>> = {
   "in the middle": `data: {"half":1}\n\ndata: {"ha`,
 };
 
-Deno.test("21: a caller who leaves a stream takes the upstream's along", async (t) => {
+Deno.test("a caller who leaves a stream takes the upstream's along", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   for (const protocol of PROTOCOLS) {
@@ -88,7 +88,7 @@ const BEGUN = {
   long: 'transfer-encoding: chunked\r\n\r\n6\r\n{"id":\r\n',
 } as const;
 
-Deno.test("21: a caller who stops reading JSON has not had all of it", async () => {
+Deno.test("a caller who stops reading JSON has not had all of it", async () => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   const answer = openAnswer(JSON_HEADERS);
@@ -103,7 +103,7 @@ Deno.test("21: a caller who stops reading JSON has not had all of it", async () 
   assert.equal(line.ended, "client_abort");
 });
 
-Deno.test("21: a caller who leaves in the middle of JSON takes the upstream's request along", async (t) => {
+Deno.test("a caller who leaves in the middle of JSON takes the upstream's request along", async (t) => {
   for (const [name, begun] of Object.entries(BEGUN)) {
     await t.step(name, async () => {
       const began = Promise.withResolvers<void>();
@@ -139,7 +139,7 @@ const ENDS = {
     `event: response.completed\ndata: {"type":"response.completed","response":{}}\n\n`,
 } as const;
 
-Deno.test("21: a caller who leaves right after the last event has had all of it", async (t) => {
+Deno.test("a caller who leaves right after the last event has had all of it", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   for (const protocol of PROTOCOLS) {
@@ -159,7 +159,7 @@ Deno.test("21: a caller who leaves right after the last event has had all of it"
   }
 });
 
-Deno.test("21: a caller who leaves does not disturb the others", async () => {
+Deno.test("a caller who leaves does not disturb the others", async () => {
   const answers = [openAnswer(), openAnswer()];
   let next = 0;
   await using upstream = startUpstream(() =>

@@ -102,7 +102,7 @@ const MANY = 200;
 for (const signal of ["SIGTERM", "SIGINT"] as const) {
   Deno.test({
     name:
-      `30: ${signal} with ${MANY} live streams: not ready at once, nothing new is taken, each stream ends whole, exit 0`,
+      `${signal} with ${MANY} live streams: not ready at once, nothing new is taken, each stream ends whole, exit 0`,
     ignore: Deno.build.os === "windows",
     async fn() {
       const gate = Promise.withResolvers<void>();
@@ -137,7 +137,7 @@ async function checkCut({ model, rest }: Begun): Promise<void> {
 
 Deno.test({
   name:
-    "30: what still runs after drain_seconds is cut and does not look complete, exit 0",
+    "what still runs after drain_seconds is cut and does not look complete, exit 0",
   ignore: Deno.build.os === "windows",
   async fn() {
     const gate = Promise.withResolvers<void>();
@@ -153,7 +153,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "30: a second signal cuts what runs at once",
+  name: "a second signal cuts what runs at once",
   ignore: Deno.build.os !== "linux",
   async fn(t) {
     for (const workers of [1, 2]) {

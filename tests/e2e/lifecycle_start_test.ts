@@ -32,7 +32,7 @@ async function fileOf(text: string): Promise<
   };
 }
 
-Deno.test("33: serve starts without the right to write and though no upstream is there; port 0 is a free one", async () => {
+Deno.test("serve starts without the right to write and though no upstream is there; port 0 is a free one", async () => {
   const file = familiesFile("http://127.0.0.1:9", { server: { port: 0 } });
   await using gateway = await serveFile(file);
   assert.match(gateway.output(), /^listening on http:\/\/127\.0\.0\.1:\d+\n/m);
@@ -45,7 +45,7 @@ const STARTS: Readonly<Record<string, (path: string) => readonly string[]>> = {
   serve: (path) => ["serve", "--config", path],
 };
 
-Deno.test("33: start-up asks the network for its listeners and nothing else, so it waits for nobody", async (t) => {
+Deno.test("start-up asks the network for its listeners and nothing else, so it waits for nobody", async (t) => {
   const url = "https://provider.test/v1";
   const used = { type: "USAGE_LIMIT", unit: "requests", used: "/used" };
   const quota = { kind: "json", url, windows: [{ ...used, limit: "/limit" }] };

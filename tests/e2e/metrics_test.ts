@@ -24,7 +24,7 @@ const CHAT_ANSWER = {
   usage: { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 },
 };
 
-Deno.test("7: serve counts requests on a second listener, without any secret, prompt or name of the caller's", async (t) => {
+Deno.test("serve counts requests on a second listener, without any secret, prompt or name of the caller's", async (t) => {
   await using upstream = startUpstream(() => Response.json(CHAT_ANSWER));
   const server = { port: 0, admin: { port: 0 } };
   await using gateway = await serveFile(

@@ -63,7 +63,7 @@ async function descriptorsOf(pid: number): Promise<number> {
   return new TextDecoder().decode(stdout).split("\n").length;
 }
 
-Deno.test(`32: of ${REQUESTS} requests over every pair of protocols a fifth leave, the others are answered right, and nothing stays behind`, async () => {
+Deno.test(`of ${REQUESTS} requests over every pair of protocols a fifth leave, the others are answered right, and nothing stays behind`, async () => {
   await using scene = await startScene();
   const settle = (left: number) =>
     until(

@@ -20,7 +20,7 @@ const ODD: Readonly<Record<string, string>> = {
 /** A log line holds a name's beginning at most. */
 const MAX_LINE_BYTES = 4096;
 
-Deno.test("11: a model's name is data: refused by name, on one log line, and in no path or header", async (t) => {
+Deno.test("a model's name is data: refused by name, on one log line, and in no path or header", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   for (const protocol of PROTOCOLS) {
@@ -60,7 +60,7 @@ function called(text: string): string {
   });
 }
 
-Deno.test("11: a tool's arguments and result are data, natively and translated", async (t) => {
+Deno.test("a tool's arguments and result are data, natively and translated", async (t) => {
   await using upstream = startUpstream(({ path }) =>
     Response.json(WIRES[protocolOfPath(path)].answer)
   );

@@ -120,7 +120,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "20: every recorded stream passes byte for byte, cut inside characters and line ends (needs ../shared/recordings)",
+    "every recorded stream passes byte for byte, cut inside characters and line ends (needs ../shared/recordings)",
   ignore,
   async fn(t) {
     let pieces: Uint8Array<ArrayBuffer>[] = [];

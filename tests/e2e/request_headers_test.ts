@@ -82,7 +82,7 @@ async function passHeaders(
   assert.equal(answer.status, 200, answer.body);
 }
 
-Deno.test("7: a caller's headers go upstream as an open list, less what is its own; the connection's credential comes on top", async () => {
+Deno.test("a caller's headers go upstream as an open list, less what is its own; the connection's credential comes on top", async () => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   // The server answers `expect` by itself and then waits for a body that it has.

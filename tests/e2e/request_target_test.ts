@@ -24,7 +24,7 @@ const DETOURS = [
   "/v1;x=1/models",
 ];
 
-Deno.test("4: a path is taken as it is written: nothing is decoded and no dots are followed", async (t) => {
+Deno.test("a path is taken as it is written: nothing is decoded and no dots are followed", async (t) => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
   for (const path of DETOURS) {
     await t.step(path, async () => {
@@ -39,7 +39,7 @@ Deno.test("4: a path is taken as it is written: nothing is decoded and no dots a
   }
 });
 
-Deno.test("4: the host that a caller names changes nothing, even when no URL could hold it", async (t) => {
+Deno.test("the host that a caller names changes nothing, even when no URL could hold it", async (t) => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
   const hosts = ["", "evil.example", "[::", "a b", "a:99999", "ü", "a@b", "%"];
   for (const host of hosts) {
@@ -56,13 +56,13 @@ Deno.test("4: the host that a caller names changes nothing, even when no URL cou
   assert.equal(gateway.lines.others.items.length, 0);
 });
 
-Deno.test("4: a target in absolute form is served by its path", async () => {
+Deno.test("a target in absolute form is served by its path", async () => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
   const target = "http://evil.example/v1/models";
   assert.equal((await sendRaw(gateway.port, get(target))).status, 200);
 });
 
-Deno.test("4: targets that are no path are unknown", async (t) => {
+Deno.test("targets that are no path are unknown", async (t) => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
   for (const start of ["OPTIONS *", "CONNECT gateway:80"]) {
     await t.step(start, async () => {

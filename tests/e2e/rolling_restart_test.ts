@@ -68,8 +68,8 @@ const ignore = !await hasNginx();
 
 Deno.test({
   name: ignore
-    ? "30: a rolling restart behind nginx fails no request (ignored: there is no nginx here)"
-    : "30: a rolling restart behind the documentation's nginx fails no request",
+    ? "a rolling restart behind nginx fails no request (ignored: there is no nginx here)"
+    : "a rolling restart behind the documentation's nginx fails no request",
   ignore,
   async fn() {
     await using upstream = startUpstream((seen) =>

@@ -6,7 +6,7 @@ import { familiesFile } from "../support/families.ts";
 import { startGateway } from "../support/gateway.ts";
 import { startUpstream } from "../support/scripted_upstream.ts";
 
-/** Every path that relays an operation, with a model that has it (spec section 4). */
+/** Every path that relays an operation, with a model that has it (docs/design.md#paths). */
 const RELAYED: readonly (readonly [
   operation: Operation,
   model: string,

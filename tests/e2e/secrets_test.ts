@@ -220,7 +220,7 @@ function refusedRequests(): readonly RefusedRequest[] {
   });
 }
 
-Deno.test("7: no secret, no prompt and no answer is ever logged, whatever the upstream does", async (t) => {
+Deno.test("no secret, no prompt and no answer is ever logged, whatever the upstream does", async (t) => {
   const scripts = {
     ...SCRIPTS,
     ...Object.fromEntries(STATUSES.map((one) => [String(one), failing(one)])),
@@ -245,7 +245,7 @@ Deno.test("7: no secret, no prompt and no answer is ever logged, whatever the up
   }
 });
 
-Deno.test("7: no secret, no prompt and no answer is ever printed by the program, whatever its callers do", async () => {
+Deno.test("no secret, no prompt and no answer is ever printed by the program, whatever its callers do", async () => {
   await using upstream = startUpstream(SCRIPTS.JSON);
   await using gateway = await serveFile(fileFor(upstream.url));
   await askEverything(gateway.url);

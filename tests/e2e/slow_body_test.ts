@@ -28,7 +28,7 @@ const STALLED: Readonly<Record<string, readonly string[]>> = {
   "compressed": ["content-length: 100", "content-encoding: gzip"],
 };
 
-Deno.test("17: a body that does not arrive in time is 408, and the slot is free again", async (t) => {
+Deno.test("a body that does not arrive in time is 408, and the slot is free again", async (t) => {
   const timeouts = { body: 100 };
   await using gateway = await startGateway(
     familiesFile("http://127.0.0.1:9", { timeouts }),
@@ -52,7 +52,7 @@ Deno.test("17: a body that does not arrive in time is 408, and the slot is free 
   }
 });
 
-Deno.test("17: a body that comes drop by drop is 408 too: the deadline is for the whole of it", async () => {
+Deno.test("a body that comes drop by drop is 408 too: the deadline is for the whole of it", async () => {
   const timeouts = { body: 300 };
   await using gateway = await startGateway(
     familiesFile("http://127.0.0.1:9", { timeouts }),
@@ -94,7 +94,7 @@ Deno.test("a body that breaks off reaches no upstream and is logged as the calle
   assert.equal(upstream.requests.items.length, 0);
 });
 
-Deno.test("15: what comes behind the declared length is no part of the body", async () => {
+Deno.test("what comes behind the declared length is no part of the body", async () => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   const body = hello("chat");

@@ -72,7 +72,7 @@ async function readAll(
   }
 }
 
-Deno.test("18: a slow reader pauses the upstream, nothing piles up, and the idle deadline does not run", async () => {
+Deno.test("a slow reader pauses the upstream, nothing piles up, and the idle deadline does not run", async () => {
   const { upstream, sent } = startFastUpstream(CHAT_EVENT, WHOLE_MIB);
   await using _ = upstream;
   const timers = createFakeTimers();
@@ -94,7 +94,7 @@ Deno.test("18: a slow reader pauses the upstream, nothing piles up, and the idle
   );
 });
 
-Deno.test("18: a slow reader of a translated stream pauses the upstream, too", async () => {
+Deno.test("a slow reader of a translated stream pauses the upstream, too", async () => {
   const { start, output } = WIRES.messages;
   const { upstream, sent } = startFastUpstream(output, Infinity, start);
   await using _ = upstream;
@@ -125,7 +125,7 @@ for (
     ["translated", "model-b", "messages"],
   ] as const
 ) {
-  Deno.test(`18: a caller whose socket takes nothing for ten minutes holds no slot and no upstream any longer, ${mode}`, async () => {
+  Deno.test(`a caller whose socket takes nothing for ten minutes holds no slot and no upstream any longer, ${mode}`, async () => {
     const { start, output } = WIRES[wire];
     const { upstream, sent } = startFastUpstream(output, Infinity, start);
     await using _ = upstream;

@@ -72,7 +72,7 @@ const REFUSED: Readonly<Record<string, string>> = {
   "chunks in HTTP/1.0": head(CHUNKED).replace("1.1", "1.0") + CHUNKS,
 };
 
-Deno.test("15: a request that could be read in two ways is refused, and nothing behind it is served", async (t) => {
+Deno.test("a request that could be read in two ways is refused, and nothing behind it is served", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   for (const [name, request] of Object.entries(REFUSED)) {
@@ -91,7 +91,7 @@ const CODED: Readonly<Record<string, string>> = {
   "a compression": head("transfer-encoding: gzip, chunked") + CHUNKS,
 };
 
-Deno.test("15: a body with a coding below its chunks is refused in the caller's protocol", async (t) => {
+Deno.test("a body with a coding below its chunks is refused in the caller's protocol", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   for (const [name, request] of Object.entries(CODED)) {
@@ -120,7 +120,7 @@ const BROKEN_CHUNKS: Readonly<Record<string, string>> = {
   }\r\n${BODY}\r\n0\r\n\r\n`,
 };
 
-Deno.test("15: a body in broken chunks is served to nobody, nor is what stands behind it", async (t) => {
+Deno.test("a body in broken chunks is served to nobody, nor is what stands behind it", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   for (const [name, chunks] of Object.entries(BROKEN_CHUNKS)) {
@@ -145,7 +145,7 @@ const SERVED: Readonly<Record<string, string>> = {
     `${SIZE}\r\n${BODY}\r\n0\r\ncontent-length: 1\r\nauthorization: Bearer x\r\n\r\n`,
 };
 
-Deno.test("15: a request that is odd and yet clear reaches the upstream once, with its body", async (t) => {
+Deno.test("a request that is odd and yet clear reaches the upstream once, with its body", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   for (const [index, [name, request]] of Object.entries(SERVED).entries()) {
@@ -158,7 +158,7 @@ Deno.test("15: a request that is odd and yet clear reaches the upstream once, wi
   }
 });
 
-Deno.test("15: a body that looks like a request is none, though the request around it is refused unread", async () => {
+Deno.test("a body that looks like a request is none, though the request around it is refused unread", async () => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   using socket = await connectRaw(gateway.port);

@@ -16,7 +16,7 @@ import {
 import { startUpstream } from "../support/scripted_upstream.ts";
 import { until, within } from "../support/within.ts";
 
-/** How each protocol ends a stream that is not whole (design section 6). */
+/** How each protocol ends a stream that is not whole (docs/design.md#streams). */
 const BROKEN: Readonly<Record<Protocol, RegExp>> = {
   chat: /\n\nevent: error\ndata: \{"error":\{[^\n]*\}\}\n\n$/,
   messages: /\n\nevent: error\ndata: \{"type":"error",[^\n]*\}\n\n$/,
@@ -64,7 +64,7 @@ type Open = ReturnType<typeof openAnswer>;
 for (const { from, to, model } of PAIRS) {
   const body = hello(from, { model, stream: true });
 
-  Deno.test(`23: a ${from} stream of a ${to} upstream that breaks ends in the protocol's error and never looks whole`, async (t) => {
+  Deno.test(`a ${from} stream of a ${to} upstream that breaks ends in the protocol's error and never looks whole`, async (t) => {
     await using upstream = startUpstream();
     for (const [what, happen] of Object.entries(BREAKS)) {
       await t.step(what, async () => {
@@ -87,7 +87,7 @@ for (const { from, to, model } of PAIRS) {
     }
   });
 
-  Deno.test(`24: a ${from} stream of a ${to} upstream that falls silent is kept alive, and given up at the deadline`, async () => {
+  Deno.test(`a ${from} stream of a ${to} upstream that falls silent is kept alive, and given up at the deadline`, async () => {
     await using upstream = startUpstream();
     const timers = createFakeTimers();
     await using gateway = await startGateway(
@@ -152,7 +152,7 @@ for (const { from, to, model } of PAIRS) {
     await within(open.cancelled, "the upstream to be given up");
   });
 
-  Deno.test(`21: a ${from} caller of a ${to} upstream who hangs up ends the upstream's request`, async (t) => {
+  Deno.test(`a ${from} caller of a ${to} upstream who hangs up ends the upstream's request`, async (t) => {
     await using upstream = startUpstream();
     await using gateway = await startGateway(pairsFile(upstream.url));
     await t.step("before there is an answer", async () => {
@@ -178,7 +178,7 @@ for (const { from, to, model } of PAIRS) {
     });
   });
 
-  Deno.test(`22: an upstream's stream that fails before its first output is an HTTP error to a ${from} caller of a ${to} upstream`, async (t) => {
+  Deno.test(`an upstream's stream that fails before its first output is an HTTP error to a ${from} caller of a ${to} upstream`, async (t) => {
     await using upstream = startUpstream();
     const first = streamFrames(to, sampleAnswer("one text"))[0] ?? "";
     for (const start of ["", first]) {
@@ -201,7 +201,7 @@ for (const { from, to, model } of PAIRS) {
     }
   });
 
-  Deno.test(`26: errors of a ${to} upstream reach a ${from} caller with status, words and retry-after, in the caller's shape`, async (t) => {
+  Deno.test(`errors of a ${to} upstream reach a ${from} caller with status, words and retry-after, in the caller's shape`, async (t) => {
     await using upstream = startUpstream();
     for (const status of [400, 404, 413, 422, 429, 500, 503]) {
       for (const stream of [true, false]) {

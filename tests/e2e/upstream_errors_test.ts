@@ -7,7 +7,7 @@ import { startUpstream } from "../support/scripted_upstream.ts";
 
 const CANARY = "canary-9e1f";
 
-Deno.test("7: a refusal of the gateway's own key is 502, without a word of the upstream", async (t) => {
+Deno.test("a refusal of the gateway's own key is 502, without a word of the upstream", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   for (const status of [401, 403]) {
@@ -41,7 +41,7 @@ Deno.test("7: a refusal of the gateway's own key is 502, without a word of the u
   }
 });
 
-Deno.test("10: an upstream's redirect is not followed and its target is not told", async (t) => {
+Deno.test("an upstream's redirect is not followed and its target is not told", async (t) => {
   await using elsewhere = startUpstream();
   await using upstream = startUpstream();
   for (const status of [301, 302, 303, 307, 308]) {
@@ -78,7 +78,7 @@ const STATUSES = [
   ...[451, 500, 501, 502, 503, 504, 520, 529],
 ];
 
-Deno.test("26: all other errors of an upstream pass with status, body and the headers to wait by", async (t) => {
+Deno.test("all other errors of an upstream pass with status, body and the headers to wait by", async (t) => {
   await using upstream = startUpstream();
   for (const status of STATUSES) {
     await t.step(String(status), async () => {

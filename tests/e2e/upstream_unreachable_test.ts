@@ -53,24 +53,24 @@ function freeAddress(): string {
   return `127.0.0.1:${listener.addr.port}`;
 }
 
-Deno.test("29: an upstream that refuses the connection is 502", async () => {
+Deno.test("an upstream that refuses the connection is 502", async () => {
   await checkUnreachable(`http://${freeAddress()}`, /refused the connection/);
 });
 
 Deno.test({
   name:
-    "29: an upstream whose name is unknown is 502 (needs the right to look up names)",
+    "an upstream whose name is unknown is 502 (needs the right to look up names)",
   ignore: canResolveNames.state !== "granted",
   fn: () => checkUnreachable("http://nowhere.invalid", /host name is unknown/),
 });
 
-Deno.test("10: an upstream whose certificate nobody vouches for is 502", async () => {
+Deno.test("an upstream whose certificate nobody vouches for is 502", async () => {
   await using upstream = startUpstream(undefined, testCertificate);
   await checkUnreachable(upstream.url, /certificate is not valid/);
   assert.equal(upstream.requests.items.length, 0);
 });
 
-Deno.test("29: an upstream that speaks no TLS where it should is 502", async () => {
+Deno.test("an upstream that speaks no TLS where it should is 502", async () => {
   await using upstream = startUpstream();
   const url = upstream.url.replace("http:", "https:");
   await checkUnreachable(url, /TLS handshake failed/);
@@ -89,7 +89,7 @@ const BREAKING: Readonly<Record<string, readonly [Talk, RegExp]>> = {
   ],
 };
 
-Deno.test("29: an upstream that breaks before it answers is 502", async (t) => {
+Deno.test("an upstream that breaks before it answers is 502", async (t) => {
   for (const [name, [talk, reason]] of Object.entries(BREAKING)) {
     await t.step(name, async () => {
       await using upstream = startRawUpstream(talk);
@@ -98,7 +98,7 @@ Deno.test("29: an upstream that breaks before it answers is 502", async (t) => {
   }
 });
 
-Deno.test("S06: an upstream that gives no headers in time is 504 and let go", async (t) => {
+Deno.test("an upstream that gives no headers in time is 504 and let go", async (t) => {
   await using upstream = startUpstream(noAnswer);
   const timeouts = { first_byte: 100 };
   const timers = createFakeTimers();
@@ -130,7 +130,7 @@ function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-Deno.test("29: an upstream that never shakes hands is given up at the same deadline", async () => {
+Deno.test("an upstream that never shakes hands is given up at the same deadline", async () => {
   const upstream: RawUpstream = startRawUpstream(listenToEnd);
   await using _ = upstream;
   const url = upstream.url.replace("http:", "https:");
@@ -141,7 +141,7 @@ Deno.test("29: an upstream that never shakes hands is given up at the same deadl
   assert.equal((await readError(response, "chat")).status, 504);
 });
 
-Deno.test("29: an upstream that swallows connects is 502 at the connect deadline, natively and translated", async (t) => {
+Deno.test("an upstream that swallows connects is 502 at the connect deadline, natively and translated", async (t) => {
   const swallow = (signal: AbortSignal | null | undefined) =>
     noAnswer({ signal: signal ?? assert.fail("no way to end it") });
   await using gateway = await startGateway(familiesFile("http://192.0.2.1"), {
@@ -189,8 +189,8 @@ const isLinux = Deno.build.os === "linux";
 
 Deno.test({
   name: isLinux
-    ? "29: an upstream whose system answers no connect is 502 at the connect deadline"
-    : "29: an upstream whose system answers no connect (ignored: other systems fill a queue otherwise)",
+    ? "an upstream whose system answers no connect is 502 at the connect deadline"
+    : "an upstream whose system answers no connect (ignored: other systems fill a queue otherwise)",
   ignore: !isLinux,
   async fn() {
     using hole = await startBlackHole();

@@ -185,7 +185,7 @@ Deno.test("the gateway ends the exchange with the upstream when it fails itself"
   assert.equal(scene.admission.active, 0);
 });
 
-Deno.test("14: the gateway looks through a long body while it comes, and asks nobody before its end", async () => {
+Deno.test("the gateway looks through a long body while it comes, and asks nobody before its end", async () => {
   let asked = 0;
   const scene = await begin(() => {
     asked++;

@@ -211,7 +211,7 @@ Deno.test("GET /limits makes one call per connection for 1,000 callers at once",
   });
 });
 
-Deno.test("5: GET /limits shows each caller their own connections alone", async () => {
+Deno.test("GET /limits shows each caller their own connections alone", async () => {
   const file = (base: string) => ({
     connections: [zai("one", base), zai("two", base)],
     tokens: [
@@ -233,7 +233,7 @@ Deno.test("5: GET /limits shows each caller their own connections alone", async 
   });
 });
 
-Deno.test("7: GET /limits tells each kind of failure and no secret", async () => {
+Deno.test("GET /limits tells each kind of failure and no secret", async () => {
   const page = { headers: { "content-type": "text/html" } };
   const providers: Record<string, Provider> = {
     refused: () => new Response(CANARY, { status: 401 }),

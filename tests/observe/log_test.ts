@@ -56,7 +56,7 @@ const HOSTILE = Array.from({ length: 0xa0 }, (_, code) => code)
   .concat(0x2028, 0x2029)
   .map((code) => String.fromCharCode(code)).join("");
 
-Deno.test("11: createLog() keeps a line one line, whatever its values hold", async (t) => {
+Deno.test("createLog() keeps a line one line, whatever its values hold", async (t) => {
   for (const format of ["json", "text"] as const) {
     await t.step(format, () => {
       const model = `a${HOSTILE}b"=\\ \ud800é🌻`;
@@ -77,7 +77,7 @@ Deno.test("createLog() loses nothing of a value by keeping it on its line", () =
   assert.equal(JSON.parse(value), model);
 });
 
-Deno.test("11: createLog() cannot be made to look like another line", () => {
+Deno.test("createLog() cannot be made to look like another line", () => {
   const line = lineOf("text", { model: "x status=200", caller: "y=z" });
   assert.ok(line.endsWith(' model="x status=200" caller="y=z"\n'));
 });

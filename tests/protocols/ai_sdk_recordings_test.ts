@@ -116,7 +116,7 @@ for (const client of AI_SDK_CLIENTS) {
     const model = `model-${family.toLowerCase()}`;
     Deno.test({
       name:
-        `25: ${client.name} of the AI SDK understands recorded ${protocol} answers as they stand there (left out without recordings)`,
+        `${client.name} of the AI SDK understands recorded ${protocol} answers as they stand there (left out without recordings)`,
       ignore,
       async fn(t) {
         for (const answer of answers.filter((one) => isOf(one, protocol))) {
@@ -129,7 +129,7 @@ for (const client of AI_SDK_CLIENTS) {
 
 Deno.test({
   name:
-    "25: every recording that the AI SDK understands in another way is there (left out without recordings)",
+    "every recording that the AI SDK understands in another way is there (left out without recordings)",
   ignore,
   fn() {
     const names = new Set(answers.map(({ name }) => name));

@@ -79,7 +79,7 @@ const REQUESTS: Readonly<Record<Protocol, JsonObject>> = {
 };
 
 for (const to of PROTOCOLS) {
-  Deno.test(`25: the sample answers reach a ${to} caller`, async (t) => {
+  Deno.test(`the sample answers reach a ${to} caller`, async (t) => {
     for (const { name, answer } of ANSWERS) {
       await t.step(name, () => judge(answer, to));
     }

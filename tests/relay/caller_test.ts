@@ -173,7 +173,7 @@ function nearMisses(): string[] {
   return [...changed, ...cut, `${ALICE_TOKEN}~`, ALICE_TOKEN.toUpperCase()];
 }
 
-Deno.test("2: authenticate() tells a token that is nearly right no more than any other", async () => {
+Deno.test("authenticate() tells a token that is nearly right no more than any other", async () => {
   const refuse = async (token: string) => {
     const error = await decide({ group: "bearer", headers: bearer(token) });
     assert.ok(error instanceof GatewayError, token);

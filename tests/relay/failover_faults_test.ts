@@ -25,7 +25,7 @@ import { WORDS } from "../support/wire.ts";
 
 /** What a fault must come to. */
 interface Row {
-  /** The item of the checklist of faults, and the fault. */
+  /** The fault, and what comes of it (docs/faults.md). */
   readonly name: string;
   /** What the provider of the model does, one act a request. */
   readonly acts: readonly Act[];
@@ -75,14 +75,14 @@ const TOO_LONG = {
 
 const ROWS: readonly Row[] = [
   {
-    name: "S01: a 429 with Retry-After: 2 is tried again once, not before that",
+    name: "a 429 with Retry-After: 2 is tried again once, not before that",
     acts: [limited({ "retry-after": "2" }), good],
     asked: ["one", "one"],
     gaps: [[2000, 2250]],
     told: "answer",
   },
   {
-    name: "S02: a 429 for ever goes to the fallback after spread out attempts",
+    name: "a 429 for ever goes to the fallback after spread out attempts",
     acts: [limited({})],
     fallback: [good],
     asked: ["one", "one", "two"],
@@ -90,14 +90,14 @@ const ROWS: readonly Row[] = [
     told: "answer",
   },
   {
-    name: "S02: a 429 for ever without a fallback is told after three attempts",
+    name: "a 429 for ever without a fallback is told after three attempts",
     acts: [limited({})],
     asked: ["one", "one", "one"],
     gaps: [[250, 550], [500, 1050]],
     told: 429,
   },
   {
-    name: "27: a 429 with a long Retry-After is not waited for",
+    name: "a 429 with a long Retry-After is not waited for",
     acts: [limited({ "retry-after": "30" })],
     fallback: [good],
     asked: ["one", "two"],
@@ -105,33 +105,33 @@ const ROWS: readonly Row[] = [
     withinMs: 100,
   },
   {
-    name: "S03: a 500 once is tried again on the same model",
+    name: "a 500 once is tried again on the same model",
     acts: [status(500), good],
     fallback: [good],
     asked: ["one", "one"],
     told: "answer",
   },
   {
-    name: "S04: a 503 for ever goes to the fallback",
+    name: "a 503 for ever goes to the fallback",
     acts: [status(503)],
     fallback: [good],
     asked: ["one", "one", "two"],
     told: "answer",
   },
   {
-    name: "S05: a reset before the headers is tried again",
+    name: "a reset before the headers is tried again",
     acts: [reset, good],
     asked: ["one", "one"],
     told: "answer",
   },
   {
-    name: "29: an unreachable provider is told after three attempts",
+    name: "an unreachable provider is told after three attempts",
     acts: [reset],
     asked: ["one", "one", "one"],
     told: 502,
   },
   {
-    name: "S06: silence is given up at the deadline and not asked again",
+    name: "silence is given up at the deadline and not asked again",
     acts: [silent],
     connection: SILENCE,
     fallback: [good],
@@ -140,7 +140,7 @@ const ROWS: readonly Row[] = [
     told: "answer",
   },
   {
-    name: "S06: silence without a fallback is told, not repeated",
+    name: "silence without a fallback is told, not repeated",
     acts: [silent],
     connection: SILENCE,
     asked: ["one"],
@@ -148,7 +148,7 @@ const ROWS: readonly Row[] = [
     withinMs: 8100,
   },
   {
-    name: "S07: a first token that is late goes to the fallback",
+    name: "a first token that is late goes to the fallback",
     acts: [streamOf(({ start }) => [start], "stall")],
     only: "stream",
     connection: { timeouts: { first_output: 5000 } },
@@ -158,7 +158,7 @@ const ROWS: readonly Row[] = [
     told: "answer",
   },
   {
-    name: "S07: headers that are late count for the first output too",
+    name: "headers that are late count for the first output too",
     acts: [silent],
     only: "stream",
     connection: { timeouts: { first_output: 5000 } },
@@ -168,7 +168,7 @@ const ROWS: readonly Row[] = [
     told: "answer",
   },
   {
-    name: "S07: a first token that is late without a fallback is told",
+    name: "a first token that is late without a fallback is told",
     acts: [streamOf(({ start }) => [start], "stall")],
     only: "stream",
     connection: { timeouts: { first_output: 20_000 } },
@@ -177,7 +177,7 @@ const ROWS: readonly Row[] = [
     withinMs: 20_100,
   },
   {
-    name: "S08: a stream that is cut after output breaks and is not repeated",
+    name: "a stream that is cut after output breaks and is not repeated",
     acts: [CUT],
     only: "stream",
     fallback: [good],
@@ -185,7 +185,7 @@ const ROWS: readonly Row[] = [
     told: "broken",
   },
   {
-    name: "S09: a stream that stalls after output breaks at the idle deadline",
+    name: "a stream that stalls after output breaks at the idle deadline",
     acts: [streamOf(({ start, output }) => [start, output], "stall")],
     only: "stream",
     connection: SILENCE,
@@ -195,7 +195,7 @@ const ROWS: readonly Row[] = [
     withinMs: 10_200,
   },
   {
-    name: "S09: a stream that stalls before output goes to the fallback",
+    name: "a stream that stalls before output goes to the fallback",
     acts: [streamOf(({ start }) => [start], "stall")],
     only: "stream",
     connection: { timeouts: { idle: 10_000 } },
@@ -206,7 +206,7 @@ const ROWS: readonly Row[] = [
   },
   {
     name:
-      "S10: a malformed event after output passes natively and is an error translated",
+      "a malformed event after output passes natively and is an error translated",
     acts: [
       streamOf(
         ({ start, output, end }) => [start + output, "data: {oops\n\n" + end],
@@ -219,7 +219,7 @@ const ROWS: readonly Row[] = [
     told: { native: "answer", translated: "broken" },
   },
   {
-    name: "S12: a conversation that is too long goes straight to the fallback",
+    name: "a conversation that is too long goes straight to the fallback",
     acts: [
       status(400, {
         type: "invalid_request_error",
@@ -232,7 +232,7 @@ const ROWS: readonly Row[] = [
     told: "answer",
   },
   {
-    name: "S12: a conversation that is too long is told where nothing else is",
+    name: "a conversation that is too long is told where nothing else is",
     acts: [
       status(400, {
         type: "invalid_request_error",
@@ -244,7 +244,7 @@ const ROWS: readonly Row[] = [
     told: 400,
   },
   {
-    name: "S13: a content filter's refusal is told, not routed around",
+    name: "a content filter's refusal is told, not routed around",
     acts: [
       status(400, {
         type: "invalid_request_error",
@@ -257,7 +257,7 @@ const ROWS: readonly Row[] = [
     told: 400,
   },
   {
-    name: "S14: a cut after output is not glued to a fallback's answer",
+    name: "a cut after output is not glued to a fallback's answer",
     acts: [CUT],
     only: "stream",
     fallback: [status(400, { type: "invalid_request_error" })],
@@ -265,14 +265,14 @@ const ROWS: readonly Row[] = [
     told: "broken",
   },
   {
-    name: "S14: a fallback that refuses leaves the first failure to be told",
+    name: "a fallback that refuses leaves the first failure to be told",
     acts: [status(503)],
     fallback: [status(400, { type: "invalid_request_error" })],
     asked: ["one", "one", "two"],
     told: 503,
   },
   {
-    name: "22: an error event before any output goes to the fallback",
+    name: "an error event before any output goes to the fallback",
     acts: [streamOf(({ start, failure }) => [start, failure], "end")],
     only: "stream",
     fallback: [good],
@@ -280,7 +280,7 @@ const ROWS: readonly Row[] = [
     told: "answer",
   },
   {
-    name: "22: an error event after output is passed on and not repeated",
+    name: "an error event after output is passed on and not repeated",
     acts: [
       streamOf(
         ({ start, output, failure }) => [start + output, failure],
@@ -293,7 +293,7 @@ const ROWS: readonly Row[] = [
     told: "broken",
   },
   {
-    name: "22: an error in place of a JSON answer goes to the fallback",
+    name: "an error in place of a JSON answer goes to the fallback",
     acts: [failureInBody],
     only: "json",
     fallback: [good],
@@ -302,7 +302,7 @@ const ROWS: readonly Row[] = [
   },
   {
     name:
-      "22: an error in place of a JSON answer of untold length goes to the fallback",
+      "an error in place of a JSON answer of untold length goes to the fallback",
     acts: [failureInPieces],
     only: "json",
     fallback: [good],
@@ -310,7 +310,7 @@ const ROWS: readonly Row[] = [
     told: "answer",
   },
   {
-    name: "23: an end before any output goes to the fallback",
+    name: "an end before any output goes to the fallback",
     acts: [streamOf(({ start }) => [start], "end")],
     only: "stream",
     fallback: [good],
@@ -318,7 +318,7 @@ const ROWS: readonly Row[] = [
     told: "answer",
   },
   {
-    name: "23: a break before any output is tried again",
+    name: "a break before any output is tried again",
     acts: [streamOf(({ start }) => [start], "break"), good],
     only: "stream",
     fallback: [good],
@@ -326,14 +326,14 @@ const ROWS: readonly Row[] = [
     told: "answer",
   },
   {
-    name: "26: the gateway's bad credential is not tried again, but elsewhere",
+    name: "the gateway's bad credential is not tried again, but elsewhere",
     acts: [status(401, { type: "authentication_error" })],
     fallback: [good],
     asked: ["one", "two"],
     told: "answer",
   },
   {
-    name: "26: the gateway's bad credential is told as the gateway's",
+    name: "the gateway's bad credential is told as the gateway's",
     acts: [status(403, { type: "permission_error" })],
     asked: ["one"],
     told: 502,
@@ -410,7 +410,7 @@ const OTHER_REFUSALS = [400, 404, 409, 413, 422, 501];
 
 for (const code of OTHER_REFUSALS) {
   const type = "invalid_request_error";
-  Deno.test(`26: a ${code} is told at once and never sent again`, async (t) => {
+  Deno.test(`a ${code} is told at once and never sent again`, async (t) => {
     await play(t, {
       name: "",
       acts: [status(code, { type })],
@@ -422,7 +422,7 @@ for (const code of OTHER_REFUSALS) {
 }
 
 for (const code of [408, 500, 502, 503, 504, 520, 529]) {
-  Deno.test(`26: a ${code} is tried again`, async (t) => {
+  Deno.test(`a ${code} is tried again`, async (t) => {
     await play(t, {
       name: "",
       acts: [status(code), good],

@@ -37,7 +37,7 @@ function pool(overrides: Readonly<Record<string, unknown>> = {}) {
   ];
 }
 
-Deno.test("S15: a primary that is down for 60 s is left alone, and used again within 30 s", async () => {
+Deno.test("a primary that is down for 60 s is left alone, and used again within 30 s", async () => {
   const scene = await openScene(withFallback(), {
     one: [downUntil(60_000)],
     two: [good],
@@ -57,7 +57,7 @@ Deno.test("S15: a primary that is down for 60 s is left alone, and used again wi
   assert.ok(backAtMs !== undefined && backAtMs >= 60_000 && backAtMs <= 90_000);
 });
 
-Deno.test("27: a 503 that recovers after 17 s is used again within 30 s", async () => {
+Deno.test("a 503 that recovers after 17 s is used again within 30 s", async () => {
   const scene = await openScene(pool(), {
     one: [downUntil(17_000)],
     two: [good],
@@ -72,7 +72,7 @@ Deno.test("27: a 503 that recovers after 17 s is used again within 30 s", async 
   assert.ok(back !== undefined && back <= 17_000 + 30_000, `back at ${back}`);
 });
 
-Deno.test("28: 200 requests a second on a dead provider come to at most 1.2 attempts each", async () => {
+Deno.test("200 requests a second on a dead provider come to at most 1.2 attempts each", async () => {
   const scene = await openScene([connectionTo("one", CHAT)], {
     one: [status(503)],
   });
@@ -96,7 +96,7 @@ Deno.test("28: 200 requests a second on a dead provider come to at most 1.2 atte
   );
 });
 
-Deno.test("28: a burst on a provider that dies comes to at most 1.2 attempts each", async () => {
+Deno.test("a burst on a provider that dies comes to at most 1.2 attempts each", async () => {
   const scene = await openScene([connectionTo("one", CHAT)], { one: [reset] });
   const burst = Array.from({ length: 100 }, () => scene.ask("chat"));
   await scene.pass(Promise.all(burst));
@@ -124,7 +124,7 @@ Deno.test("a model whose every connection cools down is 503, with the time to wa
   assert.equal(scene.providers.asked.length, before);
 });
 
-Deno.test("27: while a 429 is waited out, other requests go elsewhere", async () => {
+Deno.test("while a 429 is waited out, other requests go elsewhere", async () => {
   const limited = status(429, { headers: { "retry-after": "60" } });
   const scene = await openScene(pool(), { one: [limited], two: [good] });
   for (let count = 0; count < 5; count++) {
@@ -136,7 +136,7 @@ Deno.test("27: while a 429 is waited out, other requests go elsewhere", async ()
   ]);
 });
 
-Deno.test("27: a 429 without Retry-After whose window is used up benches to the reset", async () => {
+Deno.test("a 429 without Retry-After whose window is used up benches to the reset", async () => {
   const exhausted = status(429, {
     headers: {
       "x-codex-primary-used-percent": "100",
@@ -157,7 +157,7 @@ Deno.test("27: a 429 without Retry-After whose window is used up benches to the 
   assert.deepEqual(scene.providers.hosts(), ["one", "two", "two", "one"]);
 });
 
-Deno.test("27: a burst 429 while the window is 30 % used is tried again on the same connection", async () => {
+Deno.test("a burst 429 while the window is 30 % used is tried again on the same connection", async () => {
   const burst = status(429, {
     headers: {
       "retry-after": "1",
@@ -204,7 +204,7 @@ Deno.test("an answer that is too long to be translated never counts against a co
   }
 });
 
-Deno.test("S16: the answer names the model that served, and the log every attempt", async () => {
+Deno.test("the answer names the model that served, and the log every attempt", async () => {
   const way = { protocol: "messages", mode: "translated" } as const;
   const scene = await openScene([
     connectionTo("one", way, {

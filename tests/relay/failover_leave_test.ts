@@ -64,7 +64,7 @@ const STAGES: Readonly<Record<string, Stage>> = {
 };
 
 for (const [name, stage] of Object.entries(STAGES)) {
-  Deno.test(`21: a caller who leaves ${name} frees its place and ends the upstream's work`, async (t) => {
+  Deno.test(`a caller who leaves ${name} frees its place and ends the upstream's work`, async (t) => {
     for (const protocol of PROTOCOLS) {
       for (const mode of ["native", "translated"] as const) {
         await t.step(`${protocol} ${mode}`, async () => {

@@ -11,7 +11,7 @@ for (const protocol of PROTOCOLS) {
   const way = { protocol, mode: "native" } as const;
   const { start, output, end } = WIRES[protocol];
 
-  Deno.test(`24: a ${protocol} stream that could not go elsewhere is held back by nothing`, async () => {
+  Deno.test(`a ${protocol} stream that could not go elsewhere is held back by nothing`, async () => {
     const { response, write, close } = openAnswer();
     const scene = await openScene([connectionTo("one", way)], {
       one: [() => response],
@@ -28,7 +28,7 @@ for (const protocol of PROTOCOLS) {
     while (!(await reader?.read())?.done);
   });
 
-  Deno.test(`24: a ${protocol} stream that could go elsewhere comes with its first output, byte for byte`, async () => {
+  Deno.test(`a ${protocol} stream that could go elsewhere comes with its first output, byte for byte`, async () => {
     const { response, write, close } = openAnswer();
     const scene = await openScene([
       connectionTo("one", way),
@@ -49,7 +49,7 @@ for (const protocol of PROTOCOLS) {
     assert.deepEqual(scene.providers.hosts(), ["one"]);
   });
 
-  Deno.test(`S16: a ${protocol} answer of a fallback comes byte for byte, and the header names the model`, async () => {
+  Deno.test(`a ${protocol} answer of a fallback comes byte for byte, and the header names the model`, async () => {
     const text = JSON.stringify(WIRES[protocol].answer, null, 1);
     const act: Act = () => new Response(text, { headers: JSON_TYPE });
     const scene = await openScene([
@@ -67,7 +67,7 @@ for (const protocol of PROTOCOLS) {
 
 const JSON_TYPE = { "content-type": "application/json" };
 
-Deno.test("S11: a stream that is whole but for [DONE] ends at once, with its usage", async (t) => {
+Deno.test("a stream that is whole but for [DONE] ends at once, with its usage", async (t) => {
   const unmarked = streamOf(
     ({ start, output, end }) => [
       start + output + end.replace("data: [DONE]\n\n", ""),
@@ -128,7 +128,7 @@ function trickle(wait: () => Promise<void>): Act {
   };
 }
 
-Deno.test("24: a stream that comes a byte a second passes whole, natively and translated", async (t) => {
+Deno.test("a stream that comes a byte a second passes whole, natively and translated", async (t) => {
   for (const protocol of PROTOCOLS) {
     for (const mode of ["native", "translated"] as const) {
       await t.step(`${protocol} ${mode}`, async () => {

@@ -202,7 +202,7 @@ Deno.test("a connection that cannot be reached, or refuses the key, takes all it
   }
 });
 
-Deno.test("27: a 429 benches a model for as long as it says, and no longer", async () => {
+Deno.test("a 429 benches a model for as long as it says, and no longer", async () => {
   const scene = await begin();
   const limited = fault("rate_limited", { status: 429, retryAfterMs: 17_000 });
   fail(scene, scene.one, limited);
@@ -213,7 +213,7 @@ Deno.test("27: a 429 benches a model for as long as it says, and no longer", asy
   assert.ok(trials.every((trial) => trial !== undefined && !trial.isProbe));
 });
 
-Deno.test("27: an exhausted window benches to its reset, with a try an hour", async () => {
+Deno.test("an exhausted window benches to its reset, with a try an hour", async () => {
   const scene = await begin();
   const hour = 3_600_000;
   const exhausted = fault("exhausted", {

@@ -114,7 +114,7 @@ Deno.test("holdBack() finds the failure in a last line without a line feed", asy
   assert.equal((await scene.held).kind, "failure");
 });
 
-Deno.test("24: holdBack() keeps no more than 64 events, 256 KiB and 15 s", async (t) => {
+Deno.test("holdBack() keeps no more than 64 events, 256 KiB and 15 s", async (t) => {
   await t.step("64 events", async () => {
     const scene = begin("messages");
     const ping = bytes('event: ping\ndata: {"type":"ping"}\n\n');

@@ -48,7 +48,7 @@ const GONE = "404 operation_not_supported";
 const WRONG = "400 unsupported_path";
 
 /**
- * The table of design section 2: per operation, a family with its endpoints and what comes of it. The
+ * The table of docs/design.md#paths: per operation, a family with its endpoints and what comes of it. The
  * configuration gives every connection the endpoint of its family.
  */
 const TABLE: Readonly<

@@ -30,7 +30,7 @@ Deno.test("the seal store gives reasoning back for each tool call of its answer"
   assert.equal(store.recall({ ...ALICE, callId: "call_3" }), undefined);
 });
 
-Deno.test("5: the seal store gives nobody the reasoning of another caller", () => {
+Deno.test("the seal store gives nobody the reasoning of another caller", () => {
   const { store } = storeAt();
   store.keep([ALICE], [reasoning("secret")]);
   assert.equal(store.recall({ ...ALICE, callerSha256: "bob" }), undefined);

@@ -50,7 +50,7 @@ function assertLetGo({ gateway, providers, timers }: Scene): void {
 }
 
 for (const mode of MODES) {
-  Deno.test(`18: a caller who takes nothing for ten minutes is cut, its place is free and the upstream let go, ${mode}`, async (t) => {
+  Deno.test(`a caller who takes nothing for ten minutes is cut, its place is free and the upstream let go, ${mode}`, async (t) => {
     for (const protocol of PROTOCOLS) {
       await t.step(protocol, async () => {
         const { scene, reader } = await begin(protocol, mode);
@@ -68,7 +68,7 @@ for (const mode of MODES) {
     }
   });
 
-  Deno.test(`18: a caller who takes little at a time gets all of it, however long that is, ${mode}`, async (t) => {
+  Deno.test(`a caller who takes little at a time gets all of it, however long that is, ${mode}`, async (t) => {
     for (const protocol of PROTOCOLS) {
       await t.step(protocol, async () => {
         const { scene, reader } = await begin(protocol, mode);

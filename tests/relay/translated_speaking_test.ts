@@ -92,7 +92,7 @@ Deno.test("speaking keeps company only while the caller waits", () => {
   speaking.stop();
 });
 
-Deno.test("18: speaking tells a stall from the first that was not taken, whatever is said meanwhile", () => {
+Deno.test("speaking tells a stall from the first that was not taken, whatever is said meanwhile", () => {
   const { speaking, timers, stalls, listen } = begin();
   listen();
   speaking.say("a");
@@ -106,7 +106,7 @@ Deno.test("18: speaking tells a stall from the first that was not taken, whateve
   speaking.stop();
 });
 
-Deno.test("18: speaking begins to count anew when the caller takes something", () => {
+Deno.test("speaking begins to count anew when the caller takes something", () => {
   const { speaking, timers, stalls, listen } = begin();
   listen();
   speaking.say("a");
@@ -121,7 +121,7 @@ Deno.test("18: speaking begins to count anew when the caller takes something", (
   speaking.stop();
 });
 
-Deno.test("18: speaking counts from when it rests for a caller who has taken all, however long it spoke", async () => {
+Deno.test("speaking counts from when it rests for a caller who has taken all, however long it spoke", async () => {
   const { speaking, timers, stalls, listen, take } = begin();
   listen();
   const taken = take();

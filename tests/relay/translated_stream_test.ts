@@ -150,7 +150,7 @@ Deno.test("a translated stream holds back until there is output, and gives all o
   assert.equal(scene.timers.running, 0);
 });
 
-Deno.test("18: a translated stream reads nothing ahead of its caller", async () => {
+Deno.test("a translated stream reads nothing ahead of its caller", async () => {
   const scene = begin();
   await settle();
   assert.equal(scene.pulls(), 0);
@@ -294,7 +294,7 @@ Deno.test("a translated stream says nothing to a caller who does not wait", asyn
   await reader.cancel();
 });
 
-Deno.test("18: a translated stream gives a caller up who takes nothing for ten minutes", async () => {
+Deno.test("a translated stream gives a caller up who takes nothing for ten minutes", async () => {
   const scene = begin({ idleMs: 0 });
   const reader = scene.body.getReader();
   scene.source.enqueue(START);
@@ -318,7 +318,7 @@ Deno.test("18: a translated stream gives a caller up who takes nothing for ten m
   assert.equal(scene.timers.running, 0);
 });
 
-Deno.test("18: a translated stream keeps a caller who takes all of what little comes", async () => {
+Deno.test("a translated stream keeps a caller who takes all of what little comes", async () => {
   const scene = begin({ idleMs: 0 });
   const reader = scene.body.getReader();
   const texts: string[] = [];

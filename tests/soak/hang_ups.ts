@@ -18,7 +18,7 @@ const FEW = 4;
 /** How many of them are timed. */
 const TIMED = 1_000;
 
-/** Within which the upstream hears of it, in milliseconds (design section 6). */
+/** Within which the upstream hears of it, in milliseconds (docs/design.md#streams). */
 const MAX_MS = 100;
 
 /** How long what was given up may take to end, in milliseconds. */

@@ -25,10 +25,10 @@ if (!(minutes > 0) || !Number.isSafeInteger(seed)) {
 
 /** What each is called when it is printed, with the numbers that the names of tests of the same begin with. */
 const PARTS = {
-  "traffic": { title: "32: traffic", run: soakTraffic },
-  "hang-ups": { title: "21, 32: hang-ups", run: soakHangUps },
-  "slow-clients": { title: "18: slow clients", run: soakSlowClients },
-  "crowd": { title: "17, 19: crowd", run: soakCrowd },
+  "traffic": { title: "traffic", run: soakTraffic },
+  "hang-ups": { title: "hang-ups", run: soakHangUps },
+  "slow-clients": { title: "slow clients", run: soakSlowClients },
+  "crowd": { title: "crowd", run: soakCrowd },
   "big-answers": { title: "big answers", run: soakBigAnswers },
 } as const;
 

@@ -197,7 +197,7 @@ Deno.test("passThrough() gives a slow reader all the time that it takes", async 
   assert.deepEqual(scene.told, ["a", "b", { kind: "complete" }]);
 });
 
-Deno.test("18: passThrough() gives a reader up that takes nothing for ten minutes", async () => {
+Deno.test("passThrough() gives a reader up that takes nothing for ten minutes", async () => {
   const scene = begin();
   await deliver(scene, "a");
   scene.timers.advance(599_999);

@@ -20,7 +20,7 @@ export interface ErrorAnswer {
 
 /**
  * Reads an error of the gateway and checks that it has exactly the shape of the caller's protocol, and the
- * request's id wherever that protocol's clients look for it (design section 5).
+ * request's id wherever that protocol's clients look for it (docs/design.md#errors).
  */
 export async function readError(
   response: Response,

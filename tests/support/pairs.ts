@@ -9,7 +9,7 @@ import { JSON_HEADERS, SSE_HEADERS } from "./answers.ts";
 import { minimalFile } from "./config.ts";
 import { familyConnection } from "./families.ts";
 
-/** A route that the gateway translates (design section 2). */
+/** A route that the gateway translates (docs/design.md#paths). */
 export interface Pair {
   /** What the caller speaks. */
   readonly from: Protocol;

@@ -31,7 +31,7 @@ function begin(outcome: Outcome | undefined) {
   return { timers, proofs, watch, start, pass, unreachable: () => unreachable };
 }
 
-Deno.test("29: a hanging connect is given up when the deadline has passed", async () => {
+Deno.test("a hanging connect is given up when the deadline has passed", async () => {
   const scene = begin("hangs");
   scene.start();
   await scene.pass(9999);

@@ -1,5 +1,5 @@
 /**
- * What the reasons for a quota that could not be read mean to staff (design section 8).
+ * What the reasons for a quota that could not be read mean to staff (docs/quotas.md#states).
  *
  * @typedef {{ readonly title: string, readonly advice: string }} FailureMeaning
  */

@@ -38,7 +38,7 @@ export function percentText(percent) {
  * An amount in the unit of its window: `7,119 credits`, `$12.50`, `72%`.
  *
  * @param {number} value
- * @param {string} unit The `unit` of a window (spec section 2.4).
+ * @param {string} unit The `unit` of a window (docs/quotas.md#fields-of-a-window).
  * @returns {string}
  */
 function amountText(value, unit) {

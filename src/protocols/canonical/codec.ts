@@ -35,7 +35,7 @@ export interface Codec {
    * Reads a caller's request.
    *
    * @throws {GatewayError} `invalid_request` with `param`, for a missing or wrong field and for state that the
-   * gateway does not keep (design section 5).
+   * gateway does not keep (docs/design.md#native-and-translated).
    */
   decodeRequest(body: JsonObject): CanonicalRequest;
 

@@ -70,7 +70,7 @@ export const REFUSED_CREDENTIAL =
 
 /**
  * A failure as a caller may see it: a refusal of the gateway's own credential is not the caller's matter and
- * its text stays hidden (design section 5), and what some providers put for a code is a sentence.
+ * its text stays hidden (docs/design.md#errors), and what some providers put for a code is a sentence.
  */
 export function shownFailure(failure: Failure): Failure {
   if (failure.kind !== "authentication" && failure.kind !== "permission") {

@@ -39,7 +39,7 @@ export function paramOf(path: readonly PropertyKey[]): string {
 }
 
 /**
- * State that the gateway does not keep (design section 5).
+ * State that the gateway does not keep (docs/design.md#native-and-translated).
  *
  * @param options Further facts that an SDK acts on.
  */

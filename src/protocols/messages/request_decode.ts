@@ -20,7 +20,7 @@ import { parseRequest, type WireRequest } from "./wire.ts";
  * Reads a Messages request of either API version: what `2026-10-21` refuses is still understood.
  *
  * @throws {GatewayError} `invalid_request` with `param`; for `thread`, with the error code on which the SDK
- * sends the whole history (design section 5).
+ * sends the whole history (docs/design.md#native-and-translated).
  */
 export function decodeRequest(body: JsonObject): CanonicalRequest {
   const wire = parseRequest(body);

@@ -431,7 +431,7 @@ Deno.test("JsonObjectScan refuses every beginning of a document as cut short", (
   }
 });
 
-Deno.test("14: JsonObjectScan goes 100,000 levels deep", async (t) => {
+Deno.test("JsonObjectScan goes 100,000 levels deep", async (t) => {
   const depth = 100_000;
   const shapes: [name: string, open: string, close: string][] = [
     ["arrays", "[", "]"],

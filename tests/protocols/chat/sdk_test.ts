@@ -90,7 +90,7 @@ async function check(answer: Answer): Promise<void> {
 }
 
 for (const { name, answer } of ANSWERS) {
-  Deno.test(`25: openai-node reads the Chat answer "${name}" as a stream and as JSON`, () =>
+  Deno.test(`openai-node reads the Chat answer "${name}" as a stream and as JSON`, () =>
     check(answer));
 }
 

@@ -92,7 +92,7 @@ Deno.test("a Chat stream shows text as it comes", () => {
   ]);
 });
 
-Deno.test("25: a Chat stream's thoughts, text and refusal are blocks of their own", async (t) => {
+Deno.test("a Chat stream's thoughts, text and refusal are blocks of their own", async (t) => {
   const streams: Record<string, Json[]> = {
     "in reasoning_content": [
       chunk({ reasoning_content: "th" }),
@@ -209,7 +209,7 @@ Deno.test("a Chat stream's sealed reasoning stays with the thoughts before it, o
   );
 });
 
-Deno.test("25: a Chat stream's tool calls are put together", async (t) => {
+Deno.test("a Chat stream's tool calls are put together", async (t) => {
   const one = {
     kind: "function_call",
     id: "c1",
@@ -448,7 +448,7 @@ Deno.test("a Chat stream's usage is the last one that counts, wherever it stands
   });
 });
 
-Deno.test("25: a Chat stream's usage counts cached, written and reasoning tokens", async (t) => {
+Deno.test("a Chat stream's usage counts cached, written and reasoning tokens", async (t) => {
   const usages: [name: string, wire: Json, expected: Json][] = [
     [
       "as OpenAI does",
@@ -535,7 +535,7 @@ Deno.test("a Chat stream's annotations are citations of its text", () => {
   ]);
 });
 
-Deno.test("25: a Chat stream's other choices and unknown frames are passed over", () => {
+Deno.test("a Chat stream's other choices and unknown frames are passed over", () => {
   assert.deepEqual(
     blocksOf(
       { type: "ping" },

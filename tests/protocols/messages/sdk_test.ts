@@ -79,7 +79,7 @@ function toldBy(codec: Codec, cases: readonly ContractCase[]): Told[] {
 }
 
 for (const [version, accumulate] of Object.entries(ACCUMULATORS)) {
-  Deno.test(`25: Anthropic SDK ${version} gathers from a stream what the JSON answer holds`, async (t) => {
+  Deno.test(`Anthropic SDK ${version} gathers from a stream what the JSON answer holds`, async (t) => {
     for (const { name, events } of TOLD) {
       await t.step(name, async () => {
         const message = await accumulate(streamOf(events));

@@ -257,7 +257,7 @@ Deno.test("Messages stream read: a call in the answer wins over a plain end, and
   assert.equal(fold(START, ending("tool_use"), STOP).stop.reason, "end");
 });
 
-Deno.test("25: Messages stream read: a refusal tells why", () => {
+Deno.test("Messages stream read: a refusal tells why", () => {
   const details = {
     delta: {
       stop_reason: "refusal",
