@@ -71,7 +71,7 @@ interface Served {
 
 async function serve(match: RouteMatch, served: Served): Promise<Response> {
   const { action, maxBodyBytes } = match.route;
-  if ("open" in action) return openAnswer(action.open, served);
+  if ("open" in action) return openAnswer(action.open, match.path, served);
   const caller = identify(action.credential, served);
   if ("relay" in action) {
     const task = { operation: action.relay, maxBodyBytes };
@@ -99,14 +99,18 @@ async function relayed(
 }
 
 /** Not logged: probes come every few seconds and tell nothing; agents and balancers probe the page, too. */
-function openAnswer(name: OpenAnswer, { request, parts }: Served): Response {
+function openAnswer(
+  name: OpenAnswer,
+  path: string,
+  { request, parts }: Served,
+): Response {
   switch (name) {
     case "live":
       return healthResponse(true);
     case "ready":
       return healthResponse(!parts.admission.draining);
     case "page":
-      return pageResponse();
+      return pageResponse(path);
     case "probe":
       return new Response(null);
     case "websocket":

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import card from "./page/card_view.js" with { type: "text" };
 import clipboard from "./page/clipboard.js" with { type: "text" };
 import element from "./page/element.js" with { type: "text" };
@@ -19,47 +18,50 @@ import signInView from "./page/sign_in_view.js" with { type: "text" };
 import summary from "./page/summary.js" with { type: "text" };
 import times from "./page/times.js" with { type: "text" };
 import words from "./page/words.js" with { type: "text" };
-import { joinModules } from "./page/join.ts";
 
-/** The page's modules, each behind those that it imports. */
-const SCRIPT = joinModules([
-  words,
-  level,
-  times,
-  failures,
-  pace,
-  summary,
-  session,
-  models,
-  settings,
-  gateway,
-  element,
-  clipboard,
-  signInView,
-  card,
-  quotasView,
-  modelsView,
-  settingsView,
-  main,
-]);
+const HTML = "text/html; charset=utf-8";
 
-const STYLE = lineFeeds(css);
+/** What a browser is to take each kind of file for. */
+const TYPE_BY_ENDING: Readonly<Record<string, string>> = {
+  css: "text/css; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+};
 
-const PAGE = lineFeeds(html)
-  .replace("<style></style>", () => `<style>${STYLE}</style>`)
-  .replace(
-    '<script type="module"></script>',
-    () => `<script type="module">${SCRIPT}</script>`,
-  );
+/** The page's files as they are in the source, by the path that they are served at. */
+const FILES: Readonly<Record<string, string>> = {
+  "/": html,
+  "/page/page.css": css,
+  "/page/card_view.js": card,
+  "/page/clipboard.js": clipboard,
+  "/page/element.js": element,
+  "/page/failures.js": failures,
+  "/page/gateway.js": gateway,
+  "/page/level.js": level,
+  "/page/main.js": main,
+  "/page/models.js": models,
+  "/page/models_view.js": modelsView,
+  "/page/pace.js": pace,
+  "/page/quotas_view.js": quotasView,
+  "/page/session.js": session,
+  "/page/settings.js": settings,
+  "/page/settings_view.js": settingsView,
+  "/page/sign_in_view.js": signInView,
+  "/page/summary.js": summary,
+  "/page/times.js": times,
+  "/page/words.js": words,
+};
+
+/** Where the page and what it is made of are served. */
+export const PAGE_PATHS: readonly string[] = Object.keys(FILES);
 
 /**
- * What a browser lets the page do: run these very scripts and styles, and talk to the gateway it came from.
+ * What a browser lets the page do: load its own scripts and style, and talk to the gateway it came from.
  * Nothing else can be loaded, sent, framed or written as markup.
  */
 const POLICY = [
   "default-src 'none'",
-  `script-src '${integrity(SCRIPT)}'`,
-  `style-src '${integrity(STYLE)}'`,
+  "script-src 'self'",
+  "style-src 'self'",
   "img-src data:",
   "connect-src 'self'",
   "base-uri 'none'",
@@ -70,7 +72,6 @@ const POLICY = [
 ].join("; ");
 
 const HEADERS = {
-  "content-type": "text/html; charset=utf-8",
   "content-security-policy": POLICY,
   "referrer-policy": "no-referrer",
   "x-content-type-options": "nosniff",
@@ -80,19 +81,14 @@ const HEADERS = {
 };
 
 /**
- * The page for people at `/`: one file that asks its reader for a token and shows the quotas, the models
+ * A file of the page for people at `/`, which asks its reader for a token and shows the quotas, the models
  * and the settings of clients. It holds nothing of any caller and asks the gateway what a client would.
+ *
+ * @param path One of {@linkcode PAGE_PATHS}.
  */
-export function pageResponse(): Response {
-  return new Response(PAGE, { headers: HEADERS });
-}
-
-/** How a Content-Security-Policy names an inline text: by its SHA-256. */
-function integrity(text: string): string {
-  return `sha256-${createHash("sha256").update(text).digest("base64")}`;
-}
-
-/** Browsers read a page so before they hash its parts. */
-function lineFeeds(text: string): string {
-  return text.replaceAll("\r\n", "\n");
+export function pageResponse(path: string): Response {
+  const [, ending = ""] = path.split(".");
+  return new Response(FILES[path] ?? null, {
+    headers: { "content-type": TYPE_BY_ENDING[ending] ?? HTML, ...HEADERS },
+  });
 }

@@ -1,5 +1,6 @@
 import { type Operation, OPERATIONS, type Protocol } from "../core/protocol.ts";
 import type { CredentialGroup } from "../relay/caller.ts";
+import { PAGE_PATHS } from "./page.ts";
 
 const MIB = 1024 * 1024;
 
@@ -69,7 +70,7 @@ export const ROUTES: readonly Route[] = [
   ]),
   open("live", ["GET", "HEAD"], ["/livez", "/healthz"]),
   open("ready", ["GET", "HEAD"], ["/readyz"]),
-  open("page", ["GET", "HEAD"], ["/"]),
+  open("page", ["GET", "HEAD"], PAGE_PATHS),
   open("probe", ["HEAD"], [
     "/api/hello",
     "/api/api/hello",

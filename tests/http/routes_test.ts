@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
+import { PAGE_PATHS } from "../../src/http/page.ts";
 import { ROUTES } from "../../src/http/routes.ts";
 
 const MIB = 1024 * 1024;
 
-Deno.test("ROUTES are the paths of the specification, with their credentials, errors and limits", () => {
+Deno.test("ROUTES are the paths of docs/design.md#paths and the page, with their credentials, errors and limits", () => {
   const rows = ROUTES.flatMap((route) => {
     const { methods, paths, protocol, action } = route;
     const does = "open" in action
@@ -45,7 +46,7 @@ Deno.test("ROUTES are the paths of the specification, with their credentials, er
     "GET/HEAD /livez live none chat 0 MiB",
     "GET/HEAD /healthz live none chat 0 MiB",
     "GET/HEAD /readyz ready none chat 0 MiB",
-    "GET/HEAD / page none chat 0 MiB",
+    ...PAGE_PATHS.map((path) => `GET/HEAD ${path} page none chat 0 MiB`),
     "HEAD /api/hello probe none chat 0 MiB",
     "HEAD /api/api/hello probe none chat 0 MiB",
     "HEAD /v1/api/hello probe none chat 0 MiB",

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { PAGE_PATHS } from "../../src/http/page.ts";
 import { endBrowser, startBrowser } from "./browser.ts";
 import type {
   Browser,
@@ -15,7 +16,7 @@ export interface Visit {
   readonly page: Page;
   readonly context: BrowserContext;
   readonly gateway: DemoGateway;
-  /** The paths that the browser has asked for so far, in order. */
+  /** The paths that the browser has asked for so far, in order, less the page's own scripts and style. */
   readonly asked: readonly string[];
   /** Puts in a token, waits for what it opens and gives the focus a place that is always the same. */
   signIn(token?: string): Promise<void>;
@@ -104,7 +105,10 @@ async function visitPage(
 /** A browser says so by itself when an answer is no success; the tests look at what the page makes of it. */
 const NO_SUCCESS = "Failed to load resource:";
 
-const PATHS = new Set(["/", "/v1/limits", "/v1/models"]);
+const QUESTIONS = new Set(["/", "/v1/limits", "/v1/models"]);
+
+/** What the page is made of, beside its markup. */
+const PARTS = new Set(PAGE_PATHS.filter((path) => path !== "/"));
 
 function watch(context: BrowserContext, origin: string) {
   const asked: string[] = [];
@@ -112,9 +116,10 @@ function watch(context: BrowserContext, origin: string) {
   context.on("request", (request) => {
     const url = new URL(request.url());
     if (url.protocol === "data:") return;
-    asked.push(url.pathname);
-    const isExpected = url.origin === origin && PATHS.has(url.pathname) &&
-      url.search === "";
+    const isPart = PARTS.has(url.pathname);
+    if (!isPart) asked.push(url.pathname);
+    const isExpected = url.origin === origin && url.search === "" &&
+      (isPart || QUESTIONS.has(url.pathname));
     if (!isExpected) faults.push(`request to ${url}`);
   });
   context.on("console", (message) => {
