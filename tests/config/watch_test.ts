@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { watchFile } from "../../src/config/watch.ts";
+import { within } from "../support/within.ts";
 
 /** Short, so that a test waits for the file system and for nothing else. */
 const QUICK = { quietMs: 5, longestMs: 20, pollMs: 10 };
@@ -21,7 +22,7 @@ async function withWatch(
   const changeBy = async (act: () => Promise<void>) => {
     const noticed = new Promise<void>((resolve) => notice = resolve);
     await act();
-    await noticed;
+    await within(noticed, "the watch to notice a change");
   };
   try {
     await test({ directory, path, changeBy });
@@ -135,7 +136,7 @@ Deno.test("watchFile() calls once for many writes at once", async () => {
     },
   });
   writeAtOnce(path, 200);
-  await noticed;
+  await within(noticed, "the watch to notice a change");
   assert.equal(calls, 1);
   await watch.stop();
   await Deno.remove(directory, { recursive: true });
@@ -152,7 +153,7 @@ Deno.test("watchFile() does not wait for ever for a file to be quiet", async () 
     onChange: () => notice(),
   });
   await Deno.writeTextFile(path, "second");
-  await noticed;
+  await within(noticed, "the watch to notice a change");
   await watch.stop();
   await Deno.remove(directory, { recursive: true });
 });
@@ -160,8 +161,13 @@ Deno.test("watchFile() does not wait for ever for a file to be quiet", async () 
 Deno.test("stop() ends a watch at once, with a change under way", async () => {
   const directory = await Deno.makeTempDir();
   const path = await writeFile(directory);
-  const watch = watchFile(path, { onChange: () => {}, quietMs: 60_000 });
+  let calls = 0;
+  const watch = watchFile(path, {
+    onChange: () => calls += 1,
+    quietMs: 60_000,
+  });
   await Deno.writeTextFile(path, "second");
-  await watch.stop();
+  await within(watch.stop(), "the watch to end");
+  assert.equal(calls, 0);
   await Deno.remove(directory, { recursive: true });
 });

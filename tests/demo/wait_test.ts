@@ -1,10 +1,16 @@
 import assert from "node:assert/strict";
 import { waitForAbort, waitInRealTime } from "../../src/demo/wait.ts";
+import { within } from "../support/within.ts";
 
 const DAY_MS = 86_400_000;
 
-Deno.test("waitInRealTime() resolves when the time is over", async () => {
-  await waitInRealTime(0, new AbortController().signal);
+Deno.test("waitInRealTime() resolves when the time is over, and no sooner", async () => {
+  const { signal } = new AbortController();
+  let isOver = false;
+  const waiting = waitInRealTime(1, signal).then(() => isOver = true);
+  await Promise.resolve();
+  assert.equal(isOver, false);
+  await within(waiting, "the time to be over");
 });
 
 for (
@@ -17,10 +23,11 @@ for (
     const controller = new AbortController();
     const waiting = wait(controller.signal);
     controller.abort(new Error("enough"));
-    await assert.rejects(waiting, /enough/);
+    await assert.rejects(within(waiting, "the wait to end"), /enough/);
   });
 
   Deno.test(`${name} rejects at once when the signal has aborted before`, async () => {
-    await assert.rejects(wait(AbortSignal.abort(new Error("late"))), /late/);
+    const waiting = wait(AbortSignal.abort(new Error("late")));
+    await assert.rejects(within(waiting, "the wait to end"), /late/);
   });
 }
