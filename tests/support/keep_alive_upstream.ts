@@ -1,0 +1,101 @@
+import { say } from "./raw_upstream.ts";
+
+/** A request as it came over a kept-alive connection. */
+export interface HeardRequest {
+  /** Which connection it came over, from 0. */
+  readonly connection: number;
+  /** Which request of that connection it is, from 0. */
+  readonly turn: number;
+  readonly head: string;
+}
+
+/** What the upstream does next with a connection. */
+export type Next =
+  /** Answers, and waits for the next request. */
+  | "answer"
+  /** Answers, and closes the connection before there is a next request. */
+  | "answer and close"
+  /** Closes the connection without an answer, though it has heard the whole request. */
+  | "close";
+
+/** An upstream that closes kept-alive connections when the test says. */
+export interface KeepAliveUpstream extends AsyncDisposable {
+  readonly url: string;
+  readonly heard: readonly HeardRequest[];
+  /** How many connections the other side has given up after they were closed here. */
+  readonly givenUp: number;
+}
+
+const ANSWER =
+  "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}";
+
+/** Starts an upstream on HTTP/1.1 connections that it keeps open for as long as `decide` says. */
+export function startKeepAliveUpstream(
+  decide: (request: HeardRequest) => Next,
+): KeepAliveUpstream {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const heard: HeardRequest[] = [];
+  const open = new Set<Deno.Conn>();
+  const talks: Promise<void>[] = [];
+  let connections = 0;
+  let givenUp = 0;
+
+  async function talk(connection: Deno.Conn, number: number): Promise<void> {
+    try {
+      for (let turn = 0;; turn++) {
+        const head = await readRequest(connection);
+        if (head === undefined) return;
+        const request = { connection: number, turn, head };
+        heard.push(request);
+        const next = decide(request);
+        if (next !== "close") await say(connection, ANSWER);
+        if (next !== "answer") break;
+      }
+      await connection.closeWrite();
+      await readRequest(connection);
+      givenUp++;
+    } catch {
+      // The gateway may leave at any time.
+    } finally {
+      open.delete(connection);
+      connection.close();
+    }
+  }
+
+  const accepting = (async () => {
+    for await (const connection of listener) {
+      open.add(connection);
+      talks.push(talk(connection, connections++));
+    }
+  })();
+  return {
+    url: `http://127.0.0.1:${listener.addr.port}`,
+    heard,
+    get givenUp() {
+      return givenUp;
+    },
+    async [Symbol.asyncDispose]() {
+      listener.close();
+      await accepting;
+      for (const connection of open) await connection.closeWrite();
+      await Promise.all(talks);
+    },
+  };
+}
+
+/** The head of one request whose body has come too; `undefined` when the connection ends instead. */
+async function readRequest(connection: Deno.Conn): Promise<string | undefined> {
+  const decoder = new TextDecoder("latin1");
+  const buffer = new Uint8Array(65_536);
+  let text = "";
+  for (;;) {
+    const end = text.indexOf("\r\n\r\n");
+    const length = Number(text.match(/content-length: (\d+)/i)?.[1] ?? 0);
+    if (end !== -1 && text.length >= end + 4 + length) {
+      return text.slice(0, end);
+    }
+    const size = await connection.read(buffer);
+    if (size === null) return undefined;
+    text += decoder.decode(buffer.subarray(0, size));
+  }
+}

@@ -1,0 +1,61 @@
+/** A hop below HTTP between a gateway and its upstream. */
+export interface TcpRelay extends AsyncDisposable {
+  readonly port: number;
+  /** How many connections have come. */
+  readonly connections: number;
+  /** What the connections carry from now on is lost, and neither side hears of it; later ones are not affected. */
+  swallow(): void;
+}
+
+/** Starts a hop that passes on to a port of this machine. */
+export function startTcpRelay(port: number): TcpRelay {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const open = new Set<Deno.Conn>();
+  const passing: Promise<void>[] = [];
+  let connections = 0;
+  /** Connections with an older number are dead. */
+  let firstAlive = 0;
+
+  async function pass(from: Deno.Conn, to: Deno.Conn, number: number) {
+    const buffer = new Uint8Array(65_536);
+    try {
+      for (;;) {
+        const size = await from.read(buffer);
+        const isAlive = number >= firstAlive;
+        if (size === null) return isAlive ? await to.closeWrite() : undefined;
+        if (!isAlive) continue;
+        let rest = buffer.subarray(0, size);
+        while (rest.length > 0) rest = rest.subarray(await to.write(rest));
+      }
+    } catch {
+      // One side is gone.
+    }
+  }
+
+  async function connect(near: Deno.Conn): Promise<void> {
+    const number = connections++;
+    open.add(near);
+    const far = await Deno.connect({ hostname: "127.0.0.1", port });
+    open.add(far);
+    passing.push(pass(near, far, number), pass(far, near, number));
+  }
+
+  const accepting = (async () => {
+    for await (const near of listener) await connect(near);
+  })();
+  return {
+    port: listener.addr.port,
+    get connections() {
+      return connections;
+    },
+    swallow() {
+      firstAlive = connections;
+    },
+    async [Symbol.asyncDispose]() {
+      listener.close();
+      for (const connection of open) connection.close();
+      await accepting;
+      await Promise.all(passing);
+    },
+  };
+}
