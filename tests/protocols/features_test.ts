@@ -25,7 +25,7 @@ const TARGETS: Readonly<
 > = {
   chat: { service: "custom", model: "some-model" },
   messages: { service: "anthropic", model: "claude-sonnet-4-6" },
-  responses: { service: "openai", model: "gpt-4.1" },
+  responses: { service: "openai", model: "gpt-5.2" },
 };
 
 Deno.test("the documentation's table of translations says what the codecs do", async () => {

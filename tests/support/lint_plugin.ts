@@ -24,6 +24,7 @@ const LAYER_BY_PREFIX: readonly (readonly [prefix: string, layer: number])[] = [
   ["protocols/responses/", 2],
   ["config/", 2],
   ["observe/", 2],
+  ["protocols/dialects/", 1.5],
   ["protocols/canonical/", 1],
   ["streams/", 1],
   ["core/", 0],

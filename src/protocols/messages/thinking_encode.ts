@@ -1,7 +1,8 @@
 import type { JsonObject } from "../../core/json.ts";
 import { budgetOfEffort, MIN_BUDGET_TOKENS } from "../canonical/reasoning.ts";
 import type { Effort, ReasoningSettings } from "../canonical/request.ts";
-import type { MessagesDialect, Scope } from "./dialect.ts";
+import type { MessagesRules } from "../dialects/messages_rules.ts";
+import type { Scope } from "./dialect.ts";
 
 /** How a request's thinking is written. */
 export interface Thinking {
@@ -63,7 +64,7 @@ export function isThinking(config: JsonObject | undefined): boolean {
 /** The mode that the model knows and that comes closest; `undefined` to say nothing. */
 function modeFor(
   { mode, effort }: ReasoningSettings,
-  dialect: MessagesDialect,
+  dialect: MessagesRules,
 ): Mode | undefined {
   if (mode === undefined && effort === undefined) return undefined;
   if (mode === "off") return "off";

@@ -2,22 +2,14 @@ import type { JsonObject } from "../../core/json.ts";
 import { loseCacheMarks } from "../canonical/cache_marks.ts";
 import type { RequestContext } from "../canonical/codec.ts";
 import { loseForeignExtras } from "../canonical/loss.ts";
-import type {
-  CanonicalRequest,
-  ReasoningSettings,
-  Turn,
-} from "../canonical/request.ts";
-import {
-  dialectOf,
-  type Scope,
-  sealsReasoning,
-  takesSampling,
-} from "./dialect.ts";
+import type { CanonicalRequest, Turn } from "../canonical/request.ts";
+import { dialectOf, type Scope } from "./dialect.ts";
 import { encodeExtras } from "./extras.ts";
 import { loseGiven } from "./lose.ts";
 import { ownMarks, present } from "./marks.ts";
+import { encodeReasoning, type Reasoning } from "./reasoning_encode.ts";
 import { encodeRecords } from "./records_encode.ts";
-import { encodeFormat, encodeReasoning } from "./settings.ts";
+import { encodeFormat } from "./settings.ts";
 import { encodeTooling } from "./tool_encode.ts";
 import { encodeTurns } from "./turn_encode.ts";
 
@@ -30,13 +22,15 @@ export function encodeRequest(
   loseForeignExtras(request, "responses", context);
   loseSettings(request, scope);
   if (!scope.dialect.cacheMarks) loseCacheMarks(request, context);
+  const reasoning = encodeReasoning(request.reasoning, scope);
   const body = {
     model: context.target.model,
     ...encodeInput(request.turns, scope),
     ...encodeTooling(request, scope),
     ...encodeText(request),
-    ...encodeThinking(request.reasoning, scope),
-    ...encodeLimits(request, scope),
+    ...reasoning.fields,
+    ...encodeSampling(request, reasoning, scope),
+    ...encodeMaximum(request, scope),
     ...encodeRecords(request, scope),
     store: false,
     ...(request.stream ? { stream: true } : {}),
@@ -92,40 +86,18 @@ function encodeText(request: CanonicalRequest): JsonObject {
   return Object.keys(text).length === 0 ? {} : { text };
 }
 
-/** How to think, and the wish to get back what the upstream would otherwise keep. */
-function encodeThinking(
-  settings: ReasoningSettings | undefined,
-  scope: Scope,
+/** Models of OpenAI's that reason refuse to be drawn otherwise. */
+function encodeSampling(
+  { sampling: { temperature, topP } }: CanonicalRequest,
+  { isOn }: Reasoning,
+  { dialect, context }: Scope,
 ): JsonObject {
-  const reasoning = encodeReasoning(
-    scope.dialect.alwaysReasons ? withSummary(settings) : settings,
-  );
-  return {
-    ...present({ reasoning }),
-    ...(sealsReasoning(settings, scope)
-      ? { include: ["reasoning.encrypted_content"] }
-      : {}),
-  };
-}
-
-/** Summaries show nothing unless asked for; a target where they cost nothing is always asked. */
-function withSummary(
-  settings: ReasoningSettings | undefined,
-): ReasoningSettings {
-  if (settings?.mode === "off") return settings;
-  return { ...settings, summary: settings?.summary ?? "auto" };
-}
-
-function encodeLimits(request: CanonicalRequest, scope: Scope): JsonObject {
-  const { temperature, topP } = request.sampling;
-  if (takesSampling(request.reasoning, scope)) {
-    return {
-      ...encodeMaximum(request, scope),
-      ...present({ temperature, top_p: topP }),
-    };
+  const isFixed = isOn && dialect.model !== undefined && !dialect.fitsModel;
+  if (dialect.limits && !isFixed) {
+    return present({ temperature, top_p: topP });
   }
-  loseGiven(scope.context, [["temperature", temperature], ["topP", topP]]);
-  return encodeMaximum(request, scope);
+  loseGiven(context, [["temperature", temperature], ["topP", topP]]);
+  return {};
 }
 
 function encodeMaximum(

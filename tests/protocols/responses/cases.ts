@@ -132,6 +132,7 @@ const CITED = {
 export const RESPONSES_CASES: readonly ContractCase[] = [
   {
     name: "every setting",
+    service: "gateway",
     request: {
       model: "gpt-4.1",
       stream: true,

@@ -1,0 +1,200 @@
+import assert from "node:assert/strict";
+import type { JsonObject } from "../../../src/core/json.ts";
+import { asking, told } from "../../support/told.ts";
+
+// "When reasoning effort is not none, remove temperature, top_p, and top_logprobs":
+// https://developers.openai.com/api/docs/guides/deployment-checklist
+
+const SAMPLING = { temperature: 0.2, top_p: 0.9 };
+
+function toOpenAi(fields: JsonObject, model: string, service = "openai") {
+  return told(asking("chat", fields), {
+    from: "chat",
+    to: "responses",
+    service,
+    model,
+  });
+}
+
+/** Those that reason unless told not to, and names that nobody has heard of yet. */
+const REASONING_MODELS = [
+  "o3",
+  "o4-mini",
+  "gpt-5",
+  "gpt-5-mini",
+  "gpt-5-codex",
+  "gpt-5-pro",
+  "gpt-5.1-codex",
+  "gpt-5.1-codex-max",
+  "gpt-5.1-chat-latest",
+  "gpt-5.2-codex",
+  "gpt-5.2-pro",
+  "gpt-5.3-codex",
+  "gpt-5.4-pro",
+  "gpt-5.5",
+  "gpt-5.5-2026-04-23",
+  "gpt-5.6-sol",
+  "gpt-5.6-sol-pro",
+  "gpt-5.7",
+  "gpt-6-astra",
+  "gpt-6.1-terra",
+  "gpt-6.2-sol",
+  "gpt-6.3-codex-mini",
+  "gpt-7",
+  "gpt-10-nano",
+  "o9-pro",
+  "openai/gpt-5.5",
+];
+
+for (const model of REASONING_MODELS) {
+  Deno.test(`${model} gets no sampling, whoever serves it, and the caller is told`, () => {
+    for (const service of ["openai", "custom"]) {
+      const { body, dropped } = toOpenAi(SAMPLING, model, service);
+      assert.equal(body.temperature, undefined);
+      assert.equal(body.top_p, undefined);
+      assert.deepEqual(dropped, ["temperature", "top_p"]);
+    }
+  });
+}
+
+/** Those whose effort is `none` by default, or that never reason. */
+const PLAIN_MODELS = [
+  "gpt-4.1",
+  "gpt-4o-2024-11-20",
+  "chatgpt-4o-latest",
+  "gpt-5-chat-latest",
+  "gpt-5.1",
+  "gpt-5.1-2025-11-13",
+  "gpt-5.2",
+  "gpt-5.4-mini",
+  "ft:gpt-4.1-mini:team::abc",
+];
+
+for (const model of PLAIN_MODELS) {
+  Deno.test(`${model} keeps its sampling, since it does not reason by itself`, () => {
+    const { body, dropped } = toOpenAi(SAMPLING, model);
+    assert.equal(body.temperature, 0.2);
+    assert.equal(body.top_p, 0.9);
+    assert.deepEqual(dropped, []);
+  });
+}
+
+Deno.test("a model that reasons keeps its sampling where the effort is none", () => {
+  for (const model of ["gpt-5.2", "gpt-5.5", "gpt-5.6-luna", "gpt-7"]) {
+    const { body, dropped } = toOpenAi(
+      { ...SAMPLING, reasoning_effort: "none" },
+      model,
+    );
+    assert.deepEqual(body.reasoning, { effort: "none" }, model);
+    assert.equal(body.temperature, 0.2, model);
+    assert.deepEqual(dropped, [], model);
+  }
+});
+
+Deno.test("an effort takes the sampling of a model that does not reason by itself", () => {
+  const { body, dropped } = toOpenAi(
+    { ...SAMPLING, reasoning_effort: "low" },
+    "gpt-5.2",
+  );
+  assert.deepEqual(body.reasoning, { effort: "low" });
+  assert.equal(body.temperature, undefined);
+  assert.deepEqual(dropped, ["temperature", "top_p"]);
+});
+
+Deno.test("a model that always reasons gets its least effort for none, and the caller is told", () => {
+  const least: Record<string, string> = {
+    "o3": "low",
+    "gpt-5": "minimal",
+    "gpt-5-pro": "high",
+    "gpt-5.2-pro": "medium",
+    "gpt-6-astra": "low",
+  };
+  for (const [model, effort] of Object.entries(least)) {
+    const { body, dropped } = toOpenAi(
+      { temperature: 0, reasoning_effort: "none" },
+      model,
+    );
+    assert.deepEqual(body.reasoning, { effort }, model);
+    assert.equal(body.temperature, undefined, model);
+    assert.deepEqual(dropped, ["reasoning_effort", "temperature"], model);
+  }
+});
+
+Deno.test("an effort that a model does not know becomes the closest, and the caller is told", () => {
+  const cases: [model: string, asked: string, made: string, lost: boolean][] = [
+    ["gpt-5", "xhigh", "high", true],
+    ["gpt-5.1", "minimal", "low", false],
+    ["gpt-5.2", "max", "xhigh", true],
+    ["gpt-5.2-pro", "low", "medium", true],
+    ["gpt-5-pro", "medium", "high", true],
+    ["gpt-5.6-sol", "max", "max", false],
+    ["gpt-6.2-sol", "max", "xhigh", true],
+    ["gpt-9", "max", "max", false],
+  ];
+  for (const [model, asked, made, lost] of cases) {
+    const { body, dropped } = toOpenAi({ reasoning_effort: asked }, model);
+    assert.deepEqual(body.reasoning, { effort: made }, `${model} ${asked}`);
+    assert.deepEqual(dropped, lost ? ["reasoning_effort"] : [], model);
+  }
+});
+
+Deno.test("a model that never reasons is not asked to, and the caller is told", () => {
+  const { body, dropped } = toOpenAi({ reasoning_effort: "high" }, "gpt-4.1");
+  assert.equal(body.reasoning, undefined);
+  assert.equal(body.include, undefined);
+  assert.deepEqual(dropped, ["reasoning_effort"]);
+});
+
+Deno.test("a switch for reasoning in the words of other providers reaches OpenAI as an effort", () => {
+  for (
+    const fields of [
+      { reasoning: { enabled: true } },
+      { thinking: { type: "enabled" } },
+    ]
+  ) {
+    const on = toOpenAi(fields, "gpt-5.2");
+    assert.deepEqual(on.body.reasoning, { effort: "medium" });
+    assert.deepEqual(on.dropped, []);
+    const never = toOpenAi(fields, "gpt-4.1");
+    assert.equal(never.body.reasoning, undefined);
+    assert.deepEqual(never.dropped, Object.keys(fields));
+  }
+});
+
+Deno.test("a router and another gateway fit the sampling to the model themselves", () => {
+  for (const service of ["openrouter", "gateway"]) {
+    const { body, dropped } = toOpenAi(
+      { ...SAMPLING, reasoning_effort: "max" },
+      "gpt-5.5",
+      service,
+    );
+    assert.equal(body.temperature, 0.2, service);
+    assert.deepEqual(body.reasoning, { effort: "max" }, service);
+    assert.deepEqual(dropped, [], service);
+  }
+});
+
+Deno.test("models of others keep their sampling beside an effort", () => {
+  const { body, dropped } = toOpenAi(
+    { ...SAMPLING, reasoning_effort: "high" },
+    "gpt-oss-120b",
+    "custom",
+  );
+  assert.equal(body.temperature, 0.2);
+  assert.deepEqual(body.reasoning, { effort: "high" });
+  assert.deepEqual(dropped, []);
+});
+
+Deno.test("a strict connection refuses what would be dropped", () => {
+  assert.throws(
+    () =>
+      told(asking("chat", { temperature: 0.2 }), {
+        from: "chat",
+        to: "responses",
+        service: "openai",
+        model: "gpt-5.5",
+        strict: true,
+      }),
+    /Cannot pass `temperature` on to this model/,
+  );
+});

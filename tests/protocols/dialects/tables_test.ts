@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { parseClaudeModel } from "../../../src/protocols/dialects/claude_model.ts";
+import {
+  CLAUDE_MODELS,
+  claudeRowFor,
+} from "../../../src/protocols/dialects/claude_models.ts";
+import {
+  type ModelRow,
+  rowFor,
+} from "../../../src/protocols/dialects/model_row.ts";
+import { OPENAI_MODELS } from "../../../src/protocols/dialects/openai_models.ts";
+import { RESPONSES_PROVIDERS } from "../../../src/protocols/dialects/responses_providers.ts";
+
+// Every row of the tables of dialects answers for the models that it names, and says where its rules come from.
+
+const MODEL_TABLES: Readonly<Record<string, readonly ModelRow<unknown>[]>> = {
+  OPENAI_MODELS,
+};
+
+for (const [name, rows] of Object.entries(MODEL_TABLES)) {
+  Deno.test(`each row of ${name} answers for its own examples`, () => {
+    for (const row of rows) {
+      assert.ok(row.examples.length > 0, String(row.models));
+      for (const example of row.examples) {
+        assert.equal(rowFor(rows, example), row, example);
+        assert.equal(rowFor(rows, `vendor/${example.toUpperCase()}`), row);
+      }
+    }
+  });
+
+  Deno.test(`each row of ${name} names its sources`, () => {
+    for (const { models, sources } of rows) {
+      assertSources(sources, String(models));
+    }
+  });
+}
+
+Deno.test("each row of CLAUDE_MODELS answers for its own examples and names its sources", () => {
+  for (const row of CLAUDE_MODELS) {
+    assert.ok(row.examples.length > 0, String(row.from));
+    for (const example of row.examples) {
+      const claude = parseClaudeModel(example);
+      assert.ok(claude !== undefined, example);
+      assert.equal(claudeRowFor(claude), row, example);
+    }
+    assertSources(row.sources, row.examples[0]);
+  }
+});
+
+Deno.test("each provider stands once in its table and names its sources", () => {
+  const services = RESPONSES_PROVIDERS.map(({ service }) => service);
+  assert.equal(new Set(services).size, services.length);
+  for (const { service, sources } of RESPONSES_PROVIDERS) {
+    assertSources(sources, service);
+  }
+});
+
+function assertSources(
+  sources: readonly string[],
+  row: string | undefined,
+): void {
+  assert.ok(sources.length > 0, row);
+  for (const source of sources) assert.match(source, /^https:\/\/\S+$/, row);
+}
