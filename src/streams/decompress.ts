@@ -1,25 +1,11 @@
-import { Readable } from "node:stream";
 import {
-  createBrotliDecompress,
-  createGunzip,
-  createInflate,
-  createZstdDecompress,
-} from "node:zlib";
+  type Compression,
+  createInflater,
+  type Inflater,
+  isCompression,
+} from "./inflater.ts";
 
-/**
- * How to undo each content encoding (docs/design.md#errors). `node:zlib` because it inflates only as much as is
- * read: a bomb stops where its reader does, which the web's `DecompressionStream` does not promise.
- */
-const DECOMPRESSORS = {
-  gzip: createGunzip,
-  "x-gzip": createGunzip,
-  deflate: createInflate,
-  br: createBrotliDecompress,
-  zstd: createZstdDecompress,
-} as const;
-
-/** A content encoding that can be undone. */
-export type Compression = keyof typeof DECOMPRESSORS;
+export type { Compression };
 
 /**
  * What a `content-encoding` header says: `identity` where it says nothing, `undefined` where it names what
@@ -33,58 +19,45 @@ export function readContentEncoding(
   return isCompression(name) ? name : undefined;
 }
 
+const NOTHING = new Uint8Array();
+
 /**
- * Undoes a compression while it is read.
+ * Undoes a compression while it is read. Bytes that came and hold nothing yet give an empty chunk, so that a
+ * reader who listens for silence hears them.
  *
- * @param mismatch Makes the error for a body that does not keep to its compression. A body that breaks off
- * throws its own.
+ * @param mismatch Makes the error for a body that does not keep to its compression, or ends before that does.
+ * A body that breaks off throws its own.
  */
 export async function* decompress(
   body: ReadableStream<Uint8Array>,
   compression: Compression,
   { mismatch }: { readonly mismatch: (cause: unknown) => Error },
 ): AsyncGenerator<Uint8Array> {
-  let broken: unknown;
-  const source = Readable.from(
-    noticing(body, (error) => {
-      broken = error;
-    }),
-  );
-  try {
-    const inflated = source.compose(DECOMPRESSORS[compression]());
-    for await (const chunk of inflated) yield chunk;
-  } catch (cause) {
-    throw broken ?? mismatch(cause);
-  } finally {
-    source.destroy();
-  }
-}
-
-function isCompression(name: string): name is Compression {
-  return Object.hasOwn(DECOMPRESSORS, name);
-}
-
-/**
- * Tells a body that breaks apart from a body that does not inflate: what is thrown in at the `yield` comes
- * from behind.
- */
-async function* noticing(
-  body: ReadableStream<Uint8Array>,
-  onError: (error: unknown) => void,
-): AsyncGenerator<Uint8Array> {
   const reader = body.getReader();
+  const inflater = createInflater(compression);
   try {
     for (;;) {
-      const { done, value } = await reader.read().catch((error) => {
-        onError(error);
-        throw error;
-      });
-      if (done) return;
-      yield value;
+      const { done, value } = await reader.read();
+      if (done) break;
+      yield* told(inflater.push(value), mismatch);
+      yield NOTHING;
     }
+    yield* told(inflater.end(), mismatch);
   } finally {
+    inflater.destroy();
     reader.cancel().catch(() => {
       // Nobody waits for the rest of this body any more.
     });
+  }
+}
+
+async function* told(
+  inflated: ReturnType<Inflater["push"]>,
+  mismatch: (cause: unknown) => Error,
+): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const chunk of inflated) yield chunk;
+  } catch (cause) {
+    throw mismatch(cause);
   }
 }
