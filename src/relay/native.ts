@@ -52,7 +52,7 @@ export async function relayNative(
       headers,
       deadlines,
       clock,
-      withinMs: idleMs,
+      idleMs,
       controller,
     });
   }

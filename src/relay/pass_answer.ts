@@ -2,7 +2,7 @@ import type { Clock } from "../core/clock.ts";
 import type { Deadlines } from "../core/deadlines.ts";
 import type { Protocol } from "../core/protocol.ts";
 import type { Attempt } from "./attempt.ts";
-import { passInOnePiece } from "./pass_in_one_piece.ts";
+import { ONE_PIECE_BYTES, passInOnePiece } from "./pass_in_one_piece.ts";
 import { passInPieces } from "./pass_in_pieces.ts";
 
 /** How an upstream's answer goes to the caller. */
@@ -15,9 +15,6 @@ export interface PassAnswerOptions {
   readonly deadlines: Deadlines;
   readonly clock: Clock;
 }
-
-/** A JSON answer that says it is no longer than this goes on in one piece, which is much cheaper than a stream. */
-const ONE_PIECE_BYTES = 64 * 1024;
 
 /**
  * Gives an upstream's good answer to the caller with its status and bytes unchanged, and finishes the record

@@ -1,13 +1,13 @@
 import { WATCHES } from "../protocols/watch.ts";
-import {
-  brokenUpstream,
-  reasonOf,
-  silentUpstream,
-} from "../upstream/failure.ts";
+import { brokenUpstream } from "../upstream/failure.ts";
+import { readAnswerBytes } from "../upstream/read_answer.ts";
 import { createBodyMeter } from "./meter.ts";
 import { nativeFailure } from "./native_failure.ts";
 import type { PassAnswerOptions } from "./pass_answer.ts";
 import { tellsFailure } from "./tells_failure.ts";
+
+/** A JSON answer that says it is no longer than this goes on in one piece, which is much cheaper than a stream. */
+export const ONE_PIECE_BYTES: number = 64 * 1024;
 
 /**
  * Gives a short answer to the caller once all of it is there.
@@ -38,16 +38,12 @@ async function readShort(
   answer: Response,
   { attempt: { controller, candidate }, deadlines }: PassAnswerOptions,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const takeBack = deadlines.start(
-    candidate.connection.timeouts.idleMs,
-    () => controller.abort(silentUpstream()),
-  );
-  try {
-    return await answer.bytes();
-  } catch (cause) {
-    if (controller.signal.aborted) throw controller.signal.reason;
-    throw brokenUpstream(reasonOf(cause), cause);
-  } finally {
-    takeBack();
-  }
+  const bytes = await readAnswerBytes(answer, {
+    maxBytes: ONE_PIECE_BYTES,
+    deadlines,
+    idleMs: candidate.connection.timeouts.idleMs,
+    controller,
+  });
+  if (bytes === undefined) throw brokenUpstream("it is longer than it says");
+  return bytes;
 }

@@ -3,6 +3,7 @@ import { UpstreamFailure } from "../protocols/canonical/failure.ts";
 import { CODECS } from "../protocols/mod.ts";
 import { WATCHES } from "../protocols/watch.ts";
 import { createByteReader } from "../streams/byte_reader.ts";
+import { createIdleWatch } from "../streams/idle_watch.ts";
 import {
   type ByteReader,
   createLookAhead,
@@ -112,12 +113,13 @@ async function refuseFailure(
   { attempt, protocol, headers, deadlines, clock }: PiecesOptions,
 ): Promise<void> {
   const { controller, candidate } = attempt;
-  const takeBack = deadlines.start(
-    candidate.connection.timeouts.idleMs,
-    () => controller.abort(silentUpstream()),
-  );
-  const failure = seeFailure(source, WATCHES[protocol]);
-  const bytes = await reading(failure, controller).finally(takeBack);
+  const idle = createIdleWatch({
+    deadlines,
+    idleMs: candidate.connection.timeouts.idleMs,
+    onIdle: () => controller.abort(silentUpstream()),
+  });
+  const failure = seeFailure(source, { watch: WATCHES[protocol], idle });
+  const bytes = await reading(failure, controller);
   if (bytes === undefined) return;
   throw nativeFailure(answer, { bytes, headers, protocol, clock });
 }

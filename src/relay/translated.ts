@@ -139,7 +139,7 @@ async function failureOf(
   }
   const bytes = await readErrorBytes(answer, {
     deadlines,
-    withinMs: candidate.connection.timeouts.idleMs,
+    idleMs: candidate.connection.timeouts.idleMs,
     controller,
   });
   const body = bytes && parseJson(new TextDecoder().decode(bytes));

@@ -57,7 +57,7 @@ export async function readAnswer(
   const json = await readAnswerJson(answer, {
     maxBytes: MAX_ANSWER_BYTES,
     deadlines: tools.deadlines,
-    withinMs: candidate.connection.timeouts.idleMs,
+    idleMs: candidate.connection.timeouts.idleMs,
     controller,
   });
   if (json === undefined) throw brokenUpstream("it is not JSON");

@@ -81,11 +81,17 @@ export function passThrough(
     },
     async pull(itsController) {
       stall.heard();
-      idle.wait();
       try {
-        const { done, value } = await reader.read();
+        idle.wait();
+        let read = await reader.read();
+        // An empty chunk is only a sign that the source is at work.
+        while (read.value?.length === 0) {
+          idle.wait();
+          read = await reader.read();
+        }
         idle.heard();
         if (ended) return;
+        const { done, value } = read;
         if (done) {
           itsController.close();
           end({ kind: "complete" });

@@ -1,6 +1,7 @@
 import type { Deadlines } from "../core/deadlines.ts";
 import { type JsonValue, parseJson } from "../core/json.ts";
-import { LimitedBytesTransformStream } from "../core/std.ts";
+import { createIdleWatch } from "../streams/idle_watch.ts";
+import { readAll } from "../streams/read_all.ts";
 import {
   brokenUpstream,
   oversized,
@@ -11,8 +12,8 @@ import {
 /** What bounds the reading of a body. */
 export interface ReadBodyOptions {
   readonly deadlines: Deadlines;
-  /** How long it may take, in milliseconds; 0 means for ever. */
-  readonly withinMs: number;
+  /** How long the upstream may be silent, in milliseconds; 0 means for ever. */
+  readonly idleMs: number;
   /** Ends the exchange; its reason is thrown when it is aborted meanwhile. */
   readonly controller: AbortController;
 }
@@ -23,16 +24,40 @@ export interface ReadAnswerOptions extends ReadBodyOptions {
 }
 
 /**
+ * Reads the body of an upstream's good answer. While bytes come it may take as long as the caller waits: some
+ * providers send white space while their model works.
+ *
+ * @returns `undefined` when it is longer than `maxBytes`.
+ * @throws {GatewayError} `upstream` when it breaks off, `timeout` when the upstream falls silent.
+ */
+export async function readAnswerBytes(
+  { body }: Response,
+  { maxBytes, deadlines, idleMs, controller }: ReadAnswerOptions,
+): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  const idle = createIdleWatch({
+    deadlines,
+    idleMs,
+    onIdle: () => controller.abort(silentUpstream()),
+  });
+  try {
+    return await readAll(body, { maxBytes, idle });
+  } catch (cause) {
+    if (controller.signal.aborted) throw controller.signal.reason;
+    throw brokenUpstream(reasonOf(cause), cause);
+  }
+}
+
+/**
  * Reads the body of an upstream's good answer as JSON.
  *
  * @returns The value, or `undefined` when it is not JSON.
- * @throws {GatewayError} `upstream` when it breaks off or is too long, `timeout` when it does not come in time.
+ * @throws {GatewayError} As {@linkcode readAnswerBytes} does, and `upstream` when it is too long.
  */
 export async function readAnswerJson(
   answer: Response,
   options: ReadAnswerOptions,
 ): Promise<JsonValue | undefined> {
-  const bytes = await readUpTo(answer, options);
+  const bytes = await readAnswerBytes(answer, options);
   if (bytes === undefined) throw oversized();
   return parseJson(new TextDecoder().decode(bytes));
 }
@@ -41,35 +66,32 @@ export async function readAnswerJson(
 const MAX_ERROR_BYTES = 256 * 1024;
 
 /**
+ * So is one that takes longer, in milliseconds: a caller waits for another attempt, and no model is at work that
+ * would need the time.
+ */
+const MAX_ERROR_MS = 30_000;
+
+/**
  * Reads the body of an upstream's error.
  *
- * @returns `undefined` when it is too long.
- * @throws {GatewayError} `upstream` when it breaks off, `timeout` when it does not come in time.
+ * @returns `undefined` when it is too long, or comes too slowly.
+ * @throws {GatewayError} `upstream` when it breaks off, `timeout` when the upstream falls silent.
  */
-export function readErrorBytes(
+export async function readErrorBytes(
   answer: Response,
   options: ReadBodyOptions,
 ): Promise<Uint8Array<ArrayBuffer> | undefined> {
-  return readUpTo(answer, { ...options, maxBytes: MAX_ERROR_BYTES });
-}
-
-/** Reads a body whole; `undefined` when it is longer than `maxBytes`, and then the rest is not wanted. */
-async function readUpTo(
-  answer: Response,
-  { maxBytes, deadlines, withinMs, controller }: ReadAnswerOptions,
-): Promise<Uint8Array<ArrayBuffer> | undefined> {
-  const takeBack = deadlines.start(
-    withinMs,
-    () => controller.abort(silentUpstream()),
-  );
+  const { deadlines, controller } = options;
+  const late = new Error("The error comes too slowly");
+  const takeBack = deadlines.start(MAX_ERROR_MS, () => controller.abort(late));
   try {
-    const limit = new LimitedBytesTransformStream(maxBytes, { error: true });
-    const body = answer.body?.pipeThrough(limit) ?? null;
-    return await new Response(body).bytes();
-  } catch (cause) {
-    if (controller.signal.aborted) throw controller.signal.reason;
-    if (cause instanceof RangeError) return undefined;
-    throw brokenUpstream(reasonOf(cause), cause);
+    return await readAnswerBytes(answer, {
+      ...options,
+      maxBytes: MAX_ERROR_BYTES,
+    });
+  } catch (error) {
+    if (error === late) return undefined;
+    throw error;
   } finally {
     takeBack();
   }

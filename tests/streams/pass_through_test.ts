@@ -69,7 +69,7 @@ async function deliver({ source, reader }: Scene, text: string): Promise<void> {
 Deno.test("passThrough() hands each chunk on as it is and ends with its source", async () => {
   const scene = begin();
   const { source, reader, told, cancels, timers } = scene;
-  for (const text of ["a", "", "b"]) {
+  for (const text of ["a", "b"]) {
     const chunk = bytes(text);
     source.enqueue(chunk);
     const { value } = await reader.read();
@@ -77,9 +77,25 @@ Deno.test("passThrough() hands each chunk on as it is and ends with its source",
   }
   source.close();
   assert.deepEqual(await reader.read(), { done: true, value: undefined });
-  assert.deepEqual(told, ["a", "", "b", { kind: "complete" }]);
+  assert.deepEqual(told, ["a", "b", { kind: "complete" }]);
   assert.deepEqual(cancels, []);
   assert.equal(timers.running, 0);
+});
+
+Deno.test("passThrough() takes an empty chunk for a sign of life and hands none on", async () => {
+  const { source, reader, told, timers } = begin({ idleMs: 100 });
+  const reading = reader.read();
+  for (let count = 0; count < 3; count++) {
+    await settle();
+    timers.advance(60);
+    source.enqueue(bytes(""));
+  }
+  await settle();
+  const chunk = bytes("a");
+  source.enqueue(chunk);
+  assert.equal((await reading).value, chunk);
+  assert.deepEqual(told, ["a"]);
+  await reader.cancel();
 });
 
 Deno.test("passThrough() reads nothing ahead of its reader", async () => {

@@ -15,7 +15,7 @@ function begin() {
   const options = {
     maxBytes: 100,
     deadlines: createDeadlines(timers),
-    withinMs: 1000,
+    idleMs: 1000,
     controller,
   };
   return { timers, controller, options };
@@ -109,4 +109,55 @@ Deno.test("readErrorBytes() throws why the exchange was ended", async () => {
   controller.abort(new CallerLeft());
   await assert.rejects(reading, CallerLeft);
   assert.equal(timers.running, 0);
+});
+
+/** An answer of which a byte comes whenever the test says so. */
+function drippingAnswer({ signal }: AbortController) {
+  let stream: ReadableStreamDefaultController<Uint8Array> | undefined;
+  const answer = new Response(
+    new ReadableStream<Uint8Array<ArrayBuffer>>({
+      start(controller) {
+        stream = controller;
+        signal.addEventListener("abort", () => {
+          stream = undefined;
+          controller.error(signal.reason);
+        });
+      },
+    }),
+  );
+  return {
+    answer,
+    async drip(timers: ReturnType<typeof createFakeTimers>, ms: number) {
+      await settle();
+      timers.advance(ms);
+      stream?.enqueue(Uint8Array.of(0x20));
+      await settle();
+    },
+  };
+}
+
+Deno.test("readErrorBytes() waits 30 seconds for an error that drips, and then goes by its status", async () => {
+  const { options, timers, controller } = begin();
+  const { answer, drip } = drippingAnswer(controller);
+  const reading = readErrorBytes(answer, options);
+  for (let count = 0; count < 37; count++) await drip(timers, 800);
+  assert.equal(controller.signal.aborted, false);
+  await drip(timers, 800);
+  assert.equal(await reading, undefined);
+  assert.equal(controller.signal.aborted, true);
+  assert.equal(timers.running, 0);
+});
+
+Deno.test("readAnswerJson() waits for a good answer as long as it drips", async () => {
+  const { options, timers, controller } = begin();
+  const { answer, drip } = drippingAnswer(controller);
+  const reading = readAnswerJson(answer, options);
+  for (let count = 0; count < 90; count++) await drip(timers, 999);
+  assert.equal(controller.signal.aborted, false);
+  timers.advance(1000);
+  await assert.rejects(reading, (error) => {
+    assert.ok(error instanceof GatewayError);
+    assert.equal(error.code, "upstream_timeout");
+    return true;
+  });
 });

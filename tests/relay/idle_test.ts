@@ -1,0 +1,236 @@
+import assert from "node:assert/strict";
+import { gzipSync } from "node:zlib";
+import type { Protocol } from "../../src/core/protocol.ts";
+import { JSON_HEADERS, SSE_HEADERS } from "../support/answers.ts";
+import { PROTOCOLS } from "../support/ask.ts";
+import type { Act } from "../support/bad_provider.ts";
+import {
+  connectionTo,
+  type Mode,
+  openScene,
+  type Scene,
+} from "../support/failover_scene.ts";
+import { settle } from "../support/settle.ts";
+
+const MODES: readonly Mode[] = ["native", "translated"];
+
+/** How long the provider may be silent, and how often it says something, in milliseconds. */
+const IDLE_MS = 1000;
+const DRIP_MS = 300;
+
+/** More than the deadline in all, many times. */
+const DRIPS = 20;
+
+/** How an answer is written that drips. */
+interface Drip {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** What comes every {@linkcode DRIP_MS}. */
+  readonly drop: Uint8Array | (() => Uint8Array);
+  /** What comes then; absent where it falls silent. */
+  readonly rest?: Uint8Array | (() => Uint8Array);
+}
+
+/** What drips, and lets the time pass until it is through. */
+interface Dripping {
+  readonly act: Act;
+  run(scene: Scene): Promise<void>;
+}
+
+function dripping({ status = 200, headers = {}, drop, rest }: Drip): Dripping {
+  let body: ReadableStreamDefaultController<Uint8Array> | undefined;
+  return {
+    act({ signal }) {
+      const stream = new ReadableStream<Uint8Array>({
+        start(controller) {
+          body = controller;
+          signal.addEventListener("abort", () => {
+            body = undefined;
+            controller.error(signal.reason);
+          });
+        },
+      });
+      return new Response(stream, { status, headers });
+    },
+    async run({ timers }) {
+      for (let count = 0; count < 5; count++) await settle();
+      for (let count = 0; count < DRIPS; count++) {
+        timers.advance(DRIP_MS);
+        body?.enqueue(typeof drop === "function" ? drop() : drop);
+        await settle();
+      }
+      if (rest === undefined) return;
+      body?.enqueue(typeof rest === "function" ? rest() : rest);
+      body?.close();
+    },
+  };
+}
+
+async function askDripping(
+  drip: Drip,
+  { protocol, mode, stream = false, spares = 0 }: {
+    readonly protocol: Protocol;
+    readonly mode: Mode;
+    readonly stream?: boolean;
+    /** How many other connections could serve: with one the beginning is held back. */
+    readonly spares?: number;
+  },
+) {
+  const { act, run } = dripping(drip);
+  const connections = ["one", "two"].slice(0, 1 + spares).map((name) =>
+    connectionTo(name, { protocol, mode }, { timeouts: { idle: IDLE_MS } })
+  );
+  const scene = await openScene(connections, { one: [act], two: [act] });
+  const asking = scene.gateway.handler(scene.request(protocol, { stream }))
+    .then(async (response) => ({
+      status: response.status,
+      text: await response.text(),
+    }));
+  asking.catch(() => {
+    // It is waited for once the answer is through.
+  });
+  await run(scene);
+  const told = await scene.pass(asking);
+  return { ...told, asked: scene.providers.asked.length };
+}
+
+const encoder = new TextEncoder();
+const SPACE = encoder.encode(" ");
+
+/** Upstreams of the test's connections: messages and responses are translated to chat, chat to messages. */
+function wireAnswer(protocol: Protocol, mode: Mode): unknown {
+  const spoken = mode === "native"
+    ? protocol
+    : protocol === "chat"
+    ? "messages"
+    : "chat";
+  return ANSWERS[spoken];
+}
+
+const ANSWERS = {
+  chat: {
+    id: "c",
+    object: "chat.completion",
+    choices: [{
+      index: 0,
+      message: { role: "assistant", content: "Hello" },
+      finish_reason: "stop",
+    }],
+  },
+  messages: {
+    id: "m",
+    type: "message",
+    role: "assistant",
+    model: "m",
+    content: [{ type: "text", text: "Hello" }],
+    stop_reason: "end_turn",
+    usage: { input_tokens: 1, output_tokens: 1 },
+  },
+  responses: {
+    id: "r",
+    object: "response",
+    status: "completed",
+    model: "m",
+    output: [],
+  },
+};
+
+Deno.test("white space every 300 ms is no silence where idle is a second", async (t) => {
+  for (const protocol of PROTOCOLS) {
+    for (const mode of MODES) {
+      const text = JSON.stringify(wireAnswer(protocol, mode));
+      const whole = encoder.encode(text);
+      const length = String(DRIPS + whole.length);
+      const cases = {
+        "an answer of unknown length": JSON_HEADERS,
+        "an answer that says how long it is": {
+          ...JSON_HEADERS,
+          "content-length": length,
+        },
+      };
+      for (const [name, headers] of Object.entries(cases)) {
+        for (const spares of [0, 1]) {
+          await t.step(`${protocol} ${mode}: ${name}, ${spares}`, async () => {
+            const told = await askDripping(
+              { headers, drop: SPACE, rest: whole },
+              { protocol, mode, spares },
+            );
+            assert.equal(told.status, 200);
+            assert.match(told.text, /^\s*\{.*\}$/);
+            assert.equal(told.asked, 1);
+          });
+        }
+      }
+    }
+  }
+});
+
+Deno.test("a stream's comments and an unfinished line of it are no silence", async (t) => {
+  const drops = { "comments": ": working\n\n", "part of a line": ":" };
+  for (const [name, drop] of Object.entries(drops)) {
+    for (const spares of [0, 1]) {
+      await t.step(`${name}, ${spares}`, async () => {
+        const told = await askDripping({
+          headers: SSE_HEADERS,
+          drop: encoder.encode(drop),
+          rest: encoder.encode(
+            '\n\ndata: {"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}\n\n',
+          ),
+        }, { protocol: "chat", mode: "native", stream: true, spares });
+        assert.equal(told.status, 200);
+        assert.match(told.text, /"content":"a"/);
+        assert.equal(told.asked, 1);
+      });
+    }
+  }
+});
+
+Deno.test("compressed bytes that hold nothing yet are no silence", async (t) => {
+  const whole = new Uint8Array(gzipSync(JSON.stringify(ANSWERS.chat)));
+  for (const protocol of ["chat", "messages"] as const) {
+    const mode = protocol === "chat" ? "native" : "translated";
+    for (const spares of [0, 1]) {
+      await t.step(`${mode}, ${spares}`, async () => {
+        let given = 0;
+        const told = await askDripping({
+          headers: { ...JSON_HEADERS, "content-encoding": "gzip" },
+          drop: () => whole.slice(given, ++given),
+          rest: () => whole.slice(given),
+        }, { protocol, mode, spares });
+        assert.equal(told.status, 200);
+        assert.match(told.text, /Hello/);
+      });
+    }
+  }
+});
+
+Deno.test("an answer that falls silent within is given up, however long it spoke", async (t) => {
+  for (const mode of MODES) {
+    for (const spares of [0, 1]) {
+      await t.step(`${mode}, ${spares}`, async () => {
+        const told = await askDripping({
+          headers: { ...JSON_HEADERS, "content-length": "1000" },
+          drop: SPACE,
+        }, { protocol: "chat", mode, spares });
+        assert.equal(told.status, 504);
+        assert.equal(told.asked, 1 + spares);
+      });
+    }
+  }
+});
+
+Deno.test("an error's body may drip, too", async (t) => {
+  const text = '{"error":{"message":"No such thing","type":"invalid_request"}}';
+  for (const mode of MODES) {
+    await t.step(mode, async () => {
+      const told = await askDripping({
+        status: 400,
+        headers: JSON_HEADERS,
+        drop: SPACE,
+        rest: encoder.encode(text),
+      }, { protocol: "chat", mode });
+      assert.equal(told.status, 400);
+      assert.match(told.text, /No such thing/);
+    });
+  }
+});
