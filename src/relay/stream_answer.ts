@@ -1,5 +1,6 @@
 import { byteLength } from "../core/byte_length.ts";
 import { GatewayError } from "../core/error.ts";
+import { pipe } from "../core/stage.ts";
 import type { Ending } from "../observe/record.ts";
 import {
   brokenAnswer,
@@ -7,6 +8,7 @@ import {
   UpstreamFailure,
 } from "../protocols/canonical/failure.ts";
 import { restoreTools } from "../protocols/canonical/restore_tools.ts";
+import { settleCalls } from "../protocols/canonical/settle_calls.ts";
 import {
   createTranslator,
   type Translator,
@@ -77,7 +79,9 @@ function translatorFor(options: StreamAnswerOptions): Translator {
   const { from, to, translated: { aliases }, tools, watch } = options;
   return createTranslator({
     decoder: to.createStreamDecoder(tools.ids),
-    between: aliases.size === 0 ? undefined : restoreTools(aliases),
+    between: aliases.size === 0
+      ? settleCalls()
+      : pipe(restoreTools(aliases), settleCalls()),
     encoder: from.createStreamEncoder(contextOf(options)),
     observe: watch.see,
   });

@@ -5,6 +5,7 @@ import type { StreamEncoder } from "../protocols/canonical/codec.ts";
 import type { AnswerEvent } from "../protocols/canonical/event.ts";
 import { unfoldAnswer } from "../protocols/canonical/fold.ts";
 import { restoreAnswer } from "../protocols/canonical/restore_tools.ts";
+import { settleAnswerCalls } from "../protocols/canonical/settle_calls.ts";
 import { formatFrame } from "../streams/sse_format.ts";
 import { streamAnswer } from "./stream_answer.ts";
 import {
@@ -40,14 +41,12 @@ export async function translateAnswer(
   if (translated.request.stream && isStream && answer.body !== null) {
     return await streamAnswer(answer.body, { ...options, watch });
   }
-  const whole = isStream
+  const read = isStream
     ? await foldAnswer(answer, options)
     : await readAnswer(answer, options);
+  const whole = settleAnswerCalls(restoreAnswer(read, translated.aliases));
   unfoldAnswer(whole, watch.see);
-  return writeAnswer(
-    restoreAnswer(whole, translated.aliases),
-    options,
-  );
+  return writeAnswer(whole, options);
 }
 
 /** Some upstreams stream without saying so. */

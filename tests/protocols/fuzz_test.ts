@@ -10,6 +10,7 @@ import type { AnswerEvent } from "../../src/protocols/canonical/event.ts";
 import { UpstreamFailure } from "../../src/protocols/canonical/failure.ts";
 import { completionsCodec } from "../../src/protocols/completions/mod.ts";
 import { createStreamFold } from "../../src/protocols/fold_stream.ts";
+import { settleCalls } from "../../src/protocols/canonical/settle_calls.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
 import { translateRequest } from "../../src/protocols/translate_request.ts";
 import { createTranslator } from "../../src/protocols/translate_stream.ts";
@@ -140,6 +141,7 @@ function checkStream(
   const endings: AnswerEvent["type"][] = [];
   const translator = createTranslator({
     decoder: CODECS[from].createStreamDecoder(counterIds()),
+    between: settleCalls(),
     encoder: CODECS[to].createStreamEncoder(
       answerContext(CODECS[to].decodeRequest(STREAMED[to])),
     ),

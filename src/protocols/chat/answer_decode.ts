@@ -33,9 +33,9 @@ function readAnswer(body: JsonValue, ids: Ids): Answer {
 
 /** Perplexity puts an empty delta beside the message. */
 function ofMessage(choice: JsonValue): JsonValue {
-  return isJsonObject(choice) && isJsonObject(choice.message)
-    ? { ...choice, delta: choice.message }
-    : choice;
+  if (!isJsonObject(choice) || !isJsonObject(choice.message)) return choice;
+  const { delta: _delta, ...whole } = choice;
+  return whole;
 }
 
 function noAnswer(): UpstreamFailure {

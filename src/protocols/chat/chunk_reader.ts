@@ -24,6 +24,7 @@ import { decodeUsage } from "./usage.ts";
 export class ChunkReader {
   readonly #deltas: DeltaReader;
   #hasStarted = false;
+  #hasDeltas = false;
   #stop: Stop | undefined;
   #usage: Usage | undefined;
   #serviceTier: string | undefined;
@@ -82,12 +83,21 @@ export class ChunkReader {
       const failure = decodeFailure(200, { error });
       return emit({ type: "failure", failure });
     }
-    const delta = choice.delta ?? choice.message;
-    if (isJsonObject(delta)) this.#deltas.push(delta, emit);
+    this.#readDelta(choice, emit);
     if (typeof finish_reason === "string" && finish_reason !== "") {
       this.#stop = decodeStop(finish_reason);
     }
     this.#readUsage(choice.usage);
+  }
+
+  /** A message behind deltas tells all of them again (github.com/abundantbeing/hermes-browser-extension/issues/11). */
+  #readDelta({ delta, message }: JsonObject, emit: Emit<AnswerEvent>): void {
+    if (isJsonObject(delta)) {
+      this.#hasDeltas = true;
+      this.#deltas.push(delta, false, emit);
+    } else if (isJsonObject(message) && !this.#hasDeltas) {
+      this.#deltas.push(message, true, emit);
+    }
   }
 
   #readUsage(usage: JsonValue | undefined): void {

@@ -37,8 +37,12 @@ export class DeltaReader {
     return this.#calls.hasBegun;
   }
 
-  /** Takes a `delta`, or a `message`, which has the same fields. */
-  push(delta: JsonObject, emit: Emit<AnswerEvent>): void {
+  /**
+   * Takes a `delta`, or a `message`, which has the same fields.
+   *
+   * @param isWhole Whether it is a message, whose calls are whole.
+   */
+  push(delta: JsonObject, isWhole: boolean, emit: Emit<AnswerEvent>): void {
     this.#readReasoning(delta, emit);
     readContent(delta.content, this.#writer, emit);
     this.#writer.say("refusal", delta.refusal, emit);
@@ -47,7 +51,7 @@ export class DeltaReader {
         this.#writer.cite(decodeCitation(annotation), emit);
       }
     }
-    this.#readCalls(delta, emit);
+    this.#readCalls(delta, isWhole, emit);
     this.#checkHeld(emit);
   }
 
@@ -68,13 +72,16 @@ export class DeltaReader {
     this.#details.push(details);
   }
 
-  #readCalls(delta: JsonObject, emit: Emit<AnswerEvent>): void {
-    for (const entry of listOf(delta.tool_calls)) {
-      if (isJsonObject(entry)) this.#calls.push(entry, emit);
-    }
+  #readCalls(
+    delta: JsonObject,
+    areWhole: boolean,
+    emit: Emit<AnswerEvent>,
+  ): void {
+    const entries = listOf(delta.tool_calls).filter(isJsonObject);
+    if (entries.length > 0) this.#calls.push(entries, areWhole, emit);
     const legacy = delta.function_call;
     if (isJsonObject(legacy)) {
-      this.#calls.push({ index: 0, function: legacy }, emit);
+      this.#calls.push([{ index: 0, function: legacy }], areWhole, emit);
     }
   }
 

@@ -1,171 +1,174 @@
 import type { Ids } from "../../core/ids.ts";
-import {
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-} from "../../core/json.ts";
+import type { JsonObject } from "../../core/json.ts";
 import type { Emit } from "../../core/stage.ts";
-import type { AnswerEvent, BlockHead } from "../canonical/event.ts";
+import {
+  type AnswerEvent,
+  type BlockHead,
+  brokenEvent,
+} from "../canonical/event.ts";
 import { MAX_BLOCKS } from "../canonical/limits.ts";
-import { argumentsText } from "../canonical/tool_arguments.ts";
+import { CallDraft, type CallPiece, readPiece } from "./call_draft.ts";
+import { type CallsSoFar, findDraft, isTentative } from "./call_match.ts";
 
 /** Gathers the pieces of an answer's tool calls into blocks. */
 export interface ToolCallTracker {
-  /** Takes one entry of a chunk's `tool_calls`. */
-  push(entry: JsonObject, emit: Emit<AnswerEvent>): void;
-  /** Starts what has a name but no arguments, and closes every block. Calls without a name are dropped. */
+  /**
+   * Takes the entries of one chunk's `tool_calls`.
+   *
+   * @param areWhole Whether every entry is a call of its own, as in an answer that is no stream.
+   */
+  push(
+    entries: readonly JsonObject[],
+    areWhole: boolean,
+    emit: Emit<AnswerEvent>,
+  ): void;
+  /**
+   * Starts what has a name but no arguments, and closes every block. Calls without a name are dropped; pieces that
+   * cannot be put together are the answer's failure.
+   */
   finish(emit: Emit<AnswerEvent>): void;
   /** How many calls there are, begun or not; past `MAX_BLOCKS` no more are taken. */
   readonly count: number;
   /** Whether there is a call that became a block. */
   readonly hasBegun: boolean;
-  /** Characters of arguments that wait for a name. */
+  /** Characters of arguments so far. */
   readonly held: number;
-}
-
-/** A call while its pieces come in. */
-interface Slot {
-  readonly index: number | undefined;
-  /** Empty until the upstream gives one. */
-  id: string;
-  name: string;
-  isCustom: boolean;
-  extra: JsonValue | undefined;
-  /** Of its block, once that has begun. */
-  block: number | undefined;
-  /** Arguments that came before the block could begin. */
-  waiting: string;
 }
 
 /** What a tracker needs from the decoder around it. */
 export interface ToolCallTrackerOptions {
-  /** For calls that come without an id. */
+  /** For calls that come without an id, or with one that is taken. */
   readonly ids: Ids;
   /** Opens a block and gives its index; `undefined` when there are too many. */
   open(head: BlockHead, emit: Emit<AnswerEvent>): number | undefined;
 }
 
 /**
- * A tracker for one answer. Pieces are matched by id and by index, since providers send either wrong: the same
- * index for every call, no index, an id on every piece, an empty id, none at all. A block begins when the name is
- * whole, that is with the first arguments, because names come split or repeated.
+ * A tracker for one answer. A block begins when the name is whole, that is with the first arguments, because names
+ * come split or repeated; an empty object may be a placeholder and is held back until more or the end comes.
  */
 export function createToolCallTracker(
   options: ToolCallTrackerOptions,
 ): ToolCallTracker {
-  const slots: Slot[] = [];
-  let held = 0;
+  return new Tracker(options);
+}
 
-  function slotOf(index: number | undefined, id: string, name: string): Slot {
-    const found = findSlot(slots, { index, id, name });
-    if (found !== undefined) return found;
-    const slot: Slot = {
-      index,
-      id,
-      name: "",
-      isCustom: false,
-      extra: undefined,
-      block: undefined,
-      waiting: "",
-    };
-    slots.push(slot);
-    return slot;
+class Tracker implements ToolCallTracker {
+  readonly #options: ToolCallTrackerOptions;
+  readonly #drafts: CallDraft[] = [];
+  #current: CallDraft | undefined;
+  #chunk = 0;
+  #held = 0;
+
+  constructor(options: ToolCallTrackerOptions) {
+    this.#options = options;
   }
 
-  function begin(slot: Slot, emit: Emit<AnswerEvent>): void {
-    if (slot.id === "") slot.id = options.ids.next("call");
-    const kind = slot.isCustom ? "custom_call" : "function_call";
-    const marks = slot.extra === undefined
-      ? undefined
-      : { chat: { extra_content: slot.extra } };
-    slot.block = options.open(
-      { kind, id: slot.id, name: slot.name, marks },
-      emit,
+  get count(): number {
+    return this.#drafts.length;
+  }
+
+  get hasBegun(): boolean {
+    return this.#drafts.some(({ block }) => block !== undefined);
+  }
+
+  get held(): number {
+    return this.#held;
+  }
+
+  push(
+    entries: readonly JsonObject[],
+    areWhole: boolean,
+    emit: Emit<AnswerEvent>,
+  ): void {
+    this.#chunk++;
+    for (const entry of entries) {
+      if (this.#drafts.length > MAX_BLOCKS) return;
+      const piece = readPiece(entry);
+      const known = areWhole ? undefined : findDraft(this.#soFar(), piece);
+      this.#take(known ?? this.#add(piece), piece, emit);
+    }
+  }
+
+  finish(emit: Emit<AnswerEvent>): void {
+    const calls = this.#drafts.filter((draft) =>
+      draft.name !== "" && (draft.hasText || !draft.isTentative)
     );
-    const text = slot.waiting;
-    slot.waiting = "";
-    held -= text.length;
-    give(slot, text, emit);
-  }
-
-  function give(slot: Slot, text: string, emit: Emit<AnswerEvent>): void {
-    if (text === "" || slot.block === undefined) return;
-    emit({ type: "block-delta", index: slot.block, text });
-  }
-
-  return {
-    push(entry, emit) {
-      if (slots.length > MAX_BLOCKS) return;
-      const shape = shapeOf(entry);
-      const name = typeof shape.name === "string" ? shape.name : "";
-      const index = typeof entry.index === "number" ? entry.index : undefined;
-      const slot = slotOf(
-        index,
-        typeof entry.id === "string" ? entry.id : "",
-        name,
-      );
-      if (slot.id === "" && typeof entry.id === "string") slot.id = entry.id;
-      slot.isCustom ||= entry.type === "custom";
-      slot.extra ??= entry.extra_content;
-      if (slot.block === undefined && name !== slot.name) slot.name += name;
-      const text = textOf(shape);
-      if (slot.block !== undefined) return give(slot, text, emit);
-      slot.waiting += text;
-      held += text.length;
-      if (slot.name !== "" && slot.waiting !== "") begin(slot, emit);
-    },
-    finish(emit) {
-      for (const slot of slots) {
-        if (slot.block === undefined && slot.name !== "") begin(slot, emit);
-        if (slot.block !== undefined) {
-          emit({ type: "block-end", index: slot.block });
-        }
+    for (const draft of calls) {
+      if (draft.isMixedUp) {
+        return emit(brokenEvent("The provider mixed up its tool calls"));
       }
-    },
-    get count() {
-      return slots.length;
-    },
-    get hasBegun() {
-      return slots.some((slot) => slot.block !== undefined);
-    },
-    get held() {
-      return held;
-    },
-  };
-}
-
-/** The call that a piece belongs to; `undefined` when it begins a new one. */
-function findSlot(
-  slots: readonly Slot[],
-  piece: { index: number | undefined; id: string; name: string },
-): Slot | undefined {
-  const { index, id, name } = piece;
-  if (id !== "") {
-    const same = slots.findLast((slot) =>
-      slot.id === id && (index === undefined || slot.index === index)
-    );
-    if (same !== undefined) return same;
-    // The id of a call whose first piece had none.
-    return slots.findLast((slot) =>
-      slot.index === index && slot.id === "" && name === ""
-    );
+      if (draft.block === undefined) this.#begin(draft, emit);
+      if (draft.isPlaceholder) give(draft, draft.text, emit);
+      const { block } = draft;
+      if (block !== undefined) emit({ type: "block-end", index: block });
+    }
   }
-  const last = index === undefined
-    ? slots.at(-1)
-    : slots.findLast((slot) => slot.index === index);
-  const isAnother = last?.block !== undefined && name !== "" &&
-    name !== last.name;
-  const isNextWithoutIndex = index === undefined && name !== "";
-  return isAnother || isNextWithoutIndex ? undefined : last;
+
+  #soFar(): CallsSoFar {
+    return {
+      drafts: this.#drafts,
+      current: this.#current,
+      chunk: this.#chunk,
+    };
+  }
+
+  #add(piece: CallPiece): CallDraft {
+    const draft = new CallDraft(piece.index, {
+      chunk: this.#chunk,
+      isTentative: isTentative(this.#soFar(), piece),
+    });
+    this.#drafts.push(draft);
+    return draft;
+  }
+
+  #take(draft: CallDraft, piece: CallPiece, emit: Emit<AnswerEvent>): void {
+    this.#current = draft;
+    draft.chunk = this.#chunk;
+    if (draft.wireId === "") draft.wireId = piece.id;
+    draft.isCustom ||= piece.isCustom;
+    draft.extra = piece.extra ?? draft.extra;
+    const isBegun = draft.block !== undefined;
+    if (!isBegun && piece.name !== draft.name) draft.name += piece.name;
+    const before = draft.held;
+    const added = draft.add(piece.input);
+    this.#held += draft.held - before;
+    if (isBegun && !draft.isPlaceholder) return give(draft, added, emit);
+    if (!isBegun && draft.name !== "" && draft.hasText) {
+      this.#beginUpTo(draft, emit);
+    }
+  }
+
+  /** Begins a call, and before it those that were named before it, so that they keep their order. */
+  #beginUpTo(last: CallDraft, emit: Emit<AnswerEvent>): void {
+    for (const draft of this.#drafts) {
+      const isReady = draft.block === undefined && draft.name !== "" &&
+        (draft.hasText || !draft.isTentative);
+      if (isReady) this.#begin(draft, emit);
+      if (draft === last) return;
+    }
+  }
+
+  #begin(draft: CallDraft, emit: Emit<AnswerEvent>): void {
+    const { name, extra } = draft;
+    draft.id = this.#idFor(draft);
+    const kind = draft.isCustom ? "custom_call" : "function_call";
+    const marks = extra === undefined
+      ? undefined
+      : { chat: { extra_content: extra } };
+    draft.block = this.#options.open({ kind, id: draft.id, name, marks }, emit);
+    if (!draft.isPlaceholder) give(draft, draft.text, emit);
+  }
+
+  /** Some providers give several calls the same id, such as the name of the function. */
+  #idFor({ wireId }: CallDraft): string {
+    const isTaken = wireId === "" ||
+      this.#drafts.some(({ id }) => id === wireId);
+    return isTaken ? this.#options.ids.next("call") : wireId;
+  }
 }
 
-function shapeOf(entry: JsonObject): JsonObject {
-  if (isJsonObject(entry.function)) return entry.function;
-  return isJsonObject(entry.custom) ? entry.custom : {};
-}
-
-/** Arguments are text; some providers send the object, or null. */
-function textOf(shape: JsonObject): string {
-  const value = shape.arguments ?? shape.input;
-  return typeof value === "string" ? value : argumentsText(value);
+function give(draft: CallDraft, text: string, emit: Emit<AnswerEvent>): void {
+  if (text === "" || draft.block === undefined) return;
+  emit({ type: "block-delta", index: draft.block, text });
 }

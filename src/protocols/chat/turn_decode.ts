@@ -1,4 +1,3 @@
-import { type JsonValue } from "../../core/json.ts";
 import type {
   Block,
   ReasoningBlock,
@@ -8,7 +7,7 @@ import type {
 import { isToolCall } from "../canonical/history.ts";
 import { invalidField } from "../canonical/invalid_request.ts";
 import type { Role, Turn } from "../canonical/request.ts";
-import { argumentsText } from "../canonical/tool_arguments.ts";
+import { givenArguments } from "../canonical/tool_arguments.ts";
 import { decodeParts } from "./part_decode.ts";
 import { sealedOfDetails, textOfDetails } from "./reasoning_details.ts";
 import type { WireMessage, WireToolCall } from "./wire.ts";
@@ -120,7 +119,7 @@ function decodeCalls(message: WireMessage, param: string): ToolCallBlock[] {
     kind: "function_call",
     id: legacyId(legacy.name),
     name: legacy.name,
-    arguments: textOfArguments(legacy.arguments),
+    arguments: givenArguments(legacy.arguments),
   }];
 }
 
@@ -144,16 +143,11 @@ function decodeCall(call: WireToolCall, param: string): ToolCallBlock {
     kind: "function_call",
     id,
     name: shape.name,
-    arguments: textOfArguments(shape.arguments),
+    arguments: givenArguments(shape.arguments),
     marks: extra_content === undefined
       ? undefined
       : { chat: { extra_content } },
   };
-}
-
-/** Arguments are text; some clients send the object. */
-function textOfArguments(value: JsonValue | undefined): string {
-  return typeof value === "string" ? value : argumentsText(value);
 }
 
 function decodeResult(

@@ -9,7 +9,7 @@ import type {
 } from "../canonical/block.ts";
 import type { AnswerContext } from "../canonical/codec.ts";
 import type { BlockHead } from "../canonical/event.ts";
-import { argumentsObject } from "../canonical/tool_arguments.ts";
+import { parseArguments } from "../canonical/tool_arguments.ts";
 import { encodeCitation } from "./citation.ts";
 import { createAnswerIds } from "./tool_call_ids.ts";
 import { encodeStop, refusalOf } from "./stop.ts";
@@ -99,7 +99,7 @@ function encodeBlock(
     case "reasoning":
       return encodeReasoning(block, context);
     case "function_call":
-      return encodeCall(block, idFor);
+      return encodeCall(block, scope);
     case "custom_call":
       return { ...callHead(block, idFor), input: { input: block.input } };
     case "opaque":
@@ -138,11 +138,15 @@ function encodeReasoning(
   return { type: "thinking", thinking, signature };
 }
 
+/** A call in whose middle the answer was cut off cannot be written: its input would be another than the model's. */
 function encodeCall(
   call: FunctionCallBlock,
-  idFor: AnswerScope["idFor"],
-): JsonObject {
-  return { ...callHead(call, idFor), input: argumentsObject(call.arguments) };
+  { context, idFor }: AnswerScope,
+): JsonObject | undefined {
+  const input = parseArguments(call.arguments);
+  if (input !== undefined) return { ...callHead(call, idFor), input };
+  context.drop("tool_use");
+  return undefined;
 }
 
 function encodeOpaque(

@@ -1,10 +1,9 @@
-import {
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-} from "../../core/json.ts";
+import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import type { ToolCallBlock } from "../canonical/block.ts";
-import { argumentsObject, argumentsText } from "../canonical/tool_arguments.ts";
+import {
+  argumentsObject,
+  givenArguments,
+} from "../canonical/tool_arguments.ts";
 import { markOwn, ownMarks, present, restOf, textOf } from "./marks.ts";
 import { toolOfCall, type TypedTool } from "./typed_tools.ts";
 
@@ -22,7 +21,7 @@ export function decodeCall(item: JsonObject): ToolCallBlock | undefined {
       return {
         kind: "function_call",
         ...identityOf(item),
-        arguments: textOfArguments(item.arguments),
+        arguments: givenArguments(item.arguments),
         marks: markRest(item, "arguments"),
       };
     case "custom_tool_call":
@@ -44,7 +43,7 @@ function decodeTypedCall(item: JsonObject): ToolCallBlock | undefined {
     kind: "function_call",
     id: textOf(item.call_id) ?? textOf(item.id) ?? "",
     name: tool.type,
-    arguments: textOfArguments(tool.argumentsOf(item)),
+    arguments: givenArguments(tool.argumentsOf(item)),
     marks: markOwn({ typed: item }),
   };
 }
@@ -62,11 +61,6 @@ function identityOf(
 function markRest(item: JsonObject, own: string): ToolCallBlock["marks"] {
   const rest = restOf(item, ["type", "call_id", "name", "namespace", own]);
   return markOwn(rest === undefined ? undefined : { item: rest });
-}
-
-/** Arguments are text; some providers send the object. */
-function textOfArguments(value: JsonValue | undefined): string {
-  return typeof value === "string" ? value : argumentsText(value);
 }
 
 /** Which facts of a call's item its block does not know. */

@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import type { ToolCallBlock } from "../canonical/block.ts";
 import type { CanonicalRequest } from "../canonical/request.ts";
+import { parseArguments } from "../canonical/tool_arguments.ts";
 import { callItem, typedCallItem } from "./call_item.ts";
 import {
   idleWriter,
@@ -112,6 +113,11 @@ function createTypedWriter(
       input += text;
     },
     close(status) {
+      // Cut off in the middle it would be another call than the model's.
+      if (parseArguments(input) === undefined) {
+        context.drop(tool.callType);
+        return undefined;
+      }
       const facts = { id, callId: head.id };
       const item = typedCallItem(tool, input, { ...facts, status });
       teller.tell("response.output_item.added", {

@@ -365,6 +365,26 @@ Deno.test("a Chat stream's tool calls are put together", async (t) => {
       chunk({ content: "so" }),
       calls(entry(0, "c1", "f", '{"a":1}')),
     ], [{ kind: "text", text: "so" }, one]],
+    "whole, and told again in a message at the end": [
+      [
+        calls(entry(0, "c1", "f", '{"a":1}')),
+        {
+          ...IDENTITY,
+          choices: [{
+            index: 0,
+            message: { tool_calls: [entry(0, "c1", "f", '{"a":1}')] },
+          }],
+        },
+      ],
+      [one],
+    ],
+    "told again under another id, which is another call": [
+      [
+        calls(entry(0, "c1", "f", '{"a":1}')),
+        calls(entry(0, "c2", "f", '{"a":1}')),
+      ],
+      [one, { ...one, id: "c2" }],
+    ],
     "and not without a name": [[calls(entry(0, "c1", "", '{"a":1}'))], []],
   };
   for (const [name, [chunks, blocks]] of Object.entries(streams)) {
@@ -589,6 +609,12 @@ Deno.test("a Chat stream is broken", async (t) => {
     "when an event is no JSON": [chunk({ content: "a" }), "{oops", "[DONE]"],
     "when an event is no object": [chunk({ content: "a" }), "7"],
     "in the middle of a call": [call],
+    "when calls are mixed up": [
+      calls({ index: 0, id: "c1", function: { name: "f", arguments: "{}" } }),
+      calls({ index: 0, function: { arguments: '{"a":1}' } }),
+      calls({ index: 0, function: { arguments: '{"b":2}' } }),
+      "[DONE]",
+    ],
   };
   for (const [name, data] of Object.entries(streams)) {
     await t.step(name, () => assert.equal(failureOf(...data).kind, "broken"));

@@ -1,0 +1,149 @@
+import assert from "node:assert/strict";
+import type { Protocol } from "../../src/core/protocol.ts";
+import { parseJson } from "../../src/core/json.ts";
+import { pipe, runStage } from "../../src/core/stage.ts";
+import type { AnswerEvent } from "../../src/protocols/canonical/event.ts";
+import { foldAnswer } from "../../src/protocols/canonical/fold.ts";
+import { isToolCall } from "../../src/protocols/canonical/history.ts";
+import { settleCalls } from "../../src/protocols/canonical/settle_calls.ts";
+import { CODECS } from "../../src/protocols/mod.ts";
+import { createGrammar } from "../contract/grammar.ts";
+import { answerContext, counterIds } from "../contract/codec_contract.ts";
+import {
+  CALL_SCHEMES,
+  type CallScheme,
+  type ModelCall,
+} from "../support/call_schemes.ts";
+import { createRandom, type Random } from "../support/random.ts";
+import { STREAMED } from "../support/pairs.ts";
+import { factsBySdk } from "../support/sdk_answers.ts";
+
+// What a model calls is cut into chunks by every scheme that a provider is known to use; the calls come out whole.
+
+/** Answers for each scheme. */
+const ROUNDS = 60;
+
+const NAMES = ["get_weather", "get_time", "write_file", "list_open_issues"];
+
+/** Values that look like what a cutter or a matcher could trip over. */
+const VALUES: readonly unknown[] = [
+  "Köln, 12 °C 🙂",
+  'he said "{}" and left',
+  "function f() { return {}; }",
+  'back\\slash \\" and\nline',
+  '{"a":1}',
+  "",
+  0,
+  -1.5e-7,
+  true,
+  null,
+  [],
+  {},
+  [{ deep: [1, { er: "]}" }] }],
+];
+
+function someCalls(random: Random): ModelCall[] {
+  const count = 1 + random.below(3);
+  return Array.from({ length: count }, (_, position) => {
+    const keys = ["city", "path", "}{", "a b"].slice(0, random.below(5));
+    const value = Object.fromEntries(
+      keys.map((key) => [key, random.pick(VALUES)]),
+    );
+    return {
+      id: `call_${position}_${random.below(1_000_000)}`,
+      name: random.pick(NAMES),
+      arguments: random.below(2) === 0
+        ? JSON.stringify(value)
+        : JSON.stringify(value, undefined, 2),
+    };
+  });
+}
+
+/** The events of an answer that makes the calls by the scheme. */
+function tell(
+  scheme: CallScheme,
+  calls: readonly ModelCall[],
+  random: Random,
+): AnswerEvent[] {
+  const chunk = (delta: unknown, finish_reason: string | null = null) => ({
+    data: JSON.stringify({
+      id: "c-1",
+      object: "chat.completion.chunk",
+      created: 1_700_000_000,
+      model: "m",
+      choices: [{ index: 0, delta, finish_reason }],
+    }),
+  });
+  const frames = [
+    chunk({ role: "assistant", content: "" }),
+    ...scheme.cut(calls, random).map((tool_calls) => chunk({ tool_calls })),
+    chunk({}, random.pick(["tool_calls", "stop"])),
+    { data: "[DONE]" },
+  ];
+  return runStage(
+    pipe(
+      pipe(CODECS.chat.createStreamDecoder(counterIds()), settleCalls()),
+      createGrammar(),
+    ),
+    frames,
+  );
+}
+
+/** What a scheme makes of random calls, with what the calls were. */
+function* told(scheme: CallScheme, rounds: number) {
+  const random = createRandom(7);
+  for (let round = 0; round < rounds; round++) {
+    const calls = someCalls(random);
+    if (scheme.suits?.(calls) === false) continue;
+    yield { calls, events: tell(scheme, calls, random) };
+  }
+}
+
+for (const scheme of CALL_SCHEMES) {
+  Deno.test(`streamed calls come out whole: ${scheme.name}`, () => {
+    for (const { calls, events } of told(scheme, ROUNDS)) {
+      const answer = foldAnswer(events);
+      const read = answer.blocks.filter(isToolCall);
+      assert.deepEqual(
+        read.map((call) => ({
+          name: call.name,
+          input: call.kind === "function_call" && parseJson(call.arguments),
+        })),
+        calls.map((call) => ({
+          name: call.name,
+          input: parseJson(call.arguments),
+        })),
+      );
+      assert.equal(answer.stop.reason, "tool_calls");
+      const ids = read.map(({ id }) => id);
+      assert.equal(new Set(ids).size, calls.length, "every call has its id");
+      if (scheme.losesIds === undefined) {
+        assert.deepEqual(ids, calls.map(({ id }) => id));
+      }
+    }
+  });
+}
+
+for (const protocol of ["chat", "messages", "responses"] as const) {
+  Deno.test(`the official SDK of a ${protocol} caller reads the calls of every scheme`, async (t) => {
+    for (const scheme of CALL_SCHEMES) {
+      await t.step(scheme.name, () => judge(scheme, protocol));
+    }
+  });
+}
+
+async function judge(scheme: CallScheme, protocol: Protocol): Promise<void> {
+  const codec = CODECS[protocol];
+  const context = answerContext(codec.decodeRequest(STREAMED[protocol]));
+  for (const { calls, events } of told(scheme, 5)) {
+    const frames = runStage(codec.createStreamEncoder(context), events);
+    const facts = await factsBySdk(protocol, frames);
+    assert.deepEqual(
+      facts.calls,
+      calls.map((call) => ({
+        name: call.name,
+        input: parseJson(call.arguments),
+      })),
+    );
+  }
+}
