@@ -67,34 +67,67 @@ export async function serve(
   }
   const told = failed.findLast(({ plan }) => task.ways.own.includes(plan)) ??
     failed.at(-1);
-  if (told === undefined) throw unavailable(task.ways, tools.health);
+  if (told === undefined) {
+    throw unavailable(task.ways, exchange.caller, tools.health);
+  }
   if (told.thrown instanceof NativeFailure) return told.thrown.pass(exchange);
   throw told.thrown;
 }
 
-/** Takes the first step that is allowed now. */
+/**
+ * Takes the first step that is allowed now. What is being probed, and may be well again, is taken where there is
+ * nothing else.
+ */
 async function enter(
   steps: readonly Step[],
-  { line }: Exchange,
-  { health, budget, admission, deadlines }: RelayTools,
+  exchange: Exchange,
+  tools: RelayTools,
 ): Promise<Entry | undefined> {
   for (const step of steps) {
-    const { candidate } = step.plan;
-    const { connection } = candidate;
-    if (step.again) {
-      if (!budget.spend(connection.id)) continue;
-      await wait(step.waitMs, { deadlines, signal: line.controller.signal });
-    }
-    const trial = health.begin(candidate, step.again);
-    if (trial === undefined) continue;
-    const leave = admission.occupy(connection);
-    if (leave !== undefined) {
-      if (!step.again) budget.earn(connection.id);
-      return { step, trial, leave };
-    }
-    trial.dismissed();
+    if (step.again && !await awaitTurn(step, exchange, tools)) continue;
+    const entry = tryStep(step, { exchange, isStranded: false }, tools);
+    if (entry !== undefined) return entry;
+  }
+  for (const step of steps) {
+    if (step.again) continue;
+    const entry = tryStep(step, { exchange, isStranded: true }, tools);
+    if (entry !== undefined) return entry;
   }
   return undefined;
+}
+
+/** Waits until a connection may be asked again; `false` when it may not. */
+async function awaitTurn(
+  { plan: { candidate }, waitMs }: Step,
+  { line }: Exchange,
+  { budget, deadlines }: RelayTools,
+): Promise<boolean> {
+  if (!budget.spend(candidate.connection.id)) return false;
+  await wait(waitMs, { deadlines, signal: line.controller.signal });
+  return true;
+}
+
+/** Begins an attempt, if health and the connection's places allow it. */
+function tryStep(
+  step: Step,
+  { exchange: { caller }, isStranded }: {
+    readonly exchange: Exchange;
+    readonly isStranded: boolean;
+  },
+  { health, budget, admission }: RelayTools,
+): Entry | undefined {
+  const { candidate } = step.plan;
+  const { connection } = candidate;
+  const asker = { caller, isRepeat: step.again, isStranded };
+  const trial = health.begin(candidate, asker);
+  if (trial === undefined) return undefined;
+  const leave = admission.occupy(connection);
+  if (leave === undefined) {
+    trial.dismissed();
+    return undefined;
+  }
+  if (!step.again) budget.earn(connection.id);
+  return { step, trial, leave };
 }
 
 /** The request so far. */

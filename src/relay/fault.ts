@@ -3,6 +3,7 @@ import {
   type FailureKind,
   UpstreamFailure,
 } from "../protocols/canonical/failure.ts";
+import { hadConnection } from "../upstream/failure.ts";
 
 /**
  * What was wrong with one attempt, as far as it matters for what to do next:
@@ -35,6 +36,8 @@ export interface Fault {
   readonly status: number | undefined;
   /** How long the upstream says to wait, in milliseconds. */
   readonly retryAfterMs: number | undefined;
+  /** Whether there had been a connection, where it is `unreachable`: then what was asked may have ended it. */
+  readonly wasConnected?: boolean | undefined;
 }
 
 /** What was wrong with an attempt that threw; `undefined` when the upstream had no part in it. */
@@ -52,7 +55,12 @@ export function faultOf(thrown: unknown): Fault | undefined {
   const kind = thrown.kind === "invalid_request"
     ? "untranslatable"
     : FAULT_BY_CODE[thrown.code ?? ""];
-  return kind && { kind, status: undefined, retryAfterMs: undefined };
+  return kind && {
+    kind,
+    status: undefined,
+    retryAfterMs: undefined,
+    wasConnected: kind === "unreachable" && hadConnection(thrown.cause),
+  };
 }
 
 /** The codes of `upstream/failure.ts`. */

@@ -1,21 +1,33 @@
-import type { Candidate } from "../config/config.ts";
+import type { Caller, Candidate } from "../config/config.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Log } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
-import { Breaker, type Pass } from "./breaker.ts";
+import {
+  BreakerByToken,
+  type Cooling,
+  type TokenPass,
+} from "./breaker_by_token.ts";
 import type { Fault, FaultKind } from "./fault.ts";
 
 /** Knows which connections fail, and keeps requests away from them for a while (docs/design.md#failover). */
 export interface Health {
-  /** How long a candidate is left alone yet, in milliseconds; 0 when it may be asked now. */
-  restMs(candidate: Candidate): number;
+  /** How long a candidate is left alone by a caller yet, in milliseconds; 0 when it may be asked now. */
+  restMs(candidate: Candidate, caller: Caller): number;
   /**
    * Begins an attempt.
    *
-   * @param isRepeat Whether the request has asked the candidate before; then nothing holds it up.
    * @returns `undefined` while the candidate is left alone.
    */
-  begin(candidate: Candidate, isRepeat: boolean): Trial | undefined;
+  begin(candidate: Candidate, asker: Asker): Trial | undefined;
+}
+
+/** Who wants to ask a candidate. */
+export interface Asker {
+  readonly caller: Caller;
+  /** Whether the request has asked the candidate before; then nothing holds it up. */
+  readonly isRepeat: boolean;
+  /** Whether it has nowhere else to go: only then it goes beside a probe that has shown nothing yet. */
+  readonly isStranded: boolean;
 }
 
 /** An attempt as evidence. Told at most one of `succeeded`, `failed` and `dismissed`; later ones do not count. */
@@ -61,33 +73,46 @@ export interface HealthOptions {
 export function createHealth(
   { clock, log, metrics }: HealthOptions,
 ): Health {
-  const breakers = new WeakMap<object, Breaker>();
+  const breakers = new WeakMap<object, BreakerByToken>();
 
-  function breakerOf(subject: object): Breaker {
+  function breakerOf(subject: object): BreakerByToken {
     const known = breakers.get(subject);
     if (known !== undefined) return known;
-    const breaker = new Breaker(clock);
+    const breaker = new BreakerByToken(clock);
     breakers.set(subject, breaker);
     return breaker;
   }
 
-  function restMs({ connection, model }: Candidate): number {
+  function mayBegin(
+    candidate: Candidate,
+    { caller, isRepeat, isStranded }: Asker,
+  ): boolean {
+    if (isRepeat) return true;
+    if (restMs(candidate, caller) > 0) return false;
+    return isStranded ||
+      [candidate.connection, candidate.model].every((subject) =>
+        breakers.get(subject)?.isProbing(caller.name) !== true
+      );
+  }
+
+  function restMs({ connection, model }: Candidate, { name }: Caller): number {
     return Math.max(
-      breakers.get(connection)?.restMs() ?? 0,
-      breakers.get(model)?.restMs() ?? 0,
+      breakers.get(connection)?.restMs(name) ?? 0,
+      breakers.get(model)?.restMs(name) ?? 0,
     );
   }
 
   function tellCooling(
     { connection, model }: Candidate,
-    ms: number,
-    fault: Fault,
+    { ms, isForAll }: Cooling,
+    { fault, caller }: { readonly fault: Fault; readonly caller: Caller },
   ): void {
     if (ms === 0) return;
     metrics?.cooledDown(connection.name);
     log.write("warn", "cooling_down", {
       connection: connection.name,
       model: SUBJECT_BY_FAULT[fault.kind] === "model" ? model.id : undefined,
+      caller: isForAll ? undefined : caller.name,
       reason: fault.kind,
       ms,
     });
@@ -95,13 +120,16 @@ export function createHealth(
 
   return {
     restMs,
-    begin(candidate, isRepeat) {
-      if (!isRepeat && restMs(candidate) > 0) return undefined;
+    begin(candidate, asker) {
+      if (!mayBegin(candidate, asker)) return undefined;
+      const { caller, isRepeat } = asker;
       return createTrial({
         connection: breakerOf(candidate.connection),
         model: breakerOf(candidate.model),
+        token: caller.name,
         isRepeat,
-        onCooling: (ms, fault) => tellCooling(candidate, ms, fault),
+        onCooling: (cooling, fault) =>
+          tellCooling(candidate, cooling, { fault, caller }),
       });
     },
   };
@@ -109,17 +137,19 @@ export function createHealth(
 
 /** What a trial tells its findings. */
 interface TrialParts {
-  readonly connection: Breaker;
-  readonly model: Breaker;
+  readonly connection: BreakerByToken;
+  readonly model: BreakerByToken;
+  /** The name of the token that asks. */
+  readonly token: string;
   readonly isRepeat: boolean;
-  readonly onCooling: (ms: number, fault: Fault) => void;
+  readonly onCooling: (cooling: Cooling, fault: Fault) => void;
 }
 
 function createTrial(
-  { connection, model, isRepeat, onCooling }: TrialParts,
+  { connection, model, token, isRepeat, onCooling }: TrialParts,
 ): Trial {
-  const connectionPass = connection.pass(isRepeat);
-  const modelPass = model.pass(isRepeat);
+  const connectionPass = connection.pass(token, isRepeat);
+  const modelPass = model.pass(token, isRepeat);
   let isOver = false;
 
   /** Runs what the attempt showed, if it is the first to be told. */
@@ -134,25 +164,32 @@ function createTrial(
     model.dismissed(modelPass);
   }
 
+  function blameConnection(fault: Fault): void {
+    model.dismissed(modelPass);
+    const cooling = isNobodysDoing(fault)
+      ? connection.failedForAll(connectionPass)
+      : connection.failed(connectionPass);
+    onCooling(cooling, fault);
+  }
+
   function blame(fault: Fault): void {
     const { kind, status, retryAfterMs } = fault;
     const subject = SUBJECT_BY_FAULT[kind];
-    if (subject === "connection") {
-      model.dismissed(modelPass);
-      return onCooling(connection.failed(connectionPass), fault);
-    }
+    if (subject === "connection") return blameConnection(fault);
     if (subject === "nobody") return dismiss();
     settleConnection(connection, connectionPass, kind);
     if (subject === "request") return model.succeeded(modelPass);
     const isLimit = kind === "rate_limited" || kind === "exhausted";
     if (isLimit && status !== 402 && retryAfterMs !== undefined) {
-      return model.bench(retryAfterMs);
+      return model.bench(modelPass, retryAfterMs);
     }
     onCooling(model.failed(modelPass), fault);
   }
 
   return {
-    isProbe: connectionPass.isProbe || modelPass.isProbe,
+    isProbe: [connectionPass, modelPass].some(({ forAll, own }) =>
+      forAll.isProbe || own.isProbe
+    ),
     answered() {
       connection.answered(connectionPass);
       model.answered(modelPass);
@@ -167,10 +204,15 @@ function createTrial(
   };
 }
 
+/** Nothing has been asked yet where there is no connection. */
+function isNobodysDoing({ kind, wasConnected }: Fault): boolean {
+  return kind === "unreachable" && wasConnected !== true;
+}
+
 /** Whoever answers is reachable and takes the credential; silence shows neither. */
 function settleConnection(
-  connection: Breaker,
-  pass: Pass,
+  connection: BreakerByToken,
+  pass: TokenPass,
   kind: FaultKind,
 ): void {
   if (kind === "silent" || kind === "broken") connection.dismissed(pass);

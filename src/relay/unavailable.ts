@@ -1,3 +1,4 @@
+import type { Caller } from "../config/config.ts";
 import { GatewayError } from "../core/error.ts";
 import type { Health } from "./health.ts";
 import type { Ways } from "./ways.ts";
@@ -5,10 +6,11 @@ import type { Ways } from "./ways.ts";
 /** The error for a caller whom no connection may serve now; says when to come back. */
 export function unavailable(
   { own, fallbacks }: Ways,
+  caller: Caller,
   health: Health,
 ): GatewayError {
   const rests = [...own, ...fallbacks].map(({ candidate }) =>
-    health.restMs(candidate)
+    health.restMs(candidate, caller)
   );
   return rests.some((restMs) => restMs === 0)
     ? overloaded("connection_overloaded", {

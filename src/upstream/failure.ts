@@ -21,11 +21,28 @@ const REASONS: readonly (readonly [pattern: RegExp, reason: string])[] = [
   ],
 ];
 
+/** Of those, the ones that can only be told of a connection that was made. */
+const CONNECTED_REASONS: ReadonlySet<string> = new Set([
+  "what it sends is no HTTP",
+  "its answer broke off",
+  "it closed the connection",
+]);
+
 /** What the platform's error says, without the address that it holds. */
 export function reasonOf(cause: unknown): string {
   const text = describe(cause);
   const found = REASONS.find(([pattern]) => pattern.test(text));
   return found?.[1] ?? "the connection failed";
+}
+
+/**
+ * Whether there had been a connection when the platform gave up: it was closed, or something else than HTTP
+ * came. Deno names the stage in its message, `client error (Connect)` or `client error (SendRequest)`.
+ */
+export function hadConnection(cause: unknown): boolean {
+  const text = describe(cause);
+  if (/\(Connect\)/.test(text)) return false;
+  return CONNECTED_REASONS.has(reasonOf(cause));
 }
 
 /** The error for a caller whose upstream gave no answer; names no host (docs/design.md#errors). */

@@ -1,6 +1,7 @@
 import { createGateway } from "../../src/app.ts";
 import { listen } from "../../src/cli/listen.ts";
 import { type ConfigStore, createConfigStore } from "../../src/config/store.ts";
+import type { Clock } from "../../src/core/clock.ts";
 import type { Timers } from "../../src/core/timers.ts";
 import type { Admission } from "../../src/relay/admission.ts";
 import type { Fetch } from "../../src/upstream/call.ts";
@@ -27,13 +28,15 @@ export interface RunningGateway extends AsyncDisposable {
  * @param given How the upstreams are reached; default: over the network.
  * @param reach How a connection to an upstream is proved; default: not at all.
  * @param timers What the deadlines of requests go by; default: those of this machine.
+ * @param clock What cool-downs and time stamps go by; default: that of this machine.
  */
 export async function startGateway(
   file: Readonly<Record<string, unknown>>,
-  { fetch: given, reach, timers }: {
+  { fetch: given, reach, timers, clock }: {
     readonly fetch?: Fetch;
     readonly reach?: Reach;
     readonly timers?: Timers;
+    readonly clock?: Clock;
   } = {},
 ): Promise<RunningGateway> {
   const config = configOf(await loadFile(file));
@@ -47,6 +50,7 @@ export async function startGateway(
     log: lines.log,
     reach,
     ...(timers === undefined ? {} : { timers }),
+    ...(clock === undefined ? {} : { clock }),
   });
   const listener = listen({ ...config.server, port: 0 }, handler);
   return {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import {
   brokenUpstream,
+  hadConnection,
   oversized,
   reasonOf,
   silentUpstream,
@@ -199,4 +200,27 @@ Deno.test("brokenUpstream(), oversized(), silentUpstream() and upstreamAuthentic
   const refused = upstreamAuthentication();
   assert.equal(refused.status, 502);
   assert.equal(refused.code, "upstream_authentication");
+});
+
+Deno.test("hadConnection() tells what ended a connection from what prevented it", () => {
+  const closed = [
+    "client error (SendRequest): connection closed before message completed",
+    "client error (SendRequest): connection error: Connection reset by peer (os error 104)",
+    "client error (SendRequest): invalid HTTP version parsed",
+    "error reading a body from connection: end of file before message length reached",
+  ];
+  for (const message of closed) {
+    assert.ok(hadConnection(new TypeError(message)), message);
+  }
+  const prevented = [
+    ...MESSAGES.map(([, message]) => message).filter((message) =>
+      message.includes("(Connect)")
+    ),
+    "client error (Connect): Connection reset by peer (os error 104)",
+    "The connection timed out",
+    "something else",
+  ];
+  for (const message of prevented) {
+    assert.ok(!hadConnection(new TypeError(message)), message);
+  }
 });

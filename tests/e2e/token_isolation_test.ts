@@ -1,0 +1,177 @@
+import assert from "node:assert/strict";
+import type { Protocol } from "../../src/core/protocol.ts";
+import { sha256Hex } from "../../src/core/sha256.ts";
+import { ask, credentials, hello, PATHS, PROTOCOLS } from "../support/ask.ts";
+import { good } from "../support/bad_provider.ts";
+import { minimalFile, NOW_MS, tokenFile } from "../support/config.ts";
+import { connectionTo, type Mode } from "../support/failover_scene.ts";
+import { createFakeClock } from "../support/fake_clock.ts";
+import { type RunningGateway, startGateway } from "../support/gateway.ts";
+import { listenToEnd, startRawUpstream } from "../support/raw_upstream.ts";
+import {
+  type SeenRequest,
+  startUpstream,
+} from "../support/scripted_upstream.ts";
+import { protocolOfPath, WIRES } from "../support/wire.ts";
+
+const CALLERS = ["alice", "bob", "carol"] as const;
+
+type CallerName = typeof CALLERS[number];
+
+/** How a caller's protocol reaches its upstream. */
+interface Way {
+  readonly protocol: Protocol;
+  readonly mode: Mode;
+}
+
+const tokenOf = (caller: CallerName) => `token-of-${caller}`;
+
+function connection(
+  name: string,
+  way: Way,
+  url: string,
+): Record<string, unknown> {
+  const file = connectionTo(name, way, { models: ["model-1", "model-2"] });
+  const endpoints = Object.keys(Object(file.endpoints))
+    .map((endpoint) => [endpoint, `${url}/v1`]);
+  return { ...file, endpoints: Object.fromEntries(endpoints) };
+}
+
+/** A connection at fault and a good one behind it, and three callers. */
+function fileFor(
+  way: Way,
+  { bad, healthy }: { readonly bad: string; readonly healthy: string },
+): Record<string, unknown> {
+  return minimalFile({
+    connections: [
+      connection("bad", way, bad),
+      connection("healthy", way, healthy),
+    ],
+    tokens: CALLERS.map((name) =>
+      tokenFile({ name, sha256: sha256Hex(tokenOf(name)) })
+    ),
+  });
+}
+
+function answerWell({ path, text }: SeenRequest): Response {
+  const body = JSON.parse(text());
+  return good({
+    host: "healthy",
+    model: body.model,
+    stream: body.stream === true,
+    atMs: 0,
+    body,
+    wire: WIRES[protocolOfPath(path)],
+    signal: new AbortController().signal,
+  });
+}
+
+/** An upstream that falls over some words. */
+function fallOver(seen: SeenRequest): Response {
+  if (!seen.text().includes("poison")) return answerWell(seen);
+  const wire = WIRES[protocolOfPath(seen.path)];
+  return Response.json(wire.error("api_error", "Internal error"), {
+    status: 500,
+  });
+}
+
+/** Time stands still: what is left alone once stays so. */
+const startFrozen = (file: Readonly<Record<string, unknown>>) =>
+  startGateway(file, { clock: createFakeClock(NOW_MS) });
+
+/** Sends a request, which is always answered well, and tells by which connection. */
+async function servedBy(
+  gateway: RunningGateway,
+  protocol: Protocol,
+  { caller, model = "model-1", words = "Hello" }: {
+    readonly caller: CallerName;
+    readonly model?: string;
+    readonly words?: string;
+  },
+): Promise<unknown> {
+  const said = protocol === "responses"
+    ? { input: words }
+    : { messages: [{ role: "user", content: words }] };
+  const response = await gateway.call(
+    PATHS[protocol],
+    ask(
+      protocol,
+      hello(protocol, { model, ...said }),
+      credentials(protocol, tokenOf(caller)),
+    ),
+  );
+  assert.equal(response.status, 200, await response.text());
+  const { connection, attempts } = await gateway.lines.of(response);
+  return attempts === undefined ? connection : "both";
+}
+
+Deno.test("what one token makes fail is closed to that token alone, until another sees it fail too", async (t) => {
+  for (const protocol of PROTOCOLS) {
+    for (const mode of ["native", "translated"] as const) {
+      await t.step(`${protocol} ${mode}`, async () => {
+        await using bad = startUpstream(fallOver);
+        await using healthy = startUpstream(answerWell);
+        const urls = { bad: bad.url, healthy: healthy.url };
+        await using gateway = await startFrozen(
+          fileFor({ protocol, mode }, urls),
+        );
+        const asks = (caller: CallerName, words: string, model = "model-1") =>
+          servedBy(gateway, protocol, { caller, words, model });
+        for (let count = 0; count < 3; count++) {
+          assert.equal(await asks("alice", "poison"), "both");
+        }
+        assert.equal(await asks("alice", "Hello"), "healthy");
+        assert.equal(await asks("alice", "Hello", "model-2"), "bad");
+        assert.equal(await asks("bob", "Hello"), "bad");
+        for (let count = 0; count < 2; count++) {
+          assert.equal(await asks("bob", "poison"), "both");
+        }
+        assert.equal(await asks("bob", "Hello"), "bad");
+        for (const caller of ["bob", "bob", "carol"] as const) {
+          assert.equal(await asks(caller, "poison"), "both");
+        }
+        assert.equal(await asks("bob", "Hello"), "healthy");
+        assert.equal(await asks("carol", "Hello"), "healthy");
+      });
+    }
+  }
+});
+
+Deno.test("a connection that one token's request ends is closed to that token alone", async () => {
+  await using bad = startRawUpstream(async (connection) => {
+    const bytes = new Uint8Array(16 * 1024);
+    await connection.read(bytes);
+    if (new TextDecoder().decode(bytes).includes("poison")) return;
+    await listenToEnd(connection);
+  });
+  await using healthy = startUpstream(answerWell);
+  const urls = { bad: bad.url, healthy: healthy.url };
+  await using gateway = await startFrozen({
+    ...fileFor({ protocol: "chat", mode: "native" }, urls),
+    timeouts: { first_byte: 200 },
+  });
+  const asks = (caller: CallerName, words: string) =>
+    servedBy(gateway, "chat", { caller, words });
+  for (let count = 0; count < 3; count++) {
+    assert.equal(await asks("alice", "poison"), "both");
+  }
+  assert.equal(await asks("alice", "Hello"), "healthy");
+  assert.equal(await asks("bob", "Hello"), "both");
+});
+
+Deno.test("a connection that cannot be made is closed to all, whoever has seen it", async () => {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  listener.close();
+  await using healthy = startUpstream(answerWell);
+  const urls = {
+    bad: `http://127.0.0.1:${listener.addr.port}`,
+    healthy: healthy.url,
+  };
+  await using gateway = await startFrozen(
+    fileFor({ protocol: "chat", mode: "native" }, urls),
+  );
+  for (let count = 0; count < 3; count++) {
+    assert.equal(await servedBy(gateway, "chat", { caller: "alice" }), "both");
+  }
+  assert.equal(await servedBy(gateway, "chat", { caller: "bob" }), "healthy");
+});
