@@ -1,3 +1,5 @@
+import { shorten } from "./shorten.ts";
+
 /**
  * What went wrong, from the caller's point of view. Each kind has one HTTP status (docs/design.md#errors);
  * how it is spelled in a body is the protocol's matter.
@@ -36,9 +38,12 @@ export interface GatewayErrorOptions {
   readonly cause?: unknown;
 }
 
+/** What names the caller's own fields and words cannot grow with them, in UTF-16 code units. */
+const MAX_LENGTH = { message: 2000, param: 200 };
+
 /**
  * A failure that the caller is told about. Its message is safe for the caller: it holds no secret, no
- * prompt, no answer and no upstream address.
+ * prompt, no answer and no upstream address. It stays short, whatever of the caller's it quotes.
  */
 export class GatewayError extends Error {
   override readonly name = "GatewayError";
@@ -54,9 +59,9 @@ export class GatewayError extends Error {
     message: string,
     options: GatewayErrorOptions = {},
   ) {
-    super(message, { cause: options.cause });
+    super(shorten(message, MAX_LENGTH.message), { cause: options.cause });
     this.kind = kind;
-    this.param = options.param;
+    this.param = options.param && shorten(options.param, MAX_LENGTH.param);
     this.type = options.type;
     this.code = options.code;
     this.details = options.details;

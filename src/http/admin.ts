@@ -17,8 +17,9 @@ export interface AdminSources {
  * secret and changes nothing.
  */
 export function createAdminHandler(sources: AdminSources): Handler {
-  return async ({ method, url }) => {
-    const answer = ANSWERS.get(requestTarget(url).path);
+  return async (request) => {
+    const { method } = request;
+    const answer = ANSWERS.get(requestTarget(request).path);
     if (answer === undefined) return new Response(null, { status: 404 });
     if (method === "GET" || method === "HEAD") return await answer(sources);
     return new Response(null, { status: 405, headers: { allow: "GET, HEAD" } });

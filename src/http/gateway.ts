@@ -52,7 +52,7 @@ export function createHandler(parts: GatewayParts): Handler {
       const response = await serve(match, { request, record, config, parts });
       return stamp(response, protocol, record);
     } catch (thrown) {
-      protocol ??= protocolOfUnknownPath(request.url);
+      protocol ??= protocolOfUnknownPath(request);
       const { log } = parts;
       const response = failureResponse(thrown, { protocol, record, log });
       return stamp(response, protocol, record);
@@ -157,6 +157,7 @@ function stamp(
 }
 
 /** A client of the Messages protocol that mistypes a path reads the error all the same. */
-function protocolOfUnknownPath(url: string): Protocol {
-  return /\/messages(\/|$)/.test(requestTarget(url).path) ? "messages" : "chat";
+function protocolOfUnknownPath(request: Request): Protocol {
+  const { path } = requestTarget(request);
+  return /\/messages(\/|$)/.test(path) ? "messages" : "chat";
 }

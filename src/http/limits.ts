@@ -18,7 +18,7 @@ export async function limitsResponse(
     readonly limits: Pick<LimitsService, "read">;
   },
 ): Promise<Response> {
-  if (requestTarget(request.url).query.length > "?".length) {
+  if (requestTarget(request).query.length > "?".length) {
     throw new GatewayError(
       "invalid_request",
       "Cannot read the limits with query parameters: this path takes none, remove them",

@@ -15,7 +15,7 @@ export interface RouteMatch {
 /** Finds the rows of a route table by method and path. */
 export interface RouteFinder {
   /**
-   * @param request Its `method` and `url` alone decide.
+   * @param request Its `method` and target alone decide.
    * @param vendor What a `:vendor` segment must be.
    * @throws {GatewayError} `not_found` for an unknown path, `method_not_allowed` with `Allow` where only
    * the method is wrong.
@@ -59,14 +59,13 @@ export function createRouteFinder(routes: readonly Route[]): RouteFinder {
       const found = await match({ ...sought, method });
       if (found !== undefined && isReal(found.route)) allowed.push(method);
     }
-    return allowed.length === 0
-      ? unknownPath()
-      : methodNotAllowed(sought.method, allowed);
+    return allowed.length === 0 ? unknownPath() : methodNotAllowed(allowed);
   }
 
   return {
-    async find({ method, url }, vendor) {
-      const { path } = requestTarget(url);
+    async find(request, vendor) {
+      const { method } = request;
+      const { path } = requestTarget(request);
       const key = `${method} ${path}`;
       const seen = known.get(key);
       if (seen !== undefined) return seen;
@@ -79,14 +78,11 @@ export function createRouteFinder(routes: readonly Route[]): RouteFinder {
   };
 }
 
-/** The error for a path that is served, but not with this method. */
-export function methodNotAllowed(
-  method: string,
-  allowed: readonly string[],
-): GatewayError {
+/** The error for a path that is served, but not with the caller's method, whose text is not told back. */
+export function methodNotAllowed(allowed: readonly string[]): GatewayError {
   return new GatewayError(
     "method_not_allowed",
-    `Cannot serve ${method} on this path: use ${allowed.join(" or ")}`,
+    `Cannot serve this method on this path: use ${allowed.join(" or ")}`,
     { headers: { allow: allowed.join(", ") } },
   );
 }

@@ -7,7 +7,7 @@ import { methodNotAllowed } from "./router.ts";
  */
 export function websocketError(headers: Headers): GatewayError {
   const isUpgrade = /\bwebsocket\b/i.test(headers.get("upgrade") ?? "");
-  if (!isUpgrade) return methodNotAllowed("GET", ["POST"]);
+  if (!isUpgrade) return methodNotAllowed(["POST"]);
   return new GatewayError(
     "upgrade_required",
     "Cannot open a WebSocket: the gateway does not support them, send a POST and read server-sent events",

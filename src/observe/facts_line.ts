@@ -2,16 +2,20 @@ import type { Usage } from "../protocols/canonical/usage.ts";
 import type { LogFields } from "./log.ts";
 import type { RequestFacts } from "./record.ts";
 
-/** A model's name is the caller's text: a long one is cut. */
-const MAX_MODEL_LENGTH = 128;
+/** What is the caller's text, or an upstream's, is cut where it is long, in characters. */
+const MAX_LENGTH = {
+  method: 16,
+  model: 128,
+  upstreamRequestId: 128,
+};
 
 /** What is known of a request, as fields of its line in the log; what is not known has no value. */
 export function factsLine(facts: RequestFacts): LogFields {
   return {
     token: facts.caller,
-    method: facts.method,
+    method: facts.method.slice(0, MAX_LENGTH.method),
     route: facts.route,
-    model: facts.model?.slice(0, MAX_MODEL_LENGTH),
+    model: facts.model?.slice(0, MAX_LENGTH.model),
     upstream_model: facts.upstreamModel,
     connection: facts.connection,
     mode: facts.mode,
@@ -24,7 +28,10 @@ export function factsLine(facts: RequestFacts): LogFields {
     usage: facts.usage && usageLine(facts.usage),
     dropped: facts.dropped,
     dropped_parts: facts.droppedParts,
-    upstream_request_id: facts.upstreamRequestId,
+    upstream_request_id: facts.upstreamRequestId?.slice(
+      0,
+      MAX_LENGTH.upstreamRequestId,
+    ),
     upstream_status: facts.upstreamStatus,
     error: facts.error,
     reason: facts.reason,

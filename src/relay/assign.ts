@@ -1,6 +1,7 @@
 import { type Candidates, candidatesFor } from "../config/assignment.ts";
 import type { Caller, Config } from "../config/config.ts";
 import { GatewayError } from "../core/error.ts";
+import { shorten } from "../core/shorten.ts";
 
 /**
  * The ways to serve a model to a caller, in the file's order.
@@ -23,7 +24,7 @@ export function modelNotFound(model: string): GatewayError {
   return new GatewayError(
     "not_found",
     `Cannot find the model ${
-      quote(model)
+      quoteModel(model)
     }: it does not exist or is not assigned to this token, see GET /models`,
     { param: "model", code: "model_not_found" },
   );
@@ -32,10 +33,6 @@ export function modelNotFound(model: string): GatewayError {
 const MAX_QUOTED_LENGTH = 100;
 
 /** The name is the caller's own text: escaped, and cut where it is no name. */
-function quote(model: string): string {
-  return JSON.stringify(
-    model.length > MAX_QUOTED_LENGTH
-      ? `${model.slice(0, MAX_QUOTED_LENGTH)}…`
-      : model,
-  );
+export function quoteModel(model: string): string {
+  return JSON.stringify(shorten(model, MAX_QUOTED_LENGTH));
 }

@@ -1,29 +1,8 @@
 import type { Connection } from "../config/config.ts";
-import { HOP_BY_HOP, namedByConnection } from "./hop_by_hop.ts";
+import { nameMatcher, WITHHELD_FROM_UPSTREAM } from "./header_names.ts";
+import { namedByConnection } from "./hop_by_hop.ts";
 
-/**
- * Caller headers that never go upstream (docs/design.md#headers): credentials and cookies, what belongs to the
- * caller's own connection or body encoding, what tells where the caller sits, and what would choose an
- * account at the upstream.
- */
-const WITHHELD: ReadonlySet<string> = new Set([
-  ...HOP_BY_HOP,
-  "authorization",
-  "proxy-authorization",
-  "x-api-key",
-  "api-key",
-  "x-goog-api-key",
-  "cookie",
-  "host",
-  "content-length",
-  "content-encoding",
-  "accept-encoding",
-  "expect",
-  "forwarded",
-  "x-real-ip",
-  "openai-organization",
-  "openai-project",
-]);
+const isWithheld = nameMatcher(WITHHELD_FROM_UPSTREAM);
 
 /**
  * The headers of an upstream request: the caller's as an open list less the withheld ones, then the
@@ -39,9 +18,8 @@ export function upstreamHeaders(
   const fixed = ownHeaders(connection);
   const pairs: [string, string][] = [];
   caller.forEach((value, name) => {
-    const isWithheld = WITHHELD.has(name) || name.startsWith("x-forwarded-") ||
-      dropped.has(name) || fixed.has(name);
-    if (!isWithheld) pairs.push([name, value]);
+    const staysHere = isWithheld(name) || dropped.has(name) || fixed.has(name);
+    if (!staysHere) pairs.push([name, value]);
   });
   pairs.push(...fixed);
   return pairs;

@@ -59,3 +59,13 @@ Deno.test("GatewayError without options has no headers and leaves the rest out",
   });
   assert.deepEqual(headers, {});
 });
+
+Deno.test("GatewayError stays short, however long the text is that it quotes", () => {
+  const { message, param } = new GatewayError(
+    "invalid_request",
+    "x".repeat(100_000),
+    { param: "y".repeat(100_000) },
+  );
+  assert.equal(message.length, 2001);
+  assert.equal(param?.length, 201);
+});

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
+import { hello } from "../support/ask.ts";
 import { ALICE_TOKEN } from "../support/config.ts";
 import { errorAnswer } from "../support/error_answer.ts";
 import { familiesFile } from "../support/families.ts";
 import { startGateway } from "../support/gateway.ts";
+import { rawRequest } from "../support/raw_request.ts";
 import { sendRaw } from "../support/raw_socket.ts";
+import { startUpstream } from "../support/scripted_upstream.ts";
 
 function get(target: string, host = "gateway"): string {
   return `GET ${target} HTTP/1.1\r\nhost: ${host}\r\n` +
@@ -71,4 +74,66 @@ Deno.test("targets that are no path are unknown", async (t) => {
       assert.equal(errorAnswer(answer, "chat").status, 404);
     });
   }
+});
+
+/** Hosts in which a path of ours stands, before a target that has none, and the other way round. */
+const HOSTS_WITH_PATHS: readonly (readonly [
+  target: string,
+  host: string,
+  status: number,
+])[] = [
+  ["/nope", "x/v1/models?", 404],
+  ["/nope", "x/v1/models#", 404],
+  ["/nope", "x/v1/models", 404],
+  ["/models", "x/v1", 404],
+  ["/nope", "/v1/models?", 404],
+  ["/nope", "?x", 404],
+  ["/nope", "\\v1\\models?", 404],
+  ["/nope", "\xfc/v1/models?", 404],
+  ["/v1/models", "x/nope?", 200],
+  ["/v1/models", "x#", 200],
+  ["/v1/models", "x\\nope", 200],
+  // The platform puts something else in the place of such a host, so nothing can be told of the target.
+  ["/v1/models", "\xfc/nope?", 404],
+  ["/v1/limits", "x?query=1", 200],
+  ["/v1/limits?x=1", "x#", 400],
+  ["http://evil.example/nope", "x/v1/models?", 404],
+  ["http://evil.example/nope", "evil.example/v1/models?", 404],
+];
+
+Deno.test("the route comes from the target, whatever stands in the host", async (t) => {
+  await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
+  for (const [target, host, status] of HOSTS_WITH_PATHS) {
+    await t.step(`${target} at ${host}`, async () => {
+      const answer = await sendRaw(gateway.port, get(target, host));
+      assert.equal(answer.status, status, answer.body);
+      if (status !== 200) errorAnswer(answer, "chat");
+    });
+  }
+});
+
+Deno.test("a host without a path of ours lets nobody ask a model", async () => {
+  await using upstream = startUpstream();
+  await using gateway = await startGateway(familiesFile(upstream.url));
+  const headers: [string, string][] = [
+    ["host", "x/v1/chat/completions?"],
+    ["authorization", `Bearer ${ALICE_TOKEN}`],
+    ["connection", "close"],
+  ];
+  const request = rawRequest("/nope", headers, hello("chat"));
+  assert.equal((await sendRaw(gateway.port, request)).status, 404);
+  assert.equal(upstream.requests.items.length, 0);
+});
+
+Deno.test("a method of any length is neither told back nor logged whole", async () => {
+  await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
+  const method = "M".repeat(10_000);
+  const request = get("/v1/models").replace("GET", method);
+  const answer = await sendRaw(gateway.port, request);
+  const { status, headers, message } = errorAnswer(answer, "chat");
+  assert.equal(status, 405);
+  assert.equal(headers.get("allow"), "GET, HEAD");
+  assert.ok(message.length < 200, message);
+  const line = await gateway.lines.of(answer);
+  assert.equal(line.method, "M".repeat(16));
 });

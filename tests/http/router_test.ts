@@ -162,8 +162,8 @@ Deno.test("createRouteFinder() tells which methods a path takes", async () => {
 
 Deno.test("methodNotAllowed() and unknownPath() say what to do", () => {
   assert.equal(
-    methodNotAllowed("PUT", ["GET", "HEAD"]).message,
-    "Cannot serve PUT on this path: use GET or HEAD",
+    methodNotAllowed(["GET", "HEAD"]).message,
+    "Cannot serve this method on this path: use GET or HEAD",
   );
   assert.match(unknownPath().message, /^Cannot find this path: /);
 });

@@ -11,7 +11,7 @@ export interface LogLines {
   /** The lines about requests. */
   readonly requests: Inbox<JsonObject>;
   /** The line about the request that this is the answer to; waits for it, but not for ever. */
-  of(response: Response): Promise<JsonObject>;
+  of(response: Pick<Response, "headers">): Promise<JsonObject>;
   /** All other lines. */
   readonly others: Inbox<JsonObject>;
 }
@@ -30,7 +30,9 @@ export function createLogLines(): LogLines {
       (fields.event === "request" ? requests : others).put(fields);
     },
   });
-  async function of({ headers }: Response): Promise<JsonObject> {
+  async function of(
+    { headers }: Pick<Response, "headers">,
+  ): Promise<JsonObject> {
     const id = headers.get("x-request-id");
     let line: JsonObject | undefined;
     await until(() => {

@@ -1,0 +1,261 @@
+import { HOP_BY_HOP } from "./hop_by_hop.ts";
+
+/** Header names in lower case that have one reason in common. */
+export interface HeaderGroup {
+  readonly reason: string;
+  /** Names that a header has exactly. */
+  readonly names: readonly string[];
+  /** What names begin with. */
+  readonly prefixes: readonly string[];
+}
+
+/** A connection's own headers, and what describes a body as it was on that connection. */
+const CONNECTION: HeaderGroup = {
+  reason: "belongs to one connection or to a body's form on it",
+  names: [
+    ...HOP_BY_HOP,
+    "content-encoding",
+    "content-length",
+    "http2-settings",
+    "max-forwards",
+  ],
+  prefixes: [],
+};
+
+/** Keys, tokens and cookies, of whomever they are. */
+export const CREDENTIALS: HeaderGroup = {
+  reason: "is a credential",
+  names: [
+    "api-key",
+    "apikey",
+    "authentication",
+    "authorization",
+    "cookie",
+    "cookie2",
+    "ocp-apim-subscription-key",
+    "private-token",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "set-cookie",
+    "set-cookie2",
+    "www-authenticate",
+    "x-access-token",
+    "x-api-key",
+    "x-api-token",
+    "x-apikey",
+    "x-auth-key",
+    "x-auth-token",
+    "x-authorization",
+    "x-csrf-token",
+    "x-functions-key",
+    "x-goog-api-key",
+    "x-serverless-authorization",
+    "x-subscription-token",
+    "x-vault-token",
+    "x-xsrf-token",
+  ],
+  prefixes: [],
+};
+
+/** What chooses or names an account, an organisation or a project at a provider. */
+export const ACCOUNTS: HeaderGroup = {
+  reason: "chooses or names an account at the provider",
+  names: [
+    "anthropic-organization-id",
+    "anthropic-workspace-id",
+    "bigmodel-organization",
+    "bigmodel-project",
+    "chatgpt-account-id",
+    "openai-organization",
+    "openai-project",
+    "x-account-id",
+    "x-dashscope-workspace",
+    "x-goog-user-project",
+    "x-hf-bill-to",
+    "x-org-id",
+    "x-organization-id",
+    "x-project-id",
+    "x-tenant-id",
+    "x-workspace-id",
+  ],
+  prefixes: ["x-bt-org-"],
+};
+
+/**
+ * What proxies, balancers, clouds and content networks add of the caller: the address, the network, the
+ * certificate, the user that a sign-in in front of the gateway has found.
+ */
+const WHEREABOUTS: HeaderGroup = {
+  reason: "tells who or where the caller is",
+  names: [
+    "cdn-loop",
+    "client-ip",
+    "do-connecting-ip",
+    "forwarded",
+    "http-client-ip",
+    "incap-client-ip",
+    "proxy-client-ip",
+    "remote-addr",
+    "remote-email",
+    "remote-groups",
+    "remote-name",
+    "remote-user",
+    "teleport-jwt-assertion",
+    "true-client-ip",
+    "via",
+    "wl-proxy-client-ip",
+    "x-client-cert",
+    "x-client-ip",
+    "x-client-port",
+    "x-clientip",
+    "x-cluster-client-ip",
+    "x-coming-from",
+    "x-forward-for",
+    "x-forwarded",
+    "x-host",
+    "x-original-forwarded-for",
+    "x-original-host",
+    "x-original-remote-addr",
+    "x-originating-ip",
+    "x-proxyuser-ip",
+    "x-real-ip",
+    "x-real-port",
+    "x-remote-addr",
+    "x-remote-ip",
+    "x-remote-user",
+    "x-sucuri-clientip",
+    "x-true-client-ip",
+    "x-webauth-user",
+  ],
+  prefixes: [
+    "akamai-",
+    "cf-",
+    "cloudfront-",
+    "fastly-",
+    "fly-",
+    "ssl-client-",
+    "tailscale-",
+    "x-akamai-",
+    "x-amz-",
+    "x-amzn-",
+    "x-appengine-",
+    "x-arr-",
+    "x-auth-request-",
+    "x-authentik-",
+    "x-azure-",
+    "x-envoy-",
+    "x-forwarded-",
+    "x-goog-authenticated-user-",
+    "x-goog-iam-",
+    "x-goog-iap-",
+    "x-ms-client-principal",
+    "x-ms-token-",
+    "x-nf-",
+    "x-pomerium-",
+    "x-railway-",
+    "x-ssl-client-",
+    "x-vercel-",
+  ],
+};
+
+/** What some servers let replace the method, the path or the host of a request. */
+const REWRITING: HeaderGroup = {
+  reason: "makes another request of this one",
+  names: [
+    "x-http-method",
+    "x-http-method-override",
+    "x-method-override",
+    "x-original-method",
+    "x-original-path",
+    "x-original-uri",
+    "x-original-url",
+    "x-override-url",
+    "x-rewrite-uri",
+    "x-rewrite-url",
+  ],
+  prefixes: [],
+};
+
+/**
+ * What steers an upstream that is a gateway or a router itself: to another model, provider, key, cache or log. Of
+ * Helicone, Portkey, LiteLLM, Bifrost, TrueFoundry, Vercel, Envoy AI Gateway, Braintrust, Keywords AI, TensorZero,
+ * Requesty, Higress and this program; Cloudflare's `cf-aig-` is one of the names above.
+ */
+const STEERING: HeaderGroup = {
+  reason: "steers an upstream that is a gateway itself",
+  names: [
+    "ai-model-id",
+    "x-api-base",
+    "x-base-url",
+    "x-custom-host",
+    "x-data-keywordsai-params",
+    "x-model",
+    "x-model-id",
+    "x-model-name",
+    "x-openai-target-url",
+    "x-provider",
+    "x-target-host",
+    "x-target-url",
+    "x-upstream-host",
+    "x-upstream-url",
+  ],
+  prefixes: [
+    "ai-gateway-",
+    "ai-language-model-",
+    "helicone-",
+    "keywordsai-",
+    "tensorzero-",
+    "x-ai-eg-",
+    "x-bf-",
+    "x-bt-",
+    "x-gateway-",
+    "x-higress-",
+    "x-litellm-",
+    "x-portkey-",
+    "x-requesty-",
+    "x-tfy-",
+  ],
+};
+
+/** What of a caller's headers never goes upstream. */
+export const WITHHELD_FROM_UPSTREAM: readonly HeaderGroup[] = [
+  CONNECTION,
+  {
+    reason: "is the gateway's own to say",
+    names: ["accept-encoding", "expect", "host"],
+    prefixes: [],
+  },
+  CREDENTIALS,
+  ACCOUNTS,
+  WHEREABOUTS,
+  REWRITING,
+  STEERING,
+];
+
+/** What of an upstream's headers never goes to the caller. */
+export const WITHHELD_FROM_CALLER: readonly HeaderGroup[] = [
+  CONNECTION,
+  CREDENTIALS,
+  ACCOUNTS,
+  {
+    reason: "binds the caller's client to another host or scheme",
+    names: ["alt-svc", "clear-site-data", "strict-transport-security"],
+    prefixes: [],
+  },
+  {
+    reason: "tells of the key and the addresses of a gateway upstream",
+    names: ["x-litellm-model-api-base"],
+    prefixes: ["x-gateway-", "x-litellm-key-"],
+  },
+];
+
+/** A quick test whether a name, in lower case, is in one of the groups. */
+export function nameMatcher(
+  groups: readonly HeaderGroup[],
+): (name: string) => boolean {
+  const names = new Set(groups.flatMap((group) => group.names));
+  const prefixes = groups.flatMap((group) => group.prefixes);
+  if (prefixes.length === 0) return (name) => names.has(name);
+  const beginning = new RegExp(`^(?:${prefixes.join("|")})`);
+  return (name) => names.has(name) || beginning.test(name);
+}
