@@ -1,8 +1,15 @@
 /**
- * The floors of the benchmark: proxies made of nothing but `Deno.serve` and `fetch`. `bare` hands the bodies
- * on untouched, which the platform does without JavaScript; `hop` sends the answer through one empty
- * `TransformStream`, which is what looking at its bytes costs.
+ * The floors of the benchmark: proxies made of nothing but `Deno.serve` and `fetch`.
+ *
+ * - `bare` hands the bodies on untouched, which the platform does without JavaScript.
+ * - `honest` makes the platform calls that no gateway can do without: it reads the body, rebuilds the headers both
+ *   ways, passes an abort signal, reads a short answer whole, and writes one line.
+ * - `hop` sends the answer through one empty `TransformStream`, which is what looking at its bytes costs.
+ * - `translate` knows nothing but text: Chat to Messages and Messages to Chat.
+ *
+ * Arguments: one of these, and the upstream's address. A request's `x-bench` is put before its path.
  */
+import { minimalTranslation } from "./minimal_translator.ts";
 
 const [mode, upstream] = Deno.args;
 
@@ -10,10 +17,21 @@ Deno.serve({
   hostname: "127.0.0.1",
   port: 0,
   onListen: ({ port }) => console.error(`listening on :${port}`),
-}, async (request) => {
+}, (request) => {
+  const pieces = request.headers.get("x-bench");
+  const base = pieces === null ? upstream ?? "" : `${upstream}/${pieces}`;
+  const url = base + new URL(request.url).pathname;
+  return mode === "honest"
+    ? honest(request, url)
+    : mode === "translate"
+    ? minimalTranslation(request, `${base}/v1`)
+    : plain(request, url);
+});
+
+async function plain(request: Request, url: string): Promise<Response> {
   const headers = new Headers(request.headers);
   headers.delete("host");
-  const answer = await fetch(upstream + new URL(request.url).pathname, {
+  const answer = await fetch(url, {
     method: request.method,
     headers,
     body: request.body,
@@ -22,4 +40,26 @@ Deno.serve({
     ? answer.body?.pipeThrough(new TransformStream()) ?? null
     : answer.body;
   return new Response(body, { status: answer.status, headers: answer.headers });
-});
+}
+
+async function honest(request: Request, url: string): Promise<Response> {
+  const body = await request.bytes();
+  const controller = new AbortController();
+  const leave = () => controller.abort();
+  request.signal.addEventListener("abort", leave, { once: true });
+  const answer = await fetch(url, {
+    method: request.method,
+    headers: [...request.headers].filter(([name]) => name !== "host"),
+    body,
+    redirect: "manual",
+    signal: controller.signal,
+  });
+  const headers = [...answer.headers];
+  const { status } = answer;
+  const isShort = answer.headers.has("content-length");
+  const told = isShort
+    ? await answer.bytes()
+    : answer.body?.pipeThrough(new TransformStream()) ?? null;
+  console.log(JSON.stringify({ time: new Date(), status, url }));
+  return new Response(told, { status, headers });
+}

@@ -11,6 +11,13 @@ export interface Load {
   readonly concurrency: number;
 }
 
+/** How a program bore a load. */
+export interface Figures {
+  readonly perSecond: number;
+  /** Half of the requests took less, in milliseconds. */
+  readonly medianMs: number;
+}
+
 /** Sends one request and reads its whole answer. */
 export async function shoot(url: string, shot: Shot): Promise<number> {
   const { path, ...init } = shot;
@@ -20,18 +27,24 @@ export async function shoot(url: string, shot: Shot): Promise<number> {
   return length;
 }
 
-/** How many requests a second a program serves under a load. */
-export async function rate(
+/** How many requests a second a program serves under a load, and how long each takes. */
+export async function run(
   url: string,
   shot: Shot,
   { requests, concurrency }: Load,
-): Promise<number> {
+): Promise<Figures> {
   let left = requests;
+  const times: number[] = [];
   const began = performance.now();
   await Promise.all(Array.from({ length: concurrency }, async () => {
-    while (left-- > 0) await shoot(url, shot);
+    while (left-- > 0) {
+      const asked = performance.now();
+      await shoot(url, shot);
+      times.push(performance.now() - asked);
+    }
   }));
-  return requests / ((performance.now() - began) / 1000);
+  const perSecond = requests / ((performance.now() - began) / 1000);
+  return { perSecond, medianMs: median(times) };
 }
 
 /** The middle of some numbers. */

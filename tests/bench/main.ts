@@ -1,187 +1,215 @@
 /**
- * Measures the gateway against bare proxies, side by side in one run: each round measures all of them in
- * turn, and what counts is the median of the rounds' ratios. Run it with `deno task bench`.
+ * Measures the gateway against bare proxies, side by side in one run: each round measures all of them in turn, and
+ * what counts is the median of the rounds' ratios to the first row. Run it with `deno task bench`.
+ *
+ * `--only NAME` runs the parts whose names hold that text, `--rounds N` and `--warm-up N` set how often each load runs,
+ * and `--against URL` with `--token TOKEN` measures another gateway beside: it must serve the models that
+ * `gateway.ts` names, from the upstream whose address is printed.
  */
-import { sha256Hex } from "../../src/core/sha256.ts";
-import { type Load, median, rate, shoot, type Shot } from "./load.ts";
-import { memory, type Program, resetPeak, startProgram } from "./processes.ts";
+import { compare, type Comparison, type Entry } from "./compare.ts";
+import { startGateway, TOKEN } from "./gateway.ts";
+import { reportMemory } from "./memory.ts";
+import { readOptions } from "./options.ts";
+import { type Program, startProgram } from "./processes.ts";
+import { type Asked, shotFor } from "./shots.ts";
 
-const ROUNDS = 9;
+const { only, rounds, against, token: otherToken } = readOptions(Deno.args);
 
-/**
- * How often each load runs before it is measured: a gateway runs for days, its code is compiled by then. V8 goes on
- * compiling for some 20,000 requests.
- */
-const WARM_UP_ROUNDS = 25;
-
-const TOKEN = "bench-token";
 const MIB = 1024 * 1024;
-
 const here = new URL(".", import.meta.url).pathname;
+const certificate = new URL("../fixtures/tls/", import.meta.url).pathname;
 
-const upstream = await startProgram("upstream", [`${here}upstream.ts`]);
-const configFile = await Deno.makeTempFile({ suffix: ".yaml" });
-await Deno.writeTextFile(configFile, gatewayConfig(upstream.url));
-const direct: Program = { ...upstream, name: "no gateway" };
-const bare = await startBare();
-const hop = await startProgram("hop floor", [
-  `${here}floor.ts`,
-  "hop",
-  upstream.url,
-]);
-const gateway = await startGateway();
+const programs: Program[] = [];
+
+async function started(program: Promise<Program>): Promise<Program> {
+  const one = await program;
+  programs.push(one);
+  return one;
+}
+
+const floor = (mode: string, upstream: Program) =>
+  started(
+    startProgram(`${mode} floor`, [`${here}floor.ts`, mode, upstream.url]),
+  );
+
+const upstream = await started(
+  startProgram("no gateway", [`${here}upstream.ts`]),
+);
+const bare = await floor("bare", upstream);
+const honest = await floor("honest", upstream);
+const hop = await floor("hop", upstream);
+const translator = await floor("translate", upstream);
+const gateway = await started(
+  startGateway({ name: "gateway", upstreamUrl: upstream.url }),
+);
+const threads = await started(
+  startGateway({
+    name: "gateway, 2 workers",
+    upstreamUrl: upstream.url,
+    workers: 2,
+  }),
+);
+
+/** Another gateway, if one was named. */
+const other: Program | undefined = against === undefined ? undefined : {
+  name: "the other gateway",
+  url: against.replace(/\/$/, ""),
+  pid: NaN,
+  stop: () => Promise.resolve(),
+};
+
+function entry(program: Program, asked: Omit<Asked, "token">): Entry {
+  const token = program === other ? otherToken ?? TOKEN : TOKEN;
+  return { program, shot: shotFor({ ...asked, token }) };
+}
+
+/** The same request to several programs, and to the other gateway. */
+function all(
+  some: readonly Program[],
+  asked: Omit<Asked, "token">,
+): readonly Entry[] {
+  const asking = other === undefined ? some : [...some, other];
+  return asking.map((program) => entry(program, asked));
+}
+
+const chat = { path: "/v1/chat/completions", model: "chat-small" } as const;
+
+const comparisons: readonly Comparison[] = [
+  ...[32, 1].map((concurrency) => ({
+    title: "small JSON",
+    entries: all([bare, honest, hop, upstream, gateway], chat),
+    load: { requests: concurrency === 1 ? 300 : 800, concurrency },
+  })),
+  ...(["small", "large"] as const).map((stream) => ({
+    title: `SSE of 300 events in ${stream} pieces`,
+    entries: all([hop, bare, honest, gateway], {
+      ...chat,
+      model: `chat-${stream}`,
+      stream,
+    }),
+    load: { requests: 80, concurrency: 16 },
+  })),
+  {
+    title: "Messages to Chat, JSON",
+    entries: [
+      ...all([translator, gateway], {
+        path: "/v1/messages",
+        model: "chat-only-small",
+      }),
+      { ...entry(gateway, chat), name: "gateway, native Chat" },
+    ],
+    load: { requests: 800, concurrency: 32 },
+  },
+  {
+    title: "Chat to Messages, JSON",
+    entries: [
+      ...all([translator, gateway], { ...chat, model: "messages-small" }),
+      { ...entry(gateway, chat), name: "gateway, native Chat" },
+    ],
+    load: { requests: 800, concurrency: 32 },
+  },
+  ...(["small", "large"] as const).flatMap((stream) => [
+    {
+      title: `Messages to Chat, SSE in ${stream} pieces`,
+      entries: [
+        ...all([translator, gateway], {
+          path: "/v1/messages",
+          model: `chat-only-${stream}`,
+          stream,
+        }),
+        {
+          ...entry(gateway, { ...chat, model: `chat-${stream}`, stream }),
+          name: "gateway, native Chat",
+        },
+      ],
+      load: { requests: 80, concurrency: 16 },
+    },
+    {
+      title: `Chat to Messages, SSE in ${stream} pieces`,
+      entries: [
+        ...all([translator, gateway], {
+          ...chat,
+          model: `messages-${stream}`,
+          stream,
+        }),
+        {
+          ...entry(gateway, { ...chat, model: `chat-${stream}`, stream }),
+          name: "gateway, native Chat",
+        },
+      ],
+      load: { requests: 80, concurrency: 16 },
+    },
+  ]),
+  {
+    title: "two workers, small JSON",
+    entries: all([gateway, threads], chat),
+    load: { requests: 800, concurrency: 32 },
+  },
+  {
+    title: "30 MiB body",
+    entries: all([honest, bare, gateway], {
+      path: "/v1/responses",
+      model: "chat-small",
+      promptBytes: 30 * MIB,
+    }),
+    load: { requests: 4, concurrency: 1 },
+  },
+];
+
+async function overTls(): Promise<void> {
+  const secure = await started(
+    startProgram("no gateway", [
+      `${here}upstream.ts`,
+      `${certificate}cert.pem`,
+      `${certificate}key.pem`,
+    ], { scheme: "https" }),
+  );
+  const caFile = `${certificate}cert.pem`;
+  const upstreamUrl = secure.url.replace("127.0.0.1", "localhost");
+  const floor = await started(
+    startProgram("bare floor, TLS", [
+      `${here}floor.ts`,
+      "bare",
+      upstreamUrl,
+    ], { env: { DENO_CERT: caFile } }),
+  );
+  const gatewayOverTls = await started(
+    startGateway({ name: "gateway, TLS", upstreamUrl, caFile }),
+  );
+  for (const concurrency of [32, 1]) {
+    await compare({
+      title: "small JSON from an upstream behind TLS",
+      entries: [entry(floor, chat), entry(gatewayOverTls, chat)],
+      load: { requests: concurrency === 1 ? 300 : 800, concurrency },
+    }, rounds);
+  }
+}
+
+function isWanted(title: string): boolean {
+  return title.includes(only);
+}
 
 try {
-  console.log(`Deno ${Deno.version.deno}, ${ROUNDS} rounds, medians`);
-  await compare("small JSON", {
-    programs: [direct, bare, hop, gateway],
-    shot: question({}),
-    load: { requests: 800, concurrency: 16 },
-  });
-  await compare("one at a time", {
-    programs: [direct, bare, hop, gateway],
-    shot: question({}),
-    load: { requests: 300, concurrency: 1 },
-  });
-  await compare("300-event SSE", {
-    programs: [direct, bare, hop, gateway],
-    shot: question({ "x-bench": "stream" }, true),
-    load: { requests: 80, concurrency: 16 },
-  });
-  await compare("30 MiB body", {
-    programs: [direct, bare, gateway],
-    shot: question({}, false, 30 * MIB),
-    load: { requests: 4, concurrency: 1 },
-  });
-  if (Deno.build.os === "linux") await reportMemory(30 * MIB);
+  console.log(
+    `Deno ${Deno.version.deno}, medians of ${rounds.measured} rounds; in brackets: times the first row`,
+  );
+  if (other !== undefined) console.log(`the upstream is ${upstream.url}`);
+  for (const comparison of comparisons) {
+    if (isWanted(comparison.title)) await compare(comparison, rounds);
+  }
+  if (isWanted("small JSON from an upstream behind TLS")) await overTls();
+  if (Deno.build.os === "linux" && isWanted("memory")) {
+    await reportMemory({
+      upstream,
+      shot: entry(gateway, {
+        path: "/v1/responses",
+        model: "chat-small",
+        promptBytes: 30 * MIB,
+      }).shot,
+      bytes: 30 * MIB,
+      rounds: rounds.measured,
+    });
+  }
 } finally {
-  for (const program of [gateway, hop, bare, upstream]) await program.stop();
-  await Deno.remove(configFile);
-}
-
-function startBare(): Promise<Program> {
-  return startProgram("bare floor", [`${here}floor.ts`, "bare", upstream.url]);
-}
-
-function startGateway(): Promise<Program> {
-  return startProgram("gateway", [
-    "--v8-flags=--min-semi-space-size=16,--max-semi-space-size=32",
-    `${here}../../src/main.ts`,
-    "serve",
-    "--config",
-    configFile,
-    "--port",
-    "0",
-  ]);
-}
-
-/** Measures some programs under one load and prints each one's rate, and its ratio to each floor. */
-async function compare(
-  what: string,
-  { programs, shot, load }: {
-    readonly programs: readonly Program[];
-    readonly shot: Shot;
-    readonly load: Load;
-  },
-): Promise<void> {
-  for (let round = 0; round < WARM_UP_ROUNDS; round++) {
-    for (const { url } of programs) await rate(url, shot, load);
-  }
-  const rounds: Map<Program, number>[] = [];
-  for (let round = 0; round < ROUNDS; round++) {
-    const rates = new Map<Program, number>();
-    for (const program of programs) {
-      rates.set(program, await rate(program.url, shot, load));
-    }
-    rounds.push(rates);
-  }
-  const at = (rates: Map<Program, number>, program: Program) =>
-    rates.get(program) ?? NaN;
-  for (const program of programs) {
-    const ratios = programs.filter((floor) => floor !== gateway).map((floor) =>
-      `${
-        median(rounds.map((rates) => at(rates, program) / at(rates, floor)))
-          .toFixed(2)
-      } of ${floor.name}`
-    );
-    const perSecond = median(rounds.map((rates) => at(rates, program)));
-    console.log(
-      `${what.padEnd(14)} ${program.name.padEnd(11)} ${
-        perSecond.toFixed(1).padStart(8)
-      }/s  ${(1000 / perSecond).toFixed(2).padStart(6)} ms each  ${
-        ratios.join(", ")
-      }`,
-    );
-  }
-}
-
-/**
- * Prints by how much big bodies raise a fresh program's resident memory, at its peak: the first, and the later
- * ones, which find room that the first has left.
- */
-async function reportMemory(bytes: number): Promise<void> {
-  const shot = question({}, false, bytes);
-  for (const start of [startBare, startGateway]) {
-    const program = await start();
-    const rises: number[] = [];
-    try {
-      await rate(program.url, question({}), { requests: 50, concurrency: 1 });
-      for (let round = 0; round < ROUNDS; round++) {
-        await resetPeak(program.pid);
-        const { now } = await memory(program.pid);
-        await shoot(program.url, shot);
-        rises.push(((await memory(program.pid)).peak - now) / bytes);
-      }
-    } finally {
-      await program.stop();
-    }
-    const [first = NaN, ...later] = rises;
-    console.log(
-      `peak memory    ${program.name.padEnd(11)} ${
-        first.toFixed(2)
-      } times the body for the first one, then ${
-        median(later).toFixed(2)
-      } (at most ${Math.max(...later).toFixed(2)})`,
-    );
-  }
-}
-
-function question(
-  headers: Readonly<Record<string, string>>,
-  stream = false,
-  bytes = 200,
-): Shot {
-  const body = JSON.stringify({
-    model: "bench",
-    stream,
-    messages: [{ role: "user", content: "x".repeat(bytes) }],
-  });
-  return {
-    // Chat bodies may have 8 MiB, those of Responses 32.
-    path: bytes > MIB ? "/v1/responses" : "/v1/chat/completions",
-    body: bytes > MIB ? new Blob([body]) : body,
-    headers: {
-      ...headers,
-      authorization: `Bearer ${TOKEN}`,
-      "content-type": "application/json",
-    },
-  };
-}
-
-function gatewayConfig(upstreamUrl: string): string {
-  return JSON.stringify({
-    connections: [{
-      name: "bench",
-      service: "custom",
-      family: "A",
-      endpoints: { chat: `${upstreamUrl}/v1`, responses: `${upstreamUrl}/v1` },
-      auth: { scheme: "bearer", key: "bench-key" },
-      models: ["bench"],
-    }],
-    tokens: [{
-      name: "bench",
-      sha256: sha256Hex(TOKEN),
-      connections: ["*"],
-    }],
-  });
+  for (const program of programs.reverse()) await program.stop();
 }

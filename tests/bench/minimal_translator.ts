@@ -1,50 +1,173 @@
+/**
+ * The floors of the translation benchmarks: Messages to Chat and Chat to Messages in one `TransformStream` that
+ * knows nothing but text. No checks, no canonical form, no tools, no errors.
+ */
 import { createParser } from "eventsource-parser";
 
-/**
- * The floor of the translation benchmark: Messages to Chat in one `TransformStream` that knows nothing but text.
- * No checks, no canonical form, no tools, no errors.
- */
+/** Serves a caller of one protocol through an upstream of the other, whole or streamed. */
+export async function minimalTranslation(
+  request: Request,
+  base: string,
+): Promise<Response> {
+  const isChatCaller = request.url.endsWith("/chat/completions");
+  const asked = JSON.parse(await request.text());
+  const answer = await fetch(
+    base + (isChatCaller ? "/messages" : "/chat/completions"),
+    {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(
+        isChatCaller ? { max_tokens: 4096, ...asked } : asked,
+      ),
+    },
+  );
+  if (!asked.stream) {
+    const told = JSON.parse(await answer.text());
+    return Response.json(
+      isChatCaller ? chatAnswer(told) : messagesAnswer(told),
+    );
+  }
+  const translator = isChatCaller ? minimalTranslator() : chatToMessages();
+  return new Response(answer.body?.pipeThrough(translator) ?? null, {
+    headers: { "content-type": "text/event-stream" },
+  });
+}
+
+function chatAnswer(message: {
+  readonly id: string;
+  readonly model: string;
+  readonly content: readonly { readonly text: string }[];
+  readonly usage: unknown;
+}): object {
+  return {
+    id: message.id,
+    object: "chat.completion",
+    created: 1,
+    model: message.model,
+    choices: [{
+      index: 0,
+      message: {
+        role: "assistant",
+        content: message.content.map(({ text }) => text).join(""),
+      },
+      finish_reason: "stop",
+    }],
+    usage: message.usage,
+  };
+}
+
+function messagesAnswer(completion: {
+  readonly id: string;
+  readonly model: string;
+  readonly choices: readonly { readonly message: { content: string } }[];
+  readonly usage: unknown;
+}): object {
+  return {
+    id: completion.id,
+    type: "message",
+    role: "assistant",
+    model: completion.model,
+    content: completion.choices.map(({ message }) => ({
+      type: "text",
+      text: message.content,
+    })),
+    stop_reason: "end_turn",
+    stop_sequence: null,
+    usage: completion.usage,
+  };
+}
+
+/** A Messages stream as one of Chat. */
 export function minimalTranslator(): TransformStream<Uint8Array, Uint8Array> {
-  const decoder = new TextDecoder();
-  const encoder = new TextEncoder();
-  let text = "";
   let id = "";
   let model = "";
-  const write = (choices: unknown[], rest: Record<string, unknown> = {}) => {
-    const chunk = {
-      id,
-      object: "chat.completion.chunk",
-      created: 1,
-      model,
-      choices,
-      ...rest,
-    };
-    text += `data: ${JSON.stringify(chunk)}\n\n`;
-  };
+  const chunk = (choices: unknown[], rest: Record<string, unknown> = {}) =>
+    `data: ${
+      JSON.stringify({
+        id,
+        object: "chat.completion.chunk",
+        created: 1,
+        model,
+        choices,
+        ...rest,
+      })
+    }\n\n`;
   const choice = (
     delta: unknown,
     finish: string | null = null,
   ) => [{ index: 0, delta, finish_reason: finish }];
+  return throughParser((data) => {
+    const event = JSON.parse(data);
+    switch (event.type) {
+      case "message_start":
+        id = `chatcmpl-${event.message.id}`;
+        model = event.message.model;
+        return chunk(choice({ role: "assistant", content: "" }));
+      case "content_block_delta":
+        return chunk(choice({ content: event.delta.text }));
+      case "message_delta":
+        return chunk(choice({}, "stop")) + chunk([], { usage: event.usage });
+      case "message_stop":
+        return "data: [DONE]\n\n";
+      default:
+        return "";
+    }
+  });
+}
+
+/** A Chat stream as one of Messages. */
+function chatToMessages(): TransformStream<Uint8Array, Uint8Array> {
+  let isBegun = false;
+  const frame = (type: string, fields: object) =>
+    `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
+  const begin = (id: string, model: string) =>
+    frame("message_start", {
+      message: {
+        id,
+        type: "message",
+        role: "assistant",
+        model,
+        content: [],
+        stop_reason: null,
+        usage: { input_tokens: 0, output_tokens: 0 },
+      },
+    }) +
+    frame("content_block_start", {
+      index: 0,
+      content_block: { type: "text", text: "" },
+    });
+  return throughParser((data) => {
+    if (data === "[DONE]") return frame("message_stop", {});
+    const { id, model, choices: [choice], usage } = JSON.parse(data);
+    let text = "";
+    if (!isBegun) {
+      isBegun = true;
+      text += begin(id, model);
+    }
+    if (choice?.delta.content !== undefined) {
+      text += frame("content_block_delta", {
+        index: 0,
+        delta: { type: "text_delta", text: choice.delta.content },
+      });
+    }
+    if (usage !== undefined) {
+      text += frame("content_block_stop", { index: 0 }) +
+        frame("message_delta", { delta: { stop_reason: "end_turn" }, usage });
+    }
+    return text;
+  });
+}
+
+/** One hop that writes what each event's data means. */
+function throughParser(
+  write: (data: string) => string,
+): TransformStream<Uint8Array, Uint8Array> {
+  const decoder = new TextDecoder();
+  const encoder = new TextEncoder();
+  let text = "";
   const parser = createParser({
     onEvent({ data }) {
-      const event = JSON.parse(data);
-      switch (event.type) {
-        case "message_start":
-          id = `chatcmpl-${event.message.id}`;
-          model = event.message.model;
-          write(choice({ role: "assistant", content: "" }));
-          break;
-        case "content_block_delta":
-          write(choice({ content: event.delta.text }));
-          break;
-        case "message_delta":
-          write(choice({}, "stop"));
-          write([], { usage: event.usage });
-          break;
-        case "message_stop":
-          text += "data: [DONE]\n\n";
-          break;
-      }
+      text += write(data);
     },
   });
   return new TransformStream({

@@ -2,17 +2,27 @@
 export interface Program {
   readonly name: string;
   readonly url: string;
+  /** `NaN` for one that was not started here. */
   readonly pid: number;
   stop(): Promise<void>;
+}
+
+/** How a program is started. */
+export interface StartOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  /** Default: http. */
+  readonly scheme?: "http" | "https";
 }
 
 /** Starts `deno run ARGS` and waits for its ready line on standard error. */
 export async function startProgram(
   name: string,
   args: readonly string[],
+  { env = {}, scheme = "http" }: StartOptions = {},
 ): Promise<Program> {
   const process = new Deno.Command(Deno.execPath(), {
     args: ["run", "--allow-net", "--allow-read", "--allow-env", ...args],
+    env: { ...env },
     stdin: "null",
     stdout: "null",
     stderr: "piped",
@@ -20,7 +30,7 @@ export async function startProgram(
   const port = await readPort(process.stderr);
   return {
     name,
-    url: `http://127.0.0.1:${port}`,
+    url: `${scheme}://127.0.0.1:${port}`,
     pid: process.pid,
     async stop() {
       process.kill("SIGKILL");
@@ -56,4 +66,15 @@ export async function memory(
   const read = (key: string) =>
     Number(status.match(new RegExp(`${key}:\\s+(\\d+)`))?.[1] ?? NaN) * 1024;
   return { now: read("VmRSS"), peak: read("VmHWM") };
+}
+
+/** Linux counts a process's time in hundredths of a second, whatever its clock. */
+const MS_PER_TICK = 10;
+
+/** The processor time that a process has used so far, in its code and in the system for it, in milliseconds (Linux). */
+export async function processorMs(pid: number): Promise<number> {
+  const stat = await Deno.readTextFile(`/proc/${pid}/stat`);
+  // The name, in brackets, may hold spaces.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[11]) + Number(fields[12])) * MS_PER_TICK;
 }

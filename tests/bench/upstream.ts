@@ -1,58 +1,48 @@
-/** The upstream of the benchmark: answers at once, so that what is measured is what stands before it. */
+/**
+ * The upstream of the benchmark: answers at once, so that what is measured is what stands before it. It speaks
+ * Chat Completions, Messages and Responses; below `/large` the events of a stream come in large pieces, as from a
+ * provider or a proxy that batches, else each comes as a piece of its own.
+ *
+ * Arguments: a certificate and its key, to serve over TLS.
+ */
+import { answers, type SpokenProtocol, streamEvents } from "./answers.ts";
+
+const [certFile, keyFile] = Deno.args;
+
+/** How many events a large piece holds. */
+const EVENTS_A_PIECE = 50;
 
 const EVENTS = 300;
 
-const encoder = new TextEncoder();
+/** What is sent for a stream, by protocol. */
+const PIECES: Readonly<
+  Record<SpokenProtocol, Record<"small" | "large", readonly Uint8Array[]>>
+> = {
+  chat: piecesOf("chat"),
+  messages: piecesOf("messages"),
+  responses: piecesOf("responses"),
+};
 
-const answer = JSON.stringify({
-  id: "chatcmpl-bench",
-  object: "chat.completion",
-  created: 0,
-  model: "bench",
-  choices: [{
-    index: 0,
-    message: { role: "assistant", content: "An answer of a few words." },
-    finish_reason: "stop",
-  }],
-  usage: { prompt_tokens: 9, completion_tokens: 7, total_tokens: 16 },
-});
-
-const events = [
-  ...Array.from({ length: EVENTS - 2 }, (_, index) =>
-    chunk({
-      choices: [{
-        index: 0,
-        delta: { content: ` word${index}` },
-        finish_reason: null,
-      }],
-    })),
-  chunk({
-    choices: [],
-    usage: { prompt_tokens: 9, completion_tokens: 298, total_tokens: 307 },
-  }),
-  encoder.encode("data: [DONE]\n\n"),
-];
-
-function chunk(fields: object): Uint8Array {
-  return encoder.encode(`data: ${
-    JSON.stringify({
-      id: "chatcmpl-bench",
-      object: "chat.completion.chunk",
-      created: 0,
-      model: "bench",
-      ...fields,
-    })
-  }\n\n`);
+function piecesOf(protocol: SpokenProtocol) {
+  const encoder = new TextEncoder();
+  const small = streamEvents(protocol, EVENTS);
+  const large: string[] = [];
+  for (let at = 0; at < small.length; at += EVENTS_A_PIECE) {
+    large.push(small.slice(at, at + EVENTS_A_PIECE).join(""));
+  }
+  return {
+    small: small.map((text) => encoder.encode(text)),
+    large: large.map((text) => encoder.encode(text)),
+  };
 }
 
-/** A stream of events, each a chunk of its own. */
-function stream(): Response {
+function stream(pieces: readonly Uint8Array[]): Response {
   let next = 0;
   const body = new ReadableStream<Uint8Array>({
     pull(controller) {
-      const event = events[next++];
-      if (event === undefined) controller.close();
-      else controller.enqueue(event);
+      const piece = pieces[next++];
+      if (piece === undefined) controller.close();
+      else controller.enqueue(piece);
     },
   });
   return new Response(body, {
@@ -60,23 +50,40 @@ function stream(): Response {
   });
 }
 
-/** Reads a body without keeping it. */
-async function drain(request: Request): Promise<void> {
-  for await (const _ of request.body ?? []) {
-    // Only its arrival counts.
+/** Longer bodies are not kept: only their arrival counts. */
+const MAX_KEPT_BYTES = 1e6;
+
+async function wantsStream(request: Request): Promise<boolean> {
+  if (Number(request.headers.get("content-length")) <= MAX_KEPT_BYTES) {
+    return (await request.text()).includes('"stream":true');
   }
+  for await (const _ of request.body ?? []) {
+    // Read, and not kept.
+  }
+  return false;
+}
+
+function protocolOf(path: string): SpokenProtocol {
+  if (path.endsWith("/messages")) return "messages";
+  return path.endsWith("/responses") ? "responses" : "chat";
 }
 
 Deno.serve({
   hostname: "127.0.0.1",
   port: 0,
   onListen: ({ port }) => console.error(`listening on :${port}`),
+  ...(certFile === undefined || keyFile === undefined ? {} : {
+    cert: await Deno.readTextFile(certFile),
+    key: await Deno.readTextFile(keyFile),
+  }),
 }, async (request) => {
-  const wantsStream = request.headers.get("x-bench") === "stream";
-  if (Number(request.headers.get("content-length")) > 1e6) await drain(request);
-  else await request.bytes();
-  if (wantsStream) return stream();
-  return new Response(answer, {
+  const { pathname } = new URL(request.url);
+  const protocol = protocolOf(pathname);
+  if (await wantsStream(request)) {
+    const size = pathname.startsWith("/large") ? "large" : "small";
+    return stream(PIECES[protocol][size]);
+  }
+  return new Response(answers[protocol], {
     headers: { "content-type": "application/json" },
   });
 });
