@@ -1,7 +1,7 @@
 import type { Clock } from "../core/clock.ts";
-import type { ReasoningBlock } from "../protocols/canonical/block.ts";
+import type { Thoughts } from "../protocols/canonical/thoughts.ts";
 
-/** Whose answer reasoning belongs to. */
+/** Whose answer is asked for. */
 export interface SealOwner {
   /** SHA-256 of the caller's token: no caller is ever given another's reasoning. */
   readonly callerSha256: string;
@@ -10,14 +10,14 @@ export interface SealOwner {
 }
 
 /**
- * Keeps sealed reasoning between an answer with tool calls and the request with their results, for callers
- * whose protocol or client cannot carry it.
+ * Keeps sealed reasoning and signatures between an answer with tool calls and the requests with their results, for
+ * callers whose protocol or client cannot carry them.
  */
 export interface SealStore {
-  /** Keeps the reasoning of one answer under each of its tool calls. */
-  keep(owners: readonly SealOwner[], blocks: readonly ReasoningBlock[]): void;
+  /** Keeps the thoughts of one answer to a caller under each of its tool calls. */
+  keep(callerSha256: string, thoughts: Thoughts): void;
   /** What was kept for a tool call; `undefined` when there was none or it is gone. */
-  recall(owner: SealOwner): readonly ReasoningBlock[] | undefined;
+  recall(owner: SealOwner): Thoughts | undefined;
 }
 
 /** Bounds of a {@linkcode SealStore}. */
@@ -30,7 +30,7 @@ export interface SealStoreOptions {
 }
 
 interface Kept {
-  readonly blocks: readonly ReasoningBlock[];
+  readonly thoughts: Thoughts;
   readonly keys: readonly string[];
   readonly characters: number;
   readonly expiresMs: number;
@@ -62,11 +62,14 @@ export function createSealStore(options: SealStoreOptions): SealStore {
   }
 
   return {
-    keep(owners, blocks) {
+    keep(callerSha256, thoughts) {
+      const keys = thoughts.callIds.map((callId) =>
+        keyOf({ callerSha256, callId })
+      );
       const kept = {
-        blocks,
-        keys: owners.map(keyOf),
-        characters: JSON.stringify(blocks).length,
+        thoughts,
+        keys,
+        characters: lengthOf(thoughts) + keys.join().length,
         expiresMs: clock.elapsedMs() + ttlMs,
       };
       for (const key of kept.keys) byKey.set(key, kept);
@@ -76,9 +79,13 @@ export function createSealStore(options: SealStoreOptions): SealStore {
     },
     recall(owner) {
       dropOld();
-      return byKey.get(keyOf(owner))?.blocks;
+      return byKey.get(keyOf(owner))?.thoughts;
     },
   };
+}
+
+function lengthOf({ blocks, calls }: Thoughts): number {
+  return JSON.stringify([blocks, [...calls]]).length;
 }
 
 function keyOf({ callerSha256, callId }: SealOwner): string {

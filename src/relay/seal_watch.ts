@@ -8,21 +8,31 @@ import type { Sealed } from "../protocols/canonical/sealed.ts";
 import { type Thoughts, thoughtsOf } from "../protocols/canonical/thoughts.ts";
 
 /** A reasoning block while its events come in. */
-interface Draft {
+interface ReasoningDraft {
   readonly kind: "reasoning";
   readonly parts: { readonly form: ReasoningPart["form"]; text: string }[];
   sealed?: Sealed;
 }
 
+/** A call; what it is called with does not matter here. */
+type CallDraft = ToolCallBlock & { sealed?: Sealed };
+
 /** Gathers what has to come back with the results of an answer's tool calls, from the answer's events. */
-export function createSealWatch(): {
+export interface SealWatch {
   see(event: AnswerEvent): void;
   /** What has come so far; `undefined` when there is nothing to keep. */
   thoughts(): Thoughts | undefined;
-} {
-  const drafts = new Map<number, Draft>();
-  /** Only their ids matter here, so what they are called with is left out. */
-  const calls: ToolCallBlock[] = [];
+}
+
+/**
+ * A watch for one answer.
+ *
+ * @param idFor How the caller will name a call, as a codec's `createAnswerIds` says.
+ */
+export function createSealWatch(
+  idFor: (id: string) => string = (id) => id,
+): SealWatch {
+  const drafts = new Map<number, ReasoningDraft | CallDraft>();
   return {
     see(event) {
       if (event.type === "block-start") {
@@ -30,8 +40,9 @@ export function createSealWatch(): {
         if (block.kind === "reasoning") {
           drafts.set(index, { kind: "reasoning", parts: [] });
         } else if (isToolCall(block)) {
-          const { id, name } = block;
-          calls.push({ kind: "function_call", id, name, arguments: "" });
+          const { name } = block;
+          const id = idFor(block.id);
+          drafts.set(index, { kind: "function_call", id, name, arguments: "" });
         }
         return;
       }
@@ -39,17 +50,17 @@ export function createSealWatch(): {
       const draft = drafts.get(event.index);
       if (draft !== undefined) extend(draft, event);
     },
-    thoughts: () => thoughtsOf({ blocks: [...drafts.values(), ...calls] }),
+    thoughts: () => thoughtsOf({ blocks: [...drafts.values()] }),
   };
 }
 
-function extend(draft: Draft, event: AnswerEvent): void {
+function extend(draft: ReasoningDraft | CallDraft, event: AnswerEvent): void {
+  if (event.type === "block-seal") draft.sealed = event.sealed;
+  if (draft.kind !== "reasoning") return;
   const part = draft.parts.at(-1);
   if (event.type === "block-part") {
     draft.parts.push({ form: event.form, text: "" });
   } else if (event.type === "block-delta" && part !== undefined) {
     part.text += event.text;
-  } else if (event.type === "block-seal") {
-    draft.sealed = event.sealed;
   }
 }

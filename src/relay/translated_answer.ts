@@ -36,6 +36,7 @@ export async function translateAnswer(
     seals: tools.seals,
     callerSha256: exchange.caller.sha256,
     connectionId: candidate.connection.id,
+    idFor: options.from.createAnswerIds?.(translated.request),
   });
   const isStream = isEventStream(answer, translated.body.stream === true);
   if (translated.request.stream && isStream && answer.body !== null) {

@@ -1,6 +1,8 @@
 import type { RequestRecord } from "../observe/record.ts";
 import { type AnswerEvent, isOutput } from "../protocols/canonical/event.ts";
 import type { Failure } from "../protocols/canonical/failure.ts";
+import type { Sealed } from "../protocols/canonical/sealed.ts";
+import type { Thoughts } from "../protocols/canonical/thoughts.ts";
 import type { SealStore } from "./seal_store.ts";
 import { createSealWatch } from "./seal_watch.ts";
 
@@ -10,6 +12,8 @@ export interface AnswerWatchOptions {
   readonly seals: SealStore;
   readonly callerSha256: string;
   readonly connectionId: string;
+  /** How the caller names the answer's calls, as its codec's `createAnswerIds` says. */
+  readonly idFor: ((id: string) => string) | undefined;
 }
 
 /** Watches the events of a translated answer. */
@@ -25,10 +29,10 @@ export interface TranslatedWatch {
 
 /** Notes first output and usage in the record, and keeps sealed reasoning for the tool results to come. */
 export function createTranslatedWatch(
-  { record, seals, callerSha256, connectionId }: AnswerWatchOptions,
+  { record, seals, callerSha256, connectionId, idFor }: AnswerWatchOptions,
 ): TranslatedWatch {
   const { facts } = record;
-  const sealWatch = createSealWatch();
+  const sealWatch = createSealWatch(idFor);
   let failure: Failure | undefined;
   let isWhole = false;
   let hasOutput = false;
@@ -36,12 +40,7 @@ export function createTranslatedWatch(
   function keepSeals(): void {
     const thoughts = sealWatch.thoughts();
     if (thoughts === undefined) return;
-    const owners = thoughts.callIds.map((callId) => ({ callerSha256, callId }));
-    const blocks = thoughts.blocks.map((block) => ({
-      ...block,
-      sealed: block.sealed && { ...block.sealed, origin: connectionId },
-    }));
-    seals.keep(owners, blocks);
+    seals.keep(callerSha256, issuedBy(connectionId, thoughts));
   }
 
   return {
@@ -69,5 +68,20 @@ export function createTranslatedWatch(
     get isWhole() {
       return isWhole;
     },
+  };
+}
+
+/** The thoughts, marked for the one connection that may have them back. */
+function issuedBy(origin: string, thoughts: Thoughts): Thoughts {
+  const mark = (sealed: Sealed): Sealed => ({ ...sealed, origin });
+  return {
+    ...thoughts,
+    blocks: thoughts.blocks.map((block) => ({
+      ...block,
+      sealed: block.sealed && mark(block.sealed),
+    })),
+    calls: new Map(
+      [...thoughts.calls].map(([id, sealed]) => [id, mark(sealed)]),
+    ),
   };
 }

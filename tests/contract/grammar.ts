@@ -76,7 +76,11 @@ export function createGrammar(): Stage<AnswerEvent, AnswerEvent> {
         demand(block(event), event, ["text"]);
         break;
       case "block-seal":
-        demand(block(event), event, ["reasoning"]);
+        demand(block(event), event, [
+          "reasoning",
+          "function_call",
+          "custom_call",
+        ]);
         if (block(event).sealed) {
           throw new GrammarError(`A second seal on block ${event.index}`);
         }

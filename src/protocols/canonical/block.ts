@@ -128,6 +128,8 @@ export interface FunctionCallBlock {
   readonly namespace?: string | undefined;
   /** JSON text as the model wrote it: not promised to be valid; empty means no arguments. */
   readonly arguments: string;
+  /** What the upstream wants back with the call, unchanged. */
+  readonly sealed?: Sealed | undefined;
   readonly cache?: CacheMark | undefined;
   readonly marks?: Marks | undefined;
 }
@@ -141,6 +143,8 @@ export interface CustomCallBlock {
   /** The namespace tool that holds the tool. */
   readonly namespace?: string | undefined;
   readonly input: string;
+  /** What the upstream wants back with the call, unchanged. */
+  readonly sealed?: Sealed | undefined;
   readonly cache?: CacheMark | undefined;
   readonly marks?: Marks | undefined;
 }

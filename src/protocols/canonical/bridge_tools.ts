@@ -204,7 +204,10 @@ function bridgeBlock(block: Block, support: ToolSupport): Block {
         support,
       );
       if (kind === "custom") return { ...block, name, namespace };
-      return functionCall(block.id, name, { [CUSTOM_INPUT_KEY]: block.input });
+      return {
+        ...functionCall(block.id, name, { [CUSTOM_INPUT_KEY]: block.input }),
+        sealed: block.sealed,
+      };
     }
     case "tool_result":
       return support.custom ? block : { ...block, callKind: "function" };

@@ -54,6 +54,12 @@ export interface Codec {
    */
   decodeAnswer(body: JsonValue, ids: Ids): Answer;
 
+  /**
+   * How the calls of an answer are named to the caller, who names them so in the next request; absent where they
+   * keep their ids. To be asked once for each call, in their order.
+   */
+  createAnswerIds?(request: CanonicalRequest): (id: string) => string;
+
   /** Writes a JSON answer to a caller. */
   encodeAnswer(answer: Answer, context: AnswerContext): JsonObject;
 
@@ -88,6 +94,7 @@ export type CallerCodec = Pick<
   | "fieldNames"
   | "otherNames"
   | "decodeRequest"
+  | "createAnswerIds"
   | "encodeAnswer"
   | "createStreamEncoder"
   | "encodeFailure"

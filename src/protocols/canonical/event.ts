@@ -54,8 +54,8 @@ export type BlockHead =
     readonly kind: "text" | "refusal" | "reasoning";
     readonly marks?: Marks | undefined;
   }
-  | Omit<FunctionCallBlock, "arguments" | "cache">
-  | Omit<CustomCallBlock, "input" | "cache">
+  | Omit<FunctionCallBlock, "arguments" | "cache" | "sealed">
+  | Omit<CustomCallBlock, "input" | "cache" | "sealed">
   | OpaqueBlock;
 
 /** A new part of a reasoning block begins; comes before the first delta of such a block. */
@@ -82,7 +82,7 @@ export interface BlockCitationEvent {
   readonly citation: Citation;
 }
 
-/** The sealed part of a reasoning block; at most one for each block. */
+/** The sealed part of a reasoning block or a call; at most one for each block. */
 export interface BlockSealEvent {
   readonly type: "block-seal";
   readonly index: number;

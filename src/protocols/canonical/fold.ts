@@ -136,9 +136,9 @@ function finishDraft(draft: Draft): AnswerBlock {
     case "reasoning":
       return { kind: "reasoning", parts, sealed, marks: head.marks };
     case "function_call":
-      return { ...head, arguments: text };
+      return { ...head, arguments: text, sealed };
     case "custom_call":
-      return { ...head, input: text };
+      return { ...head, input: text, sealed };
     case "opaque":
       return head;
   }
@@ -152,6 +152,9 @@ function unfoldBlock(
   emit({ type: "block-start", index, block: headOf(block) });
   const delta = (text: string) => {
     if (text !== "") emit({ type: "block-delta", index, text });
+  };
+  const seal = (sealed: Sealed | undefined) => {
+    if (sealed !== undefined) emit({ type: "block-seal", index, sealed });
   };
   switch (block.kind) {
     case "text":
@@ -168,15 +171,15 @@ function unfoldBlock(
         emit({ type: "block-part", index, form });
         delta(text);
       }
-      if (block.sealed !== undefined) {
-        emit({ type: "block-seal", index, sealed: block.sealed });
-      }
+      seal(block.sealed);
       break;
     case "function_call":
       delta(block.arguments);
+      seal(block.sealed);
       break;
     case "custom_call":
       delta(block.input);
+      seal(block.sealed);
       break;
     case "opaque":
       break;
@@ -189,11 +192,11 @@ function headOf(block: AnswerBlock): BlockHead {
     case "opaque":
       return block;
     case "function_call": {
-      const { arguments: _arguments, ...head } = block;
+      const { arguments: _arguments, sealed: _sealed, ...head } = block;
       return head;
     }
     case "custom_call": {
-      const { input: _input, ...head } = block;
+      const { input: _input, sealed: _sealed, ...head } = block;
       return head;
     }
     default:

@@ -85,6 +85,7 @@ function restoreBlock(block: AnswerBlock, aliases: ToolAliases): AnswerBlock {
     name,
     namespace,
     input: customInputOf(block.arguments),
+    sealed: block.sealed,
     marks: block.marks,
   };
 }

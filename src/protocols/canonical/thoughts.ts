@@ -2,6 +2,7 @@ import type { Answer } from "./answer.ts";
 import type { Block, ReasoningBlock } from "./block.ts";
 import { isToolCall } from "./history.ts";
 import type { Turn } from "./request.ts";
+import type { Sealed } from "./sealed.ts";
 
 /**
  * The reasoning behind an answer's tool calls. Upstreams want its sealed parts back with the results, and some
@@ -10,40 +11,71 @@ import type { Turn } from "./request.ts";
 export interface Thoughts {
   /** The calls that the reasoning led to; at least one. */
   readonly callIds: readonly string[];
-  /** All reasoning of the answer in order; at least one block is sealed. */
+  /** All reasoning of the answer in order, where a block of it is sealed; else none. */
   readonly blocks: readonly ReasoningBlock[];
+  /** What came sealed with a call itself, by the call's id: of parallel calls often the first alone has something. */
+  readonly calls: ReadonlyMap<string, Sealed>;
 }
 
 /** What of an answer must be remembered; nothing without a call or without a sealed part. */
 export function thoughtsOf(
   { blocks }: Pick<Answer, "blocks">,
 ): Thoughts | undefined {
-  const callIds = blocks.filter(isToolCall).map(({ id }) => id);
+  const calls = blocks.filter(isToolCall);
   const reasoning = blocks.filter((block) => block.kind === "reasoning");
-  if (callIds.length === 0 || !reasoning.some(isSealed)) return undefined;
-  return { callIds, blocks: reasoning };
+  const sealedCalls = new Map<string, Sealed>();
+  for (const { id, sealed } of calls) {
+    if (sealed !== undefined) sealedCalls.set(id, sealed);
+  }
+  const isSealedThought = reasoning.some(isSealed);
+  if (calls.length === 0) return undefined;
+  if (!isSealedThought && sealedCalls.size === 0) return undefined;
+  return {
+    callIds: calls.map(({ id }) => id),
+    blocks: isSealedThought ? reasoning : [],
+    calls: sealedCalls,
+  };
 }
 
 /**
  * Puts remembered reasoning back where the caller gave none of it: at the beginning of each assistant turn with
- * calls. What the caller gave with a sealed part of its own stands; readable text without one is replaced.
+ * calls, and on the calls. What the caller gave with a sealed part of its own stands; readable text without one is
+ * replaced.
  *
- * @param recall The blocks remembered for a call; the first call of a turn that has any counts.
+ * @param recall What is remembered for a call; the first call of a turn that has any reasoning counts.
  */
 export function recallThoughts(
   turns: readonly Turn[],
-  recall: (callId: string) => readonly ReasoningBlock[] | undefined,
+  recall: (callId: string) => Thoughts | undefined,
 ): readonly Turn[] {
   return turns.map((turn) => {
-    if (turn.role !== "assistant" || turn.blocks.some(isSealed)) return turn;
-    const remembered = turn.blocks.filter(isToolCall).map(({ id }) =>
-      recall(id)
-    )
-      .find((blocks) => blocks !== undefined);
-    if (remembered === undefined) return turn;
-    const others = turn.blocks.filter(({ kind }) => kind !== "reasoning");
-    return { ...turn, blocks: [...remembered, ...others] };
+    if (turn.role !== "assistant") return turn;
+    return recallReasoning(recallSeals(turn, recall), recall);
   });
+}
+
+type Recall = Parameters<typeof recallThoughts>[1];
+
+function recallSeals(turn: Turn, recall: Recall): Turn {
+  let hasRecalled = false;
+  const blocks = turn.blocks.map((block): Block => {
+    if (!isToolCall(block) || block.sealed !== undefined) return block;
+    const sealed = recall(block.id)?.calls.get(block.id);
+    if (sealed === undefined) return block;
+    hasRecalled = true;
+    return { ...block, sealed };
+  });
+  return hasRecalled ? { ...turn, blocks } : turn;
+}
+
+function recallReasoning(turn: Turn, recall: Recall): Turn {
+  if (turn.blocks.some(isSealed)) return turn;
+  const remembered = turn.blocks.filter(isToolCall)
+    .map(({ id }) => recall(id)?.blocks ?? [])
+    .find((blocks) => blocks.length > 0);
+  if (remembered === undefined) return turn;
+  const others = turn.blocks.filter(({ kind }) => kind !== "reasoning");
+  return { ...turn, blocks: [...remembered, ...others] };
 }
 
 function isSealed(block: Block): boolean {

@@ -5,6 +5,7 @@ import type { AnswerContext } from "../canonical/codec.ts";
 import { isToolCall } from "../canonical/history.ts";
 import { PARAGRAPH, Paragraphs } from "../canonical/paragraphs.ts";
 import { encodeCitation } from "./citation.ts";
+import { extraOfSealed } from "./extra_content.ts";
 import { detailsForCaller } from "./reasoning_details.ts";
 import { encodeStop } from "./stop.ts";
 import { encodeUsage } from "./usage.ts";
@@ -109,14 +110,22 @@ function encodeRefusal(
 }
 
 function encodeCall(call: ToolCallBlock): JsonObject {
-  const { id, name } = call;
+  const { id, name, sealed } = call;
+  const extra_content = sealed && extraOfSealed(sealed);
+  const extra = extra_content === undefined ? {} : { extra_content };
   if (call.kind === "custom_call") {
-    return { id, type: "custom", custom: { name, input: call.input } };
+    return {
+      id,
+      type: "custom",
+      custom: { name, input: call.input },
+      ...extra,
+    };
   }
   return {
     id,
     type: "function",
     function: { name, arguments: call.arguments || "{}" },
+    ...extra,
   };
 }
 

@@ -4,7 +4,9 @@ import {
   type JsonValue,
   parseJson,
 } from "../../core/json.ts";
+import type { Sealed } from "../canonical/sealed.ts";
 import { argumentsText } from "../canonical/tool_arguments.ts";
+import { sealedOfCall } from "./extra_content.ts";
 import { ObjectExtent } from "./object_extent.ts";
 
 /** One entry of `tool_calls`, as far as it can be read. */
@@ -18,7 +20,7 @@ export interface CallPiece {
   /** Arguments or input; an object in place of text is the whole of them. */
   readonly input: string | JsonObject;
   /** What the provider wants back with the call. */
-  readonly extra: JsonObject | undefined;
+  readonly sealed: Sealed | undefined;
 }
 
 /** Reads an entry of `tool_calls`. */
@@ -31,9 +33,7 @@ export function readPiece(entry: JsonObject): CallPiece {
     name: typeof shape.name === "string" ? shape.name : "",
     isCustom: entry.type === "custom" || isJsonObject(entry.custom),
     input: inputOf(shape.arguments ?? shape.input),
-    extra: isJsonObject(extra_content) && Object.keys(extra_content).length > 0
-      ? extra_content
-      : undefined,
+    sealed: sealedOfCall(extra_content),
   };
 }
 
@@ -61,7 +61,7 @@ export class CallDraft {
   id = "";
   name = "";
   isCustom = false;
-  extra: JsonObject | undefined;
+  sealed: Sealed | undefined;
   /** Of its block, once that has begun. */
   block: number | undefined;
   /** The chunk of its last piece. */

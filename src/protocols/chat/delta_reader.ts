@@ -8,7 +8,9 @@ import type { Emit } from "../../core/stage.ts";
 import { type AnswerEvent, oversizedEvent } from "../canonical/event.ts";
 import { MAX_BLOCKS, MAX_HELD_CHARACTERS } from "../canonical/limits.ts";
 import { type BlockWriter, createBlockWriter } from "./block_writer.ts";
+import type { Sealed } from "../canonical/sealed.ts";
 import { decodeCitation } from "./citation.ts";
+import { isThought, sealedOfMessage } from "./extra_content.ts";
 import { thinkingText } from "./part_decode.ts";
 import { createDetailsGatherer, textOfDetails } from "./reasoning_details.ts";
 import {
@@ -23,6 +25,7 @@ export class DeltaReader {
     takeSealed: () => this.#details.take(),
   });
   readonly #calls: ToolCallTracker;
+  #signature: Sealed | undefined;
 
   /** @param ids For calls that come without an id. */
   constructor(ids: Ids) {
@@ -44,7 +47,7 @@ export class DeltaReader {
    */
   push(delta: JsonObject, isWhole: boolean, emit: Emit<AnswerEvent>): void {
     this.#readReasoning(delta, emit);
-    readContent(delta.content, this.#writer, emit);
+    this.#readContent(delta, emit);
     this.#writer.say("refusal", delta.refusal, emit);
     for (const annotation of listOf(delta.annotations)) {
       if (isJsonObject(annotation)) {
@@ -59,8 +62,18 @@ export class DeltaReader {
   finish(emit: Emit<AnswerEvent>): void {
     this.#writer.close(emit);
     this.#calls.finish(emit);
-    const sealed = this.#details.take();
-    if (sealed !== undefined) this.#writer.giveSealed(sealed, emit);
+    for (const sealed of [this.#details.take(), this.#signature]) {
+      if (sealed !== undefined) this.#writer.giveSealed(sealed, emit);
+    }
+  }
+
+  /** The signature of a text comes with its last piece, or behind it with none. */
+  #readContent(delta: JsonObject, emit: Emit<AnswerEvent>): void {
+    const { content, extra_content } = delta;
+    this.#signature = sealedOfMessage(extra_content) ?? this.#signature;
+    if (typeof content === "string" && isThought(extra_content)) {
+      this.#writer.say("reasoning", content, emit);
+    } else readContent(content, this.#writer, emit);
   }
 
   #readReasoning(delta: JsonObject, emit: Emit<AnswerEvent>): void {

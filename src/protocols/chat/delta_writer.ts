@@ -5,6 +5,7 @@ import type { AnswerEvent, BlockHead } from "../canonical/event.ts";
 import { Paragraphs } from "../canonical/paragraphs.ts";
 import type { Sealed } from "../canonical/sealed.ts";
 import { encodeCitation } from "./citation.ts";
+import { extraOfSealed } from "./extra_content.ts";
 import { detailsForCaller } from "./reasoning_details.ts";
 
 /** A block while its deltas come. */
@@ -44,7 +45,7 @@ export class DeltaWriter {
       case "block-citation":
         return this.#cite(event.citation);
       case "block-seal":
-        return this.#seal(event.sealed);
+        return this.#seal(this.#blocks[event.index], event.sealed);
       case "block-end":
         return this.#finish(event.index);
       case "end":
@@ -103,7 +104,13 @@ export class DeltaWriter {
     return undefined;
   }
 
-  #seal(sealed: Sealed): string {
+  #seal(block: OpenBlock | undefined, sealed: Sealed): string | undefined {
+    if (block !== undefined && block.call >= 0) {
+      const extra_content = extraOfSealed(sealed);
+      return extra_content && JSON.stringify({
+        tool_calls: [{ index: block.call, extra_content }],
+      });
+    }
     const details = detailsForCaller(sealed, this.#context.connectionId);
     return JSON.stringify({ reasoning_details: details });
   }

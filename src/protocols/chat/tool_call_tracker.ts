@@ -100,8 +100,7 @@ class Tracker implements ToolCallTracker {
       }
       if (draft.block === undefined) this.#begin(draft, emit);
       if (draft.isPlaceholder) give(draft, draft.text, emit);
-      const { block } = draft;
-      if (block !== undefined) emit({ type: "block-end", index: block });
+      close(draft, emit);
     }
   }
 
@@ -127,7 +126,7 @@ class Tracker implements ToolCallTracker {
     draft.chunk = this.#chunk;
     if (draft.wireId === "") draft.wireId = piece.id;
     draft.isCustom ||= piece.isCustom;
-    draft.extra = piece.extra ?? draft.extra;
+    draft.sealed = piece.sealed ?? draft.sealed;
     const isBegun = draft.block !== undefined;
     if (!isBegun && piece.name !== draft.name) draft.name += piece.name;
     const before = draft.held;
@@ -150,13 +149,10 @@ class Tracker implements ToolCallTracker {
   }
 
   #begin(draft: CallDraft, emit: Emit<AnswerEvent>): void {
-    const { name, extra } = draft;
     draft.id = this.#idFor(draft);
     const kind = draft.isCustom ? "custom_call" : "function_call";
-    const marks = extra === undefined
-      ? undefined
-      : { chat: { extra_content: extra } };
-    draft.block = this.#options.open({ kind, id: draft.id, name, marks }, emit);
+    const { id, name } = draft;
+    draft.block = this.#options.open({ kind, id, name }, emit);
     if (!draft.isPlaceholder) give(draft, draft.text, emit);
   }
 
@@ -171,4 +167,11 @@ class Tracker implements ToolCallTracker {
 function give(draft: CallDraft, text: string, emit: Emit<AnswerEvent>): void {
   if (text === "" || draft.block === undefined) return;
   emit({ type: "block-delta", index: draft.block, text });
+}
+
+/** A signature may come behind the arguments, so it is given last. */
+function close({ block, sealed }: CallDraft, emit: Emit<AnswerEvent>): void {
+  if (block === undefined) return;
+  if (sealed !== undefined) emit({ type: "block-seal", index: block, sealed });
+  emit({ type: "block-end", index: block });
 }

@@ -8,6 +8,7 @@ import { isToolCall } from "../canonical/history.ts";
 import { invalidField } from "../canonical/invalid_request.ts";
 import type { Role, Turn } from "../canonical/request.ts";
 import { givenArguments } from "../canonical/tool_arguments.ts";
+import { sealedOfCall } from "./extra_content.ts";
 import { decodeParts } from "./part_decode.ts";
 import { sealedOfDetails, textOfDetails } from "./reasoning_details.ts";
 import type { WireMessage, WireToolCall } from "./wire.ts";
@@ -144,9 +145,7 @@ function decodeCall(call: WireToolCall, param: string): ToolCallBlock {
     id,
     name: shape.name,
     arguments: givenArguments(shape.arguments),
-    marks: extra_content === undefined
-      ? undefined
-      : { chat: { extra_content } },
+    sealed: sealedOfCall(extra_content ?? undefined),
   };
 }
 

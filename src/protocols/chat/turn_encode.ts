@@ -7,10 +7,11 @@ import type {
 } from "../canonical/block.ts";
 import { isToolCall, settleHistory } from "../canonical/history.ts";
 import type { Turn } from "../canonical/request.ts";
-import { maySend } from "../canonical/sealed.ts";
+import { maySend, type Sealed } from "../canonical/sealed.ts";
 import { fitId } from "../canonical/tool_call_id.ts";
 import type { Scope } from "./dialect.ts";
 import { encodeParts, isAttachment, joinText } from "./part_encode.ts";
+import { extraOfSealed } from "./extra_content.ts";
 import { detailsOfSealed } from "./reasoning_details.ts";
 
 /** OpenAI limits the length; some models count on their own characters, such as `functions.name:0`. */
@@ -92,7 +93,9 @@ function encodeTurn(turn: Turn, scope: Scope): JsonObject[] {
 }
 
 function encodeAssistant(turn: Turn, scope: Scope): JsonObject {
-  const calls = turn.blocks.filter(isToolCall).map(encodeCall);
+  const calls = turn.blocks.filter(isToolCall).map((call) =>
+    encodeCall(call, scope)
+  );
   const thoughts = turn.blocks.filter((block) => block.kind === "reasoning");
   return {
     role: "assistant",
@@ -133,23 +136,13 @@ function encodeReasoning(
   blocks: readonly ReasoningBlock[],
   scope: Scope,
 ): JsonObject {
-  const { dialect, context } = scope;
-  const target = {
-    protocol: "chat",
-    connectionId: context.target.connectionId,
-  } as const;
-  const sealed = blocks.map((block) => block.sealed).filter((one) =>
+  const { dialect } = scope;
+  const sendable = blocks.map(({ sealed }) => sendableOf(sealed, scope))
+    .filter((one) => one !== undefined);
+  const details = sendable.flatMap(detailsOfSealed);
+  const extra = sendable.map(extraOfSealed).findLast((one) =>
     one !== undefined
   );
-  const sendable = sealed.filter((one) => maySend(one, target));
-  if (sendable.length < sealed.length) {
-    context.lose({
-      field: "sealedReasoning",
-      weight: "hint",
-      reason: "only the provider that issued it can read it",
-    });
-  }
-  const details = sendable.flatMap(detailsOfSealed);
   const text = blocks.flatMap(({ parts }) => parts).map((part) => part.text)
     .join("\n\n");
   return {
@@ -157,7 +150,23 @@ function encodeReasoning(
       ? {}
       : { [dialect.reasoningField]: text }),
     ...(details.length === 0 ? {} : { reasoning_details: details }),
+    ...(extra === undefined ? {} : { extra_content: extra }),
   };
+}
+
+/** What is sealed, if the target issued it. */
+function sendableOf(
+  sealed: Sealed | undefined,
+  { context }: Scope,
+): Sealed | undefined {
+  const { connectionId } = context.target;
+  if (sealed === undefined) return undefined;
+  if (maySend(sealed, { protocol: "chat", connectionId })) return sealed;
+  context.lose({
+    field: "sealedReasoning",
+    weight: "hint",
+    reason: "only the provider that issued it can read it",
+  });
 }
 
 /** Gives every assistant message thoughts where one has them, for providers that demand all or none. */
@@ -175,13 +184,17 @@ function fillReasoning(
   return messages;
 }
 
-function encodeCall(call: ToolCallBlock): JsonObject {
+function encodeCall(call: ToolCallBlock, scope: Scope): JsonObject {
+  const sealed = sendableOf(call.sealed, scope);
+  const extra_content = sealed && extraOfSealed(sealed);
+  const extra = extra_content === undefined ? {} : { extra_content };
   const id = fitId(call.id, ID_RULE);
   if (call.kind === "custom_call") {
     return {
       id,
       type: "custom",
       custom: { name: call.name, input: call.input },
+      ...extra,
     };
   }
   return {
@@ -191,7 +204,7 @@ function encodeCall(call: ToolCallBlock): JsonObject {
       name: call.name,
       arguments: call.arguments === "" ? "{}" : call.arguments,
     },
-    ...(call.marks?.chat ?? {}),
+    ...extra,
   };
 }
 

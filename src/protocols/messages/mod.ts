@@ -8,6 +8,7 @@ import { decodeRequest } from "./request_decode.ts";
 import { encodeRequest } from "./request_encode.ts";
 import { createStreamDecoder } from "./stream_decode.ts";
 import { createStreamEncoder } from "./stream_encode.ts";
+import { createAnswerIds } from "./tool_call_ids.ts";
 
 const FIELD_NAMES: Readonly<Record<RequestField, string>> = {
   system: "system",
@@ -49,6 +50,7 @@ export const messagesCodec: Codec = {
     maxNameLength: dialectOf(target).maxNameLength,
   }),
   decodeRequest,
+  createAnswerIds,
   encodeRequest,
   decodeAnswer,
   encodeAnswer,

@@ -68,9 +68,9 @@ function textOf(call: ToolCallBlock): string {
 
 function headOf(call: ToolCallBlock): BlockHead {
   if (call.kind === "custom_call") {
-    const { input: _input, ...head } = call;
+    const { input: _input, sealed: _sealed, ...head } = call;
     return head;
   }
-  const { arguments: _arguments, ...head } = call;
+  const { arguments: _arguments, sealed: _sealed, ...head } = call;
   return head;
 }

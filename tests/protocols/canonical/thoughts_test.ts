@@ -5,6 +5,7 @@ import type {
 } from "../../../src/protocols/canonical/block.ts";
 import {
   recallThoughts,
+  type Thoughts,
   thoughtsOf,
 } from "../../../src/protocols/canonical/thoughts.ts";
 
@@ -19,6 +20,10 @@ const SEALED: ReasoningBlock = {
 const TEXT = { kind: "text", text: "so" } as const;
 const call = (id: string) =>
   ({ kind: "function_call", id, name: "f", arguments: "{}" }) as const;
+const kept = (
+  blocks: readonly ReasoningBlock[],
+  calls: Thoughts["calls"] = new Map(),
+): Thoughts => ({ callIds: ["1", "2"], blocks, calls });
 const assistant = (...blocks: Block[]) =>
   ({ role: "assistant", blocks }) as const;
 
@@ -28,6 +33,7 @@ Deno.test("thoughtsOf() keeps all reasoning of an answer that is sealed and call
     {
       callIds: ["1", "2"],
       blocks: [THOUGHT, SEALED],
+      calls: new Map(),
     },
   );
 });
@@ -38,7 +44,7 @@ Deno.test("thoughtsOf() keeps nothing without a call or a sealed part", () => {
 });
 
 Deno.test("recallThoughts() puts remembered reasoning first, in place of its readable text", () => {
-  const recall = (id: string) => id === "2" ? [SEALED] : undefined;
+  const recall = (id: string) => id === "2" ? kept([SEALED]) : undefined;
   assert.deepEqual(
     recallThoughts([assistant(THOUGHT, TEXT, call("1"), call("2"))], recall),
     [
@@ -54,7 +60,30 @@ Deno.test("recallThoughts() leaves alone what is sealed already, unknown, or no 
     { role: "user", blocks: [TEXT] },
   ] as const;
   assert.deepEqual(
-    recallThoughts(turns, (id) => id === "1" ? [THOUGHT] : undefined),
+    recallThoughts(turns, (id) => id === "1" ? kept([THOUGHT]) : undefined),
     turns,
+  );
+});
+
+const SIGNATURE = {
+  protocol: "chat",
+  form: "extra_content",
+  value: '{"google":{"thought_signature":"s"}}',
+} as const;
+
+Deno.test("thoughtsOf() keeps what is sealed with a call, for that call alone", () => {
+  assert.deepEqual(
+    thoughtsOf({
+      blocks: [THOUGHT, { ...call("1"), sealed: SIGNATURE }, call("2")],
+    }),
+    { callIds: ["1", "2"], blocks: [], calls: new Map([["1", SIGNATURE]]) },
+  );
+});
+
+Deno.test("recallThoughts() gives every call back what was sealed with it", () => {
+  const recall = () => kept([], new Map([["1", SIGNATURE]]));
+  assert.deepEqual(
+    recallThoughts([assistant(SEALED, call("1"), call("2"))], recall),
+    [assistant(SEALED, { ...call("1"), sealed: SIGNATURE }, call("2"))],
   );
 });

@@ -181,7 +181,11 @@ Deno.test("a Chat request reads an answer of the history in order, without empty
           id: "1",
           name: "f",
           arguments: '{"a":1}',
-          marks: { chat: { extra_content: { google: 1 } } },
+          sealed: {
+            protocol: "chat",
+            form: "extra_content",
+            value: '{"google":1}',
+          },
         },
       ],
     }],

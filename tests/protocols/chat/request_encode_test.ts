@@ -317,25 +317,55 @@ Deno.test("a Chat request puts what a tool message cannot hold into a user messa
   ]);
 });
 
-Deno.test("a Chat request keeps Gemini's thought signature on a call", () => {
-  const { body } = encode("custom", {
+function firstMessage({ messages }: JsonObject): unknown {
+  return Array.isArray(messages) ? messages[0] : undefined;
+}
+
+Deno.test("a Chat request gives Gemini's thought signatures back where they stood, to their issuer alone", () => {
+  const signature = (value: string, origin: string) => ({
+    protocol: "chat",
+    form: "extra_content",
+    value: JSON.stringify({ google: { thought_signature: value } }),
+    origin,
+  } as const);
+  const turnOf = (origin: string) => ({
     turns: [{
       role: "assistant",
-      blocks: [{
-        kind: "function_call",
-        id: "1",
-        name: "f",
-        arguments: "{}",
-        marks: {
-          chat: { extra_content: { google: { thought_signature: "s" } } },
+      blocks: [
+        { kind: "text", text: "so" },
+        { kind: "reasoning", parts: [], sealed: signature("text", origin) },
+        {
+          kind: "function_call",
+          id: "1",
+          name: "f",
+          arguments: "{}",
+          sealed: signature("call", origin),
         },
-      }],
+      ],
+    }],
+  } as const);
+  const call = {
+    id: "1",
+    type: "function",
+    function: { name: "f", arguments: "{}" },
+  };
+  const issuer = encode("custom", turnOf("connection-1"));
+  assert.deepEqual(firstMessage(issuer.body), {
+    role: "assistant",
+    content: "so",
+    extra_content: { google: { thought_signature: "text" } },
+    tool_calls: [{
+      ...call,
+      extra_content: { google: { thought_signature: "call" } },
     }],
   });
-  assert.match(
-    JSON.stringify(body.messages),
-    /"extra_content":\{"google":\{"thought_signature":"s"\}\}/,
-  );
+  const other = encode("custom", turnOf("connection-2"));
+  assert.deepEqual(firstMessage(other.body), {
+    role: "assistant",
+    content: "so",
+    tool_calls: [call],
+  });
+  assert.deepEqual(new Set(other.lost), new Set(["sealedReasoning hint"]));
 });
 
 Deno.test("a Chat request gives thoughts back where they are wanted, to all messages where one has them", () => {

@@ -359,7 +359,14 @@ Deno.test("a Chat stream's tool calls are put together", async (t) => {
         ...entry(0, "c1", "f", '{"a":1}'),
         extra_content: { google: 1 },
       })],
-      [{ ...one, marks: { chat: { extra_content: { google: 1 } } } }],
+      [{
+        ...one,
+        sealed: {
+          protocol: "chat",
+          form: "extra_content",
+          value: '{"google":1}',
+        },
+      }],
     ],
     "after text": [[
       chunk({ content: "so" }),
@@ -386,6 +393,70 @@ Deno.test("a Chat stream's tool calls are put together", async (t) => {
       [one, { ...one, id: "c2" }],
     ],
     "and not without a name": [[calls(entry(0, "c1", "", '{"a":1}'))], []],
+  };
+  for (const [name, [chunks, blocks]] of Object.entries(streams)) {
+    await t.step(name, () => assert.deepEqual(blocksOf(...chunks), blocks));
+  }
+});
+
+Deno.test("a Chat stream's thought signatures are sealed parts of the calls or the text that they came with", async (t) => {
+  const signed = (value: string, platform = "google") => ({
+    extra_content: { [platform]: { thought_signature: value } },
+  });
+  const sealed = (value: string, platform = "google") => ({
+    protocol: "chat",
+    form: "extra_content",
+    value: JSON.stringify(signed(value, platform).extra_content),
+  });
+  const call = (index: number) => ({
+    index,
+    id: `c${index}`,
+    function: { name: "f", arguments: "{}" },
+  });
+  const block = (index: number) => ({
+    kind: "function_call",
+    id: `c${index}`,
+    name: "f",
+    arguments: "{}",
+  });
+  const streams: Record<string, [chunks: Json[], blocks: unknown[]]> = {
+    "of parallel calls the first has one": [
+      [calls({ ...call(0), ...signed("s") }, call(1))],
+      [{ ...block(0), sealed: sealed("s") }, block(1)],
+    ],
+    "it comes behind the call": [
+      [calls(call(0)), calls({ index: 0, ...signed("s") })],
+      [{ ...block(0), sealed: sealed("s") }],
+    ],
+    "it is Vertex's": [
+      [calls({ ...call(0), ...signed("s", "vertex") })],
+      [{ ...block(0), sealed: sealed("s", "vertex") }],
+    ],
+    "it is not undone by an empty one": [
+      [
+        calls({ ...call(0), ...signed("s") }),
+        calls({ index: 0, extra_content: {} }),
+        calls({ index: 0, extra_content: null }),
+      ],
+      [{ ...block(0), sealed: sealed("s") }],
+    ],
+    "it comes behind the text": [
+      [chunk({ content: "so" }), chunk({ content: "", ...signed("s") })],
+      [
+        { kind: "text", text: "so" },
+        { kind: "reasoning", parts: [], sealed: sealed("s") },
+      ],
+    ],
+    "a mark of thoughts makes its text thoughts": [
+      [
+        chunk({ content: "hm", extra_content: { google: { thought: true } } }),
+        chunk({ content: "so" }),
+      ],
+      [
+        { kind: "reasoning", parts: [{ form: "raw", text: "hm" }] },
+        { kind: "text", text: "so" },
+      ],
+    ],
   };
   for (const [name, [chunks, blocks]] of Object.entries(streams)) {
     await t.step(name, () => assert.deepEqual(blocksOf(...chunks), blocks));
