@@ -1,6 +1,7 @@
 import type { Clock } from "../core/clock.ts";
-import { type JsonValue, parseJson } from "../core/json.ts";
+import type { JsonValue } from "../core/json.ts";
 import type { Protocol } from "../core/protocol.ts";
+import { parseErrorBody } from "../protocols/canonical/error_words.ts";
 import {
   type Failure,
   UpstreamFailure,
@@ -74,7 +75,7 @@ export function nativeFailure(
   answer: Response,
   { bytes, headers, protocol, clock }: NativeFailureOptions,
 ): NativeFailure {
-  const body = parseJson(new TextDecoder().decode(bytes));
+  const body = parseErrorBody(new TextDecoder().decode(bytes));
   return new NativeFailure(
     failureOf(answer, body, { protocol, clock }),
     { status: answer.status, headers, bytes },

@@ -7,8 +7,15 @@ import { joined } from "../streams/read_all.ts";
 /** Where an answer's first keys stand, in bytes. */
 const HEAD_BYTES = 256;
 
-const FAILURE_REGEXP =
-  /"error"\s*:\s*["{]|"type"\s*:\s*"error"|"status"\s*:\s*"failed"/;
+/** The last lines are of errors without an envelope, of Cloudflare, and of MiniMax, which tells why only at the end. */
+const FAILURE_REGEXP = new RegExp([
+  String.raw`"error"\s*:\s*["{]`,
+  String.raw`"type"\s*:\s*"error"`,
+  String.raw`"status"\s*:\s*"failed"`,
+  String.raw`"message"\s*:\s*"`,
+  String.raw`"errors"\s*:\s*\[|"success"\s*:\s*false`,
+  String.raw`"base_resp"|"choices"\s*:\s*null`,
+].join("|"));
 
 const decoder = new TextDecoder();
 

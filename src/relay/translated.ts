@@ -3,6 +3,7 @@ import { isJsonObject, parseJson } from "../core/json.ts";
 import { type Operation, OPERATIONS, type Protocol } from "../core/protocol.ts";
 import { retryAfterMs } from "../core/retry_after.ts";
 import type { CallerCodec, Codec } from "../protocols/canonical/codec.ts";
+import { parseErrorBody } from "../protocols/canonical/error_words.ts";
 import {
   type Failure,
   UpstreamFailure,
@@ -142,7 +143,7 @@ async function failureOf(
     idleMs: candidate.connection.timeouts.idleMs,
     controller,
   });
-  const body = bytes && parseJson(new TextDecoder().decode(bytes));
+  const body = bytes && parseErrorBody(new TextDecoder().decode(bytes));
   const failure: Failure = to.decodeFailure(status, body);
   return new UpstreamFailure({
     ...failure,

@@ -5,12 +5,21 @@ export function openAiType({ kind }: Failure): string {
   return TYPE_BY_KIND[kind];
 }
 
-/** The upstream's own status, unless it has none or one that only another protocol has. */
+/**
+ * The code by which clients of both protocols know that they must shorten their conversation, whatever code the
+ * upstream has for it.
+ */
+export const OVERFLOW_CODE = "context_length_exceeded";
+
+/**
+ * The upstream's own status, unless it has none or one that only another protocol has; a prompt that does not fit
+ * is always the same.
+ */
 export function openAiStatus({ kind, status }: Failure): number {
   if (status === undefined || status < 400 || status > 599 || status === 529) {
     return STATUS_BY_KIND[kind];
   }
-  return status;
+  return kind === "context_too_long" ? STATUS_BY_KIND[kind] : status;
 }
 
 const TYPE_BY_KIND: Readonly<Record<FailureKind, string>> = {

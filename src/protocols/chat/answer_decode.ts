@@ -1,6 +1,7 @@
 import type { Ids } from "../../core/ids.ts";
 import { isJsonObject, type JsonValue } from "../../core/json.ts";
 import type { Answer } from "../canonical/answer.ts";
+import { isErrorBody } from "../canonical/error_words.ts";
 import { brokenAnswer, UpstreamFailure } from "../canonical/failure.ts";
 import { createFold } from "../canonical/fold.ts";
 import { guardAnswer } from "../canonical/guard.ts";
@@ -18,7 +19,7 @@ export function decodeAnswer(body: JsonValue, ids: Ids): Answer {
 
 function readAnswer(body: JsonValue, ids: Ids): Answer {
   if (!isJsonObject(body)) throw noAnswer();
-  if (body.error !== undefined && body.error !== null) {
+  if (isErrorBody(body)) {
     throw new UpstreamFailure(decodeFailure(200, body));
   }
   if (!Array.isArray(body.choices) || body.choices.length === 0) {

@@ -2,6 +2,7 @@ import type { SseFrame } from "../../core/frame.ts";
 import type { Ids } from "../../core/ids.ts";
 import { isJsonObject, type JsonObject, parseJson } from "../../core/json.ts";
 import type { Stage } from "../../core/stage.ts";
+import { isErrorBody } from "../canonical/error_words.ts";
 import { type AnswerEvent, brokenEvent } from "../canonical/event.ts";
 import { guardDecoder } from "../canonical/guard.ts";
 import { ChunkReader } from "./chunk_reader.ts";
@@ -36,7 +37,5 @@ export function createStreamDecoder(ids: Ids): Stage<SseFrame, AnswerEvent> {
 }
 
 function isError(frame: SseFrame, chunk: JsonObject): boolean {
-  if (frame.event === "error") return true;
-  return chunk.error !== undefined && chunk.error !== null &&
-    chunk.error !== false;
+  return frame.event === "error" || isErrorBody(chunk);
 }

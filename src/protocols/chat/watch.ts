@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
+import { isErrorBody } from "../canonical/error_words.ts";
 import type { AnswerWatch } from "../canonical/watch.ts";
 import { decodeUsage } from "./usage.ts";
 
@@ -11,9 +12,7 @@ export const chatWatch: AnswerWatch = {
   },
   /** OpenRouter puts the error into the choice that it ends. */
   failureOf(body) {
-    return [body, ...choices(body)].find(({ error }) =>
-      error !== undefined && error !== null && error !== false
-    );
+    return [body, ...choices(body)].find(isErrorBody);
   },
   /** Moonshot puts the usage of a stream into the choice that finishes. */
   usageOf(body) {

@@ -5,6 +5,7 @@ import {
   type JsonValue,
 } from "../../core/json.ts";
 import type { Answer } from "../canonical/answer.ts";
+import { isErrorBody } from "../canonical/error_words.ts";
 import { brokenAnswer, UpstreamFailure } from "../canonical/failure.ts";
 import { createFold } from "../canonical/fold.ts";
 import { guardAnswer } from "../canonical/guard.ts";
@@ -32,7 +33,7 @@ export function decodeAnswer(body: JsonValue, ids: Ids): Answer {
 
 function decode(body: JsonValue, ids: Ids): Answer {
   if (!isJsonObject(body)) throw noAnswer();
-  if (body.type === "error" || isJsonObject(body.error)) {
+  if (isErrorBody(body)) {
     throw new UpstreamFailure(decodeFailure(200, body));
   }
   if (!Array.isArray(body.content)) throw noAnswer();

@@ -1,22 +1,16 @@
 /** The words by which Claude Code knows that it must compact its conversation. */
 const WORDS = "prompt is too long";
 
-const CONTEXT_REGEXP =
-  /prompt is too long|context (?:length|window|limit)|maximum context|input length and `max_tokens` exceed|input tokens exceed/i;
-const LIMIT_REGEXP = /(?:maximum|limit|window)\D{0,40}(\d[\d,]*)/i;
+const LIMIT_REGEXP =
+  /(?:maximum|limit|window|context (?:length|size))\D{0,40}(\d[\d,]*)/i;
 const NUMBER_REGEXP = /\d[\d,]*/g;
-
-/** Whether an upstream's message says that the prompt does not fit. */
-export function isContextMessage(message: string): boolean {
-  return CONTEXT_REGEXP.test(message);
-}
 
 /**
  * A message about a prompt that does not fit in Anthropic's own wording, which clients act on: `prompt is too
  * long: 130000 tokens > 128000 maximum`. Where the upstream does not say both numbers, its words follow.
  */
 export function contextMessage(message: string): string {
-  if (message.toLowerCase().includes(WORDS)) return message;
+  if (message.toLowerCase().startsWith(WORDS)) return message;
   const limit = toNumber(LIMIT_REGEXP.exec(message)?.[1]);
   const numbers = message.match(NUMBER_REGEXP)?.map(toNumber) ?? [];
   const size = numbers.find((number) => number > limit);

@@ -10,6 +10,7 @@ import {
   brokenEvent,
   type StartEvent,
 } from "../canonical/event.ts";
+import { isErrorBody } from "../canonical/error_words.ts";
 import { settleStop } from "../canonical/stop.ts";
 import { decodeFailure } from "./failure.ts";
 import { marksOf, optionalText, otherFields } from "./fields.ts";
@@ -60,7 +61,7 @@ export class EventReader {
       case "message_stop":
         return this.#end(emit);
       default:
-        if (event.type === "error" || isJsonObject(event.error)) {
+        if (isErrorBody(event)) {
           emit({ type: "failure", failure: decodeFailure(200, event) });
         }
     }

@@ -1,8 +1,4 @@
-import {
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-} from "../../core/json.ts";
+import type { JsonObject, JsonValue } from "../../core/json.ts";
 import type { EncodedFailure } from "../canonical/codec.ts";
 import {
   type Failure,
@@ -10,8 +6,10 @@ import {
   kindOfStatus,
   shownFailure,
 } from "../canonical/failure.ts";
-import { contextMessage, isContextMessage } from "./context_message.ts";
-import { optionalText } from "./fields.ts";
+import { saysOverflow } from "../canonical/context_overflow.ts";
+import { type ErrorWords, readErrorWords } from "../canonical/error_words.ts";
+import { isOverflow, kindOfWords } from "../canonical/failure_kind.ts";
+import { contextMessage } from "./context_message.ts";
 
 const KIND_BY_TYPE: ReadonlyMap<string, FailureKind> = new Map([
   ["invalid_request_error", "invalid_request"],
@@ -65,8 +63,7 @@ const QUOTA_REGEXP =
   /credit balance|insufficient.{0,10}(balance|quota)|billing/i;
 
 /**
- * Reads an error body: `{"type":"error","error":{type,message}}`, and the shapes of compatible servers:
- * `{"error":{"code":"1302","message":"…"}}`, `{"error":"…"}`, `{"detail":"…"}`, `{"message":"…"}`.
+ * Reads an error body, in any shape that providers send.
  *
  * @param status The HTTP status; 200 for an error inside an answer.
  */
@@ -74,22 +71,17 @@ export function decodeFailure(
   status: number,
   body: JsonValue | undefined,
 ): Failure {
-  const outer = isJsonObject(body) ? body : {};
-  const error = isJsonObject(outer.error) ? outer.error : outer;
-  const type = optionalText(error.type);
-  const message = optionalText(error.message) ?? optionalText(outer.error) ??
-    optionalText(outer.detail) ?? "";
-  const kind = kindOf(status, type, message);
+  const words = readErrorWords(body);
+  const kind = status >= 400 ? kindOf(status, words) : kindInside(words);
+  const told = status >= 400 ? status : STATUS_BY_KIND[kind];
   return {
     kind,
-    status: status >= 400 ? status : STATUS_BY_KIND[kind],
-    message: message === ""
-      ? `The provider answered with status ${status}`
-      : message,
-    type: type === undefined || type === "error"
+    status: told,
+    message: words.message ?? `The provider answered with status ${status}`,
+    type: words.type === undefined
       ? undefined
-      : { protocol: "messages", value: type },
-    code: codeOf(error),
+      : { protocol: "messages", value: words.type },
+    code: words.code,
   };
 }
 
@@ -99,13 +91,16 @@ export function encodeFailure(
   requestId: string,
 ): EncodedFailure {
   const shown = shownFailure(failure);
-  const { status } = shown;
   return {
-    status: status === undefined || status < 400 || status > 599
-      ? STATUS_BY_KIND[shown.kind]
-      : status,
+    status: statusOf(shown),
     body: { type: "error", error: errorObject(shown), request_id: requestId },
   };
+}
+
+/** The upstream's own status, if it has one; Claude Code knows a prompt that does not fit by 400 alone. */
+function statusOf({ kind, status }: Failure): number {
+  const isOwn = status !== undefined && status >= 400 && status <= 599;
+  return isOwn && kind !== "context_too_long" ? status : STATUS_BY_KIND[kind];
 }
 
 /** The `error` object of a body or of an `error` event. */
@@ -120,24 +115,25 @@ export function errorObject(failure: Failure): JsonObject {
 }
 
 /** What the words say goes before what the type says, and that before the status. */
-function kindOf(
-  status: number,
-  type: string | undefined,
-  message: string,
-): FailureKind {
-  const known = KIND_BY_TYPE.get(type ?? "");
-  const kind = known ?? (status >= 400 ? kindOfStatus(status) : "server");
-  if (kind === "invalid_request" || kind === "too_large") {
-    if (isContextMessage(message)) return "context_too_long";
-    return QUOTA_REGEXP.test(message) ? "quota" : kind;
-  }
-  return kind === "rate_limited" && QUOTA_REGEXP.test(message) ? "quota" : kind;
+function kindOf(status: number, words: ErrorWords): FailureKind {
+  if (isOverflow(status, words)) return "context_too_long";
+  // Words about the gateway's own credential are not the caller's matter, whatever type they have.
+  if (status === 401) return "authentication";
+  const { type = "", message = "" } = words;
+  return unlessQuota(KIND_BY_TYPE.get(type) ?? kindOfStatus(status), message);
 }
 
-function codeOf(error: JsonObject): string | undefined {
-  const details = isJsonObject(error.details) ? error.details : {};
-  const code = details.error_code ?? error.code;
-  return typeof code === "string" || typeof code === "number"
-    ? String(code)
-    : undefined;
+function kindInside(words: ErrorWords): FailureKind {
+  if (saysOverflow(words)) return "context_too_long";
+  const kind = KIND_BY_TYPE.get(words.type ?? "") ?? kindOfWords(words);
+  return kind === "server" && words.status !== undefined
+    ? kindOf(words.status, words)
+    : unlessQuota(kind, words.message ?? "");
+}
+
+/** Some say with other types that nothing is left to spend. */
+function unlessQuota(kind: FailureKind, message: string): FailureKind {
+  const mayMeanQuota = kind === "invalid_request" || kind === "too_large" ||
+    kind === "rate_limited";
+  return mayMeanQuota && QUOTA_REGEXP.test(message) ? "quota" : kind;
 }

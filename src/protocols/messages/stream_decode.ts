@@ -5,6 +5,7 @@ import type { Stage } from "../../core/stage.ts";
 import { type AnswerEvent, brokenEvent } from "../canonical/event.ts";
 import { guardDecoder } from "../canonical/guard.ts";
 import { EventReader } from "./event_reader.ts";
+import { decodeFailure } from "./failure.ts";
 
 /** What some routers send after the end, as in Chat Completions. */
 const STRAY_DONE = "[DONE]";
@@ -21,6 +22,9 @@ export function createStreamDecoder(ids: Ids): Stage<SseFrame, AnswerEvent> {
       const event = parseJson(frame.data);
       if (!isJsonObject(event)) {
         emit(brokenEvent("The provider sent an event that is no JSON object"));
+      } else if (frame.event === "error") {
+        // Of an error without an envelope, `type` is its own.
+        emit({ type: "failure", failure: decodeFailure(200, event) });
       } else if (typeof event.type === "string") {
         reader.push(event, emit);
       } else {

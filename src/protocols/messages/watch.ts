@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
+import { isErrorBody } from "../canonical/error_words.ts";
 import { tokenCount, type Usage } from "../canonical/usage.ts";
 import type { AnswerWatch } from "../canonical/watch.ts";
 import { decodeUsage, laterUsage } from "./usage.ts";
@@ -13,7 +14,7 @@ export const messagesWatch: AnswerWatch = {
       event.content_block.type !== "thinking";
   },
   failureOf(body) {
-    return body.type === "error" || isJsonObject(body.error) ? body : undefined;
+    return isErrorBody(body) ? body : undefined;
   },
   usageOf(body, before) {
     const counted = readUsage(body) ??

@@ -5,6 +5,7 @@ import {
   type JsonValue,
 } from "../../core/json.ts";
 import type { Answer } from "../canonical/answer.ts";
+import { isErrorBody } from "../canonical/error_words.ts";
 import { brokenAnswer, UpstreamFailure } from "../canonical/failure.ts";
 import { createFold } from "../canonical/fold.ts";
 import { guardAnswer } from "../canonical/guard.ts";
@@ -30,10 +31,9 @@ export function decodeAnswer(body: JsonValue, ids: Ids): Answer {
   });
 }
 
-function isError({ status, error, output, detail }: JsonObject): boolean {
-  if (status === "failed") return true;
-  if (error !== null && error !== undefined) return true;
-  return output === undefined && detail !== undefined;
+function isError(body: JsonObject): boolean {
+  if (body.status === "failed" || isErrorBody(body)) return true;
+  return body.output === undefined && body.detail !== undefined;
 }
 
 /** Some providers leave the status out, or spell it `complete`. */

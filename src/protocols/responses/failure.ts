@@ -11,20 +11,16 @@ import {
   kindOfStatus,
   shownFailure,
 } from "../canonical/failure.ts";
-import { openAiStatus, openAiType } from "../canonical/openai_failure.ts";
-
-/** An error in any of the shapes that Responses providers send. */
-interface ErrorFields {
-  readonly message: string | undefined;
-  readonly type: string | undefined;
-  readonly code: string | undefined;
-  readonly param: string | undefined;
-  readonly retryAfterMs: number | undefined;
-}
+import { type ErrorWords, readErrorWords } from "../canonical/error_words.ts";
+import { isOverflow, kindOfWords } from "../canonical/failure_kind.ts";
+import {
+  openAiStatus,
+  openAiType,
+  OVERFLOW_CODE,
+} from "../canonical/openai_failure.ts";
 
 /**
- * Reads an error: `{"error":{message,type,param,code}}`, the `error` of a failed response and the flat `error`
- * event, `{"detail":"…"}` (the Codex back end), `{"error":"…","code":"…"}` (xAI).
+ * Reads an error, in any shape that providers send; of a failed response and of the flat `error` event, too.
  *
  * @param status The HTTP status; 200 for an error inside an answer.
  */
@@ -32,20 +28,20 @@ export function decodeFailure(
   status: number,
   body: JsonValue | undefined,
 ): Failure {
-  const fields = errorFields(body);
+  const words = readErrorWords(body);
   return {
-    kind: kindOf(status, fields),
+    kind: kindOf(status, words),
     status: status >= 400 ? status : undefined,
-    message: fields.message ??
+    message: words.message ??
       (status >= 400
         ? `The provider answered with status ${status}`
         : "The provider gave up on the answer and does not say why"),
-    type: fields.type === undefined
+    type: words.type === undefined
       ? undefined
-      : { protocol: "responses", value: fields.type },
-    code: fields.code,
-    param: fields.param,
-    retryAfterMs: fields.retryAfterMs,
+      : { protocol: "responses", value: words.type },
+    code: words.code,
+    param: words.param,
+    retryAfterMs: resetIn(body) ?? delayIn(words.message),
   };
 }
 
@@ -59,10 +55,18 @@ export function encodeFailure(failure: Failure): EncodedFailure {
         message: shown.message,
         type: openAiType(shown),
         param: shown.param ?? null,
-        code: shown.code ?? CODE_BY_KIND[shown.kind] ?? null,
+        code: errorCode(shown),
       },
     },
   };
+}
+
+/** Clients act on the code of these two; an upstream's own would tell them nothing. */
+function errorCode({ kind, code }: Failure): string | null {
+  if (kind === "context_too_long") return OVERFLOW_CODE;
+  const isObeyed = code !== undefined && OBEYED_CODES.has(code);
+  return (kind === "quota" && !isObeyed ? undefined : code) ??
+    CODE_BY_KIND[kind] ?? null;
 }
 
 /**
@@ -71,10 +75,13 @@ export function encodeFailure(failure: Failure): EncodedFailure {
  */
 export function failedError(failure: Failure): JsonObject {
   const shown = shownFailure(failure);
-  const code = shown.code !== undefined && OBEYED_CODES.has(shown.code)
-    ? shown.code
-    : CODE_BY_KIND[shown.kind] ?? "server_error";
-  return { code, message: withDelay(shown) };
+  const { kind, code } = shown;
+  const isObeyed = kind !== "context_too_long" && code !== undefined &&
+    OBEYED_CODES.has(code);
+  return {
+    code: isObeyed ? code : CODE_BY_KIND[kind] ?? "server_error",
+    message: withDelay(shown),
+  };
 }
 
 /** Codes of a failed response that clients act on; passed on as they come. */
@@ -91,7 +98,7 @@ const OBEYED_CODES: ReadonlySet<string> = new Set([
 
 const CODE_BY_KIND: Readonly<Partial<Record<FailureKind, string>>> = {
   invalid_request: "invalid_prompt",
-  context_too_long: "context_length_exceeded",
+  context_too_long: OVERFLOW_CODE,
   too_large: "invalid_prompt",
   filtered: "invalid_prompt",
   quota: "insufficient_quota",
@@ -114,25 +121,26 @@ const KIND_BY_CODE: Readonly<Record<string, FailureKind>> = {
   server_error: "server",
 };
 
-const CONTEXT_REGEXP =
-  /context length|context window|prompt is too long|input tokens exceed|maximum context/i;
+/** What the words say goes before what the status says. */
+function kindOf(status: number, words: ErrorWords): FailureKind {
+  if (isOverflow(status, words)) return "context_too_long";
+  const { type = "", code = "" } = words;
+  const named = lookup(KIND_BY_CODE, code) ?? lookup(KIND_BY_CODE, type);
+  if (status >= 400) {
+    return named !== undefined && isPlausible(named, status)
+      ? named
+      : kindOfStatus(status);
+  }
+  if (named !== undefined) return named;
+  return code.includes("image") ? "invalid_request" : kindInsideAnswer(words);
+}
 
-/** What the code says goes before what the status says. */
-function kindOf(
-  status: number,
-  { code, type, message }: ErrorFields,
-): FailureKind {
-  const named = lookup(KIND_BY_CODE, code ?? "") ??
-    lookup(KIND_BY_CODE, type ?? "");
-  if (named !== undefined && isPlausible(named, status)) return named;
-  if (status >= 400 && status < 500 && CONTEXT_REGEXP.test(message ?? "")) {
-    return "context_too_long";
-  }
-  if (status >= 400) return kindOfStatus(status);
-  if (type === "invalid_request_error" || code?.includes("image")) {
-    return "invalid_request";
-  }
-  return "server";
+/** What the words say, else the status that they name. */
+function kindInsideAnswer(words: ErrorWords): FailureKind {
+  const kind = kindOfWords(words);
+  return kind === "server" && words.status !== undefined
+    ? kindOf(words.status, words)
+    : kind;
 }
 
 /** A refusal of the gateway's credential stays one whatever its code. */
@@ -140,29 +148,10 @@ function isPlausible(kind: FailureKind, status: number): boolean {
   return status !== 401 && status !== 403 || kind === "quota";
 }
 
-function errorFields(body: JsonValue | undefined): ErrorFields {
-  const outer = isJsonObject(body) ? body : {};
-  const inner = isJsonObject(outer.error) ? outer.error : outer;
-  const message = words(inner.message) ?? words(outer.error) ??
-    words(outer.detail) ?? detailMessage(outer.detail);
-  return {
-    message,
-    // The flat `error` event has its own name there.
-    type: inner.type === "error" ? undefined : words(inner.type),
-    code: words(inner.code) ?? words(outer.code),
-    param: words(inner.param),
-    retryAfterMs: secondsIn(inner.resets_in_seconds) ?? delayIn(message),
-  };
-}
-
-function words(value: JsonValue | undefined): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
-}
-
-function detailMessage(detail: JsonValue | undefined): string | undefined {
-  const first = Array.isArray(detail) ? detail[0] : detail;
-  if (!isJsonObject(first)) return undefined;
-  return words(first.message) ?? words(first.msg) ?? words(first.code);
+/** When a used-up window of ChatGPT begins anew. */
+function resetIn(body: JsonValue | undefined): number | undefined {
+  const error = isJsonObject(body) ? body.error : undefined;
+  return isJsonObject(error) ? secondsIn(error.resets_in_seconds) : undefined;
 }
 
 function secondsIn(value: JsonValue | undefined): number | undefined {

@@ -2,6 +2,7 @@ import type { SseFrame } from "../../core/frame.ts";
 import type { Ids } from "../../core/ids.ts";
 import { isJsonObject, type JsonObject, parseJson } from "../../core/json.ts";
 import type { Stage } from "../../core/stage.ts";
+import { isErrorBody } from "../canonical/error_words.ts";
 import { type AnswerEvent, brokenEvent } from "../canonical/event.ts";
 import { guardDecoder } from "../canonical/guard.ts";
 import { textOf } from "./marks.ts";
@@ -30,13 +31,10 @@ export function createStreamDecoder(ids: Ids): Stage<SseFrame, AnswerEvent> {
   });
 }
 
-/** An error without a type is one all the same. */
+/** An error without the type of one is one all the same. */
 function typeOf(event: JsonObject, frame: SseFrame): string {
+  if (frame.event === "error" || isErrorBody(event)) return "error";
   const type = textOf(event.type) || frame.event;
   if (type) return type;
-  return isGiven(event.error) || isGiven(event.detail) ? "error" : "";
-}
-
-function isGiven(value: JsonObject[string]): boolean {
-  return value !== undefined && value !== null;
+  return event.detail === undefined || event.detail === null ? "" : "error";
 }

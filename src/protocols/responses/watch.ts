@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
+import { isErrorBody } from "../canonical/error_words.ts";
 import type { AnswerWatch } from "../canonical/watch.ts";
 import { decodeUsage } from "./usage.ts";
 
@@ -9,9 +10,8 @@ export const responsesWatch: AnswerWatch = {
   },
   failureOf(body) {
     const answer = isJsonObject(body.response) ? body.response : body;
-    const { status, error } = answer;
-    const isFailed = status === "failed" || body.type === "response.failed" ||
-      body.type === "error" || isJsonObject(error) || typeof error === "string";
+    const isFailed = answer.status === "failed" ||
+      body.type === "response.failed" || isErrorBody(answer);
     return isFailed ? failureOf(answer) : undefined;
   },
   usageOf(body) {
@@ -26,7 +26,7 @@ export const responsesWatch: AnswerWatch = {
 
 /** A failed answer need not say why. */
 function failureOf(answer: JsonObject): JsonObject {
-  return answer.error === undefined && answer.type !== "error"
+  return answer.error === undefined && !isErrorBody(answer)
     ? { error: null }
     : answer;
 }

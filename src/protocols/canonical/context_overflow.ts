@@ -1,0 +1,246 @@
+/** What of an error says that a prompt does not fit its model. */
+export interface OverflowWords {
+  readonly message?: string | undefined;
+  readonly type?: string | undefined;
+  readonly code?: string | undefined;
+}
+
+/** How a provider says that a prompt does not fit. */
+export interface OverflowRow {
+  /** Who says it; others that run the same server say the same. */
+  readonly provider: string;
+  readonly pattern: RegExp;
+  /** A page that shows the words. */
+  readonly source: string;
+}
+
+/** Messages, each by what no other error of its provider says. */
+export const OVERFLOW_MESSAGES: readonly OverflowRow[] = [
+  {
+    provider: "Anthropic, Fireworks, vLLM",
+    pattern: /\bprompt\b.{0,60}\bis too long\b/i,
+    source: "https://github.com/RooCodeInc/Roo-Code/issues/5816",
+  },
+  {
+    provider: "Anthropic, with `max_tokens`",
+    pattern: /input length and `?max_tokens`? exceed context limit/i,
+    source: "https://github.com/docker/docker-agent/issues/569",
+  },
+  {
+    provider: "OpenAI, Responses",
+    pattern: /exceeds? the (?:model's )?context (?:window|limit|length)/i,
+    source: "https://github.com/openai/codex/issues/2921",
+  },
+  {
+    provider: "OpenAI, Azure",
+    pattern: /input tokens exceed the configured limit/i,
+    source: "https://github.com/cline/cline/issues/5474",
+  },
+  {
+    provider: "OpenAI, DeepSeek, OpenRouter, vLLM",
+    pattern:
+      /(?:model|endpoint)'?s? maximum context length (?:is|of) [\d,]+ tokens/i,
+    source: "https://github.com/evalstate/fast-agent/issues/621",
+  },
+  {
+    provider: "SGLang, Cloudflare, mlx-serve",
+    pattern: /exceeds (?:the |the model's |model's )?maximum context length/i,
+    source: "https://github.com/anomalyco/models.dev/pull/4422",
+  },
+  {
+    provider: "SGLang, Together",
+    pattern: /is longer than the model'?s context length/i,
+    source: "https://github.com/QwenLM/Qwen3/issues/1321",
+  },
+  {
+    provider: "SGLang",
+    pattern:
+      /input length \([\d,]+ tokens\) exceeds the maximum allowed length/i,
+    source: "https://github.com/sgl-project/sglang/issues/4048",
+  },
+  {
+    provider: "vLLM",
+    pattern:
+      /prompt \(length [\d,]+\) is longer than the maximum model length/i,
+    source: "https://github.com/xorbitsai/inference/issues/3785",
+  },
+  {
+    provider: "Volcengine Ark",
+    pattern:
+      /input length [\d,]+ exceeds the maximum (?:allowed input )?length/i,
+    source: "https://github.com/langgenius/dify/issues/32221",
+  },
+  {
+    provider: "SiliconFlow",
+    pattern:
+      /length of prompt_tokens \([\d,]+\) must be less than max_seq_len/i,
+    source: "https://github.com/chatboxai/chatbox/issues/2060",
+  },
+  {
+    provider: "Groq, Cerebras",
+    pattern: /reduce the length of the messages/i,
+    source: "https://github.com/cline/cline/issues/5140",
+  },
+  {
+    provider: "Gemini",
+    pattern:
+      /input token count\b.{0,40}\bexceeds the maximum number of tokens/i,
+    source: "https://github.com/google-gemini/gemini-cli/issues/6678",
+  },
+  {
+    provider: "xAI",
+    pattern: /maximum prompt length is [\d,]+ but the request contains/i,
+    source: "https://github.com/cline/cline/issues/3120",
+  },
+  {
+    provider: "z.ai, BigModel",
+    pattern: /prompt exceeds max(?:imum)? length|Prompt ?超长/i,
+    source: "https://github.com/zeroclaw-labs/zeroclaw/issues/4124",
+  },
+  {
+    provider: "Kimi",
+    pattern: /exceeded model token limit/i,
+    source: "https://github.com/MoonshotAI/kimi-cli/issues/2011",
+  },
+  {
+    provider: "DashScope",
+    pattern: /range of input length should be/i,
+    source: "https://github.com/QwenLM/qwen-code/issues/98",
+  },
+  {
+    provider: "MiniMax",
+    pattern: /context window exceeds limit/i,
+    source: "https://github.com/MiniMax-AI/MiniMax-M2/issues/119",
+  },
+  {
+    provider: "Mistral",
+    pattern: /too large for model with [\d,]+ maximum context length/i,
+    source: "https://docs.mistral.ai/resources/known-limitations",
+  },
+  {
+    provider: "GitHub Copilot",
+    pattern: /prompt token count of [\d,]+ exceeds the limit of [\d,]+/i,
+    source: "https://github.com/microsoft/copilot-intellij-feedback/issues/94",
+  },
+  {
+    provider: "GitHub Models",
+    pattern: /request body too large for \S+ model\. max size: [\d,]+ tokens/i,
+    source: "https://github.com/cline/cline/issues/2115",
+  },
+  {
+    provider: "Bedrock",
+    pattern: /input is too long for requested model/i,
+    source: "https://github.com/aws-samples/bedrock-chat/issues/95",
+  },
+  {
+    provider: "Text Generation Inference, Together",
+    pattern: /inputs`? tokens \+ `?max_new_tokens`? must be <=/i,
+    source: "https://github.com/huggingface/llm-vscode/issues/94",
+  },
+  {
+    provider: "Perplexity",
+    pattern: /total length of all messages is too long/i,
+    source:
+      "https://github.com/crmne/ruby_llm/blob/fb5a49bf/spec/fixtures/vcr_cassettes/chat_real_error_scenarios_perplexity_sonar_handles_context_length_exceeded_errors.yml",
+  },
+  {
+    provider: "llama.cpp",
+    pattern:
+      /exceeds the available context size|context size has been exceeded/i,
+    source: "https://github.com/ggml-org/llama.cpp/pull/15780",
+  },
+  {
+    provider: "llama-cpp-python",
+    pattern: /requested tokens \([\d,]+\) exceed context window of/i,
+    source: "https://github.com/abetlen/llama-cpp-python/issues/416",
+  },
+  {
+    provider: "Ollama",
+    pattern: /prompt too long; exceeded (?:max )?context length/i,
+    source:
+      "https://github.com/badlogic/pi-mono/blob/main/packages/ai/src/utils/overflow.ts",
+  },
+  {
+    provider: "LM Studio",
+    pattern:
+      /tokens to keep from the initial prompt is greater than the context length/i,
+    source: "https://github.com/anomalyco/opencode/issues/2259",
+  },
+  {
+    provider: "LM Studio, older",
+    pattern: /model is loaded with context length of only [\d,]+ tokens/i,
+    source: "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/546",
+  },
+  {
+    provider: "LM Studio, MLX",
+    pattern: /n_keep \([\d,]+\) >= n_ctx \([\d,]+\)/i,
+    source: "https://github.com/anomalyco/opencode/issues/11141",
+  },
+  {
+    provider: "LiteLLM",
+    pattern: /\bContextWindowExceededError\b/,
+    source: "https://docs.litellm.ai/docs/exception_mapping",
+  },
+];
+
+/** Codes and types, whole and in small letters; for providers whose words alone could be anything. */
+export const OVERFLOW_CODES: Readonly<Record<string, string>> = {
+  // OpenAI, Azure, Groq, Cerebras, OpenRouter
+  context_length_exceeded: "https://github.com/xtekky/gpt4free/issues/137",
+  // z.ai, BigModel
+  "1261": "https://github.com/zeroclaw-labs/zeroclaw/issues/4124",
+  // Mistral
+  "3051": "https://docs.mistral.ai/resources/known-limitations",
+  // GitHub Copilot
+  model_max_prompt_tokens_exceeded:
+    "https://github.com/microsoft/copilot-intellij-feedback/issues/94",
+  // GitHub Models
+  tokens_limit_reached: "https://github.com/eslint/tsc-meetings/pull/593",
+  // llama.cpp
+  exceed_context_size_error: "https://github.com/ggml-org/llama.cpp/pull/15780",
+  // Perplexity
+  too_many_prompt_tokens:
+    "https://github.com/crmne/ruby_llm/blob/fb5a49bf/spec/fixtures/vcr_cassettes/chat_real_error_scenarios_perplexity_sonar_handles_context_length_exceeded_errors.yml",
+  // Anthropic's name for an end of an answer, which compatible servers give errors
+  model_context_window_exceeded:
+    "https://docs.claude.com/en/api/handling-stop-reasons",
+};
+
+/** Other errors that use such words: of a limit on what is written, and of one on what goes by in a minute. */
+const OTHER_MEANINGS: readonly RegExp[] = [
+  // vLLM: "'max_tokens' or 'max_completion_tokens' is too large: 200000. This model's maximum context length is …"
+  /max_(?:completion_|output_|new_)?tokens['"`]? is too large/i,
+  /rate.?limit|too many requests|tokens per min|requests per min|throttling/i,
+];
+
+/** Whether an error says that the prompt does not fit the model, in any provider's words. */
+export function saysOverflow(words: OverflowWords): boolean {
+  if (isOverflowCode(words.code) || isOverflowCode(words.type)) return true;
+  const message = words.message ?? "";
+  return OVERFLOW_MESSAGES.some(({ pattern }) => pattern.test(message)) &&
+    !OTHER_MEANINGS.some((pattern) => pattern.test(message)) &&
+    !isOutputAlone(message);
+}
+
+function isOverflowCode(code: string | undefined): boolean {
+  return code !== undefined &&
+    Object.hasOwn(OVERFLOW_CODES, code.toLowerCase());
+}
+
+const LIMIT_REGEXP = /maximum context length (?:is|of) ([\d,]+)/i;
+const OUTPUT_REGEXP =
+  /([\d,]+) (?:in (?:the|your) (?:completion|output)|output tokens|tokens for the completion|for the completion)/i;
+
+/**
+ * Whether the output alone was asked to be as long as the window, as a client does that takes the one for the
+ * other: a shorter prompt would not fit either (https://github.com/OpenHands/OpenHands/issues/9937).
+ */
+function isOutputAlone(message: string): boolean {
+  const limit = numberIn(LIMIT_REGEXP.exec(message)?.[1]);
+  return numberIn(OUTPUT_REGEXP.exec(message)?.[1]) >= limit;
+}
+
+/** `NaN`, which is above and below nothing, for no number. */
+function numberIn(digits: string | undefined): number {
+  return Number((digits ?? "none").replaceAll(",", ""));
+}
