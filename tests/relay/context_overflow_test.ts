@@ -1,0 +1,173 @@
+import assert from "node:assert/strict";
+import { isJsonObject, parseJson } from "../../src/core/json.ts";
+import type { Protocol } from "../../src/core/protocol.ts";
+import { SSE_HEADERS } from "../support/answers.ts";
+import { PROTOCOLS } from "../support/ask.ts";
+import { type Act, good } from "../support/bad_provider.ts";
+import {
+  connectionTo,
+  type Mode,
+  openScene,
+  type Told,
+} from "../support/failover_scene.ts";
+import {
+  NO_OVERFLOWS,
+  OVERFLOWS,
+  type ProviderError,
+} from "../support/provider_errors.ts";
+
+const MODES = ["native", "translated"] as const;
+
+/** The ways in which a provider tells an error, each as text of the whole answer. */
+const WAYS = {
+  "with its status": {
+    stream: false,
+    isInside: false,
+    act: ({ status, body }) => () => Response.json(body, { status }),
+  },
+  "in place of a stream": {
+    stream: true,
+    isInside: false,
+    act: ({ status, body }) => () => Response.json(body, { status }),
+  },
+  "as the first event of a stream": {
+    stream: true,
+    isInside: true,
+    act: ({ body }) => () =>
+      new Response(eventOf(body), {
+        headers: SSE_HEADERS,
+      }),
+  },
+  "inside a good answer": {
+    stream: false,
+    isInside: true,
+    act: ({ body }) => () => Response.json(inObject(body)),
+  },
+} as const satisfies Record<string, {
+  readonly stream: boolean;
+  /** Whether the status says that all is well. */
+  readonly isInside: boolean;
+  readonly act: (error: ProviderError) => Act;
+}>;
+
+for (const error of OVERFLOWS) {
+  Deno.test(`a fallback serves when a prompt does not fit, in the words of ${error.provider}`, async (t) => {
+    for (const { name, protocol, mode, stream, act } of eachWay(error)) {
+      await t.step(name, async () => {
+        const scene = await openScene(
+          twoConnections({ protocol, mode }),
+          { one: [act], two: [good] },
+        );
+        const told = await scene.ask(protocol, { stream });
+        assert.equal(told.status, 200, told.text);
+        assert.deepEqual(scene.providers.hosts(), ["one", "two"]);
+      });
+    }
+  });
+
+  Deno.test(`callers learn in their own words what ${error.provider} says of the length`, async (t) => {
+    for (const { name, protocol, mode, stream, act } of eachWay(error)) {
+      if (mode === "native") continue;
+      await t.step(name, async () => {
+        const scene = await openScene(
+          [connectionTo("one", { protocol, mode })],
+          { one: [act] },
+        );
+        const told = await scene.ask(protocol, { stream });
+        assert.deepEqual(scene.providers.hosts(), ["one"]);
+        checkOverflow(told, protocol);
+      });
+    }
+  });
+}
+
+Deno.test("a native caller gets the provider's own error of the length, byte for byte", async (t) => {
+  for (const { provider, status, body } of OVERFLOWS) {
+    for (const protocol of PROTOCOLS) {
+      await t.step(`${provider}, ${protocol}`, async () => {
+        const text = ` ${JSON.stringify(body)}\n`;
+        const scene = await openScene(
+          [connectionTo("one", { protocol, mode: "native" })],
+          { one: [() => new Response(text, { status })] },
+        );
+        const told = await scene.ask(protocol);
+        assert.equal(told.status, status);
+        assert.equal(told.text, text);
+        assert.deepEqual(scene.providers.hosts(), ["one"]);
+      });
+    }
+  }
+});
+
+Deno.test("no fallback is asked what the provider refuses in the like words", async (t) => {
+  for (const { provider, status, body, kind } of NO_OVERFLOWS) {
+    if (kind !== "invalid_request") continue;
+    for (const protocol of PROTOCOLS) {
+      for (const mode of MODES) {
+        await t.step(`${provider}, ${protocol}, ${mode}`, async () => {
+          const scene = await openScene(
+            twoConnections({ protocol, mode }),
+            { one: [() => Response.json(body, { status })], two: [good] },
+          );
+          const told = await scene.ask(protocol);
+          assert.equal(told.status, status);
+          assert.doesNotMatch(told.text, /prompt is too long/);
+          assert.doesNotMatch(told.text, /context_length_exceeded/);
+          assert.deepEqual(scene.providers.hosts(), ["one"]);
+        });
+      }
+    }
+  }
+});
+
+function* eachWay(error: ProviderError): Generator<{
+  readonly name: string;
+  readonly protocol: Protocol;
+  readonly mode: Mode;
+  readonly stream: boolean;
+  readonly act: Act;
+}> {
+  for (const [way, { stream, isInside, act }] of Object.entries(WAYS)) {
+    if (isInside && error.isOutside) continue;
+    for (const protocol of PROTOCOLS) {
+      for (const mode of MODES) {
+        const name = `${way}, ${protocol}, ${mode}`;
+        yield { name, protocol, mode, stream, act: act(error) };
+      }
+    }
+  }
+}
+
+function twoConnections(
+  served: { readonly protocol: Protocol; readonly mode: Mode },
+): Record<string, unknown>[] {
+  return [
+    connectionTo("one", served, {
+      models: [{ id: "model-1", fallbacks: ["model-2"] }],
+    }),
+    connectionTo("two", served, { models: ["model-2"] }),
+  ];
+}
+
+/** An error of a list stands in an object where an answer is one. */
+function inObject(body: ProviderError["body"]): object {
+  return isJsonObject(body) ? body : { error: body };
+}
+
+function eventOf(body: ProviderError["body"]): string {
+  return `event: error\ndata: ${JSON.stringify(inObject(body))}\n\n`;
+}
+
+/** What makes Claude Code compact, and Codex shorten its history. */
+function checkOverflow({ status, text }: Told, protocol: Protocol): void {
+  assert.equal(status, 400, text);
+  const body = parseJson(text);
+  assert.ok(isJsonObject(body) && isJsonObject(body.error), text);
+  const { error } = body;
+  assert.equal(error.type, "invalid_request_error");
+  if (protocol === "messages") {
+    assert.match(String(error.message), /^prompt is too long/i);
+  } else {
+    assert.equal(error.code, "context_length_exceeded");
+  }
+}
