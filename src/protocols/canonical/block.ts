@@ -82,6 +82,10 @@ export interface FileBlock {
   };
   /** File name or title. */
   readonly name?: string | undefined;
+  /** What the caller says about it, which is no part of it. */
+  readonly context?: string | undefined;
+  /** Whether the answer shall name the places in it that back its text. */
+  readonly isCited?: boolean | undefined;
   readonly cache?: CacheMark | undefined;
   readonly marks?: Marks | undefined;
 }
@@ -182,6 +186,8 @@ export interface OpaqueBlock {
   readonly value: JsonValue;
   /** A reading of it for models that know no such block. */
   readonly text?: string | undefined;
+  /** A reading of it in other blocks, where text alone does not do. */
+  readonly content?: readonly (TextBlock | ImageBlock)[] | undefined;
   readonly weight: Weight;
   readonly marks?: Marks | undefined;
 }

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../core/json.ts";
 import type { Protocol } from "../../core/protocol.ts";
 import type { Loss } from "./loss.ts";
-import type { HostedTool, ToolChoice } from "./tool.ts";
+import { type HostedTool, isForce, type ToolChoice } from "./tool.ts";
 
 /** A tool that its own upstream runs, as `protocol` spells it; `undefined` in any other, which loses it. */
 export function encodeHostedTool(
@@ -21,7 +21,7 @@ export function encodeHostedTool(
 /**
  * Reports a choice of a tool that only the upstreams of another protocol than `protocol` run.
  *
- * @throws {GatewayError} `invalid_request`: without it the answer would be another one.
+ * @throws {GatewayError} When the connection is strict.
  */
 export function loseForeignChoice(
   choice: ToolChoice | undefined,
@@ -31,7 +31,24 @@ export function loseForeignChoice(
   if (choice?.type !== "hosted" || choice.protocol === protocol) return;
   losses.lose({
     field: "toolChoice",
-    weight: "answer",
+    weight: "hint",
     reason: "it demands a tool that this model's provider cannot run",
+  });
+}
+
+/**
+ * Reports a force to call a tool of which the target is offered none.
+ *
+ * @throws {GatewayError} When the connection is strict.
+ */
+export function loseForceOnNothing(
+  choice: ToolChoice | undefined,
+  losses: { lose(loss: Loss): void },
+): void {
+  if (!isForce(choice)) return;
+  losses.lose({
+    field: "toolChoice",
+    weight: "hint",
+    reason: "this model is offered no tool that it could call",
   });
 }

@@ -29,3 +29,9 @@ export function normalMediaType(mediaType: string): string {
   const lower = mediaType.trim().toLowerCase();
   return lower === "image/jpg" ? "image/jpeg" : lower;
 }
+
+/** A name for a file that has none: content without one is refused. */
+export function defaultFileName(mediaType: string): string {
+  const [, subtype = ""] = mediaType.split("/");
+  return /^[a-z0-9]{1,8}$/.test(subtype) ? `document.${subtype}` : "document";
+}

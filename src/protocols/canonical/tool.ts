@@ -95,3 +95,16 @@ export function allowedTools(
     tool.kind !== "hosted" && allowed.has(`${tool.kind} ${tool.name}`)
   );
 }
+
+/** Whether the model must call a tool that the caller runs. */
+export function isForce(choice: ToolChoice | undefined): boolean {
+  return choice?.type === "required" || choice?.type === "tool" ||
+    choice?.type === "allowed" && choice.mode === "required";
+}
+
+/** What a model that cannot be forced is told instead. */
+export function nudgeForTool(choice: ToolChoice | undefined): string {
+  return choice?.type === "tool"
+    ? `Answer by calling the tool \`${choice.tool.name}\`.`
+    : "Answer by calling one of the tools.";
+}

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import type { CacheMark } from "../canonical/block.ts";
+import type { CacheSpelling } from "../dialects/chat_providers.ts";
 
 const SECONDS_BY_WORD: ReadonlyMap<string, number> = new Map([
   ["5m", 300],
@@ -22,9 +23,6 @@ export function decodeCache(
     : undefined;
   return { ttlSeconds: ttl };
 }
-
-/** Which spelling of a cache mark a provider knows. */
-export type CacheSpelling = "cache_control" | "prompt_cache_breakpoint";
 
 /** Writes a cache mark as a field to add to a part or tool; nothing for a provider without one. */
 export function encodeCache(

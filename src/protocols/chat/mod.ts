@@ -44,8 +44,8 @@ export const chatCodec: Codec = {
     reasoning: ["thinking", "reasoning"],
     user: ["safety_identifier"],
   },
-  toolSupport: ({ service }) => ({
-    custom: dialectOf(service).fullToolset,
+  toolSupport: (target) => ({
+    custom: dialectOf(target).fullToolset,
     namespaces: false,
     maxNameLength: 64,
   }),

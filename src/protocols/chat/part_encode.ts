@@ -4,8 +4,10 @@ import type {
   FileBlock,
   ImageBlock,
   OpaqueBlock,
+  TextBlock,
 } from "../canonical/block.ts";
-import { dataUrl } from "../canonical/media.ts";
+import type { Loss } from "../canonical/loss.ts";
+import { dataUrl, defaultFileName } from "../canonical/media.ts";
 import { encodeCache } from "./cache.ts";
 import type { Scope } from "./dialect.ts";
 
@@ -25,9 +27,28 @@ export function encodeParts(blocks: readonly Block[], scope: Scope): JsonValue {
   if (isText && !isMarked && (blocks.length < 2 || !scope.dialect.textParts)) {
     return first === undefined ? "" : joinText(blocks, scope, "\n\n");
   }
-  return blocks.map((block) => encodePart(block, scope)).filter((part) =>
-    part !== undefined
-  );
+  return blocks.flatMap(withContext).map((block) => encodePart(block, scope))
+    .filter((part) => part !== undefined);
+}
+
+/** What is said about a file stands before it. */
+function withContext(block: Block): Block[] {
+  if (block.kind !== "file" || block.context === undefined) return [block];
+  if (block.source.type === "text") return [block];
+  return [{ kind: "text", text: block.context }, block];
+}
+
+/** The text of a system message; reports what it cannot hold. */
+export function systemText(
+  blocks: readonly Block[],
+  scope: Scope,
+): TextBlock[] {
+  return blocks.flatMap((block): TextBlock[] => {
+    const text = textOf(block) ?? loseBlock(block, scope);
+    if (text === "") return [];
+    const cache = "cache" in block ? block.cache : undefined;
+    return [{ kind: "text", text, cache }];
+  });
 }
 
 /**
@@ -43,14 +64,21 @@ export function joinText(
     .filter((text) => text !== "").join(separator);
 }
 
-function textOf(block: Block): string | undefined {
+/** What an assistant's message says beside its calls; reports what it cannot hold. */
+export function saidText(blocks: readonly Block[], scope: Scope): string {
+  return blocks.map((block) => textOf(block) ?? loseBlock(block, scope, "hint"))
+    .filter((text) => text !== "").join("");
+}
+
+/** The text of a block, as far as it has one that Chat Completions can hold. */
+export function textOf(block: Block): string | undefined {
   switch (block.kind) {
     case "text":
     case "refusal":
       return block.text;
     case "file":
       return block.source.type === "text"
-        ? titled(block.name, block.source.text)
+        ? paragraphs([block.name, block.context, block.source.text])
         : undefined;
     case "opaque":
       return block.protocol === "chat" ? undefined : block.text;
@@ -59,8 +87,8 @@ function textOf(block: Block): string | undefined {
   }
 }
 
-function titled(name: string | undefined, text: string): string {
-  return name === undefined ? text : `${name}\n\n${text}`;
+function paragraphs(texts: readonly (string | undefined)[]): string {
+  return texts.filter((text) => text !== undefined).join("\n\n");
 }
 
 function hasCache(block: Block): boolean {
@@ -112,16 +140,24 @@ function encodeImage(block: ImageBlock, scope: Scope): JsonObject | undefined {
 
 function encodeFile(block: FileBlock, scope: Scope): JsonObject | undefined {
   const { source, name } = block;
-  const filename = name === undefined ? {} : { filename: name };
   switch (source.type) {
     case "base64":
       return {
         type: "file",
-        file: { file_data: dataUrl(source), ...filename },
+        file: {
+          file_data: dataUrl(source),
+          filename: name ?? defaultFileName(source.mediaType),
+        },
       };
     case "id":
       if (source.protocol === "messages") return refuseSource("a file", scope);
-      return { type: "file", file: { file_id: source.id, ...filename } };
+      return {
+        type: "file",
+        file: {
+          file_id: source.id,
+          ...(name === undefined ? {} : { filename: name }),
+        },
+      };
     default:
       return refuseSource("a file", scope);
   }
@@ -152,8 +188,12 @@ function isObject(value: JsonValue): value is JsonObject {
 }
 
 /** Reports a block that the protocol has no place for; stands as no text. */
-function loseBlock(block: Block, { context }: Scope): "" {
-  const weight = block.kind === "opaque" ? block.weight : "answer";
+function loseBlock(
+  block: Block,
+  { context }: Scope,
+  fallback: Loss["weight"] = "answer",
+): "" {
+  const weight = block.kind === "opaque" ? block.weight : fallback;
   if (weight !== "silent") {
     const what = block.kind === "opaque" ? block.type : block.kind;
     context.lose({

@@ -1,12 +1,14 @@
 import { createHash } from "node:crypto";
 import type { JsonObject } from "../../core/json.ts";
 import { loseCacheMarks } from "../canonical/cache_marks.ts";
+import { loseCitations } from "../canonical/cited.ts";
 import type { RequestContext } from "../canonical/codec.ts";
 import { loseForeignExtras } from "../canonical/loss.ts";
 import type { CanonicalRequest, OutputFormat } from "../canonical/request.ts";
 import { isClosedSchema } from "../canonical/schema.ts";
-import { dialectOf, type Scope } from "./dialect.ts";
-import { encodeReasoning } from "./reasoning_encode.ts";
+import { type ChatDialect, dialectOf, type Scope } from "./dialect.ts";
+import { nudged, withInstruction } from "./instruction.ts";
+import { encodeReasoning, type Reasoning } from "./reasoning_encode.ts";
 import { encodeTooling } from "./tool_encode.ts";
 import { encodeTurns } from "./turn_encode.ts";
 
@@ -15,20 +17,27 @@ export function encodeRequest(
   request: CanonicalRequest,
   context: RequestContext,
 ): JsonObject {
-  const scope: Scope = { dialect: dialectOf(context.target.service), context };
+  const scope: Scope = { dialect: dialectOf(context.target), context };
   loseForeignExtras(request, "chat", context);
   if (scope.dialect.cache === undefined) loseCacheMarks(request, context);
+  loseCitations(request.turns, context);
+  const tooling = encodeTooling(request, scope);
+  const reasoning = encodeReasoning({
+    settings: request.reasoning,
+    isForced: tooling.isForced,
+  }, scope);
+  const messages = encodeMessages(request, reasoning, scope);
   return {
     ...ownExtras(request),
     model: context.target.model,
-    messages: encodeMessages(request, scope),
+    messages: nudged(messages, tooling.nudge),
     ...encodeStream(request),
-    ...encodeTooling(request, scope),
+    ...tooling.fields,
     ...encodeFormat(request.format, scope),
     ...encodeLimit(request, scope),
     ...encodeStops(request, scope),
-    ...encodeSampling(request, scope),
-    ...encodeReasoning(request.reasoning, scope),
+    ...encodeSampling(request, reasoning, scope),
+    ...reasoning.fields,
     ...(scope.dialect.openaiSettings
       ? openaiSettings(request)
       : commonSettings(request, scope)),
@@ -47,21 +56,19 @@ function encodeStream(request: CanonicalRequest): JsonObject {
     : {};
 }
 
-function encodeMessages(request: CanonicalRequest, scope: Scope): JsonObject[] {
-  const messages = encodeTurns(request.turns, scope);
-  if (request.format?.type !== "schema" || scope.dialect.schemas) {
-    return messages;
-  }
-  const instruction = {
-    role: "system",
-    content: schemaInstruction(request.format.schema),
-  };
-  const first = messages[0];
-  if (first?.role !== "system") return [instruction, ...messages];
-  return [{
-    role: "system",
-    content: `${first.content}\n\n${instruction.content}`,
-  }, ...messages.slice(1)];
+function encodeMessages(
+  request: CanonicalRequest,
+  { isOn }: Reasoning,
+  scope: Scope,
+): JsonObject[] {
+  const messages = encodeTurns(request.turns, {
+    ...scope,
+    // A model that nobody asked is taken to think: its name says that it does by default.
+    isThinking: isOn ?? true,
+  });
+  return request.format?.type !== "schema" || scope.dialect.schemas
+    ? messages
+    : withInstruction(messages, schemaInstruction(request.format.schema));
 }
 
 function schemaInstruction(schema: JsonObject): string {
@@ -158,22 +165,53 @@ function encodeStops(
 }
 
 function encodeSampling(
-  request: CanonicalRequest,
+  { sampling }: CanonicalRequest,
+  reasoning: Reasoning,
   { dialect, context }: Scope,
 ): JsonObject {
-  const { temperature, topP, topK, seed, frequencyPenalty, presencePenalty } =
-    request.sampling;
+  const { temperature, topP, topK, seed } = sampling;
+  const { frequencyPenalty, presencePenalty } = sampling;
   if (topK !== undefined && !dialect.topK) {
     context.lose({ field: "topK", weight: "hint", reason: NO_SETTING });
   }
-  return present({
-    temperature,
-    top_p: topP,
-    top_k: dialect.topK ? topK : undefined,
-    seed,
-    frequency_penalty: frequencyPenalty,
-    presence_penalty: presencePenalty,
-  });
+  const others = { top_k: dialect.topK ? topK : undefined, seed };
+  if (!isSamplingFixed(dialect, reasoning)) {
+    return present({
+      temperature,
+      top_p: topP,
+      ...others,
+      frequency_penalty: frequencyPenalty,
+      presence_penalty: presencePenalty,
+    });
+  }
+  for (const field of FIXED_FIELDS) {
+    // A penalty of 0 is none everywhere.
+    const isGiven = field.endsWith("Penalty")
+      ? (sampling[field] ?? 0) !== 0
+      : sampling[field] !== undefined;
+    if (isGiven) {
+      context.lose({
+        field,
+        weight: "hint",
+        reason: "this model refuses to be drawn otherwise than it is",
+      });
+    }
+  }
+  return present(others);
+}
+
+const FIXED_FIELDS = [
+  "temperature",
+  "topP",
+  "frequencyPenalty",
+  "presencePenalty",
+] as const;
+
+function isSamplingFixed(
+  { thinking, openAi }: ChatDialect,
+  { isOn }: Reasoning,
+): boolean {
+  return thinking?.fixedSampling ?? (openAi !== undefined && isOn === true);
 }
 
 const NO_SETTING = "this model's provider has no such setting";

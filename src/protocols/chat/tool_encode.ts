@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../core/json.ts";
 import {
   encodeHostedTool,
+  loseForceOnNothing,
   loseForeignChoice,
 } from "../canonical/hosted_tool.ts";
 import type { CanonicalRequest } from "../canonical/request.ts";
@@ -9,6 +10,8 @@ import {
   allowedTools,
   type CallableTool,
   type FunctionTool,
+  isForce,
+  nudgeForTool,
   type Tool,
   type ToolChoice,
   type ToolReference,
@@ -16,28 +19,90 @@ import {
 import { encodeCache } from "./cache.ts";
 import type { Scope } from "./dialect.ts";
 
-/** `tools`, `tool_choice` and `parallel_tool_calls`; the latter two only beside tools, as upstreams demand. */
+/** How a request's tools and the choice among them are written. */
+export interface Tooling {
+  /** `tools`, `tool_choice` and `parallel_tool_calls`; the latter two only beside tools, as upstreams demand. */
+  readonly fields: JsonObject;
+  /** Whether the model must call a tool. */
+  readonly isForced: boolean;
+  /** What the model is told in place of a force that it refuses. */
+  readonly nudge?: string | undefined;
+}
+
+/** Writes the tools, and the choice as far as the model allows it. */
 export function encodeTooling(
   request: CanonicalRequest,
   scope: Scope,
-): JsonObject {
-  const choice = request.toolChoice;
-  // Where the provider has no list of allowed tools, the others are left out.
-  const offered = scope.dialect.fullToolset
-    ? request.tools
-    : allowedTools(request.tools, choice);
+): Tooling {
+  const { choice, offered, nudge } = fitChoice(request, scope);
   const tools = offered
     .map((tool) => encodeTool(tool, scope))
     .filter((tool) => tool !== undefined);
-  loseForeignChoice(choice, "chat", scope.context);
-  if (tools.length === 0) return {};
+  loseForeignChoice(request.toolChoice, "chat", scope.context);
+  if (tools.length === 0) {
+    loseForceOnNothing(request.toolChoice, scope.context);
+    return { fields: {}, isForced: false };
+  }
   return {
-    tools,
-    ...(choice === undefined ? {} : encodeChoice(choice, scope)),
-    ...(request.parallelTools === undefined
-      ? {}
-      : { parallel_tool_calls: request.parallelTools }),
+    fields: {
+      tools,
+      ...(choice === undefined ? {} : encodeChoice(choice, scope)),
+      ...(request.parallelTools === undefined
+        ? {}
+        : { parallel_tool_calls: request.parallelTools }),
+    },
+    isForced: isForce(choice),
+    nudge,
   };
+}
+
+/** A choice that the model takes, and the tools that it leaves. */
+interface FittedChoice {
+  readonly choice: ToolChoice | undefined;
+  readonly offered: readonly Tool[];
+  readonly nudge?: string | undefined;
+}
+
+function fitChoice(
+  { tools, toolChoice: choice }: CanonicalRequest,
+  scope: Scope,
+): FittedChoice {
+  const { fullToolset, thinking } = scope.dialect;
+  // Where the provider has no list of allowed tools, the others are left out.
+  const offered = fullToolset ? tools : allowedTools(tools, choice);
+  if (thinking === undefined) return { choice, offered };
+  if (choice?.type === "none" && !thinking.forbidsTools) {
+    return { choice: undefined, offered: [] };
+  }
+  if (!isForce(choice)) return { choice, offered };
+  switch (thinking.forcedTools) {
+    case "any_tool":
+      return choice?.type === "tool"
+        ? { choice: { type: "required" }, offered: named(offered, choice.tool) }
+        : { choice, offered };
+    case "never":
+      loseForce(scope);
+      return {
+        choice: { type: "auto" },
+        offered,
+        nudge: nudgeForTool(choice),
+      };
+    default:
+      return { choice, offered };
+  }
+}
+
+/** The one tool that is named: to have to call any of them is then to have to call it. */
+function named(tools: readonly Tool[], { name }: ToolReference): Tool[] {
+  return tools.filter((tool) => tool.kind !== "hosted" && tool.name === name);
+}
+
+function loseForce({ context }: Scope): void {
+  context.lose({
+    field: "toolChoice",
+    weight: "hint",
+    reason: "this model cannot be forced to call a tool; it is told to instead",
+  });
 }
 
 function encodeTool(tool: Tool, scope: Scope): JsonObject | undefined {

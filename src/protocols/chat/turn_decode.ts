@@ -1,5 +1,7 @@
+import { isJsonObject } from "../../core/json.ts";
 import type {
   Block,
+  OpaqueBlock,
   ReasoningBlock,
   ResultContent,
   ToolCallBlock,
@@ -92,8 +94,21 @@ function decodeAssistant(
       block.kind !== "text" || block.text !== ""
     ),
     ...(refusal === "" ? [] : [{ kind: "refusal", text: refusal } as const]),
+    ...decodeAudio(message),
     ...decodeCalls(message, param),
   ];
+}
+
+/** Sound that the model made before: an id that its own provider alone knows. */
+function decodeAudio({ audio }: WireMessage): OpaqueBlock[] {
+  if (!isJsonObject(audio)) return [];
+  return [{
+    kind: "opaque",
+    protocol: "chat",
+    type: "audio",
+    value: audio,
+    weight: "hint",
+  }];
 }
 
 /** What the client gives back of the thoughts: readable, sealed or both. */

@@ -1,17 +1,27 @@
 import type { JsonObject } from "../../core/json.ts";
 import type {
   Block,
+  OpaqueBlock,
   ReasoningBlock,
   ToolCallBlock,
   ToolResultBlock,
 } from "../canonical/block.ts";
 import { isToolCall, settleHistory } from "../canonical/history.ts";
+import { restoreNativeIds } from "../canonical/native_ids.ts";
+import { openForeignBlocks } from "../canonical/readable.ts";
 import type { Turn } from "../canonical/request.ts";
 import { maySend, type Sealed } from "../canonical/sealed.ts";
 import { fitId } from "../canonical/tool_call_id.ts";
 import type { Scope } from "./dialect.ts";
-import { encodeParts, isAttachment, joinText } from "./part_encode.ts";
 import { extraOfSealed } from "./extra_content.ts";
+import {
+  encodeParts,
+  isAttachment,
+  joinText,
+  saidText,
+  systemText,
+  textOf,
+} from "./part_encode.ts";
 import { detailsOfSealed } from "./reasoning_details.ts";
 
 /** OpenAI limits the length; some models count on their own characters, such as `functions.name:0`. */
@@ -20,15 +30,56 @@ const ID_RULE = { maxLength: 64, anyCharacter: true };
 /** Stands for thoughts that are not known, where a provider demands some on every message. */
 const UNKNOWN_REASONING = " ";
 
+/** What writing turns depends on beside the target. */
+export interface TurnsScope extends Scope {
+  /** Whether the model thinks in this request. */
+  readonly isThinking: boolean;
+}
+
 /** Writes turns as `messages`. */
 export function encodeTurns(
   turns: readonly Turn[],
-  scope: Scope,
+  scope: TurnsScope,
 ): JsonObject[] {
-  const settled = settleHistory(turns);
+  const native = restoreNativeIds(settleHistory(turns));
+  const settled = openForeignBlocks(native, "chat")
+    .map((turn) => isSystem(turn) ? asSystemText(turn, scope) : turn)
+    .filter((turn) => !isDropped(turn, scope));
   const placed = scope.dialect.systemAnywhere ? settled : placeSystem(settled);
   const messages = placed.flatMap((turn) => encodeTurn(turn, scope));
   return fillReasoning(messages, scope);
+}
+
+/** System messages hold text alone: some providers take no list of parts there, and none an empty one. */
+function asSystemText(turn: Turn, scope: Scope): Turn {
+  return { ...turn, blocks: systemText(turn.blocks, scope) };
+}
+
+/** Whether nothing of the turn goes out. A message of the model that says nothing is refused; what it held is reported. */
+function isDropped(turn: Turn, scope: Scope): boolean {
+  if (isSystem(turn)) return turn.blocks.length === 0;
+  if (turn.role !== "assistant" || turn.blocks.some(saysSomething)) {
+    return false;
+  }
+  encodeAssistant(turn, scope);
+  return true;
+}
+
+function saysSomething(block: Block): boolean {
+  return isToolCall(block) || isOwnAudio(block) ||
+    (textOf(block) ?? "").trim() !== "";
+}
+
+/** Sound that the model made, which its provider still has. */
+function isOwnAudio(
+  block: Block,
+): block is OpaqueBlock & { readonly protocol: "chat" } {
+  return block.kind === "opaque" && block.protocol === "chat" &&
+    block.type === "audio";
+}
+
+function isSystem({ role }: Turn): boolean {
+  return role === "system" || role === "developer";
 }
 
 /**
@@ -36,14 +87,10 @@ export function encodeTurns(
  * words of the user, marked as clients themselves mark such reminders. Then joins neighbouring user turns.
  */
 function placeSystem(turns: readonly Turn[]): readonly Turn[] {
-  const first = turns.findIndex(({ role }) =>
-    role !== "system" && role !== "developer"
-  );
+  const first = turns.findIndex((turn) => !isSystem(turn));
   const leading = turns.slice(0, first < 0 ? turns.length : first);
   const rest = turns.slice(leading.length).map((turn) =>
-    turn.role === "system" || turn.role === "developer"
-      ? asReminder(turn)
-      : turn
+    isSystem(turn) ? asReminder(turn) : turn
   );
   const system: Turn[] = leading.length === 0
     ? []
@@ -97,10 +144,14 @@ function encodeAssistant(turn: Turn, scope: Scope): JsonObject {
     encodeCall(call, scope)
   );
   const thoughts = turn.blocks.filter((block) => block.kind === "reasoning");
+  const audio = turn.blocks.find(isOwnAudio);
   return {
     role: "assistant",
     ...encodeReasoning(thoughts, scope),
     ...encodeSaid(turn.blocks, scope),
+    ...(audio === undefined || !scope.dialect.openaiSettings
+      ? {}
+      : { audio: audio.value }),
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
   };
 }
@@ -109,7 +160,7 @@ function encodeAssistant(turn: Turn, scope: Scope): JsonObject {
 function encodeSaid(blocks: readonly Block[], scope: Scope): JsonObject {
   const refusal = blocks.filter((block) => block.kind === "refusal")
     .map(({ text }) => text).join("");
-  const text = textRuns(blocks).map((run) => joinText(run, scope))
+  const text = textRuns(blocks, scope).map((run) => saidText(run, scope))
     .filter((run) => run !== "").join("\n\n");
   if (scope.dialect.fullToolset && refusal !== "") {
     return { content: text === "" ? null : text, refusal };
@@ -119,9 +170,10 @@ function encodeSaid(blocks: readonly Block[], scope: Scope): JsonObject {
 }
 
 /** The blocks that are neither thoughts, refusals nor calls, cut where one of those stands between. */
-function textRuns(blocks: readonly Block[]): Block[][] {
+function textRuns(blocks: readonly Block[], { dialect }: Scope): Block[][] {
   const runs: Block[][] = [[]];
   for (const block of blocks) {
+    if (dialect.openaiSettings && isOwnAudio(block)) continue;
     if (
       block.kind === "reasoning" || block.kind === "refusal" ||
       isToolCall(block)
@@ -169,18 +221,25 @@ function sendableOf(
   });
 }
 
-/** Gives every assistant message thoughts where one has them, for providers that demand all or none. */
+/**
+ * Gives assistant messages thoughts, for providers that refuse some without: those with calls while the model thinks,
+ * and all where one has them.
+ */
 function fillReasoning(
   messages: JsonObject[],
-  { dialect }: Scope,
+  { dialect, isThinking }: TurnsScope,
 ): JsonObject[] {
   const field = dialect.reasoningField;
-  if (field === undefined || !dialect.reasoningOnAll) return messages;
-  const assistants = messages.filter(({ role }) => role === "assistant");
-  if (!assistants.some((message) => message[field] !== undefined)) {
-    return messages;
+  if (field === undefined) return messages;
+  const isKnown = messages.some((message) => message[field] !== undefined);
+  const onAll = dialect.reasoningOnAll && isKnown;
+  const onCalls = dialect.reasoningOfCalls && isThinking;
+  for (const message of messages) {
+    const isWanted = message.role === "assistant" &&
+      (onAll || onCalls && message.tool_calls !== undefined) &&
+      message.reasoning_details === undefined;
+    if (isWanted) message[field] ??= UNKNOWN_REASONING;
   }
-  for (const message of assistants) message[field] ??= UNKNOWN_REASONING;
   return messages;
 }
 

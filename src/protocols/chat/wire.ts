@@ -32,6 +32,7 @@ const message = z.looseObject({
     arguments: json.nullish(),
   }).nullish(),
   refusal: z.string().nullish(),
+  audio: json.nullish(),
   reasoning_content: z.string().nullish(),
   reasoning: z.string().nullish(),
   reasoning_details: z.array(json).nullish(),

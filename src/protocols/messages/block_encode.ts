@@ -7,6 +7,7 @@ import type {
   ToolCallBlock,
   ToolResultBlock,
 } from "../canonical/block.ts";
+import type { Loss } from "../canonical/loss.ts";
 import { maySend } from "../canonical/sealed.ts";
 import { argumentsObject } from "../canonical/tool_arguments.ts";
 import type { Scope } from "./dialect.ts";
@@ -44,6 +45,10 @@ export function encodeAssistantBlock(
     case "function_call":
     case "custom_call":
       return encodeCall(block, scope);
+    case "image":
+    case "file":
+    case "audio":
+      return loseKind(block.kind, "hint", scope);
     default:
       return encodeTextualBlock(block, scope);
   }
@@ -62,13 +67,20 @@ export function encodeTextualBlock(
     case "opaque":
       return encodeOpaque(block, scope);
     default:
-      scope.context.lose({
-        field: "messages",
-        weight: "answer",
-        reason: `it cannot hold \`${block.kind}\` there`,
-      });
-      return undefined;
+      return loseKind(block.kind, "answer", scope);
   }
+}
+
+function loseKind(
+  kind: Block["kind"],
+  weight: Loss["weight"],
+  { context }: Scope,
+): undefined {
+  context.lose({
+    field: "messages",
+    weight,
+    reason: `it cannot hold \`${kind}\` there`,
+  });
 }
 
 /** Blank text would be refused. */

@@ -4,6 +4,7 @@ import type {
   ImageBlock,
   MediaSource,
   OpaqueBlock,
+  TextBlock,
 } from "../canonical/block.ts";
 import { invalidField } from "../canonical/invalid_request.ts";
 import { normalMediaType } from "../canonical/media.ts";
@@ -47,16 +48,26 @@ export function decodeDocument(
   param: string,
 ): FileBlock | OpaqueBlock {
   const source = isJsonObject(block.source) ? block.source : {};
-  if (source.type === "content") return decodeContentDocument(block, source);
+  if (source.type === "content") {
+    return decodeContentDocument(block, source, param);
+  }
   return {
     kind: "file",
     source: source.type === "text"
       ? { type: "text", text: demandText(source.data, `${param}.source.data`) }
       : decodeSource(block.source, `${param}.source`),
     name: optionalText(block.title),
+    context: optionalText(block.context),
+    isCited: isCited(block),
     cache: decodeCache(block),
     marks: marksOf(block, DOCUMENT_FIELDS),
   };
+}
+
+function isCited({ citations }: JsonObject): boolean | undefined {
+  return isJsonObject(citations) && citations.enabled === true
+    ? true
+    : undefined;
 }
 
 function decodeSource(
@@ -92,18 +103,47 @@ function decodeSource(
 function decodeContentDocument(
   block: JsonObject,
   source: JsonObject,
+  param: string,
 ): OpaqueBlock {
-  const parts = objectsIn(source.content);
-  const isText = parts.every(({ type }) => type === "text");
-  const texts = [block.title, source.content, ...parts.map(({ text }) => text)];
+  const heads = [block.title, block.context].filter((text) =>
+    typeof text === "string"
+  );
+  const parts = typeof source.content === "string"
+    ? [{ type: "text", text: source.content }]
+    : objectsIn(source.content);
+  const content = [
+    ...heads.map((text): TextBlock => ({ kind: "text", text })),
+    ...parts.map((part, index) =>
+      decodeContentPart(part, `${param}.source.content[${index}]`)
+    ),
+  ];
   return {
     kind: "opaque",
     protocol: "messages",
     type: "document",
     value: block,
-    text: isText
-      ? texts.filter((text) => typeof text === "string").join("\n\n")
+    text: content.every(isText)
+      ? content.map(({ text }) => text).join("\n\n")
       : undefined,
+    content: content.every(isText) ? undefined : content,
     weight: "answer",
   };
+}
+
+function decodeContentPart(
+  part: JsonObject,
+  param: string,
+): TextBlock | ImageBlock {
+  switch (part.type) {
+    case "text":
+      return { kind: "text", text: demandText(part.text, `${param}.text`) };
+    case "image":
+      return decodeImage(part, param);
+    default:
+      throw invalidField(`${param}.type`, "is none of text, image");
+  }
+}
+
+function isText(block: TextBlock | ImageBlock): block is TextBlock {
+  return block.kind === "text";
 }

@@ -1,12 +1,15 @@
 import type { JsonObject } from "../../core/json.ts";
 import {
   encodeHostedTool,
+  loseForceOnNothing,
   loseForeignChoice,
 } from "../canonical/hosted_tool.ts";
 import type { CanonicalRequest } from "../canonical/request.ts";
 import {
   allowedTools,
   type FunctionTool,
+  isForce,
+  nudgeForTool,
   type Tool,
   type ToolChoice,
   type ToolReference,
@@ -36,7 +39,10 @@ export function encodeTooling(
     .map((tool) => encodeTool(tool, scope))
     .filter((tool) => tool !== undefined);
   loseForeignChoice(choice, "messages", scope.context);
-  if (tools.length === 0) return { fields: {}, isForced: false };
+  if (tools.length === 0) {
+    loseForceOnNothing(choice, scope.context);
+    return { fields: {}, isForced: false };
+  }
   const wanted = isForce(choice);
   const isRefused = wanted && scope.dialect.forcedTools === "never";
   if (isRefused) loseForce(scope);
@@ -44,7 +50,7 @@ export function encodeTooling(
   return {
     fields: { tools, ...encodeChoice(made, request.parallelTools) },
     isForced: wanted && !isRefused,
-    nudge: isRefused ? nudgeFor(choice) : undefined,
+    nudge: isRefused ? nudgeForTool(choice) : undefined,
   };
 }
 
@@ -101,17 +107,6 @@ function loseForce({ context }: Scope): void {
     weight: "hint",
     reason: "this model cannot be forced to call a tool; it is told to instead",
   });
-}
-
-function isForce(choice: ToolChoice | undefined): boolean {
-  return choice?.type === "required" || choice?.type === "tool" ||
-    choice?.type === "allowed" && choice.mode === "required";
-}
-
-function nudgeFor(choice: ToolChoice | undefined): string {
-  return choice?.type === "tool"
-    ? `Answer by calling the tool \`${choice.tool.name}\`.`
-    : "Answer by calling one of the tools.";
 }
 
 /** The switch for parallel calls stands inside the choice, and not beside `none`. */

@@ -45,7 +45,7 @@ export function encodeTurns(
 function addTurn(drafts: Draft[], turn: Turn, scope: Scope): void {
   if (turn.role === "assistant") {
     const content = encodeBlocks(turn.blocks, encodeAssistantBlock, scope);
-    if (content.length > 0) addContent(drafts, "assistant", content);
+    if (!content.every(isThought)) addContent(drafts, "assistant", content);
     return;
   }
   if (isSystem(turn)) {
@@ -55,6 +55,11 @@ function addTurn(drafts: Draft[], turn: Turn, scope: Scope): void {
   }
   const content = encodeBlocks(turn.blocks, encodeUserBlock, scope);
   addContent(drafts, "user", content.length > 0 ? content : [NO_CONTENT]);
+}
+
+/** An answer of nothing but thoughts, or of nothing at all, is refused. */
+function isThought({ type }: JsonObject): boolean {
+  return type === "thinking" || type === "redacted_thinking";
 }
 
 function encodeBlocks(

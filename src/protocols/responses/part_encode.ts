@@ -6,7 +6,8 @@ import type {
   OpaqueBlock,
   TextBlock,
 } from "../canonical/block.ts";
-import { dataUrl } from "../canonical/media.ts";
+import { dataUrl, defaultFileName } from "../canonical/media.ts";
+import type { Loss } from "../canonical/loss.ts";
 import { encodeCache } from "./cache.ts";
 import type { Scope } from "./dialect.ts";
 import { ownMarks } from "./marks.ts";
@@ -61,11 +62,13 @@ export function encodeOutputPart(
     case "text":
       return block.text === "" ? undefined : outputText(block);
     case "refusal":
-      return { type: "refusal", refusal: block.text };
+      return block.text === ""
+        ? undefined
+        : { type: "refusal", refusal: block.text };
     case "opaque":
       return encodeOpaquePart(block, scope);
     default:
-      return loseBlock(block, scope);
+      return loseBlock(block, scope, "hint");
   }
 }
 
@@ -116,7 +119,7 @@ function encodeFile(block: FileBlock, scope: Scope): JsonObject | undefined {
     case "base64":
       return {
         type: "input_file",
-        filename: name ?? defaultName(source.mediaType),
+        filename: name ?? defaultFileName(source.mediaType),
         file_data: dataUrl(source),
       };
     case "url":
@@ -131,12 +134,6 @@ function encodeFile(block: FileBlock, scope: Scope): JsonObject | undefined {
   }
 }
 
-/** Content without a name is refused. */
-function defaultName(mediaType: string): string {
-  const [, subtype = ""] = mediaType.split("/");
-  return /^[a-z0-9]{1,8}$/.test(subtype) ? `document.${subtype}` : "document";
-}
-
 function refuseSource(kind: string, { context }: Scope): undefined {
   context.lose({
     field: "messages",
@@ -146,9 +143,13 @@ function refuseSource(kind: string, { context }: Scope): undefined {
   });
 }
 
-/** Reports a block that the protocol has no place for. */
-export function loseBlock(block: Block, { context }: Scope): undefined {
-  const weight = block.kind === "opaque" ? block.weight : "answer";
+/** Reports a block that the protocol has no place for; what the model itself said before weighs less. */
+export function loseBlock(
+  block: Block,
+  { context }: Scope,
+  fallback: Loss["weight"] = "answer",
+): undefined {
+  const weight = block.kind === "opaque" ? block.weight : fallback;
   if (weight === "silent") return;
   const what = block.kind === "opaque" ? block.type : block.kind;
   context.lose({

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../core/json.ts";
 import { loseCacheMarks } from "../canonical/cache_marks.ts";
+import { loseCitations } from "../canonical/cited.ts";
 import type { RequestContext } from "../canonical/codec.ts";
 import { loseForeignExtras } from "../canonical/loss.ts";
 import type { CanonicalRequest, Turn } from "../canonical/request.ts";
@@ -22,6 +23,7 @@ export function encodeRequest(
   loseForeignExtras(request, "responses", context);
   loseSettings(request, scope);
   if (!scope.dialect.cacheMarks) loseCacheMarks(request, context);
+  loseCitations(request.turns, context);
   const reasoning = encodeReasoning(request.reasoning, scope);
   const body = {
     model: context.target.model,

@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import {
   encodeHostedTool,
+  loseForceOnNothing,
   loseForeignChoice,
 } from "../canonical/hosted_tool.ts";
 import type { CanonicalRequest } from "../canonical/request.ts";
@@ -38,6 +39,7 @@ export function encodeTooling(
     .filter((tool) => tool !== undefined);
   loseForeignChoice(choice, "responses", context);
   const hasTools = tools.length > 0 || offered.some(isLoaded);
+  if (!hasTools) loseForceOnNothing(choice, context);
   return present({
     tools: tools.length > 0 ? tools : undefined,
     tool_choice: hasTools ? encodeToolChoice(choice, offered) : undefined,

@@ -6,6 +6,7 @@ import type {
   ToolCallBlock,
 } from "../canonical/block.ts";
 import { settleHistory } from "../canonical/history.ts";
+import { openForeignBlocks } from "../canonical/readable.ts";
 import type { Turn } from "../canonical/request.ts";
 import { maySend } from "../canonical/sealed.ts";
 import { fitId } from "../canonical/tool_call_id.ts";
@@ -25,7 +26,9 @@ export function encodeTurns(
   turns: readonly Turn[],
   scope: Scope,
 ): JsonObject[] {
-  return settleHistory(turns).flatMap((turn) => encodeTurn(turn, scope));
+  return openForeignBlocks(settleHistory(turns), "responses").flatMap((turn) =>
+    encodeTurn(turn, scope)
+  );
 }
 
 function encodeTurn(turn: Turn, scope: Scope): JsonObject[] {

@@ -49,6 +49,14 @@ codecContract({
     { path: /^stream$/, reason: "`stream: false` is the default" },
     { path: /^stream_options$/, reason: "usage is always asked for" },
     {
+      path: /\.file\.filename$/,
+      reason: "a file without a name is refused",
+    },
+    {
+      path: /^lost reasoning$/,
+      reason: "older models of Z.ai take no effort beside the switch",
+    },
+    {
       path: /^max_(completion_)?tokens$/,
       reason: "one of the two names, as the service knows it",
     },

@@ -9,12 +9,23 @@ import {
   rowFor,
 } from "../../../src/protocols/dialects/model_row.ts";
 import { OPENAI_MODELS } from "../../../src/protocols/dialects/openai_models.ts";
+import { CHAT_PROVIDERS } from "../../../src/protocols/dialects/chat_providers.ts";
+import {
+  DEEPSEEK_MODELS,
+  GLM_MODELS,
+  KIMI_MODELS,
+  MINIMAX_MODELS,
+} from "../../../src/protocols/dialects/thinking_models.ts";
 import { RESPONSES_PROVIDERS } from "../../../src/protocols/dialects/responses_providers.ts";
 
 // Every row of the tables of dialects answers for the models that it names, and says where its rules come from.
 
 const MODEL_TABLES: Readonly<Record<string, readonly ModelRow<unknown>[]>> = {
   OPENAI_MODELS,
+  KIMI_MODELS,
+  DEEPSEEK_MODELS,
+  GLM_MODELS,
+  MINIMAX_MODELS,
 };
 
 for (const [name, rows] of Object.entries(MODEL_TABLES)) {
@@ -48,10 +59,14 @@ Deno.test("each row of CLAUDE_MODELS answers for its own examples and names its 
 });
 
 Deno.test("each provider stands once in its table and names its sources", () => {
-  const services = RESPONSES_PROVIDERS.map(({ service }) => service);
-  assert.equal(new Set(services).size, services.length);
-  for (const { service, sources } of RESPONSES_PROVIDERS) {
-    assertSources(sources, service);
+  const tables = [
+    RESPONSES_PROVIDERS.map((row) => ({ ...row, services: [row.service] })),
+    CHAT_PROVIDERS,
+  ];
+  for (const rows of tables) {
+    const services = rows.flatMap((row) => row.services);
+    assert.equal(new Set(services).size, services.length);
+    for (const row of rows) assertSources(row.sources, row.services[0]);
   }
 });
 

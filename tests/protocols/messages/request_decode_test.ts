@@ -260,6 +260,7 @@ Deno.test("Messages request read: documents are files, and those made of blocks 
       kind: "file",
       source: { type: "text", text: "w" },
       name: "T",
+      isCited: true,
       marks: { messages: { citations: { enabled: true } } },
     },
   );
@@ -274,8 +275,16 @@ Deno.test("Messages request read: documents are files, and those made of blocks 
   assert.equal(parts?.kind === "opaque" && parts.text, "T\n\np");
   const plainContent = source({ type: "content", content: "q" });
   assert.equal(plainContent?.kind === "opaque" && plainContent.text, "q");
-  const picture = source({ type: "content", content: [{ type: "image" }] });
+  const url = { type: "url", url: "https://example.com/a.png" };
+  const picture = source({
+    type: "content",
+    content: [{ type: "text", text: "p" }, { type: "image", source: url }],
+  });
   assert.equal(picture?.kind === "opaque" && picture.text, undefined);
+  assert.deepEqual(plain(picture?.kind === "opaque" && picture.content), [
+    { kind: "text", text: "p" },
+    { kind: "image", source: url },
+  ]);
 });
 
 Deno.test("Messages request read: citations are kept whole, pages understood, and the gateway's own not given to upstreams", () => {

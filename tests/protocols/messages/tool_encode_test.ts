@@ -82,7 +82,7 @@ Deno.test("Messages tools written: tools that another provider runs are reported
     tools: [hosted, tool("f")],
     toolChoice: { type: "hosted", protocol: "responses", value: {} },
   });
-  assert.deepEqual(forced.lost, ["tools hint", "toolChoice answer"]);
+  assert.deepEqual(forced.lost, ["tools hint", "toolChoice hint"]);
 });
 
 Deno.test("Messages tools written: tool_choice has every form", () => {

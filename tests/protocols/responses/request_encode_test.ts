@@ -272,7 +272,7 @@ Deno.test("encodeRequest() reports what it cannot carry", async (t) => {
       },
     ],
     [
-      "tools hint,toolChoice answer",
+      "tools hint,toolChoice hint",
       {
         tools: [{
           kind: "hosted",

@@ -1,0 +1,418 @@
+import assert from "node:assert/strict";
+import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
+import type { Protocol } from "../../../src/core/protocol.ts";
+import { asking, told, type ToldOptions } from "../../support/told.ts";
+
+// What the providers of models with a switch for thinking refuse, in their own words, and what they are told instead.
+
+/** The callers of other protocols that reach a provider of Chat Completions. */
+const CALLERS = ["messages", "responses"] as const;
+
+type Caller = typeof CALLERS[number];
+
+function toChat(
+  from: Protocol,
+  body: JsonObject,
+  target: Pick<ToldOptions, "service" | "model" | "strict">,
+) {
+  return told(body, { from, to: "chat", ...target });
+}
+
+function messagesIn(body: JsonObject): JsonObject[] {
+  assert.ok(Array.isArray(body.messages));
+  return body.messages.filter(isJsonObject);
+}
+
+/** A tool loop in which nothing was thought aloud, as each protocol spells it. */
+const LOOPS: Readonly<Record<Caller, JsonObject>> = {
+  messages: asking("messages", {
+    messages: [
+      { role: "user", content: "Hello" },
+      {
+        role: "assistant",
+        content: [{ type: "tool_use", id: "call_1", name: "f", input: {} }],
+      },
+      {
+        role: "user",
+        content: [{
+          type: "tool_result",
+          tool_use_id: "call_1",
+          content: "1",
+        }],
+      },
+      { role: "assistant", content: "It is 1." },
+      { role: "user", content: "Thanks" },
+    ],
+  }),
+  responses: asking("responses", {
+    input: [
+      { role: "user", content: "Hello" },
+      { type: "function_call", call_id: "call_1", name: "f", arguments: "{}" },
+      { type: "function_call_output", call_id: "call_1", output: "1" },
+      { role: "assistant", content: "It is 1." },
+      { role: "user", content: "Thanks" },
+    ],
+  }),
+};
+
+/** `off` and an effort in the words of each protocol. */
+const OFF: Readonly<Record<Caller, JsonObject>> = {
+  messages: { thinking: { type: "disabled" } },
+  responses: { reasoning: { effort: "none" } },
+};
+
+function effort(caller: Caller, word: string): JsonObject {
+  return caller === "messages"
+    ? { output_config: { effort: word } }
+    : { reasoning: { effort: word } };
+}
+
+const EFFORT_NAMES: Readonly<Record<Caller, string>> = {
+  messages: "output_config",
+  responses: "reasoning",
+};
+
+// "thinking is enabled but reasoning_content is missing in assistant tool call message at index 2"
+// https://github.com/MoonshotAI/kimi-agent-sdk/issues/169
+// "The `reasoning_content` in the thinking mode must be passed back to the API."
+// https://github.com/JohnnyZ93/oai-compatible-copilot/issues/215
+const THINKERS: readonly (readonly [service: string, model: string])[] = [
+  ["kimi", "kimi-for-coding"],
+  ["moonshot", "kimi-k2.5"],
+  ["moonshot", "kimi-k2.6"],
+  ["moonshot", "kimi-k2-thinking"],
+  ["moonshot", "kimi-k2.7-code"],
+  ["moonshot", "kimi-k3"],
+  ["deepseek", "deepseek-v4-pro"],
+  ["deepseek", "deepseek-reasoner"],
+  ["deepseek", "deepseek-next"],
+  ["custom", "Pro/moonshotai/Kimi-K2.5"],
+  ["custom", "deepseek-ai/DeepSeek-V4-Flash"],
+];
+
+for (const [service, model] of THINKERS) {
+  for (const from of CALLERS) {
+    Deno.test(`${model} at ${service} gets reasoning with every call of a ${from} caller's history`, () => {
+      const { body, dropped } = toChat(from, LOOPS[from], { service, model });
+      const assistants = messagesIn(body).filter(({ role }) =>
+        role === "assistant"
+      );
+      assert.equal(assistants.length, 2);
+      assert.equal(assistants[0]?.reasoning_content, " ");
+      assert.equal(assistants[1]?.reasoning_content, undefined);
+      assert.deepEqual(dropped, []);
+    });
+  }
+}
+
+Deno.test("a model that does not think gets no reasoning with its calls", () => {
+  const plain: readonly (readonly [string, string])[] = [
+    ["moonshot", "kimi-k2-0905-preview"],
+    ["deepseek", "deepseek-chat"],
+    ["zai", "glm-4.7"],
+    ["custom", "qwen3-coder"],
+    ["openai", "gpt-5.2"],
+    ["gateway", "kimi-k2.6"],
+  ];
+  for (const [service, model] of plain) {
+    for (const from of CALLERS) {
+      const { body } = toChat(from, LOOPS[from], { service, model });
+      assert.doesNotMatch(JSON.stringify(body), /"reasoning_content"/, model);
+    }
+  }
+});
+
+Deno.test("a model whose thinking is switched off gets no reasoning with its calls", () => {
+  for (const [service, model] of [["kimi", "k2p6"], ["deepseek", "d"]]) {
+    assert.ok(service !== undefined && model !== undefined);
+    for (const from of CALLERS) {
+      const asked = { ...LOOPS[from], ...OFF[from] };
+      const { body, dropped } = toChat(from, asked, { service, model });
+      assert.deepEqual(body.thinking, { type: "disabled" });
+      assert.doesNotMatch(JSON.stringify(body), /"reasoning_content"/);
+      assert.deepEqual(dropped, []);
+    }
+  }
+});
+
+Deno.test("a router is told of reasoning in its own word", () => {
+  const { body } = toChat("messages", LOOPS.messages, {
+    service: "openrouter",
+    model: "moonshotai/kimi-k2.5",
+  });
+  assert.match(JSON.stringify(body), /"reasoning":" "/);
+});
+
+const FORCED: Readonly<Record<Caller, JsonObject>> = {
+  messages: asking("messages", {
+    tools: [
+      { name: "f", input_schema: { type: "object", properties: {} } },
+      { name: "g", input_schema: { type: "object", properties: {} } },
+    ],
+    tool_choice: { type: "tool", name: "f" },
+  }),
+  responses: asking("responses", {
+    tools: [
+      { type: "function", name: "f", strict: false },
+      { type: "function", name: "g", strict: false },
+    ],
+    tool_choice: { type: "function", name: "f" },
+  }),
+};
+
+const NAMED = { type: "function", function: { name: "f" } };
+
+for (const from of CALLERS) {
+  // "tool_choice 'specified' is incompatible with thinking enabled"
+  // https://github.com/can1357/oh-my-pi/issues/1077
+  // "Thinking mode does not support this tool_choice"
+  // https://github.com/deepseek-ai/DeepSeek-V3/issues/1376
+  Deno.test(`a forced tool switches thinking off for one turn and says so, ${from}`, () => {
+    for (
+      const [service, model] of [
+        ["kimi", "kimi-for-coding"],
+        ["moonshot", "kimi-k2.6"],
+        ["deepseek", "deepseek-v4-flash"],
+      ] as const
+    ) {
+      for (const settings of [{}, effort(from, "high")]) {
+        const { body, dropped } = toChat(from, {
+          ...FORCED[from],
+          ...settings,
+        }, { service, model });
+        assert.deepEqual(body.tool_choice, NAMED, model);
+        assert.deepEqual(body.thinking, { type: "disabled" }, model);
+        assert.equal(body.reasoning_effort, undefined, model);
+        assert.equal(dropped.length, 1, model);
+        assert.match(String(dropped[0]), /reasoning|thinking|output_config/);
+      }
+      const off = toChat(from, { ...FORCED[from], ...OFF[from] }, {
+        service,
+        model,
+      });
+      assert.deepEqual(off.body.thinking, { type: "disabled" });
+      assert.deepEqual(off.dropped, []);
+      assert.throws(() =>
+        toChat(from, FORCED[from], { service, model, strict: true })
+      );
+    }
+  });
+
+  Deno.test(`a tool is forced on a model that does not think by default, ${from}`, () => {
+    for (
+      const [service, model] of [
+        ["moonshot", "kimi-k2-0905-preview"],
+        ["deepseek", "deepseek-chat"],
+        ["custom", "m"],
+      ] as const
+    ) {
+      const { body, dropped } = toChat(from, FORCED[from], { service, model });
+      assert.deepEqual(body.tool_choice, NAMED, model);
+      assert.equal(body.thinking, undefined, model);
+      assert.deepEqual(dropped, [], model);
+    }
+  });
+
+  // kimi-k3 takes auto, none and required: https://github.com/UKGovernmentBEIS/inspect_ai/pull/5152
+  Deno.test(`a named tool is the only one offered where none can be named, ${from}`, () => {
+    const { body, dropped } = toChat(from, FORCED[from], {
+      service: "moonshot",
+      model: "kimi-k3",
+    });
+    assert.equal(body.tool_choice, "required");
+    assert.equal(body.thinking, undefined);
+    assert.match(JSON.stringify(body.tools), /"name":"f"/);
+    assert.doesNotMatch(JSON.stringify(body.tools), /"name":"g"/);
+    assert.deepEqual(dropped, []);
+  });
+
+  // "Tool choice must be auto": https://github.com/vectorize-io/hindsight/issues/4246
+  Deno.test(`a model that cannot be forced is told in words to call the tool, ${from}`, () => {
+    for (
+      const [service, model] of [
+        ["zai", "glm-5.3"],
+        ["bigmodel", "glm-4.7"],
+        ["moonshot", "kimi-k2.7-code"],
+      ] as const
+    ) {
+      const { body, dropped } = toChat(from, FORCED[from], { service, model });
+      assert.equal(body.tool_choice, "auto", model);
+      assert.deepEqual(messagesIn(body).at(-1), {
+        role: "user",
+        content:
+          "Hello\n\n<system-reminder>\nAnswer by calling the tool `f`.\n</system-reminder>",
+      });
+      assert.deepEqual(dropped, ["tool_choice"], model);
+    }
+  });
+}
+
+Deno.test("the words for a tool follow the results of others", () => {
+  const { tools, tool_choice } = FORCED.responses;
+  const input = [
+    { role: "user", content: "Hello" },
+    { type: "function_call", call_id: "1", name: "f", arguments: "{}" },
+    { type: "function_call_output", call_id: "1", output: "1" },
+  ];
+  const asked = asking("responses", {
+    input,
+    ...(tools === undefined ? {} : { tools }),
+    ...(tool_choice === undefined ? {} : { tool_choice }),
+  });
+  const { body } = toChat("responses", asked, {
+    service: "zai",
+    model: "glm-5.3",
+  });
+  const [result, nudge] = messagesIn(body).slice(-2);
+  assert.equal(result?.role, "tool");
+  assert.equal(nudge?.role, "user");
+});
+
+Deno.test("Z.ai is offered no tools where none may be called", () => {
+  const { body, dropped } = toChat("messages", {
+    ...FORCED.messages,
+    tool_choice: { type: "none" },
+  }, { service: "zai", model: "glm-5.2" });
+  assert.equal(body.tools, undefined);
+  assert.equal(body.tool_choice, undefined);
+  assert.deepEqual(dropped, []);
+});
+
+Deno.test("an effort reaches the providers that take one, and is named where there is only a switch", () => {
+  const cases: [
+    service: string,
+    model: string,
+    asked: string,
+    made: JsonObject,
+    isLost: boolean,
+  ][] = [
+    // https://api-docs.deepseek.com/guides/thinking_mode
+    ["deepseek", "deepseek-v4-pro", "low", on("low"), false],
+    ["deepseek", "deepseek-v4-pro", "max", on("max"), false],
+    // https://docs.z.ai/guides/overview/migrate-to-glm-new
+    ["zai", "glm-5.2", "xhigh", on("xhigh"), false],
+    ["zai", "glm-5.3", "medium", on("high"), true],
+    ["zai", "glm-7", "max", on("max"), false],
+    ["zai", "glm-5.1", "high", on(), true],
+    // https://platform.kimi.ai/docs/guide/use-reasoning-effort
+    ["moonshot", "kimi-k3", "low", { reasoning_effort: "low" }, false],
+    ["moonshot", "kimi-k3.1-pro", "medium", { reasoning_effort: "high" }, true],
+    ["kimi", "k3-256k", "max", { reasoning_effort: "max" }, false],
+    ["moonshot", "kimi-k2.6", "high", on(), true],
+    ["moonshot", "kimi-k2-turbo-preview", "high", {}, true],
+    ["minimax", "MiniMax-M3", "high", {
+      thinking: { type: "adaptive" },
+    }, true],
+    ["minimax", "MiniMax-M2.7", "high", {}, true],
+  ];
+  for (const [service, model, asked, made, isLost] of cases) {
+    for (const from of CALLERS) {
+      const { body, dropped } = toChat(
+        from,
+        asking(from, effort(from, asked)),
+        { service, model },
+      );
+      const { thinking, reasoning_effort } = body;
+      assert.deepEqual(
+        {
+          ...(thinking === undefined ? {} : { thinking }),
+          ...(reasoning_effort === undefined ? {} : { reasoning_effort }),
+        },
+        made,
+        `${model} ${asked}`,
+      );
+      assert.equal(dropped.length, isLost ? 1 : 0, `${model} ${asked}`);
+    }
+  }
+});
+
+Deno.test("a budget becomes an effort where there is one, and is named where there is not", () => {
+  const thinking = { type: "enabled", budget_tokens: 10_000 };
+  const asked = asking("messages", { max_tokens: 20_000, thinking });
+  const kept = toChat("messages", asked, {
+    service: "deepseek",
+    model: "deepseek-v4-pro",
+  });
+  assert.equal(kept.body.reasoning_effort, "medium");
+  assert.deepEqual(kept.dropped, []);
+  const lost = toChat("messages", asked, {
+    service: "zai",
+    model: "glm-4.7",
+  });
+  assert.deepEqual(lost.body.thinking, { type: "enabled" });
+  assert.deepEqual(lost.dropped, ["thinking"]);
+});
+
+Deno.test("a model that always thinks is told to think least, and the caller that it thinks", () => {
+  for (
+    const [service, model, made] of [
+      ["zai", "glm-5.3", { reasoning_effort: "low" }],
+      ["moonshot", "kimi-k3", { reasoning_effort: "low" }],
+      ["moonshot", "kimi-k2.7-code", {}],
+      ["minimax", "MiniMax-M2.5", {}],
+    ] as const
+  ) {
+    for (const from of CALLERS) {
+      const { body, dropped } = toChat(from, asking(from, OFF[from]), {
+        service,
+        model,
+      });
+      const { thinking, reasoning_effort } = body;
+      assert.equal(thinking, undefined, model);
+      assert.deepEqual(
+        reasoning_effort === undefined ? {} : { reasoning_effort },
+        made,
+      );
+      assert.equal(dropped.length, 1, model);
+      assert.match(
+        String(dropped[0]),
+        /thinking|reasoning/,
+        EFFORT_NAMES[from],
+      );
+    }
+  }
+});
+
+// "invalid temperature: only 1 is allowed for this model":
+// https://github.com/Warma10032/VideoAdGuard/issues/34
+Deno.test("Kimi is not asked for sampling that it refuses, and other models of its provider are", () => {
+  const sampling = { temperature: 0.2, top_p: 0.5 };
+  for (const model of ["kimi-for-coding", "kimi-k2.5", "kimi-k3", "kimi-k9"]) {
+    const { body, dropped } = toChat(
+      "messages",
+      asking("messages", sampling),
+      { service: "moonshot", model },
+    );
+    assert.equal(body.temperature, undefined, model);
+    assert.equal(body.top_p, undefined, model);
+    assert.deepEqual(dropped, ["temperature", "top_p"], model);
+  }
+  const { body, dropped } = toChat("messages", asking("messages", sampling), {
+    service: "moonshot",
+    model: "moonshot-v1-32k",
+  });
+  assert.equal(body.temperature, 0.2);
+  assert.deepEqual(dropped, []);
+});
+
+Deno.test("a model of OpenAI's gets no sampling behind Chat Completions either", () => {
+  for (const service of ["openai", "custom"]) {
+    const asked = asking("messages", { temperature: 0.2 });
+    const { body, dropped } = toChat("messages", asked, {
+      service,
+      model: "gpt-5.5",
+    });
+    assert.equal(body.temperature, undefined);
+    assert.deepEqual(dropped, ["temperature"]);
+    const plain = toChat("messages", asked, { service, model: "gpt-5.2" });
+    assert.equal(plain.body.temperature, 0.2);
+    assert.deepEqual(plain.dropped, []);
+  }
+});
+
+function on(effort?: string): JsonObject {
+  return {
+    thinking: { type: "enabled" },
+    ...(effort === undefined ? {} : { reasoning_effort: effort }),
+  };
+}

@@ -1,0 +1,566 @@
+import assert from "node:assert/strict";
+import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
+import type { Protocol } from "../../src/core/protocol.ts";
+import { CODECS } from "../../src/protocols/mod.ts";
+import { answerContext, counterIds } from "../contract/codec_contract.ts";
+import { asking, told } from "../support/told.ts";
+
+// What becomes of a history on its way to a provider of another protocol: system text stays text, no message of the
+// model goes out empty, files have names, and a model finds the ids again that it gave its calls.
+
+const SCHEMA = {
+  type: "object",
+  properties: { a: { type: "string" } },
+  required: ["a"],
+  additionalProperties: false,
+};
+
+function toChat(from: Protocol, body: JsonObject, service = "custom") {
+  return told(body, { from, to: "chat", service, model: "some-model" });
+}
+
+function messagesIn(body: JsonObject): JsonObject[] {
+  assert.ok(Array.isArray(body.messages));
+  return body.messages.filter(isJsonObject);
+}
+
+const NOTE = {
+  type: "text",
+  text: "x-anthropic-billing-header: cc_version=2.1.329; cc_entrypoint=cli;",
+};
+
+Deno.test("the system text of Claude Code is one string without its billing note, with and without a schema", () => {
+  for (const service of ["custom", "zai", "bigmodel", "deepseek", "kimi"]) {
+    for (const format of [undefined, { type: "json_schema", schema: SCHEMA }]) {
+      const { body } = toChat(
+        "messages",
+        asking("messages", {
+          system: [
+            NOTE,
+            { type: "text", text: "You are Claude Code." },
+            { type: "text", text: "Be brief." },
+          ],
+          ...(format === undefined ? {} : { output_config: { format } }),
+        }),
+        service,
+      );
+      const [system, user] = messagesIn(body);
+      assert.equal(system?.role, "system");
+      const isTold = format !== undefined &&
+        ["zai", "bigmodel", "deepseek"].includes(service);
+      const words = "You are Claude Code.\n\nBe brief.";
+      assert.equal(
+        system?.content,
+        isTold
+          ? `${words}\n\nAnswer with one JSON object and nothing else. It must match this JSON schema:\n${
+            JSON.stringify(SCHEMA)
+          }`
+          : words,
+        service,
+      );
+      assert.deepEqual(user, { role: "user", content: "Hello" });
+    }
+  }
+});
+
+Deno.test("a system text of nothing but a billing note is no message", () => {
+  for (const service of ["custom", "zai", "openai", "openrouter"]) {
+    const { body, dropped } = toChat(
+      "messages",
+      asking("messages", { system: [NOTE] }),
+      service,
+    );
+    assert.deepEqual(messagesIn(body), [{ role: "user", content: "Hello" }]);
+    assert.deepEqual(dropped, []);
+  }
+});
+
+Deno.test("tools that come in the middle of a conversation leave no list of parts behind", () => {
+  for (const service of ["custom", "zai", "openai"]) {
+    const claude = toChat(
+      "messages",
+      asking("messages", {
+        messages: [
+          { role: "user", content: "Hello" },
+          {
+            role: "system",
+            content: [{ type: "tool_addition", tool_name: "f" }],
+          },
+          { role: "assistant", content: "Hi" },
+          { role: "user", content: "Go on" },
+        ],
+      }),
+      service,
+    );
+    assert.deepEqual(messagesIn(claude.body).map(({ content }) => content), [
+      "Hello",
+      "Hi",
+      "Go on",
+    ]);
+    assert.deepEqual(claude.dropped, ["messages"]);
+    const codex = toChat(
+      "responses",
+      asking("responses", {
+        input: [
+          {
+            type: "additional_tools",
+            role: "developer",
+            tools: [{ type: "function", name: "f", strict: false }],
+          },
+          { role: "developer", content: "Be brief." },
+          { role: "user", content: "Hello" },
+        ],
+      }),
+      service,
+    );
+    const [system, user, ...others] = messagesIn(codex.body);
+    assert.equal(system?.content, "Be brief.");
+    assert.equal(user?.content, "Hello");
+    assert.deepEqual(others, []);
+    assert.match(JSON.stringify(codex.body.tools), /"name":"f"/);
+    assert.deepEqual(codex.dropped, []);
+  }
+});
+
+Deno.test("marked system text keeps its parts where a provider takes marks, and a schema becomes one more", () => {
+  const system = [{
+    type: "text",
+    text: "Be brief.",
+    cache_control: { type: "ephemeral" },
+  }];
+  const { body } = toChat(
+    "messages",
+    asking("messages", { system }),
+    "openrouter",
+  );
+  assert.deepEqual(messagesIn(body)[0]?.content, system);
+});
+
+/** Answers of a model in a caller's history that say nothing. */
+const EMPTY: readonly (readonly [string, Protocol, JsonObject[]])[] = [
+  ["no text", "messages", [{ role: "assistant", content: "" }]],
+  ["no blocks", "messages", [{ role: "assistant", content: [] }]],
+  ["blank text", "messages", [{
+    role: "assistant",
+    content: [{ type: "text", text: "\n" }],
+  }]],
+  ["a thought", "messages", [{
+    role: "assistant",
+    content: [{ type: "thinking", thinking: "Hm", signature: "" }],
+  }]],
+  ["a hidden thought", "messages", [{
+    role: "assistant",
+    content: [{ type: "redacted_thinking", data: "x" }],
+  }]],
+  ["a picture", "responses", [{
+    role: "assistant",
+    content: [{ type: "input_image", image_url: "https://e.example/a.png" }],
+  }]],
+  ["a hosted call", "responses", [{
+    type: "web_search_call",
+    id: "ws_1",
+    status: "completed",
+  }]],
+  ["a reasoning item", "responses", [{
+    type: "reasoning",
+    id: "rs_1",
+    summary: [],
+    encrypted_content: "x",
+  }]],
+  ["no parts", "responses", [{ role: "assistant", content: [] }]],
+];
+
+for (const [name, from, answer] of EMPTY) {
+  Deno.test(`an answer of ${name} is no message to any provider of Chat Completions`, () => {
+    for (const service of ["custom", "kimi", "deepseek", "openai", "zai"]) {
+      const field = from === "messages" ? "messages" : "input";
+      const { body } = toChat(
+        from,
+        asking(from, {
+          [field]: [
+            { role: "user", content: "One" },
+            ...answer,
+            { role: "user", content: "Two" },
+          ],
+        }),
+        service,
+      );
+      const texts = messagesIn(body).map(({ role, content }) => [
+        role,
+        content,
+      ]);
+      assert.deepEqual(
+        texts,
+        service === "openai"
+          ? [["user", "One"], ["user", "Two"]]
+          : [["user", "One\n\nTwo"]],
+        service,
+      );
+    }
+  });
+}
+
+Deno.test("an answer with nothing to say but a call stays, as does a text", () => {
+  const { body } = toChat(
+    "messages",
+    asking("messages", {
+      messages: [
+        { role: "user", content: "One" },
+        {
+          role: "assistant",
+          content: [
+            { type: "text", text: "" },
+            { type: "tool_use", id: "a", name: "f", input: {} },
+          ],
+        },
+        {
+          role: "user",
+          content: [{ type: "tool_result", tool_use_id: "a", content: "1" }],
+        },
+        { role: "assistant", content: "Two" },
+        { role: "user", content: "Three" },
+      ],
+    }),
+  );
+  assert.deepEqual(messagesIn(body).map(({ role }) => role), [
+    "user",
+    "assistant",
+    "tool",
+    "assistant",
+    "user",
+  ]);
+});
+
+Deno.test("an answer of nothing but thoughts is no message to Anthropic either", () => {
+  const { body } = told(
+    asking("responses", {
+      input: [
+        { role: "user", content: "One" },
+        { type: "reasoning", summary: [{ type: "summary_text", text: "Hm" }] },
+        { role: "user", content: "Two" },
+      ],
+    }),
+    { from: "responses", to: "messages", service: "custom", model: "glm-5" },
+  );
+  assert.deepEqual(messagesIn(body), [{
+    role: "user",
+    content: [{ type: "text", text: "One" }, { type: "text", text: "Two" }],
+  }]);
+});
+
+Deno.test("pictures and sound that a model made are named as lost, and refused by a strict connection", () => {
+  const history = asking("chat", {
+    messages: [
+      { role: "user", content: "Draw" },
+      {
+        role: "assistant",
+        content: [
+          { type: "text", text: "There" },
+          {
+            type: "image_url",
+            image_url: { url: "https://e.example/a.png" },
+          },
+        ],
+        audio: { id: "audio_1" },
+      },
+      { role: "user", content: "Thanks" },
+    ],
+  });
+  const targets = [
+    ["messages", "anthropic", "claude-sonnet-4-6"],
+    ["responses", "openai", "gpt-5.2"],
+  ] as const;
+  for (const [to, service, model] of targets) {
+    const { dropped } = told(history, { from: "chat", to, service, model });
+    assert.deepEqual(dropped, ["messages"]);
+    assert.throws(
+      () => told(history, { from: "chat", to, service, model, strict: true }),
+      /Cannot pass `messages` on/,
+    );
+  }
+});
+
+Deno.test("a model's own sound goes back to its provider", () => {
+  const message = {
+    role: "assistant",
+    content: null,
+    audio: { id: "audio_1" },
+  };
+  const { body } = toChat(
+    "chat",
+    asking("chat", {
+      messages: [{ role: "user", content: "Sing" }, message, {
+        role: "user",
+        content: "Again",
+      }],
+    }),
+    "openai",
+  );
+  assert.deepEqual(messagesIn(body)[1]?.audio, { id: "audio_1" });
+});
+
+const PDF = { type: "base64", media_type: "application/pdf", data: "JVBERi0=" };
+
+Deno.test("a file without a name gets one", () => {
+  const content = [{ type: "document", source: PDF }];
+  const { body } = toChat(
+    "messages",
+    asking("messages", { messages: [{ role: "user", content }] }),
+  );
+  assert.deepEqual(messagesIn(body)[0]?.content, [{
+    type: "file",
+    file: {
+      file_data: "data:application/pdf;base64,JVBERi0=",
+      filename: "document.pdf",
+    },
+  }]);
+});
+
+Deno.test("what is said about a document is told before it, and citations that nobody makes are named", () => {
+  const about = { context: "Of last year", citations: { enabled: true } };
+  const content = [
+    { type: "document", source: PDF, title: "a.pdf", ...about },
+    {
+      type: "document",
+      source: { type: "text", media_type: "text/plain", data: "Words" },
+      title: "b.txt",
+      context: "Of this year",
+    },
+    { type: "text", text: "Compare" },
+  ];
+  const messages = [{ role: "user", content }];
+  const asked = asking("messages", { messages });
+  const { body, dropped } = toChat("messages", asked);
+  assert.deepEqual(messagesIn(body)[0]?.content, [
+    { type: "text", text: "Of last year" },
+    {
+      type: "file",
+      file: {
+        file_data: "data:application/pdf;base64,JVBERi0=",
+        filename: "a.pdf",
+      },
+    },
+    { type: "text", text: "b.txt\n\nOf this year\n\nWords" },
+    { type: "text", text: "Compare" },
+  ]);
+  assert.deepEqual(dropped, ["citations"]);
+  assert.throws(
+    () =>
+      told(asked, {
+        from: "messages",
+        to: "chat",
+        service: "custom",
+        model: "m",
+        strict: true,
+      }),
+    /Cannot pass `citations` on/,
+  );
+});
+
+Deno.test("a document of blocks is told block by block, in a result of a tool too", () => {
+  const document = {
+    type: "document",
+    title: "Report",
+    source: {
+      type: "content",
+      content: [
+        { type: "text", text: "See" },
+        {
+          type: "image",
+          source: { type: "base64", media_type: "image/png", data: "iVBORw==" },
+        },
+      ],
+    },
+  };
+  const image = {
+    type: "image_url",
+    image_url: { url: "data:image/png;base64,iVBORw==" },
+  };
+  const { body, dropped } = toChat(
+    "messages",
+    asking("messages", {
+      messages: [
+        { role: "user", content: [document] },
+        {
+          role: "assistant",
+          content: [{ type: "tool_use", id: "a", name: "f", input: {} }],
+        },
+        {
+          role: "user",
+          content: [{
+            type: "tool_result",
+            tool_use_id: "a",
+            content: [document],
+          }],
+        },
+      ],
+    }),
+  );
+  const [user, , result, attached] = messagesIn(body);
+  assert.deepEqual(user?.content, [
+    { type: "text", text: "Report" },
+    { type: "text", text: "See" },
+    image,
+  ]);
+  assert.equal(result?.content, "Report\nSee\n[image attached below]");
+  assert.deepEqual(attached?.content, [image]);
+  assert.deepEqual(dropped, []);
+});
+
+// https://github.com/MoonshotAI/Kimi-K2/blob/main/docs/tool_call_guidance.md
+Deno.test("Kimi finds its own ids again in the history of a caller who could only be given others", () => {
+  const ids = ["functions.get_weather:0", "functions.f_1:12", "search:3"];
+  const names = ["get_weather", "f_1", "search"];
+  const given = callerIds(ids, names);
+  given.forEach((id) => assert.match(id, /^[A-Za-z0-9_-]+$/));
+  const { body } = toChat(
+    "messages",
+    asking("messages", { messages: loop(given, names) }),
+    "kimi",
+  );
+  assert.deepEqual(idsIn(body), [ids, ids]);
+});
+
+Deno.test("Kimi finds an id again that it gave twice", () => {
+  const names = ["f"];
+  const [first = ""] = callerIds(["functions.f:0"], names);
+  const history = loop([first], names);
+  const [second = ""] = callerIds(["functions.f:0"], names, history);
+  assert.notEqual(first, second);
+  const { body } = toChat(
+    "messages",
+    asking("messages", { messages: [...history, ...loop([second], names)] }),
+    "moonshot",
+  );
+  const all = ["functions.f:0", "functions.f:0"];
+  assert.deepEqual(idsIn(body), [all, all]);
+});
+
+Deno.test("ids that no model counted stay as they are", () => {
+  const ids = ["call_0123abcd", "toolu_01_deadbeef", "functions_f_0_00000000"];
+  const { body } = toChat(
+    "messages",
+    asking("messages", { messages: loop(ids, ["f", "f", "f"]) }),
+    "kimi",
+  );
+  assert.deepEqual(idsIn(body), [ids, ids]);
+});
+
+Deno.test("arguments that are null are none, in every protocol's history", () => {
+  const chat = asking("chat", {
+    messages: [
+      { role: "user", content: "Hello" },
+      {
+        role: "assistant",
+        content: null,
+        tool_calls: [{
+          id: "a",
+          type: "function",
+          function: { name: "f", arguments: "null" },
+        }],
+      },
+      { role: "tool", tool_call_id: "a", content: "1" },
+    ],
+  });
+  const responses = asking("responses", {
+    input: [
+      { role: "user", content: "Hello" },
+      { type: "function_call", call_id: "a", name: "f", arguments: "null" },
+      { type: "function_call_output", call_id: "a", output: "1" },
+    ],
+  });
+  const toMessages = { to: "messages", service: "custom", model: "m" } as const;
+  for (
+    const [from, asked] of [["chat", chat], ["responses", responses]] as const
+  ) {
+    const { body } = told(asked, { from, ...toMessages });
+    assert.match(JSON.stringify(body), /"name":"f","input":\{\}/, from);
+  }
+  const openai = { to: "responses", service: "openai", model: "m" } as const;
+  assert.match(
+    JSON.stringify(told(chat, { from: "chat", ...openai }).body),
+    /"name":"f","arguments":"\{\}"/,
+  );
+  assert.match(
+    JSON.stringify(toChat("responses", responses).body),
+    /"name":"f","arguments":"\{\}"/,
+  );
+});
+
+/** The ids that a Messages caller is given for the calls of a model. */
+function callerIds(
+  ids: readonly string[],
+  names: readonly string[],
+  history: readonly JsonObject[] = [{ role: "user", content: "Hello" }],
+): string[] {
+  const answer = CODECS.chat.decodeAnswer({
+    id: "1",
+    object: "chat.completion",
+    created: 1,
+    model: "kimi",
+    choices: [{
+      index: 0,
+      finish_reason: "tool_calls",
+      message: {
+        role: "assistant",
+        content: null,
+        tool_calls: ids.map((id, index) => ({
+          id,
+          type: "function",
+          function: { name: names[index] ?? "", arguments: "{}" },
+        })),
+      },
+    }],
+  }, counterIds());
+  const request = CODECS.messages.decodeRequest({
+    model: "m",
+    max_tokens: 10,
+    messages: [...history],
+  });
+  const { content } = CODECS.messages.encodeAnswer(
+    answer,
+    answerContext(request),
+  );
+  assert.ok(Array.isArray(content));
+  return content.filter(isJsonObject).filter(({ type }) => type === "tool_use")
+    .map(({ id }) => String(id));
+}
+
+/** A question, its calls and their results, as a Messages caller sends them back. */
+function loop(ids: readonly string[], names: readonly string[]): JsonObject[] {
+  return [
+    { role: "user", content: "Hello" },
+    {
+      role: "assistant",
+      content: ids.map((id, index) => ({
+        type: "tool_use",
+        id,
+        name: names[index] ?? "",
+        input: {},
+      })),
+    },
+    {
+      role: "user",
+      content: ids.map((id) => ({
+        type: "tool_result",
+        tool_use_id: id,
+        content: "1",
+      })),
+    },
+  ];
+}
+
+/** The ids of all calls, and those of all results. */
+function idsIn(body: JsonObject): [calls: string[], results: string[]] {
+  const messages = messagesIn(body);
+  return [
+    messages.flatMap(({ tool_calls }) =>
+      Array.isArray(tool_calls)
+        ? tool_calls.filter(isJsonObject).map(({ id }) => String(id))
+        : []
+    ),
+    messages.filter(({ role }) => role === "tool").map(({ tool_call_id }) =>
+      String(tool_call_id)
+    ),
+  ];
+}
