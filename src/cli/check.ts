@@ -1,13 +1,24 @@
 import type { Config } from "../config/config.ts";
 import { describeConfig } from "../config/describe.ts";
 import { formatProblem, type Problem } from "../config/problems.ts";
-import { parseArgs } from "../core/std.ts";
+import { readArguments } from "./arguments.ts";
+import type { CommandSpec } from "./command.ts";
 import { loadConfigFile } from "./config_file.ts";
 import { findConfigPath } from "./config_path.ts";
 import { type CliIo, EXIT } from "./io.ts";
 import { probeConnections, type ProbeOptions } from "./probe.ts";
+import { CONFIG_OPTION } from "./serve_options.ts";
+import { badUsage } from "./usage_error.ts";
 
-const USAGE = "usage: model-gateway check [--config FILE] [--live]\n";
+/** `check`. */
+export const CHECK: CommandSpec = {
+  name: "check",
+  summary: "print what gateway.yaml resolves to, or all of its problems",
+  options: [CONFIG_OPTION, {
+    name: "live",
+    summary: "ask each provider whether it is there and takes the key",
+  }],
+};
 
 /**
  * `check [--config F] [--live]`: prints what the configuration resolves to, or everything that is wrong
@@ -20,10 +31,7 @@ export async function runCheck(
   io: CliIo & ProbeOptions,
 ): Promise<number> {
   const options = readOptions(args);
-  if (options === undefined) {
-    io.writeError(USAGE);
-    return EXIT.badUsage;
-  }
+  if ("fault" in options) return badUsage(options.fault, CHECK, io);
   const path = findConfigPath({ option: options.config, env: io.env });
   const result = await loadConfigFile(path, { env: io.env });
   if ("problems" in result) {
@@ -50,23 +58,18 @@ async function checkLive(
   return probes.every(({ good }) => good) ? EXIT.good : EXIT.failed;
 }
 
+/** What the command line says of a check. */
+interface CheckOptions {
+  readonly config: string | undefined;
+  readonly live: boolean;
+}
+
 function readOptions(
   args: readonly string[],
-): { readonly config: string | undefined; readonly live: boolean } | undefined {
-  let understood = true;
-  const { config, live } = parseArgs(args, {
-    string: ["config"],
-    boolean: ["live"],
-    unknown: () => {
-      understood = false;
-      return false;
-    },
-  });
-  if (!understood || config === "") return undefined;
-  return {
-    config: typeof config === "string" ? config : undefined,
-    live: live === true,
-  };
+): CheckOptions | { readonly fault: string } {
+  const read = readArguments(CHECK, args);
+  if ("fault" in read) return read;
+  return { config: read.values.get("config"), live: read.flags.has("live") };
 }
 
 function lines(problems: readonly Problem[]): string {

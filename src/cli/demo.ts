@@ -6,13 +6,23 @@ import { randomIds } from "../core/ids.ts";
 import { sha256Hex } from "../core/sha256.ts";
 import { demoConfigText } from "../demo/config.ts";
 import { createDemoUpstream } from "../demo/upstream.ts";
-import { type CliIo, EXIT } from "./io.ts";
+import type { CommandSpec } from "./command.ts";
+import type { CliIo } from "./io.ts";
 import { openLog } from "./open_log.ts";
 import { runServer } from "./run_server.ts";
-import { readServeOptions, withOptions } from "./serve_options.ts";
+import {
+  LISTENER_OPTIONS,
+  readServeOptions,
+  withOptions,
+} from "./serve_options.ts";
+import { badUsage } from "./usage_error.ts";
 
-const USAGE =
-  "usage: model-gateway demo [--host HOST] [--port PORT] [--log json|text]\n";
+/** `demo`. */
+export const DEMO: CommandSpec = {
+  name: "demo",
+  summary: "serve a built-in simulated provider: no file, no key, no network",
+  options: LISTENER_OPTIONS,
+};
 
 /** Opens nothing but the simulated provider, so it need not be secret, and the README can name it. */
 export const DEMO_TOKEN = "demo-token";
@@ -29,8 +39,7 @@ export async function runDemo(
 ): Promise<number> {
   const options = readDemoOptions(args);
   if ("fault" in options) {
-    io.writeError(`${options.fault}\n${USAGE}`);
-    return EXIT.badUsage;
+    return badUsage(options.fault, DEMO, io);
   }
   const loaded = await loadConfig(demoConfigText(sha256Hex(DEMO_TOKEN)), {
     env: io.env,
@@ -64,6 +73,7 @@ function readDemoOptions(
 
 function welcome(url: string): string {
   return `A simulated provider answers here; nothing leaves this machine. The token is ${DEMO_TOKEN}
+The page with quotas, models and client settings is ${url}/
 
 curl ${url}/v1/chat/completions -H "authorization: Bearer ${DEMO_TOKEN}" \\
   -H "content-type: application/json" \\

@@ -1,8 +1,20 @@
+import type { CommandSpec } from "./command.ts";
 import { findConfigPath } from "./config_path.ts";
 import { runDemo } from "./demo.ts";
 import type { CliIo } from "./io.ts";
 import { runServe } from "./serve.ts";
-import { readServeOptions } from "./serve_options.ts";
+import {
+  CONFIG_OPTION,
+  LISTENER_OPTIONS,
+  readServeOptions,
+} from "./serve_options.ts";
+
+/** `dev`. */
+export const DEV: CommandSpec = {
+  name: "dev",
+  summary: "serve if there is a gateway.yaml, else demo",
+  options: [CONFIG_OPTION, ...LISTENER_OPTIONS],
+};
 
 /**
  * `dev`: serves where there is a configuration file or `--config` names one, else the demo.

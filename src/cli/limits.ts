@@ -2,12 +2,17 @@ import type { LimitsList } from "../limits/list.ts";
 import { hasColours, inColour, withoutColour } from "./colours.ts";
 import { type CliIo, EXIT } from "./io.ts";
 import { drawLimits } from "./limits_draw.ts";
-import { type LimitsOptions, readLimitsOptions } from "./limits_options.ts";
+import {
+  LIMITS,
+  type LimitsOptions,
+  readLimitsOptions,
+} from "./limits_options.ts";
 import {
   LimitsUnread,
   readLimits,
   type ReadLimitsTools,
 } from "./limits_read.ts";
+import { badUsage } from "./usage_error.ts";
 
 /** What {@linkcode runLimits} works with. */
 export interface LimitsTools extends CliIo, ReadLimitsTools {
@@ -18,9 +23,6 @@ export interface LimitsTools extends CliIo, ReadLimitsTools {
   /** How many characters a line of the terminal holds; undefined when the output goes elsewhere. */
   readonly columns: () => number | undefined;
 }
-
-const USAGE =
-  "usage: model-gateway limits [--url URL] [--token TOKEN] [--json] [--watch]\n";
 
 /**
  * `limits`: reads from a running gateway what is left of a token's quotas and draws it; with `--json`, prints
@@ -34,8 +36,7 @@ export async function runLimits(
 ): Promise<number> {
   const options = readLimitsOptions(args, tools.env);
   if ("fault" in options) {
-    tools.writeError(`${options.fault}\n${USAGE}`);
-    return EXIT.badUsage;
+    return badUsage(options.fault, LIMITS, tools);
   }
   return options.watch
     ? await watchLimits(options, tools)

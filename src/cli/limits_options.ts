@@ -1,4 +1,5 @@
-import { parseArgs } from "../core/std.ts";
+import { readArguments } from "./arguments.ts";
+import type { CommandSpec } from "./command.ts";
 
 /** What the command line and the environment say of `limits`. */
 export interface LimitsOptions {
@@ -8,6 +9,31 @@ export interface LimitsOptions {
   readonly json: boolean;
   readonly watch: boolean;
 }
+
+/** `limits`. */
+export const LIMITS: CommandSpec = {
+  name: "limits",
+  summary: "draw what is left of a token's quotas, from a running gateway",
+  options: [
+    {
+      name: "url",
+      value: "URL",
+      summary:
+        "the gateway; else MODEL_GATEWAY_URL, else http://127.0.0.1:8787",
+    },
+    {
+      name: "token",
+      value: "TOKEN",
+      summary:
+        "else MODEL_GATEWAY_TOKEN, which other users of the machine do not see",
+    },
+    { name: "json", summary: "print the list as one line" },
+    {
+      name: "watch",
+      summary: "draw it again whenever the gateway has news, until interrupted",
+    },
+  ],
+};
 
 const DEFAULT_URL = "http://127.0.0.1:8787";
 
@@ -21,30 +47,21 @@ export function readLimitsOptions(
   args: readonly string[],
   env: (name: string) => string | undefined,
 ): LimitsOptions | { readonly fault: string } {
-  const unknown: string[] = [];
-  const parsed = parseArgs(args, {
-    string: ["url", "token"],
-    boolean: ["json", "watch"],
-    // A stray word may be the token, so no argument is repeated but an option's name.
-    unknown: (argument) => {
-      unknown.push(/^--?[a-z-]+(?==|$)/.exec(argument)?.[0] ?? "argument");
-      return false;
-    },
-  });
-  const [first] = unknown;
-  if (first !== undefined) return { fault: `unknown ${first}` };
+  const read = readArguments(LIMITS, args);
+  if ("fault" in read) return read;
+  const { values, flags } = read;
   const url = limitsUrl(
-    textOf(parsed.url) ?? (env("MODEL_GATEWAY_URL") || DEFAULT_URL),
+    values.get("url") ?? (env("MODEL_GATEWAY_URL") || DEFAULT_URL),
   );
   if (url === undefined) return { fault: BAD_URL };
-  const token = textOf(parsed.token) ?? env("MODEL_GATEWAY_TOKEN") ?? "";
+  const token = values.get("token") ?? env("MODEL_GATEWAY_TOKEN") ?? "";
   if (token === "") return { fault: NO_TOKEN };
   if (!TOKEN_REGEXP.test(token)) return { fault: BAD_TOKEN };
   return {
     url,
     token,
-    json: parsed.json === true,
-    watch: parsed.watch === true,
+    json: flags.has("json"),
+    watch: flags.has("watch"),
   };
 }
 
@@ -56,10 +73,6 @@ const BAD_TOKEN =
 
 /** Nothing else can stand in a header. */
 const TOKEN_REGEXP = /^[\x21-\x7e]+$/;
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === "string" ? value : undefined;
-}
 
 /** Clients are set up with the address, with `/v1` or with `/api/v1`: each will do here. */
 function limitsUrl(text: string): string | undefined {

@@ -1,50 +1,29 @@
 import { VERSION } from "../core/version.ts";
-import { runCheck } from "./check.ts";
-import { runDemo } from "./demo.ts";
-import { runDev } from "./dev.ts";
+import { likely } from "./arguments.ts";
+import { CHECK, runCheck } from "./check.ts";
+import { type Command, commandHelp, usageLine } from "./command.ts";
+import { DEMO, runDemo } from "./demo.ts";
+import { DEV, runDev } from "./dev.ts";
 import { type CliIo, EXIT } from "./io.ts";
 import { runLimits } from "./limits.ts";
-import { runServe } from "./serve.ts";
+import { LIMITS } from "./limits_options.ts";
+import { runServe, SERVE } from "./serve.ts";
 import { terminalColumns } from "./terminal.ts";
-import { runToken } from "./token.ts";
+import { runToken, TOKEN } from "./token.ts";
 
-/** One subcommand. */
-interface Command {
-  readonly usage: string;
-  readonly summary: string;
-  run(args: readonly string[], io: CliIo): number | Promise<number>;
-}
-
-const COMMANDS: Readonly<Record<string, Command>> = {
-  serve: {
-    usage: "[serve] [--config FILE] [--host HOST] [--port PORT] [--log FORMAT]",
-    summary: "serve what gateway.yaml says",
-    run: runServe,
-  },
-  demo: {
-    usage: "demo [--host HOST] [--port PORT] [--log FORMAT]",
-    summary: "serve a built-in simulated provider: no file, no key, no network",
-    run: runDemo,
-  },
-  dev: {
-    usage: "dev [--config FILE] [--host HOST] [--port PORT] [--log FORMAT]",
-    summary: "serve if there is a gateway.yaml, else demo",
-    run: runDev,
-  },
-  check: {
-    usage: "check [--config FILE] [--live]",
-    summary: "print what gateway.yaml resolves to, or all of its problems",
+/** Every command of the program. */
+export const COMMANDS: readonly Command[] = [
+  { spec: SERVE, run: runServe },
+  { spec: DEMO, run: runDemo },
+  { spec: DEV, run: runDev },
+  {
+    spec: CHECK,
     run: (args, io) =>
       runCheck(args, { ...io, fetch, deadline: AbortSignal.timeout }),
   },
-  token: {
-    usage: "token new NAME",
-    summary: "make a token and the YAML that lets its owner in",
-    run: runToken,
-  },
-  limits: {
-    usage: "limits [--url URL] [--token TOKEN] [--json] [--watch]",
-    summary: "draw what is left of a token's quotas, from a running gateway",
+  { spec: TOKEN, run: runToken },
+  {
+    spec: LIMITS,
     run: (args, io) =>
       runLimits(args, {
         ...io,
@@ -55,7 +34,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
         columns: terminalColumns,
       }),
   },
-};
+];
 
 /**
  * Runs the program as its command line says (docs/design.md#command-line).
@@ -68,12 +47,9 @@ export async function runCli(
   io: CliIo,
 ): Promise<number> {
   const [first, ...rest] = args;
-  if (
-    first === "help" || args.some((one) => one === "--help" || one === "-h")
-  ) {
-    io.write(help());
-    return EXIT.good;
-  }
+  const command = COMMANDS.find(({ spec }) => spec.name === first);
+  if (first === "help") return tellHelp(rest[0], io);
+  if (args.some(isHelp)) return tellHelp(command?.spec.name, io);
   if (first === "--version" || first === "-V") {
     io.write(`model-gateway ${VERSION}\n`);
     return EXIT.good;
@@ -81,24 +57,40 @@ export async function runCli(
   if (first === undefined || first.startsWith("-")) {
     return await runServe(args, io);
   }
-  const command = Object.hasOwn(COMMANDS, first) ? COMMANDS[first] : undefined;
-  if (command === undefined) {
-    io.writeError(`unknown command ${first}\n${help()}`);
-    return EXIT.badUsage;
-  }
+  if (command === undefined) return tellUnknown(first, io);
   return await command.run(rest, io);
 }
 
-function help(): string {
-  const commands = Object.values(COMMANDS)
-    .map(({ usage, summary }) => `  model-gateway ${usage}\n      ${summary}\n`)
+function isHelp(argument: string): boolean {
+  return argument === "--help" || argument === "-h";
+}
+
+/** The help of one command, or of the program where none is named. */
+function tellHelp(name: string | undefined, io: CliIo): number {
+  if (name === undefined) {
+    io.write(programHelp());
+    return EXIT.good;
+  }
+  const command = COMMANDS.find(({ spec }) => spec.name === name);
+  if (command === undefined) return tellUnknown(name, io);
+  io.write(commandHelp(command.spec));
+  return EXIT.good;
+}
+
+function tellUnknown(name: string, io: CliIo): number {
+  const meant = likely(name, COMMANDS.map(({ spec }) => spec.name));
+  const hint = meant === undefined ? "" : `: did you mean ${meant}?`;
+  io.writeError(`unknown command ${name}${hint}\n${programHelp()}`);
+  return EXIT.badUsage;
+}
+
+function programHelp(): string {
+  const commands = COMMANDS
+    .map(({ spec }) => `  ${usageLine(spec)}\n      ${spec.summary}\n`)
     .join("");
   return `usage:\n${commands}
-  model-gateway --help | --version
+  model-gateway COMMAND --help | --help | --version
 
 The file is --config, else MODEL_GATEWAY_CONFIG, else ./gateway.yaml.
-SIGHUP reads it again; SIGTERM and SIGINT drain, a second one stops at once.
-limits asks --url, else MODEL_GATEWAY_URL, else http://127.0.0.1:8787, with --token, else
-MODEL_GATEWAY_TOKEN, which other users of the machine do not see.
 `;
 }

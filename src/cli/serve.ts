@@ -5,19 +5,33 @@ import { watchFile } from "../config/watch.ts";
 import { systemTimers } from "../core/timers.ts";
 import type { Log } from "../observe/log.ts";
 import { loadConfigFile } from "./config_file.ts";
+import type { CommandSpec } from "./command.ts";
 import { findConfigPath } from "./config_path.ts";
 import { type CliIo, EXIT } from "./io.ts";
 import { networkFetch, networkReach } from "./network.ts";
 import { openLog } from "./open_log.ts";
 import { startPool } from "./pool.ts";
 import { runServer } from "./run_server.ts";
-import { readServeOptions, withOptions } from "./serve_options.ts";
+import {
+  CONFIG_OPTION,
+  LISTENER_OPTIONS,
+  readServeOptions,
+  withOptions,
+} from "./serve_options.ts";
 import { onHangup } from "./signals.ts";
 import { startThread } from "./thread.ts";
+import { badUsage } from "./usage_error.ts";
 import { workerCount } from "./worker_count.ts";
 
-const USAGE =
-  "usage: model-gateway serve [--config FILE] [--host HOST] [--port PORT] [--log json|text]\n";
+/** `serve`, which is also what the program does without a command. */
+export const SERVE: CommandSpec = {
+  name: "serve",
+  summary: "serve what gateway.yaml says; this is the default",
+  options: [CONFIG_OPTION, ...LISTENER_OPTIONS],
+  details: [
+    "The line `listening on …` on standard error says that it is ready. The file is\nwatched, and SIGHUP reads it again. SIGTERM and SIGINT drain, a second one\nstops at once.",
+  ],
+};
 
 /**
  * `serve`: serves what the configuration says, and takes over its changes while it runs.
@@ -30,8 +44,7 @@ export async function runServe(
 ): Promise<number> {
   const options = readServeOptions(args);
   if ("fault" in options) {
-    io.writeError(`${options.fault}\n${USAGE}`);
-    return EXIT.badUsage;
+    return badUsage(options.fault, SERVE, io);
   }
   const path = findConfigPath({ option: options.config, env: io.env });
   const load = () => loadConfigFile(path, { env: io.env });

@@ -1,6 +1,7 @@
 import type { ServerConfig } from "../config/config.ts";
-import { parseArgs } from "../core/std.ts";
 import type { LogFormat } from "../observe/log.ts";
+import { readArguments } from "./arguments.ts";
+import type { OptionSpec } from "./command.ts";
 
 /** What the command line says of serving; absent where it says nothing. */
 export interface ServeOptions {
@@ -10,39 +11,55 @@ export interface ServeOptions {
   readonly log: LogFormat;
 }
 
+/** Where a command finds its configuration. */
+export const CONFIG_OPTION: OptionSpec = {
+  name: "config",
+  value: "FILE",
+  summary: "the file; else MODEL_GATEWAY_CONFIG names it, else ./gateway.yaml",
+};
+
+/** The options of every command that listens. */
+export const LISTENER_OPTIONS: readonly OptionSpec[] = [
+  {
+    name: "host",
+    value: "HOST",
+    summary: "the address to listen on, in place of the file's",
+  },
+  {
+    name: "port",
+    value: "PORT",
+    summary: "the port to listen on, in place of the file's; 0 is a free one",
+  },
+  {
+    name: "log",
+    choices: ["json", "text"],
+    summary: "one JSON object a line (the default), or lines for people",
+  },
+];
+
 /**
- * Reads the options of `serve` and `demo`.
+ * Reads the options of a command that listens.
  *
+ * @param options What it knows.
  * @returns The options, or what is wrong with them.
  */
 export function readServeOptions(
   args: readonly string[],
+  options: readonly OptionSpec[] = [CONFIG_OPTION, ...LISTENER_OPTIONS],
 ): ServeOptions | { readonly fault: string } {
-  const faults: string[] = [];
-  const parsed = parseArgs(args, {
-    string: ["config", "host", "port", "log"],
-    unknown(argument) {
-      faults.push(`unknown argument ${argument}`);
-      return false;
-    },
-  });
-  const { config, host, port, log = "json" } = parsed;
-  // What stands behind `--` is not asked about.
-  faults.push(...parsed._.map((argument) => `unknown argument ${argument}`));
+  const read = readArguments({ options }, args);
+  if ("fault" in read) return read;
+  const { values } = read;
+  const port = values.get("port");
   const portNumber = port === undefined ? undefined : readPort(port);
-  if (portNumber === null) faults.push("--port must be a number to 65535");
-  if (log !== "json" && log !== "text") {
-    faults.push("--log must be json or text");
-  }
-  if (config === "") faults.push("--config needs a file");
-  if (host === "") faults.push("--host needs an address");
-  const [fault] = faults;
-  if (fault !== undefined) return { fault };
+  if (portNumber === null) return { fault: "--port must be a number to 65535" };
+  const config = values.get("config");
+  const host = values.get("host");
   return {
-    log: log === "text" ? "text" : "json",
-    ...(typeof config === "string" ? { config } : {}),
-    ...(typeof host === "string" ? { host } : {}),
-    ...(typeof portNumber === "number" ? { port: portNumber } : {}),
+    log: values.get("log") === "text" ? "text" : "json",
+    ...(config === undefined ? {} : { config }),
+    ...(host === undefined ? {} : { host }),
+    ...(portNumber === undefined ? {} : { port: portNumber }),
   };
 }
 
@@ -54,8 +71,8 @@ export function withOptions(
   return { ...server, host: host ?? server.host, port: port ?? server.port };
 }
 
-function readPort(value: unknown): number | null {
-  if (typeof value !== "string" || !/^\d{1,5}$/.test(value)) return null;
+function readPort(value: string): number | null {
+  if (!/^\d{1,5}$/.test(value)) return null;
   const port = Number(value);
   return port <= 65535 ? port : null;
 }

@@ -3,9 +3,22 @@ import { tokenSchema } from "../config/schema_token.ts";
 import { validate } from "../config/schema_problems.ts";
 import { sha256Hex } from "../core/sha256.ts";
 import { stringifyYaml } from "../core/std.ts";
+import { readArguments } from "./arguments.ts";
+import type { CommandSpec } from "./command.ts";
 import { type CliIo, EXIT } from "./io.ts";
+import { badUsage } from "./usage_error.ts";
 
-const USAGE = "usage: model-gateway token new NAME\n";
+/** `token`. */
+export const TOKEN: CommandSpec = {
+  name: "token",
+  operands: "new NAME",
+  summary: "make a token and the YAML that lets its owner in",
+  options: [],
+  details: [
+    "The token is printed this once. gateway.yaml holds its SHA-256 alone.",
+  ],
+};
+
 const TOKEN_BYTES = 32;
 
 /**
@@ -15,10 +28,11 @@ const TOKEN_BYTES = 32;
  * @returns The exit code.
  */
 export function runToken(args: readonly string[], io: CliIo): number {
-  const [action, name, ...rest] = args;
+  const read = readArguments(TOKEN, args);
+  if ("fault" in read) return badUsage(read.fault, TOKEN, io);
+  const [action, name, ...rest] = read.operands;
   if (action !== "new" || name === undefined || rest.length > 0) {
-    io.writeError(USAGE);
-    return EXIT.badUsage;
+    return badUsage("token needs the word new and one name", TOKEN, io);
   }
   const token = createToken(
     crypto.getRandomValues(new Uint8Array(TOKEN_BYTES)),

@@ -2,7 +2,6 @@
  * The typed face of `deno-std`, the npm edition of `@std`, which ships no types. A host that reaches JSR
  * may map `@std/…` to `jsr:@std/…` in `deno.json` instead; the signatures are the same.
  */
-import { parseArgs as stdParseArgs } from "@std/cli/parse-args";
 import { LimitedBytesTransformStream as StdLimitedBytes } from "@std/streams/limited-bytes-transform-stream";
 import { closestString as stdClosestString } from "@std/text/closest-string";
 import { levenshteinDistance as stdLevenshteinDistance } from "@std/text/levenshtein-distance";
@@ -36,27 +35,6 @@ export const closestString: (
 /** How many single-character edits lie between two texts. */
 export const levenshteinDistance: (one: string, other: string) => number =
   stdLevenshteinDistance;
-
-/** What {@linkcode parseArgs} is told about the options of a command line. */
-export interface ParseArgsOptions {
-  readonly string?: readonly string[];
-  readonly boolean?: readonly string[];
-  readonly alias?: Readonly<Record<string, string>>;
-  /** Called for each argument that no option declares; `false` leaves it out of the result. */
-  readonly unknown?: (argument: string, key?: string) => boolean;
-}
-
-/** The options by name, and the positional arguments under `_`. */
-export interface ParsedArgs {
-  readonly _: readonly (string | number)[];
-  readonly [option: string]: unknown;
-}
-
-/** Reads command-line arguments. */
-export const parseArgs: (
-  args: readonly string[],
-  options: ParseArgsOptions,
-) => ParsedArgs = stdParseArgs;
 
 /** Passes at most `size` bytes on; one more is a `RangeError` when `options.error` is true. */
 export const LimitedBytesTransformStream: new (

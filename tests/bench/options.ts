@@ -1,4 +1,4 @@
-import { parseArgs } from "../../src/core/std.ts";
+import { parseArgs } from "node:util";
 import type { Rounds } from "./compare.ts";
 
 /** What the command line of the benchmark says. */
@@ -13,26 +13,31 @@ export interface Options {
 }
 
 /** V8 goes on compiling for some 20,000 requests. */
-const WARM_UP_ROUNDS = 25;
+const WARM_UP_ROUNDS = "25";
 
-const MEASURED_ROUNDS = 9;
-
-/** Reads the command line of the benchmark. */
+/**
+ * Reads the command line of the benchmark.
+ *
+ * @throws {TypeError} For an option that it does not know.
+ */
 export function readOptions(args: readonly string[]): Options {
-  const options = parseArgs(args, {
-    string: ["only", "rounds", "warm-up", "against", "token"],
-  });
-  const text = (name: string) => {
-    const value = options[name];
-    return typeof value === "string" ? value : undefined;
-  };
-  return {
-    only: text("only") ?? "",
-    rounds: {
-      warmUp: Number(text("warm-up") ?? WARM_UP_ROUNDS),
-      measured: Number(text("rounds") ?? MEASURED_ROUNDS),
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      only: { type: "string", default: "" },
+      rounds: { type: "string", default: "9" },
+      "warm-up": { type: "string", default: WARM_UP_ROUNDS },
+      against: { type: "string" },
+      token: { type: "string" },
     },
-    against: text("against"),
-    token: text("token"),
+  });
+  return {
+    only: values.only,
+    rounds: {
+      warmUp: Number(values["warm-up"]),
+      measured: Number(values.rounds),
+    },
+    against: values.against,
+    token: values.token,
   };
 }

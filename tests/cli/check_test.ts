@@ -83,12 +83,19 @@ Deno.test("check says that there is no file", async () => {
 });
 
 Deno.test("check tells how it is used", async () => {
-  for (const args of [["--lvie"], ["extra"], ["--config", ""]]) {
+  const cases = [
+    [["--lvie"], "unknown option --lvie: did you mean --live?"],
+    [["--live=1"], "--live takes no value"],
+    [["extra"], "it takes no argument but its options"],
+    [["--config", ""], "--config needs a value: FILE"],
+  ] as const;
+  for (const [args, fault] of cases) {
     const { code, error } = await check(minimalFile(), { args });
     assert.equal(code, 2);
     assert.equal(
       error,
-      "usage: model-gateway check [--config FILE] [--live]\n",
+      `${fault}\nusage: model-gateway check [--config FILE] [--live]\n` +
+        "model-gateway check --help tells more\n",
     );
   }
 });

@@ -227,13 +227,17 @@ Deno.test("limits says in one line why there is nothing to draw, with exit code 
 
 Deno.test("limits refuses bad usage with exit code 2 and repeats nothing of it", async (t) => {
   const cases: readonly [string, Run, string][] = [
-    ["unknown option", { args: ["--colour"] }, "unknown --colour"],
+    ["unknown option", { args: ["--colour"] }, "unknown option --colour"],
     [
       "unknown option with a value",
       { args: [`--tokn=${TOKEN}`] },
-      "unknown --tokn",
+      "unknown option --tokn: did you mean --token?",
     ],
-    ["stray word", { args: [TOKEN] }, "unknown argument"],
+    [
+      "stray word",
+      { args: [TOKEN] },
+      "it takes no argument but its options",
+    ],
     [
       "no token",
       { env: { MODEL_GATEWAY_TOKEN: "" } },
@@ -242,7 +246,7 @@ Deno.test("limits refuses bad usage with exit code 2 and repeats nothing of it",
     [
       "empty token",
       { args: ["--token="] },
-      "there is no token: set MODEL_GATEWAY_TOKEN, or use --token",
+      "--token needs a value: TOKEN",
     ],
     [
       "token of two words",
@@ -252,7 +256,6 @@ Deno.test("limits refuses bad usage with exit code 2 and repeats nothing of it",
     ...[
       "gw.test:8787",
       "ftp://gw.test",
-      "",
       `http://${TOKEN}:x@gw.test`,
       `http://gw.test/?key=${TOKEN}`,
       "http://gw.test/#x",
@@ -270,7 +273,7 @@ Deno.test("limits refuses bad usage with exit code 2 and repeats nothing of it",
       assert.equal(out, "");
       assert.equal(
         error,
-        `${fault}\nusage: model-gateway limits [--url URL] [--token TOKEN] [--json] [--watch]\n`,
+        `${fault}\nusage: model-gateway limits [--url URL] [--token TOKEN] [--json] [--watch]\nmodel-gateway limits --help tells more\n`,
       );
       assert.equal(requests.length, 0);
     });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { runCli } from "../../src/cli/mod.ts";
+import { COMMANDS, runCli } from "../../src/cli/mod.ts";
 import { VERSION } from "../../src/core/version.ts";
 import { createMemoryIo } from "../support/memory_io.ts";
 import { fromFileUrl } from "../support/paths.ts";
@@ -37,19 +37,53 @@ Deno.test("runCli() prints every command to whom asks for help", async () => {
     assert.equal(complained, "");
     assert.match(written, /^usage:\n/);
     for (
-      const command of ["[serve]", "demo", "dev", "check", "token", "limits"]
+      const command of ["serve", "demo", "dev", "check", "token", "limits"]
     ) {
       assert.ok(written.includes(`\n  model-gateway ${command} `), command);
     }
   }
 });
 
+Deno.test("runCli() prints the help of one command, with each of its options", async (t) => {
+  for (const { spec } of COMMANDS) {
+    await t.step(spec.name, async () => {
+      const asked = await run([spec.name, "--help"]);
+      assert.equal(asked.code, 0);
+      assert.equal(asked.complained, "");
+      assert.ok(
+        asked.written.startsWith(`usage: model-gateway ${spec.name}`),
+        asked.written,
+      );
+      for (const { name, summary } of spec.options) {
+        assert.match(
+          asked.written,
+          new RegExp(`^  --${name} .*${RegExp.escape(summary)}$`, "m"),
+        );
+      }
+      assert.ok(asked.written.split("\n").every((line) => line.length <= 88));
+      assert.deepEqual(await run(["help", spec.name]), asked);
+    });
+  }
+});
+
 Deno.test("runCli() refuses a command that it does not know, and shows those that it does", async () => {
-  for (const command of ["unknown", "Serve", "toString", "__proto__", ""]) {
-    const { code, written, complained } = await run([command]);
+  for (
+    const [command, hint] of [
+      ["unknown", ""],
+      ["Serve", ": did you mean serve?"],
+      ["limit", ": did you mean limits?"],
+      ["toString", ""],
+      ["__proto__", ""],
+      ["", ""],
+    ]
+  ) {
+    const { code, written, complained } = await run([command ?? ""]);
     assert.equal(code, 2);
     assert.equal(written, "");
-    assert.ok(complained.startsWith(`unknown command ${command}\nusage:\n`));
+    assert.ok(
+      complained.startsWith(`unknown command ${command}${hint}\nusage:\n`),
+      complained,
+    );
   }
 });
 
@@ -68,15 +102,21 @@ Deno.test("runCli() gives the rest of the arguments to the command, whose bad us
   const cases = [
     [
       ["serve", "--bogus"],
-      "unknown argument --bogus\nusage: model-gateway serve ",
+      "unknown option --bogus\nusage: model-gateway serve ",
     ],
-    [["--bogus"], "unknown argument --bogus\nusage: model-gateway serve "],
+    [["--bogus"], "unknown option --bogus\nusage: model-gateway serve "],
     [
       ["demo", "--bogus"],
-      "unknown argument --bogus\nusage: model-gateway demo ",
+      "unknown option --bogus\nusage: model-gateway demo ",
     ],
-    [["check", "--bogus"], "usage: model-gateway check "],
-    [["token", "old"], "usage: model-gateway token "],
+    [
+      ["check", "--bogus"],
+      "unknown option --bogus\nusage: model-gateway check ",
+    ],
+    [
+      ["token", "old"],
+      "token needs the word new and one name\nusage: model-gateway token ",
+    ],
   ] as const;
   for (const [args, complaint] of cases) {
     const { code, written, complained } = await run(args);

@@ -21,29 +21,31 @@ Deno.test("readServeOptions() reads what is given and leaves the rest out", () =
 
 Deno.test("readServeOptions() says what is wrong", () => {
   const port = "--port must be a number to 65535";
+  const operand = "it takes no argument but its options";
   const cases: readonly (readonly [string, string])[] = [
-    ["--port", port],
-    ["--port=", port],
+    ["--port", "--port needs a value: PORT"],
+    ["--port=", "--port needs a value: PORT"],
     ["--port 65536", port],
     ["--port x", port],
     ["--port 1e3", port],
     ["--port 0x50", port],
     ["--port 8080.5", port],
-    ["--config", "--config needs a file"],
-    ["--config --port 80", "--config needs a file"],
-    ["--host", "--host needs an address"],
+    ["--config", "--config needs a value: FILE"],
+    ["--config --port 80", "--config needs a value: FILE"],
+    ["--host", "--host needs a value: HOST"],
     ["--log", "--log must be json or text"],
     ["--log xml", "--log must be json or text"],
-    ["--help", "unknown argument --help"],
-    ["--Port 80", "unknown argument --Port"],
-    ["--no-log", "unknown argument --no-log"],
-    ["--port.x 1", "unknown argument --port.x"],
-    ["--__proto__ x", "unknown argument --__proto__"],
-    ["-p 80", "unknown argument -p"],
-    ["gateway.yaml", "unknown argument gateway.yaml"],
-    ["--port 80 8080", "unknown argument 8080"],
-    ["-- gateway.yaml", "unknown argument gateway.yaml"],
-    ["-- --port 80", "unknown argument --port"],
+    ["--help", "unknown option --help"],
+    ["--Port 80", "unknown option --Port: did you mean --port?"],
+    ["--confg x", "unknown option --confg: did you mean --config?"],
+    ["--no-log", "unknown option --no-log"],
+    ["--port.x 1", "unknown option --port: did you mean --port?"],
+    ["--__proto__ x", "unknown option --"],
+    ["-p 80", "unknown option -p"],
+    ["gateway.yaml", operand],
+    ["--port 80 8080", operand],
+    ["-- gateway.yaml", operand],
+    ["-- --port 80", operand],
   ];
   for (const [line, fault] of cases) {
     assert.deepEqual(readServeOptions(line.split(" ")), { fault }, line);

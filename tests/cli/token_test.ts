@@ -55,7 +55,9 @@ Deno.test("token tells how it is used", () => {
     assert.deepEqual(run(...args), {
       code: 2,
       out: "",
-      error: "usage: model-gateway token new NAME\n",
+      error: "token needs the word new and one name\n" +
+        "usage: model-gateway token new NAME\n" +
+        "model-gateway token --help tells more\n",
     });
   }
 });

@@ -3,7 +3,6 @@ import {
   closestString,
   levenshteinDistance,
   LimitedBytesTransformStream,
-  parseArgs,
   parseYaml,
   stringifyYaml,
   uuidV5,
@@ -41,22 +40,6 @@ Deno.test("levenshteinDistance() and closestString() count single edits", () => 
     closestString("modls", ["tokens", "models", "limits"]),
     "models",
   );
-});
-
-Deno.test("parseArgs() gives options by name and reports what nobody declared", () => {
-  const unknown: string[] = [];
-  const parsed = parseArgs(["--port", "80", "--live", "x", "--what=1"], {
-    string: ["port"],
-    boolean: ["live"],
-    unknown: (argument) => {
-      unknown.push(argument);
-      return false;
-    },
-  });
-  assert.equal(parsed.port, "80");
-  assert.equal(parsed.live, true);
-  assert.deepEqual(parsed._, []);
-  assert.deepEqual(unknown, ["x", "--what=1"]);
 });
 
 function limited(size: number, ...chunks: number[]): Promise<Uint8Array> {

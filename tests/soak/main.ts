@@ -3,7 +3,7 @@
  * minutes. Exits with 1 when anything was wrong. Run it with `deno task soak`, or for example
  * `deno task soak --minutes 10 --seed 7 --only traffic,hang-ups`.
  */
-import { parseArgs } from "../../src/core/std.ts";
+import { parseArgs } from "node:util";
 import { createRandom } from "../support/random.ts";
 import { soakBigAnswers } from "./big_answers.ts";
 import { soakCrowd } from "./crowd.ts";
@@ -13,7 +13,14 @@ import { hasProc, startScene } from "./scene.ts";
 import { soakSlowClients } from "./slow_clients.ts";
 import { soakTraffic } from "./traffic.ts";
 
-const flags = parseArgs(Deno.args, { string: ["minutes", "seed", "only"] });
+const { values: flags } = parseArgs({
+  args: Deno.args,
+  options: {
+    minutes: { type: "string" },
+    seed: { type: "string" },
+    only: { type: "string" },
+  },
+});
 const minutes = Number(flags.minutes ?? 3);
 const seed = Number(flags.seed ?? Date.now() % 100_000);
 if (!(minutes > 0) || !Number.isSafeInteger(seed)) {
@@ -32,7 +39,7 @@ const PARTS = {
   "big-answers": { title: "big answers", run: soakBigAnswers },
 } as const;
 
-const only = typeof flags.only === "string" ? flags.only.split(",") : undefined;
+const only = flags.only?.split(",");
 const findings = createFindings();
 const random = createRandom(seed);
 console.log(`Deno ${Deno.version.deno}, seed ${seed}`);
