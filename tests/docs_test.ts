@@ -156,7 +156,7 @@ Deno.test("every place of the documentation that the source or a test names is t
 });
 
 /** A page of the documentation, with or without a heading, as comments name it. */
-const PLACE_REGEXP = /\bdocs\/[a-z_]+\.md(?:#[a-z0-9-]+)?/g;
+const PLACE_REGEXP = /(?<![\w/.-])docs\/[a-z_]+\.md(?:#[a-z0-9-]+)?/g;
 
 /** The scripts below a folder of the repository, by their path in it. */
 async function* textsBelow(folder: string): AsyncGenerator<[string, string]> {
