@@ -64,8 +64,11 @@ function upstreamFailureResponse(
   return Response.json(body, { status, headers: headersOf(shown) });
 }
 
-function headersOf({ kind, retryAfterMs }: Failure): Record<string, string> {
+function headersOf(
+  { kind, status = 400, retryAfterMs }: Failure,
+): Record<string, string> {
   if (kind === "oversized") return NOT_AGAIN;
+  if (kind === "filtered" && status >= 500) return NOT_AGAIN;
   return retryAfterMs === undefined
     ? {}
     : { "retry-after": String(Math.ceil(retryAfterMs / 1000)) };

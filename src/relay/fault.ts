@@ -11,7 +11,8 @@ import { hadConnection } from "../upstream/failure.ts";
  * - `unreachable`: there was no connection, or it ended before an answer. `broken`: the answer is malformed or broke off.
  * - `silent`: one of the gateway's own deadlines passed.
  * - `trouble`: the upstream says that it is at fault. `rate_limited`: too fast. `exhausted`: nothing left to spend.
- * - `misconfigured`: the gateway's credential or address is wrong.
+ * - `misconfigured`: the gateway's credential or address is wrong. `forbidden`: the credential may not do this,
+ *   or the upstream does not say why it refuses.
  * - `oversized`: the answer is good, but longer than the gateway can hold; every other would be as long.
  * - `too_long`: the conversation does not fit the model. `refused`: the upstream finds the request at fault.
  *   `untranslatable`: the gateway does, before it asks anybody.
@@ -24,6 +25,7 @@ export type FaultKind =
   | "rate_limited"
   | "exhausted"
   | "misconfigured"
+  | "forbidden"
   | "oversized"
   | "too_long"
   | "refused"
@@ -79,7 +81,8 @@ const FAULT_BY_KIND: Readonly<Record<FailureKind, FaultKind>> = {
   too_large: "refused",
   filtered: "refused",
   authentication: "misconfigured",
-  permission: "misconfigured",
+  permission: "forbidden",
+  forbidden: "forbidden",
   not_found: "refused",
   quota: "exhausted",
   rate_limited: "rate_limited",
@@ -102,8 +105,6 @@ const TROUBLE_STATUSES: ReadonlySet<number> = new Set([
 /** What an error says of itself counts, as far as its HTTP status lets it. */
 function kindOf(kind: FailureKind, status: number | undefined): FaultKind {
   const fault = FAULT_BY_KIND[kind];
-  if (fault === "exhausted") return fault;
-  if (status === 401 || status === 403) return "misconfigured";
   const isTrouble = fault === "trouble" || fault === "broken";
   if (!isTrouble || status === undefined || status < 400) return fault;
   if (status === 429) return "rate_limited";

@@ -56,6 +56,7 @@ const SUBJECT_BY_FAULT = {
   trouble: "model",
   rate_limited: "model",
   exhausted: "model",
+  forbidden: "model",
   oversized: "request",
   too_long: "request",
   refused: "request",
@@ -209,12 +210,18 @@ function isNobodysDoing({ kind, wasConnected }: Fault): boolean {
   return kind === "unreachable" && wasConnected !== true;
 }
 
-/** Whoever answers is reachable and takes the credential; silence shows neither. */
+const UNCLEAR: ReadonlySet<FaultKind> = new Set([
+  "silent",
+  "broken",
+  "forbidden",
+]);
+
+/** Whoever answers is reachable and takes the credential; silence shows neither, and a 403 not the latter. */
 function settleConnection(
   connection: BreakerByToken,
   pass: TokenPass,
   kind: FaultKind,
 ): void {
-  if (kind === "silent" || kind === "broken") connection.dismissed(pass);
+  if (UNCLEAR.has(kind)) connection.dismissed(pass);
   else connection.succeeded(pass);
 }

@@ -72,7 +72,7 @@ export async function relayNative(
  */
 function refuseUnusable(answer: Response): void {
   const { status } = answer;
-  const isRefusal = status === 401 || status === 403;
+  const isRefusal = status === 401;
   const isRedirect = status >= 300 && status < 400;
   if (!isRefusal && !isRedirect) return;
   discard(answer);

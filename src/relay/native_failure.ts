@@ -4,6 +4,7 @@ import type { Protocol } from "../core/protocol.ts";
 import { parseErrorBody } from "../protocols/canonical/error_words.ts";
 import {
   type Failure,
+  isHidden,
   UpstreamFailure,
 } from "../protocols/canonical/failure.ts";
 import { CODECS } from "../protocols/mod.ts";
@@ -70,16 +71,19 @@ export type NativeFailureOptions =
   & Pick<ReadFailureOptions, "protocol" | "headers" | "clock">
   & { readonly bytes: Uint8Array<ArrayBuffer> };
 
-/** The failure that is all of an answer, with whatever status it came. */
+/**
+ * The failure that is all of an answer, with whatever status it came; without its words where those are about
+ * the gateway's own key, its rights or its account.
+ */
 export function nativeFailure(
   answer: Response,
   { bytes, headers, protocol, clock }: NativeFailureOptions,
-): NativeFailure {
+): UpstreamFailure {
   const body = parseErrorBody(new TextDecoder().decode(bytes));
-  return new NativeFailure(
-    failureOf(answer, body, { protocol, clock }),
-    { status: answer.status, headers, bytes },
-  );
+  const failure = failureOf(answer, body, { protocol, clock });
+  return isHidden(failure)
+    ? new UpstreamFailure(failure)
+    : new NativeFailure(failure, { status: answer.status, headers, bytes });
 }
 
 /** What an error means; its body is `undefined` where nothing of it can be read. */

@@ -34,6 +34,7 @@ const SEQUEL_BY_FAULT = {
   silent: "elsewhere",
   exhausted: "elsewhere",
   misconfigured: "elsewhere",
+  forbidden: "elsewhere",
   too_long: "other model",
   oversized: "nothing",
   refused: "nothing",

@@ -1,10 +1,7 @@
 import assert from "node:assert/strict";
 import type { Protocol } from "../../src/core/protocol.ts";
-import { sha256Hex } from "../../src/core/sha256.ts";
 import { ask, credentials, hello, PATHS, PROTOCOLS } from "../support/ask.ts";
-import { good } from "../support/bad_provider.ts";
-import { minimalFile, NOW_MS, tokenFile } from "../support/config.ts";
-import { connectionTo, type Mode } from "../support/failover_scene.ts";
+import { NOW_MS } from "../support/config.ts";
 import { createFakeClock } from "../support/fake_clock.ts";
 import { type RunningGateway, startGateway } from "../support/gateway.ts";
 import { listenToEnd, startRawUpstream } from "../support/raw_upstream.ts";
@@ -12,59 +9,13 @@ import {
   type SeenRequest,
   startUpstream,
 } from "../support/scripted_upstream.ts";
+import {
+  answerWell,
+  type CallerName,
+  sharedFile,
+  tokenOf,
+} from "../support/shared_gateway.ts";
 import { protocolOfPath, WIRES } from "../support/wire.ts";
-
-const CALLERS = ["alice", "bob", "carol"] as const;
-
-type CallerName = typeof CALLERS[number];
-
-/** How a caller's protocol reaches its upstream. */
-interface Way {
-  readonly protocol: Protocol;
-  readonly mode: Mode;
-}
-
-const tokenOf = (caller: CallerName) => `token-of-${caller}`;
-
-function connection(
-  name: string,
-  way: Way,
-  url: string,
-): Record<string, unknown> {
-  const file = connectionTo(name, way, { models: ["model-1", "model-2"] });
-  const endpoints = Object.keys(Object(file.endpoints))
-    .map((endpoint) => [endpoint, `${url}/v1`]);
-  return { ...file, endpoints: Object.fromEntries(endpoints) };
-}
-
-/** A connection at fault and a good one behind it, and three callers. */
-function fileFor(
-  way: Way,
-  { bad, healthy }: { readonly bad: string; readonly healthy: string },
-): Record<string, unknown> {
-  return minimalFile({
-    connections: [
-      connection("bad", way, bad),
-      connection("healthy", way, healthy),
-    ],
-    tokens: CALLERS.map((name) =>
-      tokenFile({ name, sha256: sha256Hex(tokenOf(name)) })
-    ),
-  });
-}
-
-function answerWell({ path, text }: SeenRequest): Response {
-  const body = JSON.parse(text());
-  return good({
-    host: "healthy",
-    model: body.model,
-    stream: body.stream === true,
-    atMs: 0,
-    body,
-    wire: WIRES[protocolOfPath(path)],
-    signal: new AbortController().signal,
-  });
-}
 
 /** An upstream that falls over some words. */
 function fallOver(seen: SeenRequest): Response {
@@ -113,7 +64,7 @@ Deno.test("what one token makes fail is closed to that token alone, until anothe
         await using healthy = startUpstream(answerWell);
         const urls = { bad: bad.url, healthy: healthy.url };
         await using gateway = await startFrozen(
-          fileFor({ protocol, mode }, urls),
+          sharedFile({ protocol, mode }, urls),
         );
         const asks = (caller: CallerName, words: string, model = "model-1") =>
           servedBy(gateway, protocol, { caller, words, model });
@@ -147,7 +98,7 @@ Deno.test("a connection that one token's request ends is closed to that token al
   await using healthy = startUpstream(answerWell);
   const urls = { bad: bad.url, healthy: healthy.url };
   await using gateway = await startFrozen({
-    ...fileFor({ protocol: "chat", mode: "native" }, urls),
+    ...sharedFile({ protocol: "chat", mode: "native" }, urls),
     timeouts: { first_byte: 200 },
   });
   const asks = (caller: CallerName, words: string) =>
@@ -168,7 +119,7 @@ Deno.test("a connection that cannot be made is closed to all, whoever has seen i
     healthy: healthy.url,
   };
   await using gateway = await startFrozen(
-    fileFor({ protocol: "chat", mode: "native" }, urls),
+    sharedFile({ protocol: "chat", mode: "native" }, urls),
   );
   for (let count = 0; count < 3; count++) {
     assert.equal(await servedBy(gateway, "chat", { caller: "alice" }), "both");

@@ -21,7 +21,8 @@ export interface Failure {
  * - `invalid_request`: refused as malformed or unsupported.
  * - `context_too_long`: the prompt does not fit. `too_large`: the body does not.
  * - `filtered`: a safety system refused the request.
- * - `authentication`, `permission`, `not_found`: about the gateway's credential or the model.
+ * - `authentication`, `permission`, `not_found`: about the gateway's credential, its rights or the model.
+ *   `forbidden`: a 403 that does not say what it is about.
  * - `quota`: nothing left to spend, waiting does not help soon. `rate_limited`: too fast, waiting helps.
  * - `overloaded`, `timeout`, `server`: the upstream's own trouble.
  * - `broken`: the answer is malformed, or ended before its end.
@@ -34,6 +35,7 @@ export type FailureKind =
   | "filtered"
   | "authentication"
   | "permission"
+  | "forbidden"
   | "not_found"
   | "quota"
   | "rate_limited"
@@ -68,23 +70,42 @@ export function oversizedAnswer(message: string): Failure {
 export const REFUSED_CREDENTIAL =
   "The model's provider does not accept the gateway's credential: tell the administrator";
 
+/** All that a caller is told of a refusal that does not say what it is about. */
+const REFUSED_WITHOUT_REASON =
+  "The model's provider refuses to serve this and does not say why: try another request, or tell the administrator";
+
+/** What callers see of failures whose text is not for them: it may tell of the gateway's key or account. */
+const SHOWN_BY_KIND: Readonly<Partial<Record<FailureKind, Failure>>> = {
+  authentication: hidden(REFUSED_CREDENTIAL),
+  permission: hidden(REFUSED_CREDENTIAL),
+  forbidden: hidden(REFUSED_WITHOUT_REASON),
+};
+
+function hidden(message: string): Failure {
+  return {
+    kind: "server",
+    status: 502,
+    message,
+    code: "upstream_authentication",
+  };
+}
+
+/** Whether the upstream's own words stay hidden from callers. */
+export function isHidden({ kind }: Failure): boolean {
+  return SHOWN_BY_KIND[kind] !== undefined;
+}
+
 /**
  * A failure as a caller may see it: a refusal of the gateway's own credential is not the caller's matter and
  * its text stays hidden (docs/design.md#errors), and what some providers put for a code is a sentence.
  */
 export function shownFailure(failure: Failure): Failure {
-  if (failure.kind !== "authentication" && failure.kind !== "permission") {
-    const { code } = failure;
-    return code === undefined || CODE_REGEXP.test(code)
-      ? failure
-      : { ...failure, code: undefined };
-  }
-  return {
-    kind: "server",
-    status: 502,
-    message: REFUSED_CREDENTIAL,
-    code: "upstream_authentication",
-  };
+  const shown = SHOWN_BY_KIND[failure.kind];
+  if (shown !== undefined) return shown;
+  const { code } = failure;
+  return code === undefined || CODE_REGEXP.test(code)
+    ? failure
+    : { ...failure, code: undefined };
 }
 
 const CODE_REGEXP = /^[\w.:-]{1,64}$/;
@@ -99,7 +120,7 @@ export function kindOfStatus(status: number): FailureKind {
 const KIND_BY_STATUS: Readonly<Record<number, FailureKind>> = {
   401: "authentication",
   402: "quota",
-  403: "permission",
+  403: "forbidden",
   404: "not_found",
   408: "timeout",
   413: "too_large",

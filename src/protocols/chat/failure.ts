@@ -8,6 +8,7 @@ import {
 } from "../canonical/failure.ts";
 import { type ErrorWords, readErrorWords } from "../canonical/error_words.ts";
 import { isOverflow, kindOfWords } from "../canonical/failure_kind.ts";
+import { readRefusal } from "../canonical/refusal.ts";
 import {
   openAiStatus,
   openAiType,
@@ -30,7 +31,7 @@ export function decodeFailure(
     : kindOf(actual, words);
   // An error that says nothing of itself is the server's.
   const told = actual ?? (kind === "server" ? 500 : undefined);
-  return {
+  const failure: Failure = {
     kind,
     status: told,
     message: words.message ?? withoutWords(told),
@@ -40,6 +41,7 @@ export function decodeFailure(
     code: words.code,
     param: words.param,
   };
+  return readRefusal(failure, { status, body });
 }
 
 function withoutWords(status: number | undefined): string {

@@ -9,6 +9,7 @@ import {
 import { saysOverflow } from "../canonical/context_overflow.ts";
 import { type ErrorWords, readErrorWords } from "../canonical/error_words.ts";
 import { isOverflow, kindOfWords } from "../canonical/failure_kind.ts";
+import { readRefusal } from "../canonical/refusal.ts";
 import { contextMessage } from "./context_message.ts";
 
 const KIND_BY_TYPE: ReadonlyMap<string, FailureKind> = new Map([
@@ -32,6 +33,7 @@ const TYPE_BY_KIND: Readonly<Record<FailureKind, string>> = {
   filtered: "invalid_request_error",
   authentication: "api_error",
   permission: "api_error",
+  forbidden: "api_error",
   not_found: "not_found_error",
   quota: "billing_error",
   rate_limited: "rate_limit_error",
@@ -49,6 +51,7 @@ const STATUS_BY_KIND: Readonly<Record<FailureKind, number>> = {
   filtered: 400,
   authentication: 502,
   permission: 502,
+  forbidden: 502,
   not_found: 404,
   quota: 402,
   rate_limited: 429,
@@ -74,7 +77,7 @@ export function decodeFailure(
   const words = readErrorWords(body);
   const kind = status >= 400 ? kindOf(status, words) : kindInside(words);
   const told = status >= 400 ? status : STATUS_BY_KIND[kind];
-  return {
+  const failure: Failure = {
     kind,
     status: told,
     message: words.message ?? `The provider answered with status ${status}`,
@@ -83,6 +86,7 @@ export function decodeFailure(
       : { protocol: "messages", value: words.type },
     code: words.code,
   };
+  return readRefusal(failure, { status, body });
 }
 
 /** Writes a failure as an HTTP error. */

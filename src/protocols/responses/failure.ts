@@ -13,6 +13,7 @@ import {
 } from "../canonical/failure.ts";
 import { type ErrorWords, readErrorWords } from "../canonical/error_words.ts";
 import { isOverflow, kindOfWords } from "../canonical/failure_kind.ts";
+import { readRefusal } from "../canonical/refusal.ts";
 import {
   openAiStatus,
   openAiType,
@@ -29,7 +30,7 @@ export function decodeFailure(
   body: JsonValue | undefined,
 ): Failure {
   const words = readErrorWords(body);
-  return {
+  const failure: Failure = {
     kind: kindOf(status, words),
     status: status >= 400 ? status : undefined,
     message: words.message ??
@@ -43,6 +44,7 @@ export function decodeFailure(
     param: words.param,
     retryAfterMs: resetIn(body) ?? delayIn(words.message),
   };
+  return readRefusal(failure, { status, body });
 }
 
 /** Writes a failure as an HTTP error. */

@@ -10,7 +10,7 @@ Deno.test("kindOfStatus() reads a bare status", () => {
     400: "invalid_request",
     401: "authentication",
     402: "quota",
-    403: "permission",
+    403: "forbidden",
     404: "not_found",
     408: "timeout",
     413: "too_large",
@@ -40,6 +40,17 @@ Deno.test("shownFailure() hides what an upstream says of the gateway's own crede
     assert.equal(shown.code, "upstream_authentication");
     assert.doesNotMatch(shown.message, /sk-123/);
   }
+});
+
+Deno.test("shownFailure() hides a refusal that does not say what it is about, and does not blame the credential", () => {
+  const shown = shownFailure({
+    kind: "forbidden",
+    status: 403,
+    message: "key sk-123 is bad",
+  });
+  assert.equal(shown.status, 502);
+  assert.equal(shown.code, "upstream_authentication");
+  assert.doesNotMatch(shown.message, /sk-123|credential/);
 });
 
 Deno.test("shownFailure() leaves other failures alone", () => {

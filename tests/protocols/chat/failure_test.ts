@@ -156,6 +156,7 @@ Deno.test("a Chat error has a status and a type for every kind of failure", () =
     filtered: [400, "invalid_request_error", "content_filter"],
     authentication: [502, "upstream_error", "upstream_authentication"],
     permission: [502, "upstream_error", "upstream_authentication"],
+    forbidden: [502, "upstream_error", "upstream_authentication"],
     not_found: [404, "not_found_error", null],
     quota: [429, "insufficient_quota", "insufficient_quota"],
     rate_limited: [429, "rate_limit_error", "rate_limit_exceeded"],
