@@ -126,16 +126,30 @@ function declaredBytes(headers: Headers): number | undefined {
   return value !== null && /^\d+$/.test(value) ? Number(value) : undefined;
 }
 
-/** A missing type is taken as JSON; a wrong one is refused before it surprises somebody. */
+/**
+ * A missing type is taken as JSON; a wrong one is refused before it surprises somebody. JSON in another encoding
+ * than UTF-8 (RFC 8259, section 8.1) could say other things to an upstream than were read here.
+ */
 function checkContentType(value: string | null): void {
-  if (value === null || JSON_TYPE_REGEXP.test(value)) return;
+  if (value === null) return;
+  if (JSON_TYPE_REGEXP.test(value) && isUtf8(value)) return;
   throw new GatewayError(
     "unsupported_media_type",
-    "Cannot read the body: its content type is not JSON, send content-type: application/json",
+    "Cannot read the body: its content type is not JSON in UTF-8, send content-type: application/json",
   );
 }
 
 const JSON_TYPE_REGEXP = /^\s*(application|text)\/([\w.+-]+\+)?json\s*(;|$)/i;
+
+function isUtf8(contentType: string): boolean {
+  return [...contentType.matchAll(CHARSET_REGEXP)]
+    .every(([, charset = ""]) => UTF_8_REGEXP.test(charset.trim()));
+}
+
+/** Every parameter whose name begins so, with its value. */
+const CHARSET_REGEXP = /charset([^;]*)/gi;
+
+const UTF_8_REGEXP = /^=\s*(utf-?8|"utf-?8")$/i;
 
 /**
  * The server undoes chunks and leaves every other coding in the body, where somebody before it may have undone

@@ -2,6 +2,12 @@ import { GatewayError } from "../core/error.ts";
 import type { ByteSpan } from "../core/json_scan/byte_span.ts";
 import { type FoundValue, JsonObjectScan } from "../core/json_scan/scan.ts";
 import { JsonScanError } from "../core/json_scan/scan_error.ts";
+import {
+  createNamedModels,
+  type NamedModel,
+  type NamedModels,
+  NAMING_FIELDS,
+} from "./named_models.ts";
 
 /** What a body asks for, found without parsing it. */
 export interface Question {
@@ -9,6 +15,8 @@ export interface Question {
   /** Where the value of `model` stands in the body, quotes included. */
   readonly modelSpan: ByteSpan;
   readonly stream: boolean;
+  /** What it names in fields by which an upstream could choose another model. */
+  readonly namedModels: readonly NamedModel[];
 }
 
 /** Finds out what a body asks for while it is read. */
@@ -24,12 +32,13 @@ export interface QuestionReader {
 }
 
 /**
- * Finds `model` and `stream` in a body in one pass over its bytes (docs/design.md#native-and-translated). A body that could mean
- * different things to the gateway and to an upstream is refused: two values of either, or anything that is
+ * Finds `model`, `stream` and the names of other models in a body in one pass over its bytes (docs/design.md#native-and-translated). A body that could mean
+ * different things to the gateway and to an upstream is refused: two values of a field that matters, or anything that is
  * not exactly one JSON object. That is told when the body is whole: many clients read no answer before.
  */
 export function createQuestionReader(): QuestionReader {
-  const scan = new JsonObjectScan(WATCHED_KEYS);
+  const named = createNamedModels();
+  const scan = new JsonObjectScan(WATCHED_KEYS, named.sinkOf);
   let fault: unknown;
   return {
     push(piece) {
@@ -43,7 +52,7 @@ export function createQuestionReader(): QuestionReader {
     end() {
       if (fault !== undefined) throw refusal(fault);
       try {
-        return questionOf(scan.end());
+        return questionOf(scan.end(), named);
       } catch (thrown) {
         throw refusal(thrown);
       }
@@ -51,7 +60,7 @@ export function createQuestionReader(): QuestionReader {
   };
 }
 
-const WATCHED_KEYS = ["model", "stream"] as const;
+const WATCHED_KEYS = ["model", "stream", ...NAMING_FIELDS];
 
 function refusal(thrown: unknown): unknown {
   if (!(thrown instanceof JsonScanError)) return thrown;
@@ -61,7 +70,10 @@ function refusal(thrown: unknown): unknown {
   });
 }
 
-function questionOf(found: ReadonlyMap<string, FoundValue>): Question {
+function questionOf(
+  found: ReadonlyMap<string, FoundValue>,
+  named: NamedModels,
+): Question {
   const modelValue = found.get("model");
   if (modelValue === undefined) throw wrongModel("it is missing");
   const model = valueOf(modelValue);
@@ -71,7 +83,12 @@ function questionOf(found: ReadonlyMap<string, FoundValue>): Question {
   const streamValue = found.get("stream");
   const stream = streamValue === undefined ? null : valueOf(streamValue);
   if (typeof stream !== "boolean" && stream !== null) throw wrongStream();
-  return { model, modelSpan: modelValue.span, stream: stream === true };
+  return {
+    model,
+    modelSpan: modelValue.span,
+    stream: stream === true,
+    namedModels: named.end(),
+  };
 }
 
 const decoder = new TextDecoder();

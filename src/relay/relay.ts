@@ -2,6 +2,7 @@ import type { Operation } from "../core/protocol.ts";
 import { readBody } from "./body.ts";
 import type { Exchange } from "./exchange.ts";
 import { serve } from "./failover.ts";
+import { allowNamedModels } from "./allow_named_models.ts";
 import { bodyLength } from "./held_body.ts";
 import { createQuestionReader } from "./question.ts";
 import type { RelayTools } from "./tools.ts";
@@ -37,7 +38,11 @@ export async function relay(
   facts.bytesIn = bodyLength(body);
   const question = reader.end();
   facts.model = question.model;
-  const found = findWays({ operation, model: question.model }, exchange);
+  const found = allowNamedModels(
+    findWays({ operation, model: question.model }, exchange),
+    question.namedModels,
+    caller,
+  );
   const ways = await tools.routing.route(found, exchange, body);
   return await serve(exchange, { operation, body, question, ways }, tools);
 }

@@ -25,7 +25,7 @@ export function likeness(
     const unit = unitAt(bytes, position) ?? -1;
     const wanted = key.charCodeAt(index);
     if (unit !== wanted) {
-      if (!isLetter(wanted) || (unit ^ wanted) !== CASE_BIT) return undefined;
+      if (!isOtherCase(unit, wanted)) return undefined;
       found = "other_case";
     }
     position += sizeAt(bytes, position);
@@ -36,14 +36,32 @@ export function likeness(
 /** What the upper and the lower case of an ASCII letter differ in. */
 const CASE_BIT = 0x20;
 
-function isLetter(unit: number): boolean {
-  const lower = unit | CASE_BIT;
-  return lower >= 0x61 && lower <= 0x7a;
+/** Beyond ASCII, two characters have an ASCII letter as another case; parsers such as that of Go know it. */
+const LONG_S = 0x017f;
+const KELVIN = 0x212a;
+
+function isOtherCase(unit: number, wanted: number): boolean {
+  const lower = wanted | CASE_BIT;
+  if (unit === LONG_S) return lower === 0x73;
+  if (unit === KELVIN) return lower === 0x6b;
+  return lower >= 0x61 && lower <= 0x7a && (unit ^ wanted) === CASE_BIT;
 }
 
+/** The first of the bytes of UTF-8 that the two have. */
+const LEAD_OF_LONG_S = 0xc5;
+const LEAD_OF_KELVIN = 0xe2;
+
 function sizeAt(bytes: Uint8Array, position: number): number {
-  if (bytes[position] !== BACKSLASH) return 1;
-  return bytes[position + 1] === LETTER_U ? 6 : 2;
+  switch (bytes[position]) {
+    case BACKSLASH:
+      return bytes[position + 1] === LETTER_U ? 6 : 2;
+    case LEAD_OF_LONG_S:
+      return 2;
+    case LEAD_OF_KELVIN:
+      return 3;
+    default:
+      return 1;
+  }
 }
 
 /**
@@ -52,10 +70,24 @@ function sizeAt(bytes: Uint8Array, position: number): number {
  */
 function unitAt(bytes: Uint8Array, position: number): number | undefined {
   const byte = bytes[position];
+  if (byte === LEAD_OF_LONG_S || byte === LEAD_OF_KELVIN) {
+    return unitBeyondAscii(bytes, position);
+  }
   if (byte !== BACKSLASH) return byte;
   const letter = bytes[position + 1] ?? 0;
   if (letter === LETTER_U) return unitOfDigits(bytes, position + 2);
   return letter < LETTER_A ? letter : undefined;
+}
+
+/** The unit of a character of two or three bytes. */
+function unitBeyondAscii(bytes: Uint8Array, position: number): number {
+  const [lead = 0, second = 0, third = 0] = bytes.subarray(
+    position,
+    position + 3,
+  );
+  return lead === LEAD_OF_LONG_S
+    ? (lead & 0x1f) << 6 | (second & 0x3f)
+    : (lead & 0x0f) << 12 | (second & 0x3f) << 6 | (third & 0x3f);
 }
 
 function unitOfDigits(bytes: Uint8Array, start: number): number {

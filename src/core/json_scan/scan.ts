@@ -21,6 +21,11 @@ export interface FoundValue {
 /** Of a longer value nothing is kept. */
 export const MAX_VALUE_BYTES = 4096;
 
+/** Sees the bytes of a value, piece by piece, when they have been checked; must not keep them. */
+export interface ValueSink {
+  push(piece: Uint8Array): void;
+}
+
 const PRINTABLE_ASCII_REGEXP = /^[ -~]*$/;
 
 /** The longest spelling of a character of a watched key: `\u006d`. */
@@ -33,7 +38,8 @@ const MAX_SPELLING_BYTES = 6;
  * case counts too.
  */
 export class JsonObjectScan {
-  readonly #keys: readonly string[];
+  readonly #keys: WatchedKeys;
+  readonly #sinkOf: (key: string) => ValueSink | undefined;
   readonly #walker = new JsonWalker();
   readonly #found = new Map<string, FoundValue>();
   readonly #name: KeptBytes;
@@ -42,16 +48,23 @@ export class JsonObjectScan {
   #key: string | undefined;
   /** Where the current name or value began, in the document. */
   #start = 0;
+  /** Sees the value that is under way. */
+  #sink: ValueSink | undefined;
+  /** Where what it has not seen yet begins, in the current piece. */
+  #unseen = 0;
 
   /**
    * @param keys Names as they are meant, not as they are escaped; printable ASCII.
+   * @param sinkOf Who sees the value of one of them, if anybody does.
    * @throws {TypeError} When one of them is not.
    */
-  constructor(keys: readonly string[]) {
-    for (const key of keys) requireAscii(key);
-    this.#keys = keys;
-    const longest = Math.max(0, ...keys.map((key) => key.length));
-    this.#name = new KeptBytes(longest * MAX_SPELLING_BYTES);
+  constructor(
+    keys: readonly string[],
+    sinkOf: (key: string) => ValueSink | undefined = () => undefined,
+  ) {
+    this.#sinkOf = sinkOf;
+    this.#keys = watchedKeys(keys);
+    this.#name = new KeptBytes(this.#keys.longestBytes);
   }
 
   /**
@@ -66,6 +79,8 @@ export class JsonObjectScan {
       const event = walker.next();
       switch (event) {
         case undefined:
+          this.#show(bytes, bytes.length);
+          this.#unseen = 0;
           this.#name.leave(bytes);
           this.#value.leave(bytes);
           return;
@@ -80,8 +95,12 @@ export class JsonObjectScan {
           if (this.#key === undefined) break;
           this.#start = walker.offset;
           this.#value.begin(walker.at);
+          this.#sink = this.#sinkOf(this.#key);
+          this.#unseen = walker.at;
           break;
         case "value_ends":
+          this.#show(bytes, walker.at);
+          this.#sink = undefined;
           if (this.#key !== undefined) this.#keep(this.#key, bytes);
           this.#key = undefined;
           break;
@@ -102,6 +121,10 @@ export class JsonObjectScan {
     return this.#found;
   }
 
+  #show(bytes: Uint8Array, end: number): void {
+    this.#sink?.push(bytes.subarray(this.#unseen, end));
+  }
+
   #keep(key: string, bytes: Uint8Array): void {
     const { at, offset } = this.#walker;
     this.#found.set(key, {
@@ -113,7 +136,7 @@ export class JsonObjectScan {
   /** The watched key that a name means. */
   #watched(name: ByteRun | undefined): string | undefined {
     if (name === undefined) return undefined;
-    for (const key of this.#keys) {
+    for (const key of this.#keys.after(name.bytes[name.start])) {
       const like = likeness(name, key);
       if (like === undefined) continue;
       this.#refuseSecond(key, like);
@@ -127,6 +150,47 @@ export class JsonObjectScan {
     if (this.#found.has(key)) failDuplicate(key, this.#start);
   }
 }
+
+/** Keys that are watched, made ready for many documents. */
+interface WatchedKeys {
+  /** The longest spelling of any of them, in bytes. */
+  readonly longestBytes: number;
+  /** Those that a name may mean which begins with a byte. */
+  after(firstByte: number | undefined): readonly string[];
+}
+
+const known = new WeakMap<readonly string[], WatchedKeys>();
+
+function watchedKeys(keys: readonly string[]): WatchedKeys {
+  const seen = known.get(keys) ?? createWatchedKeys(keys);
+  known.set(keys, seen);
+  return seen;
+}
+
+function createWatchedKeys(keys: readonly string[]): WatchedKeys {
+  for (const key of keys) requireAscii(key);
+  const byFirst = new Map<number, readonly string[]>();
+  for (const key of keys) {
+    for (const spelling of [key.toLowerCase(), key.toUpperCase()]) {
+      const first = spelling.charCodeAt(0);
+      byFirst.set(first, [...new Set([...byFirst.get(first) ?? [], key])]);
+    }
+  }
+  const longest = Math.max(0, ...keys.map((key) => key.length));
+  return {
+    longestBytes: longest * MAX_SPELLING_BYTES,
+    after(firstByte = QUOTE) {
+      const isPlain = firstByte < FIRST_BEYOND_ASCII && firstByte !== BACKSLASH;
+      if (!isPlain || firstByte === QUOTE) return keys;
+      return byFirst.get(firstByte) ?? [];
+    },
+  };
+}
+
+/** Stands behind an empty name, and before none. */
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const FIRST_BEYOND_ASCII = 0x80;
 
 /** Outlives the piece. */
 function copyOf(run: ByteRun | undefined): Uint8Array | undefined {

@@ -85,6 +85,12 @@ export interface TextBytes {
   readonly words: DataView;
 }
 
+/** Bytes with a view of them. */
+export function textOf(bytes: Uint8Array): TextBytes {
+  const words = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return { bytes, words };
+}
+
 /** So many bytes go through the automaton before the faster way is tried again. */
 const AUTOMATON_BYTES = 64;
 

@@ -23,7 +23,7 @@ import {
 } from "./grammar.ts";
 import { failAt, failEmpty, failEnd } from "./scan_error.ts";
 import { FIRST_STEP, NEXT, TEXT_STATES } from "./table.ts";
-import { skipText, type TextBytes } from "./text.ts";
+import { skipText, textOf } from "./text.ts";
 
 /** What happens in the outermost object of a document. */
 export type JsonEvent =
@@ -185,8 +185,3 @@ export class JsonWalker {
 }
 
 const NOTHING = textOf(new Uint8Array());
-
-function textOf(bytes: Uint8Array): TextBytes {
-  const words = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return { bytes, words };
-}
