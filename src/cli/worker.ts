@@ -1,6 +1,7 @@
 import { createConfigStore } from "../config/store.ts";
 import { ListenError } from "./listen.ts";
-import { networkFetch, networkReach } from "./network.ts";
+import { networkFetch } from "./network_fetch.ts";
+import { networkReach } from "./network_reach.ts";
 import { openLog } from "./open_log.ts";
 import { type Serving, startServing } from "./serving.ts";
 import type { Order, Report, StartOrder } from "./worker_messages.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { networkReach } from "../../src/cli/network.ts";
+import { networkReach } from "../../src/cli/network_reach.ts";
 import { noAnswer } from "../support/answers.ts";
 import { ask, hello, PATHS, PROTOCOLS } from "../support/ask.ts";
 import { readError } from "../support/error_answer.ts";

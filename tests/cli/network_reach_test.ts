@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { networkReach } from "../../src/cli/network.ts";
+import { networkReach } from "../../src/cli/network_reach.ts";
 import { within } from "../support/within.ts";
 
 const reach = networkReach(() => undefined);

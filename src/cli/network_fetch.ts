@@ -1,0 +1,57 @@
+import type { Fetch } from "../upstream/call.ts";
+import { hadConnection } from "../upstream/failure.ts";
+import { Upload } from "../upstream/upload.ts";
+
+/**
+ * The network's `fetch` for upstreams. It speaks HTTP/1.1, one request at a time on each connection: over one
+ * connection of HTTP/2, callers who stop reading, a low cap on its streams or its silent loss would hold up all
+ * others of the same provider. And it keeps more connections alive to one host than the platform's default keeps,
+ * since all of a company's traffic to a provider runs through here.
+ *
+ * No request that was sent is sent again: Deno does so by itself when a kept-alive connection ends without an answer
+ * (https://github.com/denoland/deno/pull/32566), but cannot repeat a body that it streams. A request whose body the
+ * provider did not let through is sent once more; see `resend`.
+ */
+export function networkFetch(): Fetch {
+  const http2 = false;
+  const kept = Deno.createHttpClient({ http2, poolMaxIdlePerHost: 1024 });
+  const fresh = Deno.createHttpClient({ http2, poolMaxIdlePerHost: 0 });
+  return async (url, init) => {
+    const upload = uploadOf(init.body);
+    if (upload === undefined) {
+      return await fetch(url, { ...init, client: kept });
+    }
+    try {
+      return await fetch(url, { ...init, body: upload, client: kept });
+    } catch (cause) {
+      const isCut = hadConnection(cause) && !upload.isTaken;
+      if (!isCut || init.signal?.aborted) throw cause;
+      return await resend(url, { ...init, client: fresh }, upload);
+    }
+  };
+}
+
+/**
+ * Asks again for the answer to a request that broke off within its body, so that the provider cannot have worked on
+ * it. Most likely there is one: who answers early and closes the connection makes the platform's next write fail, and
+ * then it does not look for what has come. It does look while it writes from memory, as here, at the price of two
+ * copies of the body; over a connection of its own, where nothing else is repeated.
+ */
+async function resend(
+  url: string,
+  init: RequestInit & { readonly client: Deno.HttpClient },
+  upload: Upload,
+): Promise<Response> {
+  return await fetch(url, { ...init, body: await upload.bytes() });
+}
+
+function uploadOf(body: RequestInit["body"]): Upload | undefined {
+  if (typeof body === "string" || body instanceof Blob || isBytes(body)) {
+    return new Upload(body);
+  }
+  return undefined;
+}
+
+function isBytes(body: unknown): body is Uint8Array<ArrayBuffer> {
+  return body instanceof Uint8Array;
+}

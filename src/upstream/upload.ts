@@ -1,0 +1,78 @@
+/** No longer than this, a body goes to the platform in one piece, in bytes. */
+const SHORT_BYTES = 256 * 1024;
+
+/** What goes ahead of a long body, in bytes: it fits into what a connection takes in at once. */
+const HEAD_BYTES = 64 * 1024;
+
+/** Of a long body's rest. */
+const PIECE_BYTES = 256 * 1024;
+
+/** How long the rest of a long body waits for an answer to its head, in milliseconds. */
+const HEAD_START_MS = 2;
+
+/**
+ * A request's body that is streamed with its length known, and that tells how much of it has been taken. Where all
+ * of it was, the provider may have begun to work on the request, and it must not be sent again unseen.
+ *
+ * The rest of a long body waits for a moment: a provider that refuses by the headers alone may close the connection
+ * at once, and what is written to it then keeps Deno from reading the refusal.
+ */
+export class Upload extends Blob {
+  readonly #short: Uint8Array<ArrayBuffer> | undefined;
+  /** Nothing is known before the platform streams it, so that nothing is sent again. */
+  #takenBytes = Infinity;
+
+  /** @param body Text or bytes, or what is with the platform already. */
+  constructor(body: string | Uint8Array<ArrayBuffer> | Blob) {
+    const part = typeof body === "string"
+      ? new TextEncoder().encode(body)
+      : body;
+    super([part]);
+    if (part instanceof Uint8Array && part.length <= SHORT_BYTES) {
+      this.#short = part;
+    }
+  }
+
+  /** Whether nothing of it is left that could not have been sent. */
+  get isTaken(): boolean {
+    return this.#takenBytes >= this.size;
+  }
+
+  override stream(): ReadableStream<Uint8Array<ArrayBuffer>> {
+    this.#takenBytes = 0;
+    const short = this.#short;
+    return short === undefined ? this.#inPieces() : this.#inOnePiece(short);
+  }
+
+  #inOnePiece(
+    bytes: Uint8Array<ArrayBuffer>,
+  ): ReadableStream<Uint8Array<ArrayBuffer>> {
+    return new ReadableStream({
+      start: (controller) => {
+        this.#takenBytes = bytes.length;
+        if (bytes.length > 0) controller.enqueue(bytes);
+        controller.close();
+      },
+    });
+  }
+
+  #inPieces(): ReadableStream<Uint8Array<ArrayBuffer>> {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const pass = (ms: number) =>
+      new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, ms);
+      });
+    return new ReadableStream({
+      pull: async (controller) => {
+        const start = this.#takenBytes;
+        const pieceBytes = start === 0 ? HEAD_BYTES : PIECE_BYTES;
+        const bytes = await this.slice(start, start + pieceBytes).bytes();
+        if (start === HEAD_BYTES) await pass(HEAD_START_MS);
+        this.#takenBytes += bytes.length;
+        if (bytes.length > 0) controller.enqueue(bytes);
+        if (this.isTaken) controller.close();
+      },
+      cancel: () => clearTimeout(timer),
+    }, { highWaterMark: 0 });
+  }
+}
