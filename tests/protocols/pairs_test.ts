@@ -39,7 +39,7 @@ const STOP_WORDS: Readonly<
     context_full: "length",
     filtered: "content_filter",
     paused: "stop",
-    other: "stop",
+    other: "length",
   },
   messages: {
     end: "end_turn",
@@ -49,7 +49,7 @@ const STOP_WORDS: Readonly<
     context_full: "model_context_window_exceeded",
     filtered: "refusal",
     paused: "pause_turn",
-    other: "end_turn",
+    other: "max_tokens",
   },
   responses: {
     end: "completed",
@@ -59,7 +59,7 @@ const STOP_WORDS: Readonly<
     context_full: "max_output_tokens",
     filtered: "content_filter",
     paused: "completed",
-    other: "completed",
+    other: "max_output_tokens",
   },
 };
 

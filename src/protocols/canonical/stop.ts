@@ -1,4 +1,5 @@
 import type { Raw } from "./extras.ts";
+import type { Failure } from "./failure.ts";
 
 /** Why an answer ended. */
 export interface Stop {
@@ -18,7 +19,7 @@ export interface Stop {
  * - `max_tokens`: the token limit was met. `context_full`: the context window was.
  * - `filtered`: a safety system ended or withheld the answer.
  * - `paused`: a server tool needs another round trip.
- * - `other`: a word unknown here.
+ * - `other`: a word that nobody knows. No encoder tells it as a good end.
  */
 export type StopReason =
   | "end"
@@ -32,15 +33,31 @@ export type StopReason =
 
 /**
  * Makes the reason agree with the answer, since clients loop or stall when it does not: calls in the
- * answer win over a plain end, and `tool_calls` without a call is an end. Token limits and filters stand.
+ * answer win over a plain or unknown end, and `tool_calls` without a call is an end. Token limits and filters stand.
  */
-export function settleStop(stop: Stop, hasToolCalls: boolean): Stop {
+export function settleStop(
+  stop: Stop,
+  { hasCalls }: { readonly hasCalls: boolean },
+): Stop {
   const { reason } = stop;
-  if (hasToolCalls && (reason === "end" || reason === "other")) {
+  if (hasCalls && (reason === "end" || reason === "other")) {
     return { ...stop, reason: "tool_calls" };
   }
-  if (!hasToolCalls && reason === "tool_calls") {
+  if (!hasCalls && reason === "tool_calls") {
     return { ...stop, reason: "end" };
   }
   return stop;
 }
+
+/** Whether nothing is missing behind the end. */
+export function isGoodEnd({ reason }: Stop): boolean {
+  return reason === "end" || reason === "stop_sequence" ||
+    reason === "tool_calls";
+}
+
+/** What an answer is whose context was full before it held anything. */
+export const CONTEXT_FULL: Failure = {
+  kind: "context_too_long",
+  message: "The conversation does not fit the model's context window",
+  code: "context_length_exceeded",
+};

@@ -31,6 +31,8 @@ export interface BlockWriter {
   giveSealed(sealed: Sealed, emit: Emit<AnswerEvent>): void;
   /** Closes the open text, reasoning or refusal. */
   close(emit: Emit<AnswerEvent>): void;
+  /** Whether a block has begun. */
+  readonly hasBlocks: boolean;
 }
 
 /** What a writer needs from the reader around it. */
@@ -86,6 +88,9 @@ export function createBlockWriter(options: BlockWriterOptions): BlockWriter {
   return {
     open,
     close,
+    get hasBlocks() {
+      return nextIndex > 0;
+    },
     say(kind, text, emit) {
       if (typeof text !== "string" || text === "") return;
       const index = flatIndex(kind, emit);

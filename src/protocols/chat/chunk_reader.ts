@@ -10,11 +10,16 @@ import {
   brokenEvent,
   type StartEvent,
 } from "../canonical/event.ts";
-import { settleStop, type Stop } from "../canonical/stop.ts";
+import {
+  CONTEXT_FULL,
+  isGoodEnd,
+  settleStop,
+  type Stop,
+} from "../canonical/stop.ts";
 import type { Usage } from "../canonical/usage.ts";
 import { DeltaReader } from "./delta_reader.ts";
 import { decodeFailure } from "./failure.ts";
-import { decodeStop } from "./stop.ts";
+import { decodeEnd } from "./stop.ts";
 import { decodeUsage } from "./usage.ts";
 
 /**
@@ -60,10 +65,13 @@ export class ChunkReader {
       return emit(brokenEvent("The provider's stream held no answer"));
     }
     this.#deltas.finish(emit);
-    const stop = this.#stop ?? { reason: "end" };
+    const stop = settleStop(this.#stop ?? { reason: "end" }, this.#deltas);
+    if (stop.reason === "context_full" && !this.#deltas.hasBlocks) {
+      return emit({ type: "failure", failure: CONTEXT_FULL });
+    }
     emit({
       type: "end",
-      stop: settleStop(stop, this.#deltas.hasCalls),
+      stop,
       usage: this.#usage,
       serviceTier: this.#serviceTier === undefined
         ? undefined
@@ -78,16 +86,24 @@ export class ChunkReader {
   }
 
   #readChoice(choice: JsonObject, emit: Emit<AnswerEvent>): void {
-    const { error, finish_reason } = choice;
+    const { error } = choice;
     if (error !== undefined && error !== null) {
       const failure = decodeFailure(200, { error });
       return emit({ type: "failure", failure });
     }
     this.#readDelta(choice, emit);
-    if (typeof finish_reason === "string" && finish_reason !== "") {
-      this.#stop = decodeStop(finish_reason);
-    }
     this.#readUsage(choice.usage);
+    this.#readEnd(choice, emit);
+  }
+
+  /** A good end says nothing against one before it that was not. */
+  #readEnd(choice: JsonObject, emit: Emit<AnswerEvent>): void {
+    const end = decodeEnd(choice);
+    if (end === undefined) return;
+    if ("failure" in end) return emit({ type: "failure", ...end });
+    if (this.#stop === undefined || isGoodEnd(this.#stop)) {
+      this.#stop = end.stop;
+    }
   }
 
   /** A message behind deltas tells all of them again (github.com/abundantbeing/hermes-browser-extension/issues/11). */

@@ -40,6 +40,11 @@ export class DeltaReader {
     return this.#calls.hasBegun;
   }
 
+  /** Whether anything has. */
+  get hasBlocks(): boolean {
+    return this.#writer.hasBlocks;
+  }
+
   /**
    * Takes a `delta`, or a `message`, which has the same fields.
    *

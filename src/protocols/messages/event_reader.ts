@@ -11,11 +11,11 @@ import {
   type StartEvent,
 } from "../canonical/event.ts";
 import { isErrorBody } from "../canonical/error_words.ts";
-import { settleStop } from "../canonical/stop.ts";
+import { CONTEXT_FULL, settleStop } from "../canonical/stop.ts";
 import { decodeFailure } from "./failure.ts";
 import { marksOf, optionalText, otherFields } from "./fields.ts";
 import { OpenBlocks } from "./open_blocks.ts";
-import { decodeStop } from "./stop.ts";
+import { decodeFailedStop, decodeStop } from "./stop.ts";
 import { decodeUsage, mergeUsage } from "./usage.ts";
 
 /** What stands around a `message_delta`'s own fields, or inside its `delta`. */
@@ -88,11 +88,17 @@ export class EventReader {
     if (!this.#hasStarted) {
       return emit(brokenEvent("The provider's stream held no answer"));
     }
+    const failure = decodeFailedStop(this.#ending);
+    if (failure !== undefined) return emit({ type: "failure", failure });
+    const stop = settleStop(decodeStop(this.#ending), this.#blocks);
+    if (stop.reason === "context_full" && !this.#blocks.hasBlocks) {
+      return emit({ type: "failure", failure: CONTEXT_FULL });
+    }
     this.#blocks.stopAll(emit);
     const tier = optionalText(this.#usage?.service_tier);
     emit({
       type: "end",
-      stop: settleStop(decodeStop(this.#ending), this.#blocks.hasCalls),
+      stop,
       usage: decodeUsage(this.#usage),
       serviceTier: tier === undefined
         ? undefined

@@ -38,6 +38,11 @@ export class OpenBlocks {
     return this.#hasCalls;
   }
 
+  /** Whether any block has. */
+  get hasBlocks(): boolean {
+    return this.#nextIndex > 0 || this.#trackers.size > 0;
+  }
+
   /** Takes a `content_block_start`. */
   start(event: JsonObject, emit: Emit<AnswerEvent>): void {
     const block = event.content_block;

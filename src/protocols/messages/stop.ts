@@ -1,24 +1,14 @@
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import type { AnswerBlock } from "../canonical/block.ts";
+import type { Failure } from "../canonical/failure.ts";
 import type { Stop, StopReason } from "../canonical/stop.ts";
+import { failureOfWord, reasonOfWord } from "../canonical/stop_words.ts";
 import { optionalText } from "./fields.ts";
-
-const REASON_BY_WORD: ReadonlyMap<string, StopReason> = new Map<
-  string,
-  StopReason
->([
-  ["end_turn", "end"],
-  ["stop_sequence", "stop_sequence"],
-  ["tool_use", "tool_calls"],
-  ["max_tokens", "max_tokens"],
-  ["model_context_window_exceeded", "context_full"],
-  ["refusal", "filtered"],
-  ["pause_turn", "paused"],
-]);
 
 /** Longest explanation of a refusal, in characters; the words stand in the answer too. */
 const MAX_EXPLANATION_LENGTH = 4096;
 
+/** How the protocol names an end; one that nobody understands is not told as a good one. */
 const WORD_BY_REASON: Readonly<Record<StopReason, string>> = {
   end: "end_turn",
   stop_sequence: "stop_sequence",
@@ -27,15 +17,23 @@ const WORD_BY_REASON: Readonly<Record<StopReason, string>> = {
   context_full: "model_context_window_exceeded",
   filtered: "refusal",
   paused: "pause_turn",
-  other: "end_turn",
+  other: "max_tokens",
 };
 
-/** Reads `stop_reason`, `stop_sequence` and `stop_details` of a message or a `message_delta`. */
+/** What a message or a `message_delta` tells of an answer that did not come to its end. */
+export function decodeFailedStop(holder: JsonObject): Failure | undefined {
+  return failureOfWord(optionalText(holder.stop_reason) ?? "");
+}
+
+/**
+ * Reads `stop_reason`, `stop_sequence` and `stop_details` of a message or a `message_delta`. An answer that ended
+ * without a reason ended well, since its protocol's last event came.
+ */
 export function decodeStop(holder: JsonObject): Stop {
   const word = optionalText(holder.stop_reason) ?? "";
   const details = isJsonObject(holder.stop_details) ? holder.stop_details : {};
   return {
-    reason: REASON_BY_WORD.get(word) ?? "other",
+    reason: word === "" ? "end" : reasonOfWord(word),
     raw: word === "" ? undefined : { protocol: "messages", value: word },
     sequence: optionalText(holder.stop_sequence),
     explanation: optionalText(details.explanation),

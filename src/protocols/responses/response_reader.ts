@@ -61,7 +61,7 @@ export class ResponseReader {
       Array.isArray(output) ? output.filter(isJsonObject) : [],
     );
     const stop = decodeStop(status, response);
-    this.#sink(endOf(response, settleStop(stop, this.#output.hasCalls)));
+    this.#sink(endOf(response, settleStop(stop, this.#output)));
   }
 }
 

@@ -1,18 +1,13 @@
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
-import { lookup } from "../../core/lookup.ts";
 import type { Stop, StopReason } from "../canonical/stop.ts";
+import { reasonOfWord } from "../canonical/stop_words.ts";
 
-const REASON_BY_WORD: Readonly<Record<string, StopReason>> = {
-  completed: "end",
-  max_output_tokens: "max_tokens",
-  content_filter: "filtered",
-};
-
-/** Why an answer is `incomplete`, where it is not `completed`. */
+/** Why an answer is `incomplete`, where it is not `completed`; an end that nobody understands is no good one. */
 const WORD_BY_REASON: Readonly<Partial<Record<StopReason, string>>> = {
   max_tokens: "max_output_tokens",
   context_full: "max_output_tokens",
   filtered: "content_filter",
+  other: "max_output_tokens",
 };
 
 /**
@@ -30,7 +25,7 @@ export function decodeStop(
     ? reason
     : status;
   return {
-    reason: lookup(REASON_BY_WORD, word) ?? "other",
+    reason: reasonOfWord(word),
     raw: { protocol: "responses", value: word },
   };
 }

@@ -5,7 +5,7 @@ import {
 } from "../../../src/protocols/canonical/stop.ts";
 
 function settled(reason: StopReason, hasToolCalls: boolean): StopReason {
-  return settleStop({ reason }, hasToolCalls).reason;
+  return settleStop({ reason }, { hasCalls: hasToolCalls }).reason;
 }
 
 Deno.test("settleStop() lets calls win over a plain end, never over a limit or a filter", () => {
@@ -23,7 +23,7 @@ Deno.test("settleStop() makes `tool_calls` without a call an end", () => {
 
 Deno.test("settleStop() keeps the upstream's own word", () => {
   const raw = { protocol: "chat", value: "stop" } as const;
-  assert.deepEqual(settleStop({ reason: "end", raw }, true), {
+  assert.deepEqual(settleStop({ reason: "end", raw }, { hasCalls: true }), {
     reason: "tool_calls",
     raw,
   });

@@ -133,7 +133,7 @@ Deno.test("a Chat answer tells every reason to stop in its own words", () => {
     context_full: "length",
     filtered: "content_filter",
     paused: "stop",
-    other: "stop",
+    other: "length",
   };
   for (
     const [reason, word] of Object.entries(words) as [StopReason, string][]

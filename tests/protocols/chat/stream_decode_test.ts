@@ -499,6 +499,116 @@ Deno.test("a Chat stream's reason to stop agrees with its calls", () => {
   assert.equal(reason(chunk({}, { finish_reason: "constructor" })), "other");
 });
 
+Deno.test("a Chat stream's end is what the provider's word means", () => {
+  const words: [word: string, reason: string][] = [
+    ["stop", "end"],
+    ["eos_token", "end"],
+    ["tool_call", "end"],
+    ["MAX_TOKENS", "max_tokens"],
+    ["model_context_window_exceeded", "context_full"],
+    ["model_length", "context_full"],
+    ["sensitive", "filtered"],
+    ["PROHIBITED_CONTENT", "filtered"],
+    ["content_filter: RECITATION", "filtered"],
+    ["weird", "other"],
+  ];
+  for (const [finish_reason, reason] of words) {
+    const { stop } = answerOf(
+      chunk({ content: "x" }),
+      chunk({}, { finish_reason }),
+    );
+    assert.equal(stop.reason, reason, finish_reason);
+  }
+});
+
+Deno.test("a Chat stream's end may be a failure", () => {
+  const words: [word: string, kind: string][] = [
+    ["error", "server"],
+    ["network_error", "server"],
+    ["abort", "server"],
+    ["insufficient_system_resource", "overloaded"],
+    ["MALFORMED_FUNCTION_CALL", "broken"],
+    ["function_call_filter: MALFORMED_FUNCTION_CALL", "broken"],
+  ];
+  for (const [finish_reason, kind] of words) {
+    const failure = failureOf(
+      chunk({ content: "x" }),
+      chunk({}, { finish_reason }),
+      "[DONE]",
+    );
+    assert.equal(failure.kind, kind, finish_reason);
+  }
+});
+
+Deno.test("a Chat stream that ends with a full context before it says anything is a prompt that is too long", () => {
+  const finish_reason = "model_context_window_exceeded";
+  assert.equal(
+    failureOf(chunk({ role: "assistant" }), chunk({}, { finish_reason })).kind,
+    "context_too_long",
+  );
+});
+
+Deno.test("a Chat stream goes on behind the word null", () => {
+  const { blocks } = answerOf(
+    chunk({ content: "a" }, { finish_reason: "null" }),
+    chunk({ content: "b" }, { finish_reason: "stop" }),
+  );
+  assert.deepEqual(plain(blocks), [{ kind: "text", text: "ab" }]);
+  assert.equal(
+    failureOf(chunk({ content: "a" }, { finish_reason: "null" })).kind,
+    "broken",
+  );
+});
+
+Deno.test("a Chat stream's end is not better than that of the provider behind a router, nor than an earlier one", () => {
+  const call = calls({
+    index: 0,
+    id: "c1",
+    function: { name: "f", arguments: "{}" },
+  });
+  const reasonOf = (...ends: Json[]) =>
+    answerOf(call, ...ends.map((end) => chunk({}, end))).stop.reason;
+  const routed = (finish_reason: string, native_finish_reason: string | null) =>
+    reasonOf({ finish_reason, native_finish_reason });
+  assert.equal(routed("tool_calls", "length"), "max_tokens");
+  assert.equal(routed("tool_calls", "MAX_TOKENS"), "max_tokens");
+  assert.equal(routed("stop", "content_filter"), "filtered");
+  assert.equal(routed("length", "stop"), "max_tokens");
+  assert.equal(routed("tool_calls", "STOP"), "tool_calls");
+  assert.equal(routed("tool_calls", "unheard of"), "tool_calls");
+  assert.equal(routed("tool_calls", null), "tool_calls");
+  assert.equal(
+    reasonOf({ finish_reason: "length" }, { finish_reason: "stop" }),
+    "max_tokens",
+  );
+  assert.equal(
+    failureOf(
+      call,
+      chunk({}, {
+        finish_reason: "stop",
+        native_finish_reason: "MALFORMED_FUNCTION_CALL",
+      }),
+    ).kind,
+    "broken",
+  );
+});
+
+Deno.test("a Chat stream tells which stop string was met, where the provider does", () => {
+  const stopOf = (end: Json) => {
+    const { stop } = answerOf(
+      chunk({ content: "x" }),
+      chunk({}, { finish_reason: "stop", ...end }),
+    );
+    return [stop.reason, stop.sequence];
+  };
+  assert.deepEqual(stopOf({ stop_reason: "END" }), ["stop_sequence", "END"]);
+  assert.deepEqual(stopOf({ matched_stop: "END" }), ["stop_sequence", "END"]);
+  assert.deepEqual(stopOf({ stop_reason: 151_645 }), ["end", undefined]);
+  assert.deepEqual(stopOf({ matched_stop: 2 }), ["end", undefined]);
+  assert.deepEqual(stopOf({ stop_reason: null }), ["end", undefined]);
+  assert.deepEqual(stopOf({ stop_reason: "end_turn" }), ["end", undefined]);
+});
+
 Deno.test("a Chat stream's usage is the last one that counts, wherever it stands", async (t) => {
   const usage = { prompt_tokens: 10, completion_tokens: 5 };
   const streams: Record<string, Json[]> = {

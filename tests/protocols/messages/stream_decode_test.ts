@@ -229,11 +229,12 @@ Deno.test("Messages stream read: every stop reason has its meaning", () => {
     ["pause_turn", "paused"],
     ["refusal", "filtered"],
     ["constructor", "other"],
-    [null, "other"],
+    ["length", "max_tokens"],
+    [null, "end"],
   ];
   for (const [word, reason] of reasons) {
     assert.equal(
-      fold(START, ending(word), STOP).stop.reason,
+      fold(START, open(TEXT), close(), ending(word), STOP).stop.reason,
       reason,
       `${word}`,
     );
@@ -244,6 +245,19 @@ Deno.test("Messages stream read: every stop reason has its meaning", () => {
   const { stop } = fold(START, ending("", sequence), STOP);
   assert.equal(stop.reason, "stop_sequence");
   assert.equal(stop.sequence, "END");
+});
+
+Deno.test("Messages stream read: a word for a failure is one, and so is a context that is full from the start", () => {
+  for (const word of ["network_error", "error", "abort"]) {
+    const last = decode(START, open(TEXT), close(), ending(word), STOP).at(-1);
+    assert.equal(last?.type === "failure" && last.failure.kind, "server", word);
+  }
+  const last = decode(START, ending("model_context_window_exceeded"), STOP)
+    .at(-1);
+  assert.equal(
+    last?.type === "failure" && last.failure.kind,
+    "context_too_long",
+  );
 });
 
 Deno.test("Messages stream read: a call in the answer wins over a plain end, and no call over tool_use", () => {

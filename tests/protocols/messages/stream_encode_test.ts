@@ -288,7 +288,7 @@ Deno.test("Messages stream written: every stop has its word", () => {
     "model_context_window_exceeded",
   );
   assert.equal(word({ reason: "paused" }).stop_reason, "pause_turn");
-  assert.equal(word({ reason: "other" }).stop_reason, "end_turn");
+  assert.equal(word({ reason: "other" }).stop_reason, "max_tokens");
   assert.equal(
     word({
       reason: "other",
@@ -300,7 +300,7 @@ Deno.test("Messages stream written: every stop has its word", () => {
   assert.equal(
     word({ reason: "other", raw: { protocol: "chat", value: "odd" } })
       .stop_reason,
-    "end_turn",
+    "max_tokens",
   );
   const sequence = word({ reason: "stop_sequence", sequence: "END" });
   assert.equal(sequence.stop_reason, "stop_sequence");

@@ -309,7 +309,7 @@ Deno.test("createStreamEncoder() says how the answer ended", async (t) => {
     ["stop_sequence", "completed", null],
     ["tool_calls", "completed", null],
     ["paused", "completed", null],
-    ["other", "completed", null],
+    ["other", "incomplete", "max_output_tokens"],
     ["max_tokens", "incomplete", "max_output_tokens"],
     ["context_full", "incomplete", "max_output_tokens"],
     ["filtered", "incomplete", "content_filter"],
