@@ -1,20 +1,24 @@
+import { createJsonEnd } from "../core/json_scan/json_end.ts";
 import { isJsonObject, type JsonObject, parseJson } from "../core/json.ts";
 import type { RequestRecord } from "../observe/record.ts";
 import type { AnswerWatch } from "../protocols/canonical/watch.ts";
-import { createDataLines } from "../streams/data_lines.ts";
+import { createDataLines, LONG_BYTES } from "../streams/data_lines.ts";
 
 /** Reads along while an answer passes, for the record; never throws and never changes a byte. */
 export interface Meter {
   /** Sees the next bytes, which are with the caller already. */
   push(chunk: Uint8Array): void;
   /**
-   * Told once that no more bytes come.
+   * Told that no more bytes come.
    *
    * @param isBodyWhole Whether the body came to its end, and did not break or lose its reader.
-   * @returns Whether the answer came to its regular end, whatever became of the body behind it.
+   * @returns How the answer ended, whatever became of the body behind it; the same when it is asked again.
    */
-  end(isBodyWhole: boolean): boolean;
+  end(isBodyWhole: boolean): AnswerEnd;
 }
+
+/** How an answer ended: with its protocol's own end, with an error in place of that, or before it was over. */
+export type AnswerEnd = "whole" | "failed" | "cut";
 
 /** A usage that is there; `null` stands on every chunk of some streams. */
 const USAGE_REGEXP = /"usage"\s*:\s*\{/;
@@ -22,7 +26,7 @@ const USAGE_REGEXP = /"usage"\s*:\s*\{/;
 const LINE_FEED = new Uint8Array([10]);
 
 /**
- * A meter for a stream of events: first output, usage, and whether the protocol's last event came. One more may
+ * A meter for a stream of events: first output, usage, and whether the protocol's last event came. A few more may
  * stand behind that: the usage of a Chat answer, or `[DONE]` in the other protocols (OpenRouter).
  */
 export function createStreamMeter(
@@ -31,9 +35,11 @@ export function createStreamMeter(
 ): Meter {
   const { facts } = record;
   const noteChunk = record.watchChunks();
+  let longEnd: AnswerEnd = "cut";
   const lines = createDataLines('"usage"', {
     wantsEvery: () => facts.firstOutputMs === undefined,
     line(data) {
+      if (data.length > LONG_BYTES) longEnd = betterEnd(longEnd, endOf(data));
       const isFirst = facts.firstOutputMs === undefined;
       const hasUsage = USAGE_REGEXP.test(data);
       if (!isFirst && !hasUsage) return;
@@ -53,9 +59,27 @@ export function createStreamMeter(
     },
     end() {
       if (isWhole(lines.unfinished())) lines.push(LINE_FEED);
-      return lines.lastTwo().some((data) => watch.isEnd(data));
+      return lines.last().map(endOf).reduce(betterEnd, longEnd);
     },
   };
+
+  function endOf(data: string): AnswerEnd {
+    if (watch.isEnd(data)) return "whole";
+    return isFailure(data, watch) ? "failed" : "cut";
+  }
+}
+
+/** A protocol's own end counts, whatever it is the end of. */
+function betterEnd(one: AnswerEnd, other: AnswerEnd): AnswerEnd {
+  if (one === "whole" || other === "whole") return "whole";
+  return one === "failed" || other === "failed" ? "failed" : "cut";
+}
+
+/** Of a line that is very long only the ends are known, which are no JSON. */
+function isFailure(data: string, watch: AnswerWatch): boolean {
+  if (!watch.isFailure(data)) return false;
+  const event = parseJson(data);
+  return !isJsonObject(event) || watch.failureOf(event) !== undefined;
 }
 
 /** Mistral ends its stream without a last line feed; what broke off in the middle is no JSON. */
@@ -66,18 +90,21 @@ function isWhole(data: string): boolean {
 /** The usage of a longer body than this stays unseen; the log is not worth the memory. */
 const MAX_KEPT_BYTES = 4 * 1024 * 1024;
 
-/** A meter for a whole JSON body. */
+/** A meter for a whole body, which is JSON unless its headers say otherwise. */
 export function createBodyMeter(
   watch: AnswerWatch,
   record: RequestRecord,
+  isJson = true,
 ): Meter {
   const { facts } = record;
+  const json = isJson ? createJsonEnd() : undefined;
   const decoder = new TextDecoder();
   let text = "";
   return {
     push(chunk) {
       facts.firstOutputMs ??= record.elapsedMs();
       facts.bytesOut += chunk.length;
+      json?.push(chunk);
       text = facts.bytesOut <= MAX_KEPT_BYTES
         ? text + decoder.decode(chunk, { stream: true })
         : "";
@@ -85,7 +112,7 @@ export function createBodyMeter(
     end(isBodyWhole) {
       const body = COUNT_REGEXP.test(text) ? parseJson(text) : undefined;
       if (isJsonObject(body)) noteUsage(watch, body, record);
-      return isBodyWhole;
+      return isBodyWhole && json?.isCut !== true ? "whole" : "cut";
     },
   };
 }

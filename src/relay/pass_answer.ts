@@ -35,14 +35,12 @@ export async function passAnswer(
     record.finish("complete");
     return new Response(null, { status, headers: options.headers });
   }
-  const isStream = isEventStream(headers);
+  const type = headers.get("content-type") ?? "";
+  const isStream = /^\s*text\/event-stream\b/i.test(type);
+  const isJson = type === "" || /json/i.test(type);
   return !isStream && isShort(headers)
-    ? await passInOnePiece(answer, options)
-    : await passInPieces(answer, { ...options, body, isStream });
-}
-
-function isEventStream(headers: Headers): boolean {
-  return /^\s*text\/event-stream\b/i.test(headers.get("content-type") ?? "");
+    ? await passInOnePiece(answer, { ...options, isJson })
+    : await passInPieces(answer, { ...options, body, isStream, isJson });
 }
 
 /** A compressed length says nothing about the bytes that come out. */

@@ -9,6 +9,12 @@ import { tellsFailure } from "./tells_failure.ts";
 /** A JSON answer that says it is no longer than this goes on in one piece, which is much cheaper than a stream. */
 export const ONE_PIECE_BYTES: number = 64 * 1024;
 
+/** An answer that is read whole before any of it goes on. */
+export interface OnePieceOptions extends PassAnswerOptions {
+  /** Whether it is JSON, as far as its headers say. */
+  readonly isJson: boolean;
+}
+
 /**
  * Gives a short answer to the caller once all of it is there.
  *
@@ -16,9 +22,9 @@ export const ONE_PIECE_BYTES: number = 64 * 1024;
  */
 export async function passInOnePiece(
   answer: Response,
-  options: PassAnswerOptions,
+  options: OnePieceOptions,
 ): Promise<Response> {
-  const { attempt, protocol, headers, clock } = options;
+  const { attempt, protocol, headers, clock, isJson } = options;
   const { record } = attempt.exchange;
   const { status } = answer;
   const bytes = await readShort(answer, options);
@@ -26,9 +32,9 @@ export async function passInOnePiece(
   if (attempt.mayRepeat && tellsFailure(bytes, watch)) {
     throw nativeFailure(answer, { bytes, headers, protocol, clock });
   }
-  const meter = createBodyMeter(watch, record);
+  const meter = createBodyMeter(watch, record, isJson);
   meter.push(bytes);
-  meter.end(true);
+  if (meter.end(true) === "cut") throw brokenUpstream("its JSON is not whole");
   record.facts.status = status;
   record.finish("complete");
   return new Response(bytes, { status, headers });

@@ -18,7 +18,7 @@ import {
 } from "../upstream/failure.ts";
 import { firstOutputRestMs } from "./attempt.ts";
 import { holdBack } from "./hold_back.ts";
-import { createBodyMeter, createStreamMeter } from "./meter.ts";
+import { type AnswerEnd, createBodyMeter, createStreamMeter } from "./meter.ts";
 import { nativeFailure } from "./native_failure.ts";
 import type { PassAnswerOptions } from "./pass_answer.ts";
 import { seeFailure } from "./tells_failure.ts";
@@ -28,6 +28,8 @@ export interface PiecesOptions extends PassAnswerOptions {
   readonly body: ReadableStream<Uint8Array<ArrayBuffer>>;
   /** Whether it is a stream of events. */
   readonly isStream: boolean;
+  /** Whether it is JSON, as far as its headers say. */
+  readonly isJson: boolean;
 }
 
 /**
@@ -59,18 +61,21 @@ export async function passInPieces(
 
 function passOn(
   source: ByteReader,
-  { attempt, protocol, isStream, deadlines }: PiecesOptions,
+  { attempt, protocol, isStream, isJson, deadlines }: PiecesOptions,
 ): ReadableStream<Uint8Array> {
   const { controller, candidate, exchange: { record } } = attempt;
   const watch = WATCHES[protocol];
-  const meter = (isStream ? createStreamMeter : createBodyMeter)(watch, record);
+  const meter = isStream
+    ? createStreamMeter(watch, record)
+    : createBodyMeter(watch, record, isJson);
   return passThrough(source, {
     deadlines,
     idleMs: candidate.connection.timeouts.idleMs,
     onChunk: (chunk) => meter.push(chunk),
+    isWhole: () => meter.end(true) !== "cut",
     onEnd(end) {
-      const isWhole = meter.end(end.kind === "complete");
-      record.finish(endingOf(end, { isWhole, record, controller }));
+      const answerEnd = meter.end(end.kind === "complete");
+      record.finish(endingOf(end, { answerEnd, record, controller }));
       if (end.kind !== "complete") controller.abort();
     },
   });
@@ -143,15 +148,21 @@ async function reading<Found>(
  */
 function endingOf(
   end: PassThroughEnd,
-  { isWhole, record, controller }: {
-    readonly isWhole: boolean;
+  { answerEnd, record, controller }: {
+    readonly answerEnd: AnswerEnd;
     readonly record: RequestRecord;
     readonly controller: AbortController;
   },
 ): Ending {
-  if (isWhole) return "complete";
+  if (answerEnd === "whole") return "complete";
+  if (answerEnd === "failed") {
+    record.facts.reason = "its answer ended with an error";
+    return "upstream_broken";
+  }
   switch (end.kind) {
     case "complete":
+    case "unfinished":
+      record.facts.reason = "its answer ended before it was whole";
       return "upstream_broken";
     case "cancelled":
       return "client_abort";

@@ -1,11 +1,11 @@
 import { createFinder } from "./find_bytes.ts";
-import { bothEnds, createLineBuffer } from "./line_buffer.ts";
+import { bothEnds, createLineBuffer, END_BYTES } from "./line_buffer.ts";
 
 /** What a reader of data lines is told. */
 export interface DataLineSink {
   /** Whether every data line is wanted now; else only those that hold `needle`. */
   wantsEvery(): boolean;
-  /** The value of a `data:` line. */
+  /** The value of a `data:` line that is wanted, or longer than {@linkcode LONG_BYTES}. */
   line(data: string): void;
 }
 
@@ -16,10 +16,10 @@ export interface DataLines {
   /** The value of the data line that has begun and not ended; empty when there is none. */
   unfinished(): string;
   /**
-   * The values of the last two data lines that were not empty, the last one first; of long ones the first and
-   * the last 500 bytes. Empty where there were none.
+   * The values of the last few data lines that were not empty, at most {@linkcode LAST_LINES} and the last one
+   * first; of long ones the first and the last 500 bytes.
    */
-  lastTwo(): readonly [last: string, beforeLast: string];
+  last(): readonly string[];
 }
 
 /** How {@linkcode createDataLines} is bounded. */
@@ -28,14 +28,18 @@ export interface DataLinesOptions {
   readonly maxLineBytes?: number;
 }
 
+/** How many lines {@linkcode DataLines.last} remembers. */
+export const LAST_LINES = 4;
+
+/** A line that is longer than this is given to the sink in any case, since not all of it is remembered. */
+export const LONG_BYTES: number = 2 * END_BYTES;
+
 const LINE_FEED = 10;
 
 /** `data:` */
 const DATA_PREFIX = [100, 97, 116, 97, 58];
 
 const SPACE = 32;
-
-const NOTHING = new Uint8Array();
 
 /**
  * A line reader that decodes only what is asked for: most lines cost one native search for the line's end
@@ -51,20 +55,22 @@ export function createDataLines(
   const holdsNeedle = createFinder(needle);
   const decoder = new TextDecoder();
   const pending = createLineBuffer(maxLineBytes);
-  let last: Uint8Array = NOTHING;
-  let beforeLast: Uint8Array = NOTHING;
-  /** How many of these two lie in bytes that are lent, or more. */
+  /** A ring of the last lines. */
+  const last: Uint8Array[] = [];
+  let count = 0;
+  /** How many of them lie in bytes that are lent, or more. */
   let lent = 0;
 
   function take(line: Uint8Array, lineBytes: number): void {
     if (!isData(line)) return;
     if (hasValue(line)) {
-      beforeLast = last;
-      last = line;
+      last[count++ % LAST_LINES] = line;
       lent++;
     }
     if (lineBytes > maxLineBytes) return;
-    if (sink.wantsEvery() || holdsNeedle(line)) sink.line(valueOf(line));
+    const isGiven = line.length > LONG_BYTES || sink.wantsEvery() ||
+      holdsNeedle(line);
+    if (isGiven) sink.line(valueOf(line));
   }
 
   /** The line's beginning may have come before. */
@@ -73,6 +79,19 @@ export function createDataLines(
     pending.append(rest);
     take(pending.bytes(), pending.length);
     pending.clear();
+  }
+
+  /** The last line is number 0. */
+  function placeOf(number: number): number {
+    return (count - 1 - number) % LAST_LINES;
+  }
+
+  function keepLent(): void {
+    for (let number = Math.min(lent, LAST_LINES) - 1; number >= 0; number--) {
+      const place = placeOf(number);
+      last[place] = bothEnds(last[place] ?? NOTHING);
+    }
+    lent = 0;
   }
 
   function valueOf(line: Uint8Array): string {
@@ -88,18 +107,19 @@ export function createDataLines(
         start = feed + 1;
         feed = chunk.indexOf(LINE_FEED, start);
       }
-      if (lent > 0) last = bothEnds(last);
-      if (lent > 1) beforeLast = bothEnds(beforeLast);
-      lent = 0;
+      if (lent > 0) keepLent();
       if (start < chunk.length) pending.append(chunk.subarray(start));
     },
     unfinished() {
       const line = pending.bytes();
       return isData(line) ? valueOf(line) : "";
     },
-    lastTwo: () => [valueOf(last), valueOf(beforeLast)],
+    last: () =>
+      last.map((_, number) => valueOf(last[placeOf(number)] ?? NOTHING)),
   };
 }
+
+const NOTHING = new Uint8Array();
 
 function isData(line: Uint8Array): boolean {
   return DATA_PREFIX.every((byte, index) => line[index] === byte);

@@ -11,7 +11,7 @@ export interface LineBuffer {
 }
 
 /** How much {@linkcode bothEnds} leaves of each end. */
-const END_BYTES = 512;
+export const END_BYTES = 512;
 
 /** A buffer that has grown past this is not kept for the lines to come. */
 const KEPT_BYTES = 64 * 1024;

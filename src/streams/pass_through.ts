@@ -13,6 +13,8 @@ export type PassThroughEnd =
   | { readonly kind: "cancelled" }
   /** The source broke. */
   | { readonly kind: "broken"; readonly cause: unknown }
+  /** The source ended before what it gave was whole. */
+  | { readonly kind: "unfinished" }
   /** The source was silent for longer than it may be. */
   | { readonly kind: "idle" }
   /** The reader is there, but takes nothing any more. */
@@ -27,13 +29,15 @@ export interface PassThroughOptions {
   readonly stallMs?: number;
   /** Sees each chunk after it has been handed on; must not keep or change it. */
   readonly onChunk: (chunk: Uint8Array) => void;
+  /** Whether what has been handed on is whole, once the source has ended; default: yes. */
+  readonly isWhole?: () => boolean;
   /** Called exactly once, when nothing more will happen. */
   readonly onEnd: (end: PassThroughEnd) => void;
 }
 
 /**
  * Hands a body on chunk by chunk as it comes. Nothing is read ahead, so a slow reader slows the source. A
- * source that breaks or falls silent errors the result, which cuts the connection instead of ending it as
+ * source that breaks, falls silent or ends too early errors the result, which cuts the connection instead of ending it as
  * if the answer were whole (docs/design.md#streams). A reader that leaves cancels the source at once.
  */
 export function passThrough(
@@ -92,7 +96,9 @@ export function passThrough(
         idle.heard();
         if (ended) return;
         const { done, value } = read;
-        if (done) {
+        if (done && options.isWhole?.() === false) {
+          cut({ kind: "unfinished" }, "The upstream's answer is not whole");
+        } else if (done) {
           itsController.close();
           end({ kind: "complete" });
         } else {

@@ -16,7 +16,7 @@ const WHOLE_MIB = 64;
 const MAX_AHEAD_MIB = 48;
 
 /** A body that begins with a text and goes on with so many MiB of it; how much was taken. */
-function longBody(start: string, piece: string, mib: number) {
+function longBody(start: string, piece: string, mib: number, end = "") {
   const encoder = new TextEncoder();
   const bytes = encoder.encode(piece.repeat(MIB / piece.length));
   const taken = { mib: 0 };
@@ -26,7 +26,10 @@ function longBody(start: string, piece: string, mib: number) {
       controller.enqueue(encoder.encode(start));
     },
     pull(controller) {
-      if (taken.mib === mib) return controller.close();
+      if (taken.mib === mib) {
+        if (end !== "") controller.enqueue(encoder.encode(end));
+        return controller.close();
+      }
       taken.mib++;
       controller.enqueue(bytes.slice());
     },
@@ -40,7 +43,7 @@ const TRANSLATED = { model: "model-b" };
 Deno.test("a long JSON answer passes as it comes, and never much of it is ahead of its reader", async () => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
-  const { body, taken } = longBody(`{"text":"`, "x", WHOLE_MIB);
+  const { body, taken } = longBody(`{"text":"`, "x", WHOLE_MIB, `"}`);
   upstream.play(() => new Response(body, { headers: JSON_HEADERS }));
   const answer = await gateway.call(PATHS.chat, ask("chat"));
   let read = 0;
@@ -49,7 +52,7 @@ Deno.test("a long JSON answer passes as it comes, and never much of it is ahead 
     read += chunk.length;
     ahead = Math.max(ahead, taken.mib - read / MIB);
   }
-  assert.equal(read, `{"text":"`.length + WHOLE_MIB * MIB);
+  assert.equal(read, `{"text":""}`.length + WHOLE_MIB * MIB);
   assert.ok(ahead < MAX_AHEAD_MIB, `${ahead} MiB were ahead`);
   const line = await gateway.lines.requests.next();
   assert.equal(line.bytes_out, read);

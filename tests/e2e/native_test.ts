@@ -7,7 +7,9 @@ import { ask } from "../support/ask.ts";
 import { familiesFile } from "../support/families.ts";
 import { type RunningGateway, startGateway } from "../support/gateway.ts";
 import { streamOf } from "../support/padded_body.ts";
+import { readToEnd } from "../support/read_to_end.ts";
 import { startUpstream } from "../support/scripted_upstream.ts";
+import { within } from "../support/within.ts";
 
 async function pass(
   exchange: NativeExchange,
@@ -16,7 +18,9 @@ async function pass(
   const { operation, request, status, headers, answer } = exchange;
   const { path, protocol } = OPERATIONS[operation];
   const response = await gateway.call(`/v1${path}`, ask(protocol, request));
-  assert.equal(await response.text(), answer);
+  const read = await within(readToEnd(response.body), "the answer to end");
+  assert.equal(read.text, answer);
+  assert.equal(read.isCut, exchange.isCut ?? false);
   assert.equal(response.status, status);
   assert.equal(response.headers.get("content-type"), headers["content-type"]);
   const line = await gateway.lines.of(response);

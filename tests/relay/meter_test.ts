@@ -6,7 +6,11 @@ import { runStage } from "../../src/core/stage.ts";
 import type { Usage } from "../../src/protocols/canonical/usage.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
 import { WATCHES } from "../../src/protocols/watch.ts";
-import { createBodyMeter, createStreamMeter } from "../../src/relay/meter.ts";
+import {
+  type AnswerEnd,
+  createBodyMeter,
+  createStreamMeter,
+} from "../../src/relay/meter.ts";
 import { openTestRecord } from "../support/open_record.ts";
 import {
   hasRecordings,
@@ -93,37 +97,110 @@ Deno.test("createStreamMeter() knows whether a stream came to its regular end", 
     type: "response.completed",
   };
   const broken = { error: { message: "no" } };
-  const cases: readonly [string, Protocol, Uint8Array, boolean][] = [
-    ["chat with [DONE]", "chat", sseBytes(finish, "[DONE]"), true],
-    ["chat without [DONE]", "chat", sseBytes(finish), true],
-    ["chat with usage last", "chat", sseBytes(finish, { choices: [] }), true],
-    ["chat cut", "chat", sseBytes(chunk({ content: "a" })), false],
+  const cases: readonly [string, Protocol, Uint8Array, AnswerEnd][] = [
+    ["chat with [DONE]", "chat", sseBytes(finish, "[DONE]"), "whole"],
+    ["chat without [DONE]", "chat", sseBytes(finish), "whole"],
+    [
+      "chat with usage last",
+      "chat",
+      sseBytes(finish, { choices: [] }),
+      "whole",
+    ],
+    ["chat cut", "chat", sseBytes(chunk({ content: "a" })), "cut"],
     [
       "chat cut by an error",
       "chat",
       sseBytes(chunk({ content: "a" }), broken),
-      false,
+      "failed",
     ],
-    ["messages", "messages", sseBytes(stop), true],
-    ["messages with [DONE]", "messages", sseBytes(stop, "[DONE]"), true],
-    ["messages with [DONE] alone", "messages", sseBytes("[DONE]"), false],
-    ["messages cut", "messages", sseBytes({ type: "ping" }), false],
-    ["responses", "responses", sseBytes(completed), true],
-    ["responses with [DONE]", "responses", sseBytes(completed, "[DONE]"), true],
-    ["responses, type last", "responses", sseBytes(typeLast), true],
+    ["messages", "messages", sseBytes(stop), "whole"],
+    ["messages with [DONE]", "messages", sseBytes(stop, "[DONE]"), "whole"],
+    ["messages with [DONE] alone", "messages", sseBytes("[DONE]"), "cut"],
+    ["messages cut", "messages", sseBytes({ type: "ping" }), "cut"],
+    ["responses", "responses", sseBytes(completed), "whole"],
+    [
+      "responses with [DONE]",
+      "responses",
+      sseBytes(completed, "[DONE]"),
+      "whole",
+    ],
+    ["responses, type last", "responses", sseBytes(typeLast), "whole"],
     [
       "responses cut",
       "responses",
       sseBytes({ type: "response.created" }),
-      false,
+      "cut",
     ],
-    ["nothing", "chat", new Uint8Array(), false],
+    [
+      "chat cut by an error and [DONE]",
+      "chat",
+      sseBytes(broken, "[DONE]"),
+      "whole",
+    ],
+    [
+      "chat that finishes with an error",
+      "chat",
+      sseBytes({
+        choices: [{ delta: {}, finish_reason: "error", error: { code: 502 } }],
+      }),
+      "failed",
+    ],
+    [
+      "chat with three events behind its end",
+      "chat",
+      sseBytes(finish, { choices: [] }, { x: 1 }, { x: 2 }),
+      "whole",
+    ],
+    [
+      "chat with its end in the middle of a long line",
+      "chat",
+      sseBytes({ a: "x".repeat(9000), ...finish, z: "x".repeat(9000) }),
+      "whole",
+    ],
+    [
+      "chat that speaks of ends and errors",
+      "chat",
+      sseBytes(chunk({ content: JSON.stringify([finish, broken]) })),
+      "cut",
+    ],
+    [
+      "messages cut by an error",
+      "messages",
+      sseBytes({ type: "error", error: { type: "overloaded_error" } }),
+      "failed",
+    ],
+    [
+      "responses that failed",
+      "responses",
+      sseBytes({
+        type: "response.failed",
+        response: { status: "failed", text: "x".repeat(9000) },
+      }),
+      "whole",
+    ],
+    [
+      "responses cut by an error",
+      "responses",
+      sseBytes({ type: "error", message: "no" }),
+      "failed",
+    ],
+    [
+      "responses that hold a failed call",
+      "responses",
+      sseBytes({
+        type: "response.completed",
+        response: { error: null, output: [{ type: "error" }] },
+      }),
+      "whole",
+    ],
+    ["nothing", "chat", new Uint8Array(), "cut"],
   ];
   for (const [name, protocol, stream, expected] of cases) {
     await t.step(name, () => {
       const { meter } = streamScene(protocol);
       meter.push(stream);
       assert.equal(meter.end(true), expected);
+      assert.equal(meter.end(true), expected, "asked again");
     });
   }
 });
@@ -140,7 +217,7 @@ Deno.test("createStreamMeter() takes a last line without its line feed if it is 
       meter.push(encoder.encode("data: {}\n\n" + last.slice(0, length)));
       assert.equal(
         meter.end(true),
-        length === last.length,
+        length === last.length ? "whole" : "cut",
         last.slice(0, length),
       );
     }
@@ -168,7 +245,7 @@ Deno.test("createStreamMeter() bears streams that are no protocol's", () => {
     for (const stream of streams) {
       const { meter, facts } = streamScene(protocol);
       meter.push(encoder.encode(stream));
-      assert.equal(meter.end(true), false);
+      assert.equal(meter.end(true), "cut");
       assert.equal(facts.usage, undefined);
       assert.equal(facts.bytesOut, encoder.encode(stream).length);
     }
@@ -185,7 +262,7 @@ Deno.test({
         if (stream === undefined) continue;
         const { meter, facts } = streamScene(protocol);
         meter.push(stream);
-        const isWhole = meter.end(true);
+        const isWhole = meter.end(true) === "whole";
         const decoder = CODECS[protocol].createStreamDecoder(randomIds);
         const frames = parseFrames(stream);
         const last = runStage(decoder, frames).at(-1);
@@ -207,7 +284,7 @@ Deno.test("createBodyMeter() reads the usage of a body that comes in pieces", ()
   clock.advance(3);
   for (const byte of bytes) meter.push(Uint8Array.of(byte));
   clock.advance(3);
-  assert.equal(meter.end(true), true);
+  assert.equal(meter.end(true), "whole");
   assert.equal(facts.firstOutputMs, 3);
   assert.equal(facts.bytesOut, bytes.length);
   assert.equal(facts.usage?.inputTokens, 1);
@@ -223,12 +300,36 @@ Deno.test("createBodyMeter() keeps no view of the chunks", () => {
 });
 
 Deno.test("createBodyMeter() bears what is no JSON, or counts nothing", () => {
-  for (const text of ["", "{", "<html>", '["usage"]', '{"usage":{"x":1}}']) {
+  for (const text of ["<html>", '["usage"]', '{"usage":{"x":1}}', "{]"]) {
     const { meter, facts } = bodyScene();
     meter.push(encoder.encode(text));
-    assert.equal(meter.end(true), true);
+    assert.equal(meter.end(true), "whole");
     assert.equal(facts.usage, undefined);
   }
+});
+
+Deno.test("createBodyMeter() knows whether an object came to its end", () => {
+  const text = ' {"a":[1,{"b":"}\\""}],"c":"ü"} ';
+  const bytes = encoder.encode(text);
+  const last = text.lastIndexOf("}") + 2; // in bytes, the ü has two
+  for (let length = 0; length <= bytes.length; length++) {
+    const { meter } = bodyScene();
+    meter.push(bytes.subarray(0, length >> 1));
+    meter.push(bytes.subarray(length >> 1, length));
+    assert.equal(
+      meter.end(true),
+      length < last ? "cut" : "whole",
+      text.slice(0, length),
+    );
+    assert.equal(meter.end(false), "cut");
+  }
+});
+
+Deno.test("createBodyMeter() takes what is said to be no JSON as it comes", () => {
+  const { record } = openTestRecord();
+  const meter = createBodyMeter(WATCHES.chat, record, false);
+  meter.push(encoder.encode('{"a":'));
+  assert.equal(meter.end(true), "whole");
 });
 
 Deno.test("createBodyMeter() looks into bodies of up to 4 MiB, and counts the bytes of longer ones", () => {
@@ -243,7 +344,7 @@ Deno.test("createBodyMeter() looks into bodies of up to 4 MiB, and counts the by
     for (let start = 0; start < size; start += 1 << 20) {
       meter.push(bytes.subarray(start, start + (1 << 20)));
     }
-    assert.equal(meter.end(true), true);
+    assert.equal(meter.end(true), "whole");
     assert.equal(facts.bytesOut, size);
     assert.equal(facts.usage !== undefined, isSeen);
   }

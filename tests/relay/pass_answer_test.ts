@@ -129,13 +129,14 @@ Deno.test("passAnswer() passes a stream on and finishes when it ends", async () 
 
 Deno.test("passAnswer() says how a stream ended", async (t) => {
   await t.step("without its last event", async () => {
-    const { pass, ended } = await begin();
+    const { pass, record, ended } = await begin();
     const { answer, source } = openAnswer(EVENTS);
     const given = await pass(answer);
     source.enqueue(DELTA);
     source.close();
-    await given.bytes();
+    await assert.rejects(given.bytes(), /not whole/);
     assert.equal(ended(), "upstream_broken");
+    assert.match(record.facts.reason ?? "", /before it was whole/);
   });
   await t.step("because the upstream broke off", async () => {
     const { pass, record, ended } = await begin();

@@ -8,7 +8,7 @@ const MAX_LINE_BYTES = 5000;
 
 interface Seen {
   readonly lines: readonly string[];
-  readonly lastTwo: readonly string[];
+  readonly last: readonly string[];
   readonly unfinished: string;
 }
 
@@ -29,7 +29,7 @@ function read(
   }
   return {
     lines,
-    lastTwo: reader.lastTwo(),
+    last: reader.last(),
     unfinished: reader.unfinished(),
   };
 }
@@ -57,16 +57,16 @@ Deno.test("createDataLines() gives the value of every data line, whatever else t
 });
 
 Deno.test("createDataLines() takes lines that end in CRLF", () => {
-  const { lines, lastTwo } = readText("data: a\r\n\r\ndata: b\r\n\r\n");
+  const { lines, last } = readText("data: a\r\n\r\ndata: b\r\n\r\n");
   assert.deepEqual(lines, ["a", "b"]);
-  assert.deepEqual(lastTwo, ["b", "a"]);
+  assert.deepEqual(last, ["b", "a"]);
 });
 
 Deno.test("createDataLines() gives only lines with the needle where not every line is wanted", () => {
   const text = 'data: a\ndata: {"usage":1}\ndata: usage\ndata: \\"usage\\"\n';
-  const { lines, lastTwo } = readText(text, () => false);
+  const { lines, last } = readText(text, () => false);
   assert.deepEqual(lines, ['{"usage":1}']);
-  assert.deepEqual(lastTwo, ['\\"usage\\"', "usage"]);
+  assert.deepEqual(last, ['\\"usage\\"', "usage", '{"usage":1}', "a"]);
 });
 
 Deno.test("createDataLines() asks for each line anew whether every line is wanted", () => {
@@ -83,19 +83,21 @@ Deno.test("createDataLines() finds a needle that lies in two chunks", () => {
   }
 });
 
-Deno.test("createDataLines() knows the last two lines that are not empty", () => {
-  assert.deepEqual(readText("").lastTwo, ["", ""]);
-  assert.deepEqual(readText("data: a\n").lastTwo, ["a", ""]);
-  assert.deepEqual(readText("data: 1\ndata: 2\ndata: \r\ndata:\n").lastTwo, [
-    "2",
-    "1",
-  ]);
+Deno.test("createDataLines() knows the last four lines that are not empty", () => {
+  assert.deepEqual(readText("").last, []);
+  assert.deepEqual(readText("data: a\n").last, ["a"]);
+  assert.deepEqual(
+    readText("data: 1\ndata: 2\ndata: \r\ndata:\ndata: 3\n").last,
+    ["3", "2", "1"],
+  );
+  const many = "data: 1\ndata: 2\ndata: 3\ndata: 4\ndata: 5\n";
+  assert.deepEqual(readText(many).last, ["5", "4", "3", "2"]);
 });
 
 Deno.test("createDataLines() keeps a line without its line feed apart", () => {
-  const { lines, lastTwo, unfinished } = readText("data: a\ndata: b");
+  const { lines, last, unfinished } = readText("data: a\ndata: b");
   assert.deepEqual(lines, ["a"]);
-  assert.deepEqual(lastTwo, ["a", ""]);
+  assert.deepEqual(last, ["a"]);
   assert.equal(unfinished, "b");
   assert.equal(readText("data: a\nevent: b").unfinished, "");
   assert.equal(readText("data: a\n").unfinished, "");
@@ -108,7 +110,7 @@ Deno.test("createDataLines() passes over lines that are too long but knows their
   const bytes = encoder.encode(`data: a\ndata: ${long}\ndata: b\n`);
   for (const most of [7, 600, 2 * MAX_LINE_BYTES]) {
     const chunks = cut(bytes, createRandom(most), most);
-    const { lines, lastTwo: [last, beforeLast = ""] } = read(chunks);
+    const { lines, last: [last, beforeLast = ""] } = read(chunks);
     assert.deepEqual(lines, ["a", "b"]);
     assert.equal(last, "b");
     assert.ok(beforeLast.startsWith(begin) && beforeLast.endsWith(end));
@@ -133,12 +135,14 @@ function readWhole(bytes: Uint8Array, wantsEvery: boolean): Seen {
   const value = (line: string) => line.slice("data:".length).trim();
   const lines = data
     .filter((line) => encoder.encode(line).length <= MAX_LINE_BYTES)
-    .filter((line) => wantsEvery || line.includes('"usage"')).map(value);
-  const [last = "", beforeLast = ""] = data.map(value)
-    .filter((line) => line !== "").toReversed();
+    .filter((line) =>
+      wantsEvery || line.includes('"usage"') ||
+      encoder.encode(line).length > 1024
+    ).map(value);
   return {
     lines,
-    lastTwo: [last, beforeLast],
+    last: data.map(value).filter((line) => line !== "").toReversed()
+      .slice(0, 4),
     unfinished: rest.startsWith("data:") ? value(rest) : "",
   };
 }
@@ -150,7 +154,7 @@ function ends(value: string): string {
 
 function assertSame(seen: Seen, expected: Seen): void {
   assert.deepEqual(seen.lines, expected.lines);
-  assert.deepEqual(seen.lastTwo.map(ends), expected.lastTwo.map(ends));
+  assert.deepEqual(seen.last.map(ends), expected.last.map(ends));
   assert.equal(ends(seen.unfinished), ends(expected.unfinished));
 }
 

@@ -13,6 +13,7 @@ import {
 } from "./config.ts";
 import { createFakeTimers, type FakeTimers } from "./fake_timers.ts";
 import { createLogLines, type LogLines } from "./log_lines.ts";
+import { readToEnd } from "./read_to_end.ts";
 import { settle } from "./settle.ts";
 
 /** A gateway whose providers and whose time are the test's. */
@@ -103,32 +104,17 @@ export async function openScene(
       const response = await pass(
         gateway.handler(request(protocol, overrides)),
       );
-      const read = await pass(readWhole(response));
+      const { text, isCut } = await pass(readToEnd(response.body));
       return {
         status: response.status,
         headers: response.headers,
-        ...read,
+        text,
+        broken: isCut,
         atMs: timers.elapsedMs(),
         line: await lines.of(response),
       };
     },
   };
-}
-
-/** What came of a body, up to its end or its break. */
-async function readWhole(
-  { body }: Response,
-): Promise<{ readonly text: string; readonly broken: boolean }> {
-  const decoder = new TextDecoder();
-  let text = "";
-  try {
-    for await (const chunk of body ?? []) {
-      text += decoder.decode(chunk, { stream: true });
-    }
-    return { text, broken: false };
-  } catch {
-    return { text, broken: true };
-  }
 }
 
 /**

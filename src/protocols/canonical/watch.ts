@@ -14,10 +14,12 @@ export interface AnswerWatch {
    */
   usageOf(body: JsonObject, before?: Usage): Usage | undefined;
   /**
-   * Whether an event is the protocol's regular end of a stream. Asked of the last two, since some providers
-   * put a `[DONE]` or a count of tokens behind it.
+   * Whether an event is the protocol's regular end of a stream. Asked of the last few, since some providers put a
+   * `[DONE]` or a count of tokens behind it.
    *
-   * @param data The event's data; of long data at least the first and the last 256 characters.
+   * @param data The event's data; of very long data at least the first and the last 256 characters.
    */
   isEnd(data: string): boolean;
+  /** Whether an event may be a failure that ends a stream; asked as `isEnd` is. */
+  isFailure(data: string): boolean;
 }

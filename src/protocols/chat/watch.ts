@@ -22,10 +22,15 @@ export const chatWatch: AnswerWatch = {
   isEnd(data) {
     return data === "[DONE]" || FINISH_REGEXP.test(data);
   },
+  isFailure(data) {
+    return FAILURE_REGEXP.test(data);
+  },
 };
 
 /** Perplexity and Cerebras end with the chunk that finishes, others with the usage behind it, without `[DONE]`. */
 const FINISH_REGEXP = /"finish_reason"\s*:\s*"(?!error")[^"]/;
+
+const FAILURE_REGEXP = /"error"\s*:\s*("[^"]|\{)/;
 
 const OUTPUT_KEYS = [
   "content",

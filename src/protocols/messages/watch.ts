@@ -24,9 +24,14 @@ export const messagesWatch: AnswerWatch = {
   isEnd(data) {
     return MESSAGE_STOP_REGEXP.test(data);
   },
+  isFailure(data) {
+    return FAILURE_REGEXP.test(data);
+  },
 };
 
 const MESSAGE_STOP_REGEXP = /"type"\s*:\s*"message_stop"/;
+
+const FAILURE_REGEXP = /"type"\s*:\s*"error"|"error"\s*:\s*\{/;
 
 /** The counts of an answer, or those of a count of tokens. */
 function readUsage(holder: JsonObject): Usage | undefined {

@@ -22,6 +22,9 @@ export const responsesWatch: AnswerWatch = {
   isEnd(data) {
     return END_REGEXP.test(data);
   },
+  isFailure(data) {
+    return FAILURE_REGEXP.test(data);
+  },
 };
 
 /** A failed answer need not say why. */
@@ -34,3 +37,5 @@ function failureOf(answer: JsonObject): JsonObject {
 const OUTPUT_REGEXP = /\.delta$|^response\.output_item\.done$/;
 
 const END_REGEXP = /"type"\s*:\s*"response\.(completed|incomplete|failed)"/;
+
+const FAILURE_REGEXP = /"type"\s*:\s*"error"/;
