@@ -5,6 +5,7 @@ import type { Answer } from "./canonical/answer.ts";
 import type { AnswerEvent } from "./canonical/event.ts";
 import { oversizedAnswer, UpstreamFailure } from "./canonical/failure.ts";
 import { createFold } from "./canonical/fold.ts";
+import { isWholeFrame } from "./canonical/last_frame.ts";
 import { MAX_FRAME_CHARACTERS } from "./canonical/limits.ts";
 
 /** Makes one answer of a stream, for callers who want JSON of an upstream that only streams. */
@@ -33,7 +34,11 @@ export function createStreamFold(
   return {
     push: (bytes) => typed(() => parser.push(bytes, decode)),
     end() {
-      typed(() => parser.end(decode));
+      typed(() =>
+        parser.end((frame) => {
+          if (isWholeFrame(frame)) decode(frame);
+        })
+      );
       decoder.end(fold.push);
       return fold.answer();
     },

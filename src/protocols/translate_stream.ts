@@ -5,6 +5,7 @@ import { createSseParser, FrameTooLongError } from "../streams/sse_parse.ts";
 import type { StreamEncoder } from "./canonical/codec.ts";
 import { type AnswerEvent, oversizedEvent } from "./canonical/event.ts";
 import { type Failure, UpstreamFailure } from "./canonical/failure.ts";
+import { isWholeFrame } from "./canonical/last_frame.ts";
 import { MAX_FRAME_CHARACTERS } from "./canonical/limits.ts";
 
 /** The parts of one translated stream. */
@@ -88,7 +89,9 @@ export function createTranslator(options: TranslatorOptions): Translator {
     push: (bytes) => step(() => parser.push(bytes, decode)),
     end: () =>
       step(() => {
-        parser.end(decode);
+        parser.end((frame) => {
+          if (isWholeFrame(frame)) decode(frame);
+        });
         middle.end(encode);
       }),
     fail: (failure) => step(() => encode({ type: "failure", failure })),

@@ -132,7 +132,5 @@ function failureOfBreak(
   if (signal.reason instanceof GatewayError) {
     return { kind: "overloaded", message: signal.reason.message };
   }
-  return brokenAnswer(
-    `The model's provider broke off: ${reasonOf(cause)}. Try again`,
-  );
+  return brokenAnswer(`The model's provider broke off: ${reasonOf(cause)}`);
 }

@@ -31,6 +31,10 @@ Deno.test("a stream fold throws the failure of a stream that ends early or repor
   const early = createFold();
   early.push(HELLO);
   assert.throws(() => early.end(), UpstreamFailure);
+  const cut = createFold();
+  cut.push(HELLO);
+  cut.push(new TextEncoder().encode('data: {"id":"c-1","choi'));
+  assert.throws(() => cut.end(), /ended before/);
   const failed = createFold();
   assert.throws(
     () => failed.push(sseBytes({ error: { message: "Broke" } })),

@@ -7,6 +7,8 @@ import {
 import { MAX_FRAME_CHARACTERS } from "../../src/protocols/canonical/limits.ts";
 import { restoreTools } from "../../src/protocols/canonical/restore_tools.ts";
 import { chatCodec } from "../../src/protocols/chat/mod.ts";
+import { messagesCodec } from "../../src/protocols/messages/mod.ts";
+import { responsesCodec } from "../../src/protocols/responses/mod.ts";
 import {
   createTranslator,
   type TranslatorOptions,
@@ -95,6 +97,26 @@ Deno.test("a translator makes an early end, a failure from outside and a long ev
     long.push(bytes),
     /^event: error\n.*too long.*"code":"upstream_oversized"/,
   );
+});
+
+Deno.test("a translator takes an end in the middle of an event for an end, in every protocol, and in a whole event for the answer's", () => {
+  for (const codec of [chatCodec, messagesCodec, responsesCodec]) {
+    for (const cut of ['data: {"id":"chatcmpl-1","cho', "data: {", "data: ["]) {
+      const translator = createTranslator(options({
+        decoder: codec.createStreamDecoder(counterIds()),
+      }));
+      translator.push(new TextEncoder().encode(cut));
+      assert.match(
+        translator.end(),
+        /"The provider's stream ended before the answer did\. Try again later"/,
+        `${codec.protocol}: ${cut}`,
+      );
+    }
+  }
+  const whole = createTranslator(options());
+  whole.push(HELLO);
+  whole.push(END.subarray(0, END.length - 2));
+  assert.match(whole.end(), /data: \[DONE\]\n\n$/);
 });
 
 Deno.test("a translator whose encoder cannot hold the answer ends it with that failure, for the caller and the observer", () => {

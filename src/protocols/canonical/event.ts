@@ -111,9 +111,9 @@ export interface FailureEvent {
   readonly failure: Failure;
 }
 
-/** The event that breaks an answer off whose upstream does not keep to its protocol. */
-export function brokenEvent(message: string): FailureEvent {
-  return { type: "failure", failure: brokenAnswer(message) };
+/** The event that breaks an answer off whose upstream does not keep to its protocol, with a {@linkcode brokenAnswer}. */
+export function brokenEvent(fault: string): FailureEvent {
+  return { type: "failure", failure: brokenAnswer(fault) };
 }
 
 /** The event that breaks an answer off which passes one of the gateway's bounds. */

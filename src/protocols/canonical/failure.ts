@@ -56,9 +56,20 @@ export class UpstreamFailure extends Error {
   }
 }
 
-/** The failure of an upstream that does not keep to its protocol. */
-export function brokenAnswer(message: string): Failure {
-  return { kind: "broken", message };
+/**
+ * What a caller is told to do about an answer that broke. opencode goes on with a broken stream only where the
+ * text matches a pattern of its own, and this does: `try again later`
+ * (https://github.com/anomalyco/opencode/blob/dev/packages/opencode/src/session/retry.ts).
+ */
+const TRY_AGAIN = "Try again later";
+
+/**
+ * The failure of an upstream that does not keep to its protocol.
+ *
+ * @param fault What it did, as a sentence without its full stop.
+ */
+export function brokenAnswer(fault: string): Failure {
+  return { kind: "broken", message: `${fault}. ${TRY_AGAIN}` };
 }
 
 /** The failure of an answer that passes one of the gateway's bounds. */
@@ -107,6 +118,27 @@ export function shownFailure(failure: Failure): Failure {
     ? failure
     : { ...failure, code: undefined };
 }
+
+/**
+ * A failure that is told inside a stream, where no status shows whether to try again: clients go by words such as
+ * `server_error`, which the upstream may say with its code or type alone, and the caller's protocol spells otherwise.
+ */
+export function toldInStream(failure: Failure): Failure {
+  const { kind, code, type, message } = failure;
+  const isPassing = kind === "server" || kind === "overloaded" ||
+    kind === "rate_limited";
+  if (!isPassing || PASSING_REGEXP.test(message)) return failure;
+  const word = [code, type?.value].find((name) =>
+    name !== undefined && CODE_REGEXP.test(name) && PASSING_REGEXP.test(name)
+  );
+  return word === undefined
+    ? failure
+    : { ...failure, message: `${message} (${word})` };
+}
+
+/** What says that the trouble is the server's, or passes by itself. */
+const PASSING_REGEXP =
+  /server[_ ]error|internal[_ ](?:server[_ ])?error|overloaded|unavailable|rate[_ ]limit|try again/i;
 
 const CODE_REGEXP = /^[\w.:-]{1,64}$/;
 

@@ -6,6 +6,7 @@ import type { EndEvent, StartEvent } from "../canonical/event.ts";
 import { sequenced } from "../canonical/sequence.ts";
 import { encodeServiceTier, messageHead } from "./answer_encode.ts";
 import { type BlockWriter, createBlockWriter } from "./block_writer.ts";
+import { toldInStream } from "../canonical/failure.ts";
 import { errorObject } from "./failure.ts";
 import { createAnswerIds } from "./tool_call_ids.ts";
 import { encodeStop, joinRefusal } from "./stop.ts";
@@ -55,7 +56,9 @@ function createEncoder(context: AnswerContext): StreamEncoder {
         case "end":
           return end(event, emit);
         case "failure":
-          return write("error", { error: errorObject(event.failure) }, emit);
+          return write("error", {
+            error: errorObject(toldInStream(event.failure)),
+          }, emit);
         default:
           return writer?.push(event, emit);
       }

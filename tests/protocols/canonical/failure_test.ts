@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import {
+  brokenAnswer,
   type FailureKind,
   kindOfStatus,
+  oversizedAnswer,
   shownFailure,
+  toldInStream,
 } from "../../../src/protocols/canonical/failure.ts";
 
 Deno.test("kindOfStatus() reads a bare status", () => {
@@ -67,4 +70,54 @@ Deno.test("shownFailure() shows a code that is one, and no sentence in its place
     const shown = shownFailure({ ...failure, code });
     assert.deepEqual(shown, { ...failure, code: undefined });
   }
+});
+
+/**
+ * What opencode 1.18.33 takes for a passing fault in the text of a stream's error:
+ * https://github.com/anomalyco/opencode/blob/dev/packages/opencode/src/session/retry.ts
+ */
+const OPENCODE_RETRIES =
+  /overloaded|service.unavailable|internal.(?:server.)?error|server.error|rate.limit|\btry again (?:later|in\b)/i;
+
+Deno.test("opencode goes on after an answer that broke, and not after one that is too long", () => {
+  const faults = [
+    "The model's provider broke off: it closed the connection",
+    "The provider's stream ended before the answer did",
+    "The provider sent an event that is no JSON object",
+  ];
+  for (const fault of faults) {
+    assert.match(brokenAnswer(fault).message, OPENCODE_RETRIES);
+  }
+  const { message } = oversizedAnswer("The provider's answer is too long");
+  assert.doesNotMatch(message, OPENCODE_RETRIES);
+});
+
+Deno.test("toldInStream() keeps the word by which clients know a fault that passes", () => {
+  const type = (value: string) => ({ protocol: "chat", value }) as const;
+  const told = (kind: FailureKind, message: string, word?: string) =>
+    toldInStream({
+      kind,
+      message,
+      type: word === undefined ? undefined : type(word),
+    }).message;
+  assert.equal(
+    told("server", "Something broke", "server_error"),
+    "Something broke (server_error)",
+  );
+  assert.equal(
+    told("overloaded", "Busy", "overloaded_error"),
+    "Busy (overloaded_error)",
+  );
+  assert.equal(
+    told("overloaded", "Overloaded", "overloaded_error"),
+    "Overloaded",
+  );
+  assert.equal(told("server", "It failed", "EngineCore"), "It failed");
+  assert.equal(told("server", "It failed"), "It failed");
+  assert.equal(told("invalid_request", "No", "server_error"), "No");
+  assert.equal(
+    toldInStream({ kind: "server", message: "m", code: "server_error" })
+      .message,
+    "m (server_error)",
+  );
 });

@@ -440,6 +440,6 @@ function failure(kind: Failure["kind"], message: string): Failure {
   };
 }
 
-function broken(message: string): Failure {
-  return { kind: "broken", message };
+function broken(fault: string): Failure {
+  return { kind: "broken", message: `${fault}. Try again later` };
 }
