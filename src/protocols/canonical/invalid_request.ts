@@ -38,21 +38,32 @@ export function paramOf(path: readonly PropertyKey[]): string {
   }, "");
 }
 
-/**
- * State that the gateway does not keep (docs/design.md#native-and-translated).
- *
- * @param options Further facts that an SDK acts on.
- */
+/** What a refusal of state says beside the field that asks for it. */
+export interface UnsupportedStateOptions {
+  /** What is refused, where it is not the field itself: a kind of item. */
+  readonly what?: string;
+  /** What to do, as a sentence without its full stop; default: to send the whole history. */
+  readonly advice?: string;
+  /** Further facts that an SDK acts on. */
+  readonly code?: string;
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
+/** State that the gateway does not keep (docs/design.md#native-and-translated). */
 export function unsupportedState(
   param: string,
-  options: {
-    readonly code?: string;
-    readonly details?: Readonly<Record<string, unknown>>;
-  } = {},
+  {
+    what,
+    advice = "Send the whole history instead",
+    ...options
+  }: UnsupportedStateOptions = {},
 ): GatewayError {
+  const place = what === undefined
+    ? `\`${param}\``
+    : `\`${what}\` in \`${param}\``;
   return new GatewayError(
     "invalid_request",
-    `Cannot use \`${param}\`: the gateway keeps no state between requests. Send the whole history instead`,
+    `Cannot use ${place}: the gateway keeps no state between requests. ${advice}`,
     { param, ...options },
   );
 }

@@ -57,15 +57,24 @@ export function decodeRequest(body: JsonObject): CanonicalRequest {
     : request;
 }
 
-/** Design section 5: never ignored, since the model would see a conversation cut short. */
+const SEND_HISTORY =
+  "Send the whole history instead, which clients do with `store: false`";
+
+/** Never ignored, since the model would see a conversation cut short. */
 function refuseState(wire: WireRequest): void {
   const { previous_response_id, conversation, background, prompt } = wire;
   if (isGiven(previous_response_id)) {
-    throw unsupportedState("previous_response_id");
+    throw unsupportedState("previous_response_id", { advice: SEND_HISTORY });
   }
-  if (isGiven(conversation)) throw unsupportedState("conversation");
-  if (background === true) throw unsupportedState("background");
-  if (isGiven(prompt)) throw unsupportedState("prompt");
+  if (isGiven(conversation)) {
+    throw unsupportedState("conversation", { advice: SEND_HISTORY });
+  }
+  if (background === true) {
+    throw unsupportedState("background", { advice: "Wait for the answer" });
+  }
+  if (isGiven(prompt)) {
+    throw unsupportedState("prompt", { advice: "Send its text instead" });
+  }
 }
 
 function isGiven(value: JsonValue | undefined): boolean {

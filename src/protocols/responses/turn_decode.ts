@@ -18,6 +18,10 @@ import { decodeReasoning } from "./reasoning_item.ts";
 import { decodeResult } from "./result_item.ts";
 import { decodeTools } from "./tool_decode.ts";
 
+/** The AI SDK refers to items unless it is told not to store: https://ai-sdk.dev/providers/ai-sdk-providers/openai */
+const SEND_ITEMS =
+  "Send the items themselves, which clients do with `store: false` (AI SDK: `providerOptions.openai.store`)";
+
 /** What a list of items says. */
 export interface DecodedInput {
   readonly turns: readonly Turn[];
@@ -114,7 +118,10 @@ function createReader(): Reader {
         case "reasoning":
           return append("assistant", [decodeReasoning(item)]);
         case "item_reference":
-          throw unsupportedState(param);
+          throw unsupportedState(param, {
+            what: "item_reference",
+            advice: SEND_ITEMS,
+          });
       }
       const call = decodeCall(item);
       if (call !== undefined) return pushCall(call, param);

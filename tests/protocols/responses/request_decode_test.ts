@@ -479,6 +479,30 @@ Deno.test("decodeRequest() names the field at fault", async (t) => {
   }
 });
 
+Deno.test("a refusal of state says what to do instead", () => {
+  const advice: readonly (readonly [JsonObject, RegExp])[] = [
+    [
+      // What the AI SDK sends of an answer that it takes for stored.
+      { input: ["a", { type: "item_reference", id: "msg_1" }] },
+      /`item_reference` in `input\[1\]`.*`store: false`.*providerOptions/,
+    ],
+    [{ previous_response_id: "resp_1" }, /whole history.*`store: false`/],
+    [{ conversation: "conv_1" }, /whole history.*`store: false`/],
+    [{ background: true }, /`background`.*Wait for the answer/],
+    [{ prompt: { id: "pmpt_1" } }, /`prompt`.*Send its text/],
+  ];
+  for (const [fields, expected] of advice) {
+    const input = Array.isArray(fields.input)
+      ? [{ role: "user", content: "hi" }, ...fields.input.slice(1)]
+      : "hi";
+    assert.throws(() => decode({ ...fields, input }), (error) => {
+      assert.ok(error instanceof GatewayError);
+      assert.match(error.message, expected);
+      return true;
+    });
+  }
+});
+
 function decode(fields: JsonObject): ReturnType<typeof decodeRequest> {
   return decodeRequest({ model: "m", input: "hi", ...fields });
 }
