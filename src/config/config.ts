@@ -30,6 +30,8 @@ export interface ServerConfig {
   /** Threads that share the port; `auto` is one a core. */
   readonly workers: number | "auto";
   readonly maxConcurrentRequests: number;
+  /** What callers' bodies may take of memory together, in bytes. */
+  readonly maxBodyMemoryBytes: number;
   readonly drainMs: number;
   readonly admin: { readonly host: string; readonly port: number } | undefined;
 }
@@ -123,5 +125,6 @@ export interface Caller {
   readonly connectionIds: ReadonlySet<string>;
   /** The assigned models; `undefined` means every model of the assigned connections. */
   readonly models: ReadonlySet<string> | undefined;
-  readonly maxConcurrent: number | undefined;
+  /** How many of its requests may run at once. */
+  readonly maxConcurrent: number;
 }

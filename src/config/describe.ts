@@ -24,6 +24,7 @@ export function describeConfig(config: Config): string {
       tls: server.tls !== undefined,
       workers: server.workers,
       max_concurrent_requests: server.maxConcurrentRequests,
+      max_body_memory: describeBytes(server.maxBodyMemoryBytes),
       drain: `${server.drainMs} ms`,
       admin: server.admin === undefined
         ? "none"
@@ -113,8 +114,13 @@ function describeCaller(
       : new Date(caller.expiresAtMs).toISOString(),
     connections: describeNames(assigned.map(({ name }) => name)),
     models: describeNames([...assignedModels(caller, config).keys()]),
-    max_concurrent: caller.maxConcurrent ?? "no limit",
+    max_concurrent: caller.maxConcurrent,
   };
+}
+
+function describeBytes(bytes: number): string {
+  const mib = bytes / 1024 ** 2;
+  return Number.isInteger(mib) ? `${mib} MiB` : `${bytes} bytes`;
 }
 
 function describeNames(names: readonly string[]): readonly string[] | string {

@@ -42,7 +42,11 @@ export async function resolve(
     ...options,
     timeouts,
   });
-  const callers = resolveCallers(tokens, { ...options, directory });
+  const callers = resolveCallers(tokens, {
+    ...options,
+    directory,
+    maxConcurrentRequests: server.maxConcurrentRequests,
+  });
   if (tokens.length === 0) {
     findings.warn(["tokens"], "is empty: nobody can call the gateway");
   }

@@ -7,6 +7,8 @@ import { indexSelection, selectFor } from "./selection.ts";
 /** What {@linkcode resolveCallers} needs besides the tokens. */
 export interface ResolveCallersOptions {
   readonly directory: readonly DirectoryEntry[];
+  /** How many requests may run at once in all. */
+  readonly maxConcurrentRequests: number;
   /** Milliseconds since 1970. */
   readonly nowMs: number;
   readonly findings: Findings;
@@ -44,10 +46,16 @@ export function resolveCallers(
       sha256,
       expiresAtMs: token.expires_at,
       ...selectFor(token, { index: selection, path, findings }),
-      maxConcurrent: token.max_concurrent,
+      maxConcurrent: token.max_concurrent ??
+        defaultConcurrency(options.maxConcurrentRequests),
     });
   });
   return callers;
+}
+
+/** One token alone shall not fill the gateway. */
+function defaultConcurrency(maxConcurrentRequests: number): number {
+  return Math.max(1, Math.floor(maxConcurrentRequests / 4));
 }
 
 /** Reports that another token has the same name or hash. */

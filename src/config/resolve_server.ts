@@ -29,6 +29,7 @@ export async function resolveServer(
     tls: await resolveTls(server.tls, options),
     workers: server.workers,
     maxConcurrentRequests: server.max_concurrent_requests,
+    maxBodyMemoryBytes: server.max_body_memory,
     drainMs: server.drain_seconds * 1000,
     admin,
   };

@@ -56,6 +56,45 @@ export function milliseconds(): z.ZodType<number> {
   return wholeNumber({ min: 0, max: 86_400_000 });
 }
 
+const BYTES_BY_UNIT = {
+  KiB: 1024,
+  MiB: 1024 ** 2,
+  GiB: 1024 ** 3,
+} as const satisfies Readonly<Record<string, number>>;
+
+/**
+ * An amount of memory, as a number of bytes or as a text such as `512MiB` or `1GiB`.
+ *
+ * @param leastMib In MiB.
+ */
+export function byteSize(
+  { leastMib }: { readonly leastMib: number },
+): z.ZodType<number> {
+  const least = leastMib * BYTES_BY_UNIT.MiB;
+  return z.preprocess(
+    bytesOf,
+    z.number().refine((bytes) => Number.isInteger(bytes) && bytes >= least, {
+      error:
+        `must be a number of bytes or a size such as 2GiB, at least ${leastMib}MiB`,
+    }),
+  );
+}
+
+/** Below every least size, so that all that is no size is told in the same words. */
+const NO_SIZE = -1;
+
+function bytesOf(value: unknown): unknown {
+  if (typeof value !== "string") return value;
+  const [, digits = "", unit] = /^(\d{1,15}) ?(KiB|MiB|GiB)?$/.exec(value) ??
+    [];
+  if (digits === "") return NO_SIZE;
+  return Number(digits) * (isUnit(unit) ? BYTES_BY_UNIT[unit] : 1);
+}
+
+function isUnit(text: string | undefined): text is keyof typeof BYTES_BY_UNIT {
+  return text !== undefined && Object.hasOwn(BYTES_BY_UNIT, text);
+}
+
 /** How many requests may run at once. */
 export function concurrency(): z.ZodType<number> {
   return wholeNumber({ min: 1, max: 1_000_000 });

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import {
+  byteSize,
   concurrency,
   milliseconds,
   text,
@@ -26,6 +27,8 @@ export const serverSchema = z.strictObject({
     error: "must be a whole number from 1 to 256, or auto",
   }).default(1),
   max_concurrent_requests: concurrency().default(1024),
+  /** What bodies may take of memory together; the least holds the longest body of any path twice. */
+  max_body_memory: byteSize({ leastMib: 64 }).default(1024 ** 3),
   drain_seconds: wholeNumber({ min: 0, max: 3600 }).default(30),
   /** A second listener, for metrics. */
   admin: z.strictObject({

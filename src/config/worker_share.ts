@@ -1,8 +1,8 @@
 import type { Caller, Candidate, Config, Connection } from "./config.ts";
 
 /**
- * What one of several threads may take: every limit on how many requests run at once, divided by the number
- * of threads and rounded up. Each thread counts its own.
+ * What one of several threads may take: every limit on how many requests run at once and on what their bodies take
+ * of memory, divided by the number of threads and rounded up. Each thread counts its own.
  */
 export function workerShare(config: Config, workers: number): Config {
   const part = (limit: number) => Math.ceil(limit / workers);
@@ -19,6 +19,7 @@ export function workerShare(config: Config, workers: number): Config {
     server: {
       ...config.server,
       maxConcurrentRequests: part(config.server.maxConcurrentRequests),
+      maxBodyMemoryBytes: part(config.server.maxBodyMemoryBytes),
     },
     connections: config.connections.map(own),
     pools: new Map(

@@ -13,6 +13,7 @@ Deno.test("describeConfig() shows what a small file resolves to", async () => {
   tls: false
   workers: 1
   max_concurrent_requests: 1024
+  max_body_memory: 1024 MiB
   drain: 30000 ms
   admin: none
 messages_vendor: anthropic
@@ -50,7 +51,7 @@ tokens:
       - main
     models:
       - model-a
-    max_concurrent: no limit
+    max_concurrent: 256
 `,
   );
 });

@@ -19,6 +19,7 @@ server:
   tls: { cert: cert.pem, key: key.pem }
   workers: 1
   max_concurrent_requests: 1024
+  max_body_memory: 1GiB
   drain_seconds: 30
   admin: { host: 127.0.0.1, port: 9090 }
 messages_vendor: anthropic
@@ -133,6 +134,7 @@ Deno.test("loadConfig() resolves every key of a full file", async () => {
       tls: { cert: PEM_FILES["cert.pem"], key: PEM_FILES["key.pem"] },
       workers: 1,
       maxConcurrentRequests: 1024,
+      maxBodyMemoryBytes: 1024 ** 3,
       drainMs: 30_000,
       admin: { host: "127.0.0.1", port: 9090 },
     },
@@ -156,6 +158,7 @@ Deno.test("loadConfig() gives defaults to everything a small file leaves out", a
     tls: undefined,
     workers: 1,
     maxConcurrentRequests: 1024,
+    maxBodyMemoryBytes: 1024 ** 3,
     drainMs: 30_000,
     admin: undefined,
   });
@@ -174,6 +177,33 @@ Deno.test("loadConfig() gives defaults to everything a small file leaves out", a
   const [caller] = config.callers.values();
   assert.equal(caller?.expiresAtMs, undefined);
   assert.equal(caller?.models, undefined);
+});
+
+Deno.test("loadConfig() gives a token without a limit a quarter of the gateway's places, and at least one", async () => {
+  for (const [most, expected] of [[1024, 256], [7, 1], [3, 1], [1, 1]]) {
+    const config = await minimalConfig({
+      server: { max_concurrent_requests: most },
+    });
+    const [caller] = config.callers.values();
+    assert.equal(caller?.maxConcurrent, expected);
+  }
+});
+
+Deno.test("loadConfig() takes an amount of memory in bytes and in larger units", async () => {
+  for (
+    const [written, bytes] of [
+      [268_435_456, 256 * 1024 ** 2],
+      ["268435456", 256 * 1024 ** 2],
+      ["262144KiB", 256 * 1024 ** 2],
+      ["300 MiB", 300 * 1024 ** 2],
+      ["2GiB", 2 * 1024 ** 3],
+    ]
+  ) {
+    const config = await minimalConfig({
+      server: { max_body_memory: written },
+    });
+    assert.equal(config.server.maxBodyMemoryBytes, bytes);
+  }
 });
 
 Deno.test("loadConfig() reports the problems of every part of a file at once", async () => {

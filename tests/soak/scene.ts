@@ -193,6 +193,7 @@ function configText(
     name,
     sha256: sha256Hex(text),
     connections: ["*"],
+    max_concurrent: 10_000,
   });
   return JSON.stringify({
     server: {
