@@ -11,10 +11,13 @@ import type { Log } from "./observe/log.ts";
 import type { GatewayState, Metrics, QuotaState } from "./observe/metrics.ts";
 import type { Tracing } from "./observe/tracing.ts";
 import { type Admission, createAdmission } from "./relay/admission.ts";
+import { createBodyMemory } from "./relay/body_memory.ts";
 import { createHealth } from "./relay/health.ts";
 import { createQuotaRouting } from "./relay/quota_routing.ts";
 import { createRetryBudget } from "./relay/retry_budget.ts";
 import { createSealStore } from "./relay/seal_store.ts";
+import { createTranslation } from "./relay/translation.ts";
+import type { TranslationPool } from "./relay/translation_pool.ts";
 import type { Fetch } from "./upstream/call.ts";
 import { createConnectWatch, type Reach } from "./upstream/connect_watch.ts";
 
@@ -26,6 +29,8 @@ export interface GatewaySurroundings {
   /** Absent where a connection proves nothing, as to the demo provider; then there is no deadline for it. */
   readonly reach?: Reach | undefined;
   readonly log: Log;
+  /** Threads for what takes long to translate; absent: it is translated at once and holds the others up. */
+  readonly translationPool?: TranslationPool | undefined;
   /** Absent where nobody asked for metrics. */
   readonly metrics?: Metrics | undefined;
   /** Absent where nobody collects traces. */
@@ -51,12 +56,14 @@ export interface Gateway {
 export function createGateway(surroundings: GatewaySurroundings): Gateway {
   const { log, clock = systemClock } = surroundings;
   const admission = createAdmission();
+  const memory = createBodyMemory();
   const deadlines = createDeadlines(surroundings.timers);
   const harvest = createHarvest({ clock });
   const limits = createLimitsService({ ...surroundings, clock, harvest });
   const handler = createHandler({
     ...surroundings,
     admission,
+    memory,
     harvest,
     health: createHealth({ clock, log, metrics: surroundings.metrics }),
     routing: createQuotaRouting({ clock, limits }),
@@ -64,6 +71,7 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
     deadlines,
     connects: createConnectWatch({ reach: surroundings.reach, deadlines }),
     seals: createSealStore({ clock }),
+    translation: createTranslation(surroundings.translationPool, randomIds),
     limits,
     clock,
     ids: randomIds,
@@ -74,6 +82,7 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
     admission,
     state: () => ({
       inFlight: admission.active,
+      bodyMemoryBytes: memory.usedBytes,
       quotas: surroundings.store.current().connections.flatMap((connection) =>
         limits.known(connection).map((one) => quotaState(connection.name, one))
       ),

@@ -111,7 +111,7 @@ Deno.test("the documentation lists every metric, and no other", async () => {
     residentBytes: () => 0,
   });
   const text = await formatExposition([
-    await metrics.collect({ inFlight: 0, quotas: [] }),
+    await metrics.collect({ inFlight: 0, bodyMemoryBytes: 0, quotas: [] }),
     await process.collect(),
   ]);
   const names = [...text.matchAll(/^# TYPE (\S+)/gm)]

@@ -1,14 +1,17 @@
 import { createGateway } from "../app.ts";
 import type { ServerConfig } from "../config/config.ts";
 import type { ConfigStore } from "../config/store.ts";
+import { createDeadlines } from "../core/deadlines.ts";
 import { systemTimers } from "../core/timers.ts";
 import type { Log } from "../observe/log.ts";
 import type { Snapshot } from "../observe/metrics.ts";
+import { createTranslationPool } from "../relay/translation_pool.ts";
 import type { Fetch } from "../upstream/call.ts";
 import type { Reach } from "../upstream/connect_watch.ts";
 import { startMetrics } from "./gateway_metrics.ts";
 import { keepListening } from "./keep_listening.ts";
 import { listen, type Listener } from "./listen.ts";
+import { startTranslationThread } from "./translation_thread.ts";
 import { startTelemetry } from "./telemetry.ts";
 
 /** What is served, and how. */
@@ -59,13 +62,19 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
   const running = server.admin && await startMetrics(store);
   const metrics = running?.metrics;
   const telemetry = await startTelemetry(store);
+  const { isShared = false } = options;
+  const translationPool = createTranslationPool({
+    startThread: startTranslationThread,
+    maxThreads: translationThreads(isShared),
+    deadlines: createDeadlines(),
+  });
   const { admission, handler, state } = createGateway({
     ...options,
+    translationPool,
     metrics,
     tracing: telemetry?.tracing,
     fetch: telemetry?.propagate(options.fetch) ?? options.fetch,
   });
-  const { isShared = false } = options;
   let listener: Listener;
   try {
     listener = keepListening({
@@ -96,6 +105,7 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
     const stuck = after(CLOSE_MS);
     await Promise.race([listener.close(), stuck.passed, hurry]);
     stuck.takeBack();
+    translationPool.close();
     log.write("info", "stopped", {});
   }
 
@@ -108,6 +118,12 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
       metrics === undefined ? [] : [await metrics.collect(state())],
     stop,
   };
+}
+
+/** Each takes a core for a while, and some hundred MiB: threads that share the port have one each. */
+function translationThreads(isShared: boolean): number {
+  const cores = navigator.hardwareConcurrency;
+  return isShared ? 1 : Math.min(Math.max(1, cores - 1), 4);
 }
 
 /** So many milliseconds, and a way not to wait for them. */

@@ -6,6 +6,7 @@ export interface Instruments {
     "route" | "protocol" | "mode" | "status" | "ended"
   >;
   readonly inFlight: Gauge;
+  readonly bodyMemory: Gauge;
   readonly requestBytes: Counter<"route">;
   readonly answerBytes: Counter<"route">;
   readonly duration: Histogram<"route" | "mode">;
@@ -72,6 +73,11 @@ function requestInstruments(define: Define) {
       ...define,
       name: "model_gateway_requests_in_flight",
       help: "Requests to models that are being served",
+    }),
+    bodyMemory: new Gauge({
+      ...define,
+      name: "model_gateway_body_memory_bytes",
+      help: "Memory of the callers' bodies and of what is made of them",
     }),
     requestBytes: new Counter({
       ...define,

@@ -19,6 +19,8 @@ export interface Metrics {
 export interface GatewayState {
   /** How many requests are being served. */
   readonly inFlight: number;
+  /** What bodies take of memory, in bytes. */
+  readonly bodyMemoryBytes: number;
   /** Every quota window that is known now. */
   readonly quotas: readonly QuotaState[];
 }

@@ -52,6 +52,7 @@ export function createGatewayMetrics(bounds: LabelBounds): GatewayMetrics {
     lag: (ms) => instruments.lag.observe(ms / 1000),
     async collect(state) {
       instruments.inFlight.set(state.inFlight);
+      instruments.bodyMemory.set(state.bodyMemoryBytes);
       setQuotas(state.quotas, instruments);
       return [...await registry.getMetricsAsJSON(), gaps.snapshot()];
     },

@@ -4,7 +4,7 @@ import { bridgeTools, type ToolAliases } from "./canonical/bridge_tools.ts";
 import type { CallerCodec, Codec, Target } from "./canonical/codec.ts";
 import { fieldNamed, namesIn } from "./canonical/field_names.ts";
 import { createLosses, type Losses } from "./canonical/loss.ts";
-import type { CanonicalRequest } from "./canonical/request.ts";
+import type { CanonicalRequest, RequestField } from "./canonical/request.ts";
 
 /** One translation of a request. */
 export interface RequestTranslation {
@@ -38,6 +38,13 @@ export interface TranslatedRequest {
   readonly dropped: ReadonlySet<string>;
 }
 
+/** A request that has been read, and is to be written. */
+export interface ReadRequest {
+  readonly request: CanonicalRequest;
+  /** What the caller calls the canonical fields. */
+  readonly fieldNames: Readonly<Record<RequestField, string>>;
+}
+
 /**
  * Translates a request.
  *
@@ -48,38 +55,60 @@ export function translateRequest(
   body: JsonObject,
   translation: RequestTranslation,
 ): TranslatedRequest {
+  return writeRequest(readRequest(body, translation.from), translation);
+}
+
+/**
+ * The first half of {@linkcode translateRequest}, for whoever has to fetch something before the second.
+ *
+ * @throws {GatewayError} `invalid_request` when the request is wrong.
+ */
+export function readRequest(body: JsonObject, from: CallerCodec): ReadRequest {
+  return refusingDepth(() => ({
+    fieldNames: namesIn(body, from),
+    request: from.decodeRequest(body),
+  }));
+}
+
+/**
+ * The second half of {@linkcode translateRequest}.
+ *
+ * @throws {GatewayError} `invalid_request` when something that changes the answer cannot be carried.
+ */
+export function writeRequest(
+  { request, fieldNames }: ReadRequest,
+  translation: Omit<RequestTranslation, "from">,
+): TranslatedRequest {
+  return refusingDepth(() => {
+    const { to, target, strict, streamOnly, prepare } = translation;
+    const losses = createLosses({ strict, fieldNames });
+    const prepared = prepare === undefined ? request : prepare(request);
+    const bridged = bridgeTools(prepared, to.toolSupport(target));
+    const encoded = to.encodeRequest(
+      { ...bridged.request, stream: request.stream || streamOnly },
+      { target, lose: losses.lose },
+    );
+    return {
+      body: adjust(encoded, translation, losses),
+      request,
+      aliases: bridged.aliases,
+      dropped: losses.dropped,
+    };
+  });
+}
+
+function refusingDepth<Value>(work: () => Value): Value {
   try {
-    return translate(body, translation);
+    return work();
   } catch (error) {
     throw error instanceof RangeError ? nestedTooDeep(error) : error;
   }
 }
 
-function translate(
-  body: JsonObject,
-  translation: RequestTranslation,
-): TranslatedRequest {
-  const { from, to, target, strict, streamOnly, prepare } = translation;
-  const losses = createLosses({ strict, fieldNames: namesIn(body, from) });
-  const request = from.decodeRequest(body);
-  const prepared = prepare === undefined ? request : prepare(request);
-  const bridged = bridgeTools(prepared, to.toolSupport(target));
-  const encoded = to.encodeRequest(
-    { ...bridged.request, stream: request.stream || streamOnly },
-    { target, lose: losses.lose },
-  );
-  return {
-    body: adjust(encoded, translation, losses),
-    request,
-    aliases: bridged.aliases,
-    dropped: losses.dropped,
-  };
-}
-
 /** The connection's own wishes; what they take away from the caller is a loss. */
 function adjust(
   body: JsonObject,
-  { to, force, omit }: RequestTranslation,
+  { to, force, omit }: Omit<RequestTranslation, "from">,
   losses: Losses,
 ): JsonObject {
   for (const name of omit) {

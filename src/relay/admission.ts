@@ -3,6 +3,7 @@ import { GatewayError } from "../core/error.ts";
 import { LinkedList, type TakeOut } from "../core/linked_list.ts";
 import type { RequestRecord } from "../observe/record.ts";
 import type { Line } from "./line.ts";
+import { overloadedGateway } from "./overloaded.ts";
 
 /** A request that is being served. */
 export interface Admitted {
@@ -52,7 +53,7 @@ export function createAdmission(): Admission {
     enter(one, caller, config) {
       if (draining) throw shuttingDown();
       if (admitted.size >= config.server.maxConcurrentRequests) {
-        throw full("it serves as many requests as it may");
+        throw overloadedGateway("it serves as many requests as it may");
       }
       const leaveCaller = take(byCaller, caller.sha256, caller.maxConcurrent);
       if (leaveCaller === undefined) throw tooMany();
@@ -97,28 +98,15 @@ function take(
   };
 }
 
-const RETRY_SOON = { "retry-after": "1" };
-
 /** Another request over the same connection would meet the same end: another one may lead to another instance. */
 function shuttingDown(): GatewayError {
-  return full("it is shutting down", { ...RETRY_SOON, connection: "close" });
-}
-
-function full(
-  why: string,
-  headers: Readonly<Record<string, string>> = RETRY_SOON,
-): GatewayError {
-  return new GatewayError(
-    "overloaded",
-    `The gateway cannot take the request: ${why}, try again in a moment`,
-    { code: "gateway_overloaded", headers },
-  );
+  return overloadedGateway("it is shutting down", { connection: "close" });
 }
 
 function tooMany(): GatewayError {
   return new GatewayError(
     "rate_limited",
     "Cannot take another request: this token already has as many running as it may, wait for one to end",
-    { code: "token_concurrency_exceeded", headers: RETRY_SOON },
+    { code: "token_concurrency_exceeded", headers: { "retry-after": "1" } },
   );
 }

@@ -2,7 +2,8 @@ import type { Candidate } from "../config/config.ts";
 import type { Deadlines } from "../core/deadlines.ts";
 import type { Operation } from "../core/protocol.ts";
 import type { Exchange } from "./exchange.ts";
-import type { HeldBody } from "./held_body.ts";
+import type { MemoryShare } from "./body_memory.ts";
+import type { KeptBody } from "./held_body.ts";
 import type { Question } from "./question.ts";
 
 /** One call of one connection for a request, whatever came of the ones before. */
@@ -10,7 +11,10 @@ export interface Attempt {
   readonly exchange: Exchange;
   readonly operation: Operation;
   readonly candidate: Candidate;
-  readonly body: HeldBody;
+  /** There until the attempt that is the last has it, or an answer goes to the caller. */
+  readonly body: KeptBody;
+  /** For what the attempt makes of the body. */
+  readonly memory: MemoryShare;
   readonly question: Question;
   /** When it began, on the clock of the deadlines. */
   readonly startedMs: number;

@@ -1,9 +1,11 @@
 import type { Deadlines } from "../core/deadlines.ts";
 import { GatewayError } from "../core/error.ts";
+import { nextTurn } from "../core/next_turn.ts";
 import { LimitedBytesTransformStream } from "../core/std.ts";
 import { readPieces, WrongLengthError } from "../streams/read_pieces.ts";
 import { CallerLeft } from "../upstream/call.ts";
 import { decompress, isIdentity } from "./content_encoding.ts";
+import type { MemoryShare } from "./body_memory.ts";
 import type { HeldBody } from "./held_body.ts";
 
 /** How a caller's body is read. */
@@ -13,6 +15,8 @@ export interface ReadBodyOptions {
   readonly maxBytes: number;
   /** How long the body may take to arrive, in milliseconds; 0 means for ever. */
   readonly deadlineMs: number;
+  /** What the body takes is taken of it: all at once where its length is declared, else as it comes. */
+  readonly memory: Pick<MemoryShare, "take">;
   /** Sees the body piece by piece as it comes; must not keep a piece, whose memory is used again. */
   readonly onPiece: (piece: Uint8Array<ArrayBuffer>) => void;
 }
@@ -26,12 +30,16 @@ const SHORT_BYTES = 256 * 1024;
 /** Of a long body; the platform sends shorter ones more slowly. */
 const PIECE_BYTES = 1024 * 1024;
 
+/** So much of a piece is looked through at once. */
+const PART_BYTES = 64 * 1024;
+
 /**
  * Reads a caller's body whole and undoes its content encoding. A body that says it is too long is refused
  * before it is read; one that does not say is refused as soon as it is (docs/design.md#paths).
  *
- * @throws {GatewayError} `body_too_large`, `body_timeout`, `unsupported_media_type`, or `invalid_request` when
- * it does not match its content encoding or its length, or has a transfer encoding other than chunks.
+ * @throws {GatewayError} `body_too_large`, `body_timeout`, `unsupported_media_type`, `overloaded` when there is no
+ * memory for it, or `invalid_request` when it does not match its content encoding or its length, or has a transfer
+ * encoding other than chunks.
  * @throws {CallerLeft} When the connection breaks meanwhile.
  */
 export async function readBody(
@@ -75,6 +83,7 @@ async function readWhole(
 ): Promise<HeldBody> {
   const encoding = request.headers.get("content-encoding");
   const isPlain = declared !== undefined && isIdentity(encoding);
+  if (isPlain) reading.memory.take(declared);
   if (isPlain && declared <= SHORT_BYTES) {
     const whole = await readSmall(request, declared);
     reading.onPiece(whole);
@@ -88,7 +97,13 @@ async function readWhole(
   });
   const plain = ReadableStream.from(decompress(body, encoding))
     .pipeThrough(limit, { signal: reading.signal });
-  return await readLong(plain, undefined, reading);
+  return await readLong(plain, undefined, {
+    ...reading,
+    onPiece(piece) {
+      reading.memory.take(piece.length);
+      reading.onPiece(piece);
+    },
+  });
 }
 
 async function readSmall(
@@ -110,15 +125,26 @@ async function readLong(
   const rest = await readPieces(body, {
     length,
     pieceBytes: Math.min(length ?? Infinity, PIECE_BYTES),
-    onPiece(piece) {
-      onPiece(piece);
+    async onPiece(piece) {
+      await show(piece, onPiece);
       held.push(new Blob([piece]));
     },
     signal,
   });
-  onPiece(rest);
+  await show(rest, onPiece);
   const isShort = held.length === 0 && rest.length <= SHORT_BYTES;
   return isShort ? rest : new Blob([...held, rest]);
+}
+
+/** Looking through a part takes a few milliseconds, whatever it holds; others have their turn behind it. */
+async function show(
+  piece: Uint8Array<ArrayBuffer>,
+  onPiece: Reading["onPiece"],
+): Promise<void> {
+  for (let start = 0; start < piece.length; start += PART_BYTES) {
+    onPiece(piece.subarray(start, start + PART_BYTES));
+    await nextTurn();
+  }
 }
 
 function declaredBytes(headers: Headers): number | undefined {

@@ -3,7 +3,8 @@ import { wait } from "../core/wait.ts";
 import type { Attempt } from "./attempt.ts";
 import type { Exchange } from "./exchange.ts";
 import { type Fault, faultOf } from "./fault.ts";
-import type { HeldBody } from "./held_body.ts";
+import type { MemoryShare } from "./body_memory.ts";
+import type { KeptBody } from "./held_body.ts";
 import type { Trial } from "./health.ts";
 import { relayNative } from "./native.ts";
 import { NativeFailure } from "./native_failure.ts";
@@ -24,7 +25,8 @@ import { withWindow } from "./window_evidence.ts";
 /** What is to be served, and every way in which it could be. */
 export interface FailoverTask {
   readonly operation: Operation;
-  readonly body: HeldBody;
+  readonly body: KeptBody;
+  readonly memory: MemoryShare;
   readonly question: Question;
   readonly ways: RoutedWays;
 }
@@ -61,7 +63,11 @@ export async function serve(
     const entry = await enter(steps, exchange, tools);
     if (entry === undefined) break;
     const outcome = await attempt(entry, { exchange, task, failed }, tools);
-    if (outcome instanceof Response) return outcome;
+    if (outcome instanceof Response) {
+      // Nothing is sent again behind an answer, which may go on for long.
+      task.body.letGo();
+      return outcome;
+    }
     failed.push(outcome);
     exchange.line.renew();
   }
@@ -194,6 +200,7 @@ function attemptOf(
     operation: task.operation,
     candidate: plan.candidate,
     body: task.body,
+    memory: task.memory,
     question: task.question,
     startedMs: deadlines.elapsedMs(),
     controller: exchange.line.controller,

@@ -1,3 +1,4 @@
+import { nextTurn } from "../core/next_turn.ts";
 import type { ByteSpan } from "../core/json_scan/byte_span.ts";
 
 /**
@@ -5,6 +6,34 @@ import type { ByteSpan } from "../core/json_scan/byte_span.ts";
  * with the platform.
  */
 export type HeldBody = Uint8Array<ArrayBuffer> | Blob;
+
+/** A caller's body until nobody needs it any more, however long what needed it is still referred to. */
+export interface KeptBody {
+  /**
+   * The body.
+   *
+   * @throws {Error} When it was let go.
+   */
+  get(): HeldBody;
+  /** Nobody needs it any more; its memory is free. */
+  letGo(): void;
+}
+
+/** Keeps a body, and calls `onLetGo` once when it is let go. */
+export function keepBody(body: HeldBody, onLetGo: () => void): KeptBody {
+  let kept: HeldBody | undefined = body;
+  return {
+    get() {
+      if (kept === undefined) throw new Error("The body was let go");
+      return kept;
+    },
+    letGo() {
+      if (kept === undefined) return;
+      kept = undefined;
+      onLetGo();
+    },
+  };
+}
 
 /** The body itself, for whoever has to read it. */
 export function bodyBytes(body: HeldBody): Promise<Uint8Array<ArrayBuffer>> {
@@ -21,7 +50,7 @@ export async function bodyPart(
     : body.subarray(start, end);
 }
 
-const PIECE_BYTES = 1024 * 1024;
+const PIECE_BYTES = 64 * 1024;
 
 /** All of it piece by piece; others have their turn between the pieces. */
 export async function* bodyPieces(
@@ -29,6 +58,7 @@ export async function* bodyPieces(
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   for (let start = 0; start < bodyLength(body); start += PIECE_BYTES) {
     yield await bodyPart(body, { start, end: start + PIECE_BYTES });
+    await nextTurn();
   }
 }
 

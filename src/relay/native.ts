@@ -31,7 +31,7 @@ export async function relayNative(
     url: `${connection.endpoints[endpoint]}${path}`,
     headers: upstreamHeaders(exchange.request.headers, connection),
     body: nativeBody({
-      body: attempt.body,
+      body: attempt.body.get(),
       modelSpan: question.modelSpan,
       renamedTo: isRenamed ? model.upstream : undefined,
     }),

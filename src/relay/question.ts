@@ -17,6 +17,16 @@ export interface Question {
   readonly stream: boolean;
   /** What it names in fields by which an upstream could choose another model. */
   readonly namedModels: readonly NamedModel[];
+  /** How much the body is made of. */
+  readonly shape: BodyShape;
+}
+
+/** What tells how much work and memory a body takes that is parsed. */
+export interface BodyShape {
+  /** How many objects, arrays and members it holds. */
+  readonly values: number;
+  /** How many levels of objects and arrays it has. */
+  readonly depth: number;
 }
 
 /** Finds out what a body asks for while it is read. */
@@ -52,7 +62,7 @@ export function createQuestionReader(): QuestionReader {
     end() {
       if (fault !== undefined) throw refusal(fault);
       try {
-        return questionOf(scan.end(), named);
+        return questionOf(scan.end(), { named, shape: scan });
       } catch (thrown) {
         throw refusal(thrown);
       }
@@ -72,7 +82,10 @@ function refusal(thrown: unknown): unknown {
 
 function questionOf(
   found: ReadonlyMap<string, FoundValue>,
-  named: NamedModels,
+  { named, shape: { values, depth } }: {
+    readonly named: NamedModels;
+    readonly shape: BodyShape;
+  },
 ): Question {
   const modelValue = found.get("model");
   if (modelValue === undefined) throw wrongModel("it is missing");
@@ -88,6 +101,7 @@ function questionOf(
     modelSpan: modelValue.span,
     stream: stream === true,
     namedModels: named.end(),
+    shape: { values, depth },
   };
 }
 

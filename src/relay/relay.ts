@@ -3,7 +3,7 @@ import { readBody } from "./body.ts";
 import type { Exchange } from "./exchange.ts";
 import { serve } from "./failover.ts";
 import { allowNamedModels } from "./allow_named_models.ts";
-import { bodyLength } from "./held_body.ts";
+import { bodyLength, keepBody } from "./held_body.ts";
 import { createQuestionReader } from "./question.ts";
 import type { RelayTools } from "./tools.ts";
 import { findWays } from "./ways.ts";
@@ -26,23 +26,29 @@ export async function relay(
   { operation, maxBodyBytes }: RelayTask,
   tools: RelayTools,
 ): Promise<Response> {
-  const { caller, config, record: { facts } } = exchange;
+  const { caller, config, record } = exchange;
   tools.admission.enter(exchange, caller, config);
+  const memory = tools.memory.open(config.server.maxBodyMemoryBytes);
+  record.onFinish(memory.close);
   const reader = createQuestionReader();
-  const body = await readBody(exchange.request, {
+  const held = await readBody(exchange.request, {
     deadlines: tools.deadlines,
     maxBytes: maxBodyBytes,
     deadlineMs: config.timeouts.bodyMs,
+    memory,
     onPiece: reader.push,
   });
-  facts.bytesIn = bodyLength(body);
+  const length = bodyLength(held);
+  record.facts.bytesIn = length;
   const question = reader.end();
-  facts.model = question.model;
+  record.facts.model = question.model;
   const found = allowNamedModels(
     findWays({ operation, model: question.model }, exchange),
     question.namedModels,
     caller,
   );
-  const ways = await tools.routing.route(found, exchange, body);
-  return await serve(exchange, { operation, body, question, ways }, tools);
+  const ways = await tools.routing.route(found, exchange, held);
+  const body = keepBody(held, () => memory.give(length));
+  const task = { operation, body, memory, question, ways };
+  return await serve(exchange, task, tools);
 }

@@ -16,6 +16,8 @@ export interface SealOwner {
 export interface SealStore {
   /** Keeps the thoughts of one answer to a caller under each of its tool calls. */
   keep(callerSha256: string, thoughts: Thoughts): void;
+  /** The tool calls of a caller for which something is kept. */
+  known(callerSha256: string): ReadonlySet<string>;
   /** What was kept for a tool call; `undefined` when there was none or it is gone. */
   recall(owner: SealOwner): Thoughts | undefined;
 }
@@ -31,7 +33,7 @@ export interface SealStoreOptions {
 
 interface Kept {
   readonly thoughts: Thoughts;
-  readonly keys: readonly string[];
+  readonly callerSha256: string;
   readonly characters: number;
   readonly expiresMs: number;
 }
@@ -40,17 +42,28 @@ interface Kept {
 export function createSealStore(options: SealStoreOptions): SealStore {
   const { clock } = options;
   const { ttlMs = 3_600_000, maxCharacters = 32 * 1024 * 1024 } = options;
-  const byKey = new Map<string, Kept>();
+  /** By the caller, then by the call. */
+  const byCaller = new Map<string, Map<string, Kept>>();
   /** Oldest first, so both bounds drop from the front. */
   const inOrder = new Set<Kept>();
   let characters = 0;
 
+  function callsOf(callerSha256: string): Map<string, Kept> {
+    const known = byCaller.get(callerSha256);
+    if (known !== undefined) return known;
+    const calls = new Map<string, Kept>();
+    byCaller.set(callerSha256, calls);
+    return calls;
+  }
+
   function drop(kept: Kept): void {
     if (!inOrder.delete(kept)) return;
     characters -= kept.characters;
-    for (const key of kept.keys) {
-      if (byKey.get(key) === kept) byKey.delete(key);
+    const calls = callsOf(kept.callerSha256);
+    for (const callId of kept.thoughts.callIds) {
+      if (calls.get(callId) === kept) calls.delete(callId);
     }
+    if (calls.size === 0) byCaller.delete(kept.callerSha256);
   }
 
   function dropOld(): void {
@@ -63,31 +76,34 @@ export function createSealStore(options: SealStoreOptions): SealStore {
 
   return {
     keep(callerSha256, thoughts) {
-      const keys = thoughts.callIds.map((callId) =>
-        keyOf({ callerSha256, callId })
-      );
       const kept = {
         thoughts,
-        keys,
-        characters: lengthOf(thoughts) + keys.join().length,
+        callerSha256,
+        characters: lengthOf(thoughts),
         expiresMs: clock.elapsedMs() + ttlMs,
       };
-      for (const key of kept.keys) byKey.set(key, kept);
+      const calls = callsOf(callerSha256);
+      for (const callId of thoughts.callIds) calls.set(callId, kept);
       inOrder.add(kept);
       characters += kept.characters;
       dropOld();
     },
-    recall(owner) {
+    known(callerSha256) {
       dropOld();
-      return byKey.get(keyOf(owner))?.thoughts;
+      return new Set(byCaller.get(callerSha256)?.keys());
+    },
+    recall({ callerSha256, callId }) {
+      dropOld();
+      return byCaller.get(callerSha256)?.get(callId)?.thoughts;
     },
   };
 }
 
-function lengthOf({ blocks, calls }: Thoughts): number {
-  return JSON.stringify([blocks, [...calls]]).length;
+/** Each call is kept with its caller's digest, too. */
+function lengthOf({ blocks, calls, callIds }: Thoughts): number {
+  return JSON.stringify([blocks, [...calls]]).length +
+    callIds.reduce((sum, id) => sum + DIGEST_LENGTH + id.length, 0);
 }
 
-function keyOf({ callerSha256, callId }: SealOwner): string {
-  return `${callerSha256} ${callId}`;
-}
+/** Of a SHA-256 in hexadecimal. */
+const DIGEST_LENGTH = 64;

@@ -5,14 +5,18 @@ import type { Harvest } from "../limits/harvest.ts";
 import type { Fetch } from "../upstream/call.ts";
 import type { ConnectWatch } from "../upstream/connect_watch.ts";
 import type { Admission } from "./admission.ts";
+import type { BodyMemory } from "./body_memory.ts";
 import type { Health } from "./health.ts";
 import type { QuotaRouting } from "./quota_routing.ts";
 import type { RetryBudget } from "./retry_budget.ts";
 import type { SealStore } from "./seal_store.ts";
+import type { Translation } from "./translation.ts";
 
 /** What the relay works with; one set for the whole program. */
 export interface RelayTools {
   readonly admission: Admission;
+  /** What bodies take of memory. */
+  readonly memory: BodyMemory;
   /** Knows which connections fail. */
   readonly health: Health;
   /** Orders pools by what is left of their quotas. */
@@ -26,6 +30,7 @@ export interface RelayTools {
   /** Learns quotas from relayed answers. */
   readonly harvest: Harvest;
   readonly deadlines: Deadlines;
+  readonly translation: Translation;
   /** Sealed reasoning that waits for its tool results. */
   readonly seals: SealStore;
   readonly clock: Clock;

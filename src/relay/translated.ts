@@ -1,30 +1,24 @@
-import { GatewayError } from "../core/error.ts";
-import { isJsonObject, parseJson } from "../core/json.ts";
 import { type Operation, OPERATIONS, type Protocol } from "../core/protocol.ts";
 import { retryAfterMs } from "../core/retry_after.ts";
-import type { CallerCodec, Codec } from "../protocols/canonical/codec.ts";
+import type { Codec } from "../protocols/canonical/codec.ts";
 import { parseErrorBody } from "../protocols/canonical/error_words.ts";
 import {
   type Failure,
   UpstreamFailure,
 } from "../protocols/canonical/failure.ts";
-import { recallThoughts } from "../protocols/canonical/thoughts.ts";
-import { completionsCodec } from "../protocols/completions/mod.ts";
 import { CODECS } from "../protocols/mod.ts";
-import {
-  type TranslatedRequest,
-  translateRequest,
-} from "../protocols/translate_request.ts";
 import { discard } from "../streams/discard.ts";
 import { callUpstream } from "../upstream/call.ts";
 import { redirected } from "../upstream/failure.ts";
 import { readErrorBytes } from "../upstream/read_answer.ts";
 import { translatedHeaders } from "../upstream/translated_headers.ts";
 import { type Attempt, firstAnswerMs } from "./attempt.ts";
-import { bodyBytes } from "./held_body.ts";
+import type { HeldBody } from "./held_body.ts";
 import { noteAnswer } from "./note_answer.ts";
 import type { RelayTools } from "./tools.ts";
 import { translateAnswer } from "./translated_answer.ts";
+import type { TranslatedBodyLoan } from "./translation.ts";
+import { callerCodec } from "./translation_jobs.ts";
 
 /** Where each protocol takes requests. */
 const OPERATION_BY_PROTOCOL = {
@@ -47,25 +41,23 @@ export async function relayTranslated(
   protocol: Protocol,
   tools: RelayTools,
 ): Promise<Response> {
-  const { exchange, candidate: { connection }, controller } = attempt;
+  const { exchange, candidate: { connection } } = attempt;
   const from = callerCodec(attempt.operation);
   const to = CODECS[protocol];
-  const translated = await translate(attempt, { from, to }, tools);
-  const { endpoint, path } = OPERATIONS[OPERATION_BY_PROTOCOL[protocol]];
-  const answer = await callUpstream(tools.fetch, {
-    url: `${connection.endpoints[endpoint]}${path}`,
-    headers: translatedHeaders(exchange.request.headers, connection, {
-      protocol,
-      stream: translated.body.stream === true,
-      messagesVendor: exchange.config.messagesVendor,
-    }),
-    body: JSON.stringify(translated.body),
-    deadlines: tools.deadlines,
-    connects: tools.connects,
-    connectMs: connection.timeouts.connectMs,
-    firstByteMs: firstAnswerMs(attempt),
-    controller,
-  });
+  const { body, letGo, ...translated } = await translate(
+    attempt,
+    protocol,
+    tools,
+  );
+  let answer: Response;
+  try {
+    answer = await ask(
+      { attempt, protocol, body, stream: translated.stream },
+      tools,
+    );
+  } finally {
+    letGo();
+  }
   noteAnswer(answer, exchange.record);
   tools.harvest.observe(connection, answer.headers);
   if (!answer.ok) throw await failureOf(answer, { attempt, to }, tools);
@@ -78,51 +70,77 @@ export async function relayTranslated(
   });
 }
 
-function callerCodec(operation: Operation): CallerCodec {
-  return operation === "completions"
-    ? completionsCodec
-    : CODECS[OPERATIONS[operation].protocol];
-}
-
 async function translate(
-  { exchange, candidate, body }: Attempt,
-  { from, to }: { readonly from: CallerCodec; readonly to: Codec },
-  { seals }: RelayTools,
-): Promise<TranslatedRequest> {
+  attempt: Attempt,
+  to: Protocol,
+  { translation, seals }: RelayTools,
+): Promise<TranslatedBodyLoan> {
+  const { exchange, candidate, body, question } = attempt;
   const { connection, model } = candidate;
-  const parsed = parseJson(new TextDecoder().decode(await bodyBytes(body)));
-  if (!isJsonObject(parsed)) {
-    throw new GatewayError(
-      "invalid_request",
-      "Cannot read the body: it is not one JSON object",
-    );
-  }
-  const translated = translateRequest(parsed, {
-    from,
-    to,
-    target: {
-      service: connection.service,
-      connectionId: connection.id,
-      model: model.upstream,
-      maxOutputTokens: model.maxOutputTokens,
+  const callerSha256 = exchange.caller.sha256;
+  const translated = await translation.request(
+    {
+      body: body.get(),
+      operation: attempt.operation,
+      to,
+      target: {
+        service: connection.service,
+        connectionId: connection.id,
+        model: model.upstream,
+        maxOutputTokens: model.maxOutputTokens,
+      },
+      strict: connection.strict,
+      streamOnly: connection.streamOnly,
+      force: connection.force,
+      omit: connection.omit,
+      recallable: seals.known(callerSha256),
     },
-    strict: connection.strict,
-    streamOnly: connection.streamOnly,
-    force: connection.force,
-    omit: connection.omit,
-    prepare: (request) => ({
-      ...request,
-      turns: recallThoughts(
-        request.turns,
-        (callId) =>
-          seals.recall({ callerSha256: exchange.caller.sha256, callId }),
-      ),
-    }),
-  });
+    question.shape,
+    {
+      memory: attempt.memory,
+      signal: attempt.controller.signal,
+      recall: (callIds) =>
+        new Map(callIds.flatMap((callId) => {
+          const thoughts = seals.recall({ callerSha256, callId });
+          return thoughts === undefined ? [] : [[callId, thoughts]];
+        })),
+    },
+  );
+  if (!attempt.mayRepeat) body.letGo();
   if (translated.dropped.size > 0) {
     exchange.record.facts.dropped = [...translated.dropped];
   }
   return translated;
+}
+
+/** What is sent upstream. */
+interface Sending {
+  readonly attempt: Attempt;
+  readonly protocol: Protocol;
+  readonly body: HeldBody;
+  readonly stream: boolean;
+}
+
+async function ask(
+  { attempt, protocol, body, stream }: Sending,
+  { fetch, deadlines, connects }: RelayTools,
+): Promise<Response> {
+  const { exchange, candidate: { connection }, controller } = attempt;
+  const { endpoint, path } = OPERATIONS[OPERATION_BY_PROTOCOL[protocol]];
+  return await callUpstream(fetch, {
+    url: `${connection.endpoints[endpoint]}${path}`,
+    headers: translatedHeaders(exchange.request.headers, connection, {
+      protocol,
+      stream,
+      messagesVendor: exchange.config.messagesVendor,
+    }),
+    body,
+    deadlines,
+    connects,
+    connectMs: connection.timeouts.connectMs,
+    firstByteMs: firstAnswerMs(attempt),
+    controller,
+  });
 }
 
 async function failureOf(

@@ -3,9 +3,9 @@ import type {
   CallerCodec,
   Codec,
 } from "../protocols/canonical/codec.ts";
-import type { TranslatedRequest } from "../protocols/translate_request.ts";
 import { type Attempt, standInHeader } from "./attempt.ts";
 import type { RelayTools } from "./tools.ts";
+import type { TranslatedBody } from "./translation_jobs.ts";
 
 /** What an answer needs to get from the upstream's protocol to the caller's. */
 export interface TranslateAnswerOptions {
@@ -14,23 +14,34 @@ export interface TranslateAnswerOptions {
   readonly from: CallerCodec;
   /** The upstream's protocol. */
   readonly to: Codec;
-  readonly translated: TranslatedRequest;
-  readonly tools: Pick<RelayTools, "seals" | "deadlines" | "ids" | "clock">;
+  readonly translated: Omit<TranslatedBody, "body">;
+  readonly tools: Pick<
+    RelayTools,
+    "seals" | "deadlines" | "ids" | "clock" | "translation"
+  >;
 }
 
-/** What the caller's codec may need to write an answer. */
-export function contextOf(
+/** What the caller's codec may need to write an answer, as far as it is plain data. */
+export function plainContextOf(
   { attempt: { exchange, candidate }, translated, tools }:
     TranslateAnswerOptions,
-): AnswerContext {
-  const { facts } = exchange.record;
+): Omit<AnswerContext, "ids" | "drop"> {
+  const { bytesIn } = exchange.record.facts;
   return {
-    ids: tools.ids,
     nowMs: tools.clock.now(),
     model: candidate.model.id,
     request: translated.request,
-    estimatedInputTokens: Math.ceil(facts.bytesIn / BYTES_PER_TOKEN),
+    estimatedInputTokens: Math.ceil(bytesIn / BYTES_PER_TOKEN),
     connectionId: candidate.connection.id,
+  };
+}
+
+/** All that the caller's codec may need to write an answer. */
+export function contextOf(options: TranslateAnswerOptions): AnswerContext {
+  const { facts } = options.attempt.exchange.record;
+  return {
+    ...plainContextOf(options),
+    ids: options.tools.ids,
     drop(part) {
       facts.droppedParts = [...new Set([...facts.droppedParts ?? [], part])];
     },

@@ -5,6 +5,7 @@ import type { Sealed } from "../protocols/canonical/sealed.ts";
 import type { Thoughts } from "../protocols/canonical/thoughts.ts";
 import type { SealStore } from "./seal_store.ts";
 import { createSealWatch } from "./seal_watch.ts";
+import type { WrittenAnswer } from "./translation_jobs.ts";
 
 /** What a translated answer is watched for. */
 export interface AnswerWatchOptions {
@@ -12,6 +13,10 @@ export interface AnswerWatchOptions {
   readonly seals: SealStore;
   readonly callerSha256: string;
   readonly connectionId: string;
+}
+
+/** What a translated stream is watched for. */
+export interface StreamWatchOptions extends AnswerWatchOptions {
   /** How the caller names the answer's calls, as its codec's `createAnswerIds` says. */
   readonly idFor: ((id: string) => string) | undefined;
 }
@@ -29,19 +34,14 @@ export interface TranslatedWatch {
 
 /** Notes first output and usage in the record, and keeps sealed reasoning for the tool results to come. */
 export function createTranslatedWatch(
-  { record, seals, callerSha256, connectionId, idFor }: AnswerWatchOptions,
+  options: StreamWatchOptions,
 ): TranslatedWatch {
+  const { record } = options;
   const { facts } = record;
-  const sealWatch = createSealWatch(idFor);
+  const sealWatch = createSealWatch(options.idFor);
   let failure: Failure | undefined;
   let isWhole = false;
   let hasOutput = false;
-
-  function keepSeals(): void {
-    const thoughts = sealWatch.thoughts();
-    if (thoughts === undefined) return;
-    seals.keep(callerSha256, issuedBy(connectionId, thoughts));
-  }
 
   return {
     see(event) {
@@ -57,7 +57,7 @@ export function createTranslatedWatch(
       if (event.type !== "end") return;
       isWhole = true;
       facts.stopReason = event.stop.reason;
-      keepSeals();
+      keepThoughts(sealWatch.thoughts(), options);
     },
     get hasOutput() {
       return hasOutput;
@@ -69,6 +69,28 @@ export function createTranslatedWatch(
       return isWhole;
     },
   };
+}
+
+/** The same for an answer that was translated whole. */
+export function noteWhole(
+  answer: WrittenAnswer,
+  options: AnswerWatchOptions,
+): void {
+  const { record } = options;
+  const { hasOutput, usage, stopReason, droppedParts } = answer;
+  if (hasOutput) record.facts.firstOutputMs = record.elapsedMs();
+  if (usage !== undefined) record.facts.usage = usage;
+  record.facts.stopReason = stopReason;
+  if (droppedParts.length > 0) record.facts.droppedParts = droppedParts;
+  keepThoughts(answer.thoughts, options);
+}
+
+function keepThoughts(
+  thoughts: Thoughts | undefined,
+  { seals, callerSha256, connectionId }: AnswerWatchOptions,
+): void {
+  if (thoughts === undefined) return;
+  seals.keep(callerSha256, issuedBy(connectionId, thoughts));
 }
 
 /** The thoughts, marked for the one connection that may have them back. */

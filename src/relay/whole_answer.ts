@@ -9,17 +9,23 @@ import {
   reasonOf,
   silentUpstream,
 } from "../upstream/failure.ts";
-import { readAnswerJson } from "../upstream/read_answer.ts";
+import { readAnswerBytes } from "../upstream/read_answer.ts";
 import type { TranslateAnswerOptions } from "./translated_context.ts";
 
 /** A whole answer longer than this is refused, in bytes; images in base64 fit. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
+/** An upstream's answer, as its bytes or as what its stream told, and how many bytes it had. */
+export interface WholeAnswer {
+  readonly answer: Uint8Array<ArrayBuffer> | Answer;
+  readonly length: number;
+}
+
 /** Reads a stream whole, for a caller who wants one object. */
 export async function foldAnswer(
   answer: Response,
   { attempt: { controller, candidate }, to, tools }: TranslateAnswerOptions,
-): Promise<Answer> {
+): Promise<WholeAnswer> {
   const fold = createStreamFold(to.createStreamDecoder(tools.ids));
   const idle = createIdleWatch({
     deadlines: tools.deadlines,
@@ -33,7 +39,9 @@ export async function foldAnswer(
       idle.wait();
       const read = await reader?.read();
       idle.heard();
-      if (read === undefined || read.done) return fold.end();
+      if (read === undefined || read.done) {
+        return { answer: fold.end(), length: bytes };
+      }
       bytes += read.value.length;
       if (bytes > MAX_ANSWER_BYTES) throw oversized();
       fold.push(read.value);
@@ -52,14 +60,14 @@ export async function foldAnswer(
 /** Reads an answer that is one object. */
 export async function readAnswer(
   answer: Response,
-  { attempt: { controller, candidate }, to, tools }: TranslateAnswerOptions,
-): Promise<Answer> {
-  const json = await readAnswerJson(answer, {
+  { attempt: { controller, candidate }, tools }: TranslateAnswerOptions,
+): Promise<WholeAnswer> {
+  const bytes = await readAnswerBytes(answer, {
     maxBytes: MAX_ANSWER_BYTES,
     deadlines: tools.deadlines,
     idleMs: candidate.connection.timeouts.idleMs,
     controller,
   });
-  if (json === undefined) throw brokenUpstream("it is not JSON");
-  return to.decodeAnswer(json, tools.ids);
+  if (bytes === undefined) throw oversized();
+  return { answer: bytes, length: bytes.length };
 }

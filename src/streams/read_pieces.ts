@@ -13,8 +13,8 @@ export interface ReadPiecesOptions {
   readonly length: number | undefined;
   /** How long a piece is, in bytes. */
   readonly pieceBytes: number;
-  /** Takes a full piece; its memory is used again for the next. */
-  readonly onPiece: (piece: Uint8Array<ArrayBuffer>) => void;
+  /** Takes a full piece; once that is done, its memory is used again for the next. */
+  readonly onPiece: (piece: Uint8Array<ArrayBuffer>) => void | Promise<void>;
   /** Gives the body up when it aborts. */
   readonly signal: AbortSignal;
 }
@@ -95,7 +95,7 @@ async function readStraight(
     count.add(value.length);
     filled += value.length;
     if (filled === pieceBytes) {
-      onPiece(new Uint8Array(buffer));
+      await onPiece(new Uint8Array(buffer));
       filled = 0;
     }
   }
@@ -121,7 +121,7 @@ async function readChunks(
       taken += part.length;
       filled += part.length;
       if (filled === pieceBytes) {
-        onPiece(piece);
+        await onPiece(piece);
         filled = 0;
       }
     }

@@ -1,13 +1,7 @@
 import type { Deadlines } from "../core/deadlines.ts";
-import { type JsonValue, parseJson } from "../core/json.ts";
 import { createIdleWatch } from "../streams/idle_watch.ts";
 import { readAll } from "../streams/read_all.ts";
-import {
-  brokenUpstream,
-  oversized,
-  reasonOf,
-  silentUpstream,
-} from "./failure.ts";
+import { brokenUpstream, reasonOf, silentUpstream } from "./failure.ts";
 
 /** What bounds the reading of a body. */
 export interface ReadBodyOptions {
@@ -45,21 +39,6 @@ export async function readAnswerBytes(
     if (controller.signal.aborted) throw controller.signal.reason;
     throw brokenUpstream(reasonOf(cause), cause);
   }
-}
-
-/**
- * Reads the body of an upstream's good answer as JSON.
- *
- * @returns The value, or `undefined` when it is not JSON.
- * @throws {GatewayError} As {@linkcode readAnswerBytes} does, and `upstream` when it is too long.
- */
-export async function readAnswerJson(
-  answer: Response,
-  options: ReadAnswerOptions,
-): Promise<JsonValue | undefined> {
-  const bytes = await readAnswerBytes(answer, options);
-  if (bytes === undefined) throw oversized();
-  return parseJson(new TextDecoder().decode(bytes));
 }
 
 /** An error that takes more than this to explain itself is known by its status alone, in bytes. */

@@ -261,7 +261,7 @@ async function snapshotOf(requests: number, inFlight = 0) {
       totalMs: 1,
     });
   }
-  return await metrics.collect({ inFlight, quotas: [] });
+  return await metrics.collect({ inFlight, bodyMemoryBytes: 0, quotas: [] });
 }
 
 /** Scrapes; each listed thread answers with such a number of requests. */

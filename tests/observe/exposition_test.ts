@@ -39,7 +39,11 @@ Deno.test("formatExposition() adds up what threads count and takes the tighter o
       });
     }
     const quotas = [quota(remaining, 100 - remaining)];
-    const snapshot = await metrics.collect({ inFlight: requests, quotas });
+    const snapshot = await metrics.collect({
+      inFlight: requests,
+      bodyMemoryBytes: 0,
+      quotas,
+    });
     snapshots.push(structuredClone(snapshot));
   }
   const samples = readExposition(await formatExposition(snapshots));

@@ -13,7 +13,7 @@ import {
 import type { RequestFacts } from "../../src/observe/record.ts";
 import { readExposition, type Sample, sumOf } from "../support/exposition.ts";
 
-const IDLE: GatewayState = { inFlight: 0, quotas: [] };
+const IDLE: GatewayState = { inFlight: 0, bodyMemoryBytes: 0, quotas: [] };
 
 function createMetrics(): GatewayMetrics {
   return createGatewayMetrics({
@@ -258,7 +258,11 @@ function quota(parts: Partial<QuotaState> = {}): QuotaState {
 
 Deno.test("a quota window is shown with its size, rest, used share and end, and goes when it is not known any more", async () => {
   const metrics = createMetrics();
-  const before = await scrape(metrics, { inFlight: 3, quotas: [quota()] });
+  const before = await scrape(metrics, {
+    inFlight: 3,
+    bodyMemoryBytes: 5,
+    quotas: [quota()],
+  });
   const value = (name: string) =>
     sumOf(before, `model_gateway_quota_${name}`, {
       connection: "main",
@@ -284,6 +288,7 @@ Deno.test("what a provider does not tell of a quota is absent, not 0", async () 
   });
   const samples = await scrape(createMetrics(), {
     inFlight: 0,
+    bodyMemoryBytes: 0,
     quotas: [unknown],
   });
   assert.ok(!samples.some(({ labels }) => labels.window !== undefined));
@@ -294,7 +299,11 @@ Deno.test("a provider that names windows without end gets no series without end"
     { length: 1000 },
     (_, index) => quota({ type: `USAGE_LIMIT:${index}` }),
   );
-  const samples = await scrape(createMetrics(), { inFlight: 0, quotas });
+  const samples = await scrape(createMetrics(), {
+    inFlight: 0,
+    bodyMemoryBytes: 0,
+    quotas,
+  });
   const shown = samples.filter(({ name }) =>
     name === "model_gateway_quota_limit"
   );

@@ -28,7 +28,11 @@ async function begin(
     server: { max_concurrent_requests: most },
     tokens: [
       tokenFile({ max_concurrent: mostOfAlice }),
-      tokenFile({ name: "bob", sha256: "b".repeat(64) }),
+      tokenFile({
+        name: "bob",
+        sha256: "b".repeat(64),
+        max_concurrent: 100,
+      }),
     ],
   });
   const [alice, bob] = config.callers.values();

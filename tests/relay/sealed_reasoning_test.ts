@@ -23,9 +23,9 @@ async function demoClient() {
   const bodies: string[] = [];
   const { handler } = createGateway({
     store: createConfigStore(config),
-    fetch: (url, init) => {
-      bodies.push(String(init.body));
-      return upstream(url, init);
+    fetch: async (url, init) => {
+      bodies.push(await new Response(init.body).text());
+      return await upstream(url, init);
     },
     log: createLog({ format: "json", now: Date.now, sink: () => {} }),
   });

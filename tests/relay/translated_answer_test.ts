@@ -4,6 +4,7 @@ import { GatewayError } from "../../src/core/error.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
 import { createSealStore } from "../../src/relay/seal_store.ts";
 import { translateAnswer } from "../../src/relay/translated_answer.ts";
+import { createTranslation } from "../../src/relay/translation.ts";
 import { CallerLeft } from "../../src/upstream/call.ts";
 import { counterIds } from "../contract/codec_contract.ts";
 import { openTestAttempt } from "../support/attempt.ts";
@@ -22,7 +23,7 @@ async function begin() {
       from: CODECS.chat,
       to: CODECS.messages,
       translated: {
-        body: { stream: true },
+        stream: true,
         request: requestOf(),
         aliases: new Map(),
         dropped: new Set(["seed", "a,b", "é".repeat(100)]),
@@ -32,6 +33,7 @@ async function begin() {
         deadlines: createDeadlines(timers),
         ids: counterIds(),
         clock: opened.clock,
+        translation: createTranslation(undefined, counterIds()),
       },
     });
   return { ...opened, timers, translate };

@@ -57,7 +57,9 @@ for (const type of ["bytes", undefined] as const) {
           const rest = await readPieces(streamOf(lengths, type), {
             length,
             pieceBytes,
-            onPiece: (piece) => pieces.push(piece.slice()),
+            onPiece(piece) {
+              pieces.push(piece.slice());
+            },
             signal,
           });
           assert.ok(pieces.every((piece) => piece.length === pieceBytes));

@@ -1,5 +1,7 @@
 import type { Operation } from "../../src/core/protocol.ts";
 import type { Attempt } from "../../src/relay/attempt.ts";
+import { createBodyMemory } from "../../src/relay/body_memory.ts";
+import { keepBody } from "../../src/relay/held_body.ts";
 import { createLine } from "../../src/relay/line.ts";
 import { createQuestionReader } from "../../src/relay/question.ts";
 import { minimalConfig } from "./config.ts";
@@ -40,7 +42,8 @@ export async function openTestAttempt(
       exchange: { request, record, caller, config, line },
       operation,
       candidate,
-      body,
+      body: keepBody(body, () => {}),
+      memory: createBodyMemory().open(2 ** 20),
       question: reader.end(),
       startedMs: 0,
       controller: line.controller,

@@ -13,6 +13,7 @@ const LAYER_BY_PREFIX: readonly (readonly [prefix: string, layer: number])[] = [
   ["demo/", 4],
   ["protocols/mod.ts", 3],
   ["protocols/fold_stream.ts", 2],
+  ["protocols/kept_request.ts", 2],
   ["protocols/translate_request.ts", 2],
   ["protocols/translate_stream.ts", 2],
   ["protocols/watch.ts", 3],

@@ -28,6 +28,9 @@ export const END_VALUE = FIRST_STEP + 7;
 /** The byte behind one that is a number, which is to be read again. */
 export const END_NUMBER = FIRST_STEP + 8;
 
+/** The closing quote of the name of a member within. */
+export const END_INNER_NAME = FIRST_STEP + 9;
+
 /** The name of an outermost member. */
 export const OUTER_NAME_TEXT = 0;
 const OUTER_TEXT = 1;
@@ -58,7 +61,7 @@ export const OUTER_NEXT: number = newState();
 /** Behind the brace that opens an object within. */
 export const FIRST_NAME: number = newState();
 const NAME = newState();
-const COLON = newState();
+export const COLON: number = newState();
 const MEMBER = newState();
 /** Behind a member of an object within. */
 export const NEXT_MEMBER: number = newState();
@@ -103,7 +106,7 @@ for (const state of [FIRST_NAME, NAME]) {
   allow(state, '"', NAME_TEXT);
 }
 allow(FIRST_NAME, "}", END_CONTAINER);
-allowText(NAME_TEXT, COLON);
+allowText(NAME_TEXT, END_INNER_NAME);
 allow(COLON, SPACES, COLON);
 allow(COLON, ":", MEMBER);
 allow(NEXT_MEMBER, SPACES, NEXT_MEMBER);

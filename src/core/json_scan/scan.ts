@@ -121,6 +121,16 @@ export class JsonObjectScan {
     return this.#found;
   }
 
+  /** How many objects, arrays and members there have been so far. */
+  get values(): number {
+    return this.#walker.values;
+  }
+
+  /** How many levels of objects and arrays there have been so far. */
+  get depth(): number {
+    return this.#walker.depth;
+  }
+
   #show(bytes: Uint8Array, end: number): void {
     this.#sink?.push(bytes.subarray(this.#unseen, end));
   }

@@ -4,8 +4,10 @@ import {
   BEGIN_NAME,
   BEGIN_OBJECT,
   BEGIN_VALUE,
+  COLON,
   END,
   END_CONTAINER,
+  END_INNER_NAME,
   END_NAME,
   END_NUMBER,
   END_VALUE,
@@ -49,6 +51,18 @@ export class JsonWalker {
   /** The containers around the current place: `true` for objects. */
   readonly #open = new BitStack();
   #at = 0;
+  #values = 0;
+  #depth = 0;
+
+  /** How many objects, arrays and members there have been so far. */
+  get values(): number {
+    return this.#values;
+  }
+
+  /** How many levels of objects and arrays there have been so far. */
+  get depth(): number {
+    return this.#depth;
+  }
 
   /** Where the last event was, in the current piece: a beginning at the first byte, an end behind the last. */
   get at(): number {
@@ -123,19 +137,23 @@ export class JsonWalker {
   #take(step: number): JsonEvent | undefined {
     switch (step) {
       case BEGIN_OBJECT:
-        this.#state = this.#open.size === 0 ? OUTER_FIRST_NAME : FIRST_NAME;
-        this.#open.push(true);
-        this.#position++;
+        this.#begin(true);
+        this.#state = this.#open.size === 1 ? OUTER_FIRST_NAME : FIRST_NAME;
         return undefined;
       case BEGIN_ARRAY:
+        this.#begin(false);
         this.#state = FIRST_ELEMENT;
-        this.#open.push(false);
+        return undefined;
+      case END_INNER_NAME:
+        this.#state = COLON;
+        this.#values++;
         this.#position++;
         return undefined;
       case END_CONTAINER:
         return this.#endContainer();
       case BEGIN_NAME:
         this.#state = OUTER_NAME_TEXT;
+        this.#values++;
         this.#at = this.#position++;
         return "name_begins";
       case END_NAME:
@@ -157,6 +175,13 @@ export class JsonWalker {
       default:
         return this.#fail();
     }
+  }
+
+  #begin(isObject: boolean): void {
+    this.#open.push(isObject);
+    if (this.#open.size > this.#depth) this.#depth = this.#open.size;
+    this.#values++;
+    this.#position++;
   }
 
   #endContainer(): JsonEvent | undefined {

@@ -7,7 +7,7 @@ import type { Answer } from "./answer.ts";
 import type { AnswerEvent } from "./event.ts";
 import type { Failure } from "./failure.ts";
 import type { Loss } from "./loss.ts";
-import type { CanonicalRequest, RequestField } from "./request.ts";
+import type { CanonicalRequest, RequestField, Turn } from "./request.ts";
 
 /**
  * One wire protocol, both directions: decode = wire to canonical, encode = canonical to wire. Pure: no I/O,
@@ -60,6 +60,12 @@ export interface Codec {
    */
   createAnswerIds?(request: CanonicalRequest): (id: string) => string;
 
+  /**
+   * What of a request's history its answer's encoders look at; absent: nothing. The rest is let go before the answer
+   * comes.
+   */
+  historyForAnswer?(turns: readonly Turn[]): readonly Turn[];
+
   /** Writes a JSON answer to a caller. */
   encodeAnswer(answer: Answer, context: AnswerContext): JsonObject;
 
@@ -95,6 +101,7 @@ export type CallerCodec = Pick<
   | "otherNames"
   | "decodeRequest"
   | "createAnswerIds"
+  | "historyForAnswer"
   | "encodeAnswer"
   | "createStreamEncoder"
   | "encodeFailure"
@@ -155,7 +162,10 @@ export interface AnswerContext {
   readonly nowMs: number;
   /** The model to name in the answer. */
   readonly model: string;
-  /** The caller's request, which the same codec decoded: for fields that an answer repeats. */
+  /**
+   * The caller's request, which the same codec decoded: for fields that an answer repeats. Of its history there is
+   * what {@linkcode Codec.historyForAnswer} gives.
+   */
   readonly request: CanonicalRequest;
   /** A rough count of the request's tokens, for streams that must state one before the upstream has. */
   readonly estimatedInputTokens: number;

@@ -8,7 +8,7 @@ import { decodeRequest } from "./request_decode.ts";
 import { encodeRequest } from "./request_encode.ts";
 import { createStreamDecoder } from "./stream_decode.ts";
 import { createStreamEncoder } from "./stream_encode.ts";
-import { createAnswerIds } from "./tool_call_ids.ts";
+import { createAnswerIds, historyForAnswer } from "./tool_call_ids.ts";
 
 const FIELD_NAMES: Readonly<Record<RequestField, string>> = {
   system: "system",
@@ -54,6 +54,7 @@ export const messagesCodec: Codec = {
   encodeRequest,
   decodeAnswer,
   encodeAnswer,
+  historyForAnswer,
   createStreamDecoder,
   createStreamEncoder,
   decodeFailure,

@@ -1,5 +1,6 @@
 import { isToolCall } from "../canonical/history.ts";
-import type { CanonicalRequest } from "../canonical/request.ts";
+import type { FunctionCallBlock } from "../canonical/block.ts";
+import type { CanonicalRequest, Turn } from "../canonical/request.ts";
 import { fitId } from "../canonical/tool_call_id.ts";
 
 /**
@@ -35,6 +36,19 @@ export function createHistoryIds(): HistoryIds {
       return same?.made[same.next++] ?? fitId(callId, ID_RULE);
     },
   };
+}
+
+/** The calls of a history by their ids alone, which is what {@linkcode createAnswerIds} looks at. */
+export function historyForAnswer(turns: readonly Turn[]): readonly Turn[] {
+  const calls = turns.flatMap(({ blocks }) => blocks).filter(isToolCall);
+  if (calls.length === 0) return [];
+  const blocks = calls.map(({ id, name }): FunctionCallBlock => ({
+    kind: "function_call",
+    id,
+    name,
+    arguments: "",
+  }));
+  return [{ role: "assistant", blocks }];
 }
 
 /** Gives the calls of an answer ids that no call of the request's history has. */

@@ -36,7 +36,9 @@ export function compactionItem(id: string, summary: string): JsonObject {
 }
 
 /** Whether the answer is to be a compaction item. */
-export function wantsCompaction({ turns }: CanonicalRequest): boolean {
+export function wantsCompaction(
+  { turns }: Pick<CanonicalRequest, "turns">,
+): boolean {
   const block = turns.at(-1)?.blocks.at(-1);
   return block?.kind === "opaque" && block.type === "compaction_trigger";
 }

@@ -5,6 +5,7 @@ import { encodeAnswer } from "./answer_encode.ts";
 import { dialectOf } from "./dialect.ts";
 import { decodeFailure, encodeFailure } from "./failure.ts";
 import { decodeRequest } from "./request_decode.ts";
+import { historyForAnswer } from "./response_object.ts";
 import { encodeRequest } from "./request_encode.ts";
 import { createStreamDecoder } from "./stream_decode.ts";
 import { createStreamEncoder } from "./stream_encode.ts";
@@ -52,6 +53,7 @@ export const responsesCodec: Codec = {
   encodeRequest,
   decodeAnswer,
   encodeAnswer,
+  historyForAnswer,
   createStreamDecoder,
   createStreamEncoder,
   decodeFailure,

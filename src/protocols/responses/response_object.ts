@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../core/json.ts";
 import type { AnswerContext } from "../canonical/codec.ts";
-import type { CanonicalRequest } from "../canonical/request.ts";
+import type { CanonicalRequest, Turn } from "../canonical/request.ts";
+import { wantsCompaction } from "./compaction.ts";
 import { ownMarks } from "./marks.ts";
 import {
   encodeFormat,
@@ -93,7 +94,22 @@ function settingsOf(request: CanonicalRequest): JsonObject {
 }
 
 function instructionsOf({ turns }: CanonicalRequest): string | null {
-  const turn = turns.find((one) => ownMarks(one).isInstructions === true);
-  const block = turn?.blocks[0];
+  const block = turns.find(isInstructions)?.blocks[0];
   return block?.kind === "text" ? block.text : null;
+}
+
+function isInstructions(turn: Turn): boolean {
+  return ownMarks(turn).isInstructions === true;
+}
+
+/** The instructions, which every response object repeats, and what asks for a compaction item. */
+export function historyForAnswer(turns: readonly Turn[]): readonly Turn[] {
+  const instructions = turns.find(isInstructions);
+  const last = turns.at(-1);
+  return [
+    ...(instructions === undefined ? [] : [instructions]),
+    ...(last !== undefined && wantsCompaction({ turns })
+      ? [{ ...last, blocks: last.blocks.slice(-1) }]
+      : []),
+  ];
 }

@@ -451,6 +451,25 @@ Deno.test("JsonObjectScan goes 100,000 levels deep", async (t) => {
   }
 });
 
+Deno.test("JsonObjectScan counts objects, arrays, members and levels, however the document is cut", () => {
+  const documents = [
+    ["{}", 1, 1],
+    [`{"model":1,"b":[1,2,"{",{}]}`, 5, 3],
+    [`{"a":{"b":{"c":[[],[{"d":null,"\\"e":[]}]]}}}`, 13, 7],
+  ] as const;
+  for (const [document, values, depth] of documents) {
+    const bytes = bytesOf(document);
+    for (let cut = 0; cut <= bytes.length; cut++) {
+      const scan = new JsonObjectScan(KEYS);
+      scan.push(bytes.subarray(0, cut));
+      scan.push(bytes.subarray(cut));
+      scan.end();
+      equal(scan.values, values, document);
+      equal(scan.depth, depth, document);
+    }
+  }
+});
+
 Deno.test("JsonObjectScan holds each bracket against its own, at every depth", () => {
   for (let depth = 1; depth <= 100; depth++) {
     for (const wrong of new Set([0, 1, 31, 32, 33, 63, 64, depth - 1])) {

@@ -1,0 +1,50 @@
+import { GatewayError } from "../core/error.ts";
+import type { CallerCodec } from "./canonical/codec.ts";
+import type { CanonicalRequest } from "./canonical/request.ts";
+
+/**
+ * Bounds of what an answer needs of its request. It is written into every event of some streams, so much of it would
+ * hold up everybody else; a thousand tools with a hundred values each fit.
+ */
+const MAX_KEPT = { values: 100_000, characters: 8 * 1024 * 1024 };
+
+/**
+ * What of a request is kept until its answer has ended: all but the history, of which there is what the caller's
+ * codec asks for.
+ *
+ * @throws {GatewayError} `invalid_request` when that is more than any client sends.
+ */
+export function keptRequest(
+  request: CanonicalRequest,
+  codec: CallerCodec,
+): CanonicalRequest {
+  const turns = codec.historyForAnswer?.(request.turns) ?? [];
+  const kept = { ...request, turns };
+  if (isTooMuch(kept)) throw tooMuch();
+  return kept;
+}
+
+function isTooMuch(kept: CanonicalRequest): boolean {
+  let values = 0;
+  let characters = 0;
+  const rest: unknown[] = [kept];
+  while (rest.length > 0) {
+    const value = rest.pop();
+    values += 1;
+    if (typeof value === "string") characters += value.length;
+    if (values > MAX_KEPT.values || characters > MAX_KEPT.characters) {
+      return true;
+    }
+    if (typeof value !== "object" || value === null) continue;
+    for (const part of Object.values(value)) rest.push(part);
+  }
+  return false;
+}
+
+function tooMuch(): GatewayError {
+  return new GatewayError(
+    "invalid_request",
+    "Cannot translate the request: its tools, settings and calls are more than 100,000 values or 8 million " +
+      "characters, send fewer or smaller tools, or begin a new conversation",
+  );
+}
