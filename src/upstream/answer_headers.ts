@@ -1,10 +1,12 @@
+import { saneWaitHeader } from "../core/retry_after.ts";
 import { nameMatcher, WITHHELD_FROM_CALLER } from "./header_names.ts";
 import { namedByConnection } from "./hop_by_hop.ts";
 
 const isWithheld = nameMatcher(WITHHELD_FROM_CALLER);
 
 /**
- * The headers of an upstream answer that the caller gets (docs/http.md#headers).
+ * The headers of an upstream answer that the caller gets (docs/http.md#headers). A wait that no client could keep
+ * becomes one that it can, or nothing.
  *
  * @param renamed Whether the upstream knows the model by another name; then `openai-model` stays back, which
  * Codex reads as a warning about the account.
@@ -18,7 +20,14 @@ export function answerHeaders(
   upstream.forEach((value, name) => {
     const staysHere = isWithheld(name) || dropped.has(name) ||
       (renamed && name === "openai-model");
-    if (!staysHere) pairs.push([name, value]);
+    const shown = staysHere ? undefined : shownValue(name, value);
+    if (shown !== undefined) pairs.push([name, shown]);
   });
   return pairs;
+}
+
+function shownValue(name: string, value: string): string | undefined {
+  return name === "retry-after" || name === "retry-after-ms"
+    ? saneWaitHeader(name, value)
+    : value;
 }

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { ask, PATHS, PROTOCOLS } from "../support/ask.ts";
+import { ask, credentials, hello, PATHS, PROTOCOLS } from "../support/ask.ts";
 import { readError } from "../support/error_answer.ts";
 import { familiesFile } from "../support/families.ts";
 import { startGateway } from "../support/gateway.ts";
+import { sharedFile, tokenOf } from "../support/shared_gateway.ts";
 import { startUpstream } from "../support/scripted_upstream.ts";
 
 const CANARY = "canary-9e1f";
@@ -103,5 +104,45 @@ Deno.test("all other errors of an upstream pass with status, body and the header
       }
       assert.equal(upstream.requests.items.length % PROTOCOLS.length, 0);
     });
+  }
+});
+
+/** What upstreams put for a wait, and what callers get of it. */
+const WAITS: readonly (readonly [told: string, shown: string | null])[] = [
+  ["17", "17"],
+  [`1${"0".repeat(30)}`, "2147483"],
+  ["1e30", null],
+  ["Infinity", null],
+  ["-5", null],
+  ["NaN", null],
+];
+
+Deno.test("a wait that makes no sense becomes one that does, or nothing, natively and translated", async (t) => {
+  for (const mode of ["native", "translated"] as const) {
+    for (const protocol of PROTOCOLS) {
+      await t.step(`${protocol} ${mode}`, async () => {
+        await using upstream = startUpstream();
+        for (const [told, shown] of WAITS) {
+          await using gateway = await startGateway(
+            sharedFile({ protocol, mode }, { one: upstream.url }),
+          );
+          upstream.play(() =>
+            Response.json({ error: { message: "Refused" } }, {
+              status: 400,
+              headers: { "retry-after": told },
+            })
+          );
+          const headers = credentials(protocol, tokenOf("alice"));
+          const body = hello(protocol, { model: "model-1" });
+          const response = await gateway.call(
+            PATHS[protocol],
+            ask(protocol, body, headers),
+          );
+          await response.body?.cancel();
+          assert.equal(response.status, 400);
+          assert.equal(response.headers.get("retry-after"), shown, told);
+        }
+      });
+    }
   }
 });

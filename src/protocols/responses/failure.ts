@@ -4,6 +4,7 @@ import {
   type JsonValue,
 } from "../../core/json.ts";
 import { lookup } from "../../core/lookup.ts";
+import { saneWaitMs } from "../../core/retry_after.ts";
 import type { EncodedFailure } from "../canonical/codec.ts";
 import {
   type Failure,
@@ -157,7 +158,7 @@ function resetIn(body: JsonValue | undefined): number | undefined {
 }
 
 function secondsIn(value: JsonValue | undefined): number | undefined {
-  return typeof value === "number" && value >= 0 ? value * 1000 : undefined;
+  return typeof value === "number" ? saneWaitMs(value * 1000) : undefined;
 }
 
 const DELAY_REGEXP = /try again in (\d+(?:\.\d+)?)\s*(ms|s|seconds?)\b/i;
@@ -166,7 +167,8 @@ const DELAY_REGEXP = /try again in (\d+(?:\.\d+)?)\s*(ms|s|seconds?)\b/i;
 function delayIn(message: string | undefined): number | undefined {
   const [, amount, unit] = DELAY_REGEXP.exec(message ?? "") ?? [];
   if (amount === undefined) return undefined;
-  return Math.ceil(Number(amount) * (unit?.toLowerCase() === "ms" ? 1 : 1000));
+  const unitMs = unit?.toLowerCase() === "ms" ? 1 : 1000;
+  return saneWaitMs(Math.ceil(Number(amount) * unitMs));
 }
 
 function withDelay({ message, kind, retryAfterMs }: Failure): string {
