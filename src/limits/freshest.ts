@@ -1,5 +1,5 @@
 import { type GoodReading, isGood, type Reading } from "./reading.ts";
-import type { QuotaWindow } from "./window.ts";
+import { type QuotaWindow, windowKey } from "./window.ts";
 
 /**
  * Of what the quota endpoint told and what the last relayed answer told, the freshest for each window.
@@ -27,18 +27,14 @@ function isRunning(one: QuotaWindow): boolean {
 
 /** The endpoint tells of windows that the headers leave out; those keep its numbers and its age. */
 function update(polled: GoodReading, seen: GoodReading): GoodReading {
-  const newer = new Map(seen.windows.map((one) => [keyOf(one), one]));
-  const told = new Set(polled.windows.map(keyOf));
-  const isComplete = polled.windows.every((one) => newer.has(keyOf(one)));
+  const newer = new Map(seen.windows.map((one) => [windowKey(one), one]));
+  const told = new Set(polled.windows.map(windowKey));
+  const isComplete = polled.windows.every((one) => newer.has(windowKey(one)));
   return {
     checkedAtMs: isComplete ? seen.checkedAtMs : polled.checkedAtMs,
     windows: [
-      ...polled.windows.map((one) => newer.get(keyOf(one)) ?? one),
-      ...seen.windows.filter((one) => !told.has(keyOf(one))),
+      ...polled.windows.map((one) => newer.get(windowKey(one)) ?? one),
+      ...seen.windows.filter((one) => !told.has(windowKey(one))),
     ],
   };
-}
-
-function keyOf(one: QuotaWindow): string {
-  return `${one.type} ${one.window}`;
 }

@@ -59,7 +59,6 @@ export function createPoller(options: PollerOptions): Poller {
   const { fetch, clock, log, deadline } = options;
   const cache = new TtlCache<string, Reading>(clock);
   const flights = new SingleFlight<string, Reading>();
-  const keys = new WeakMap<Connection, string>();
   /** The keys of the current config: a read that outlives its config leaves nothing behind. */
   let current: ReadonlySet<string> = new Set();
   /** Those that let their last read run into its deadline. */
@@ -69,7 +68,7 @@ export function createPoller(options: PollerOptions): Poller {
     endpoint: QuotaPoll,
     options: PollOptions,
   ): Promise<PolledReading> {
-    const key = keyOf(options.source.connection);
+    const key = sourceKey(options.source.connection);
     const known = cache.get(key);
     if (known !== undefined) return { reading: known, cached: true };
     const reading = await flights.run(key, () => ask(endpoint, options));
@@ -80,7 +79,7 @@ export function createPoller(options: PollerOptions): Poller {
     endpoint: QuotaPoll,
     { source, limits }: PollOptions,
   ): Promise<Reading> {
-    const key = keyOf(source.connection);
+    const key = sourceKey(source.connection);
     // Who was silent for a whole budget is given half of the next, so that the others are not hidden by
     // it again and again.
     const signal = deadline(
@@ -108,22 +107,14 @@ export function createPoller(options: PollerOptions): Poller {
   }
 
   function retain(connections: readonly Connection[]): void {
-    current = new Set(connections.map(keyOf));
+    current = new Set(connections.map(sourceKey));
     cache.retain(current);
     for (const key of silent) if (!current.has(key)) silent.delete(key);
   }
 
-  function keyOf(connection: Connection): string {
-    const known = keys.get(connection);
-    if (known !== undefined) return known;
-    const key = sourceKey(connection);
-    keys.set(connection, key);
-    return key;
-  }
-
   return {
     read,
-    known: (connection) => cache.get(keyOf(connection)),
+    known: (connection) => cache.get(sourceKey(connection)),
     retain,
   };
 }

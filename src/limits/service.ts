@@ -17,7 +17,8 @@ import { createPoller, type PolledReading } from "./poller.ts";
 import type { QuotaFetch } from "./read.ts";
 import { readerOf } from "./readers/mod.ts";
 import { isGood } from "./reading.ts";
-import type { QuotaWindow } from "./window.ts";
+import { createUsedUpWindows } from "./used_up.ts";
+import { type QuotaWindow, windowKey } from "./window.ts";
 
 /** Tells callers what is left of the quotas they share. */
 export interface LimitsService {
@@ -35,7 +36,10 @@ export interface LimitsService {
     config: Config,
     signal?: AbortSignal,
   ): Promise<LimitsList>;
-  /** The windows of a connection's quota as far as they are known now; asks no provider. */
+  /**
+   * The windows of a connection's quota as far as they are known now; asks no provider. One that is used up
+   * stays known until it begins anew.
+   */
   known(connection: Connection): readonly QuotaWindow[];
 }
 
@@ -58,6 +62,7 @@ export function createLimitsService(
   const { clock, harvest } = options;
   const deadline = options.deadline ?? ((ms) => AbortSignal.timeout(ms));
   const poller = createPoller({ ...options, deadline });
+  const usedUp = createUsedUpWindows(options);
   let latest: Config | undefined;
 
   async function read(
@@ -86,6 +91,7 @@ export function createLimitsService(
     latest = config;
     poller.retain(config.connections);
     harvest.retain(config.connections);
+    usedUp.retain(config.connections);
   }
 
   async function entryOf(
@@ -113,6 +119,7 @@ export function createLimitsService(
       const nothing = { checkedAtMs: clock.now(), failure: nothingRelayed() };
       return readEntry(connection, nothing, { cached: false });
     }
+    if (isGood(learnt)) usedUp.learn(connection, learnt.windows);
     const isPolled = polled !== undefined && learnt === polled.reading;
     return readEntry(connection, learnt, {
       cached: isPolled ? polled.cached : true,
@@ -124,10 +131,25 @@ export function createLimitsService(
     if (!enabled || quota === undefined) return [];
     const seen = harvest.reading(connection);
     const learnt = freshest(poller.known(connection), seen);
-    return learnt !== undefined && isGood(learnt) ? learnt.windows : [];
+    const told = learnt !== undefined && isGood(learnt) ? learnt.windows : [];
+    usedUp.learn(connection, told);
+    return withUsedUp(told, usedUp.of(connection));
   }
 
   return { read, known };
+}
+
+/** What was told, and what is used up still though it was not told again. */
+function withUsedUp(
+  told: readonly QuotaWindow[],
+  usedUp: readonly QuotaWindow[],
+): readonly QuotaWindow[] {
+  const still = new Map(usedUp.map((one) => [windowKey(one), one]));
+  const toldKeys = new Set(told.map(windowKey));
+  return [
+    ...told.map((one) => still.get(windowKey(one)) ?? one),
+    ...usedUp.filter((one) => !toldKeys.has(windowKey(one))),
+  ];
 }
 
 function budgetOver(): GatewayError {

@@ -82,3 +82,13 @@ export function quotaWindow(parts: WindowParts): QuotaWindow {
     resets_at: parts.resetsAt,
   };
 }
+
+/** Tells the windows of one connection apart. */
+export function windowKey({ type, window }: QuotaWindow): string {
+  return `${type} ${window}`;
+}
+
+/** Whether nothing of a window is left, as far as the provider tells. */
+export function isUsedUp({ used_percent, remaining }: QuotaWindow): boolean {
+  return used_percent === null ? remaining === 0 : used_percent >= 100;
+}

@@ -1,7 +1,7 @@
 import type { Connection } from "../config/config.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Harvest } from "../limits/harvest.ts";
-import type { QuotaWindow } from "../limits/window.ts";
+import { isUsedUp } from "../limits/window.ts";
 import type { Fault } from "./fault.ts";
 
 /** What is known of a connection's quota. */
@@ -34,8 +34,4 @@ export function withWindow(
     .filter((ms) => ms > 0);
   if (resetsMs.length === 0) return fault;
   return { ...fault, kind: "exhausted", retryAfterMs: Math.max(...resetsMs) };
-}
-
-function isUsedUp({ used_percent, remaining }: QuotaWindow): boolean {
-  return used_percent === null ? remaining === 0 : used_percent >= 100;
 }

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { callerOf, configWith, createHarness } from "./service_harness.ts";
 import { connectionOf } from "./quota_case.ts";
+import { NOW_MS } from "../support/config.ts";
 
-Deno.test("known() tells what read() left in the cache, asks nobody, and forgets with the cache", async () => {
+Deno.test("known() tells what read() left in the cache, asks nobody, and forgets with the cache what is not used up", async () => {
   const { service, calls, clock } = createHarness();
   const one = connectionOf("zai", {
     name: "one",
@@ -16,7 +17,11 @@ Deno.test("known() tells what read() left in the cache, asks nobody, and forgets
   assert.deepEqual(service.known({ ...one, enabled: false }), []);
   assert.deepEqual(service.known({ ...one, quota: undefined }), []);
   clock.advance(60_000);
-  assert.deepEqual(service.known(one), []);
+  const usedUp = list.data[0]?.limits.filter((window) =>
+    (window.used_percent ?? 0) >= 100
+  );
+  assert.equal(usedUp?.length, 1);
+  assert.deepEqual(service.known(one), usedUp);
   assert.equal(calls.length, 1);
 });
 
@@ -29,4 +34,101 @@ Deno.test("known() tells nothing of a quota that could not be read", async () =>
   scripts.set("one.example", () => new Response(null, { status: 500 }));
   await service.read(callerOf(one), await configWith(one));
   assert.deepEqual(service.known(one), []);
+});
+
+/** A quota of Z.ai's with one window, which begins anew two hours after the test does. */
+function fiveHours(percentage: number) {
+  return () =>
+    Response.json({
+      code: 200,
+      success: true,
+      data: {
+        limits: [{
+          type: "TOKENS_LIMIT",
+          unit: 3,
+          number: 5,
+          percentage,
+          nextResetTime: RESET_MS,
+        }],
+      },
+    });
+}
+
+const RESET_MS = NOW_MS + 7_200_000;
+
+async function readOnce(percentage: number) {
+  const harness = createHarness();
+  const { service, scripts } = harness;
+  const one = connectionOf("zai", {
+    name: "one",
+    base: "https://one.example/v1",
+  });
+  const config = await configWith(one);
+  scripts.set("one.example", fiveHours(percentage));
+  await service.read(callerOf(one), config);
+  const percents = () => service.known(one).map((told) => told.used_percent);
+  return { ...harness, one, config, percents };
+}
+
+Deno.test("known() remembers that a window is used up until it begins anew, and not longer", async () => {
+  const { percents, clock, calls } = await readOnce(100);
+  assert.deepEqual(percents(), [100]);
+  clock.advance(RESET_MS - NOW_MS - 1);
+  assert.deepEqual(percents(), [100]);
+  clock.advance(1);
+  assert.deepEqual(percents(), []);
+  assert.equal(calls.length, 1);
+});
+
+Deno.test("known() remembers a used-up window though the next reads fail, and forgets it when one says otherwise", async () => {
+  const { percents, clock, scripts, service, one, config } = await readOnce(
+    100,
+  );
+  clock.advance(60_000);
+  scripts.set("one.example", () => new Response(null, { status: 500 }));
+  await service.read(callerOf(one), config);
+  assert.deepEqual(percents(), [100]);
+  clock.advance(60_000);
+  scripts.set("one.example", fiveHours(20));
+  await service.read(callerOf(one), config);
+  assert.deepEqual(percents(), [20]);
+  clock.advance(60_000);
+  assert.deepEqual(percents(), []);
+});
+
+Deno.test("known() remembers a used-up window across a reload, as long as the connection is the same", async () => {
+  const { clock, service, one } = await readOnce(100);
+  clock.advance(60_000);
+  const same = connectionOf("zai", {
+    name: "one",
+    base: "https://one.example/v1",
+  });
+  assert.equal(service.known(same)[0]?.used_percent, 100);
+  const auth = { scheme: "bearer", key: "another key" } as const;
+  assert.deepEqual(service.known({ ...one, auth }), []);
+});
+
+Deno.test("known() remembers a used-up window that later answers leave out", () => {
+  const { service, harvest, clock } = createHarness();
+  const one = connectionOf("codex", { name: "one" });
+  const told = (window: string, percent: number) => ({
+    [`x-codex-${window}-used-percent`]: String(percent),
+    [`x-codex-${window}-window-minutes`]: window === "primary"
+      ? "300"
+      : "10080",
+    [`x-codex-${window}-reset-after-seconds`]: "7200",
+  });
+  const percents = () =>
+    service.known(one).map((window) => window.used_percent)
+      .sort();
+  harvest.observe(
+    one,
+    new Headers({ ...told("primary", 30), ...told("secondary", 100) }),
+  );
+  assert.deepEqual(percents(), [100, 30]);
+  clock.advance(60_000);
+  harvest.observe(one, new Headers(told("primary", 40)));
+  assert.deepEqual(percents(), [100, 40]);
+  harvest.observe(one, new Headers(told("secondary", 10)));
+  assert.deepEqual(percents(), [10]);
 });
