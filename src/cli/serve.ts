@@ -8,7 +8,7 @@ import { loadConfigFile } from "./config_file.ts";
 import type { CommandSpec } from "./command.ts";
 import { findConfigPath } from "./config_path.ts";
 import { type CliIo, EXIT } from "./io.ts";
-import { networkFetch } from "./network_fetch.ts";
+import { openNetworkClient } from "./network_client.ts";
 import { networkReach } from "./network_reach.ts";
 import { openLog } from "./open_log.ts";
 import { startPool } from "./pool.ts";
@@ -70,7 +70,7 @@ export async function runServe(
   const code = await runServer({
     store,
     server,
-    fetch: networkFetch(),
+    fetch: openNetworkClient().fetch,
     reach: networkReach(io.env),
     log,
     io,

@@ -1,6 +1,6 @@
 import { createConfigStore } from "../config/store.ts";
 import { ListenError } from "./listen.ts";
-import { networkFetch } from "./network_fetch.ts";
+import { openNetworkClient } from "./network_client.ts";
 import { networkReach } from "./network_reach.ts";
 import { openLog } from "./open_log.ts";
 import { type Serving, startServing } from "./serving.ts";
@@ -63,7 +63,7 @@ async function startGateway(
     const serving = await startServing({
       store,
       server,
-      fetch: networkFetch(),
+      fetch: openNetworkClient().fetch,
       reach: networkReach((name) => Deno.env.get(name)),
       log,
       isShared: true,

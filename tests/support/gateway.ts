@@ -1,5 +1,6 @@
 import { createGateway } from "../../src/app.ts";
 import { listen } from "../../src/cli/listen.ts";
+import { openNetworkClient } from "../../src/cli/network_client.ts";
 import { type ConfigStore, createConfigStore } from "../../src/config/store.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import type { Timers } from "../../src/core/timers.ts";
@@ -44,9 +45,10 @@ export async function startGateway(
   const lines = createLogLines();
   const client = Deno.createHttpClient({ poolMaxIdlePerHost: 100 });
   const viaClient: Fetch = (url, init) => fetch(url, { ...init, client });
+  const network = openNetworkClient();
   const { handler, admission } = createGateway({
     store,
-    fetch: given ?? viaClient,
+    fetch: given ?? network.fetch,
     log: lines.log,
     reach,
     ...(timers === undefined ? {} : { timers }),
@@ -63,6 +65,7 @@ export async function startGateway(
     admission,
     async [Symbol.asyncDispose]() {
       client.close();
+      network[Symbol.dispose]();
       await listener.close();
     },
   };

@@ -2,8 +2,13 @@ import type { Fetch } from "../upstream/call.ts";
 import { hadConnection } from "../upstream/failure.ts";
 import { Upload } from "../upstream/upload.ts";
 
+/** The way to upstreams over the network. */
+export interface NetworkClient extends Disposable {
+  readonly fetch: Fetch;
+}
+
 /**
- * The network's `fetch` for upstreams. It speaks HTTP/1.1, one request at a time on each connection: over one
+ * Opens the network's client for upstreams. It speaks HTTP/1.1, one request at a time on each connection: over one
  * connection of HTTP/2, callers who stop reading, a low cap on its streams or its silent loss would hold up all
  * others of the same provider. And it keeps more connections alive to one host than the platform's default keeps,
  * since all of a company's traffic to a provider runs through here.
@@ -12,22 +17,28 @@ import { Upload } from "../upstream/upload.ts";
  * (https://github.com/denoland/deno/pull/32566), but cannot repeat a body that it streams. A request whose body the
  * provider did not let through is sent once more; see `resend`.
  */
-export function networkFetch(): Fetch {
+export function openNetworkClient(): NetworkClient {
   const http2 = false;
   const kept = Deno.createHttpClient({ http2, poolMaxIdlePerHost: 1024 });
   const fresh = Deno.createHttpClient({ http2, poolMaxIdlePerHost: 0 });
-  return async (url, init) => {
-    const upload = uploadOf(init.body);
-    if (upload === undefined) {
-      return await fetch(url, { ...init, client: kept });
-    }
-    try {
-      return await fetch(url, { ...init, body: upload, client: kept });
-    } catch (cause) {
-      const isCut = hadConnection(cause) && !upload.isTaken;
-      if (!isCut || init.signal?.aborted) throw cause;
-      return await resend(url, { ...init, client: fresh }, upload);
-    }
+  return {
+    async fetch(url, init) {
+      const upload = uploadOf(init.body);
+      if (upload === undefined) {
+        return await fetch(url, { ...init, client: kept });
+      }
+      try {
+        return await fetch(url, { ...init, body: upload, client: kept });
+      } catch (cause) {
+        const isCut = hadConnection(cause) && !upload.isTaken;
+        if (!isCut || init.signal?.aborted) throw cause;
+        return await resend(url, { ...init, client: fresh }, upload);
+      }
+    },
+    [Symbol.dispose]() {
+      kept.close();
+      fresh.close();
+    },
   };
 }
 
