@@ -136,7 +136,7 @@ Deno.test("createStreamDecoder() ends with one failure", async (t) => {
     ],
     [
       "no JSON",
-      [frame(started), { data: "oops" }],
+      [frame(started), { data: "{oops" }],
       broken("The provider sent an event that is no JSON object"),
     ],
     [
