@@ -1,6 +1,7 @@
 import type { Config, Connection } from "../config/config.ts";
 import type { Endpoint } from "../core/protocol.ts";
 import { discard } from "../streams/discard.ts";
+import { secretsOf } from "../upstream/secrets.ts";
 
 /** What an upstream answered to one cheap authenticated request. */
 export interface Probe {
@@ -53,7 +54,9 @@ async function probe(
     discard(answer);
     return { connection, ...judge(answer.status) };
   } catch (error) {
-    const finding = `unreachable: ${reasonOf(error)}`;
+    const reason = reasonOf(error);
+    const isSafe = !secretsOf(connection).areIn(reason);
+    const finding = `unreachable: ${isSafe ? reason : "unknown error"}`;
     return { connection, good: false, finding };
   }
 }

@@ -4,6 +4,7 @@ import { answerHeaders } from "../upstream/answer_headers.ts";
 import { callUpstream } from "../upstream/call.ts";
 import { redirected, upstreamAuthentication } from "../upstream/failure.ts";
 import { upstreamHeaders } from "../upstream/request_headers.ts";
+import { secretsOf } from "../upstream/secrets.ts";
 import { type Attempt, firstAnswerMs, standInHeader } from "./attempt.ts";
 import { nativeBody } from "./native_body.ts";
 import { readNativeFailure } from "./native_failure.ts";
@@ -41,15 +42,17 @@ export async function relayNative(
     firstByteMs: firstAnswerMs(attempt),
     controller,
   });
-  noteAnswer(answer, exchange.record);
+  const secrets = secretsOf(connection);
+  noteAnswer(answer, exchange.record, secrets);
   harvest.observe(connection, answer.headers);
   refuseUnusable(answer);
-  const headers = answerHeaders(answer.headers, isRenamed);
+  const headers = answerHeaders(answer.headers, { isRenamed, secrets });
   const { idleMs } = connection.timeouts;
   if (!answer.ok) {
     throw await readNativeFailure(answer, {
       protocol,
       headers,
+      secrets,
       deadlines,
       clock,
       idleMs,
@@ -61,6 +64,7 @@ export async function relayNative(
     attempt,
     protocol,
     headers,
+    secrets,
     deadlines,
     clock,
   });

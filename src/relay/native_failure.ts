@@ -12,6 +12,7 @@ import {
   type ReadBodyOptions,
   readErrorBytes,
 } from "../upstream/read_answer.ts";
+import type { Secrets } from "../upstream/secrets.ts";
 import { retryAfterMs } from "../core/retry_after.ts";
 import type { Exchange } from "./exchange.ts";
 
@@ -48,6 +49,8 @@ export interface ReadFailureOptions extends ReadBodyOptions {
   readonly protocol: Protocol;
   /** What the caller gets of the upstream's headers. */
   readonly headers: [string, string][];
+  /** What its words must not hold. */
+  readonly secrets: Secrets;
   readonly clock: Clock;
 }
 
@@ -68,20 +71,21 @@ export async function readNativeFailure(
 
 /** What an answer that is a failure brings. */
 export type NativeFailureOptions =
-  & Pick<ReadFailureOptions, "protocol" | "headers" | "clock">
+  & Pick<ReadFailureOptions, "protocol" | "headers" | "secrets" | "clock">
   & { readonly bytes: Uint8Array<ArrayBuffer> };
 
 /**
  * The failure that is all of an answer, with whatever status it came; without its words where those are about
- * the gateway's own key, its rights or its account.
+ * the gateway's own key, its rights or its account, or hold that key.
  */
 export function nativeFailure(
   answer: Response,
-  { bytes, headers, protocol, clock }: NativeFailureOptions,
+  { bytes, headers, protocol, secrets, clock }: NativeFailureOptions,
 ): UpstreamFailure {
-  const body = parseErrorBody(new TextDecoder().decode(bytes));
-  const failure = failureOf(answer, body, { protocol, clock });
-  return isHidden(failure)
+  const text = new TextDecoder().decode(bytes);
+  const body = parseErrorBody(text);
+  const failure = failureOf(answer, body, { protocol, secrets, clock });
+  return isHidden(failure) || secrets.areIn(text)
     ? new UpstreamFailure(failure)
     : new NativeFailure(failure, { status: answer.status, headers, bytes });
 }
@@ -90,9 +94,14 @@ export function nativeFailure(
 function failureOf(
   { status, headers }: Response,
   body: JsonValue | undefined,
-  { protocol, clock }: Pick<ReadFailureOptions, "protocol" | "clock">,
+  { protocol, secrets, clock }: Pick<
+    ReadFailureOptions,
+    "protocol" | "secrets" | "clock"
+  >,
 ): Failure {
-  const failure = CODECS[protocol].decodeFailure(status, body);
+  const failure = secrets.leaveOut(
+    CODECS[protocol].decodeFailure(status, body),
+  );
   const waitMs = retryAfterMs(headers, clock.now()) ?? failure.retryAfterMs;
   return { ...failure, retryAfterMs: waitMs };
 }

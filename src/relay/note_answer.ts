@@ -1,13 +1,15 @@
 import type { RequestRecord } from "../observe/record.ts";
+import type { Secrets } from "../upstream/secrets.ts";
 
 /** Notes in the record that an upstream's response headers have come. */
 export function noteAnswer(
   { headers, status }: Response,
   record: RequestRecord,
+  secrets: Pick<Secrets, "areIn">,
 ): void {
   const { facts } = record;
   facts.firstByteMs = record.elapsedMs();
   facts.upstreamStatus = status;
   const id = headers.get("x-request-id") ?? headers.get("request-id");
-  if (id !== null) facts.upstreamRequestId = id;
+  if (id !== null && !secrets.areIn(id)) facts.upstreamRequestId = id;
 }

@@ -24,13 +24,19 @@ export async function passInOnePiece(
   answer: Response,
   options: OnePieceOptions,
 ): Promise<Response> {
-  const { attempt, protocol, headers, clock, isJson } = options;
+  const { attempt, protocol, headers, secrets, clock, isJson } = options;
   const { record } = attempt.exchange;
   const { status } = answer;
-  const bytes = await readShort(answer, options);
+  const bytes = secrets.coverIn(await readShort(answer, options));
   const watch = WATCHES[protocol];
   if (attempt.mayRepeat && tellsFailure(bytes, watch)) {
-    throw nativeFailure(answer, { bytes, headers, protocol, clock });
+    throw nativeFailure(answer, {
+      bytes,
+      headers,
+      protocol,
+      secrets,
+      clock,
+    });
   }
   const meter = createBodyMeter(watch, record, isJson);
   meter.push(bytes);

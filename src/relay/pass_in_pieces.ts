@@ -46,7 +46,7 @@ export async function passInPieces(
   const { status } = answer;
   const { firstOutputMs } = attempt.candidate.connection.timeouts;
   const isHeld = attempt.mayMoveOn || options.isStream && firstOutputMs > 0;
-  const reader = createByteReader(options.body);
+  const reader = options.secrets.cover(createByteReader(options.body));
   const source = createLookAhead(reader);
   if (isHeld) {
     if (options.isStream) await awaitGood(source, options);
@@ -106,7 +106,9 @@ async function awaitGood(
       throw brokenUpstream("it ended before it began");
     case "failure":
       throw new UpstreamFailure(
-        CODECS[protocol].decodeFailure(200, beginning.body),
+        options.secrets.leaveOut(
+          CODECS[protocol].decodeFailure(200, beginning.body),
+        ),
       );
   }
 }
@@ -115,7 +117,7 @@ async function awaitGood(
 async function refuseFailure(
   answer: Response,
   source: LookAhead,
-  { attempt, protocol, headers, deadlines, clock }: PiecesOptions,
+  { attempt, protocol, headers, secrets, deadlines, clock }: PiecesOptions,
 ): Promise<void> {
   const { controller, candidate } = attempt;
   const idle = createIdleWatch({
@@ -126,7 +128,13 @@ async function refuseFailure(
   const failure = seeFailure(source, { watch: WATCHES[protocol], idle });
   const bytes = await reading(failure, controller);
   if (bytes === undefined) return;
-  throw nativeFailure(answer, { bytes, headers, protocol, clock });
+  throw nativeFailure(answer, {
+    bytes,
+    headers,
+    protocol,
+    secrets,
+    clock,
+  });
 }
 
 /** Tells what broke while an answer was read. */

@@ -14,6 +14,7 @@ import {
   type Translator,
 } from "../protocols/translate_stream.ts";
 import { reasonOf, silentUpstream } from "../upstream/failure.ts";
+import { secretsOf } from "../upstream/secrets.ts";
 import { firstOutputRestMs } from "./attempt.ts";
 import {
   contextOf,
@@ -59,6 +60,7 @@ function openStream(
   const { record } = exchange;
   const noteChunk = record.watchChunks();
   return createTranslatedStream(body, {
+    secrets: secretsOf(candidate.connection),
     translator: translatorFor(options),
     deadlines: tools.deadlines,
     idleMs: candidate.connection.timeouts.idleMs,

@@ -11,6 +11,7 @@ import { discard } from "../streams/discard.ts";
 import { callUpstream } from "../upstream/call.ts";
 import { redirected } from "../upstream/failure.ts";
 import { readErrorBytes } from "../upstream/read_answer.ts";
+import { secretsOf } from "../upstream/secrets.ts";
 import { translatedHeaders } from "../upstream/translated_headers.ts";
 import { type Attempt, firstAnswerMs } from "./attempt.ts";
 import type { HeldBody } from "./held_body.ts";
@@ -58,7 +59,7 @@ export async function relayTranslated(
   } finally {
     letGo();
   }
-  noteAnswer(answer, exchange.record);
+  noteAnswer(answer, exchange.record, secretsOf(connection));
   tools.harvest.observe(connection, answer.headers);
   if (!answer.ok) throw await failureOf(answer, { attempt, to }, tools);
   return await translateAnswer(answer, {
@@ -162,7 +163,9 @@ async function failureOf(
     controller,
   });
   const body = bytes && parseErrorBody(new TextDecoder().decode(bytes));
-  const failure: Failure = to.decodeFailure(status, body);
+  const failure: Failure = secretsOf(candidate.connection).leaveOut(
+    to.decodeFailure(status, body),
+  );
   return new UpstreamFailure({
     ...failure,
     retryAfterMs: failure.retryAfterMs ?? retryAfterMs(headers, clock.now()),

@@ -3,9 +3,12 @@ import type { Failure } from "../protocols/canonical/failure.ts";
 import type { Translator } from "../protocols/translate_stream.ts";
 import { createByteReader } from "../streams/byte_reader.ts";
 import { createIdleWatch } from "../streams/idle_watch.ts";
+import type { Secrets } from "../upstream/secrets.ts";
 
 /** How an upstream's stream is read and understood. */
 export interface ReadingOptions {
+  /** What must not be seen in the stream. */
+  readonly secrets: Pick<Secrets, "cover">;
   readonly translator: Translator;
   readonly deadlines: Deadlines;
   /** How long the upstream may be silent while the caller waits, in milliseconds; 0 means for ever. */
@@ -36,9 +39,10 @@ export interface Reading {
 /** Begins to read `source`, a chunk when asked for one. Whatever goes wrong with it is said, too. */
 export function createReading(
   source: ReadableStream<Uint8Array>,
-  { translator, deadlines, idleMs, failureOf, signal, say }: ReadingOptions,
+  { secrets, translator, deadlines, idleMs, failureOf, signal, say }:
+    ReadingOptions,
 ): Reading {
-  const reader = createByteReader(source);
+  const reader = secrets.cover(createByteReader(source));
   let reading: Promise<void> | undefined;
   let isSilent = false;
 

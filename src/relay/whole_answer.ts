@@ -10,6 +10,7 @@ import {
   silentUpstream,
 } from "../upstream/failure.ts";
 import { readAnswerBytes } from "../upstream/read_answer.ts";
+import { secretsOf } from "../upstream/secrets.ts";
 import type { TranslateAnswerOptions } from "./translated_context.ts";
 
 /** A whole answer longer than this is refused, in bytes; images in base64 fit. */
@@ -32,7 +33,8 @@ export async function foldAnswer(
     idleMs: candidate.connection.timeouts.idleMs,
     onIdle: () => controller.abort(silentUpstream()),
   });
-  const reader = answer.body?.getReader();
+  const reader = answer.body &&
+    secretsOf(candidate.connection).cover(answer.body.getReader());
   let bytes = 0;
   try {
     for (;;) {
@@ -69,5 +71,6 @@ export async function readAnswer(
     controller,
   });
   if (bytes === undefined) throw oversized();
-  return { answer: bytes, length: bytes.length };
+  const covered = secretsOf(candidate.connection).coverIn(bytes);
+  return { answer: covered, length: covered.length };
 }

@@ -1,25 +1,34 @@
 import { saneWaitHeader } from "../core/retry_after.ts";
 import { nameMatcher, WITHHELD_FROM_CALLER } from "./header_names.ts";
 import { namedByConnection } from "./hop_by_hop.ts";
+import type { Secrets } from "./secrets.ts";
 
 const isWithheld = nameMatcher(WITHHELD_FROM_CALLER);
+
+/** What decides about an upstream's headers beside their names. */
+export interface AnswerHeadersOptions {
+  /**
+   * Whether the upstream knows the model by another name; then `openai-model` stays back, which Codex reads as a
+   * warning about the account.
+   */
+  readonly isRenamed: boolean;
+  /** What no value may hold. */
+  readonly secrets: Pick<Secrets, "areIn">;
+}
 
 /**
  * The headers of an upstream answer that the caller gets (docs/http.md#headers). A wait that no client could keep
  * becomes one that it can, or nothing.
- *
- * @param renamed Whether the upstream knows the model by another name; then `openai-model` stays back, which
- * Codex reads as a warning about the account.
  */
 export function answerHeaders(
   upstream: Headers,
-  renamed: boolean,
+  { isRenamed, secrets }: AnswerHeadersOptions,
 ): [string, string][] {
   const dropped = namedByConnection(upstream);
   const pairs: [string, string][] = [];
   upstream.forEach((value, name) => {
     const staysHere = isWithheld(name) || dropped.has(name) ||
-      (renamed && name === "openai-model");
+      (isRenamed && name === "openai-model") || secrets.areIn(value);
     const shown = staysHere ? undefined : shownValue(name, value);
     if (shown !== undefined) pairs.push([name, shown]);
   });

@@ -4,6 +4,7 @@ import { GatewayError } from "../../src/core/error.ts";
 import { UpstreamFailure } from "../../src/protocols/canonical/failure.ts";
 import { passAnswer } from "../../src/relay/pass_answer.ts";
 import { CallerLeft } from "../../src/upstream/call.ts";
+import { createSecrets } from "../../src/upstream/secrets.ts";
 import {
   openTestAttempt,
   type TestAttempt,
@@ -30,6 +31,7 @@ async function begin(options: TestAttemptOptions = {}): Promise<Scene> {
         attempt: opened.attempt,
         protocol: "chat",
         headers: [["x-upstream", "1"]],
+        secrets: createSecrets([]),
         deadlines: createDeadlines(timers),
         clock: createFakeClock(0),
       }),

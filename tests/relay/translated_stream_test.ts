@@ -8,6 +8,7 @@ import {
   createTranslatedStream,
   type TranslatedStream,
 } from "../../src/relay/translated_stream.ts";
+import { createSecrets } from "../../src/upstream/secrets.ts";
 import { answerContext, counterIds } from "../contract/codec_contract.ts";
 import { createFakeTimers, type FakeTimers } from "../support/fake_timers.ts";
 import { requestOf } from "../support/requests.ts";
@@ -54,6 +55,7 @@ function begin(
   }, { highWaterMark: 0 });
   assert.ok(source);
   const stream = createTranslatedStream(body, {
+    secrets: createSecrets([]),
     translator: createTranslator({
       decoder: CODECS.messages.createStreamDecoder(counterIds()),
       encoder: CODECS.chat.createStreamEncoder(answerContext(requestOf())),

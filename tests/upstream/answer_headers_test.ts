@@ -1,11 +1,18 @@
 import assert from "node:assert/strict";
 import { answerHeaders } from "../../src/upstream/answer_headers.ts";
 
+const KEY = "upstream-key-0123456789";
+
+function shownOf(headers: Headers, isRenamed = false): [string, string][] {
+  const secrets = { areIn: (text: string) => text.includes(KEY) };
+  return answerHeaders(headers, { isRenamed, secrets });
+}
+
 function shown(
   headers: Readonly<Record<string, string>>,
-  renamed = false,
+  isRenamed = false,
 ): Record<string, string> {
-  return Object.fromEntries(answerHeaders(new Headers(headers), renamed));
+  return Object.fromEntries(shownOf(new Headers(headers), isRenamed));
 }
 
 Deno.test("answerHeaders() passes an upstream's headers back", () => {
@@ -45,7 +52,7 @@ Deno.test("answerHeaders() withholds what belongs to the upstream's connection",
 
 Deno.test("answerHeaders() withholds every cookie of several", () => {
   const headers = new Headers([["set-cookie", "a=1"], ["set-cookie", "b=2"]]);
-  assert.deepEqual(answerHeaders(headers, false), []);
+  assert.deepEqual(shownOf(headers), []);
 });
 
 Deno.test("answerHeaders() withholds what the connection header names", () => {
@@ -61,4 +68,9 @@ Deno.test("answerHeaders() keeps the upstream's model back where it has another 
   const headers = { "openai-model": "gpt-upstream" };
   assert.deepEqual(shown(headers), headers);
   assert.deepEqual(shown(headers, true), {});
+});
+
+Deno.test("answerHeaders() withholds whatever holds a secret", () => {
+  const headers = { "x-debug": `key=${KEY}`, "x-kept": "1" };
+  assert.deepEqual(shown(headers), { "x-kept": "1" });
 });

@@ -1,0 +1,178 @@
+import type { ByteReader } from "./look_ahead.ts";
+
+/** Makes texts that must not be seen unreadable in bytes that pass. */
+export interface ByteMask {
+  /**
+   * Takes the next chunk, which may be changed in place.
+   *
+   * @returns What may go on; the end of a chunk waits where one of the texts may have begun in it.
+   */
+  push(chunk: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer>;
+  /** Told that nothing more comes. */
+  end(): Uint8Array<ArrayBuffer>;
+}
+
+/** So much of a text's beginning gives it away, in bytes; what follows is covered as far as it is the text. */
+const TELLING_BYTES = 16;
+
+/** So little of it at the end of a chunk does not wait for the next, in bytes: answers must not be held up. */
+const HARMLESS_BYTES = 3;
+
+const ASTERISK = 0x2a;
+
+const NOTHING = new Uint8Array();
+
+/**
+ * Covers a text with as many asterisks wherever it or its beginning stands, also across chunks.
+ *
+ * @param text In ASCII, longer than {@linkcode HARMLESS_BYTES}.
+ */
+export function createByteMask(text: string): ByteMask {
+  const secret = new TextEncoder().encode(text);
+  const needle = secret.subarray(0, TELLING_BYTES);
+  const skips = skipsOf(needle);
+  /** The end of what came, where the text may have begun in it. */
+  let held = NOTHING;
+  /** How much of that went on already, being harmless. */
+  let passed = 0;
+  /** How much of the text is covered already that goes on in the next chunk. */
+  let covered = 0;
+
+  /** Covers the text from `start` on; `covered` is what came of it before. */
+  function cover(bytes: Uint8Array, start: number): number {
+    let position = start;
+    while (
+      position < bytes.length && covered < secret.length &&
+      bytes[position] === secret[covered]
+    ) {
+      bytes[position++] = ASTERISK;
+      covered++;
+    }
+    if (position < bytes.length || covered === secret.length) covered = 0;
+    return position;
+  }
+
+  return {
+    push(chunk) {
+      const bytes = held.length === 0 ? chunk : join(held, chunk);
+      let position = covered > 0 ? cover(bytes, 0) : 0;
+      for (;;) {
+        const found = find(bytes, { needle, skips, from: position });
+        if (found === -1) break;
+        position = cover(bytes, found);
+      }
+      const length = beginningAtEnd(bytes, needle);
+      const start = bytes.length - length;
+      const end = length > HARMLESS_BYTES
+        ? Math.max(start, passed)
+        : bytes.length;
+      const open = bytes.subarray(passed, end);
+      held = length === 0 ? NOTHING : bytes.slice(start);
+      passed = Math.max(0, end - start);
+      return open;
+    },
+    end() {
+      const rest = held.subarray(passed);
+      held = NOTHING;
+      passed = 0;
+      return rest;
+    },
+  };
+}
+
+/**
+ * Reads with a mask. A source that ends is read to its end first; one that breaks loses what waited.
+ */
+export function maskReader(reader: ByteReader, mask: ByteMask): ByteReader {
+  let isOver = false;
+  return {
+    async read() {
+      while (!isOver) {
+        const { done, value } = await reader.read();
+        isOver = done;
+        const open = done ? mask.end() : mask.push(ownBytes(value));
+        if (open.length > 0) return { done: false, value: open };
+      }
+      return { done: true };
+    },
+    cancel: (reason) => reader.cancel(reason),
+  };
+}
+
+/** Covers the text in bytes that are all there. */
+export function maskBytes(
+  bytes: Uint8Array<ArrayBuffer>,
+  mask: ByteMask,
+): Uint8Array<ArrayBuffer> {
+  const beginning = mask.push(bytes);
+  const rest = mask.end();
+  return rest.length === 0 ? beginning : join(beginning, rest);
+}
+
+/** What may be changed. */
+function ownBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  return bytes.buffer instanceof ArrayBuffer
+    ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    : bytes.slice();
+}
+
+function join(
+  one: Uint8Array,
+  other: Uint8Array,
+): Uint8Array<ArrayBuffer> {
+  const both = new Uint8Array(one.length + other.length);
+  both.set(one);
+  both.set(other, one.length);
+  return both;
+}
+
+/** How far the search may go on for the byte under the needle's last (Horspool's algorithm). */
+function skipsOf(needle: Uint8Array): Uint8Array {
+  const skips = new Uint8Array(256).fill(needle.length);
+  for (let index = 0; index < needle.length - 1; index++) {
+    skips[needle[index] ?? 0] = needle.length - 1 - index;
+  }
+  return skips;
+}
+
+/** Where the needle begins, or -1. */
+function find(
+  bytes: Uint8Array,
+  { needle, skips, from }: {
+    readonly needle: Uint8Array;
+    readonly skips: Uint8Array;
+    readonly from: number;
+  },
+): number {
+  const last = needle.length - 1;
+  let end = from + last;
+  while (end < bytes.length) {
+    const byte = bytes[end] ?? 0;
+    if (byte === needle[last] && beginsAt(bytes, end - last, needle)) {
+      return end - last;
+    }
+    end += skips[byte] ?? 1;
+  }
+  return -1;
+}
+
+function beginsAt(
+  bytes: Uint8Array,
+  start: number,
+  needle: Uint8Array,
+): boolean {
+  for (let index = 0; index < needle.length; index++) {
+    if (bytes[start + index] !== needle[index]) return false;
+  }
+  return true;
+}
+
+/** How many bytes at the end are the needle's beginning. */
+function beginningAtEnd(bytes: Uint8Array, needle: Uint8Array): number {
+  const most = Math.min(needle.length - 1, bytes.length);
+  for (let length = most; length > 0; length--) {
+    const start = bytes.length - length;
+    if (beginsAt(bytes, start, needle.subarray(0, length))) return length;
+  }
+  return 0;
+}

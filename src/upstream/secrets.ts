@@ -1,0 +1,109 @@
+import type { Connection } from "../config/config.ts";
+import type { Failure } from "../protocols/canonical/failure.ts";
+import {
+  type ByteMask,
+  createByteMask,
+  maskBytes,
+  maskReader,
+} from "../streams/byte_mask.ts";
+import type { ByteReader } from "../streams/look_ahead.ts";
+import { CREDENTIALS, nameMatcher } from "./header_names.ts";
+
+/** What a connection shows its upstream, and nobody else may see. */
+export interface Secrets {
+  /** Whether one of them stands in a text: plain, escaped, in base64, or its telling beginning. */
+  areIn(text: string): boolean;
+  /** A failure that repeats none of them. */
+  leaveOut(failure: Failure): Failure;
+  /** The same bytes with each of them covered. */
+  coverIn(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer>;
+  /** A reader of the same bytes with each of them covered. */
+  cover(reader: ByteReader): ByteReader;
+}
+
+/** A shorter text, such as `test`, is a word like others, and not looked for. */
+const MIN_LENGTH = 8;
+
+/** So much of a key's beginning is more than the prefix that all keys of a provider share. */
+const TELLING_LENGTH = 16;
+
+const known = new WeakMap<Connection, Secrets>();
+
+/** The key of a connection, and the values of its fixed headers that are credentials. */
+export function secretsOf(connection: Connection): Secrets {
+  const found = known.get(connection) ?? createSecrets(textsOf(connection));
+  known.set(connection, found);
+  return found;
+}
+
+const isCredential = nameMatcher([CREDENTIALS]);
+
+/** Names of headers that a service of its own may give a credential. */
+const SECRET_NAME_REGEXP = /auth|credential|key|password|secret|token/;
+
+function textsOf({ auth, headers }: Connection): readonly string[] {
+  const values = Object.entries(headers)
+    .filter(([name]) => isCredential(name) || SECRET_NAME_REGEXP.test(name))
+    .map(([, value]) => value.replace(/^(bearer|basic|token) +/i, ""));
+  const key = auth.scheme === "none" ? [] : [auth.key];
+  return [...new Set([...key, ...values])]
+    .filter((text) => text.length >= MIN_LENGTH);
+}
+
+/** Texts that must not be seen, and ways to see to it. */
+export function createSecrets(texts: readonly string[]): Secrets {
+  const patterns = texts.flatMap(telltales);
+  const masks = (): readonly ByteMask[] => texts.map(createByteMask);
+
+  const areIn = (text: string) => {
+    const forms = [text, unescape(text)];
+    return patterns.some((pattern) =>
+      forms.some((form) => form.includes(pattern))
+    );
+  };
+  const without = (text: string | undefined) =>
+    text !== undefined && areIn(text) ? undefined : text;
+
+  return {
+    areIn,
+    leaveOut: (failure) => ({
+      ...failure,
+      message: without(failure.message) ?? withoutWords(failure),
+      type: failure.type && areIn(String(failure.type.value))
+        ? undefined
+        : failure.type,
+      code: without(failure.code),
+      param: without(failure.param),
+    }),
+    coverIn: (bytes) => masks().reduce(maskBytes, bytes),
+    cover: (reader) => masks().reduce(maskReader, reader),
+  };
+}
+
+function withoutWords({ status }: Failure): string {
+  return status === undefined
+    ? "The provider reported an error"
+    : `The provider answered with status ${status}`;
+}
+
+/** What gives a secret away: its beginning, and what base64 makes of it wherever it stands among other bytes. */
+function telltales(secret: string): readonly string[] {
+  const beginning = secret.slice(0, TELLING_LENGTH);
+  const encoded = [0, 1, 2].map((before) => {
+    const text = btoa(`${" ".repeat(before)}${beginning}`).replaceAll("=", "");
+    // Where other bytes share a character with it, that one may be any.
+    return text.slice(before === 0 ? 0 : before + 1, -1);
+  });
+  return [beginning, ...encoded];
+}
+
+/** Undoes the escapes of JSON strings and of addresses. */
+function unescape(text: string): string {
+  return text
+    .replace(
+      /\\u([0-9a-f]{4})|%([0-9a-f]{2})/gi,
+      (_, unit = "", byte = "") =>
+        String.fromCharCode(parseInt(unit + byte, 16)),
+    )
+    .replace(/\\(.)/g, "$1");
+}

@@ -1,0 +1,99 @@
+import assert from "node:assert/strict";
+import {
+  createByteMask,
+  maskBytes,
+  maskReader,
+} from "../../src/streams/byte_mask.ts";
+
+const SECRET = "sk-upstream-0123456789-abcdef";
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** What comes out of a text that comes in the given pieces. */
+function masked(pieces: readonly string[], secret = SECRET): string {
+  const mask = createByteMask(secret);
+  const out = pieces.map((piece) =>
+    decoder.decode(mask.push(encoder.encode(piece)))
+  );
+  return out.join("") + decoder.decode(mask.end());
+}
+
+const STARS = "*".repeat(SECRET.length);
+
+Deno.test("A ByteMask covers the text wherever it stands, and nothing else", () => {
+  const cases = [
+    ["", ""],
+    ["x", "x"],
+    [SECRET, STARS],
+    [`a${SECRET}b`, `a${STARS}b`],
+    [`${SECRET}${SECRET}`, `${STARS}${STARS}`],
+    [`sk-${SECRET}`, `sk-${STARS}`],
+    ["sk-upstream-012", "sk-upstream-012"],
+    ["sk-upstream-", "sk-upstream-"],
+    // A beginning that gives it away is covered, as far as it goes.
+    ["sk-upstream-01234X", `${"*".repeat(17)}X`],
+  ] as const;
+  for (const [text, expected] of cases) {
+    assert.equal(masked([text]), expected, text);
+  }
+});
+
+Deno.test("A ByteMask covers the text across chunks, but for three letters at most", () => {
+  const text = `{"message":"the key ${SECRET} is wrong"}`;
+  for (let first = 0; first <= text.length; first++) {
+    for (let second = first; second <= text.length; second += 5) {
+      const out = masked([
+        text.slice(0, first),
+        text.slice(first, second),
+        text.slice(second),
+      ]);
+      assert.equal(out.length, text.length);
+      assert.ok(!out.includes(SECRET.slice(4, 12)), out);
+      assert.ok(out.startsWith('{"message":"the key '), out);
+      assert.ok(out.endsWith(' is wrong"}'), out);
+    }
+  }
+});
+
+Deno.test("A ByteMask lets every other text through, in chunks of one byte too", () => {
+  const text = "sk-up sk-upstream-01 sk-upstream-sk-upstream-012! é😀 sk-upst";
+  assert.equal(masked([text]), text);
+  const mask = createByteMask(SECRET);
+  const out: number[] = [];
+  for (const byte of encoder.encode(text)) {
+    out.push(...mask.push(Uint8Array.of(byte)));
+  }
+  out.push(...mask.end());
+  assert.equal(decoder.decode(Uint8Array.from(out)), text);
+});
+
+Deno.test("A ByteMask holds nothing back that could not begin the text", () => {
+  const mask = createByteMask(SECRET);
+  for (const chunk of ["data: x\n\n", "s", "k-", "plain", "a sk-"]) {
+    assert.equal(decoder.decode(mask.push(encoder.encode(chunk))), chunk);
+  }
+});
+
+Deno.test("maskBytes() gives bytes that are all there, with their end", () => {
+  const mask = () => createByteMask(SECRET);
+  const text = `${SECRET} sk-upstr`;
+  const out = maskBytes(encoder.encode(text), mask());
+  assert.equal(decoder.decode(out), `${STARS} sk-upstr`);
+  assert.equal(maskBytes(new Uint8Array(), mask()).length, 0);
+});
+
+Deno.test("maskReader() reads to the end and gives no empty chunk", async () => {
+  const chunks = ["a ", "sk-up", "stream-01", "23456789-abcdef", " sk-ups"];
+  const source = ReadableStream.from(chunks.map((one) => encoder.encode(one)));
+  const reader = maskReader(source.getReader(), createByteMask(SECRET));
+  let out = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    assert.ok(value.length > 0);
+    out += decoder.decode(value);
+  }
+  assert.equal(out, `a ${STARS} sk-ups`);
+  assert.deepEqual(await reader.read(), { done: true });
+});
