@@ -22,3 +22,23 @@ export function tokenCount(value: unknown): number | undefined {
     ? value
     : undefined;
 }
+
+/** Characters that a token has on average. */
+const CHARACTERS_PER_TOKEN = 4;
+
+/**
+ * A guess where the upstream did not count, for the protocols that demand numbers (Messages, Responses): 0 would read
+ * as an empty window. Chat Completions demands none, and gets none.
+ *
+ * @param inputTokens A rough count of the request's tokens.
+ * @param outputCharacters The length of everything that the model wrote.
+ */
+export function estimateUsage(
+  inputTokens: number,
+  outputCharacters: number,
+): Usage {
+  return {
+    inputTokens,
+    outputTokens: Math.ceil(outputCharacters / CHARACTERS_PER_TOKEN),
+  };
+}

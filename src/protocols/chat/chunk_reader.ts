@@ -20,7 +20,7 @@ import type { Usage } from "../canonical/usage.ts";
 import { DeltaReader } from "./delta_reader.ts";
 import { decodeFailure } from "./failure.ts";
 import { decodeEnd } from "./stop.ts";
-import { decodeUsage } from "./usage.ts";
+import { usageIn } from "./usage.ts";
 
 /**
  * Turns the chunks of one answer into events; what comes after an end or a failure is not to be used. A whole
@@ -53,7 +53,7 @@ export class ChunkReader {
       this.#start(chunk, emit);
       this.#readChoice(choice, emit);
     }
-    this.#readUsage(chunk.usage);
+    this.#usage = usageIn(chunk) ?? this.#usage;
     if (typeof chunk.service_tier === "string") {
       this.#serviceTier = chunk.service_tier;
     }
@@ -92,7 +92,7 @@ export class ChunkReader {
       return emit({ type: "failure", failure });
     }
     this.#readDelta(choice, emit);
-    this.#readUsage(choice.usage);
+    this.#usage = usageIn(choice) ?? this.#usage;
     this.#readEnd(choice, emit);
   }
 
@@ -114,10 +114,6 @@ export class ChunkReader {
     } else if (isJsonObject(message) && !this.#hasDeltas) {
       this.#deltas.push(message, true, emit);
     }
-  }
-
-  #readUsage(usage: JsonValue | undefined): void {
-    if (usage !== undefined) this.#usage = decodeUsage(usage) ?? this.#usage;
   }
 }
 

@@ -13,10 +13,6 @@ import { tokenCount, type Usage } from "../canonical/usage.ts";
  */
 export function decodeUsage(value: JsonValue | undefined): Usage | undefined {
   if (!isJsonObject(value)) return undefined;
-  const input = tokenCount(value.prompt_tokens) ??
-    tokenCount(value.input_tokens);
-  const output = outputTokens(value, input);
-  if (input === undefined && output === undefined) return undefined;
   const inputDetails = details(
     value.prompt_tokens_details,
     value.input_tokens_details,
@@ -25,6 +21,16 @@ export function decodeUsage(value: JsonValue | undefined): Usage | undefined {
     value.completion_tokens_details,
     value.output_tokens_details,
   );
+  const reasoning = tokenCount(outputDetails.reasoning_tokens) ??
+    tokenCount(value.reasoning_tokens);
+  const { input, output } = withHidden(value, {
+    input: tokenCount(value.prompt_tokens) ?? tokenCount(value.input_tokens),
+    output: tokenCount(value.completion_tokens) ??
+      tokenCount(value.output_tokens),
+    reasoning,
+    audio: tokenCount(inputDetails.audio_tokens),
+  });
+  if (input === undefined && output === undefined) return undefined;
   return {
     inputTokens: input ?? 0,
     cachedInputTokens: tokenCount(inputDetails.cached_tokens) ??
@@ -34,9 +40,16 @@ export function decodeUsage(value: JsonValue | undefined): Usage | undefined {
     cacheWriteTokens: tokenCount(inputDetails.cache_write_tokens) ??
       tokenCount(value.cache_creation_input_tokens),
     outputTokens: output ?? 0,
-    reasoningTokens: tokenCount(outputDetails.reasoning_tokens) ??
-      tokenCount(value.reasoning_tokens),
+    reasoningTokens: reasoning,
   };
+}
+
+/** The `usage` of an answer or a chunk; Groq has some of them in `x_groq` alone. */
+export function usageIn(
+  { usage, x_groq }: JsonObject,
+): Usage | undefined {
+  return decodeUsage(usage) ??
+    (isJsonObject(x_groq) ? decodeUsage(x_groq.usage) : undefined);
 }
 
 /** Writes a `usage` object; what the upstream did not count is left out. */
@@ -72,16 +85,39 @@ function encodeDetails(
   return known.length === 0 ? {} : { [name]: Object.fromEntries(known) };
 }
 
-/** Some providers leave reasoning out of `completion_tokens` and show it in the total only (xAI, Gemini). */
-function outputTokens(
-  usage: JsonObject,
-  input: number | undefined,
-): number | undefined {
-  const output = tokenCount(usage.completion_tokens) ??
-    tokenCount(usage.output_tokens);
-  const total = tokenCount(usage.total_tokens);
-  if (input === undefined || total === undefined) return output;
-  return Math.max(output ?? 0, total - input);
+/** The totals of a count, and the parts of it that explain them. */
+interface Counted {
+  readonly input: number | undefined;
+  readonly output: number | undefined;
+  readonly reasoning: number | undefined;
+  /** Of the input: sound. */
+  readonly audio: number | undefined;
+}
+
+/**
+ * What the total counts beyond prompt and completion goes where the provider says that it belongs: reasoning that
+ * `completion_tokens` leave out (xAI), sound that `prompt_tokens` leave out, in tokens or in seconds (Mistral,
+ * https://docs.mistral.ai/capabilities/audio/). Where it names neither, it is thinking that nobody sees (Gemini);
+ * where what it names does not explain the rest, the rest is not counted.
+ */
+function withHidden(value: JsonObject, counted: Counted): Counted {
+  const { input, output, reasoning, audio } = counted;
+  const total = tokenCount(value.total_tokens);
+  if (total === undefined || input === undefined) return counted;
+  if (output === undefined) {
+    return { ...counted, output: Math.max(0, total - input) };
+  }
+  const hidden = Math.max(0, total - input - output);
+  const thought = Math.min(hidden, reasoning ?? 0);
+  const heard = Math.min(hidden - thought, audio ?? 0);
+  const rest = hidden - thought - heard;
+  const isHeard = (tokenCount(value.prompt_audio_seconds) ?? 0) > 0;
+  const isThought = !isHeard && reasoning === undefined && !audio;
+  return {
+    ...counted,
+    input: input + heard + (isHeard ? rest : 0),
+    output: output + thought + (isThought ? rest : 0),
+  };
 }
 
 function details(

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import { isErrorBody } from "../canonical/error_words.ts";
 import type { AnswerWatch } from "../canonical/watch.ts";
-import { decodeUsage } from "./usage.ts";
+import { usageIn } from "./usage.ts";
 
 /** Watches Chat Completions, and legacy completions, whose chunks have `text` in place of a delta. */
 export const chatWatch: AnswerWatch = {
@@ -16,7 +16,7 @@ export const chatWatch: AnswerWatch = {
   },
   /** Moonshot puts the usage of a stream into the choice that finishes. */
   usageOf(body) {
-    return [body, ...choices(body)].map(({ usage }) => decodeUsage(usage))
+    return [body, ...choices(body)].map(usageIn)
       .find((usage) => usage !== undefined);
   },
   isEnd(data) {

@@ -10,11 +10,12 @@ import type {
 import type { AnswerContext } from "../canonical/codec.ts";
 import type { BlockHead } from "../canonical/event.ts";
 import { parseArguments } from "../canonical/tool_arguments.ts";
+import { estimateUsage } from "../canonical/usage.ts";
 import { encodeCitation } from "./citation.ts";
 import { createAnswerIds } from "./tool_call_ids.ts";
 import { encodeStop, refusalOf } from "./stop.ts";
 import { isRedacted, signatureForCaller, thinkingText } from "./thinking.ts";
-import { encodeUsage, estimateUsage } from "./usage.ts";
+import { encodeUsage } from "./usage.ts";
 
 /** What every step of writing an answer needs to know. */
 interface AnswerScope {

@@ -4,13 +4,14 @@ import type { Emit } from "../../core/stage.ts";
 import type { AnswerContext, StreamEncoder } from "../canonical/codec.ts";
 import type { EndEvent, StartEvent } from "../canonical/event.ts";
 import { sequenced } from "../canonical/sequence.ts";
+import { estimateUsage } from "../canonical/usage.ts";
 import { encodeServiceTier, messageHead } from "./answer_encode.ts";
 import { type BlockWriter, createBlockWriter } from "./block_writer.ts";
 import { toldInStream } from "../canonical/failure.ts";
 import { errorObject } from "./failure.ts";
 import { createAnswerIds } from "./tool_call_ids.ts";
 import { encodeStop, joinRefusal } from "./stop.ts";
-import { encodeUsage, estimateUsage } from "./usage.ts";
+import { encodeUsage } from "./usage.ts";
 
 /** Writes a Messages stream, which has one block open at a time. */
 export function createStreamEncoder(context: AnswerContext): StreamEncoder {

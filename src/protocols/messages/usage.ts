@@ -6,9 +6,6 @@ import {
 import { tokenCount, type Usage } from "../canonical/usage.ts";
 import { marksOf } from "./fields.ts";
 
-/** Characters that a token has on average; for answers whose upstream does not count. */
-const CHARACTERS_PER_TOKEN = 4;
-
 /** Most fields that are kept of an upstream's counts. */
 const MAX_FIELDS = 64;
 
@@ -57,22 +54,6 @@ export function encodeUsage(usage: Usage): JsonObject {
     ...(usage.reasoningTokens === undefined ? {} : {
       output_tokens_details: { thinking_tokens: usage.reasoningTokens },
     }),
-  };
-}
-
-/**
- * A guess where the upstream did not count: the protocol demands numbers, and 0 would read as an empty window.
- *
- * @param inputTokens A rough count of the request's tokens.
- * @param outputCharacters The length of everything that the answer holds.
- */
-export function estimateUsage(
-  inputTokens: number,
-  outputCharacters: number,
-): Usage {
-  return {
-    inputTokens,
-    outputTokens: Math.ceil(outputCharacters / CHARACTERS_PER_TOKEN),
   };
 }
 

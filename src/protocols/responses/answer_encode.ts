@@ -2,6 +2,7 @@ import type { JsonObject } from "../../core/json.ts";
 import type { Answer } from "../canonical/answer.ts";
 import type { AnswerContext } from "../canonical/codec.ts";
 import { unfoldAnswer } from "../canonical/fold.ts";
+import { estimateUsage } from "../canonical/usage.ts";
 import { silentTeller } from "./item_writer.ts";
 import { createOutputWriter } from "./output_writer.ts";
 import { identityOf, responseObject } from "./response_object.ts";
@@ -17,19 +18,26 @@ export function encodeAnswer(
   unfoldAnswer(answer, (event) => output.push(event));
   output.finish(answer.stop);
   return responseObject(identityOf(answer, context), context, {
-    ...finalFields(answer, context),
+    ...finalFields(answer, context, output.written),
     output: output.items,
   });
 }
 
-/** The fields of a response object that stand only at its end. */
+/**
+ * The fields of a response object that stand only at its end.
+ *
+ * @param written How much the model wrote, in characters, for upstreams that do not count.
+ */
 export function finalFields(
   { stop, usage, serviceTier }: Pick<Answer, "stop" | "usage" | "serviceTier">,
-  context: AnswerContext,
+  { estimatedInputTokens }: AnswerContext,
+  written: number,
 ): JsonObject {
   return {
     ...encodeStop(stop),
-    usage: encodeUsage(usage, context.estimatedInputTokens),
+    usage: encodeUsage(
+      usage ?? estimateUsage(estimatedInputTokens, written),
+    ),
     ...(serviceTier?.protocol === "responses"
       ? { service_tier: serviceTier.value }
       : {}),

@@ -26,6 +26,8 @@ export interface OutputWriter {
   readonly items: JsonObject[];
   /** Characters held so far. */
   readonly held: number;
+  /** Characters that the model wrote. */
+  readonly written: number;
 }
 
 /** The head of a block that is written as an item or a part of one. */
@@ -63,6 +65,9 @@ function createCompactionWriter(
     get held() {
       return summary.length;
     },
+    get written() {
+      return summary.length;
+    },
   };
 }
 
@@ -75,6 +80,7 @@ class ItemsWriter implements OutputWriter {
   /** Whether the open item is being written to; a block that nobody sees is not its. */
   #hasBlock = false;
   #held = 0;
+  #written = 0;
 
   constructor(context: AnswerContext, teller: Teller) {
     this.#context = context;
@@ -85,9 +91,14 @@ class ItemsWriter implements OutputWriter {
     return this.#held;
   }
 
+  get written(): number {
+    return this.#written;
+  }
+
   push(event: AnswerEvent): void {
     switch (event.type) {
       case "block-delta":
+        this.#written += event.text.length;
         return this.#say(event.text);
       case "block-start":
         return event.block.kind === "opaque"

@@ -51,7 +51,7 @@ function createItemEncoder(context: AnswerContext): StreamEncoder {
   function end(event: EndEvent): void {
     isOver = true;
     output.finish(event.stop);
-    const fields = finalFields(event, context);
+    const fields = finalFields(event, context, output.written);
     tellResponse(String(fields.status), { ...fields, output: output.items });
   }
 

@@ -27,25 +27,19 @@ export function decodeUsage(value: JsonValue | undefined): Usage | undefined {
 }
 
 /**
- * Writes a `usage` object with every number that clients demand.
- *
- * @param estimatedInputTokens Stands for the count where the upstream did not count: clients judge by it when
- * to shorten the conversation, and some fail without an object.
+ * Writes a `usage` object with every number that clients demand: they judge by it when to shorten the conversation,
+ * and some fail without an object.
  */
-export function encodeUsage(
-  usage: Usage | undefined,
-  estimatedInputTokens: number,
-): JsonObject {
-  const inputTokens = usage?.inputTokens ?? estimatedInputTokens;
-  const outputTokens = usage?.outputTokens ?? 0;
+export function encodeUsage(usage: Usage): JsonObject {
+  const { inputTokens, outputTokens } = usage;
   return {
     input_tokens: inputTokens,
     input_tokens_details: {
-      cached_tokens: usage?.cachedInputTokens ?? 0,
-      cache_write_tokens: usage?.cacheWriteTokens ?? 0,
+      cached_tokens: usage.cachedInputTokens ?? 0,
+      cache_write_tokens: usage.cacheWriteTokens ?? 0,
     },
     output_tokens: outputTokens,
-    output_tokens_details: { reasoning_tokens: usage?.reasoningTokens ?? 0 },
+    output_tokens_details: { reasoning_tokens: usage.reasoningTokens ?? 0 },
     total_tokens: inputTokens + outputTokens,
   };
 }

@@ -621,6 +621,10 @@ Deno.test("a Chat stream's usage is the last one that counts, wherever it stands
       usage,
     }],
     "beside the finish": [{ ...chunk({}, { finish_reason: "stop" }), usage }],
+    "in x_groq alone": [{
+      ...chunk({}, { finish_reason: "stop" }),
+      x_groq: { id: "req_1", usage },
+    }],
     "in the choice": [chunk({}, { finish_reason: "stop", usage })],
     "in every chunk": [{
       ...chunk({ content: "a" }),
@@ -682,6 +686,44 @@ Deno.test("a Chat stream's usage counts cached, written and reasoning tokens", a
         completion_tokens_details: { reasoning_tokens: 3 },
       },
       { inputTokens: 10, outputTokens: 8, reasoningTokens: 3 },
+    ],
+    ["as Gemini does, which hides its thoughts", {
+      prompt_tokens: 10,
+      completion_tokens: 5,
+      total_tokens: 18,
+    }, { inputTokens: 10, outputTokens: 8 }],
+    ["as Mistral does for sound, in seconds", {
+      prompt_audio_seconds: 20,
+      prompt_tokens: 4,
+      completion_tokens: 635,
+      total_tokens: 3264,
+    }, { inputTokens: 2629, outputTokens: 635 }],
+    ["for sound in tokens beside the prompt", {
+      prompt_tokens: 10,
+      completion_tokens: 5,
+      total_tokens: 115,
+      prompt_tokens_details: { audio_tokens: 100 },
+    }, { inputTokens: 110, outputTokens: 5 }],
+    [
+      "for sound in tokens within the prompt",
+      {
+        prompt_tokens: 110,
+        completion_tokens: 5,
+        total_tokens: 115,
+        prompt_tokens_details: { audio_tokens: 100 },
+        completion_tokens_details: { reasoning_tokens: 0 },
+      },
+      { inputTokens: 110, outputTokens: 5, reasoningTokens: 0 },
+    ],
+    [
+      "and not what no part explains",
+      {
+        prompt_tokens: 10,
+        completion_tokens: 5,
+        total_tokens: 99,
+        completion_tokens_details: { reasoning_tokens: 0 },
+      },
+      { inputTokens: 10, outputTokens: 5, reasoningTokens: 0 },
     ],
     ["as gateways to Claude do", {
       prompt_tokens: 10,

@@ -65,6 +65,11 @@ Deno.test("chatWatch.usageOf() reads the usage of a chunk or an answer", () => {
     expected,
     "as Moonshot sends it",
   );
+  assert.deepEqual(
+    chatWatch.usageOf({ choices: [], x_groq: { id: "r", usage } }),
+    expected,
+    "as Groq sends it",
+  );
 });
 
 Deno.test("chatWatch.usageOf() gives undefined where nothing is counted", () => {

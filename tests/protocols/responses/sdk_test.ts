@@ -70,7 +70,8 @@ function assertSame(gathered: OpenAI.Responses.Response, answer: Answer): void {
 }
 
 /** What a client can see of an answer: all but what is sealed, and what only another protocol has. */
-function shownOf({ blocks, stop, usage }: Answer): unknown {
+function shownOf(answer: Answer): unknown {
+  const { blocks, stop, usage } = answer;
   const shown = blocks.filter((block) =>
     block.kind !== "opaque" || block.protocol === "responses"
   ).map((block) => {
@@ -94,10 +95,30 @@ function shownOf({ blocks, stop, usage }: Answer): unknown {
       input: usage?.inputTokens ?? context.estimatedInputTokens,
       cached: usage?.cachedInputTokens ?? 0,
       written: usage?.cacheWriteTokens ?? 0,
-      output: usage?.outputTokens ?? 0,
+      // What was not counted is estimated, as for Messages callers.
+      output: usage?.outputTokens ?? Math.ceil(writtenIn(answer) / 4),
       reasoning: usage?.reasoningTokens ?? 0,
     },
   });
+}
+
+/** Characters that the model wrote. */
+function writtenIn({ blocks }: Answer): number {
+  return blocks.flatMap((block) => {
+    switch (block.kind) {
+      case "text":
+      case "refusal":
+        return [block.text];
+      case "reasoning":
+        return block.parts.map(({ text }) => text);
+      case "function_call":
+        return [block.arguments];
+      case "custom_call":
+        return [block.input];
+      case "opaque":
+        return [];
+    }
+  }).join("").length;
 }
 
 function textOf({ blocks }: Answer): string {
