@@ -1,34 +1,21 @@
 import assert from "node:assert/strict";
-import { systemClock } from "../../src/core/clock.ts";
-import { randomIds } from "../../src/core/ids.ts";
-import type { Family, Protocol } from "../../src/core/protocol.ts";
-import { createDemoUpstream } from "../../src/demo/upstream.ts";
-import type { Fetch } from "../../src/upstream/call.ts";
-import { ALICE_TOKEN, connectionFile, minimalFile } from "../support/config.ts";
-import { type RunningGateway, startGateway } from "../support/gateway.ts";
+import { ALICE_TOKEN } from "../support/config.ts";
+import type { RunningGateway } from "../support/gateway.ts";
 import { installClient } from "./install.ts";
-import { type ClientProgram, CLIENTS } from "./programs.ts";
+import { type ClientProgram, CLIENTS, toolPrompt } from "./programs.ts";
 import { runClient } from "./run_client.ts";
+import {
+  chatUpstream,
+  startTranslating,
+  type Upstream,
+  upstreamsFor,
+} from "./upstreams.ts";
 
 // Real clients, from npm, whose model lives behind another protocol than theirs: one prompt and one tool loop each.
 // `deno task test:clients` runs this; `deno task test` does not.
 
-/** An upstream that speaks one protocol alone. */
-interface Upstream {
-  readonly family: Family;
-  /** The only path that it serves. */
-  readonly path: string;
-  readonly endpoint: Protocol;
-}
-
-const UPSTREAMS: readonly Upstream[] = [
-  { family: "A", endpoint: "chat", path: "/v1/chat/completions" },
-  { family: "B", endpoint: "messages", path: "/v1/messages" },
-  { family: "C", endpoint: "responses", path: "/v1/responses" },
-];
-
 for (const program of CLIENTS) {
-  const installed = await installClient(program.source);
+  const installed = await installClient(program);
   if ("reason" in installed) {
     console.warn(`${program.name} ignored: ${installed.reason}`);
   }
@@ -38,11 +25,11 @@ for (const program of CLIENTS) {
         `${program.name} works on a model whose provider speaks ${upstream.endpoint} alone`,
       ignore: "reason" in installed,
       async fn(t) {
-        const path = "path" in installed ? installed.path : "";
+        const command = "command" in installed ? installed.command : [];
         await t.step("a prompt is answered", () =>
           check(upstream, {
             program,
-            path,
+            command,
             prompt: "Say hello",
             text: /You said: ".*Say hello/s,
           }));
@@ -51,7 +38,7 @@ for (const program of CLIENTS) {
           () =>
             check(upstream, {
               program,
-              path,
+              command,
               prompt: toolPrompt(program),
               text: /The tool \w+ returned: .*made by the tool/s,
               proof: "made by the tool\n",
@@ -65,21 +52,20 @@ for (const program of CLIENTS) {
 const codex = CLIENTS.find(({ name }) => name === "Codex CLI");
 const installedCodex = codex === undefined
   ? { reason: "it is not in the list" }
-  : await installClient(codex.source);
+  : await installClient(codex);
 
 Deno.test({
   name:
     "Codex CLI edits files with its custom tool on a model whose provider has function tools alone",
   ignore: "reason" in installedCodex,
   async fn() {
-    assert.ok(codex !== undefined && "path" in installedCodex);
-    const [upstream] = UPSTREAMS;
-    assert.ok(upstream !== undefined);
+    assert.ok(codex !== undefined && "command" in installedCodex);
+    const upstream = chatUpstream();
     const patch =
       "*** Begin Patch\n*** Add File: proof.txt\n+made by the tool\n*** End Patch\n";
     await check(upstream, {
       program: codex,
-      path: installedCodex.path,
+      command: installedCodex.command,
       prompt: `Use apply_patch with ${JSON.stringify({ input: patch })}`,
       text: /The tool apply_patch returned: /,
       proof: "made by the tool\n",
@@ -88,26 +74,10 @@ Deno.test({
   },
 });
 
-/** The routes that the gateway translates (docs/design.md#paths). */
-function upstreamsFor({ protocol }: ClientProgram): readonly Upstream[] {
-  return UPSTREAMS.filter(({ endpoint }) =>
-    protocol === "chat" ? endpoint !== "chat" : endpoint === "chat"
-  );
-}
-
-/** The demo calls the tool that it is told to use, with the object in the prompt. */
-function toolPrompt({ shell }: ClientProgram): string {
-  const input = {
-    [shell.argument]: "echo made by the tool > proof.txt; cat proof.txt",
-    description: "Writes a file",
-  };
-  return `Use ${shell.tool} with ${JSON.stringify(input)}`;
-}
-
 /** One run of a client, and what must come of it. */
 interface Check {
   readonly program: ClientProgram;
-  readonly path: string;
+  readonly command: readonly string[];
   readonly prompt: string;
   /** The client's final text. */
   readonly text: RegExp;
@@ -119,11 +89,11 @@ interface Check {
 
 async function check(
   upstream: Upstream,
-  { program, path, prompt, text, proof, model = "unknown-model" }: Check,
+  { program, command, prompt, text, proof, model = "unknown-model" }: Check,
 ): Promise<void> {
   const asked: string[] = [];
   await using gateway = await startTranslating(upstream, { model, asked });
-  const run = await runClient(path, {
+  const run = await runClient(command, {
     program,
     prompt,
     address: { url: gateway.url, token: ALICE_TOKEN, model },
@@ -149,31 +119,4 @@ function checkLog({ lines }: RunningGateway): void {
     assert.equal(line.ended, "complete", JSON.stringify(line));
   }
   for (const line of relayed) assert.equal(line.mode, "translated");
-}
-
-/** A gateway in front of the demo's provider of a family, with nothing but its one endpoint. */
-function startTranslating(
-  { family, endpoint }: Upstream,
-  { model, asked }: { readonly model: string; readonly asked: string[] },
-): Promise<RunningGateway> {
-  const letter = family.toLowerCase();
-  const demo = createDemoUpstream({
-    clock: systemClock,
-    ids: randomIds,
-    wordMs: 0,
-  });
-  const fetch: Fetch = (url, init) => {
-    asked.push(new URL(url).pathname);
-    return demo(url, init);
-  };
-  const connection = connectionFile({
-    family,
-    endpoints: { [endpoint]: `https://demo-${letter}.invalid/v1` },
-    auth: {
-      scheme: family === "B" ? "x-api-key" : "bearer",
-      key: `demo-key-${letter}`,
-    },
-    models: [{ id: model, upstream: `demo-${letter}` }],
-  });
-  return startGateway(minimalFile({ connections: [connection] }), { fetch });
 }

@@ -10,19 +10,40 @@ export interface ClientPackage {
 
 /** A client that can be started, or why it cannot. */
 export type InstalledClient =
+  | { readonly command: readonly string[] }
+  | { readonly reason: string };
+
+/** A package's program, or why there is none. */
+type InstalledPackage =
   | { readonly path: string }
   | { readonly reason: string };
+
+/** Installs a client, and what it runs on where it is no program by itself. */
+export async function installClient(
+  { source, runtime }: {
+    readonly source: ClientPackage;
+    readonly runtime?: ClientPackage;
+  },
+): Promise<InstalledClient> {
+  const command: string[] = [];
+  for (const one of runtime === undefined ? [source] : [runtime, source]) {
+    const installed = await installPackage(one);
+    if ("reason" in installed) return installed;
+    command.push(installed.path);
+  }
+  return { command };
+}
 
 /** Longer than a download takes, in milliseconds. */
 const INSTALL_MS = 300_000;
 
 /**
- * Installs a client from npm, once for each version: it stays in the folder for temporary files. The client's
- * own install scripts do not run; all of them bring their program in a package for each platform.
+ * Installs a package from npm, once for each version: it stays in the folder for temporary files. Install
+ * scripts do not run; all bring their program in a package for each platform.
  */
-export async function installClient(
+async function installPackage(
   { name, version, executable }: ClientPackage,
-): Promise<InstalledClient> {
+): Promise<InstalledPackage> {
   if (executable === undefined) {
     return { reason: `${name} has no program for ${Deno.build.target}` };
   }

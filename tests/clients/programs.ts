@@ -9,6 +9,12 @@ export interface GatewayAddress {
   readonly model: string;
 }
 
+/** What a client is told about its work. */
+export interface LaunchOptions extends GatewayAddress {
+  /** How often it may ask again, where it can be told. */
+  readonly retries: number;
+}
+
 /** How a client is started without a screen. */
 export interface Launch {
   readonly args: readonly string[];
@@ -23,11 +29,27 @@ export interface Launch {
 export interface ClientProgram {
   readonly name: string;
   readonly source: ClientPackage;
+  /** What it runs on, where it is no program by itself. */
+  readonly runtime?: ClientPackage;
   /** What it speaks to the gateway. */
   readonly protocol: Protocol;
-  /** The tool that runs a command, and the argument that takes it. */
-  readonly shell: { readonly tool: string; readonly argument: string };
-  launch(prompt: string, address: GatewayAddress): Launch;
+  /** The tool that runs a command, the argument that takes it, and others that it must have. */
+  readonly shell: {
+    readonly tool: string;
+    readonly argument: string;
+    readonly others?: Readonly<Record<string, unknown>>;
+  };
+  launch(prompt: string, options: LaunchOptions): Launch;
+}
+
+/** The demo calls the tool that it is told to use, with the object in the prompt. */
+export function toolPrompt({ shell }: ClientProgram): string {
+  const input = {
+    [shell.argument]: "echo made by the tool >> proof.txt; cat proof.txt",
+    description: "Writes a file",
+    ...shell.others,
+  };
+  return `Use ${shell.tool} with ${JSON.stringify(input)}`;
 }
 
 /** How npm names this machine; `undefined` for those that the clients do not support. */
@@ -60,14 +82,14 @@ const CLAUDE_CODE: ClientProgram = {
   },
   protocol: "messages",
   shell: { tool: "Bash", argument: "command" },
-  launch: (prompt, { url, token, model }) => ({
+  launch: (prompt, { url, token, model, retries }) => ({
     args: ["-p", prompt, "--model", model, "--dangerously-skip-permissions"],
     env: {
       ANTHROPIC_BASE_URL: url,
       ANTHROPIC_AUTH_TOKEN: token,
       ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
-      CLAUDE_CODE_MAX_RETRIES: "0",
+      CLAUDE_CODE_MAX_RETRIES: String(retries),
       DISABLE_AUTOUPDATER: "1",
       DISABLE_TELEMETRY: "1",
       DISABLE_ERROR_REPORTING: "1",
@@ -89,7 +111,7 @@ const CODEX: ClientProgram = {
   },
   protocol: "responses",
   shell: { tool: "exec_command", argument: "cmd" },
-  launch: (prompt, { url, token, model }) => ({
+  launch: (prompt, { token, ...options }) => ({
     args: [
       "exec",
       "--skip-git-repo-check",
@@ -97,11 +119,13 @@ const CODEX: ClientProgram = {
       prompt,
     ],
     env: { GATEWAY_TOKEN: token },
-    files: { ".codex/config.toml": codexConfig(url, model) },
+    files: { ".codex/config.toml": codexConfig(options) },
   }),
 };
 
-function codexConfig(url: string, model: string): string {
+function codexConfig(
+  { url, model, retries }: Omit<LaunchOptions, "token">,
+): string {
   return `model = "${model}"
 model_provider = "gateway"
 check_for_update_on_startup = false
@@ -116,8 +140,8 @@ name = "gateway"
 base_url = "${url}/v1"
 env_key = "GATEWAY_TOKEN"
 wire_api = "responses"
-request_max_retries = 0
-stream_max_retries = 0
+request_max_retries = ${retries}
+stream_max_retries = ${retries}
 `;
 }
 
@@ -171,6 +195,54 @@ function opencode(protocol: Protocol): ClientProgram {
 /** The build that needs no AVX2 runs everywhere. */
 const BASELINE = Deno.build.arch === "x86_64" ? "-baseline" : "";
 
+/** The `--auth-type` by which Qwen Code speaks each protocol, and the names of its settings then. */
+const QWEN_AUTH = {
+  chat: { type: "openai", prefix: "OPENAI", base: "/v1" },
+  messages: { type: "anthropic", prefix: "ANTHROPIC", base: "" },
+  responses: { type: "openai-responses", prefix: "OPENAI", base: "/v1" },
+} as const satisfies Record<Protocol, unknown>;
+
+function qwen(protocol: Protocol): ClientProgram {
+  const { type, prefix, base } = QWEN_AUTH[protocol];
+  return {
+    name: `Qwen Code over ${protocol}`,
+    source: {
+      name: "@qwen-code/qwen-code",
+      version: "0.24.4",
+      executable: "@qwen-code/qwen-code/cli-entry.js",
+    },
+    // It needs a newer Node than machines have that run Deno.
+    runtime: {
+      name: `node-linux-${ARCH}`,
+      version: "22.23.3",
+      executable: Deno.build.os === "linux"
+        ? `node-linux-${ARCH}/bin/node`
+        : undefined,
+    },
+    protocol,
+    shell: {
+      tool: "run_shell_command",
+      argument: "command",
+      others: { is_background: false },
+    },
+    launch: (prompt, { url, token, model }) => ({
+      args: ["--auth-type", type, "-m", model, "--yolo", prompt],
+      env: {
+        [`${prefix}_API_KEY`]: token,
+        [`${prefix}_BASE_URL`]: `${url}${base}`,
+        [`${prefix}_MODEL`]: model,
+      },
+      files: {
+        ".qwen/settings.json": JSON.stringify({
+          privacy: { usageStatisticsEnabled: false },
+          general: { disableAutoUpdate: true, disableUpdateNag: true },
+          telemetry: { enabled: false },
+        }),
+      },
+    }),
+  };
+}
+
 /** Every client, in each protocol that it speaks. */
 export const CLIENTS: readonly ClientProgram[] = [
   CLAUDE_CODE,
@@ -178,4 +250,7 @@ export const CLIENTS: readonly ClientProgram[] = [
   opencode("chat"),
   opencode("messages"),
   opencode("responses"),
+  qwen("chat"),
+  qwen("messages"),
+  qwen("responses"),
 ];

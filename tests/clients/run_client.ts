@@ -15,19 +15,21 @@ const RUN_MS = 120_000;
 /**
  * Starts a client in an empty home and an empty working folder, and waits for its end, but not for ever.
  *
- * @param path The client's program.
+ * @param command The client's program, after what it runs on, if it runs on something.
  */
 export async function runClient(
-  path: string,
-  { program, prompt, address }: {
+  [path = "", ...before]: readonly string[],
+  { program, prompt, address, retries = 0 }: {
     readonly program: ClientProgram;
     readonly prompt: string;
     readonly address: GatewayAddress;
+    /** How often the client may ask again, where it can be told; default 0. */
+    readonly retries?: number;
   },
 ): Promise<ClientRun> {
   const home = await Deno.makeTempDir({ prefix: "client-" });
   try {
-    const launch = program.launch(prompt, address);
+    const launch = program.launch(prompt, { ...address, retries });
     for (const [name, text] of Object.entries(launch.files)) {
       const file = `${home}/${name}`;
       await Deno.mkdir(file.slice(0, file.lastIndexOf("/")), {
@@ -38,7 +40,7 @@ export async function runClient(
     const work = `${home}/work`;
     await Deno.mkdir(work);
     const child = new Deno.Command(path, {
-      args: [...launch.args],
+      args: [...before, ...launch.args],
       cwd: work,
       clearEnv: true,
       env: {

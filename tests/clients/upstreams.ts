@@ -1,0 +1,80 @@
+import { systemClock } from "../../src/core/clock.ts";
+import { randomIds } from "../../src/core/ids.ts";
+import type { Family, Protocol } from "../../src/core/protocol.ts";
+import { createDemoUpstream } from "../../src/demo/upstream.ts";
+import type { Fetch } from "../../src/upstream/call.ts";
+import { connectionFile, minimalFile } from "../support/config.ts";
+import { type RunningGateway, startGateway } from "../support/gateway.ts";
+import type { ClientProgram } from "./programs.ts";
+
+/** An upstream that speaks one protocol alone. */
+export interface Upstream {
+  readonly family: Family;
+  /** The only path that it serves. */
+  readonly path: string;
+  readonly endpoint: Protocol;
+}
+
+const UPSTREAMS: readonly Upstream[] = [
+  { family: "A", endpoint: "chat", path: "/v1/chat/completions" },
+  { family: "B", endpoint: "messages", path: "/v1/messages" },
+  { family: "C", endpoint: "responses", path: "/v1/responses" },
+];
+
+/** Those to which the gateway translates what a client speaks (docs/design.md#native-and-translated). */
+export function upstreamsFor({ protocol }: ClientProgram): readonly Upstream[] {
+  return UPSTREAMS.filter(({ endpoint }) =>
+    protocol === "chat" ? endpoint !== "chat" : endpoint === "chat"
+  );
+}
+
+/** The upstream for clients whose tools the other protocols spell otherwise. */
+export function chatUpstream(): Upstream {
+  const [chat] = UPSTREAMS;
+  if (chat === undefined) throw new Error("There is no upstream");
+  return chat;
+}
+
+/** A request as it reaches the upstream, and the demo's good answer to it. */
+export type Spoil = (
+  answer: Response,
+  request: { readonly body: string },
+) => Promise<Response>;
+
+/** How an upstream is put behind a gateway. */
+export interface TranslatingOptions {
+  readonly model: string;
+  /** Gets the path of every request. */
+  readonly asked: string[];
+  /** Puts another answer in the place of the demo's; default: never. */
+  readonly spoil?: Spoil;
+}
+
+/** A gateway in front of the demo's provider of a family, with nothing but its one endpoint. */
+export function startTranslating(
+  { family, endpoint }: Upstream,
+  { model, asked, spoil }: TranslatingOptions,
+): Promise<RunningGateway> {
+  const letter = family.toLowerCase();
+  const demo = createDemoUpstream({
+    clock: systemClock,
+    ids: randomIds,
+    wordMs: 0,
+  });
+  const fetch: Fetch = async (url, init) => {
+    asked.push(new URL(url).pathname);
+    const body = await new Response(init.body).text();
+    const answer = await demo(url, { ...init, body });
+    return spoil === undefined ? answer : await spoil(answer, { body });
+  };
+  const connection = connectionFile({
+    family,
+    endpoints: { [endpoint]: `https://demo-${letter}.invalid/v1` },
+    auth: {
+      scheme: family === "B" ? "x-api-key" : "bearer",
+      key: `demo-key-${letter}`,
+    },
+    models: [{ id: model, upstream: `demo-${letter}` }],
+  });
+  return startGateway(minimalFile({ connections: [connection] }), { fetch });
+}
