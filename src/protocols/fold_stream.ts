@@ -5,7 +5,7 @@ import type { Answer } from "./canonical/answer.ts";
 import type { AnswerEvent } from "./canonical/event.ts";
 import { oversizedAnswer, UpstreamFailure } from "./canonical/failure.ts";
 import { createFold } from "./canonical/fold.ts";
-import { isWholeFrame } from "./canonical/last_frame.ts";
+import { wholePart } from "./canonical/last_frame.ts";
 import { MAX_FRAME_CHARACTERS } from "./canonical/limits.ts";
 
 /** Makes one answer of a stream, for callers who want JSON of an upstream that only streams. */
@@ -36,7 +36,8 @@ export function createStreamFold(
     end() {
       typed(() =>
         parser.end((frame) => {
-          if (isWholeFrame(frame)) decode(frame);
+          const whole = wholePart(frame);
+          if (whole !== undefined) decode(whole);
         })
       );
       decoder.end(fold.push);

@@ -5,7 +5,7 @@ import { createSseParser, FrameTooLongError } from "../streams/sse_parse.ts";
 import type { StreamEncoder } from "./canonical/codec.ts";
 import { type AnswerEvent, oversizedEvent } from "./canonical/event.ts";
 import { type Failure, UpstreamFailure } from "./canonical/failure.ts";
-import { isWholeFrame } from "./canonical/last_frame.ts";
+import { wholePart } from "./canonical/last_frame.ts";
 import { MAX_FRAME_CHARACTERS } from "./canonical/limits.ts";
 
 /** The parts of one translated stream. */
@@ -90,7 +90,8 @@ export function createTranslator(options: TranslatorOptions): Translator {
     end: () =>
       step(() => {
         parser.end((frame) => {
-          if (isWholeFrame(frame)) decode(frame);
+          const whole = wholePart(frame);
+          if (whole !== undefined) decode(whole);
         });
         middle.end(encode);
       }),

@@ -33,7 +33,7 @@ export const FAULTS: readonly OneFault[] = [
   {
     name: "sends an event that is no JSON",
     isCall: false,
-    spoil: (answer) => stream(`${firstHalf(answer)}data: <html>oops\n\n`),
+    spoil: (answer) => stream(`${firstHalf(answer)}data: {"id":oops}\n\n`),
   },
   {
     name: "reports an error in the stream",
