@@ -1,4 +1,4 @@
-import type { Fetch } from "../upstream/call.ts";
+import { type Fetch, MAX_STATUS } from "../upstream/call.ts";
 import { hadConnection } from "../upstream/failure.ts";
 import { Upload } from "../upstream/upload.ts";
 
@@ -28,7 +28,12 @@ export function openNetworkClient(): NetworkClient {
         return await fetch(url, { ...init, client: kept });
       }
       try {
-        return await fetch(url, { ...init, body: upload, client: kept });
+        const answer = await fetch(url, {
+          ...init,
+          body: upload,
+          client: kept,
+        });
+        return upload.isTaken ? answer : endUploadWith(answer, upload);
       } catch (cause) {
         const isCut = hadConnection(cause) && !upload.isTaken;
         if (!isCut || init.signal?.aborted) throw cause;
@@ -53,7 +58,24 @@ async function resend(
   init: RequestInit & { readonly client: Deno.HttpClient },
   upload: Upload,
 ): Promise<Response> {
-  return await fetch(url, { ...init, body: await upload.bytes() });
+  return await fetch(url, { ...init, body: await upload.slice().bytes() });
+}
+
+/**
+ * An answer that came before the body was through, after whose end no more of the body is sent: a provider that reads
+ * no further would hold the connection and the body for as long as it likes.
+ */
+function endUploadWith(answer: Response, upload: Upload): Response {
+  const { body, status, headers } = answer;
+  const end = () => upload.giveUp();
+  if (body === null || status > MAX_STATUS) {
+    end();
+    return answer;
+  }
+  const watched = body.pipeThrough(
+    new TransformStream({ flush: end, cancel: end }),
+  );
+  return new Response(watched, { status, headers });
 }
 
 function uploadOf(body: RequestInit["body"]): Upload | undefined {

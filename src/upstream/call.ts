@@ -33,7 +33,7 @@ export interface UpstreamCall {
 }
 
 /** Statuses above this exist on some servers, but no `Response` can be made with one. */
-const MAX_STATUS = 599;
+export const MAX_STATUS = 599;
 
 /**
  * Sends a request and waits for the response headers. Redirects are not followed; a content encoding that

@@ -21,6 +21,9 @@ export class Upload extends Blob {
   readonly #short: Uint8Array<ArrayBuffer> | undefined;
   /** Nothing is known before the platform streams it, so that nothing is sent again. */
   #takenBytes = Infinity;
+  #controller: ReadableStreamDefaultController | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #isOver = false;
 
   /** @param body Text or bytes, or what is with the platform already. */
   constructor(body: string | Uint8Array<ArrayBuffer> | Blob) {
@@ -36,6 +39,13 @@ export class Upload extends Blob {
   /** Whether nothing of it is left that could not have been sent. */
   get isTaken(): boolean {
     return this.#takenBytes >= this.size;
+  }
+
+  /** Sends no more of it, which ends the connection that it goes over. Does nothing once all of it is taken. */
+  giveUp(): void {
+    if (this.isTaken) return;
+    this.#stop();
+    this.#controller?.error(new Error("The upload is given up"));
   }
 
   override stream(): ReadableStream<Uint8Array<ArrayBuffer>> {
@@ -57,22 +67,32 @@ export class Upload extends Blob {
   }
 
   #inPieces(): ReadableStream<Uint8Array<ArrayBuffer>> {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const pass = (ms: number) =>
-      new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, ms);
-      });
     return new ReadableStream({
+      start: (controller) => {
+        this.#controller = controller;
+      },
       pull: async (controller) => {
         const start = this.#takenBytes;
         const pieceBytes = start === 0 ? HEAD_BYTES : PIECE_BYTES;
         const bytes = await this.slice(start, start + pieceBytes).bytes();
-        if (start === HEAD_BYTES) await pass(HEAD_START_MS);
+        if (start === HEAD_BYTES) await this.#pass(HEAD_START_MS);
+        if (this.#isOver) return;
         this.#takenBytes += bytes.length;
         if (bytes.length > 0) controller.enqueue(bytes);
         if (this.isTaken) controller.close();
       },
-      cancel: () => clearTimeout(timer),
+      cancel: () => this.#stop(),
     }, { highWaterMark: 0 });
+  }
+
+  #pass(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      if (!this.#isOver) this.#timer = setTimeout(resolve, ms);
+    });
+  }
+
+  #stop(): void {
+    this.#isOver = true;
+    clearTimeout(this.#timer);
   }
 }

@@ -109,3 +109,33 @@ Deno.test("the network's client passes on an answer that needs no body", async (
     assert.equal(await response.text(), "{}");
   }
 });
+
+Deno.test("the network's client sends no more of a body once its answer is over, and closes the connection", async (t) => {
+  using client = openNetworkClient();
+  const answer =
+    "HTTP/1.1 413 Content Too Large\r\ncontent-length: 2\r\n\r\n{}";
+  const endings: Readonly<
+    Record<string, (response: Response) => Promise<unknown>>
+  > = {
+    "it is read": (response) => response.text(),
+    "it is not wanted": async (response) => await response.body?.cancel(),
+  };
+  for (const [name, end] of Object.entries(endings)) {
+    await t.step(name, async () => {
+      const over = Promise.withResolvers<void>();
+      const closed = Promise.withResolvers<void>();
+      await using upstream = startRawUpstream(async (connection) => {
+        await say(connection, answer);
+        await over.promise;
+        const end = listenToEnd(connection).catch(() => {});
+        await within(end, "the end").then(closed.resolve, closed.reject);
+      });
+      const body = new Blob([new Uint8Array(30 * MIB)]);
+      const response = await post(upstream.url, { client, body });
+      assert.equal(response.status, 413);
+      await end(response);
+      over.resolve();
+      await closed.promise;
+    });
+  }
+});
