@@ -3,6 +3,7 @@ import type {
   CallerCodec,
   Codec,
 } from "../protocols/canonical/codec.ts";
+import { estimateTokens } from "../protocols/canonical/estimate.ts";
 import { type Attempt, standInHeader } from "./attempt.ts";
 import type { RelayTools } from "./tools.ts";
 import type { TranslatedBody } from "./translation_jobs.ts";
@@ -31,7 +32,7 @@ export function plainContextOf(
     nowMs: tools.clock.now(),
     model: candidate.model.id,
     request: translated.request,
-    estimatedInputTokens: Math.ceil(bytesIn / BYTES_PER_TOKEN),
+    estimatedInputTokens: estimateTokens(bytesIn, translated.request),
     connectionId: candidate.connection.id,
   };
 }
@@ -47,9 +48,6 @@ export function contextOf(options: TranslateAnswerOptions): AnswerContext {
     },
   };
 }
-
-/** A rough figure for text in English; good enough for a number that the upstream corrects later. */
-const BYTES_PER_TOKEN = 4;
 
 /** The headers of an answer of the content type `type`; what the request lost is named there. */
 export function headersOf(

@@ -60,17 +60,19 @@ export function createLosses(options: LossesOptions): Losses {
 /**
  * Reports every extra that belongs to another protocol than `protocol`, by its weight.
  *
+ * @param taken The names of those that the target takes all the same.
  * @throws {GatewayError} As {@linkcode Losses.lose} does.
  */
 export function loseForeignExtras(
   request: CanonicalRequest,
   protocol: Protocol,
   losses: { lose(loss: Loss): void },
+  taken: Readonly<Record<string, unknown>> = {},
 ): void {
   for (const [owner, extras] of Object.entries(request.extras)) {
     if (owner === protocol) continue;
     for (const [extra, { weight }] of Object.entries(extras)) {
-      if (weight === "silent") continue;
+      if (weight === "silent" || Object.hasOwn(taken, extra)) continue;
       losses.lose({
         field: { extra },
         weight,

@@ -121,6 +121,8 @@ export const REQUEST_FIELDS = [
   /** A participant's name. */
   "messageName",
   "tools",
+  /** That arguments of tools match their schema. */
+  "toolStrictness",
   "toolChoice",
   "parallelTools",
   "format",

@@ -14,6 +14,7 @@ const FIELD_NAMES: Readonly<Record<RequestField, string>> = {
   messages: "messages",
   messageName: "messages[].name",
   tools: "tools",
+  toolStrictness: "tools[].function.strict",
   toolChoice: "tool_choice",
   parallelTools: "parallel_tool_calls",
   format: "response_format",

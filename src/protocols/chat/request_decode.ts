@@ -4,12 +4,8 @@ import { lookup } from "../../core/lookup.ts";
 import type { Extra, Weight } from "../canonical/extras.ts";
 import { invalidField } from "../canonical/invalid_request.ts";
 import { decodeOutputFormat } from "../canonical/output_format.ts";
-import { isEffort } from "../canonical/reasoning.ts";
-import type {
-  CanonicalRequest,
-  ReasoningSettings,
-  ServiceTier,
-} from "../canonical/request.ts";
+import type { CanonicalRequest, ServiceTier } from "../canonical/request.ts";
+import { decodeReasoning, isReasoningSwitch } from "./reasoning_decode.ts";
 import { decodeToolChoice, decodeTools } from "./tool_decode.ts";
 import { decodeMessages } from "./turn_decode.ts";
 import { parseRequest, type WireRequest } from "./wire.ts";
@@ -45,7 +41,7 @@ export function decodeRequest(body: JsonObject): CanonicalRequest {
       frequencyPenalty: wire.frequency_penalty ?? undefined,
       presencePenalty: wire.presence_penalty ?? undefined,
     },
-    reasoning: decodeReasoning(wire, body),
+    reasoning: decodeReasoning(body),
     serviceTier: decodeServiceTier(wire.service_tier),
     user: wire.user ?? wire.safety_identifier ?? undefined,
     cacheKey: wire.prompt_cache_key ?? undefined,
@@ -70,26 +66,6 @@ function decodeStopStrings(
     one !== ""
   );
   return strings.length > 0 ? strings : undefined;
-}
-
-/** `reasoning_effort`, and the switches of providers that have their own. */
-function decodeReasoning(
-  wire: WireRequest,
-  body: JsonObject,
-): ReasoningSettings | undefined {
-  const thinking = isJsonObject(body.thinking) ? body.thinking.type : undefined;
-  const router = isJsonObject(body.reasoning) ? body.reasoning : {};
-  const word = wire.reasoning_effort ?? router.effort;
-  if (word === "none" || thinking === "disabled" || router.enabled === false) {
-    return { mode: "off" };
-  }
-  if (typeof router.max_tokens === "number") {
-    return { mode: "budget", budgetTokens: router.max_tokens };
-  }
-  const effort = isEffort(word) ? word : undefined;
-  const isOn = thinking === "enabled" || router.enabled === true;
-  if (effort === undefined) return isOn ? { mode: "adaptive" } : undefined;
-  return isOn ? { mode: "adaptive", effort } : { effort };
 }
 
 const TIER_BY_WORD: ReadonlyMap<string, ServiceTier["tier"]> = new Map<
@@ -172,12 +148,6 @@ function decodeExtras(body: JsonObject): Record<string, Extra> {
     extras.push([field, { value, weight }]);
   }
   return Object.fromEntries(extras);
-}
-
-/** Read by `decodeReasoning`, and kept for providers that want the same spelling again. */
-function isReasoningSwitch(field: string, value: JsonValue): boolean {
-  if (field === "reasoning_effort") return value === "none" || isEffort(value);
-  return field === "thinking" || field === "reasoning";
 }
 
 function isSameUser(field: string, body: JsonObject): boolean {

@@ -5,6 +5,7 @@ import { loseCitations } from "../canonical/cited.ts";
 import type { RequestContext } from "../canonical/codec.ts";
 import { loseForeignExtras } from "../canonical/loss.ts";
 import type { CanonicalRequest, OutputFormat } from "../canonical/request.ts";
+import { sharedExtras, type SharedFields } from "../canonical/shared_extras.ts";
 import { isClosedSchema } from "../canonical/schema.ts";
 import { type ChatDialect, dialectOf, type Scope } from "./dialect.ts";
 import { nudged, withInstruction } from "./instruction.ts";
@@ -18,7 +19,8 @@ export function encodeRequest(
   context: RequestContext,
 ): JsonObject {
   const scope: Scope = { dialect: dialectOf(context.target), context };
-  loseForeignExtras(request, "chat", context);
+  const shared = sharedExtras(request, "chat", takenOf(scope));
+  loseForeignExtras(request, "chat", context, shared);
   if (scope.dialect.cache === undefined) loseCacheMarks(request, context);
   loseCitations(request.turns, context);
   const tooling = encodeTooling(request, scope);
@@ -41,6 +43,17 @@ export function encodeRequest(
     ...(scope.dialect.openaiSettings
       ? openaiSettings(request)
       : commonSettings(request, scope)),
+    ...shared,
+  };
+}
+
+/** Which of OpenAI's own settings the target takes. */
+function takenOf({ dialect }: Scope): SharedFields {
+  const { openaiSettings: isOpenAi, openAi } = dialect;
+  return {
+    prompt_cache_options: isOpenAi && openAi?.cacheMarks === true,
+    prompt_cache_retention: isOpenAi && openAi?.cacheRetention === true,
+    safety_identifier: isOpenAi,
   };
 }
 

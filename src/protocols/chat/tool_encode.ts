@@ -143,7 +143,7 @@ function encodeStrict(
     return { strict: tool.strict };
   }
   context.lose({
-    field: "tools",
+    field: "toolStrictness",
     weight: "hint",
     reason:
       "strict arguments need a schema whose objects are closed and require every property",

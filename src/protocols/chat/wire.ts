@@ -86,7 +86,7 @@ const request = z.looseObject({
   seed: z.number().nullish(),
   frequency_penalty: z.number().nullish(),
   presence_penalty: z.number().nullish(),
-  reasoning_effort: z.string().nullish(),
+  reasoning_effort: z.union([z.string(), jsonObject]).nullish(),
   service_tier: z.string().nullish(),
   user: z.string().nullish(),
   safety_identifier: z.string().nullish(),

@@ -15,6 +15,7 @@ const FIELD_NAMES: Readonly<Record<RequestField, string>> = {
   messages: "messages",
   messageName: "messages",
   tools: "tools",
+  toolStrictness: "tools[].strict",
   toolChoice: "tool_choice",
   parallelTools: "tool_choice.disable_parallel_tool_use",
   format: "output_config.format",

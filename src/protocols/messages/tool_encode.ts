@@ -94,7 +94,7 @@ function encodeSchema(tool: FunctionTool, scope: Scope): JsonObject {
     return { input_schema: enforceable, strict: true };
   }
   scope.context.lose({
-    field: "tools",
+    field: "toolStrictness",
     weight: "hint",
     reason: "this model's provider cannot hold arguments to such a schema",
   });

@@ -15,6 +15,7 @@ const FIELD_NAMES: Readonly<Record<RequestField, string>> = {
   messages: "input",
   messageName: "input[].name",
   tools: "tools",
+  toolStrictness: "tools[].strict",
   toolChoice: "tool_choice",
   parallelTools: "parallel_tool_calls",
   format: "text.format",

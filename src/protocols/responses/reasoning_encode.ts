@@ -24,12 +24,7 @@ export function encodeReasoning(
 ): Reasoning {
   const { dialect } = scope;
   const effort = effortFor(settings, scope);
-  const fields = present({
-    effort,
-    summary: dialect.model?.efforts?.length === 0
-      ? undefined
-      : summaryFor(settings, scope),
-  });
+  const fields = present({ effort, summary: summaryFor(settings, scope) });
   return {
     fields: {
       ...(Object.keys(fields).length === 0 ? {} : { reasoning: fields }),
@@ -73,10 +68,15 @@ function askedEffort(
 /** Summaries show nothing unless asked for; a target where they cost nothing is always asked. */
 function summaryFor(
   settings: ReasoningSettings | undefined,
-  { dialect }: Scope,
+  scope: Scope,
 ): string | undefined {
+  const { dialect } = scope;
   const summary = settings?.summary;
   if (summary === "none") return undefined;
+  if (!dialect.fitsModel && dialect.model?.efforts?.length === 0) {
+    if (summary !== undefined) lose("this model does not reason", scope);
+    return undefined;
+  }
   if (summary !== undefined || settings?.mode === "off") return summary;
   return dialect.alwaysReasons ? "auto" : undefined;
 }

@@ -32,14 +32,19 @@ export function encodeRecords(
   });
 }
 
-/** Where the caller used the protocol's own fields, `encodeExtras` writes them again. */
+/**
+ * Where the caller used the protocol's own fields, `encodeExtras` writes them again. Beside a `safety_identifier` of
+ * its own, the user stands under its own name.
+ */
 function encodeUser(
   { user, extras }: CanonicalRequest,
   field: string,
 ): JsonObject {
   const own = extras.responses ?? {};
   if (user === undefined || own.user || own.safety_identifier) return {};
-  return { [field]: shortId(user) };
+  const other = extras.chat?.safety_identifier;
+  const isBeside = other !== undefined && other.weight !== "silent";
+  return { [isBeside ? "user" : field]: shortId(user) };
 }
 
 function encodePriority(

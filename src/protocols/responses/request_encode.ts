@@ -4,6 +4,7 @@ import { loseCitations } from "../canonical/cited.ts";
 import type { RequestContext } from "../canonical/codec.ts";
 import { loseForeignExtras } from "../canonical/loss.ts";
 import type { CanonicalRequest, Turn } from "../canonical/request.ts";
+import { sharedExtras, type SharedFields } from "../canonical/shared_extras.ts";
 import { dialectOf, type Scope } from "./dialect.ts";
 import { encodeExtras } from "./extras.ts";
 import { loseGiven } from "./lose.ts";
@@ -20,7 +21,8 @@ export function encodeRequest(
   context: RequestContext,
 ): JsonObject {
   const scope: Scope = { dialect: dialectOf(context.target), context };
-  loseForeignExtras(request, "responses", context);
+  const shared = sharedExtras(request, "responses", takenOf(scope));
+  loseForeignExtras(request, "responses", context, shared);
   loseSettings(request, scope);
   if (!scope.dialect.cacheMarks) loseCacheMarks(request, context);
   loseCitations(request.turns, context);
@@ -34,10 +36,21 @@ export function encodeRequest(
     ...encodeSampling(request, reasoning, scope),
     ...encodeMaximum(request, scope),
     ...encodeRecords(request, scope),
+    ...shared,
     store: false,
     ...(request.stream ? { stream: true } : {}),
   };
   return { ...body, ...encodeExtras(request, body) };
+}
+
+/** Which of OpenAI's own settings the target takes. */
+function takenOf({ dialect }: Scope): SharedFields {
+  const { records, model, cacheMarks, userField } = dialect;
+  return {
+    prompt_cache_options: cacheMarks,
+    prompt_cache_retention: records && model?.cacheRetention === true,
+    safety_identifier: records && userField === "safety_identifier",
+  };
 }
 
 /** Settings that the protocol does not have. */

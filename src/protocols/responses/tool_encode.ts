@@ -102,7 +102,7 @@ function encodeFunction(tool: FunctionTool, lose: Lose): JsonObject {
 function strictness({ strict, parameters }: FunctionTool, lose: Lose): boolean {
   if (strict !== true || isClosedSchema(parameters)) return strict ?? false;
   lose({
-    field: "tools",
+    field: "toolStrictness",
     weight: "hint",
     reason:
       "strict arguments need a schema whose objects are closed and require every property",

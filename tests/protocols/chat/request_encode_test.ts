@@ -529,7 +529,7 @@ Deno.test("a Chat request asks OpenAI for strict arguments only with a schema th
   const strict = { ...FUNCTION, strict: true };
   const open = encode("openai", { tools: [strict] });
   assert.doesNotMatch(JSON.stringify(open.body.tools), /strict/);
-  assert.deepEqual(open.lost, ["tools hint"]);
+  assert.deepEqual(open.lost, ["toolStrictness hint"]);
   assert.match(
     JSON.stringify(encode("custom", { tools: [strict] }).body.tools),
     /"strict":true/,

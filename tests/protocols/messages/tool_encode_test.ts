@@ -54,11 +54,11 @@ Deno.test("Messages tools written: strictness is asked for where the model can h
   assert.deepEqual(held.lost, []);
   const loose = encode({ tools }, "claude-3-5-haiku");
   assert.deepEqual(loose.body.tools, [{ name: "f", input_schema: parameters }]);
-  assert.deepEqual(loose.lost, ["tools hint"]);
+  assert.deepEqual(loose.lost, ["toolStrictness hint"]);
   const open = encode({
     tools: [{ ...tool("f"), parameters: { type: "object" }, strict: true }],
   });
-  assert.deepEqual(open.lost, ["tools hint"]);
+  assert.deepEqual(open.lost, ["toolStrictness hint"]);
   const not = encode({ tools: [{ ...tool("f"), parameters, strict: false }] });
   assert.deepEqual(not.body.tools, [{ name: "f", input_schema: parameters }]);
 });

@@ -284,7 +284,7 @@ Deno.test("encodeRequest() reports what it cannot carry", async (t) => {
       },
     ],
     [
-      "tools hint",
+      "toolStrictness hint",
       {
         tools: [{
           kind: "function",

@@ -1,0 +1,246 @@
+import assert from "node:assert/strict";
+import type { JsonObject } from "../../src/core/json.ts";
+import { asking, told, type ToldOptions } from "../support/told.ts";
+
+// What becomes of settings that both of OpenAI's protocols know, and of the wish to read how a model reasoned.
+
+function toResponses(
+  fields: JsonObject,
+  target: Partial<ToldOptions> = {},
+) {
+  return told(asking("chat", fields), {
+    from: "chat",
+    to: "responses",
+    service: "openai",
+    model: "gpt-5.6-sol",
+    ...target,
+  });
+}
+
+function toOpenAiChat(fields: JsonObject, model = "gpt-5.6-sol") {
+  return told(asking("responses", fields), {
+    from: "responses",
+    to: "chat",
+    service: "openai",
+    model,
+  });
+}
+
+const OPTIONS = { mode: "explicit", ttl: "30m" };
+
+Deno.test("prompt_cache_options pass between OpenAI's protocols where the model takes them", () => {
+  const asked = { prompt_cache_options: OPTIONS };
+  for (const { body, dropped } of [toResponses(asked), toOpenAiChat(asked)]) {
+    assert.deepEqual(body.prompt_cache_options, OPTIONS);
+    assert.deepEqual(dropped, []);
+  }
+  for (
+    const { body, dropped } of [
+      toResponses(asked, { model: "gpt-5.2" }),
+      toResponses(asked, { service: "codex" }),
+      toResponses(asked, { service: "custom", model: "m" }),
+      toOpenAiChat(asked, "gpt-5.2"),
+      told(asking("chat", asked), {
+        from: "chat",
+        to: "messages",
+        service: "anthropic",
+        model: "claude-opus-5",
+      }),
+    ]
+  ) {
+    assert.equal(body.prompt_cache_options, undefined);
+    assert.deepEqual(dropped, ["prompt_cache_options"]);
+  }
+});
+
+// "not supported by GPT-6 and later models; use prompt_cache_options instead": npm @ai-sdk/openai
+Deno.test("prompt_cache_retention passes between OpenAI's protocols for models that take it", () => {
+  const asked = { prompt_cache_retention: "24h" };
+  for (const model of ["gpt-4.1", "gpt-5.2", "gpt-5.6-sol"]) {
+    for (
+      const { body, dropped } of [
+        toResponses(asked, { model }),
+        toOpenAiChat(asked, model),
+      ]
+    ) {
+      assert.equal(body.prompt_cache_retention, "24h", model);
+      assert.deepEqual(dropped, [], model);
+    }
+  }
+  for (
+    const { body, dropped } of [
+      toResponses(asked, { model: "gpt-6-luna" }),
+      toResponses(asked, { model: "gpt-8" }),
+      toResponses(asked, { service: "custom", model: "m" }),
+      toOpenAiChat(asked, "gpt-6-luna"),
+    ]
+  ) {
+    assert.equal(body.prompt_cache_retention, undefined);
+    assert.deepEqual(dropped, ["prompt_cache_retention"]);
+  }
+});
+
+Deno.test("a safety_identifier beside a user stays beside it", () => {
+  const asked = { user: "anna", safety_identifier: "hash-1" };
+  for (const { body, dropped } of [toResponses(asked), toOpenAiChat(asked)]) {
+    assert.equal(body.user, "anna");
+    assert.equal(body.safety_identifier, "hash-1");
+    assert.deepEqual(dropped, []);
+  }
+});
+
+Deno.test("a user alone, or the same one twice, is named where the provider wants it", () => {
+  for (
+    const asked of [
+      { user: "anna" },
+      { safety_identifier: "anna" },
+      { user: "anna", safety_identifier: "anna" },
+    ]
+  ) {
+    const { body, dropped } = toResponses(asked);
+    assert.equal(body.safety_identifier, "anna");
+    assert.equal(body.user, undefined);
+    assert.deepEqual(dropped, []);
+  }
+});
+
+Deno.test("a provider with one name for users is told the user, and the caller what it is not told", () => {
+  const asked = { user: "anna", safety_identifier: "hash-1" };
+  const { body, dropped } = toResponses(asked, {
+    service: "custom",
+    model: "m",
+  });
+  assert.equal(body.user, "anna");
+  assert.equal(body.safety_identifier, undefined);
+  assert.deepEqual(dropped, ["safety_identifier"]);
+});
+
+Deno.test("a summary of the reasoning reaches OpenAI in every spelling that a Chat caller has for it", () => {
+  const spellings: [JsonObject, JsonObject][] = [
+    [{ reasoning: { summary: "detailed" } }, { summary: "detailed" }],
+    [{ reasoning: { effort: "high", summary: "auto" } }, {
+      effort: "high",
+      summary: "auto",
+    }],
+    [{ reasoning_effort: "low", reasoning_summary: "concise" }, {
+      effort: "low",
+      summary: "concise",
+    }],
+    [{ reasoning_effort: { effort: "low", summary: "auto" } }, {
+      effort: "low",
+      summary: "auto",
+    }],
+    [{ include_reasoning: true }, { summary: "auto" }],
+    [{ reasoning: { effort: "low", exclude: false } }, {
+      effort: "low",
+      summary: "auto",
+    }],
+    [{ reasoning: { effort: "low", exclude: true } }, { effort: "low" }],
+    [{ reasoning_effort: "low" }, { effort: "low" }],
+    [{ thinking: { type: "adaptive" } }, { effort: "medium" }],
+  ];
+  for (const [asked, expected] of spellings) {
+    const { body, dropped } = toResponses(asked, { model: "gpt-5.2" });
+    assert.deepEqual(body.reasoning, expected, JSON.stringify(asked));
+    assert.deepEqual(dropped, [], JSON.stringify(asked));
+  }
+});
+
+Deno.test("a summary is named as lost where nothing is reasoned", () => {
+  const { body, dropped } = toResponses(
+    { reasoning: { summary: "auto" } },
+    { model: "gpt-4.1" },
+  );
+  assert.equal(body.reasoning, undefined);
+  assert.deepEqual(dropped, ["reasoning"]);
+});
+
+Deno.test("Anthropic shows its thinking where a Chat caller asks for a summary", () => {
+  const target = {
+    from: "chat",
+    to: "messages",
+    service: "anthropic",
+    model: "claude-opus-5",
+  } as const;
+  const asked = { reasoning: { enabled: true, exclude: true } };
+  assert.deepEqual(told(asking("chat", asked), target).body.thinking, {
+    type: "adaptive",
+    display: "omitted",
+  });
+});
+
+Deno.test("strictness that a schema does not allow is named, and the tools are not", () => {
+  const parameters = { type: "object", properties: { a: {} } };
+  const chat = asking("chat", {
+    tools: [{
+      type: "function",
+      function: { name: "f", parameters, strict: true },
+    }],
+  });
+  const targets = [
+    ["responses", "openai", "gpt-5.2"],
+    ["messages", "custom", "glm-5"],
+  ] as const;
+  for (const [to, service, model] of targets) {
+    const { body, dropped } = told(chat, { from: "chat", to, service, model });
+    assert.match(JSON.stringify(body.tools), /"name":"f"/);
+    assert.deepEqual(dropped, ["tools[].function.strict"]);
+    assert.throws(() =>
+      told(chat, { from: "chat", to, service, model, strict: true })
+    );
+  }
+  const responses = asking("responses", {
+    tools: [{ type: "function", name: "f", parameters, strict: true }],
+  });
+  const { dropped } = told(responses, {
+    from: "responses",
+    to: "chat",
+    service: "openai",
+    model: "gpt-5.2",
+  });
+  assert.deepEqual(dropped, ["tools[].strict"]);
+});
+
+Deno.test("a forced tool that the provider runs is kept by its own, named by others and refused by a strict connection", () => {
+  const search = { type: "web_search_20250305", name: "web_search" };
+  const asked = asking("messages", {
+    tools: [search],
+    tool_choice: { type: "tool", name: "web_search" },
+  });
+  const target = {
+    from: "messages",
+    to: "chat",
+    service: "custom",
+    model: "m",
+  } as const;
+  const { body, dropped } = told(asked, target);
+  assert.equal(body.tools, undefined);
+  assert.equal(body.tool_choice, undefined);
+  assert.deepEqual(dropped, ["tools", "tool_choice"]);
+  assert.throws(() => told(asked, { ...target, strict: true }));
+  const own = told(asked, {
+    from: "messages",
+    to: "messages",
+    service: "anthropic",
+    model: "claude-sonnet-4-6",
+  });
+  assert.deepEqual(own.body.tool_choice, {
+    type: "tool",
+    name: "web_search",
+  });
+  assert.deepEqual(own.dropped, []);
+});
+
+Deno.test("a force on tools of which none is left is named", () => {
+  const asked = asking("responses", {
+    tools: [{ type: "web_search" }],
+    tool_choice: "required",
+  });
+  const { dropped } = told(asked, {
+    from: "responses",
+    to: "chat",
+    service: "custom",
+    model: "m",
+  });
+  assert.deepEqual(dropped, ["tools", "tool_choice"]);
+});
