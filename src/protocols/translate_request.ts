@@ -34,6 +34,8 @@ export interface TranslatedRequest {
   readonly request: CanonicalRequest;
   /** For `restoreTools` and `restoreAnswer`. */
   readonly aliases: ToolAliases;
+  /** The strings at which the answer must be cut, since the upstream was not told of them. */
+  readonly cuts: readonly string[];
   /** What was dropped, in the caller's spelling. */
   readonly dropped: ReadonlySet<string>;
 }
@@ -92,6 +94,7 @@ export function writeRequest(
       body: adjust(encoded, translation, losses),
       request,
       aliases: bridged.aliases,
+      cuts: to.hasStopStrings ? [] : request.stop ?? [],
       dropped: losses.dropped,
     };
   });

@@ -9,6 +9,7 @@ import {
 } from "../protocols/canonical/failure.ts";
 import { restoreTools } from "../protocols/canonical/restore_tools.ts";
 import { settleCalls } from "../protocols/canonical/settle_calls.ts";
+import { cutAtStops } from "../protocols/canonical/stop_strings.ts";
 import {
   createTranslator,
   type Translator,
@@ -78,12 +79,13 @@ function openStream(
 }
 
 function translatorFor(options: StreamAnswerOptions): Translator {
-  const { from, to, translated: { aliases }, tools, watch } = options;
+  const { from, to, translated: { aliases, cuts }, tools, watch } = options;
+  const restored = aliases.size === 0
+    ? settleCalls()
+    : pipe(restoreTools(aliases), settleCalls());
   return createTranslator({
     decoder: to.createStreamDecoder(tools.ids),
-    between: aliases.size === 0
-      ? settleCalls()
-      : pipe(restoreTools(aliases), settleCalls()),
+    between: cuts.length === 0 ? restored : pipe(cutAtStops(cuts), restored),
     encoder: from.createStreamEncoder(contextOf(options)),
     observe: watch.see,
   });

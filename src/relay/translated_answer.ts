@@ -63,6 +63,7 @@ function write(
     operation,
     to: to.protocol,
     aliases: options.translated.aliases,
+    cuts: options.translated.cuts,
   };
   const { signal } = controller;
   return options.tools.translation.answer(job, length, { memory, signal });

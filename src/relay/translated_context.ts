@@ -3,7 +3,6 @@ import type {
   CallerCodec,
   Codec,
 } from "../protocols/canonical/codec.ts";
-import { estimateTokens } from "../protocols/canonical/estimate.ts";
 import { type Attempt, standInHeader } from "./attempt.ts";
 import type { RelayTools } from "./tools.ts";
 import type { TranslatedBody } from "./translation_jobs.ts";
@@ -24,15 +23,13 @@ export interface TranslateAnswerOptions {
 
 /** What the caller's codec may need to write an answer, as far as it is plain data. */
 export function plainContextOf(
-  { attempt: { exchange, candidate }, translated, tools }:
-    TranslateAnswerOptions,
+  { attempt: { candidate }, translated, tools }: TranslateAnswerOptions,
 ): Omit<AnswerContext, "ids" | "drop"> {
-  const { bytesIn } = exchange.record.facts;
   return {
     nowMs: tools.clock.now(),
     model: candidate.model.id,
     request: translated.request,
-    estimatedInputTokens: estimateTokens(bytesIn, translated.request),
+    estimatedInputTokens: translated.estimatedInputTokens,
     connectionId: candidate.connection.id,
   };
 }

@@ -11,11 +11,13 @@ import type {
   Target,
 } from "../protocols/canonical/codec.ts";
 import { type AnswerEvent, isOutput } from "../protocols/canonical/event.ts";
+import { estimateTokens } from "../protocols/canonical/estimate.ts";
 import { unfoldAnswer } from "../protocols/canonical/fold.ts";
 import { isToolCall } from "../protocols/canonical/history.ts";
 import type { CanonicalRequest } from "../protocols/canonical/request.ts";
 import { restoreAnswer } from "../protocols/canonical/restore_tools.ts";
 import { settleAnswerCalls } from "../protocols/canonical/settle_calls.ts";
+import { cutAnswer } from "../protocols/canonical/stop_strings.ts";
 import {
   recallThoughts,
   type Thoughts,
@@ -64,6 +66,10 @@ export interface TranslatedBody {
   readonly request: CanonicalRequest;
   /** For `restoreTools`. */
   readonly aliases: ToolAliases;
+  /** The strings at which the answer must be cut. */
+  readonly cuts: readonly string[];
+  /** A rough count of the request's tokens. */
+  readonly estimatedInputTokens: number;
   /** What was dropped, in the caller's spelling. */
   readonly dropped: ReadonlySet<string>;
 }
@@ -87,12 +93,13 @@ export async function translateBody(
   recall: Recall,
 ): Promise<TranslatedBody> {
   const from = callerCodec(job.operation);
-  const parsed = parseJson(decoder.decode(await bodyBytes(job.body)));
+  const bytes = await bodyBytes(job.body);
+  const parsed = parseJson(decoder.decode(bytes));
   if (!isJsonObject(parsed)) throw noObject();
   const read = readRequest(parsed, from);
   const callIds = recallableIn(read.request, job.recallable);
   const reasoning = callIds.length === 0 ? undefined : await recall(callIds);
-  const { body, request, aliases, dropped } = writeRequest(read, {
+  const { body, request, aliases, cuts, dropped } = writeRequest(read, {
     ...job,
     to: CODECS[job.to],
     prepare: reasoning && ((read) => ({
@@ -105,6 +112,8 @@ export async function translateBody(
     stream: body.stream === true,
     request: keptRequest(request, from),
     aliases,
+    cuts,
+    estimatedInputTokens: estimateTokens(bytes.length, request),
     dropped,
   };
 }
@@ -147,6 +156,8 @@ export interface AnswerJob
   readonly to: Protocol;
   readonly request: CanonicalRequest;
   readonly aliases: ToolAliases;
+  /** The strings at which the answer must be cut. */
+  readonly cuts: readonly string[];
 }
 
 /** A whole answer in the caller's protocol, and what is to be noted of it. */
@@ -171,9 +182,8 @@ export interface WrittenAnswer {
  * @throws {GatewayError} `upstream`, when it is no JSON.
  */
 export function translateWhole(job: AnswerJob, ids: Ids): WrittenAnswer {
-  const answer = settleAnswerCalls(
-    restoreAnswer(readAnswer(job, ids), job.aliases),
-  );
+  const cut = cutAnswer(readAnswer(job, ids), job.cuts);
+  const answer = settleAnswerCalls(restoreAnswer(cut, job.aliases));
   const events = eventsOf(answer);
   const droppedParts = new Set<string>();
   const text = writeAnswer(answer, job, {

@@ -26,6 +26,8 @@ async function begin() {
         stream: true,
         request: requestOf(),
         aliases: new Map(),
+        cuts: [],
+        estimatedInputTokens: 1,
         dropped: new Set(["seed", "a,b", "é".repeat(100)]),
       },
       tools: {

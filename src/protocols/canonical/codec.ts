@@ -23,6 +23,9 @@ export interface Codec {
    */
   toolSupport(target: Target): ToolSupport;
 
+  /** Whether upstreams of this protocol can be told strings that end the answer; else the gateway cuts it there. */
+  readonly hasStopStrings: boolean;
+
   /** How callers of this protocol spell the canonical fields, for `x-gateway-dropped` and `param`. */
   readonly fieldNames: Readonly<Record<RequestField, string>>;
 

@@ -39,6 +39,7 @@ const FIELD_NAMES: Readonly<Record<RequestField, string>> = {
 /** Chat Completions, with the additions of the providers that imitate it. */
 export const chatCodec: Codec = {
   protocol: "chat",
+  hasStopStrings: true,
   fieldNames: FIELD_NAMES,
   otherNames: {
     maxOutputTokens: ["max_tokens"],

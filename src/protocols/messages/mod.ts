@@ -40,6 +40,7 @@ const FIELD_NAMES: Readonly<Record<RequestField, string>> = {
 /** Anthropic's Messages, of both API versions, and the servers that imitate it. */
 export const messagesCodec: Codec = {
   protocol: "messages",
+  hasStopStrings: true,
   fieldNames: FIELD_NAMES,
   otherNames: {
     format: ["output_format"],

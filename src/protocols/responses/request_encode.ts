@@ -65,8 +65,9 @@ function loseSettings(request: CanonicalRequest, { context }: Scope): void {
   if (request.stop === undefined) return;
   context.lose({
     field: "stop",
-    weight: "answer",
-    reason: "this model's provider cannot be told where to stop",
+    weight: "hint",
+    reason:
+      "this model's provider cannot be told where to stop: the gateway cuts the answer there",
   });
 }
 

@@ -227,7 +227,7 @@ Deno.test("encodeRequest() writes files and pictures", async (t) => {
 
 Deno.test("encodeRequest() reports what it cannot carry", async (t) => {
   const cases: readonly (readonly [string, Partial<CanonicalRequest>])[] = [
-    ["stop answer", { stop: ["END"] }],
+    ["stop hint", { stop: ["END"] }],
     [
       "topK hint,seed hint,frequencyPenalty hint",
       {
