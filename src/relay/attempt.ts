@@ -1,6 +1,7 @@
 import type { Candidate } from "../config/config.ts";
 import type { Deadlines } from "../core/deadlines.ts";
 import type { Operation } from "../core/protocol.ts";
+import type { Failure } from "../protocols/canonical/failure.ts";
 import type { Exchange } from "./exchange.ts";
 import type { MemoryShare } from "./body_memory.ts";
 import type { KeptBody } from "./held_body.ts";
@@ -24,6 +25,8 @@ export interface Attempt {
   readonly mayRepeat: boolean;
   /** Whether it may go elsewhere; only then is the beginning of a stream held back. */
   readonly mayMoveOn: boolean;
+  /** Told what an answer said of a failure when some of it had gone out: that, and no break, is its evidence. */
+  noteFailure(failure: Failure): void;
 }
 
 /** Names the model that served where it is not the one that was asked for. */

@@ -1,8 +1,9 @@
 import type { Operation } from "../core/protocol.ts";
 import { wait } from "../core/wait.ts";
+import type { Failure } from "../protocols/canonical/failure.ts";
 import type { Attempt } from "./attempt.ts";
 import type { Exchange } from "./exchange.ts";
-import { type Fault, faultOf } from "./fault.ts";
+import { type Fault, faultOf, faultOfFailure } from "./fault.ts";
 import type { MemoryShare } from "./body_memory.ts";
 import type { KeptBody } from "./held_body.ts";
 import type { Trial } from "./health.ts";
@@ -149,7 +150,13 @@ async function attempt(
   tools: RelayTools,
 ): Promise<Response | Failed> {
   const { record } = course.exchange;
-  const call = attemptOf(plan, course, tools);
+  let lateFailure: Failure | undefined;
+  const call = {
+    ...attemptOf(plan, course, tools),
+    noteFailure(failure: Failure) {
+      lateFailure ??= failure;
+    },
+  };
   noteBeginning(plan, course.exchange);
   try {
     const answer = plan.mode === "native"
@@ -160,8 +167,9 @@ async function attempt(
     record.onFinish((ending) => {
       leave();
       if (ending === "complete") trial.succeeded();
-      else if (ending === "upstream_broken") trial.failed(BROKEN);
-      else trial.dismissed();
+      else if (ending === "upstream_broken") {
+        trial.failed(lateFault(lateFailure));
+      } else trial.dismissed();
     });
     return answer;
   } catch (thrown) {
@@ -179,18 +187,18 @@ async function attempt(
   }
 }
 
-/** An answer that broke off after its first output. */
-const BROKEN: Fault = {
-  kind: "broken",
-  status: undefined,
-  retryAfterMs: undefined,
-};
+/** What was wrong with an answer that ended badly after its first output: what it says, or that it broke off. */
+function lateFault(failure: Failure | undefined): Fault {
+  return failure === undefined
+    ? { kind: "broken", status: undefined, retryAfterMs: undefined }
+    : faultOfFailure(failure);
+}
 
 function attemptOf(
   plan: Plan,
   { exchange, task, failed }: Course,
   { deadlines }: RelayTools,
-): Attempt {
+): Omit<Attempt, "noteFailure"> {
   const { own, fallbacks } = task.ways;
   const mayRepeat = failed.length + 1 < MAX_ATTEMPTS;
   const untried = own.length + fallbacks.length -

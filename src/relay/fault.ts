@@ -1,5 +1,6 @@
 import { GatewayError } from "../core/error.ts";
 import {
+  type Failure,
   type FailureKind,
   UpstreamFailure,
 } from "../protocols/canonical/failure.ts";
@@ -44,15 +45,7 @@ export interface Fault {
 
 /** What was wrong with an attempt that threw; `undefined` when the upstream had no part in it. */
 export function faultOf(thrown: unknown): Fault | undefined {
-  if (thrown instanceof UpstreamFailure) {
-    const { kind, status, retryAfterMs, code } = thrown.failure;
-    const isSilence = kind === "timeout" && code === "upstream_timeout";
-    return {
-      kind: isSilence ? "silent" : kindOf(kind, status),
-      status,
-      retryAfterMs,
-    };
-  }
+  if (thrown instanceof UpstreamFailure) return faultOfFailure(thrown.failure);
   if (!(thrown instanceof GatewayError)) return undefined;
   const kind = thrown.kind === "invalid_request"
     ? "untranslatable"
@@ -62,6 +55,18 @@ export function faultOf(thrown: unknown): Fault | undefined {
     status: undefined,
     retryAfterMs: undefined,
     wasConnected: kind === "unreachable" && hadConnection(thrown.cause),
+  };
+}
+
+/** What was wrong where the upstream said so. */
+export function faultOfFailure(
+  { kind, status, retryAfterMs, code }: Failure,
+): Fault {
+  const isSilence = kind === "timeout" && code === "upstream_timeout";
+  return {
+    kind: isSilence ? "silent" : kindOf(kind, status),
+    status,
+    retryAfterMs,
   };
 }
 

@@ -15,6 +15,8 @@ export interface Meter {
    * @returns How the answer ended, whatever became of the body behind it; the same when it is asked again.
    */
   end(isBodyWhole: boolean): AnswerEnd;
+  /** What the error says that the answer ended with; for `decodeFailure`, and known at the end. */
+  readonly failure: JsonObject | undefined;
 }
 
 /** How an answer ended: with its protocol's own end, with an error in place of that, or before it was over. */
@@ -36,6 +38,7 @@ export function createStreamMeter(
   const { facts } = record;
   const noteChunk = record.watchChunks();
   let longEnd: AnswerEnd = "cut";
+  let failure: JsonObject | undefined;
   const lines = createDataLines('"usage"', {
     wantsEvery: () => facts.firstOutputMs === undefined,
     line(data) {
@@ -61,11 +64,20 @@ export function createStreamMeter(
       if (isWhole(lines.unfinished())) lines.push(LINE_FEED);
       return lines.last().map(endOf).reduce(betterEnd, longEnd);
     },
+    get failure() {
+      return failure;
+    },
   };
 
   function endOf(data: string): AnswerEnd {
     if (watch.isEnd(data)) return "whole";
-    return isFailure(data, watch) ? "failed" : "cut";
+    if (!watch.isFailure(data)) return "cut";
+    const event = parseJson(data);
+    // Of a line that is very long only the ends are known, which are no JSON.
+    if (!isJsonObject(event)) return "failed";
+    const said = watch.failureOf(event);
+    failure ??= said;
+    return said === undefined ? "cut" : "failed";
   }
 }
 
@@ -73,13 +85,6 @@ export function createStreamMeter(
 function betterEnd(one: AnswerEnd, other: AnswerEnd): AnswerEnd {
   if (one === "whole" || other === "whole") return "whole";
   return one === "failed" || other === "failed" ? "failed" : "cut";
-}
-
-/** Of a line that is very long only the ends are known, which are no JSON. */
-function isFailure(data: string, watch: AnswerWatch): boolean {
-  if (!watch.isFailure(data)) return false;
-  const event = parseJson(data);
-  return !isJsonObject(event) || watch.failureOf(event) !== undefined;
 }
 
 /** Mistral ends its stream without a last line feed; what broke off in the middle is no JSON. */
@@ -114,6 +119,7 @@ export function createBodyMeter(
       if (isJsonObject(body)) noteUsage(watch, body, record);
       return isBodyWhole && json?.isCut !== true ? "whole" : "cut";
     },
+    failure: undefined,
   };
 }
 

@@ -1,3 +1,4 @@
+import { isHidden } from "../protocols/canonical/failure.ts";
 import { WATCHES } from "../protocols/watch.ts";
 import { brokenUpstream } from "../upstream/failure.ts";
 import { readAnswerBytes } from "../upstream/read_answer.ts";
@@ -29,14 +30,10 @@ export async function passInOnePiece(
   const { status } = answer;
   const bytes = secrets.coverIn(await readShort(answer, options));
   const watch = WATCHES[protocol];
-  if (attempt.mayRepeat && tellsFailure(bytes, watch)) {
-    throw nativeFailure(answer, {
-      bytes,
-      headers,
-      protocol,
-      secrets,
-      clock,
-    });
+  if (tellsFailure(bytes, watch)) {
+    const told = { bytes, headers, protocol, secrets, clock };
+    const failure = nativeFailure(answer, told);
+    if (attempt.mayRepeat || isHidden(failure.failure)) throw failure;
   }
   const meter = createBodyMeter(watch, record, isJson);
   meter.push(bytes);

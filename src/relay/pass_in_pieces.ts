@@ -75,6 +75,9 @@ function passOn(
     isWhole: () => meter.end(true) !== "cut",
     onEnd(end) {
       const answerEnd = meter.end(end.kind === "complete");
+      if (answerEnd === "failed" && meter.failure !== undefined) {
+        attempt.noteFailure(CODECS[protocol].decodeFailure(200, meter.failure));
+      }
       record.finish(endingOf(end, { answerEnd, record, controller }));
       if (end.kind !== "complete") controller.abort();
     },

@@ -94,9 +94,13 @@ function translatorFor(options: StreamAnswerOptions): Translator {
 /** Finishes the record of a stream that ended. */
 function finish(
   how: TranslatedEnd,
-  { attempt: { exchange: { record } }, watch }: StreamAnswerOptions,
+  { attempt: { exchange: { record }, noteFailure }, watch }:
+    StreamAnswerOptions,
 ): void {
-  if (watch.failure !== undefined) record.facts.reason = watch.failure.kind;
+  if (watch.failure !== undefined) {
+    record.facts.reason = watch.failure.kind;
+    noteFailure(watch.failure);
+  }
   if (how === "stalled") record.facts.reason = "the caller stopped reading";
   record.finish(endingOf(how, watch));
 }

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import type { JsonObject } from "../../src/core/json.ts";
+import type { Protocol } from "../../src/core/protocol.ts";
 import { ask, credentials, hello, PATHS, PROTOCOLS } from "../support/ask.ts";
 import { type RunningGateway, startGateway } from "../support/gateway.ts";
 import {
@@ -16,6 +18,7 @@ import {
   tokenOf,
   type Way,
 } from "../support/shared_gateway.ts";
+import { protocolOfPath, WIRES } from "../support/wire.ts";
 
 const WAYS: readonly Way[] = PROTOCOLS.flatMap((protocol) => [
   { protocol, mode: "native" },
@@ -62,15 +65,16 @@ async function open(way: Way, refusal: Refusal) {
 function say(
   gateway: RunningGateway,
   { protocol }: Way,
-  { words, caller = "alice" }: {
+  { words, caller = "alice", fields = {} }: {
     readonly words: string;
+    readonly fields?: JsonObject;
     readonly caller?: CallerName;
   },
 ): Promise<Response> {
   const said = protocol === "responses"
     ? { input: words }
     : { messages: [{ role: "user", content: words }] };
-  const body = hello(protocol, { model: "model-1", ...said });
+  const body = hello(protocol, { model: "model-1", ...said, ...fields });
   const headers = credentials(protocol, tokenOf(caller));
   return gateway.call(PATHS[protocol], ask(protocol, body, headers));
 }
@@ -169,5 +173,79 @@ Deno.test("a refusal that is not about the content is a 502 where there is nowhe
         assert.equal(line.upstream_status, refusal.status);
       }
     });
+  }
+});
+
+/** How a stream of each protocol says that its content is refused. */
+const REFUSING_EVENTS: Readonly<Record<Protocol, JsonObject>> = {
+  chat: { error: { code: "content_filter", message: "Filtered" } },
+  messages: {
+    type: "error",
+    error: {
+      type: "invalid_request_error",
+      message: "Output blocked by content filtering policy",
+    },
+  },
+  responses: {
+    type: "response.failed",
+    sequence_number: 9,
+    response: {
+      id: "resp-1",
+      object: "response",
+      status: "failed",
+      output: [],
+      error: { code: "cyber_policy", message: "Flagged" },
+    },
+  },
+};
+
+/** A stream that is refused before or after its first output. */
+function refuseStream(path: string, { hasOutput }: {
+  readonly hasOutput: boolean;
+}): Response {
+  const protocol = protocolOfPath(path);
+  const { start, output } = WIRES[protocol];
+  const event = REFUSING_EVENTS[protocol];
+  const name = typeof event.type === "string" ? `event: ${event.type}\n` : "";
+  const text = start + (hasOutput ? output : "") +
+    `${name}data: ${JSON.stringify(event)}\n\n`;
+  return new Response(text, {
+    headers: { "content-type": "text/event-stream" },
+  });
+}
+
+Deno.test("streams whose content is refused go nowhere else and close nothing", async (t) => {
+  for (const way of WAYS) {
+    for (const hasOutput of [false, true]) {
+      for (const isAlone of [false, true]) {
+        const name = `${way.protocol} ${way.mode}, ${
+          hasOutput ? "after" : "before"
+        } output, with ${isAlone ? "no " : ""}other connection`;
+        await t.step(name, async () => {
+          await using first = startUpstream((seen) =>
+            seen.text().includes("flagged words")
+              ? refuseStream(seen.path, { hasOutput })
+              : answerWell(seen)
+          );
+          await using second = startUpstream(answerWell);
+          const others = isAlone ? {} : { second: second.url };
+          await using gateway = await startGateway(
+            sharedFile(way, { first: first.url, ...others }),
+          );
+          for (let count = 0; count < 4; count++) {
+            const response = await say(gateway, way, {
+              words: "flagged words",
+              fields: { stream: true },
+            });
+            assert.match(await response.text(), /Filtered|blocked|Flagged/);
+          }
+          const served = await say(gateway, way, { words: "Hello" });
+          assert.equal(served.status, 200, await served.text());
+          assert.equal((await gateway.lines.of(served)).connection, "first");
+          assert.equal(first.requests.items.length, 5);
+          assert.deepEqual(gateway.lines.others.items, []);
+        });
+      }
+    }
   }
 });

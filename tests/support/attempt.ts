@@ -49,6 +49,7 @@ export async function openTestAttempt(
       controller: line.controller,
       mayRepeat,
       mayMoveOn: false,
+      noteFailure() {},
     },
   };
 }
