@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import { VERSION } from "../src/core/version.ts";
 import type { SeenDemo } from "./support/ask_demo.ts";
 import { compileGateway } from "./support/compile.ts";
-import { ALICE_TOKEN, minimalFile } from "./support/config.ts";
+import { ALICE_TOKEN, connectionFile, minimalFile } from "./support/config.ts";
 import { readExposition, sumOf } from "./support/exposition.ts";
 import { fromFileUrl } from "./support/paths.ts";
 import { startProcess } from "./support/process.ts";
+import { startUpstream } from "./support/scripted_upstream.ts";
 import { canSeclude, secludedCommand } from "./support/seclusion.ts";
 
 const ASK_DEMO = fromFileUrl(new URL("support/ask_demo.ts", import.meta.url));
@@ -73,6 +74,63 @@ Deno.test({
       gateway.kill("SIGTERM");
       assert.equal((await gateway.ended).code, 0);
       await Deno.remove(directory);
+    }
+  },
+});
+
+Deno.test({
+  name:
+    "the executable translates a long request and a long answer in a thread of its own",
+  ignore,
+  async fn() {
+    if ("reason" in compiled) return;
+    const words = "word ".repeat(200_000);
+    await using upstream = startUpstream(() =>
+      Response.json({
+        id: "msg_1",
+        type: "message",
+        role: "assistant",
+        model: "model-a",
+        content: [{ type: "text", text: words }],
+        stop_reason: "end_turn",
+        usage: { input_tokens: 1, output_tokens: 1 },
+      })
+    );
+    const directory = await Deno.makeTempDir();
+    const connection = connectionFile({
+      family: "B",
+      endpoints: { messages: `${upstream.url}/v1` },
+    });
+    await Deno.writeTextFile(
+      `${directory}/gateway.yaml`,
+      JSON.stringify(
+        minimalFile({ server: { port: 0 }, connections: [connection] }),
+      ),
+    );
+    const gateway = await startProcess(compiled.path, {
+      args: ["serve"],
+      cwd: directory,
+      clearEnv: true,
+    });
+    try {
+      const messages = [{ role: "user", content: words }];
+      const answer = await fetch(`${gateway.url}/v1/chat/completions`, {
+        method: "POST",
+        headers: { ...HEADERS, authorization: `Bearer ${ALICE_TOKEN}` },
+        body: JSON.stringify({ model: "model-a", messages }),
+      });
+      const text = await answer.text();
+      assert.equal(answer.status, 200, text.slice(0, 1000));
+      assert.equal(JSON.parse(text).choices[0].message.content, words);
+      const seen = JSON.parse((await upstream.requests.next()).text());
+      assert.deepEqual(seen.messages, [{
+        role: "user",
+        content: [{ type: "text", text: words }],
+      }]);
+    } finally {
+      gateway.kill("SIGTERM");
+      assert.equal((await gateway.ended).code, 0);
+      await Deno.remove(directory, { recursive: true });
     }
   },
 });

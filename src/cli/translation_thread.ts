@@ -35,8 +35,9 @@ export function startTranslationThread(
   };
 }
 
-/** An answer's bytes are nobody else's; a request's body may have to be sent again. */
+/** What is sent is nobody else's: a request's bytes are a copy, and an answer's are needed nowhere else. */
 function handedOver(order: ThreadOrder): Transferable[] {
+  if (order.kind === "request") return [order.job.body.buffer];
   return order.kind === "answer" && order.job.answer instanceof Uint8Array
     ? [order.job.answer.buffer]
     : [];

@@ -27,8 +27,7 @@ function obey(port: MessagePort): void {
   }
 
   function report(one: ThreadReport): void {
-    const isBytes = one.kind === "answer_done";
-    port.postMessage(one, isBytes ? [one.result.bytes.buffer] : []);
+    port.postMessage(one, handedOver(one));
   }
 
   async function follow(order: ThreadOrder): Promise<void> {
@@ -37,9 +36,7 @@ function obey(port: MessagePort): void {
         return onRecalled(order.reasoning);
       case "request": {
         const result = await translateBody(order.job, recall);
-        // With the platform it is at hand there, too, without another copy.
-        const body = new Blob([result.body]);
-        return report({ kind: "request_done", result: { ...result, body } });
+        return report({ kind: "request_done", result });
       }
       case "answer": {
         const result = translateWhole(order.job, randomIds);
@@ -53,4 +50,15 @@ function obey(port: MessagePort): void {
       report({ kind: "failed", error: sentError(error) })
     );
   };
+}
+
+function handedOver(report: ThreadReport): Transferable[] {
+  switch (report.kind) {
+    case "request_done":
+      return [report.result.body.buffer];
+    case "answer_done":
+      return [report.result.bytes.buffer];
+    default:
+      return [];
+  }
 }

@@ -14,7 +14,6 @@ import { readErrorBytes } from "../upstream/read_answer.ts";
 import { secretsOf } from "../upstream/secrets.ts";
 import { translatedHeaders } from "../upstream/translated_headers.ts";
 import { type Attempt, firstAnswerMs } from "./attempt.ts";
-import type { HeldBody } from "./held_body.ts";
 import { noteAnswer } from "./note_answer.ts";
 import type { RelayTools } from "./tools.ts";
 import { translateAnswer } from "./translated_answer.ts";
@@ -118,7 +117,7 @@ async function translate(
 interface Sending {
   readonly attempt: Attempt;
   readonly protocol: Protocol;
-  readonly body: HeldBody;
+  readonly body: Uint8Array<ArrayBuffer>;
   readonly stream: boolean;
 }
 

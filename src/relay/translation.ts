@@ -1,7 +1,7 @@
 import { GatewayError } from "../core/error.ts";
 import type { Ids } from "../core/ids.ts";
 import type { MemoryLoan, MemoryShare } from "./body_memory.ts";
-import { bodyLength } from "./held_body.ts";
+import { bodyBytes, bodyLength, type HeldBody } from "./held_body.ts";
 import type { BodyShape } from "./question.ts";
 import {
   type AnswerJob,
@@ -28,7 +28,7 @@ export interface Translation {
    * @throws What `translateBody` throws, and as {@linkcode Translation.answer} does.
    */
   request(
-    job: RequestJob,
+    job: RequestToTranslate,
     shape: BodyShape,
     options: RequestOptions,
   ): Promise<TranslatedBodyLoan>;
@@ -46,6 +46,11 @@ export interface Translation {
     length: number,
     options: TranslationOptions,
   ): Promise<WrittenAnswer>;
+}
+
+/** A request to translate, wherever its body is. */
+export interface RequestToTranslate extends Omit<RequestJob, "body"> {
+  readonly body: HeldBody;
 }
 
 /** Who wants a translation. */
@@ -101,16 +106,22 @@ export function createTranslation(
       refuseUnlikely(shape);
       const length = bodyLength(job.body);
       if (pool === undefined || length <= LONG_BYTES) {
-        return keepIn(options.memory, await translateBody(job, recall));
+        const body = await bodyBytes(job.body);
+        const translated = await translateBody({ ...job, body }, recall);
+        return keepIn(options.memory, translated);
       }
       return await elsewhere(pool, {
         ...options,
         bytes: COST.perByte * length + COST.perValue * shape.values,
         async work(place, loan) {
-          const report = await place.run({ kind: "request", job }, recall);
+          // The thread gets these bytes themselves, and the body may have to be sent again.
+          const bytes = await bodyBytes(job.body);
+          const body = bytes === job.body ? bytes.slice() : bytes;
+          const order = { kind: "request", job: { ...job, body } } as const;
+          const report = await place.run(order, recall);
           if (report.kind !== "request_done") throw failureIn(report);
           const { result } = report;
-          loan.keep(bodyLength(result.body));
+          loan.keep(result.body.length);
           return { ...result, letGo: loan.end };
         },
       });
@@ -187,7 +198,7 @@ function keepIn(
   memory: MemoryShare,
   translated: TranslatedBody,
 ): TranslatedBodyLoan {
-  const length = bodyLength(translated.body);
+  const { length } = translated.body;
   memory.take(length);
   let isKept = true;
   return {

@@ -29,7 +29,6 @@ import { CODECS } from "../protocols/mod.ts";
 import { readRequest, writeRequest } from "../protocols/translate_request.ts";
 import { formatFrame } from "../streams/sse_format.ts";
 import { brokenUpstream } from "../upstream/failure.ts";
-import { bodyBytes, type HeldBody } from "./held_body.ts";
 import { createSealWatch } from "./seal_watch.ts";
 
 /*
@@ -39,7 +38,7 @@ import { createSealWatch } from "./seal_watch.ts";
 
 /** A request to translate. */
 export interface RequestJob {
-  readonly body: HeldBody;
+  readonly body: Uint8Array<ArrayBuffer>;
   /** The caller's. */
   readonly operation: Operation;
   /** The upstream's. */
@@ -59,7 +58,7 @@ export interface RequestJob {
 
 /** A request in the upstream's protocol, and what its answer needs. */
 export interface TranslatedBody {
-  readonly body: HeldBody;
+  readonly body: Uint8Array<ArrayBuffer>;
   /** Whether it asks the upstream for a stream. */
   readonly stream: boolean;
   /** What of the caller's request the encoder of the answer looks at. */
@@ -93,8 +92,7 @@ export async function translateBody(
   recall: Recall,
 ): Promise<TranslatedBody> {
   const from = callerCodec(job.operation);
-  const bytes = await bodyBytes(job.body);
-  const parsed = parseJson(decoder.decode(bytes));
+  const parsed = parseJson(decoder.decode(job.body));
   if (!isJsonObject(parsed)) throw noObject();
   const read = readRequest(parsed, from);
   const callIds = recallableIn(read.request, job.recallable);

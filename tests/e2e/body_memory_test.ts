@@ -1,0 +1,249 @@
+import assert from "node:assert/strict";
+import { createGateway, type Gateway } from "../../src/app.ts";
+import { createConfigStore } from "../../src/config/store.ts";
+import type { Protocol } from "../../src/core/protocol.ts";
+import type { Fetch } from "../../src/upstream/call.ts";
+import { ask, hello, PATHS, PROTOCOLS } from "../support/ask.ts";
+import { configOf, loadFile, minimalFile } from "../support/config.ts";
+import { readError } from "../support/error_answer.ts";
+import { connectionTo, type Mode } from "../support/failover_scene.ts";
+import { createLogLines } from "../support/log_lines.ts";
+import { settle } from "../support/settle.ts";
+import { sseBytes } from "../support/sse_bytes.ts";
+
+/** A gateway with so little memory for bodies that a test can fill it; its provider does what the test says. */
+async function openGateway(
+  { protocol, mode, maxBytes = 1_000_000, fetch, providers = ["one"] }: {
+    readonly protocol: Protocol;
+    readonly mode: Mode;
+    readonly maxBytes?: number;
+    readonly fetch: Fetch;
+    readonly providers?: readonly string[];
+  },
+): Promise<Gateway> {
+  const connections = providers.map((name) =>
+    connectionTo(name, { protocol, mode })
+  );
+  const config = configOf(await loadFile(minimalFile({ connections })));
+  return createGateway({
+    store: createConfigStore({
+      ...config,
+      server: { ...config.server, maxBodyMemoryBytes: maxBytes },
+    }),
+    fetch,
+    log: createLogLines().log,
+  });
+}
+
+function request(protocol: Protocol, body: BodyInit): Request {
+  const init = ask(protocol, body);
+  const sent = new Request(`http://gateway${PATHS[protocol]}`, init);
+  if (typeof body === "string") {
+    sent.headers.set("content-length", String(body.length));
+  }
+  return sent;
+}
+
+function bodyOf(protocol: Protocol, length = 0): string {
+  return hello(protocol, { model: "model-1", stream: true }).padEnd(length);
+}
+
+/** Never answers, and remembers what it was sent. */
+function silentProvider() {
+  const bodies: Promise<number>[] = [];
+  const fetch: Fetch = (_url, init) => {
+    bodies.push(new Response(init.body).bytes().then(({ length }) => length));
+    return new Promise((_resolve, reject) => {
+      init.signal?.addEventListener("abort", () => reject(init.signal?.reason));
+    });
+  };
+  return { fetch, bodies };
+}
+
+Deno.test("a body that finds no memory is 503 with Retry-After in each protocol, by its length before it is read", async (t) => {
+  for (const protocol of PROTOCOLS) {
+    await t.step(protocol, async () => {
+      const { fetch } = silentProvider();
+      const gateway = await openGateway({
+        protocol,
+        mode: "native",
+        maxBytes: 1000,
+        fetch,
+      });
+      const leaver = new AbortController();
+      const running = gateway.handler(
+        new Request(request(protocol, bodyOf(protocol, 900)), {
+          signal: leaver.signal,
+        }),
+      );
+      await settle();
+      assert.equal(gateway.state().bodyMemoryBytes, 900);
+      const refused = request(protocol, bodyOf(protocol, 200));
+      const error = await readError(await gateway.handler(refused), protocol);
+      assert.equal(error.status, 503);
+      assert.equal(error.type, "overloaded_error");
+      assert.equal(error.headers.get("retry-after"), "1");
+      assert.equal(refused.bodyUsed, false);
+      assert.equal(gateway.state().bodyMemoryBytes, 900);
+      leaver.abort();
+      await (await running).body?.cancel();
+      assert.equal(gateway.state().bodyMemoryBytes, 0);
+    });
+  }
+});
+
+Deno.test("a body of unknown length that finds no memory is 503 when it has come", async () => {
+  const { fetch } = silentProvider();
+  const gateway = await openGateway({
+    protocol: "chat",
+    mode: "native",
+    maxBytes: 1000,
+    fetch,
+  });
+  const bytes = new TextEncoder().encode(bodyOf("chat", 1001));
+  const chunked = request("chat", ReadableStream.from([bytes]));
+  const response = await gateway.handler(chunked);
+  assert.equal((await readError(response, "chat")).status, 503);
+  assert.equal(gateway.state().bodyMemoryBytes, 0);
+});
+
+/** Streams of both protocols that the cases need: a beginning, and the end behind it. */
+const STREAMS = {
+  chat: {
+    output: sseBytes({
+      id: "c",
+      choices: [{ index: 0, delta: { role: "assistant", content: "Hi" } }],
+    }),
+    type: "text/event-stream",
+  },
+  messages: {
+    output: sseBytes(
+      { type: "message_start", message: { id: "m", model: "x", usage: {} } },
+      {
+        type: "content_block_start",
+        index: 0,
+        content_block: { type: "text", text: "" },
+      },
+      {
+        type: "content_block_delta",
+        index: 0,
+        delta: { type: "text_delta", text: "Hi" },
+      },
+    ),
+    type: "text/event-stream",
+  },
+} as const;
+
+/** How a chat caller is served, and what the provider speaks then. */
+const CASES = [
+  { mode: "native", upstream: "chat" },
+  { mode: "translated", upstream: "messages" },
+] as const;
+
+for (const { mode, upstream } of CASES) {
+  Deno.test(`a ${mode} body is let go when the first output has gone out, while the stream goes on`, async () => {
+    const asked = Promise.withResolvers<void>();
+    const answered = Promise.withResolvers<Response>();
+    let sentBytes = 0;
+    const gateway = await openGateway({
+      protocol: "chat",
+      mode,
+      async fetch(_url, init) {
+        sentBytes = (await new Response(init.body).bytes()).length;
+        asked.resolve();
+        return await answered.promise;
+      },
+    });
+    const body = bodyOf("chat", 10_000);
+    const responding = gateway.handler(request("chat", body));
+    await asked.promise;
+    // There is another connection's try left, so the caller's own body stays.
+    const translated = mode === "translated" ? sentBytes : 0;
+    assert.equal(
+      gateway.state().bodyMemoryBytes,
+      body.length + translated,
+    );
+    const { output, type } = STREAMS[upstream];
+    const stream = new ReadableStream<Uint8Array<ArrayBuffer>>({
+      start(controller) {
+        controller.enqueue(output);
+      },
+    });
+    answered.resolve(
+      new Response(stream, { headers: { "content-type": type } }),
+    );
+    const response = await responding;
+    assert.equal(response.status, 200);
+    assert.equal(gateway.admission.active, 1);
+    assert.equal(gateway.state().bodyMemoryBytes, 0);
+    await response.body?.cancel();
+    assert.equal(gateway.admission.active, 0);
+  });
+
+  Deno.test(`a ${mode} body is kept for as long as another connection may need it, and sent whole again`, async () => {
+    const sent: number[] = [];
+    const held: number[] = [];
+    const gateway = await openGateway({
+      protocol: "chat",
+      mode,
+      providers: ["one", "two", "three"],
+      async fetch(_url, init) {
+        sent.push((await new Response(init.body).bytes()).length);
+        held.push(gateway.state().bodyMemoryBytes);
+        return Response.json({ error: { message: "down" } }, { status: 500 });
+      },
+    });
+    const body = bodyOf("chat", 10_000);
+    const response = await gateway.handler(request("chat", body));
+    await response.body?.cancel();
+    assert.equal(response.status, 500);
+    const [first = 0] = sent;
+    assert.deepEqual(sent, [first, first, first]);
+    // No attempt follows the third, which sends what was written for it.
+    assert.deepEqual(
+      held,
+      mode === "native"
+        ? [10_000, 10_000, 10_000]
+        : [10_000 + first, 10_000 + first, first],
+    );
+    assert.equal(gateway.state().bodyMemoryBytes, 0);
+  });
+}
+
+Deno.test("however a request ends, its memory is free", async (t) => {
+  const answers = {
+    "an answer": () => Response.json({}),
+    "an error": () => Response.json({}, { status: 400 }),
+    "no answer": () => {
+      throw new TypeError("connection refused");
+    },
+  };
+  for (const mode of ["native", "translated"] as const) {
+    for (const [name, answer] of Object.entries(answers)) {
+      await t.step(`${mode}, ${name}`, async () => {
+        const gateway = await openGateway({
+          protocol: "chat",
+          mode,
+          fetch: async () => await answer(),
+        });
+        const response = await gateway.handler(
+          request("chat", bodyOf("chat", 5000)),
+        );
+        await response.text();
+        assert.equal(gateway.state().bodyMemoryBytes, 0);
+      });
+    }
+  }
+  await t.step("a body that is no JSON", async () => {
+    const { fetch } = silentProvider();
+    const gateway = await openGateway({
+      protocol: "chat",
+      mode: "native",
+      fetch,
+    });
+    const response = await gateway.handler(request("chat", "[".padEnd(900)));
+    assert.equal(response.status, 400);
+    await response.body?.cancel();
+    assert.equal(gateway.state().bodyMemoryBytes, 0);
+  });
+});
