@@ -9,6 +9,7 @@ import {
   type ThreadOrder,
   type ThreadReport,
 } from "../relay/translation_thread.ts";
+import { dieSilently } from "./die_silently.ts";
 
 /** The module of a thread that translates: it does one job after the other, and may do nothing else. */
 globalThis.addEventListener("message", (event) => {
@@ -17,6 +18,7 @@ globalThis.addEventListener("message", (event) => {
 }, { once: true });
 
 function obey(port: MessagePort): void {
+  dieSilently(() => report({ kind: "died" }));
   let onRecalled = (_reasoning: RecalledReasoning) => {};
 
   function recall(callIds: readonly string[]): Promise<RecalledReasoning> {

@@ -1,4 +1,5 @@
 import { createConfigStore } from "../config/store.ts";
+import { dieSilently } from "./die_silently.ts";
 import { ListenError } from "./listen.ts";
 import { openNetworkClient } from "./network_client.ts";
 import { networkReach } from "./network_reach.ts";
@@ -15,7 +16,7 @@ globalThis.addEventListener("message", (event) => {
 function obey(port: MessagePort): void {
   const report = (one: Report) => port.postMessage(one);
   const hurry = Promise.withResolvers<void>();
-  dieSilently(report);
+  dieSilently((error) => report({ kind: "died", error }));
   let thread: Promise<RunningThread | undefined> = Promise.resolve(undefined);
 
   async function follow(order: Order): Promise<void> {
@@ -75,18 +76,4 @@ async function startGateway(
     report({ kind: "refused", message: error.message });
     return undefined;
   }
-}
-
-/** The platform would print the error with its message, which may quote a request. */
-function dieSilently(report: (one: Report) => void): void {
-  const die = (event: Event, error: unknown) => {
-    event.preventDefault();
-    const name = error instanceof Error ? error.name : typeof error;
-    report({ kind: "died", error: name });
-  };
-  globalThis.addEventListener("error", (event) => die(event, event.error));
-  globalThis.addEventListener(
-    "unhandledrejection",
-    (event) => die(event, event.reason),
-  );
 }
