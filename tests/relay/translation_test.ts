@@ -298,7 +298,16 @@ Deno.test("a thread that dies is told, and does not end the program", async () =
   const reported = Promise.withResolvers<unknown>();
   const thread = startTranslationThread(
     reported.resolve,
-    new URL("data:text/javascript,throw new Error('canary')"),
+    new URL(
+      `data:text/javascript,${
+        encodeURIComponent(`
+          globalThis.addEventListener("message", ({ ports: [port] }) => {
+            port.close();
+            throw new Error("canary");
+          });
+        `)
+      }`,
+    ),
   );
   assert.deepEqual(await reported.promise, { kind: "died" });
   thread.end();
