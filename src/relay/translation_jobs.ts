@@ -111,7 +111,7 @@ export async function translateBody(
     request: keptRequest(request, from),
     aliases,
     cuts,
-    estimatedInputTokens: estimateTokens(bytes.length, request),
+    estimatedInputTokens: estimateTokens(job.body.length, request),
     dropped,
   };
 }

@@ -207,6 +207,7 @@ function answerJob(
     to,
     request: requestOf({ stream }),
     aliases: new Map(),
+    cuts: [],
     nowMs: 1_700_000_000_000,
     model: "public-model",
     estimatedInputTokens: 7,
@@ -369,6 +370,8 @@ Deno.test("a translation takes 5 times its bytes and 1,100 for each value while 
       stream: false,
       request: requestOf(),
       aliases: new Map(),
+      cuts: [],
+      estimatedInputTokens: 7,
       dropped: new Set(),
     },
   });
