@@ -60,7 +60,7 @@ const REFUSALS: readonly (readonly [message: RegExp, reason: string])[] = [
   ],
   [/keeps no state/, "the conversation would be incomplete"],
   [
-    /`(n|logprobs|functions|modalities|mcp_servers)`/,
+    /`(n|logprobs|modalities|mcp_servers)`/,
     "the caller would miss what was asked for",
   ],
   [
@@ -71,7 +71,6 @@ const REFUSALS: readonly (readonly [message: RegExp, reason: string])[] = [
     /hold `(audio|container_upload|compaction)`|knows no `compaction`/,
     "the model would not see it",
   ],
-  [/cannot be told where to stop/, "the answer would go on"],
 ];
 
 for (const from of PROTOCOLS) {

@@ -140,6 +140,22 @@ export const FEATURES: readonly Feature[] = [
     },
   },
   {
+    name: "deprecated `functions`",
+    asked: { chat: { functions: [{ name: "weather", parameters: SCHEMA }] } },
+    found: ({ tools: [tool] }) =>
+      tool?.kind === "function" && tool.name === "weather"
+        ? "as a tool"
+        : undefined,
+  },
+  {
+    name: "web search as a setting",
+    asked: { chat: { web_search_options: {} } },
+    found: ({ tools: [tool] }) =>
+      tool?.kind === "hosted" && tool.type === "web_search"
+        ? "as a tool"
+        : undefined,
+  },
+  {
     name: "a forced tool",
     asked: {
       chat: {

@@ -16,6 +16,8 @@ export interface CanonicalRequest {
   /** In the caller's order, which upstream caches depend on. */
   readonly tools: readonly Tool[];
   readonly toolChoice?: ToolChoice | undefined;
+  /** Asks the upstream to search the web as it answers. */
+  readonly webSearch?: WebSearch | undefined;
   /** Whether the model may call several tools at once. */
   readonly parallelTools?: boolean | undefined;
   /** Absent means free text. */
@@ -79,6 +81,14 @@ export type OutputFormat =
     readonly strict?: boolean | undefined;
   };
 
+/** How the upstream searches the web. */
+export interface WebSearch {
+  /** How much of what is found goes into the context: `low`, `medium`, `high`. */
+  readonly contextSize?: string | undefined;
+  /** Roughly where the user is: `city`, `country`, `region`, `timezone`. */
+  readonly location?: JsonObject | undefined;
+}
+
 /** How tokens are drawn; values as the caller wrote them. */
 export interface Sampling {
   /** 0 to 2 (Messages: to 1). */
@@ -124,6 +134,7 @@ export const REQUEST_FIELDS = [
   /** That arguments of tools match their schema. */
   "toolStrictness",
   "toolChoice",
+  "webSearch",
   "parallelTools",
   "format",
   "verbosity",

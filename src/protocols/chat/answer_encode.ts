@@ -7,7 +7,11 @@ import { PARAGRAPH, Paragraphs } from "../canonical/paragraphs.ts";
 import { encodeCitation } from "./citation.ts";
 import { extraOfSealed } from "./extra_content.ts";
 import { detailsForCaller } from "./reasoning_details.ts";
-import { encodeStop } from "./stop.ts";
+import {
+  isLegacyCaller,
+  legacyCall,
+  stopForCaller,
+} from "./legacy_functions.ts";
 import { encodeUsage } from "./usage.ts";
 
 /** Writes a JSON answer. */
@@ -24,7 +28,7 @@ export function encodeAnswer(
       index: 0,
       message: encodeMessage(answer, context),
       logprobs: null,
-      finish_reason: encodeStop(answer.stop),
+      finish_reason: stopForCaller(answer.stop, context),
     }],
     ...(answer.usage === undefined ? {} : { usage: encodeUsage(answer.usage) }),
     ...encodeServiceTier(answer),
@@ -63,7 +67,7 @@ function encodeMessage(answer: Answer, context: AnswerContext): JsonObject {
   const details = reasoning.flatMap(({ sealed }) =>
     sealed === undefined ? [] : detailsForCaller(sealed, context.connectionId)
   );
-  const calls = blocks.filter(isToolCall).map(encodeCall);
+  const calls = blocks.filter(isToolCall);
   const annotations = encodeAnnotations(blocks, context);
   for (const block of blocks) {
     if (block.kind === "opaque" && block.text === undefined) {
@@ -78,7 +82,7 @@ function encodeMessage(answer: Answer, context: AnswerContext): JsonObject {
     refusal: encodeRefusal(blocks, stop.explanation),
     ...(thoughts === "" ? {} : { reasoning_content: thoughts }),
     ...(details.length === 0 ? {} : { reasoning_details: details }),
-    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+    ...encodeCalls(calls, context),
     ...(annotations.length === 0 ? {} : { annotations }),
   };
 }
@@ -107,6 +111,20 @@ function encodeRefusal(
     block.kind === "refusal" ? block.text : ""
   ).join("");
   return words === "" ? explanation ?? null : words;
+}
+
+/** A caller who knows functions only can be told of one. */
+function encodeCalls(
+  calls: readonly ToolCallBlock[],
+  context: AnswerContext,
+): JsonObject {
+  const [first, ...others] = calls;
+  if (first === undefined) return {};
+  if (!isLegacyCaller(context) || first.kind !== "function_call") {
+    return { tool_calls: calls.map(encodeCall) };
+  }
+  if (others.length > 0) context.drop("tool_calls");
+  return legacyCall(first.name, first.arguments || "{}");
 }
 
 function encodeCall(call: ToolCallBlock): JsonObject {

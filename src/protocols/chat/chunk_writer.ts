@@ -3,7 +3,7 @@ import { isJsonObject } from "../../core/json.ts";
 import type { AnswerContext } from "../canonical/codec.ts";
 import type { EndEvent, StartEvent } from "../canonical/event.ts";
 import { answerId, createdSeconds } from "./answer_encode.ts";
-import { encodeStop } from "./stop.ts";
+import { stopForCaller } from "./legacy_functions.ts";
 import { encodeUsage } from "./usage.ts";
 
 /** Writes the chunks of one answer, whose common fields are formatted once. */
@@ -45,7 +45,11 @@ export function createChunkWriter(
     chunkOf: (delta) => ({ data: head + delta + tail }),
     end({ stop, usage }) {
       const frames: SseFrame[] = [
-        { data: `${head}{}${tailOf(JSON.stringify(encodeStop(stop)))}` },
+        {
+          data: `${head}{}${
+            tailOf(JSON.stringify(stopForCaller(stop, context)))
+          }`,
+        },
       ];
       if (wantsUsage && usage !== undefined) {
         const counts = JSON.stringify(encodeUsage(usage));

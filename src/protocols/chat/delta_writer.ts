@@ -6,6 +6,7 @@ import { Paragraphs } from "../canonical/paragraphs.ts";
 import type { Sealed } from "../canonical/sealed.ts";
 import { encodeCitation } from "./citation.ts";
 import { extraOfSealed } from "./extra_content.ts";
+import { isLegacyCaller, legacyCall } from "./legacy_functions.ts";
 import { detailsForCaller } from "./reasoning_details.ts";
 
 /** A block while its deltas come. */
@@ -20,6 +21,7 @@ interface OpenBlock {
 /** Writes the events of one answer as deltas, each as JSON text. */
 export class DeltaWriter {
   readonly #context: AnswerContext;
+  readonly #isLegacy: boolean;
   readonly #blocks: (OpenBlock | undefined)[] = [];
   readonly #content = new Paragraphs();
   readonly #reasoning = new Paragraphs();
@@ -28,6 +30,7 @@ export class DeltaWriter {
 
   constructor(context: AnswerContext) {
     this.#context = context;
+    this.#isLegacy = isLegacyCaller(context);
   }
 
   /** The delta that tells the event; `undefined` where no delta does. */
@@ -62,8 +65,23 @@ export class DeltaWriter {
     this.#blocks[index] = { kind: block.kind, call, hasText: false };
     if (block.kind !== "text") this.#content.part();
     if (block.kind === "opaque") this.#context.drop(block.type);
-    return isCall
-      ? JSON.stringify({ tool_calls: [callHead(block, call)] })
+    if (!isCall) return undefined;
+    return this.#isLegacy
+      ? this.#beginLegacy(block, call)
+      : JSON.stringify({ tool_calls: [callHead(block, call)] });
+  }
+
+  /** A caller who knows functions only can be told of one call. */
+  #beginLegacy({ name }: { name: string }, call: number): string | undefined {
+    if (call === 0) return JSON.stringify(legacyCall(name, ""));
+    this.#context.drop("tool_calls");
+    return undefined;
+  }
+
+  #addArguments(call: number, json: string): string | undefined {
+    if (!this.#isLegacy) return argumentsDelta(call, json);
+    return call === 0
+      ? JSON.stringify({ function_call: { arguments: json } })
       : undefined;
   }
 
@@ -85,7 +103,7 @@ export class DeltaWriter {
         this.#hasRefusal = true;
         return `{"refusal":${JSON.stringify(text)}}`;
       case "function_call":
-        return argumentsDelta(block.call, text);
+        return this.#addArguments(block.call, text);
       case "custom_call":
         return `{"tool_calls":[{"index":${block.call},"custom":{"input":${
           JSON.stringify(text)
@@ -106,6 +124,7 @@ export class DeltaWriter {
 
   #seal(block: OpenBlock | undefined, sealed: Sealed): string | undefined {
     if (block !== undefined && block.call >= 0) {
+      if (this.#isLegacy) return undefined;
       const extra_content = extraOfSealed(sealed);
       return extra_content && JSON.stringify({
         tool_calls: [{ index: block.call, extra_content }],
@@ -120,7 +139,7 @@ export class DeltaWriter {
     const block = this.#blocks[index];
     this.#blocks[index] = undefined;
     return block?.kind === "function_call" && !block.hasText
-      ? argumentsDelta(block.call, "{}")
+      ? this.#addArguments(block.call, "{}")
       : undefined;
   }
 

@@ -16,6 +16,7 @@ const FIELD_NAMES: Readonly<Record<RequestField, string>> = {
   tools: "tools",
   toolStrictness: "tools[].function.strict",
   toolChoice: "tool_choice",
+  webSearch: "web_search_options",
   parallelTools: "parallel_tool_calls",
   format: "response_format",
   verbosity: "verbosity",
@@ -42,6 +43,8 @@ export const chatCodec: Codec = {
   hasStopStrings: true,
   fieldNames: FIELD_NAMES,
   otherNames: {
+    tools: ["functions"],
+    toolChoice: ["function_call"],
     maxOutputTokens: ["max_tokens"],
     reasoning: ["thinking", "reasoning"],
     user: ["safety_identifier"],

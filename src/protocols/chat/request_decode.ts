@@ -6,8 +6,10 @@ import { invalidField } from "../canonical/invalid_request.ts";
 import { decodeOutputFormat } from "../canonical/output_format.ts";
 import type { CanonicalRequest, ServiceTier } from "../canonical/request.ts";
 import { decodeReasoning, isReasoningSwitch } from "./reasoning_decode.ts";
+import { decodeLegacyFunctions } from "./legacy_functions.ts";
 import { decodeToolChoice, decodeTools } from "./tool_decode.ts";
 import { decodeMessages } from "./turn_decode.ts";
+import { decodeWebSearch } from "./web_search.ts";
 import { parseRequest, type WireRequest } from "./wire.ts";
 
 /**
@@ -22,9 +24,8 @@ export function decodeRequest(body: JsonObject): CanonicalRequest {
     model: wire.model,
     stream: wire.stream ?? false,
     turns: decodeMessages(wire.messages),
-    tools: decodeTools(wire.tools ?? []),
-    toolChoice: decodeToolChoice(wire.tool_choice ?? undefined),
-    parallelTools: wire.parallel_tool_calls ?? undefined,
+    ...decodeTooling(wire),
+    webSearch: decodeWebSearch(wire.web_search_options),
     format: decodeOutputFormat(
       wire.response_format?.type,
       wire.response_format?.json_schema ?? {},
@@ -47,6 +48,25 @@ export function decodeRequest(body: JsonObject): CanonicalRequest {
     cacheKey: wire.prompt_cache_key ?? undefined,
     metadata: wire.metadata ?? undefined,
     extras: { chat: decodeExtras(body) },
+  };
+}
+
+/** The deprecated `functions` are tools of which the model calls one at a time. */
+function decodeTooling(
+  wire: WireRequest,
+): Pick<CanonicalRequest, "tools" | "toolChoice" | "parallelTools"> {
+  const functions = wire.functions ?? [];
+  if (functions.length === 0) {
+    return {
+      tools: decodeTools(wire.tools ?? []),
+      toolChoice: decodeToolChoice(wire.tool_choice ?? undefined),
+      parallelTools: wire.parallel_tool_calls ?? undefined,
+    };
+  }
+  return {
+    tools: decodeLegacyFunctions(functions),
+    toolChoice: decodeToolChoice(wire.function_call ?? undefined),
+    parallelTools: false,
   };
 }
 
@@ -97,6 +117,9 @@ const KNOWN_FIELDS: ReadonlySet<string> = new Set([
   "stream",
   "tools",
   "tool_choice",
+  "functions",
+  "function_call",
+  "web_search_options",
   "parallel_tool_calls",
   "response_format",
   "verbosity",
@@ -128,9 +151,6 @@ const WEIGHT_BY_FIELD: Readonly<Record<string, (value: JsonValue) => Weight>> =
     modalities: (value) =>
       JSON.stringify(value) === '["text"]' ? "silent" : "answer",
     audio: () => "answer",
-    web_search_options: () => "answer",
-    functions: () => "answer",
-    function_call: () => "answer",
     store: (value) => value === false ? "silent" : "hint",
     stream_options: () => "silent",
     usage: () => "silent",

@@ -12,6 +12,7 @@ import { nudged, withInstruction } from "./instruction.ts";
 import { encodeReasoning, type Reasoning } from "./reasoning_encode.ts";
 import { encodeTooling } from "./tool_encode.ts";
 import { encodeTurns } from "./turn_encode.ts";
+import { encodeWebSearch } from "./web_search.ts";
 
 /** Writes a Chat Completions request in the dialect of the target's service. */
 export function encodeRequest(
@@ -35,6 +36,7 @@ export function encodeRequest(
     messages: nudged(messages, tooling.nudge),
     ...encodeStream(request),
     ...tooling.fields,
+    ...encodeWebSearch(request.webSearch, scope),
     ...encodeFormat(request.format, scope),
     ...encodeLimit(request, scope),
     ...encodeStops(request, scope),

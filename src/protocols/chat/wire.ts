@@ -74,6 +74,9 @@ const request = z.looseObject({
   stream: z.boolean().nullish(),
   tools: z.array(tool).nullish(),
   tool_choice: z.union([z.string(), jsonObject]).nullish(),
+  functions: z.array(functionShape).nullish(),
+  function_call: z.union([z.string(), jsonObject]).nullish(),
+  web_search_options: jsonObject.nullish(),
   parallel_tool_calls: z.boolean().nullish(),
   response_format: responseFormat.nullish(),
   verbosity: z.string().nullish(),
@@ -100,6 +103,8 @@ export type WireRequest = z.infer<typeof request>;
 export type WireMessage = z.infer<typeof message>;
 /** One of its tools. */
 export type WireTool = z.infer<typeof tool>;
+/** What a function tool is made of. */
+export type WireFunction = z.infer<typeof functionShape>;
 /** A call in an assistant message. */
 export type WireToolCall = z.infer<typeof toolCall>;
 

@@ -56,6 +56,7 @@ export const COMPATIBLE_RESPONSES: ResponsesRules = {
   userField: "user",
   cacheMarks: false,
   openAiOnly: false,
+  hostedTools: false,
 };
 
 /** The kinds of service with rules of their own. */
@@ -103,6 +104,11 @@ export const RESPONSES_PROVIDERS: readonly ResponsesProvider[] = [
       "https://openrouter.ai/docs/guides/best-practices/reasoning-tokens",
       "https://openrouter.ai/docs/cookbook/evaluate-and-optimize/model-migrations/gpt-5-6",
     ],
-    rules: { ...COMPATIBLE_RESPONSES, cacheMarks: true, fitsModel: true },
+    rules: {
+      ...COMPATIBLE_RESPONSES,
+      cacheMarks: true,
+      fitsModel: true,
+      hostedTools: true,
+    },
   },
 ];

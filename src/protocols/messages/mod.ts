@@ -17,6 +17,7 @@ const FIELD_NAMES: Readonly<Record<RequestField, string>> = {
   tools: "tools",
   toolStrictness: "tools[].strict",
   toolChoice: "tool_choice",
+  webSearch: "tools",
   parallelTools: "tool_choice.disable_parallel_tool_use",
   format: "output_config.format",
   verbosity: "verbosity",

@@ -11,6 +11,13 @@ export function loseSettings(
   request: CanonicalRequest,
   { context, cache }: Scope,
 ): void {
+  if (request.webSearch !== undefined) {
+    context.lose({
+      field: "webSearch",
+      weight: "answer",
+      reason: "this model's provider does not search the web by such a setting",
+    });
+  }
   const { seed, frequencyPenalty, presencePenalty } = request.sampling;
   const lost: Partial<Record<RequestField, boolean>> = {
     verbosity: request.verbosity !== undefined,

@@ -17,6 +17,7 @@ const FIELD_NAMES: Readonly<Record<RequestField, string>> = {
   tools: "tools",
   toolStrictness: "tools[].strict",
   toolChoice: "tool_choice",
+  webSearch: "tools",
   parallelTools: "parallel_tool_calls",
   format: "text.format",
   verbosity: "text.verbosity",

@@ -4,7 +4,7 @@ import {
   loseForceOnNothing,
   loseForeignChoice,
 } from "../canonical/hosted_tool.ts";
-import type { CanonicalRequest } from "../canonical/request.ts";
+import type { CanonicalRequest, WebSearch } from "../canonical/request.ts";
 import { isClosedSchema, objectSchema } from "../canonical/schema.ts";
 import {
   allowedTools,
@@ -34,9 +34,11 @@ export function encodeTooling(
   const { tools: offered, choice } = dialect.fullToolset
     ? { tools: request.tools, choice: toolChoice }
     : withoutList(request);
-  const tools = offered.filter((tool) => !isLoaded(tool))
-    .map((tool) => encodeTool(tool, lose))
-    .filter((tool) => tool !== undefined);
+  const tools = [
+    ...offered.filter((tool) => !isLoaded(tool))
+      .map((tool) => encodeTool(tool, lose)),
+    encodeWebSearch(request.webSearch, { dialect, context }),
+  ].filter((tool) => tool !== undefined);
   loseForeignChoice(choice, "responses", context);
   const hasTools = tools.length > 0 || offered.some(isLoaded);
   if (!hasTools) loseForceOnNothing(choice, context);
@@ -45,6 +47,30 @@ export function encodeTooling(
     tool_choice: hasTools ? encodeToolChoice(choice, offered) : undefined,
     parallel_tool_calls: hasTools ? parallelTools : undefined,
   });
+}
+
+/** The search that Chat Completions has as a setting is a tool here. */
+function encodeWebSearch(
+  search: WebSearch | undefined,
+  { dialect, context }: Scope,
+): JsonObject | undefined {
+  if (search === undefined) return undefined;
+  if (!dialect.hostedTools) {
+    context.lose({
+      field: "webSearch",
+      weight: "answer",
+      reason: "this model's provider does not search the web",
+    });
+    return undefined;
+  }
+  const { contextSize, location } = search;
+  return {
+    type: "web_search",
+    ...present({ search_context_size: contextSize }),
+    ...(location === undefined
+      ? {}
+      : { user_location: { type: "approximate", ...location } }),
+  };
 }
 
 /** Where the provider has no list of allowed tools, the others are left out. */

@@ -52,6 +52,7 @@ codecContract({
       path: /\.file\.filename$/,
       reason: "a file without a name is refused",
     },
+    { path: /^(functions|function_call)$/, reason: "tools take their place" },
     {
       path: /^lost reasoning$/,
       reason: "older models of Z.ai take no effort beside the switch",

@@ -413,8 +413,6 @@ Deno.test("a Chat request weighs what no other protocol has", () => {
       ["modalities", ["text"], "silent"],
       ["modalities", ["text", "audio"], "answer"],
       ["audio", {}, "answer"],
-      ["web_search_options", {}, "answer"],
-      ["functions", [], "answer"],
       ["store", false, "silent"],
       ["store", true, "hint"],
       ["stream_options", {}, "silent"],

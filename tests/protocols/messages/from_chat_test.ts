@@ -29,7 +29,6 @@ const REFUSED: ReadonlyMap<string, string> = new Map([
   ["openai-gpt-3.5-turbo-0125-chat-completions-post", "n"],
   ["openai-gpt-3.5-turbo-0301-chat-completion", "n"],
   ["openai-gpt-4o-audio-preview-chat-audio-to-text", "messages"],
-  ["openai-gpt-4o-mini-functionswork", "functions"],
   [
     "openai-gpt-4o-mini-streaming-chat-completions-records-multiple-choices",
     "n",
