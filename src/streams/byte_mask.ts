@@ -81,19 +81,19 @@ export function createByteMask(text: string): ByteMask {
 }
 
 /**
- * Reads with a mask. A source that ends is read to its end first; one that breaks loses what waited.
+ * Reads with a mask. A chunk that waits, or has nothing in it, is passed on as an empty one, for it is a sign of
+ * life. A source that ends is read to its end first; one that breaks loses what waited.
  */
 export function maskReader(reader: ByteReader, mask: ByteMask): ByteReader {
   let isOver = false;
   return {
     async read() {
-      while (!isOver) {
-        const { done, value } = await reader.read();
-        isOver = done;
-        const open = done ? mask.end() : mask.push(ownBytes(value));
-        if (open.length > 0) return { done: false, value: open };
-      }
-      return { done: true };
+      if (isOver) return { done: true };
+      const { done, value } = await reader.read();
+      if (!done) return { done: false, value: mask.push(ownBytes(value)) };
+      isOver = true;
+      const rest = mask.end();
+      return rest.length > 0 ? { done: false, value: rest } : { done: true };
     },
     cancel: (reason) => reader.cancel(reason),
   };
