@@ -18,6 +18,7 @@ import { pageResponse } from "./page.ts";
 import { requestTarget } from "./request_target.ts";
 import { createRouteFinder, type RouteMatch } from "./router.ts";
 import { type Answer, type OpenAnswer, ROUTES } from "./routes.ts";
+import { endRequest } from "./unread_body.ts";
 import { websocketError } from "./websocket.ts";
 
 /** What the gateway is built of. */
@@ -50,12 +51,14 @@ export function createHandler(parts: GatewayParts): Handler {
       record.facts.route = match.path;
       record.facts.protocol = protocol;
       const response = await serve(match, { request, record, config, parts });
-      return stamp(response, protocol, record);
+      stamp(response, protocol, record);
+      return await endRequest(request, response, parts.deadlines);
     } catch (thrown) {
       protocol ??= protocolOfUnknownPath(request);
       const { log } = parts;
       const response = failureResponse(thrown, { protocol, record, log });
-      return stamp(response, protocol, record);
+      stamp(response, protocol, record);
+      return await endRequest(request, response, parts.deadlines);
     }
   };
 }
