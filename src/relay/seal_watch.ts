@@ -1,6 +1,7 @@
 import type { AnswerEvent } from "../protocols/canonical/event.ts";
 import { isToolCall } from "../protocols/canonical/history.ts";
 import type {
+  MessageHead,
   ReasoningPart,
   ToolCallBlock,
 } from "../protocols/canonical/block.ts";
@@ -14,8 +15,17 @@ interface ReasoningDraft {
   sealed?: Sealed;
 }
 
+/** A text of a message whose phase is known, or of one that goes on. */
+interface TextDraft {
+  readonly kind: "text";
+  text: string;
+  readonly message: MessageHead | undefined;
+}
+
 /** A call; what it is called with does not matter here. */
 type CallDraft = ToolCallBlock & { sealed?: Sealed };
+
+type Draft = ReasoningDraft | TextDraft | CallDraft;
 
 /** Gathers what has to come back with the results of an answer's tool calls, from the answer's events. */
 export interface SealWatch {
@@ -32,7 +42,8 @@ export interface SealWatch {
 export function createSealWatch(
   idFor: (id: string) => string = (id) => id,
 ): SealWatch {
-  const drafts = new Map<number, ReasoningDraft | CallDraft>();
+  const drafts = new Map<number, Draft>();
+  let hasPhase = false;
   return {
     see(event) {
       if (event.type === "block-start") {
@@ -43,6 +54,10 @@ export function createSealWatch(
           const { name } = block;
           const id = idFor(block.id);
           drafts.set(index, { kind: "function_call", id, name, arguments: "" });
+        } else if (block.kind === "text") {
+          const { message } = block;
+          hasPhase ||= message?.phase !== undefined;
+          if (hasPhase) drafts.set(index, { kind: "text", text: "", message });
         }
         return;
       }
@@ -54,7 +69,11 @@ export function createSealWatch(
   };
 }
 
-function extend(draft: ReasoningDraft | CallDraft, event: AnswerEvent): void {
+function extend(draft: Draft, event: AnswerEvent): void {
+  if (draft.kind === "text") {
+    if (event.type === "block-delta") draft.text += event.text;
+    return;
+  }
   if (event.type === "block-seal") draft.sealed = event.sealed;
   if (draft.kind !== "reasoning") return;
   const part = draft.parts.at(-1);

@@ -53,7 +53,11 @@ export function createTranslatedWatch(
       if ("usage" in event && event.usage !== undefined) {
         facts.usage = event.usage;
       }
-      if (event.type === "failure") failure = event.failure;
+      if (event.type === "failure") {
+        failure = event.failure;
+        // What comes behind the end could not be written to the caller.
+        isWhole = false;
+      }
       if (event.type !== "end") return;
       isWhole = true;
       facts.stopReason = event.stop.reason;

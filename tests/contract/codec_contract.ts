@@ -167,11 +167,17 @@ export function plain(value: unknown): unknown {
 }
 
 /**
- * What every protocol must keep of an answer: all but its id, its time, and the spellings that stand beside
- * the neutral meaning. Arguments of a call are compared as JSON, none being the same as `{}`.
+ * What every protocol must keep of an answer: all but its id, its time, how its texts are cut into messages, and the
+ * spellings that stand beside the neutral meaning. Arguments of a call are compared as JSON, none being the same as `{}`.
  */
 export function essence(answer: Answer): unknown {
-  const besides = new Set(["raw", "marks", "serviceTier", "createdAtMs"]);
+  const besides = new Set([
+    "raw",
+    "marks",
+    "message",
+    "serviceTier",
+    "createdAtMs",
+  ]);
   const { id: _id, ...rest } = answer;
   return JSON.parse(JSON.stringify(rest, (key, value) => {
     if (besides.has(key)) return undefined;

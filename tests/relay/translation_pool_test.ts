@@ -190,7 +190,12 @@ Deno.test("createTranslationPool() gives up a job that takes two minutes", async
 Deno.test("createTranslationPool() answers a thread that asks for kept reasoning", async () => {
   const { pool, threads } = begin();
   const place = await pool.enter(NEVER);
-  const thoughts = { callIds: ["call_1"], blocks: [], calls: new Map() };
+  const thoughts = {
+    callIds: ["call_1"],
+    blocks: [],
+    calls: new Map(),
+    said: [],
+  };
   const reasoning = new Map([["call_1", thoughts]]);
   const running = place.run(ORDER, (callIds) => {
     assert.deepEqual(callIds, ["call_1"]);

@@ -250,6 +250,7 @@ Deno.test("sealed reasoning reaches a thread, and no more of it than the request
       },
     }],
     calls: new Map(),
+    said: [],
   } as const;
   const asked: (readonly string[])[] = [];
   const options = wanted({

@@ -41,11 +41,21 @@ export interface CacheMark {
   readonly ttlSeconds?: number | undefined;
 }
 
+/**
+ * Says that a message of its own begins with a block, apart from what the model said before it; Responses models say
+ * several things in one answer.
+ */
+export interface MessageHead {
+  /** Whether it is a `commentary` on the work or the `final_answer`, where the upstream says. */
+  readonly phase?: string | undefined;
+}
+
 /** Text; in an answer, with what backs it. May be empty: an encoder whose protocol forbids that leaves it out. */
 export interface TextBlock {
   readonly kind: "text";
   readonly text: string;
   readonly citations?: readonly Citation[] | undefined;
+  readonly message?: MessageHead | undefined;
   readonly cache?: CacheMark | undefined;
   readonly marks?: Marks | undefined;
 }
@@ -170,6 +180,7 @@ export interface ToolResultBlock {
 export interface RefusalBlock {
   readonly kind: "refusal";
   readonly text: string;
+  readonly message?: MessageHead | undefined;
   readonly marks?: Marks | undefined;
 }
 

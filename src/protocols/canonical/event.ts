@@ -2,6 +2,7 @@ import type {
   AnswerBlock,
   CustomCallBlock,
   FunctionCallBlock,
+  MessageHead,
   OpaqueBlock,
   ReasoningForm,
 } from "./block.ts";
@@ -51,9 +52,11 @@ export interface BlockStartEvent {
 /** What is known of a block when it begins; an opaque block is whole from the start. */
 export type BlockHead =
   | {
-    readonly kind: "text" | "refusal" | "reasoning";
+    readonly kind: "text" | "refusal";
+    readonly message?: MessageHead | undefined;
     readonly marks?: Marks | undefined;
   }
+  | { readonly kind: "reasoning"; readonly marks?: Marks | undefined }
   | Omit<FunctionCallBlock, "arguments" | "cache" | "sealed">
   | Omit<CustomCallBlock, "input" | "cache" | "sealed">
   | OpaqueBlock;

@@ -129,10 +129,16 @@ function finishDraft(draft: Draft): AnswerBlock {
         kind: "text",
         text,
         citations: citations.length > 0 ? citations : undefined,
+        message: head.message,
         marks: head.marks,
       };
     case "refusal":
-      return { kind: "refusal", text, marks: head.marks };
+      return {
+        kind: "refusal",
+        text,
+        message: head.message,
+        marks: head.marks,
+      };
     case "reasoning":
       return { kind: "reasoning", parts, sealed, marks: head.marks };
     case "function_call":
@@ -199,8 +205,12 @@ function headOf(block: AnswerBlock): BlockHead {
       const { input: _input, sealed: _sealed, ...head } = block;
       return head;
     }
-    default:
+    case "reasoning":
       return { kind: block.kind, marks: block.marks };
+    default: {
+      const { kind, message, marks } = block;
+      return { kind, message, marks };
+    }
   }
 }
 

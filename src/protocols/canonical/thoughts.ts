@@ -1,6 +1,7 @@
 import type { Answer } from "./answer.ts";
-import type { Block, ReasoningBlock } from "./block.ts";
+import type { Block, MessageHead, ReasoningBlock, TextBlock } from "./block.ts";
 import { isToolCall } from "./history.ts";
+import { PARAGRAPH } from "./paragraphs.ts";
 import type { Turn } from "./request.ts";
 import type { Sealed } from "./sealed.ts";
 
@@ -15,6 +16,15 @@ export interface Thoughts {
   readonly blocks: readonly ReasoningBlock[];
   /** What came sealed with a call itself, by the call's id: of parallel calls often the first alone has something. */
   readonly calls: ReadonlyMap<string, Sealed>;
+  /** What the answer said, message by message, where the upstream tells of what phase they are; else none. */
+  readonly said: readonly SaidMessage[];
+}
+
+/** A message of an answer. */
+export interface SaidMessage {
+  /** Of its text, in UTF-16 code units. */
+  readonly length: number;
+  readonly message: MessageHead;
 }
 
 /** What of an answer must be remembered; nothing without a call or without a sealed part. */
@@ -28,18 +38,39 @@ export function thoughtsOf(
     if (sealed !== undefined) sealedCalls.set(id, sealed);
   }
   const isSealedThought = reasoning.some(isSealed);
+  const said = saidIn(blocks);
   if (calls.length === 0) return undefined;
-  if (!isSealedThought && sealedCalls.size === 0) return undefined;
+  if (!isSealedThought && sealedCalls.size === 0 && said.length === 0) {
+    return undefined;
+  }
   return {
     callIds: calls.map(({ id }) => id),
     blocks: isSealedThought ? reasoning : [],
     calls: sealedCalls,
+    said,
   };
+}
+
+function saidIn(blocks: Answer["blocks"]): SaidMessage[] {
+  const said: SaidMessage[] = [];
+  for (const block of blocks) {
+    if (block.kind !== "text") continue;
+    const last = said.at(-1);
+    if (block.message !== undefined || last === undefined) {
+      said.push({ length: block.text.length, message: block.message ?? {} });
+    } else {
+      said[said.length - 1] = {
+        ...last,
+        length: last.length + block.text.length,
+      };
+    }
+  }
+  return said.some(({ message }) => message.phase !== undefined) ? said : [];
 }
 
 /**
  * Puts remembered reasoning back where the caller gave none of it: at the beginning of each assistant turn with
- * calls, and on the calls. What the caller gave with a sealed part of its own stands; readable text without one is
+ * calls, and on the calls; and tells its messages apart again, which a caller gives as one text. What the caller gave with a sealed part of its own stands; readable text without one is
  * replaced.
  *
  * @param recall What is remembered for a call; the first call of a turn that has any reasoning counts.
@@ -50,7 +81,8 @@ export function recallThoughts(
 ): readonly Turn[] {
   return turns.map((turn) => {
     if (turn.role !== "assistant") return turn;
-    return recallReasoning(recallSeals(turn, recall), recall);
+    const steps = [recallSeals, recallMessages, recallReasoning];
+    return steps.reduce((recalled, step) => step(recalled, recall), turn);
   });
 }
 
@@ -66,6 +98,35 @@ function recallSeals(turn: Turn, recall: Recall): Turn {
     return { ...block, sealed };
   });
   return hasRecalled ? { ...turn, blocks } : turn;
+}
+
+function recallMessages(turn: Turn, recall: Recall): Turn {
+  const [text, ...more] = turn.blocks.filter(({ kind }) => kind === "text");
+  if (text?.kind !== "text" || more.length > 0) return turn;
+  if (text.message !== undefined) return turn;
+  const said = turn.blocks.filter(isToolCall)
+    .map(({ id }) => recall(id)?.said ?? [])
+    .find((one) => one.length > 0);
+  const parts = said === undefined ? [] : partsOf(text, said);
+  if (parts.length === 0) return turn;
+  const blocks = turn.blocks.flatMap((block) =>
+    block === text ? parts : [block]
+  );
+  return { ...turn, blocks };
+}
+
+/** The messages that were joined as paragraphs; none where the text is another one. */
+function partsOf(text: TextBlock, said: readonly SaidMessage[]): TextBlock[] {
+  const parts: TextBlock[] = [];
+  let from = 0;
+  for (const { length, message } of said) {
+    if (from > 0 && !text.text.startsWith(PARAGRAPH, from)) return [];
+    if (from > 0) from += PARAGRAPH.length;
+    const piece = text.text.slice(from, from + length);
+    parts.push({ ...text, text: piece, message });
+    from += length;
+  }
+  return from === text.text.length ? parts : [];
 }
 
 function recallReasoning(turn: Turn, recall: Recall): Turn {

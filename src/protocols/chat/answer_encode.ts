@@ -70,9 +70,7 @@ function encodeMessage(answer: Answer, context: AnswerContext): JsonObject {
   const calls = blocks.filter(isToolCall);
   const annotations = encodeAnnotations(blocks, context);
   for (const block of blocks) {
-    if (block.kind === "opaque" && block.text === undefined) {
-      context.drop(block.type);
-    }
+    if (block.kind === "opaque") context.drop(block.type);
   }
   return {
     role: "assistant",
@@ -92,8 +90,12 @@ function encodeText(blocks: readonly AnswerBlock[]): string {
   const paragraphs = new Paragraphs();
   let text = "";
   for (const block of blocks) {
-    if (block.kind !== "text") paragraphs.part();
-    else if (block.text !== "") text += paragraphs.join(block.text);
+    if (block.kind !== "text" || block.message !== undefined) {
+      paragraphs.part();
+    }
+    if (block.kind === "text" && block.text !== "") {
+      text += paragraphs.join(block.text);
+    }
   }
   return text;
 }

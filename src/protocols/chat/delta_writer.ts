@@ -63,7 +63,9 @@ export class DeltaWriter {
       block.kind === "custom_call";
     const call = isCall ? this.#nextCall++ : -1;
     this.#blocks[index] = { kind: block.kind, call, hasText: false };
-    if (block.kind !== "text") this.#content.part();
+    if (block.kind !== "text" || block.message !== undefined) {
+      this.#content.part();
+    }
     if (block.kind === "opaque") this.#context.drop(block.type);
     if (!isCall) return undefined;
     return this.#isLegacy

@@ -169,7 +169,7 @@ function encodeSaid(blocks: readonly Block[], scope: Scope): JsonObject {
   return { content: all === "" && blocks.some(isToolCall) ? null : all };
 }
 
-/** The blocks that are neither thoughts, refusals nor calls, cut where one of those stands between. */
+/** The blocks that are neither thoughts, refusals nor calls, cut where one of those stands between or a message begins. */
 function textRuns(blocks: readonly Block[], { dialect }: Scope): Block[][] {
   const runs: Block[][] = [[]];
   for (const block of blocks) {
@@ -178,7 +178,9 @@ function textRuns(blocks: readonly Block[], { dialect }: Scope): Block[][] {
       block.kind === "reasoning" || block.kind === "refusal" ||
       isToolCall(block)
     ) runs.push([]);
-    else runs.at(-1)?.push(block);
+    else if (block.kind === "text" && block.message !== undefined) {
+      runs.push([block]);
+    } else runs.at(-1)?.push(block);
   }
   return runs;
 }

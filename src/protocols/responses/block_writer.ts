@@ -24,6 +24,8 @@ export interface BlockWriter {
   giveOpaque(block: OpaqueBlock): void;
   /** Whether a call of one of the caller's tools has begun. */
   readonly hasCalls: boolean;
+  /** Whether anything has. */
+  readonly hasBlocks: boolean;
 }
 
 /** A writer for one answer. */
@@ -66,6 +68,9 @@ export function createBlockWriter(emit: Emit<AnswerEvent>): BlockWriter {
     seal: (index, sealed) => emit({ type: "block-seal", index, sealed }),
     giveOpaque(block) {
       close(open(block));
+    },
+    get hasBlocks() {
+      return nextIndex > 0;
     },
     get hasCalls() {
       return hasCalls;

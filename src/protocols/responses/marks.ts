@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "../../core/json.ts";
+import type { MessageHead } from "../canonical/block.ts";
 import type { Marks } from "../canonical/extras.ts";
 
 /** The fields of `item` that none of `known` names; `undefined` when nothing is left. */
@@ -34,4 +35,17 @@ export function present(fields: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(fields).filter(([, value]) => value !== undefined),
   );
+}
+
+/**
+ * What a message item says of itself to other protocols.
+ *
+ * @param isFirst Whether nothing came before it from which it could stand apart.
+ */
+export function messageHead(
+  { phase }: JsonObject,
+  isFirst: boolean,
+): MessageHead | undefined {
+  if (typeof phase === "string") return { phase };
+  return isFirst ? undefined : {};
 }

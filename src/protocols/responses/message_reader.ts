@@ -5,7 +5,7 @@ import {
 } from "../../core/json.ts";
 import type { BlockWriter } from "./block_writer.ts";
 import type { ItemReader } from "./item_reader.ts";
-import { markOwn, restOf } from "./marks.ts";
+import { markOwn, messageHead, restOf } from "./marks.ts";
 import { opaquePart } from "./part_decode.ts";
 import { type PartKind, partKind, PartReader } from "./part_reader.ts";
 
@@ -83,10 +83,12 @@ export class MessageReader implements ItemReader {
   }
 
   #begin(kind: PartKind, key: JsonValue | undefined): PartReader {
-    const marks = this.#parts.length === 0
-      ? markMessage(this.#item)
+    const isFirst = this.#parts.length === 0;
+    const message = isFirst
+      ? messageHead(this.#item, !this.#writer.hasBlocks)
       : undefined;
-    const part = new PartReader({ kind, key, marks }, this.#writer);
+    const marks = isFirst ? markMessage(this.#item) : undefined;
+    const part = new PartReader({ kind, key, message, marks }, this.#writer);
     this.#parts.push(part);
     return part;
   }

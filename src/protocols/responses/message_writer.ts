@@ -5,12 +5,13 @@ import {
   type ItemWriter,
   type WriterScope,
 } from "./item_writer.ts";
-import { ownMarks, textOf } from "./marks.ts";
+import { ownMarks, present, textOf } from "./marks.ts";
 import { createPartWriter, type PartWriter } from "./part_writer.ts";
 
 /** Whether a block says that a message of its own begins with it. */
 export function isMessageStart(head: BlockHead): boolean {
-  return ownMarks(head).message !== undefined;
+  return ownMarks(head).message !== undefined ||
+    "message" in head && head.message !== undefined;
 }
 
 /** Writes a message; text and refusals that follow each other are its parts. */
@@ -62,7 +63,9 @@ export function createMessageWriter(
 function startOf(head: BlockHead, { context }: WriterScope): JsonObject {
   const { message } = ownMarks(head);
   const facts = isJsonObject(message) ? message : {};
+  const phase = "message" in head ? head.message?.phase : undefined;
   return {
+    ...present({ phase }),
     ...facts,
     id: textOf(facts.id) ?? context.ids.next("msg"),
     type: "message",

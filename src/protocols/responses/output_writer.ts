@@ -2,6 +2,7 @@ import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import type { OpaqueBlock } from "../canonical/block.ts";
 import type { AnswerContext } from "../canonical/codec.ts";
 import type { AnswerEvent, BlockHead } from "../canonical/event.ts";
+import { brokenAnswer, UpstreamFailure } from "../canonical/failure.ts";
 import type { Stop } from "../canonical/stop.ts";
 import { createCallWriter } from "./call_writer.ts";
 import { compactionItem, wantsCompaction } from "./compaction.ts";
@@ -20,7 +21,11 @@ import { encodeStop } from "./stop.ts";
 export interface OutputWriter {
   /** Takes the next event; of blocks only one may be open at a time. */
   push(event: AnswerEvent): void;
-  /** Closes the item that is open. */
+  /**
+   * Closes the item that is open.
+   *
+   * @throws {UpstreamFailure} When there is nothing where something must be.
+   */
   finish(stop: Stop): void;
   /** The items that are whole. */
   readonly items: JsonObject[];
@@ -58,6 +63,8 @@ function createCompactionWriter(
       if (event.type === "block-delta" && isText) summary += event.text;
     },
     finish() {
+      // A client would go on with it in place of the conversation.
+      if (summary.trim() === "") throw noSummary();
       const item = compactionItem(ids.next("cmp"), summary);
       tellWhole(teller, 0, item);
       items.push(item);
@@ -71,6 +78,12 @@ function createCompactionWriter(
   };
 }
 
+function noSummary(): UpstreamFailure {
+  return new UpstreamFailure(
+    brokenAnswer("The model wrote no summary of the conversation: try again"),
+  );
+}
+
 /** Writes the blocks of an answer as items. */
 class ItemsWriter implements OutputWriter {
   readonly items: JsonObject[] = [];
@@ -79,6 +92,8 @@ class ItemsWriter implements OutputWriter {
   #open: ItemWriter | undefined;
   /** Whether the open item is being written to; a block that nobody sees is not its. */
   #hasBlock = false;
+  /** Whether what comes next stands apart from the open item: something else came between. */
+  #isApart = false;
   #held = 0;
   #written = 0;
 
@@ -123,7 +138,9 @@ class ItemsWriter implements OutputWriter {
 
   #begin(head: ItemHead): void {
     this.#hasBlock = true;
-    if (this.#open?.join(head.kind, isMessageStart(head))) return;
+    const isApart = this.#isApart || isMessageStart(head);
+    this.#isApart = false;
+    if (this.#open?.join(head.kind, isApart)) return;
     this.#close("completed");
     this.#open = createItemWriter(head, {
       teller: this.#teller,
@@ -146,6 +163,7 @@ class ItemsWriter implements OutputWriter {
 
   /** The protocol's own item as it was; what another protocol knows shows its text. */
   #giveOpaque(block: OpaqueBlock): void {
+    this.#isApart = true;
     const { protocol, value, text } = block;
     if (protocol === "responses" && isJsonObject(value) && isItem(block)) {
       return this.#giveItem(value);
@@ -153,6 +171,7 @@ class ItemsWriter implements OutputWriter {
     if (text === undefined) return this.#context.drop(block.type);
     this.#begin({ kind: "text" });
     this.#say(text);
+    this.#isApart = true;
   }
 
   #giveItem(value: JsonObject): void {

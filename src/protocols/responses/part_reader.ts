@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from "../../core/json.ts";
 import { lookup } from "../../core/lookup.ts";
+import type { MessageHead } from "../canonical/block.ts";
 import type { Marks } from "../canonical/extras.ts";
 import { decodeAnnotation, decodeAnnotations } from "./annotation.ts";
 import type { BlockWriter } from "./block_writer.ts";
@@ -25,6 +26,8 @@ export interface PartHead {
   readonly kind: PartKind;
   /** Its `content_index`. */
   readonly key: JsonValue | undefined;
+  /** Where a message begins with it. */
+  readonly message: MessageHead | undefined;
   readonly marks: Marks | undefined;
 }
 
@@ -39,11 +42,11 @@ export class PartReader {
   #cited = 0;
   #isOpen = true;
 
-  constructor({ kind, key, marks }: PartHead, writer: BlockWriter) {
+  constructor({ kind, key, message, marks }: PartHead, writer: BlockWriter) {
     this.kind = kind;
     this.key = key;
     this.#writer = writer;
-    this.#block = writer.open({ kind, marks });
+    this.#block = writer.open({ kind, message, marks });
   }
 
   /** Whether it takes more; a part that is closed has all. */

@@ -49,8 +49,8 @@ function createItemEncoder(context: AnswerContext): StreamEncoder {
   }
 
   function end(event: EndEvent): void {
-    isOver = true;
     output.finish(event.stop);
+    isOver = true;
     const fields = finalFields(event, context, output.written);
     tellResponse(String(fields.status), { ...fields, output: output.items });
   }

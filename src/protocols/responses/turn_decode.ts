@@ -11,7 +11,7 @@ import {
 import type { Role, Turn } from "../canonical/request.ts";
 import type { Tool } from "../canonical/tool.ts";
 import { decodeCall } from "./call_item.ts";
-import { markOwn, ownMarks, restOf } from "./marks.ts";
+import { markOwn, messageHead, ownMarks, restOf } from "./marks.ts";
 import { opaqueItem, roleOfItem } from "./opaque_item.ts";
 import { decodeParts, type PartBlock } from "./part_decode.ts";
 import { decodeReasoning } from "./reasoning_item.ts";
@@ -79,7 +79,7 @@ function createReader(): Reader {
         turns.push({ role, blocks: [...blocks], marks: markMessage(item) });
         break;
       case "assistant":
-        append(role, markFirst(blocks, item));
+        append(role, markFirst(blocks, item, turns.at(-1)?.role !== role));
         break;
       default:
         throw invalidField(
@@ -150,12 +150,19 @@ function markMessage(item: JsonObject): Turn["marks"] {
 function markFirst(
   blocks: readonly PartBlock[],
   item: JsonObject,
+  isFirst: boolean,
 ): readonly PartBlock[] {
   const [first, ...others] = blocks;
   if (first === undefined) return [];
   const message = restOf(item, MESSAGE_FIELDS) ?? {};
   return [
-    { ...first, marks: markOwn({ ...ownMarks(first), message }) },
+    {
+      ...first,
+      ...(first.kind === "text" || first.kind === "refusal"
+        ? { message: messageHead(item, isFirst) }
+        : {}),
+      marks: markOwn({ ...ownMarks(first), message }),
+    },
     ...others,
   ];
 }

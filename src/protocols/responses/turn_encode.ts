@@ -105,9 +105,10 @@ function encodeAssistant(turn: Turn, scope: Scope): JsonObject[] {
     const { message } = ownMarks(block);
     const part = encodeOutputPart(block, scope);
     if (part === undefined) continue;
-    if (open === undefined || isJsonObject(message)) {
+    const head = "message" in block ? block.message : undefined;
+    if (open === undefined || head !== undefined || isJsonObject(message)) {
       open = [];
-      items.push(assistantMessage(open, message));
+      items.push(assistantMessage(open, { ...head, ...objectOf(message) }));
     }
     open.push(part);
   }
@@ -116,14 +117,13 @@ function encodeAssistant(turn: Turn, scope: Scope): JsonObject[] {
 
 function assistantMessage(
   content: JsonObject[],
-  message: JsonObject[string],
+  message: JsonObject,
 ): JsonObject {
-  return {
-    type: "message",
-    ...(isJsonObject(message) ? message : {}),
-    role: "assistant",
-    content,
-  };
+  return { type: "message", ...message, role: "assistant", content };
+}
+
+function objectOf(value: JsonObject[string]): JsonObject {
+  return isJsonObject(value) ? value : {};
 }
 
 /** A block that is an item of its own; `undefined` for one that is part of a message, and for lost reasoning. */

@@ -23,7 +23,8 @@ const call = (id: string) =>
 const kept = (
   blocks: readonly ReasoningBlock[],
   calls: Thoughts["calls"] = new Map(),
-): Thoughts => ({ callIds: ["1", "2"], blocks, calls });
+  said: Thoughts["said"] = [],
+): Thoughts => ({ callIds: ["1", "2"], blocks, calls, said });
 const assistant = (...blocks: Block[]) =>
   ({ role: "assistant", blocks }) as const;
 
@@ -34,6 +35,7 @@ Deno.test("thoughtsOf() keeps all reasoning of an answer that is sealed and call
       callIds: ["1", "2"],
       blocks: [THOUGHT, SEALED],
       calls: new Map(),
+      said: [],
     },
   );
 });
@@ -76,7 +78,12 @@ Deno.test("thoughtsOf() keeps what is sealed with a call, for that call alone", 
     thoughtsOf({
       blocks: [THOUGHT, { ...call("1"), sealed: SIGNATURE }, call("2")],
     }),
-    { callIds: ["1", "2"], blocks: [], calls: new Map([["1", SIGNATURE]]) },
+    {
+      callIds: ["1", "2"],
+      blocks: [],
+      calls: new Map([["1", SIGNATURE]]),
+      said: [],
+    },
   );
 });
 
@@ -86,4 +93,43 @@ Deno.test("recallThoughts() gives every call back what was sealed with it", () =
     recallThoughts([assistant(SEALED, call("1"), call("2"))], recall),
     [assistant(SEALED, { ...call("1"), sealed: SIGNATURE }, call("2"))],
   );
+});
+
+const COMMENTARY = {
+  kind: "text",
+  text: "I look",
+  message: { phase: "commentary" },
+} as const;
+const FINAL = {
+  kind: "text",
+  text: "It rains",
+  message: { phase: "final_answer" },
+} as const;
+
+Deno.test("thoughtsOf() keeps of what phase the messages of an answer with calls are", () => {
+  const said = [
+    { length: 6, message: { phase: "commentary" } },
+    { length: 10, message: { phase: "final_answer" } },
+  ];
+  assert.deepEqual(
+    thoughtsOf({ blocks: [COMMENTARY, call("1"), FINAL, TEXT] }),
+    { callIds: ["1"], blocks: [], calls: new Map(), said },
+  );
+  assert.equal(thoughtsOf({ blocks: [COMMENTARY, FINAL] }), undefined);
+});
+
+Deno.test("recallThoughts() tells the messages apart that a caller gives as one text, and no other text", () => {
+  const said = [COMMENTARY, FINAL].map(({ text, message }) => ({
+    length: text.length,
+    message,
+  }));
+  const recall = () => kept([], new Map(), said);
+  const given = (text: string) => assistant({ kind: "text", text }, call("1"));
+  assert.deepEqual(recallThoughts([given("I look\n\nIt rains")], recall), [
+    assistant(COMMENTARY, FINAL, call("1")),
+  ]);
+  for (const other of ["I look", "I look\n\nIt rained", "I look. It rains!!"]) {
+    const turns = [given(other)];
+    assert.deepEqual(recallThoughts(turns, recall), turns);
+  }
 });

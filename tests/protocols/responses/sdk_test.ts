@@ -77,7 +77,12 @@ function shownOf(answer: Answer): unknown {
   ).map((block) => {
     switch (block.kind) {
       case "text":
-        return { ...block, citations: block.citations?.length, marks: null };
+        return {
+          ...block,
+          citations: block.citations?.length,
+          message: null,
+          marks: null,
+        };
       case "reasoning":
         return { ...block, sealed: null, marks: null };
       case "function_call":

@@ -294,11 +294,12 @@ Deno.test("createStreamEncoder() shows what other protocols know, or reports it"
   assert(Array.isArray(answer.output));
   assert.deepEqual(
     answer.output.map((item) => Object(item).type),
-    ["function_call", "message"],
+    ["function_call", "message", "message"],
   );
   assert.deepEqual(
-    Object(answer.output[1]).content.map((part: JsonObject) => part.text),
+    answer.output.slice(1).map((item) => Object(item).content[0].text),
     ["found", "!"],
+    "what a hosted tool says stands apart from the answer",
   );
   assert.deepEqual(dropped, ["server_tool_use", "citation"]);
 });
@@ -523,3 +524,29 @@ function dataOf(frame: SseFrame | undefined): JsonObject {
 function call(name: string, text: string): AnswerBlock {
   return { kind: "function_call", id: `id-${name}`, name, arguments: text };
 }
+
+Deno.test("createStreamEncoder() tells of what phase a message is, and lets messages stand apart", () => {
+  const text = (index: number, phase?: string): AnswerEvent => ({
+    type: "block-start",
+    index,
+    block: { kind: "text", message: phase === undefined ? {} : { phase } },
+  });
+  const answer = foldResponses(textOf(encode([
+    START,
+    text(0, "commentary"),
+    deltaOf(0, "I look"),
+    endOf(0),
+    text(1),
+    deltaOf(1, "It rains"),
+    endOf(1),
+    END,
+  ])));
+  assert.ok(Array.isArray(answer.output));
+  assert.deepEqual(
+    answer.output.map((item) => [
+      Object(item).phase,
+      Object(item).content[0].text,
+    ]),
+    [["commentary", "I look"], [undefined, "It rains"]],
+  );
+});
