@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
-import { isJsonObject } from "../../src/core/json.ts";
+import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
+import { sha256Hex } from "../../src/core/sha256.ts";
+import { ask, credentials, hello, PATHS } from "../support/ask.ts";
 import {
   type Act,
   good,
@@ -321,3 +323,57 @@ Deno.test("a connection that is full is passed over, and its place is free once 
   await scene.pass(first);
   assert.equal(scene.gateway.admission.active, 0);
 });
+
+Deno.test("of 1,000 requests of one token none notices another's that fail a hundred times a second", async (t) => {
+  const acts = {
+    "500": status(500),
+    "403 without a reason": status(403, { message: "No" }),
+    "403 for the content": status(403, { errorCode: "content_filter" }),
+    "a reset": reset,
+    "429": status(429, { headers: { "retry-after": "30" } }),
+  };
+  for (const [name, act] of Object.entries(acts)) {
+    await t.step(name, async () => {
+      const scene = await openScene([connectionTo("one", CHAT)], {
+        one: [(asked) => isPoison(asked.body) ? act(asked) : good(asked)],
+      }, {
+        tokens: ["alice", "bob"].map((caller) =>
+          tokenFile({ name: caller, sha256: sha256Hex(`token of ${caller}`) })
+        ),
+      });
+      const send = (caller: string, content: string) =>
+        scene.gateway.handler(
+          new Request(
+            `http://gateway${PATHS.chat}`,
+            ask(
+              "chat",
+              hello("chat", {
+                model: "model-1",
+                messages: [{ role: "user", content }],
+              }),
+              credentials("chat", `token of ${caller}`),
+            ),
+          ),
+        );
+      const poisoned: Promise<unknown>[] = [];
+      const statuses = new Map<number, number>();
+      for (let count = 0; count < 1000; count++) {
+        poisoned.push(
+          send("alice", POISON).then((answer) => answer.body?.cancel()),
+        );
+        const answer = await send("bob", "Hello");
+        await answer.body?.cancel();
+        statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
+        scene.timers.advance(10);
+      }
+      await scene.pass(Promise.all(poisoned));
+      assert.deepEqual([...statuses], [[200, 1000]]);
+    });
+  }
+});
+
+const POISON = "words over which the provider falls";
+
+function isPoison(body: JsonObject): boolean {
+  return JSON.stringify(body).includes(POISON);
+}
