@@ -6,7 +6,9 @@
 import { parseArgs } from "node:util";
 import { createRandom } from "../support/random.ts";
 import { soakBigAnswers } from "./big_answers.ts";
+import { soakBodyMemory } from "./body_memory.ts";
 import { soakCrowd } from "./crowd.ts";
+import { soakEventLoop } from "./event_loop.ts";
 import { createFindings } from "./findings.ts";
 import { soakHangUps } from "./hang_ups.ts";
 import { hasProc, startScene } from "./scene.ts";
@@ -36,6 +38,8 @@ const PARTS = {
   "hang-ups": { title: "hang-ups", run: soakHangUps },
   "slow-clients": { title: "slow clients", run: soakSlowClients },
   "crowd": { title: "crowd", run: soakCrowd },
+  "event-loop": { title: "event loop", run: soakEventLoop },
+  "body-memory": { title: "body memory", run: soakBodyMemory },
   "big-answers": { title: "big answers", run: soakBigAnswers },
 } as const;
 

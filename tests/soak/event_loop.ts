@@ -1,0 +1,100 @@
+import { PATHS } from "../support/ask.ts";
+import { bodyOf, pause } from "./ask.ts";
+import { sizeText } from "./findings.ts";
+import { SHAPES } from "./long_bodies.ts";
+import type { Scene } from "./scene.ts";
+import { sendLong, statusText } from "./send_long.ts";
+import type { SoakOptions } from "./soak_options.ts";
+
+const MIB = 1024 * 1024;
+
+/** The most that the path takes, but for what the shape adds. */
+const BODY_BYTES = 31 * MIB;
+
+/** Of a whole answer, nearly as long as one may be. */
+const ANSWER_MIB = 60;
+
+/** Between two pings, in milliseconds. */
+const PING_MS = 20;
+
+/** One request may hold the gateway for 100 ms; the rest is the way there and back on a busy machine. */
+const MAX_GAP_MS = 150;
+
+/** A model that Messages reach natively, and one that they reach translated. */
+const MODELS = { native: "b", translated: "chat-only" } as const;
+
+/** The worst bodies, one after the other, beside somebody who asks something small every 20 ms. */
+export async function soakEventLoop(options: SoakOptions): Promise<void> {
+  const { scene } = options;
+  // What is run for the first time is compiled first, the thread's modules too.
+  for (const model of Object.values(MODELS)) {
+    await sendLong({
+      shape: "a long history",
+      model,
+      bytes: MIB,
+      count: 1,
+    }, scene);
+  }
+  for (const [mode, model] of Object.entries(MODELS)) {
+    for (const { name: shape } of SHAPES) {
+      const sending = { shape, model, bytes: BODY_BYTES, count: 1 };
+      await measure(`31 MiB of ${shape}, ${mode}`, options, async () => {
+        const sent = await sendLong(sending, scene);
+        return `${statusText(sent)} in ${sent.seconds.toFixed(1)} s`;
+      });
+    }
+  }
+  await measure(`an answer of ${ANSWER_MIB} MiB, translated`, options, () => {
+    return askForLong(scene);
+  });
+}
+
+/** Notes what `work` says, and how long others waited meanwhile. */
+async function measure(
+  what: string,
+  { scene, findings }: SoakOptions,
+  work: () => Promise<string>,
+): Promise<void> {
+  const over = new AbortController();
+  const pinging = longestPing(scene, over.signal);
+  const said = await work();
+  over.abort();
+  const gapMs = await pinging;
+  findings.note(
+    what,
+    `longest answer to others ${gapMs.toFixed(0)} ms; ${said}`,
+  );
+  if (gapMs > MAX_GAP_MS) {
+    findings.fail(`${what} holds up the others for ${gapMs.toFixed(0)} ms`);
+  }
+}
+
+async function askForLong({ gateway, headers }: Scene): Promise<string> {
+  const way = { protocol: "chat", upstream: "messages", model: "b" } as const;
+  const question = { tag: "long", manner: "huge", words: ANSWER_MIB } as const;
+  const began = performance.now();
+  const answer = await fetch(gateway.url + PATHS.chat, {
+    method: "POST",
+    headers,
+    body: bodyOf({ way, question, isStream: false }),
+  });
+  let bytes = 0;
+  for await (const chunk of answer.body ?? []) bytes += chunk.length;
+  const seconds = (performance.now() - began) / 1000;
+  return `${answer.status} with ${sizeText(bytes)} in ${seconds.toFixed(1)} s`;
+}
+
+async function longestPing(
+  { gateway }: Scene,
+  signal: AbortSignal,
+): Promise<number> {
+  let longestMs = 0;
+  while (!signal.aborted) {
+    const began = performance.now();
+    const answer = await fetch(`${gateway.url}/livez`);
+    await answer.body?.cancel();
+    longestMs = Math.max(longestMs, performance.now() - began);
+    await pause(PING_MS);
+  }
+  return longestMs;
+}

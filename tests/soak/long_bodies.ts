@@ -1,0 +1,73 @@
+import { promptOf } from "./question.ts";
+
+/** Bodies of one shape, from small parts that are there once however often they come. */
+export interface Shape {
+  readonly name: string;
+  /** Before the parts. */
+  readonly head: string;
+  /** What comes again and again, with a comma between. */
+  readonly part: (index: number) => string;
+  /** Behind the parts. */
+  readonly tail: string;
+}
+
+const PROMPT = promptOf({ tag: "long", manner: "whole", words: 2 });
+
+const HELLO = `{"role":"user","content":"${PROMPT}"}`;
+
+/** The question stands at the beginning, where the upstream looks for it. */
+const HEAD = `"max_tokens":100,"messages":[${HELLO}`;
+
+const WORDS = "the quick brown fox ".repeat(50);
+
+/** A result of a tool, as long as some tens of lines. */
+const PAGE = WORDS.repeat(4);
+
+/** What takes the longest to look through or to translate, each in its way: requests of Messages. */
+export const SHAPES: readonly Shape[] = [
+  shape("one text", `${HEAD},{"role":"user","content":"`, () => WORDS, '"}]}'),
+  shape(
+    "a long history",
+    `${HEAD},`,
+    (index) =>
+      `{"role":"assistant","content":[{"type":"tool_use","id":"call_${index}","name":"f","input":{"path":"src/main.ts"}}]},` +
+      `{"role":"user","content":[{"type":"tool_result","tool_use_id":"call_${index}","content":"${PAGE}"}]}`,
+    "]}",
+  ),
+  shape("tiny turns", `${HEAD},`, () => '{"role":"user","content":"a"}', "]}"),
+  shape("keys", `${HEAD}],`, (index) => `"k${index}":1`, "}"),
+  shape("empty arrays", `${HEAD}],"metadata":[`, () => "[]", "]}"),
+  shape(
+    "numbers in a tool",
+    `${HEAD}],"tools":[{"name":"f","input_schema":{"enum":[`,
+    () => "1",
+    "]}}]}",
+  ),
+  shape("depth", `${HEAD}],"metadata":`, () => "[[[[[[[[", ""),
+];
+
+function shape(
+  name: string,
+  head: string,
+  part: Shape["part"],
+  tail: string,
+): Shape {
+  return { name, head, part, tail };
+}
+
+/** A body of about so many bytes, for a model. */
+export function longBody(
+  { name, head, part, tail }: Shape,
+  model: string,
+  bytes: number,
+): Blob {
+  const separator = name === "one text" || name === "depth" ? "" : ",";
+  const pieces = [`{"model":"${model}",${head}`];
+  let length = 0;
+  for (let index = 0; length < bytes; index++) {
+    const piece = (index === 0 ? "" : separator) + part(index);
+    length += piece.length;
+    pieces.push(piece);
+  }
+  return new Blob([pieces.join("") + tail]);
+}

@@ -1,0 +1,31 @@
+import { PATHS } from "../support/ask.ts";
+import type { Scene } from "./scene.ts";
+import type { Sending, Sent } from "./sender.ts";
+
+/** Sends bodies of a shape to the Messages path, from a thread of its own. */
+export async function sendLong(
+  sending: Omit<Sending, "url" | "headers">,
+  { gateway, headers }: Scene,
+): Promise<Sent> {
+  const sender = new Worker(new URL("./sender.ts", import.meta.url), {
+    type: "module",
+  });
+  const { port1: port, port2: remote } = new MessageChannel();
+  const sent = new Promise<Sent>((resolve) => {
+    port.onmessage = ({ data }) => resolve(data);
+  });
+  const url = gateway.url + PATHS.messages;
+  sender.postMessage({ ...sending, url, headers }, [remote]);
+  try {
+    return await sent;
+  } finally {
+    port.close();
+    sender.terminate();
+  }
+}
+
+/** Statuses with their numbers, such as `200: 34, 503: 66`. */
+export function statusText({ statuses }: Sent): string {
+  return Object.entries(statuses)
+    .map(([status, count]) => `${status}: ${count}`).join(", ");
+}

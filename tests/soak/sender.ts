@@ -1,0 +1,53 @@
+import { longBody, SHAPES } from "./long_bodies.ts";
+
+/** What a sender is told to send. */
+export interface Sending {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The name of a shape. */
+  readonly shape: string;
+  readonly model: string;
+  readonly bytes: number;
+  /** How often at once. */
+  readonly count: number;
+}
+
+/** What came of it. */
+export interface Sent {
+  /** How many got which status; 0 for none at all. */
+  readonly statuses: Readonly<Record<number, number>>;
+  readonly seconds: number;
+}
+
+/** Sends long bodies from a thread of its own, so that who measures beside it is not held up by that. */
+globalThis.addEventListener("message", async (event) => {
+  if (!(event instanceof MessageEvent)) return;
+  const [port] = event.ports;
+  port?.postMessage(await send(event.data));
+});
+
+async function send(
+  { url, headers, shape, model, bytes, count }: Sending,
+): Promise<Sent> {
+  const found = SHAPES.find(({ name }) => name === shape);
+  if (found === undefined) throw new Error(`There is no shape ${shape}`);
+  const body = longBody(found, model, bytes);
+  const began = performance.now();
+  const statuses: Record<number, number> = {};
+  await Promise.all(Array.from({ length: count }, async () => {
+    const status = await statusOf(url, { method: "POST", headers, body });
+    statuses[status] = (statuses[status] ?? 0) + 1;
+  }));
+  return { statuses, seconds: (performance.now() - began) / 1000 };
+}
+
+/** A server that refuses early may close before the body is through. */
+async function statusOf(url: string, init: RequestInit): Promise<number> {
+  try {
+    const response = await fetch(url, init);
+    await response.body?.cancel();
+    return response.status;
+  } catch {
+    return 0;
+  }
+}
