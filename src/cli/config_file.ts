@@ -9,7 +9,11 @@ import { readFault } from "../config/named_file.ts";
  */
 export async function loadConfigFile(
   path: string,
-  { env }: { readonly env: Environment },
+  { env, onRead = () => {} }: {
+    readonly env: Environment;
+    /** Told the path of every file that it names, before that is read. */
+    readonly onRead?: (path: string) => void;
+  },
 ): Promise<LoadResult> {
   let text: string;
   try {
@@ -19,7 +23,11 @@ export async function loadConfigFile(
   }
   return await loadConfig(text, {
     env,
-    readFile: (named) => readText(beside(path, named)),
+    readFile(named) {
+      const found = beside(path, named);
+      onRead(found);
+      return readText(found);
+    },
     nowMs: Date.now(),
   });
 }

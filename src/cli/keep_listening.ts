@@ -2,6 +2,15 @@ import type { Timers } from "../core/timers.ts";
 import type { Log } from "../observe/log.ts";
 import { type FragileListener, type Listener, ListenError } from "./listen.ts";
 
+/** A listener that lasts until it is closed. */
+export interface LastingListener extends Listener {
+  /**
+   * Listens anew, as with another certificate. What is running goes on; new connections are accepted without a
+   * pause where the platform lets two listeners share a port, and else after a short one.
+   */
+  renew(): void;
+}
+
 /** What {@linkcode keepListening} works with. */
 export interface KeepListeningOptions {
   /** Listens at the same place again; default of the port: a free one. */
@@ -25,7 +34,7 @@ const HEALTHY_MS = 10_000;
  */
 export function keepListening(
   { open, log, timers }: KeepListeningOptions,
-): Listener {
+): LastingListener {
   const first = open();
   const { url, port } = first;
   let serving: FragileListener | undefined;
@@ -34,9 +43,38 @@ export function keepListening(
   let retryMs = RETRY_MS.first;
   let stopTimer = () => {};
 
+  const retired = new Set<Promise<void>>();
+
   function watch(listener: FragileListener): void {
     serving = listener;
-    listener.lost.then(lose);
+    listener.lost.then((reason) => {
+      if (serving === listener) lose(reason);
+    });
+  }
+
+  /** Accepts no more; what it has accepted ends in its own time. */
+  function retire(listener: FragileListener): void {
+    const closed = listener.close().finally(() => retired.delete(closed));
+    retired.add(closed);
+  }
+
+  function renew(): void {
+    const old = serving;
+    // Where there is none, the next try opens it as it is to be.
+    if (old === undefined || isClosed) return;
+    try {
+      watch(open(port));
+    } catch (error) {
+      if (!(error instanceof ListenError)) throw error;
+      if (!(error.cause instanceof Deno.errors.AddrInUse)) {
+        return log.write("error", "listener_kept", { reason: error.message });
+      }
+      serving = undefined;
+      retire(old);
+      return retry();
+    }
+    retire(old);
+    log.write("info", "listener_renewed", {});
   }
 
   function lose(reason: unknown): void {
@@ -71,7 +109,8 @@ export function keepListening(
     async close() {
       isClosed = true;
       stopTimer();
-      await serving?.close();
+      await Promise.all([serving?.close(), ...retired]);
     },
+    renew,
   };
 }

@@ -62,10 +62,34 @@ export function listen(
       close: () => http.shutdown(),
     };
   } catch (error) {
-    throw new ListenError(
-      `Cannot listen on ${host}:${port}: ${reasonOf(error, settings)}`,
-      { cause: error },
-    );
+    throw listenError(error, { host, port, settings });
+  }
+}
+
+function listenError(
+  cause: unknown,
+  { host, port, settings }: Required<
+    Pick<ListenPlace, "host" | "port" | "settings">
+  >,
+): ListenError {
+  return new ListenError(
+    `Cannot listen on ${host}:${port}: ${reasonOf(cause, settings)}`,
+    { cause },
+  );
+}
+
+/**
+ * Makes sure that nobody listens at a place that is to be shared, where a second program would go unnoticed.
+ *
+ * @throws {ListenError} As {@linkcode listen} does.
+ */
+export function requireFree(
+  { host, port, settings = COMMAND_LINE }: ListenPlace,
+): void {
+  try {
+    Deno.listen({ hostname: host, port }).close();
+  } catch (error) {
+    throw listenError(error, { host, port, settings });
   }
 }
 

@@ -34,6 +34,11 @@ export async function startPool(options: PoolOptions): Promise<Serving> {
   const metrics = createPoolMetrics({ timers, fold });
   const share = () => workerShare(store.current(), workers);
   let place = server;
+  /** A thread that replaces another has the certificate of now. */
+  const currentPlace = () => ({
+    ...place,
+    tls: place.tls && (store.current().server.tls ?? place.tls),
+  });
   let replacements = 0;
   let isStopping = false;
 
@@ -42,7 +47,7 @@ export async function startPool(options: PoolOptions): Promise<Serving> {
     const slot = createSlot({
       startThread: options.startThread,
       timers,
-      startOrder: () => startOrder(share(), place, options.format),
+      startOrder: () => startOrder(share(), currentPlace(), options.format),
       onReport: (report) => take(report, slot),
       onDied(error, retryMs) {
         replacements += 1;

@@ -1,10 +1,7 @@
 import { formatProblem, type Problem } from "../config/problems.ts";
-import { createReload, type ReloadOutcome } from "../config/reload.ts";
+import { createReload } from "../config/reload.ts";
 import { createConfigStore } from "../config/store.ts";
-import { watchFile } from "../config/watch.ts";
 import { systemTimers } from "../core/timers.ts";
-import type { Log } from "../observe/log.ts";
-import { loadConfigFile } from "./config_file.ts";
 import type { CommandSpec } from "./command.ts";
 import { findConfigPath } from "./config_path.ts";
 import { type CliIo, EXIT } from "./io.ts";
@@ -12,6 +9,7 @@ import { openNetworkClient } from "./network_client.ts";
 import { networkReach } from "./network_reach.ts";
 import { openLog } from "./open_log.ts";
 import { startPool } from "./pool.ts";
+import { createReloadLog } from "./reload_log.ts";
 import { runServer } from "./run_server.ts";
 import {
   CONFIG_OPTION,
@@ -22,6 +20,7 @@ import {
 import { onHangup } from "./signals.ts";
 import { startThread } from "./thread.ts";
 import { badUsage } from "./usage_error.ts";
+import { createWatchedConfig } from "./watched_config.ts";
 import { workerCount } from "./worker_count.ts";
 
 /** `serve`, which is also what the program does without a command. */
@@ -30,7 +29,7 @@ export const SERVE: CommandSpec = {
   summary: "serve what gateway.yaml says; this is the default",
   options: [CONFIG_OPTION, ...LISTENER_OPTIONS],
   details: [
-    "The line `listening on …` on standard error says that it is ready. The file is\nwatched, and SIGHUP reads it again. SIGTERM and SIGINT drain, a second one\nstops at once.",
+    "The line `listening on …` on standard error says that it is ready. The file\nand all that it names are watched, and SIGHUP reads them again. SIGTERM and SIGINT drain, a second one\nstops at once.",
   ],
 };
 
@@ -48,8 +47,8 @@ export async function runServe(
     return badUsage(options.fault, SERVE, io);
   }
   const path = findConfigPath({ option: options.config, env: io.env });
-  const load = () => loadConfigFile(path, { env: io.env });
-  const first = await load();
+  const watched = createWatchedConfig(path, io.env);
+  const first = await watched.load();
   if ("problems" in first) {
     io.writeError(`Cannot start: ${path} has problems\n`);
     io.writeError(lines(first.problems));
@@ -58,13 +57,17 @@ export async function runServe(
   io.writeError(lines(first.warnings));
   const { log, writer } = openLog(Deno.stdout, options.log);
   const store = createConfigStore(first.config);
+  const reloadLog = createReloadLog(log);
   const reload = createReload({
     store,
-    load,
-    report: (outcome) => logReload(outcome, log),
+    load: watched.load,
+    report: reloadLog.report,
   });
-  onHangup(reload);
-  const watch = watchFile(path, { onChange: reload });
+  onHangup(() => {
+    reloadLog.expect();
+    reload();
+  });
+  watched.watch(reload);
   const server = withOptions(first.config.server, options);
   const workers = workerCount(server.workers, log);
   const code = await runServer({
@@ -86,28 +89,9 @@ export async function runServe(
         }),
     }),
   });
-  await watch.stop();
+  await watched.stop();
   await writer.flush();
   return code;
-}
-
-function logReload(outcome: ReloadOutcome, log: Log): void {
-  switch (outcome.kind) {
-    case "unchanged":
-      return;
-    case "applied":
-      return log.write("info", "config_applied", {
-        warnings: outcome.warnings.map(formatProblem),
-      });
-    case "rejected":
-      return log.write("error", "config_rejected", {
-        problems: outcome.problems.map(formatProblem),
-      });
-    case "failed":
-      return log.write("error", "config_failed", {
-        error: outcome.error instanceof Error ? outcome.error.name : "unknown",
-      });
-  }
 }
 
 function lines(problems: readonly Problem[]): string {

@@ -9,8 +9,8 @@ import { createTranslationPool } from "../relay/translation_pool.ts";
 import type { Fetch } from "../upstream/call.ts";
 import type { Reach } from "../upstream/connect_watch.ts";
 import { startMetrics } from "./gateway_metrics.ts";
-import { keepListening } from "./keep_listening.ts";
-import { listen, type Listener } from "./listen.ts";
+import { keepListening, type LastingListener } from "./keep_listening.ts";
+import { listen, requireFree } from "./listen.ts";
 import { startTranslationThread } from "./translation_thread.ts";
 import { startTelemetry } from "./telemetry.ts";
 
@@ -75,11 +75,19 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
     tracing: telemetry?.tracing,
     fetch: telemetry?.propagate(options.fetch) ?? options.fetch,
   });
-  let listener: Listener;
+  let { tls } = server;
+  let listener: LastingListener;
   try {
+    // Another certificate gets a listener of its own, beside the one with the certificate before.
+    if (tls !== undefined && !isShared) requireFree(server);
     listener = keepListening({
       open: (port = server.port) =>
-        listen({ ...server, port, isShared }, handler),
+        listen({
+          ...server,
+          port,
+          tls,
+          isShared: isShared || tls !== undefined,
+        }, handler),
       log,
       timers: systemTimers,
     });
@@ -87,6 +95,13 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
     running?.stop();
     throw error;
   }
+
+  store.onSwap(({ server: { tls: next } }) => {
+    if (tls === undefined || next === undefined) return;
+    if (next.cert === tls.cert && next.key === tls.key) return;
+    tls = next;
+    listener.renew();
+  });
 
   async function stop(hurry: Promise<void>): Promise<void> {
     running?.stop();

@@ -16,7 +16,7 @@ export interface Config {
   readonly connections: readonly Connection[];
   /** Every model id with the enabled connections that serve it, in the file's order. */
   readonly pools: ReadonlyMap<string, readonly Candidate[]>;
-  /** Callers by the SHA-256 of their token, 64 lower-case hexadecimal digits. */
+  /** Callers by the SHA-256 of each of their tokens, 64 lower-case hexadecimal digits. */
   readonly callers: ReadonlyMap<string, Caller>;
 }
 
@@ -114,10 +114,10 @@ export interface Candidate {
   readonly model: ConnectionModel;
 }
 
-/** A staff member, known by a token. */
+/** A staff member, known by a token, or by several while one takes the place of another. */
 export interface Caller {
   readonly name: string;
-  /** Of the token: 64 lower-case hexadecimal digits. */
+  /** Of the caller's first token, which stands for the caller: 64 lower-case hexadecimal digits. */
   readonly sha256: string;
   /** Milliseconds since 1970. */
   readonly expiresAtMs: number | undefined;

@@ -8,6 +8,9 @@ import type {
 } from "./config.ts";
 import { assignedModels } from "./assignment.ts";
 
+/** So much of a token's hash tells it from others. */
+const SHOWN_DIGITS = 12;
+
 /** How many names a list shows; what is beyond is counted. */
 const SHOWN_NAMES = 50;
 
@@ -36,7 +39,7 @@ export function describeConfig(config: Config): string {
       cache: `${limits.cacheMs} ms`,
     },
     connections: config.connections.map(describeConnection),
-    tokens: [...config.callers.values()].map((caller) =>
+    tokens: [...new Set(config.callers.values())].map((caller) =>
       describeCaller(caller, config)
     ),
   });
@@ -109,6 +112,7 @@ function describeCaller(
   );
   return {
     name: caller.name,
+    ...describeDigests(caller, config),
     expires_at: caller.expiresAtMs === undefined
       ? "never"
       : new Date(caller.expiresAtMs).toISOString(),
@@ -121,6 +125,16 @@ function describeCaller(
 function describeBytes(bytes: number): string {
   const mib = bytes / 1024 ** 2;
   return Number.isInteger(mib) ? `${mib} MiB` : `${bytes} bytes`;
+}
+
+/** Which hashes of tokens let a caller in, where that is more than one. */
+function describeDigests(
+  caller: Caller,
+  { callers }: Config,
+): Record<string, unknown> {
+  const digests = [...callers].filter(([, one]) => one === caller)
+    .map(([digest]) => `${digest.slice(0, SHOWN_DIGITS)}…`);
+  return digests.length > 1 ? { sha256: digests } : {};
 }
 
 function describeNames(names: readonly string[]): readonly string[] | string {

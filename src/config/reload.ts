@@ -30,7 +30,6 @@ export interface ReloadOptions {
 const START_SETTINGS: readonly (keyof ServerConfig)[] = [
   "host",
   "port",
-  "tls",
   "workers",
   "admin",
 ];
@@ -87,8 +86,13 @@ function sayTheSame(one: Config, other: Config): boolean {
 }
 
 function startSettings(before: Config, after: Config): readonly Problem[] {
-  return START_SETTINGS
-    .filter((key) => !isDeepStrictEqual(before.server[key], after.server[key]))
+  const changed = START_SETTINGS.filter((key) =>
+    !isDeepStrictEqual(before.server[key], after.server[key])
+  );
+  // Another certificate is taken over, but not whether there is one.
+  const isOther = (before.server.tls === undefined) !==
+    (after.server.tls === undefined);
+  return [...changed, ...(isOther ? ["tls"] : [])]
     .map((key) => ({
       path: `server.${key}`,
       message: "has changed; it takes effect at the next start",

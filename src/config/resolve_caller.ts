@@ -18,7 +18,7 @@ export interface ResolveCallersOptions {
  * Follows the tokens to the connections and models that they name.
  *
  * @param tokens In the file's order; `undefined` stands for one with problems.
- * @returns The callers by the SHA-256 of their token.
+ * @returns The callers by the SHA-256 of each of their tokens.
  */
 export function resolveCallers(
   tokens: readonly (TokenFields | undefined)[],
@@ -31,24 +31,26 @@ export function resolveCallers(
   tokens.forEach((token, index) => {
     if (token === undefined) return;
     const path = ["tokens", index];
-    const sha256 = token.sha256.toLowerCase();
     const { findings } = options;
     claim(pathByName, { key: token.name, field: "name", path, findings });
-    claim(pathBySha256, { key: sha256, field: "sha256", path, findings });
+    for (const key of token.sha256) {
+      claim(pathBySha256, { key, field: "sha256", path, findings });
+    }
     if (token.expires_at !== undefined && token.expires_at <= options.nowMs) {
       findings.warn(
         [...path, "expires_at"],
         "has passed: the token is refused",
       );
     }
-    callers.set(sha256, {
+    const caller: Caller = {
       name: token.name,
-      sha256,
+      sha256: token.sha256[0],
       expiresAtMs: token.expires_at,
       ...selectFor(token, { index: selection, path, findings }),
       maxConcurrent: token.max_concurrent ??
         defaultConcurrency(options.maxConcurrentRequests),
-    });
+    };
+    for (const sha256 of token.sha256) callers.set(sha256, caller);
   });
   return callers;
 }

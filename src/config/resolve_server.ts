@@ -2,6 +2,7 @@ import type { ServerConfig, Timeouts } from "./config.ts";
 import { type ReadFile, readNamedFile } from "./named_file.ts";
 import type { Findings } from "./problems.ts";
 import type { FileFields } from "./schema.ts";
+import { isMismatched } from "./tls_pair.ts";
 
 type GeneralFields = NonNullable<FileFields["general"]>;
 
@@ -53,7 +54,14 @@ async function resolveTls(
   if (tls === undefined) return undefined;
   const cert = await readPem(tls.cert, { ...options, field: "cert" });
   const key = await readPem(tls.key, { ...options, field: "key" });
-  return cert === undefined || key === undefined ? undefined : { cert, key };
+  if (cert === undefined || key === undefined) return undefined;
+  if (isMismatched({ cert, key })) {
+    options.findings.problem(
+      ["server", "tls", "key"],
+      "is not the key of the certificate",
+    );
+  }
+  return { cert, key };
 }
 
 async function readPem(

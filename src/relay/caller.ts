@@ -30,12 +30,14 @@ export function authenticate(
 ): Caller {
   const credentials = credentialsOf(headers, group);
   if (credentials.length === 0) throw noCredential(group);
-  const callers = new Set<Caller>();
+  const callers = new Map<string, Caller>();
   for (const credential of credentials) {
     const caller = config.callers.get(sha256Hex(credential));
-    if (caller !== undefined && !isExpired(caller, nowMs)) callers.add(caller);
+    if (caller !== undefined && !isExpired(caller, nowMs)) {
+      callers.set(caller.sha256, caller);
+    }
   }
-  const [caller] = callers;
+  const [caller] = callers.values();
   if (caller === undefined || callers.size > 1) throw badCredential();
   if (group === "messages") checkVersion(headers, config.messagesVendor);
   return caller;

@@ -11,6 +11,12 @@ interface FakeListener extends FragileListener {
   closed: boolean;
 }
 
+/** What the platform does when a listener is to be opened. */
+interface Scene {
+  fails: boolean;
+  cause: unknown;
+}
+
 const OUT_OF_DESCRIPTORS = new Error("Too many open files");
 
 function begin() {
@@ -18,11 +24,13 @@ function begin() {
   const log = createMemoryLog();
   const opened: FakeListener[] = [];
   const ports: (number | undefined)[] = [];
-  const scene = { fails: false, timers, log, opened, ports };
+  const scene: Scene = { fails: false, cause: undefined };
   const listener = keepListening({
     open(port) {
       ports.push(port);
-      if (scene.fails) throw new ListenError("Cannot listen");
+      if (scene.fails) {
+        throw new ListenError("Cannot listen", { cause: scene.cause });
+      }
       const { promise, resolve } = Promise.withResolvers<unknown>();
       const one: FakeListener = {
         url: "http://127.0.0.1:4000",
@@ -49,7 +57,7 @@ function begin() {
       await settle();
     }
   };
-  return { ...scene, scene, listener, events, pass };
+  return { timers, log, opened, ports, scene, listener, events, pass };
 }
 
 Deno.test("keepListening() listens at the same port again once the platform says that it gave up", async () => {
@@ -122,9 +130,64 @@ Deno.test("keepListening() waits shortly again after it has listened for a while
 Deno.test("keepListening() cannot begin where it cannot listen", () => {
   const timers = createFakeTimers();
   const open = () => {
-    throw new ListenError("Cannot listen");
+    {
+      throw new ListenError("Cannot listen");
+    }
   };
   const log = createMemoryLog();
   assert.throws(() => keepListening({ open, log, timers }), ListenError);
   assert.equal(timers.running, 0);
+});
+
+Deno.test("renew() listens at the same port beside the old listener, which then accepts no more", async () => {
+  const { listener, opened, ports, events } = begin();
+  listener.renew();
+  assert.deepEqual(ports, [undefined, 4000]);
+  assert.deepEqual(opened.map(({ closed }) => closed), [true, false]);
+  assert.deepEqual(events(), ["listener_renewed"]);
+  // That the old one ends is no loss.
+  opened[0]?.lose(OUT_OF_DESCRIPTORS);
+  await settle();
+  assert.deepEqual(events(), ["listener_renewed"]);
+  await listener.close();
+  assert.deepEqual(opened.map(({ closed }) => closed), [true, true]);
+});
+
+Deno.test("renew() keeps the old listener where a new one is refused, and says why", async () => {
+  const { scene, listener, opened, log } = begin();
+  scene.fails = true;
+  listener.renew();
+  assert.deepEqual(opened.map(({ closed }) => closed), [false]);
+  assert.deepEqual(log.entries, [{
+    level: "error",
+    event: "listener_kept",
+    fields: { reason: "Cannot listen" },
+  }]);
+  await listener.close();
+});
+
+Deno.test("renew() lets the old listener go first where the platform shares no port", async () => {
+  const { scene, listener, opened, events, pass } = begin();
+  scene.fails = true;
+  scene.cause = new Deno.errors.AddrInUse();
+  listener.renew();
+  assert.deepEqual(opened.map(({ closed }) => closed), [true]);
+  scene.fails = false;
+  await pass(100);
+  assert.equal(opened.length, 2);
+  assert.deepEqual(events(), ["listening_again"]);
+  await listener.close();
+});
+
+Deno.test("renew() leaves a lost listener to the next try, and a closed one alone", async () => {
+  const { listener, opened, pass } = begin();
+  opened[0]?.lose(OUT_OF_DESCRIPTORS);
+  await settle();
+  listener.renew();
+  assert.equal(opened.length, 1);
+  await pass(100);
+  assert.equal(opened.length, 2);
+  await listener.close();
+  listener.renew();
+  assert.equal(opened.length, 2);
 });

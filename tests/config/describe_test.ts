@@ -113,3 +113,14 @@ Deno.test("describeConfig() counts the names that it does not show", async () =>
   );
   assert.match(description, / - m49\n +- 3 more\n +max_concurrent/);
 });
+
+Deno.test("describeConfig() shows how the tokens of one caller begin", async () => {
+  const config = await minimalConfig({
+    tokens: [tokenFile({ sha256: ["a".repeat(64), "b".repeat(64)] })],
+  });
+  const text = describeConfig(config);
+  assert.ok(text.includes("- aaaaaaaaaaaa…\n"), text);
+  assert.ok(text.includes("- bbbbbbbbbbbb…\n"), text);
+  assert.ok(!text.includes("a".repeat(13)));
+  assert.equal(text.match(/name: alice/g)?.length, 1);
+});

@@ -132,3 +132,28 @@ Deno.test("a file without tokens is a warning", async () => {
     "tokens: is empty: nobody can call the gateway",
   ]);
 });
+
+Deno.test("a token may have the hashes of its old text and of its new one", async () => {
+  const digests = ["a".repeat(64), "B".repeat(64)];
+  const { callers } = await minimalConfig({
+    tokens: [tokenFile({ sha256: digests })],
+  });
+  const one = callers.get("a".repeat(64));
+  assert.ok(one);
+  assert.equal(one.sha256, "a".repeat(64));
+  assert.equal(callers.get("b".repeat(64)), one);
+  assert.equal(callers.size, 2);
+});
+
+Deno.test("a hash that two tokens have is a problem, wherever it stands in their lists", async () => {
+  const shared = "c".repeat(64);
+  const file = minimalFile({
+    tokens: [
+      tokenFile({ sha256: ["a".repeat(64), shared] }),
+      tokenFile({ name: "bob", sha256: [shared.toUpperCase()] }),
+    ],
+  });
+  assert.deepEqual(problemsOf(await loadFile(file)), [
+    "tokens[1].sha256: is also the sha256 of tokens[0]; each token has its own",
+  ]);
+});

@@ -5,6 +5,10 @@ import {
   minimalFile,
   problemsOf,
 } from "../support/config.ts";
+import {
+  nextTestCertificate,
+  testCertificate,
+} from "../support/test_certificate.ts";
 
 const FILES: Readonly<Record<string, string>> = {
   "cert.pem": "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n",
@@ -28,6 +32,25 @@ Deno.test("a certificate and a key that have changed places are problems", async
   assert.deepEqual(problemsOf(await loadFile(file, { readFile })), [
     "server.tls.cert: must name a PEM file that holds a certificate",
     "server.tls.key: must name a PEM file that holds a private key",
+  ]);
+});
+
+Deno.test("a key that is not the certificate's is a problem, and one that is passes", async () => {
+  const files: Readonly<Record<string, string>> = {
+    "cert.pem": testCertificate.cert,
+    "key.pem": testCertificate.key,
+    "other.pem": nextTestCertificate.key,
+  };
+  const context = {
+    readFile: (path: string) => Promise.resolve(files[path] ?? "canary"),
+  };
+  const withKey = (key: string) =>
+    minimalFile({ server: { tls: { cert: "cert.pem", key } } });
+  const good = await loadFile(withKey("key.pem"), context);
+  assert.ok("config" in good);
+  const bad = await loadFile(withKey("other.pem"), context);
+  assert.deepEqual(problemsOf(bad), [
+    "server.tls.key: is not the key of the certificate",
   ]);
 });
 

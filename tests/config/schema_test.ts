@@ -253,6 +253,30 @@ const ROWS: readonly Row[] = [
     "tokens[0].sha256: must be the SHA-256 of the token, 64 hexadecimal digits; `token new NAME` makes both",
   ],
   [
+    token({ sha256: ["mg_token"] }),
+    "tokens[0].sha256: must be the SHA-256 of the token, 64 hexadecimal digits; `token new NAME` makes both",
+  ],
+  [
+    token({ sha256: [] }),
+    "tokens[0].sha256: must be a list of 1 to 8 SHA-256 of tokens, 64 hexadecimal digits each",
+  ],
+  [
+    token({ sha256: ["a".repeat(64), "x"] }),
+    "tokens[0].sha256: must be a list of 1 to 8 SHA-256 of tokens, 64 hexadecimal digits each",
+  ],
+  [
+    token({ sha256: Array(9).fill("a".repeat(64)) }),
+    "tokens[0].sha256: must be a list of 1 to 8 SHA-256 of tokens, 64 hexadecimal digits each",
+  ],
+  [
+    token({ sha256: undefined }),
+    "tokens[0].sha256: is missing",
+  ],
+  [
+    token({ sha256: 7 }),
+    "tokens[0].sha256: must be the SHA-256 of the token, 64 hexadecimal digits; `token new NAME` makes both",
+  ],
+  [
     token({ expires_at: "2027-02-30" }),
     "tokens[0].expires_at: must be an ISO 8601 time with a zone, such as 2027-01-01T00:00:00Z",
   ],

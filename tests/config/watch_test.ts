@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { watchFile } from "../../src/config/watch.ts";
+import { watchFiles } from "../../src/config/watch.ts";
 import { within } from "../support/within.ts";
 
 /** Short, so that a test waits for the file system and for nothing else. */
@@ -18,7 +18,10 @@ async function withWatch(
   const directory = await Deno.makeTempDir();
   const path = await prepare(directory);
   let notice = () => {};
-  const watch = watchFile(path, { ...QUICK, onChange: () => notice() });
+  const watch = watchFiles(new Set([path]), {
+    ...QUICK,
+    onChange: () => notice(),
+  });
   const changeBy = async (act: () => Promise<void>) => {
     const noticed = new Promise<void>((resolve) => notice = resolve);
     await act();
@@ -38,7 +41,7 @@ async function writeFile(directory: string): Promise<string> {
   return path;
 }
 
-Deno.test("watchFile() notices a file written in place, again and again", async () => {
+Deno.test("watchFiles() notices a file written in place, again and again", async () => {
   await withWatch(writeFile, async ({ path, changeBy }) => {
     for (const text of ["second", "third", "fourth"]) {
       await changeBy(() => Deno.writeTextFile(path, text));
@@ -46,7 +49,7 @@ Deno.test("watchFile() notices a file written in place, again and again", async 
   });
 });
 
-Deno.test("watchFile() notices a file replaced by renaming", async () => {
+Deno.test("watchFiles() notices a file replaced by renaming", async () => {
   await withWatch(writeFile, async ({ directory, path, changeBy }) => {
     for (const text of ["second", "third"]) {
       await Deno.writeTextFile(`${directory}/.new`, text);
@@ -55,7 +58,7 @@ Deno.test("watchFile() notices a file replaced by renaming", async () => {
   });
 });
 
-Deno.test("watchFile() notices a file that goes and one that comes back", async () => {
+Deno.test("watchFiles() notices a file that goes and one that comes back", async () => {
   await withWatch(writeFile, async ({ path, changeBy }) => {
     await changeBy(() => Deno.remove(path));
     await changeBy(() => Deno.writeTextFile(path, "second"));
@@ -63,13 +66,13 @@ Deno.test("watchFile() notices a file that goes and one that comes back", async 
   });
 });
 
-Deno.test("watchFile() notices a file that is not there yet", async () => {
+Deno.test("watchFiles() notices a file that is not there yet", async () => {
   await withWatch((directory) => `${directory}/gateway.yaml`, async (scene) => {
     await scene.changeBy(() => Deno.writeTextFile(scene.path, "first"));
   });
 });
 
-Deno.test("watchFile() notices a directory switched as in a Kubernetes volume", async () => {
+Deno.test("watchFiles() notices a directory switched as in a Kubernetes volume", async () => {
   const prepare = async (directory: string) => {
     for (const version of ["..1", "..2"]) {
       await Deno.mkdir(`${directory}/${version}`);
@@ -88,7 +91,7 @@ Deno.test("watchFile() notices a directory switched as in a Kubernetes volume", 
   });
 });
 
-Deno.test("watchFile() notices a change of a link's target in another directory", async () => {
+Deno.test("watchFiles() notices a change of a link's target in another directory", async () => {
   const prepare = async (directory: string) => {
     await Deno.mkdir(`${directory}/etc`);
     await Deno.mkdir(`${directory}/store`);
@@ -103,7 +106,7 @@ Deno.test("watchFile() notices a change of a link's target in another directory"
   });
 });
 
-Deno.test("watchFile() looks for the file even where no directory can be watched", async () => {
+Deno.test("watchFiles() looks for the file even where no directory can be watched", async () => {
   const prepare = (directory: string) => `${directory}/later/gateway.yaml`;
   await withWatch(prepare, async ({ directory, path, changeBy }) => {
     await changeBy(async () => {
@@ -120,13 +123,13 @@ function writeAtOnce(path: string, times: number): void {
   }
 }
 
-Deno.test("watchFile() calls once for many writes at once", async () => {
+Deno.test("watchFiles() calls once for many writes at once", async () => {
   const directory = await Deno.makeTempDir();
   const path = await writeFile(directory);
   let calls = 0;
   let notice = () => {};
   const noticed = new Promise<void>((resolve) => notice = resolve);
-  const watch = watchFile(path, {
+  const watch = watchFiles(new Set([path]), {
     quietMs: 50,
     longestMs: 60_000,
     pollMs: 60_000,
@@ -142,12 +145,12 @@ Deno.test("watchFile() calls once for many writes at once", async () => {
   await Deno.remove(directory, { recursive: true });
 });
 
-Deno.test("watchFile() does not wait for ever for a file to be quiet", async () => {
+Deno.test("watchFiles() does not wait for ever for a file to be quiet", async () => {
   const directory = await Deno.makeTempDir();
   const path = await writeFile(directory);
   let notice = () => {};
   const noticed = new Promise<void>((resolve) => notice = resolve);
-  const watch = watchFile(path, {
+  const watch = watchFiles(new Set([path]), {
     ...QUICK,
     quietMs: 60_000,
     onChange: () => notice(),
@@ -162,7 +165,7 @@ Deno.test("stop() ends a watch at once, with a change under way", async () => {
   const directory = await Deno.makeTempDir();
   const path = await writeFile(directory);
   let calls = 0;
-  const watch = watchFile(path, {
+  const watch = watchFiles(new Set([path]), {
     onChange: () => calls += 1,
     quietMs: 60_000,
   });
@@ -170,4 +173,49 @@ Deno.test("stop() ends a watch at once, with a change under way", async () => {
   await within(watch.stop(), "the watch to end");
   assert.equal(calls, 0);
   await Deno.remove(directory, { recursive: true });
+});
+
+Deno.test("follow() changes which files are watched, in several directories", async () => {
+  const directory = await Deno.makeTempDir();
+  await Deno.mkdir(`${directory}/keys`);
+  const [one, other] = [`${directory}/one`, `${directory}/keys/other`];
+  await Deno.writeTextFile(one, "first");
+  await Deno.writeTextFile(other, "first");
+  // Old enough for a time stamp to tell two writes apart.
+  for (const path of [one, other]) {
+    await Deno.utime(path, new Date(0), new Date(0));
+  }
+  let changes = 0;
+  let notice = () => {};
+  const watch = watchFiles(new Set([one]), {
+    ...QUICK,
+    onChange() {
+      changes++;
+      notice();
+    },
+  });
+  const noticed = () =>
+    within(
+      new Promise<void>((resolve) => notice = resolve),
+      "the watch to notice a change",
+    );
+  try {
+    watch.follow(new Set([other]));
+    const second = noticed();
+    await Deno.writeTextFile(other, "second");
+    await second;
+    watch.follow(new Set([one, other]));
+    const both = noticed();
+    await Deno.writeTextFile(one, "second");
+    await both;
+    watch.follow(new Set());
+    const before = changes;
+    await Deno.remove(one);
+    await Deno.remove(other);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    assert.ok(changes <= before + 1, "a file that is not followed was watched");
+  } finally {
+    await watch.stop();
+    await Deno.remove(directory, { recursive: true });
+  }
 });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { Config } from "../../src/config/config.ts";
+import { workerShare } from "../../src/config/worker_share.ts";
 import { GatewayError } from "../../src/core/error.ts";
 import { sha256Hex } from "../../src/core/sha256.ts";
 import { authenticate, type CredentialGroup } from "../../src/relay/caller.ts";
@@ -283,4 +284,31 @@ Deno.test("authenticate() names the version header after the configured vendor",
     }).name;
   assert.equal(decideBy({ "acme-version": "2023-06-01" }), "alice");
   assert.throws(() => decideBy(VERSION), /acme-version/);
+});
+
+Deno.test("authenticate() takes the old token and the new one of a caller, also both at once and in a thread", async () => {
+  const config = await minimalConfig({
+    tokens: [
+      tokenFile({
+        sha256: [sha256Hex(ALICE_TOKEN), sha256Hex("mg_new")],
+        max_concurrent: 4,
+      }),
+    ],
+  });
+  for (const one of [config, workerShare(config, 2)]) {
+    const who = (headers: HeaderList) =>
+      authenticate(new Headers(headers), {
+        group: "either",
+        config: one,
+        nowMs: NOW_MS,
+      });
+    const old = who({ authorization: `Bearer ${ALICE_TOKEN}` });
+    const renewed = who({ authorization: "Bearer mg_new" });
+    const both = who({
+      "authorization": "Bearer mg_new",
+      "x-api-key": ALICE_TOKEN,
+    });
+    assert.deepEqual(renewed, old);
+    assert.deepEqual(both, old);
+  }
 });

@@ -8,3 +8,9 @@ export const testCertificate = {
   cert: await Deno.readTextFile(new URL("cert.pem", FOLDER)),
   key: await Deno.readTextFile(new URL("key.pem", FOLDER)),
 };
+
+/** Another one of the same kind, to take its place. */
+export const nextTestCertificate = {
+  cert: await Deno.readTextFile(new URL("next_cert.pem", FOLDER)),
+  key: await Deno.readTextFile(new URL("next_key.pem", FOLDER)),
+};
