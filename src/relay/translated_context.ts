@@ -23,13 +23,15 @@ export interface TranslateAnswerOptions {
 
 /** What the caller's codec may need to write an answer, as far as it is plain data. */
 export function plainContextOf(
-  { attempt: { candidate }, translated, tools }: TranslateAnswerOptions,
+  { attempt: { candidate, exchange }, translated, tools }:
+    TranslateAnswerOptions,
 ): Omit<AnswerContext, "ids" | "drop"> {
   return {
     nowMs: tools.clock.now(),
     model: candidate.model.id,
     request: translated.request,
     estimatedInputTokens: translated.estimatedInputTokens,
+    requestId: exchange.record.requestId,
     connectionId: candidate.connection.id,
   };
 }

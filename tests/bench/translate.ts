@@ -67,6 +67,7 @@ function translation(): TransformStream<Uint8Array, Uint8Array> {
       model: "m",
       request: REQUEST,
       estimatedInputTokens: 0,
+      requestId: "req_1",
       connectionId: "c",
       drop: () => {},
     }),

@@ -29,6 +29,11 @@ export interface Launch {
 export interface ClientProgram {
   readonly name: string;
   readonly source: ClientPackage;
+  /**
+   * Whether it ends its turn when a protocol's own event reports a failure after some text, natively as well: Qwen
+   * Code takes the code of a failed response for a status (https://github.com/QwenLM/qwen-code/pull/11291).
+   */
+  readonly endsAtFailure?: boolean;
   /** What it runs on, where it is no program by itself. */
   readonly runtime?: ClientPackage;
   /** What it speaks to the gateway. */
@@ -206,6 +211,7 @@ function qwen(protocol: Protocol): ClientProgram {
   const { type, prefix, base } = QWEN_AUTH[protocol];
   return {
     name: `Qwen Code over ${protocol}`,
+    endsAtFailure: protocol === "responses",
     source: {
       name: "@qwen-code/qwen-code",
       version: "0.24.4",

@@ -8,6 +8,8 @@ export interface OneFault {
   readonly name: string;
   /** Whether it does so with an answer that calls a tool. */
   readonly isCall: boolean;
+  /** What the caller is told of it, where it comes after some text. */
+  readonly told?: RegExp;
   /** @param answer All of a good stream's text. */
   readonly spoil: (answer: string, protocol: Protocol) => Response;
 }
@@ -18,26 +20,31 @@ export const FAULTS: readonly OneFault[] = [
   {
     name: "cuts the connection in the middle",
     isCall: false,
+    told: /provider broke off/,
     spoil: (answer) => cut(firstHalf(answer)),
   },
   {
     name: "ends the stream in the middle",
     isCall: false,
+    told: /stream ended before/,
     spoil: (answer) => stream(firstHalf(answer)),
   },
   {
     name: "ends the stream in the middle of an event",
     isCall: false,
+    told: /stream ended before/,
     spoil: (answer) => stream(`${firstHalf(answer)}data: {"id":"c`),
   },
   {
     name: "sends an event that is no JSON",
     isCall: false,
+    told: /no JSON object/,
     spoil: (answer) => stream(`${firstHalf(answer)}data: {"id":oops}\n\n`),
   },
   {
     name: "reports an error in the stream",
     isCall: false,
+    told: /engine gave up|Overloaded/,
     spoil: (answer, protocol) => stream(firstHalf(answer) + ERRORS[protocol]),
   },
   {

@@ -150,6 +150,7 @@ export function answerContext(request: CanonicalRequest): AnswerContext {
     model: "sample-model",
     request,
     estimatedInputTokens: 7,
+    requestId: "req_1",
     connectionId: "connection-1",
     drop: () => {},
   };

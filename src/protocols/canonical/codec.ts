@@ -172,6 +172,8 @@ export interface AnswerContext {
   readonly request: CanonicalRequest;
   /** A rough count of the request's tokens, for streams that must state one before the upstream has. */
   readonly estimatedInputTokens: number;
+  /** The gateway's id of the request, for errors that name it. */
+  readonly requestId: string;
   /** The id of the connection that answers; goes into envelopes of sealed parts. */
   readonly connectionId: string;
   /** Reports a part of the answer that the protocol cannot show, by a short name for the log. */

@@ -7,7 +7,7 @@ import { sequenced } from "../canonical/sequence.ts";
 import { estimateUsage } from "../canonical/usage.ts";
 import { encodeServiceTier, messageHead } from "./answer_encode.ts";
 import { type BlockWriter, createBlockWriter } from "./block_writer.ts";
-import { toldInStream } from "../canonical/failure.ts";
+import { type Failure, toldInStream } from "../canonical/failure.ts";
 import { errorObject } from "./failure.ts";
 import { createAnswerIds } from "./tool_call_ids.ts";
 import { encodeStop, joinRefusal } from "./stop.ts";
@@ -57,9 +57,7 @@ function createEncoder(context: AnswerContext): StreamEncoder {
         case "end":
           return end(event, emit);
         case "failure":
-          return write("error", {
-            error: errorObject(toldInStream(event.failure)),
-          }, emit);
+          return write("error", errorEvent(event.failure, context), emit);
         default:
           return writer?.push(event, emit);
       }
@@ -67,6 +65,17 @@ function createEncoder(context: AnswerContext): StreamEncoder {
     end() {},
     keepAlive: (emit) => emit({ event: "ping", data: `{"type":"ping"}` }),
   };
+}
+
+/**
+ * The request is named as Anthropic names it: Qwen Code goes on after an error in the middle of an answer only then
+ * (https://github.com/QwenLM/qwen-code/pull/11291).
+ */
+function errorEvent(
+  failure: Failure,
+  { requestId }: AnswerContext,
+): JsonObject {
+  return { error: errorObject(toldInStream(failure)), request_id: requestId };
 }
 
 /** Clients show the size of the prompt from the first event, so it never says 0; the truth comes last. */

@@ -389,6 +389,7 @@ Deno.test("Messages stream written: a failure is one error event, and nothing fo
   const expected = {
     type: "error",
     error: { type: "timeout_error", message: "Too late" },
+    request_id: "req_1",
   };
   assert.deepEqual(encode([failure]), [
     { event: "error", data: JSON.stringify(expected) },
