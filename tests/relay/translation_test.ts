@@ -211,6 +211,7 @@ function answerJob(
     nowMs: 1_700_000_000_000,
     model: "public-model",
     estimatedInputTokens: 7,
+    requestId: "req_1",
     connectionId: "connection-1",
   };
 }
