@@ -6,7 +6,6 @@ import type { AnswerBlock } from "../../src/protocols/canonical/block.ts";
 import { UpstreamFailure } from "../../src/protocols/canonical/failure.ts";
 import { foldAnswer } from "../../src/protocols/canonical/fold.ts";
 import { isToolCall } from "../../src/protocols/canonical/history.ts";
-import type { StopReason } from "../../src/protocols/canonical/stop.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
 import { ANSWERS } from "../contract/answers.ts";
 import {
@@ -15,6 +14,7 @@ import {
   encodeStream,
 } from "../contract/codec_contract.ts";
 import { loadRecordings, type Recording } from "../support/recordings.ts";
+import { STOP_WORDS } from "../support/stop_words.ts";
 import {
   type AnswerFacts,
   factsBySdk,
@@ -26,42 +26,6 @@ import {
 // calls, reason to stop and usage must come out.
 
 const PROTOCOLS: readonly Protocol[] = ["chat", "messages", "responses"];
-
-/** How each protocol tells why an answer ended; words of refusal are a `refusal` in Messages. */
-const STOP_WORDS: Readonly<
-  Record<Protocol, Readonly<Record<StopReason, string>>>
-> = {
-  chat: {
-    end: "stop",
-    stop_sequence: "stop",
-    tool_calls: "tool_calls",
-    max_tokens: "length",
-    context_full: "length",
-    filtered: "content_filter",
-    paused: "stop",
-    other: "length",
-  },
-  messages: {
-    end: "end_turn",
-    stop_sequence: "stop_sequence",
-    tool_calls: "tool_use",
-    max_tokens: "max_tokens",
-    context_full: "model_context_window_exceeded",
-    filtered: "refusal",
-    paused: "pause_turn",
-    other: "max_tokens",
-  },
-  responses: {
-    end: "completed",
-    stop_sequence: "completed",
-    tool_calls: "completed",
-    max_tokens: "max_output_tokens",
-    context_full: "max_output_tokens",
-    filtered: "content_filter",
-    paused: "completed",
-    other: "max_output_tokens",
-  },
-};
 
 /** A request in each protocol, for the encoders to answer. */
 const REQUESTS: Readonly<Record<Protocol, JsonObject>> = {

@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import type { SseFrame } from "../../src/core/frame.ts";
+import type { Protocol } from "../../src/core/protocol.ts";
+import { runStage } from "../../src/core/stage.ts";
+import type { AnswerEvent } from "../../src/protocols/canonical/event.ts";
+import { UpstreamFailure } from "../../src/protocols/canonical/failure.ts";
+import { unfoldAnswer } from "../../src/protocols/canonical/fold.ts";
+import {
+  settleAnswerCalls,
+  settleCalls,
+} from "../../src/protocols/canonical/settle_calls.ts";
+import { CODECS } from "../../src/protocols/mod.ts";
+import {
+  answerContext,
+  counterIds,
+  decodeBytes,
+} from "../contract/codec_contract.ts";
+import {
+  type AnswerMeaning,
+  type Behaviour,
+  BEHAVIOURS,
+} from "../support/behaviours.ts";
+import { PROTOCOLS } from "../support/ask.ts";
+import { STREAMED } from "../support/pairs.ts";
+import { factsBySdk, squeeze } from "../support/sdk_answers.ts";
+import { STOP_WORDS } from "../support/stop_words.ts";
+
+// What providers are known to answer, translated to every protocol and read by its official SDK.
+
+for (const behaviour of BEHAVIOURS) {
+  const { provider, does } = behaviour;
+  Deno.test(`${provider} ${does}, and every caller reads what it means`, async (t) => {
+    for (const to of PROTOCOLS.filter((to) => to !== behaviour.speaks)) {
+      await t.step(`in ${to}`, () => judge(behaviour, to));
+    }
+  });
+}
+
+async function judge(behaviour: Behaviour, to: Protocol): Promise<void> {
+  const { means } = behaviour;
+  const events = eventsOf(behaviour);
+  const last = events.at(-1);
+  if ("failure" in means) {
+    assert.equal(last?.type === "failure" && last.failure.kind, means.failure);
+    assert.equal(await readsFailure(to, framesOf(events, to)), true);
+    return;
+  }
+  const facts = await factsBySdk(to, framesOf(events, to));
+  const tokens = means.tokens === undefined ? undefined : facts.tokens;
+  assert.deepEqual({ ...facts, tokens }, factsOf(means, to));
+}
+
+/** What the upstream's answer is, as the program reads it. */
+function eventsOf({ speaks, tells }: Behaviour): AnswerEvent[] {
+  const codec = CODECS[speaks];
+  if (typeof tells === "string") {
+    const bytes = new TextEncoder().encode(tells);
+    return runStage(settleCalls(), decodeBytes(codec, bytes));
+  }
+  const events: AnswerEvent[] = [];
+  try {
+    const answer = codec.decodeAnswer(tells, counterIds());
+    unfoldAnswer(settleAnswerCalls(answer), (event) => {
+      events.push(event);
+    });
+  } catch (error) {
+    if (!(error instanceof UpstreamFailure)) throw error;
+    events.push({ type: "failure", failure: error.failure });
+  }
+  return events;
+}
+
+function framesOf(events: readonly AnswerEvent[], to: Protocol): SseFrame[] {
+  const codec = CODECS[to];
+  const context = answerContext(codec.decodeRequest(STREAMED[to]));
+  return runStage(codec.createStreamEncoder(context), events);
+}
+
+/** The SDKs throw an error of a stream, but for Responses, where it is an answer that failed. */
+async function readsFailure(
+  to: Protocol,
+  frames: readonly SseFrame[],
+): Promise<boolean> {
+  try {
+    return (await factsBySdk(to, frames)).stop === "failed";
+  } catch {
+    return true;
+  }
+}
+
+function factsOf(means: AnswerMeaning, to: Protocol) {
+  const { text = "", calls = [], stop, tokens } = means;
+  return {
+    text: squeeze(text),
+    refusal: to === "messages" && stop === "filtered",
+    calls,
+    stop: STOP_WORDS[to][stop],
+    tokens,
+  };
+}
