@@ -4,9 +4,10 @@ import { ask, PATHS } from "../support/ask.ts";
 import { familiesFile } from "../support/families.ts";
 import { startGateway } from "../support/gateway.ts";
 import { hasNginx, startNginx } from "../support/nginx.ts";
-import { connectRaw } from "../support/raw_socket.ts";
+import { connectRaw, type RawSocket } from "../support/raw_socket.ts";
 import { readToEnd } from "../support/read_to_end.ts";
 import { startUpstream } from "../support/scripted_upstream.ts";
+import { serveFile } from "../support/serve.ts";
 import { within } from "../support/within.ts";
 import { WIRES } from "../support/wire.ts";
 
@@ -111,7 +112,7 @@ Deno.test({
 
 Deno.test({
   name: named(
-    "the documentation's nginx passes a cut on, whatever its caller speaks",
+    "the documentation's nginx passes a cut on",
   ),
   ignore,
   async fn() {
@@ -130,5 +131,33 @@ Deno.test({
     const read = await within(readToEnd(response.body), "the stream to end");
     assert.equal(read.text, start + output);
     assert.equal(read.isCut, true);
+  },
+});
+
+Deno.test({
+  name: named(
+    "300 silent sockets keep nobody out of a gateway of 256 descriptors behind nginx",
+  ),
+  ignore,
+  async fn() {
+    await using gateway = await serveFile(
+      familiesFile("http://127.0.0.1:9", { server: { port: 0 } }),
+      { maxDescriptors: 256 },
+    );
+    const port = freePort();
+    const site = siteOf(Number(new URL(gateway.url).port), port);
+    await using nginx = await startNginx(site, port);
+    const silent: RawSocket[] = [];
+    try {
+      while (silent.length < 300) silent.push(await connectRaw(port));
+      using client = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });
+      const asking = fetch(`${nginx.url}/livez`, { client });
+      const answer = await within(asking, "the gateway to answer");
+      assert.equal(answer.status, 200);
+      await answer.body?.cancel();
+      assert.deepEqual(gateway.lines("listener_lost"), []);
+    } finally {
+      for (const socket of silent) socket[Symbol.dispose]();
+    }
   },
 });
