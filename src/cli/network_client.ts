@@ -14,13 +14,40 @@ export interface NetworkClient extends Disposable {
  * since all of a company's traffic to a provider runs through here.
  *
  * No request that was sent is sent again: Deno does so by itself when a kept-alive connection ends without an answer
- * (https://github.com/denoland/deno/pull/32566), but cannot repeat a body that it streams. A request whose body the
- * provider did not let through is sent once more; see `resend`.
+ * (https://github.com/denoland/deno/pull/32566), but cannot repeat a body that it streams. One that breaks off within
+ * its body, so that the provider cannot have worked on it, is sent once more; see `resend`.
  */
 export function openNetworkClient(): NetworkClient {
   const http2 = false;
   const kept = Deno.createHttpClient({ http2, poolMaxIdlePerHost: 1024 });
   const fresh = Deno.createHttpClient({ http2, poolMaxIdlePerHost: 0 });
+  async function send(
+    url: string,
+    init: RequestInit,
+    upload: Upload,
+  ): Promise<Response> {
+    const answer = await fetch(url, { ...init, body: upload, client: kept });
+    return upload.isTaken ? answer : endUploadWith(answer, upload);
+  }
+
+  /**
+   * Asks again for the answer to a request that broke off within its body. Most likely there is one: who answers early
+   * and closes the connection makes the platform's next write fail, and then it does not look for what has come. Without
+   * TLS it does look while it writes from memory, at the price of two copies of the body; with TLS it needs time between
+   * the writes.
+   */
+  async function resend(
+    url: string,
+    init: RequestInit,
+    upload: Upload,
+  ): Promise<Response> {
+    if (url.startsWith("https:")) {
+      return await send(url, init, new Upload(upload, { isPatient: true }));
+    }
+    const body = await upload.slice().bytes();
+    return await fetch(url, { ...init, body, client: fresh });
+  }
+
   return {
     async fetch(url, init) {
       const upload = uploadOf(init.body);
@@ -28,16 +55,11 @@ export function openNetworkClient(): NetworkClient {
         return await fetch(url, { ...init, client: kept });
       }
       try {
-        const answer = await fetch(url, {
-          ...init,
-          body: upload,
-          client: kept,
-        });
-        return upload.isTaken ? answer : endUploadWith(answer, upload);
+        return await send(url, init, upload);
       } catch (cause) {
         const isCut = hadConnection(cause) && !upload.isTaken;
         if (!isCut || init.signal?.aborted) throw cause;
-        return await resend(url, { ...init, client: fresh }, upload);
+        return await resend(url, init, upload);
       }
     },
     [Symbol.dispose]() {
@@ -45,20 +67,6 @@ export function openNetworkClient(): NetworkClient {
       fresh.close();
     },
   };
-}
-
-/**
- * Asks again for the answer to a request that broke off within its body, so that the provider cannot have worked on
- * it. Most likely there is one: who answers early and closes the connection makes the platform's next write fail, and
- * then it does not look for what has come. It does look while it writes from memory, as here, at the price of two
- * copies of the body; over a connection of its own, where nothing else is repeated.
- */
-async function resend(
-  url: string,
-  init: RequestInit & { readonly client: Deno.HttpClient },
-  upload: Upload,
-): Promise<Response> {
-  return await fetch(url, { ...init, body: await upload.slice().bytes() });
 }
 
 /**

@@ -1,24 +1,38 @@
 /** No longer than this, a body goes to the platform in one piece, in bytes. */
 const SHORT_BYTES = 256 * 1024;
 
-/** What goes ahead of a long body, in bytes: it fits into what a connection takes in at once. */
+/**
+ * What goes ahead of a long body, in bytes: as much as the platform takes before there is a connection. It asks for
+ * more when the provider is being sent this.
+ */
 const HEAD_BYTES = 64 * 1024;
 
 /** Of a long body's rest. */
-const PIECE_BYTES = 256 * 1024;
+const PIECE_BYTES = { quick: 256 * 1024, patient: 64 * 1024 };
 
 /** How long the rest of a long body waits for an answer to its head, in milliseconds. */
 const HEAD_START_MS = 2;
+
+/** How long each piece of a patient upload waits, in milliseconds: far longer than it takes to send one. */
+const PATIENT_PAUSE_MS = 5;
+
+/** How an upload is streamed. */
+export interface UploadOptions {
+  /** Whether it leaves time for an answer before each piece; 30 MiB take three seconds then. */
+  readonly isPatient: boolean;
+}
 
 /**
  * A request's body that is streamed with its length known, and that tells how much of it has been taken. Where all
  * of it was, the provider may have begun to work on the request, and it must not be sent again unseen.
  *
- * The rest of a long body waits for a moment: a provider that refuses by the headers alone may close the connection
- * at once, and what is written to it then keeps Deno from reading the refusal.
+ * A provider may answer before a long body is through and close the connection at once, and what is written to it then
+ * keeps Deno from reading the answer. So the rest of a long body waits for a moment, for a provider that refuses by the
+ * headers alone; a patient upload waits before each piece.
  */
 export class Upload extends Blob {
   readonly #short: Uint8Array<ArrayBuffer> | undefined;
+  readonly #isPatient: boolean;
   /** Nothing is known before the platform streams it, so that nothing is sent again. */
   #takenBytes = Infinity;
   #controller: ReadableStreamDefaultController | undefined;
@@ -26,11 +40,15 @@ export class Upload extends Blob {
   #isOver = false;
 
   /** @param body Text or bytes, or what is with the platform already. */
-  constructor(body: string | Uint8Array<ArrayBuffer> | Blob) {
+  constructor(
+    body: string | Uint8Array<ArrayBuffer> | Blob,
+    { isPatient }: UploadOptions = { isPatient: false },
+  ) {
     const part = typeof body === "string"
       ? new TextEncoder().encode(body)
       : body;
     super([part]);
+    this.#isPatient = isPatient;
     if (part instanceof Uint8Array && part.length <= SHORT_BYTES) {
       this.#short = part;
     }
@@ -73,9 +91,9 @@ export class Upload extends Blob {
       },
       pull: async (controller) => {
         const start = this.#takenBytes;
-        const pieceBytes = start === 0 ? HEAD_BYTES : PIECE_BYTES;
+        const { pieceBytes, pauseMs } = this.#pieceAt(start);
         const bytes = await this.slice(start, start + pieceBytes).bytes();
-        if (start === HEAD_BYTES) await this.#pass(HEAD_START_MS);
+        if (pauseMs > 0) await this.#pass(pauseMs);
         if (this.#isOver) return;
         this.#takenBytes += bytes.length;
         if (bytes.length > 0) controller.enqueue(bytes);
@@ -83,6 +101,15 @@ export class Upload extends Blob {
       },
       cancel: () => this.#stop(),
     }, { highWaterMark: 0 });
+  }
+
+  #pieceAt(start: number): { pieceBytes: number; pauseMs: number } {
+    if (start === 0) return { pieceBytes: HEAD_BYTES, pauseMs: 0 };
+    if (this.#isPatient) {
+      return { pieceBytes: PIECE_BYTES.patient, pauseMs: PATIENT_PAUSE_MS };
+    }
+    const pauseMs = start === HEAD_BYTES ? HEAD_START_MS : 0;
+    return { pieceBytes: PIECE_BYTES.quick, pauseMs };
   }
 
   #pass(ms: number): Promise<void> {

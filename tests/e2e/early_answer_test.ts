@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { ask, hello, PATHS } from "../support/ask.ts";
 import { familiesFile } from "../support/families.ts";
+import { fromFileUrl } from "../support/paths.ts";
 import { say, startRawUpstream } from "../support/raw_upstream.ts";
 import { askOnce, serveFile } from "../support/serve.ts";
+import { testCertificate } from "../support/test_certificate.ts";
 
 const MIB = 1024 * 1024;
 
@@ -64,3 +66,24 @@ for (const [what, bytes] of Object.entries(READ_BYTES)) {
     assert.ok(lines.every(({ attempts }) => attempts === undefined));
   });
 }
+
+const CERTIFICATE = fromFileUrl(
+  new URL("../fixtures/tls/cert.pem", import.meta.url),
+);
+
+Deno.test("an answer that comes over TLS before the request is through is passed on", async () => {
+  await using upstream = startRawUpstream(async (connection) => {
+    await readSome(connection, MIB);
+    await say(connection, ANSWER);
+  }, testCertificate);
+  await using gateway = await serveFile(
+    familiesFile(upstream.url, { server: { port: 0 } }),
+    { env: { DENO_CERT: CERTIFICATE } },
+  );
+  const body = hello("chat", { messages: [{ role: "user", content: LONG }] });
+  for (let count = 0; count < 4; count++) {
+    const url = gateway.url + PATHS.chat;
+    const { status, text } = await askOnce(url, ask("chat", body));
+    assert.equal(status, 413, text);
+  }
+});

@@ -6,9 +6,19 @@ export interface RawUpstream extends AsyncDisposable {
 /** What it does with a connection whose request's headers have come; the connection is closed afterwards. */
 export type Talk = (connection: Deno.Conn) => void | Promise<void>;
 
-/** Starts an upstream that breaks the rules of HTTP as the test says. */
-export function startRawUpstream(talk: Talk): RawUpstream {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+/**
+ * Starts an upstream that breaks the rules of HTTP as the test says.
+ *
+ * @param tls Its certificate, where it speaks TLS.
+ */
+export function startRawUpstream(
+  talk: Talk,
+  tls?: { readonly cert: string; readonly key: string },
+): RawUpstream {
+  const address = { hostname: "127.0.0.1", port: 0 };
+  const listener = tls === undefined
+    ? Deno.listen(address)
+    : Deno.listenTls({ ...address, ...tls });
   const talks: Promise<void>[] = [];
   const accept = async () => {
     for await (const connection of listener) {
@@ -17,7 +27,7 @@ export function startRawUpstream(talk: Talk): RawUpstream {
   };
   const accepting = accept();
   return {
-    url: `http://127.0.0.1:${listener.addr.port}`,
+    url: `http${tls ? "s" : ""}://127.0.0.1:${listener.addr.port}`,
     async [Symbol.asyncDispose]() {
       listener.close();
       await accepting;

@@ -51,6 +51,24 @@ Deno.test("an upload streams a short body in one piece and a long one in several
   assert.ok(sizes.length > 4, String(sizes));
 });
 
+Deno.test("a patient upload streams the same bytes, in more pieces", async () => {
+  const upload = new Upload(longBytes(), { isPatient: true });
+  assert.deepEqual(await new Response(upload.stream()).bytes(), longBytes());
+  assert.ok(upload.isTaken);
+  const patient = new Upload(longBytes(), { isPatient: true });
+  const quick = await piecesOf(new Upload(longBytes()));
+  assert.ok((await piecesOf(patient)).length > quick.length);
+});
+
+Deno.test("an upload that is given up streams no more and is never taken", async () => {
+  const upload = new Upload(longBytes());
+  const reader = upload.stream().getReader();
+  await reader.read();
+  upload.giveUp();
+  await assert.rejects(reader.read(), /given up/);
+  assert.ok(!upload.isTaken);
+});
+
 Deno.test("an upload is taken once its last piece is", async () => {
   const upload = new Upload(longBytes());
   const reader = upload.stream().getReader();
