@@ -43,6 +43,11 @@ const WAYS = {
     isInside: true,
     act: ({ body }) => () => Response.json(inObject(body)),
   },
+  "inside a good answer in place of a stream": {
+    stream: true,
+    isInside: true,
+    act: ({ body }) => () => Response.json(inObject(body)),
+  },
 } as const satisfies Record<string, {
   readonly stream: boolean;
   /** Whether the status says that all is well. */
@@ -116,6 +121,62 @@ Deno.test("no fallback is asked what the provider refuses in the like words", as
           assert.deepEqual(scene.providers.hosts(), ["one"]);
         });
       }
+    }
+  }
+});
+
+/** The operations beside those that each protocol has, and what they are asked. */
+const OTHERS = [
+  {
+    path: "/v1/completions",
+    protocol: "chat",
+    mode: "translated",
+    body: { prompt: "Hello" },
+  },
+  {
+    path: "/v1/messages/count_tokens",
+    protocol: "messages",
+    mode: "native",
+    body: { messages: [{ role: "user", content: "Hello" }] },
+  },
+  {
+    path: "/v1/responses/compact",
+    protocol: "responses",
+    mode: "native",
+    body: { input: "Hello" },
+  },
+] as const;
+
+Deno.test("legacy completions, counts of tokens and compaction go to the fallback, and tell of the length, as well", async (t) => {
+  for (const { path, protocol, mode, body } of OTHERS) {
+    for (const { provider, status, body: error } of OVERFLOWS) {
+      await t.step(`${path}, ${provider}`, async () => {
+        const text = JSON.stringify(error);
+        const tooLong = () => new Response(text, { status });
+        const scene = await openScene(
+          twoConnections(
+            { protocol, mode: "native" },
+          ),
+          { one: [tooLong], two: [tooLong] },
+        );
+        const request = scene.request(protocol);
+        const response = await scene.pass(scene.gateway.handler(
+          new Request(`http://gateway${path}`, {
+            method: "POST",
+            headers: request.headers,
+            body: JSON.stringify({ model: "model-1", ...body }),
+          }),
+        ));
+        assert.deepEqual(scene.providers.hosts(), ["one", "two"]);
+        const told = await response.text();
+        if (mode === "native") {
+          assert.equal(response.status, status);
+          assert.equal(told, text);
+        } else {
+          assert.equal(response.status, 400);
+          assert.match(told, /"code":"context_length_exceeded"/);
+        }
+      });
     }
   }
 });
