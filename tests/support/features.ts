@@ -304,7 +304,14 @@ export const FEATURES: readonly Feature[] = [
       keptIf(blocksOf(told).some((block) => cacheOf(block) !== undefined)),
   },
   setting("several answers (`n`)", { chat: { n: 2 } }, () => false),
-  setting("log probabilities", { chat: { logprobs: true } }, () => false),
+  setting(
+    "log probabilities",
+    { chat: { logprobs: true } },
+    ({ extras: { responses } }) =>
+      JSON.stringify(responses?.include?.value).includes(
+        "output_text.logprobs",
+      ),
+  ),
   {
     name: "state at the provider",
     asked: {

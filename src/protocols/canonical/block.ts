@@ -2,6 +2,7 @@ import type { JsonValue } from "../../core/json.ts";
 import type { Protocol } from "../../core/protocol.ts";
 import type { Citation } from "./citation.ts";
 import type { Marks, Weight } from "./extras.ts";
+import type { TokenLogprob } from "./logprobs.ts";
 import type { Sealed } from "./sealed.ts";
 
 /**
@@ -56,6 +57,8 @@ export interface TextBlock {
   readonly text: string;
   readonly citations?: readonly Citation[] | undefined;
   readonly message?: MessageHead | undefined;
+  /** Of an answer's text, where the caller asked for them. */
+  readonly logprobs?: readonly TokenLogprob[] | undefined;
   readonly cache?: CacheMark | undefined;
   readonly marks?: Marks | undefined;
 }

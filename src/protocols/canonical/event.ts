@@ -9,6 +9,7 @@ import type {
 import type { Citation } from "./citation.ts";
 import type { Marks, Raw } from "./extras.ts";
 import { brokenAnswer, type Failure, oversizedAnswer } from "./failure.ts";
+import type { TokenLogprob } from "./logprobs.ts";
 import type { Sealed } from "./sealed.ts";
 import type { Stop } from "./stop.ts";
 import type { Usage } from "./usage.ts";
@@ -76,6 +77,8 @@ export interface BlockDeltaEvent {
   readonly type: "block-delta";
   readonly index: number;
   readonly text: string;
+  /** Of the tokens of a text block, where the caller asked for them. */
+  readonly logprobs?: readonly TokenLogprob[] | undefined;
 }
 
 /** What backs the text of a text block. */

@@ -5,6 +5,7 @@ import type { Citation } from "./citation.ts";
 import type { AnswerEvent, BlockHead, EndEvent, StartEvent } from "./event.ts";
 import { brokenAnswer, oversizedAnswer, UpstreamFailure } from "./failure.ts";
 import { MAX_HELD_CHARACTERS } from "./limits.ts";
+import type { TokenLogprob } from "./logprobs.ts";
 import type { Sealed } from "./sealed.ts";
 
 /** Gathers the events of one answer. */
@@ -29,6 +30,7 @@ interface Draft {
   text: string;
   readonly parts: { form: ReasoningPart["form"]; text: string }[];
   readonly citations: Citation[];
+  readonly logprobs: TokenLogprob[];
   sealed: Sealed | undefined;
 }
 
@@ -62,6 +64,9 @@ export function createFold(): Fold {
           break;
         case "block-delta":
           append(drafts[event.index], event.text);
+          for (const one of event.logprobs ?? []) {
+            drafts[event.index]?.logprobs.push(one);
+          }
           break;
         case "block-citation":
           drafts[event.index]?.citations.push(event.citation);
@@ -114,7 +119,14 @@ export function unfoldAnswer(answer: Answer, emit: Emit<AnswerEvent>): void {
 }
 
 function createDraft(head: BlockHead): Draft {
-  return { head, text: "", parts: [], citations: [], sealed: undefined };
+  return {
+    head,
+    text: "",
+    parts: [],
+    citations: [],
+    logprobs: [],
+    sealed: undefined,
+  };
 }
 
 function setSealed(draft: Draft | undefined, sealed: Sealed): void {
@@ -122,7 +134,7 @@ function setSealed(draft: Draft | undefined, sealed: Sealed): void {
 }
 
 function finishDraft(draft: Draft): AnswerBlock {
-  const { head, text, parts, citations, sealed } = draft;
+  const { head, text, parts, citations, logprobs, sealed } = draft;
   switch (head.kind) {
     case "text":
       return {
@@ -130,6 +142,7 @@ function finishDraft(draft: Draft): AnswerBlock {
         text,
         citations: citations.length > 0 ? citations : undefined,
         message: head.message,
+        ...(logprobs.length > 0 ? { logprobs } : {}),
         marks: head.marks,
       };
     case "refusal":
@@ -164,7 +177,11 @@ function unfoldBlock(
   };
   switch (block.kind) {
     case "text":
-      delta(block.text);
+      if (block.logprobs === undefined) delta(block.text);
+      else {
+        const { text, logprobs } = block;
+        emit({ type: "block-delta", index, text, logprobs });
+      }
       for (const citation of block.citations ?? []) {
         emit({ type: "block-citation", index, citation });
       }

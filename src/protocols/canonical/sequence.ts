@@ -100,7 +100,8 @@ export function sequenced(encoder: StreamEncoder): StreamEncoder {
 /** Appends `event`, making one delta of two neighbours. */
 function join(events: AnswerEvent[], event: AnswerEvent): void {
   const last = events.at(-1);
-  if (event.type === "block-delta" && last?.type === "block-delta") {
+  const isText = event.type === "block-delta" && event.logprobs === undefined;
+  if (isText && last?.type === "block-delta" && last.logprobs === undefined) {
     events[events.length - 1] = { ...event, text: last.text + event.text };
   } else {
     events.push(event);

@@ -3,6 +3,7 @@ import type { Answer } from "./answer.ts";
 import type { AnswerEvent, EndEvent } from "./event.ts";
 import { foldAnswer, unfoldAnswer } from "./fold.ts";
 import { isToolCall } from "./history.ts";
+import type { TokenLogprob } from "./logprobs.ts";
 import type { Stop } from "./stop.ts";
 
 /** Where a text is cut. */
@@ -24,11 +25,18 @@ export function cutAtStops(
   const open = new Set<number>();
   /** What is held back of the open texts. */
   const held = new Map<number, string>();
+  const tokens = createTokenQueue();
   let hasCalls = false;
   let sequence: string | undefined;
 
   function say(index: number, text: string, emit: Emit<AnswerEvent>): void {
-    if (text !== "") emit({ type: "block-delta", index, text });
+    if (text === "") return;
+    const logprobs = tokens.take(index, text.length);
+    emit(
+      logprobs === undefined
+        ? { type: "block-delta", index, text }
+        : { type: "block-delta", index, text, logprobs },
+    );
   }
 
   function addText(index: number, text: string, emit: Emit<AnswerEvent>): void {
@@ -59,9 +67,9 @@ export function cutAtStops(
         hasCalls ||= isToolCall(event.block);
         return emit(event);
       case "block-delta":
-        return held.has(event.index)
-          ? addText(event.index, event.text, emit)
-          : emit(event);
+        if (!held.has(event.index)) return emit(event);
+        tokens.add(event.index, event.logprobs);
+        return addText(event.index, event.text, emit);
       case "block-end":
         return close(event.index, emit);
       default:
@@ -79,6 +87,36 @@ export function cutAtStops(
       if (end !== undefined) emit(end);
     },
     end() {},
+  };
+}
+
+/** Log probabilities that wait until the text of their tokens goes out. */
+interface TokenQueue {
+  add(index: number, tokens: readonly TokenLogprob[] | undefined): void;
+  /** Those of the tokens that end within the next `length` characters; `undefined` for none. */
+  take(index: number, length: number): readonly TokenLogprob[] | undefined;
+}
+
+function createTokenQueue(): TokenQueue {
+  const queues = new Map<number, { tokens: TokenLogprob[]; ready: number }>();
+  return {
+    add(index, tokens = []) {
+      const queue = queues.get(index) ?? { tokens: [], ready: 0 };
+      queue.tokens.push(...tokens);
+      queues.set(index, queue);
+    },
+    take(index, length) {
+      const queue = queues.get(index);
+      if (queue === undefined) return undefined;
+      queue.ready += length;
+      let count = 0;
+      for (const { token } of queue.tokens) {
+        if (token.length > queue.ready) break;
+        queue.ready -= token.length;
+        count++;
+      }
+      return count === 0 ? undefined : queue.tokens.splice(0, count);
+    },
   };
 }
 

@@ -3,6 +3,7 @@ import type { Answer } from "../canonical/answer.ts";
 import type { AnswerBlock, ToolCallBlock } from "../canonical/block.ts";
 import type { AnswerContext } from "../canonical/codec.ts";
 import { isToolCall } from "../canonical/history.ts";
+import type { TokenLogprob } from "../canonical/logprobs.ts";
 import { PARAGRAPH, Paragraphs } from "../canonical/paragraphs.ts";
 import { encodeCitation } from "./citation.ts";
 import { extraOfSealed } from "./extra_content.ts";
@@ -27,7 +28,7 @@ export function encodeAnswer(
     choices: [{
       index: 0,
       message: encodeMessage(answer, context),
-      logprobs: null,
+      logprobs: encodeLogprobs(answer.blocks, context),
       finish_reason: stopForCaller(answer.stop, context),
     }],
     ...(answer.usage === undefined ? {} : { usage: encodeUsage(answer.usage) }),
@@ -54,6 +55,33 @@ function encodeServiceTier({ serviceTier }: Answer): JsonObject {
   return serviceTier?.protocol === "chat"
     ? { service_tier: serviceTier.value }
     : {};
+}
+
+function encodeLogprobs(
+  blocks: readonly AnswerBlock[],
+  context: AnswerContext,
+): JsonValue {
+  if (!wantsLogprobs(context)) return null;
+  const tokens = blocks.flatMap((block) =>
+    block.kind === "text" ? block.logprobs ?? [] : []
+  );
+  return tokens.length === 0 ? null : logprobsOf(tokens);
+}
+
+/** Whether the caller asked for log probabilities: some upstreams tell them to everybody. */
+export function wantsLogprobs({ request }: AnswerContext): boolean {
+  return request.extras.chat?.logprobs?.value === true;
+}
+
+/** `logprobs` of a choice. */
+export function logprobsOf(tokens: readonly TokenLogprob[]): JsonObject {
+  const content = tokens.map(({ token, logprob, bytes, top_logprobs }) => ({
+    token,
+    logprob,
+    bytes,
+    top_logprobs: [...top_logprobs],
+  }));
+  return { content, refusal: null };
 }
 
 function encodeMessage(answer: Answer, context: AnswerContext): JsonObject {

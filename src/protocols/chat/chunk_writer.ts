@@ -2,7 +2,13 @@ import type { SseFrame } from "../../core/frame.ts";
 import { isJsonObject } from "../../core/json.ts";
 import type { AnswerContext } from "../canonical/codec.ts";
 import type { EndEvent, StartEvent } from "../canonical/event.ts";
-import { answerId, createdSeconds } from "./answer_encode.ts";
+import type { TokenLogprob } from "../canonical/logprobs.ts";
+import {
+  answerId,
+  createdSeconds,
+  logprobsOf,
+  wantsLogprobs,
+} from "./answer_encode.ts";
 import { stopForCaller } from "./legacy_functions.ts";
 import { encodeUsage } from "./usage.ts";
 
@@ -12,8 +18,12 @@ export interface ChunkWriter {
    * The chunk of a delta.
    *
    * @param delta As JSON text.
+   * @param logprobs Of its tokens.
    */
-  chunkOf(delta: string): SseFrame;
+  chunkOf(
+    delta: string,
+    logprobs?: readonly TokenLogprob[] | undefined,
+  ): SseFrame;
   /** The frames that say how the answer ended, and that it has. */
   end(event: EndEvent): SseFrame[];
 }
@@ -27,6 +37,7 @@ export function createChunkWriter(
   context: AnswerContext,
 ): ChunkWriter {
   const wantsUsage = asksForUsage(context);
+  const isAsked = wantsLogprobs(context);
   const common = JSON.stringify({
     id: answerId(start.id, context),
     object: "chat.completion.chunk",
@@ -36,13 +47,19 @@ export function createChunkWriter(
   const head = `${common},"choices":[{"index":0,"delta":`;
   const tail = tailOf("null");
 
-  function tailOf(reason: string): string {
+  function tailOf(reason: string, logprobs = "null"): string {
     const usage = wantsUsage ? `,"usage":null` : "";
-    return `,"logprobs":null,"finish_reason":${reason}}]${usage}}`;
+    return `,"logprobs":${logprobs},"finish_reason":${reason}}]${usage}}`;
   }
 
   return {
-    chunkOf: (delta) => ({ data: head + delta + tail }),
+    chunkOf(delta, logprobs) {
+      if (logprobs === undefined || !isAsked) {
+        return { data: head + delta + tail };
+      }
+      const told = JSON.stringify(logprobsOf(logprobs));
+      return { data: head + delta + tailOf("null", told) };
+    },
     end({ stop, usage }) {
       const frames: SseFrame[] = [
         {

@@ -13,7 +13,8 @@ export function createStreamEncoder(context: AnswerContext): StreamEncoder {
       if (event.type === "start") chunks = createChunkWriter(event, context);
       const delta = deltas.write(event);
       if (delta !== undefined && chunks !== undefined) {
-        emit(chunks.chunkOf(delta));
+        const isDelta = event.type === "block-delta";
+        emit(chunks.chunkOf(delta, isDelta ? event.logprobs : undefined));
       }
       if (event.type === "end") chunks?.end(event).forEach(emit);
       if (event.type === "failure") {

@@ -7,6 +7,7 @@ import {
   oversizedEvent,
 } from "../canonical/event.ts";
 import { MAX_BLOCKS } from "../canonical/limits.ts";
+import type { TokenLogprob } from "../canonical/logprobs.ts";
 import type { Sealed } from "../canonical/sealed.ts";
 
 /** Numbers the blocks of one answer and keeps their grammar. */
@@ -14,7 +15,11 @@ export interface BlockWriter {
   /** Begins a block; -1 when there are too many, which ends the answer with a failure. */
   open(head: BlockHead): number;
   /** Adds text, unless it is empty. */
-  say(index: number, text: string): void;
+  say(
+    index: number,
+    text: string,
+    logprobs?: readonly TokenLogprob[] | undefined,
+  ): void;
   /** Begins a part of reasoning. */
   part(index: number, form: ReasoningForm): void;
   cite(index: number, citation: Citation): void;
@@ -56,8 +61,13 @@ export function createBlockWriter(emit: Emit<AnswerEvent>): BlockWriter {
   return {
     open,
     close,
-    say(index, text) {
-      if (text !== "") emit({ type: "block-delta", index, text });
+    say(index, text, logprobs) {
+      if (text === "") return;
+      emit(
+        logprobs === undefined
+          ? { type: "block-delta", index, text }
+          : { type: "block-delta", index, text, logprobs },
+      );
     },
     part(index, form) {
       if (++parts > MAX_BLOCKS) failTooMany();

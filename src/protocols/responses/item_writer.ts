@@ -2,6 +2,7 @@ import type { JsonObject } from "../../core/json.ts";
 import type { ReasoningForm } from "../canonical/block.ts";
 import type { Citation } from "../canonical/citation.ts";
 import type { AnswerContext } from "../canonical/codec.ts";
+import type { TokenLogprob } from "../canonical/logprobs.ts";
 import type { Sealed } from "../canonical/sealed.ts";
 
 /** Tells the steps of an answer as stream events. */
@@ -32,7 +33,7 @@ export interface ItemWriter {
   /** Begins another block of the item; false when the block needs an item of its own. */
   join(kind: string, isMessageStart: boolean): boolean;
   part(form: ReasoningForm): void;
-  delta(text: string): void;
+  delta(text: string, logprobs?: readonly TokenLogprob[]): void;
   cite(citation: Citation): void;
   seal(sealed: Sealed): void;
   endBlock(): void;

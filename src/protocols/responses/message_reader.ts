@@ -24,13 +24,19 @@ export class MessageReader implements ItemReader {
   take(type: string, event: JsonObject): void {
     switch (type) {
       case "response.output_text.delta":
-        return this.#openPart("text", event).say(event.delta);
+        return this.#openPart("text", event).say(
+          event.delta,
+          event.logprobs,
+        );
       case "response.refusal.delta":
         return this.#openPart("refusal", event).say(event.delta);
       case "response.content_part.added":
         return this.#add(event);
       case "response.output_text.done":
-        return this.#part("text", event).complete(event.text);
+        return this.#part("text", event).complete(
+          event.text,
+          event.logprobs,
+        );
       case "response.refusal.done":
         return this.#part("refusal", event).complete(event.refusal);
       case "response.content_part.done":

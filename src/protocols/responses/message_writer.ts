@@ -45,7 +45,7 @@ export function createMessageWriter(
       begin(kind);
       return true;
     },
-    delta: (text) => part?.delta(text),
+    delta: (text, logprobs) => part?.delta(text, logprobs),
     cite: (citation) => part?.cite(citation),
     endBlock() {
       if (part !== undefined) content.push(part.finish());

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
+import type { TokenLogprob } from "../canonical/logprobs.ts";
 import type { OpaqueBlock } from "../canonical/block.ts";
 import type { AnswerContext } from "../canonical/codec.ts";
 import type { AnswerEvent, BlockHead } from "../canonical/event.ts";
@@ -114,7 +115,7 @@ class ItemsWriter implements OutputWriter {
     switch (event.type) {
       case "block-delta":
         this.#written += event.text.length;
-        return this.#say(event.text);
+        return this.#say(event.text, event.logprobs);
       case "block-start":
         return event.block.kind === "opaque"
           ? this.#giveOpaque(event.block)
@@ -149,9 +150,9 @@ class ItemsWriter implements OutputWriter {
     });
   }
 
-  #say(text: string): void {
+  #say(text: string, logprobs?: readonly TokenLogprob[]): void {
     this.#held += text.length;
-    this.#open?.delta(text);
+    this.#open?.delta(text, logprobs);
   }
 
   /** An item is told whole only when the next one begins or the answer ends, which says how it ended. */

@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from "../../core/json.ts";
 import { lookup } from "../../core/lookup.ts";
 import type { MessageHead } from "../canonical/block.ts";
+import { decodeLogprobs } from "../canonical/logprobs.ts";
 import type { Marks } from "../canonical/extras.ts";
 import { decodeAnnotation, decodeAnnotations } from "./annotation.ts";
 import type { BlockWriter } from "./block_writer.ts";
@@ -41,6 +42,7 @@ export class PartReader {
   /** Citations given so far. */
   #cited = 0;
   #isOpen = true;
+  #hasSaid = false;
 
   constructor({ kind, key, message, marks }: PartHead, writer: BlockWriter) {
     this.kind = kind;
@@ -54,11 +56,12 @@ export class PartReader {
     return this.#isOpen;
   }
 
-  /** Takes a piece of the text. */
-  say(delta: JsonValue | undefined): void {
+  /** Takes a piece of the text, with the log probabilities of its tokens where there are any. */
+  say(delta: JsonValue | undefined, logprobs?: JsonValue | undefined): void {
     if (typeof delta !== "string") return;
+    this.#hasSaid ||= delta !== "";
     this.#said.add(delta);
-    this.#writer.say(this.#block, delta);
+    this.#writer.say(this.#block, delta, decodeLogprobs(logprobs));
   }
 
   /** Takes an annotation. */
@@ -68,16 +71,19 @@ export class PartReader {
   }
 
   /** Gives what of the whole text has not come in pieces. */
-  complete(text: JsonValue | undefined): void {
-    if (this.#isOpen && typeof text === "string") {
-      this.say(this.#said.restOf(text));
-    }
+  complete(
+    text: JsonValue | undefined,
+    logprobs?: JsonValue | undefined,
+  ): void {
+    if (!this.#isOpen || typeof text !== "string") return;
+    this.say(this.#said.restOf(text), this.#hasSaid ? undefined : logprobs);
   }
 
   /** Gives what of the whole part has not come in pieces, and closes it. */
   finish(whole: JsonObject): void {
     if (!this.#isOpen) return;
-    this.complete(this.kind === "refusal" ? whole.refusal : whole.text);
+    if (this.kind === "refusal") this.complete(whole.refusal);
+    else this.complete(whole.text, whole.logprobs);
     const citations = decodeAnnotations(whole.annotations);
     for (const citation of citations.slice(this.#cited)) {
       this.#writer.cite(this.#block, citation);

@@ -1,11 +1,12 @@
 import type { JsonObject } from "../../core/json.ts";
 import type { Citation } from "../canonical/citation.ts";
+import type { TokenLogprob } from "../canonical/logprobs.ts";
 import { encodeAnnotation } from "./annotation.ts";
 import { placeText, type WriterScope } from "./item_writer.ts";
 
 /** Writes one content part of a message, and keeps it to tell it whole. */
 export interface PartWriter {
-  delta(text: string): void;
+  delta(text: string, logprobs?: readonly TokenLogprob[]): void;
   cite(citation: Citation): void;
   /** Tells the part whole and gives it. */
   finish(): JsonObject;
@@ -24,8 +25,11 @@ export function createPartWriter(
   const isRefusal = kind === "refusal";
   const event = isRefusal ? "response.refusal" : "response.output_text";
   const deltaEvent = `${event}.delta`;
-  const logprobs = isRefusal ? {} : { logprobs: [] };
-  const deltaPlace = placeText({ ...place, ...logprobs });
+  const deltaPlace = placeText({
+    ...place,
+    ...(isRefusal ? {} : { logprobs: [] }),
+  });
+  const logprobs: JsonObject[] = [];
   const annotations: JsonObject[] = [];
   let text = "";
 
@@ -34,15 +38,23 @@ export function createPartWriter(
       type: "output_text",
       text,
       annotations: [...annotations],
-      logprobs: [],
+      logprobs: [...logprobs],
     };
   }
 
   teller.tell("response.content_part.added", { ...place, part: whole() });
   return {
-    delta(more) {
+    delta(more, tokens = []) {
       text += more;
-      teller.tellDelta(deltaEvent, deltaPlace, more);
+      if (tokens.length === 0) {
+        return teller.tellDelta(deltaEvent, deltaPlace, more);
+      }
+      const told = tokens.map((token) => ({
+        ...token,
+        top_logprobs: [...token.top_logprobs],
+      }));
+      logprobs.push(...told);
+      teller.tell(deltaEvent, { ...place, delta: more, logprobs: told });
     },
     cite(citation) {
       const annotation = encodeAnnotation(citation, text);
@@ -56,7 +68,7 @@ export function createPartWriter(
     },
     finish() {
       const part = whole();
-      const said = isRefusal ? { refusal: text } : { text, ...logprobs };
+      const said = isRefusal ? { refusal: text } : { text, logprobs };
       teller.tell(`${event}.done`, { ...place, ...said });
       teller.tell("response.content_part.done", { ...place, part });
       return part;

@@ -5,7 +5,7 @@ import type { RequestContext } from "../canonical/codec.ts";
 import { loseForeignExtras } from "../canonical/loss.ts";
 import type { CanonicalRequest, Turn } from "../canonical/request.ts";
 import { sharedExtras, type SharedFields } from "../canonical/shared_extras.ts";
-import { dialectOf, type Scope } from "./dialect.ts";
+import { dialectOf, type ResponsesDialect, type Scope } from "./dialect.ts";
 import { encodeExtras } from "./extras.ts";
 import { loseGiven } from "./lose.ts";
 import { ownMarks, present } from "./marks.ts";
@@ -21,18 +21,23 @@ export function encodeRequest(
   context: RequestContext,
 ): JsonObject {
   const scope: Scope = { dialect: dialectOf(context.target), context };
+  const reasoning = encodeReasoning(request.reasoning, scope);
   const shared = sharedExtras(request, "responses", takenOf(scope));
-  loseForeignExtras(request, "responses", context, shared);
+  const logprobs = encodeLogprobs(request, reasoning, scope);
+  loseForeignExtras(request, "responses", context, {
+    ...shared,
+    ...(logprobs === undefined ? {} : LOGPROB_FIELDS),
+  });
   loseSettings(request, scope);
   if (!scope.dialect.cacheMarks) loseCacheMarks(request, context);
   loseCitations(request.turns, context);
-  const reasoning = encodeReasoning(request.reasoning, scope);
   const body = {
     model: context.target.model,
     ...encodeInput(request.turns, scope),
     ...encodeTooling(request, scope),
     ...encodeText(request),
     ...reasoning.fields,
+    ...logprobs,
     ...encodeSampling(request, reasoning, scope),
     ...encodeMaximum(request, scope),
     ...encodeRecords(request, scope),
@@ -102,14 +107,37 @@ function encodeText(request: CanonicalRequest): JsonObject {
   return Object.keys(text).length === 0 ? {} : { text };
 }
 
+/** The settings of Chat Completions that {@linkcode encodeLogprobs} reads. */
+const LOGPROB_FIELDS = { logprobs: true, top_logprobs: true };
+
+/** Log probabilities, as a Chat caller asks for them; `undefined` where nobody does, or the model tells none. */
+function encodeLogprobs(
+  { extras: { chat } }: CanonicalRequest,
+  { isOn, fields }: Reasoning,
+  { dialect }: Scope,
+): JsonObject | undefined {
+  const isTold = dialect.limits && dialect.hostedTools &&
+    !isFixed(isOn, dialect);
+  if (chat?.logprobs?.value !== true || !isTold) return undefined;
+  const include = Array.isArray(fields.include) ? fields.include : [];
+  return {
+    include: [...include, "message.output_text.logprobs"],
+    ...present({ top_logprobs: chat.top_logprobs?.value }),
+  };
+}
+
+/** Whether the model reasons so that its tokens are drawn in one way. */
+function isFixed(isOn: boolean, dialect: ResponsesDialect): boolean {
+  return isOn && dialect.model !== undefined && !dialect.fitsModel;
+}
+
 /** Models of OpenAI's that reason refuse to be drawn otherwise. */
 function encodeSampling(
   { sampling: { temperature, topP } }: CanonicalRequest,
   { isOn }: Reasoning,
   { dialect, context }: Scope,
 ): JsonObject {
-  const isFixed = isOn && dialect.model !== undefined && !dialect.fitsModel;
-  if (dialect.limits && !isFixed) {
+  if (dialect.limits && !isFixed(isOn, dialect)) {
     return present({ temperature, top_p: topP });
   }
   loseGiven(context, [["temperature", temperature], ["topP", topP]]);

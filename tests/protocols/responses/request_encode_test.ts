@@ -295,8 +295,8 @@ Deno.test("encodeRequest() reports what it cannot carry", async (t) => {
       },
     ],
     ["maxOutputTokens hint", { maxOutputTokens: 5 }],
-    ["logprobs answer", {
-      extras: { chat: { logprobs: { value: true, weight: "answer" } } },
+    ["logit_bias answer", {
+      extras: { chat: { logit_bias: { value: { a: 1 }, weight: "answer" } } },
     }],
   ];
   for (const [expected, fields] of cases) {
