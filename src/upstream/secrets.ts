@@ -56,7 +56,7 @@ export function createSecrets(texts: readonly string[]): Secrets {
   const masks = (): readonly ByteMask[] => texts.map(createByteMask);
 
   const areIn = (text: string) => {
-    const forms = [text, unescape(text)];
+    const forms = ESCAPE_REGEXP.test(text) ? [text, unescape(text)] : [text];
     return patterns.some((pattern) =>
       forms.some((form) => form.includes(pattern))
     );
@@ -96,6 +96,8 @@ function telltales(secret: string): readonly string[] {
   });
   return [beginning, ...encoded];
 }
+
+const ESCAPE_REGEXP = /[\\%]/;
 
 /** Undoes the escapes of JSON strings and of addresses. */
 function unescape(text: string): string {
