@@ -5,6 +5,7 @@
  * `deno task bench:translate`.
  */
 import { randomIds } from "../../src/core/ids.ts";
+import { settleCalls } from "../../src/protocols/canonical/settle_calls.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
 import { createTranslator } from "../../src/protocols/translate_stream.ts";
 import { median } from "./load.ts";
@@ -61,6 +62,7 @@ function translation(): TransformStream<Uint8Array, Uint8Array> {
   const encoder = new TextEncoder();
   const translator = createTranslator({
     decoder: CODECS.messages.createStreamDecoder(randomIds),
+    between: settleCalls(),
     encoder: CODECS.chat.createStreamEncoder({
       ids: randomIds,
       nowMs: Date.now(),

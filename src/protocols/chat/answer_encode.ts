@@ -5,7 +5,7 @@ import type { AnswerContext } from "../canonical/codec.ts";
 import { isToolCall } from "../canonical/history.ts";
 import type { TokenLogprob } from "../canonical/logprobs.ts";
 import { PARAGRAPH, Paragraphs } from "../canonical/paragraphs.ts";
-import { encodeCitation } from "./citation.ts";
+import { encodeCitation, type TextPlace } from "./citation.ts";
 import { extraOfSealed } from "./extra_content.ts";
 import { detailsForCaller } from "./reasoning_details.ts";
 import {
@@ -86,7 +86,7 @@ export function logprobsOf(tokens: readonly TokenLogprob[]): JsonObject {
 
 function encodeMessage(answer: Answer, context: AnswerContext): JsonObject {
   const { blocks, stop } = answer;
-  const text = encodeText(blocks);
+  const { text, places } = layOut(blocks);
   const reasoning = blocks.filter((block) => block.kind === "reasoning");
   const thoughts = reasoning.flatMap(({ parts }) => parts).map((part) =>
     part.text
@@ -96,7 +96,7 @@ function encodeMessage(answer: Answer, context: AnswerContext): JsonObject {
     sealed === undefined ? [] : detailsForCaller(sealed, context.connectionId)
   );
   const calls = blocks.filter(isToolCall);
-  const annotations = encodeAnnotations(blocks, context);
+  const annotations = encodeAnnotations(places, context);
   for (const block of blocks) {
     if (block.kind === "opaque") context.drop(block.type);
   }
@@ -113,19 +113,27 @@ function encodeMessage(answer: Answer, context: AnswerContext): JsonObject {
   };
 }
 
+/** The content of a message, and where its blocks stand in it. */
+interface Layout {
+  readonly text: string;
+  readonly places: ReadonlyMap<AnswerBlock, TextPlace>;
+}
+
 /** Neighbouring texts are one; others stand in paragraphs of their own. */
-function encodeText(blocks: readonly AnswerBlock[]): string {
+function layOut(blocks: readonly AnswerBlock[]): Layout {
   const paragraphs = new Paragraphs();
+  const places = new Map<AnswerBlock, TextPlace>();
   let text = "";
   for (const block of blocks) {
     if (block.kind !== "text" || block.message !== undefined) {
       paragraphs.part();
     }
-    if (block.kind === "text" && block.text !== "") {
-      text += paragraphs.join(block.text);
-    }
+    if (block.kind !== "text") continue;
+    if (block.text !== "") text += paragraphs.join(block.text);
+    const end = text.length;
+    places.set(block, { start: end - block.text.length, end });
   }
-  return text;
+  return { text, places };
 }
 
 function hasRefusal({ blocks, stop }: Answer): boolean {
@@ -178,13 +186,14 @@ function encodeCall(call: ToolCallBlock): JsonObject {
 }
 
 function encodeAnnotations(
-  blocks: readonly AnswerBlock[],
+  places: Layout["places"],
   context: AnswerContext,
 ): JsonValue[] {
-  const citations = blocks.flatMap((block) =>
-    block.kind === "text" ? block.citations ?? [] : []
+  const annotations = [...places].flatMap(([block, place]) =>
+    block.kind === "text"
+      ? (block.citations ?? []).map((one) => encodeCitation(one, place))
+      : []
   );
-  const annotations = citations.map(encodeCitation);
   if (annotations.includes(undefined)) context.drop("citation");
   return annotations.filter((annotation) => annotation !== undefined);
 }

@@ -22,8 +22,21 @@ export function decodeCitation(annotation: JsonObject): Citation {
   };
 }
 
-/** Writes an annotation; `undefined` for a source that is no page. */
-export function encodeCitation(citation: Citation): JsonObject | undefined {
+/** Where a block of text stands in a message's content, in UTF-16 code units. */
+export interface TextPlace {
+  readonly start: number;
+  /** One past its end. */
+  readonly end: number;
+}
+
+/**
+ * Writes an annotation; `undefined` for a source that is no page. Its places count from the beginning of the
+ * message; a citation that names none backs its whole block.
+ */
+export function encodeCitation(
+  citation: Citation,
+  place: TextPlace,
+): JsonObject | undefined {
   const { raw, url, title, startIndex, endIndex } = citation;
   if (raw?.protocol === "chat") return raw.value;
   if (url === undefined) return undefined;
@@ -32,8 +45,8 @@ export function encodeCitation(citation: Citation): JsonObject | undefined {
     url_citation: {
       url,
       title: title ?? "",
-      start_index: startIndex ?? 0,
-      end_index: endIndex ?? 0,
+      start_index: place.start + (startIndex ?? 0),
+      end_index: endIndex === undefined ? place.end : place.start + endIndex,
     },
   };
 }

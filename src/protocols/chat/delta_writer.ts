@@ -2,6 +2,7 @@ import type { JsonObject } from "../../core/json.ts";
 import type { Citation } from "../canonical/citation.ts";
 import type { AnswerContext } from "../canonical/codec.ts";
 import type { AnswerEvent, BlockHead } from "../canonical/event.ts";
+import { MAX_BLOCKS } from "../canonical/limits.ts";
 import { Paragraphs } from "../canonical/paragraphs.ts";
 import type { Sealed } from "../canonical/sealed.ts";
 import { encodeCitation } from "./citation.ts";
@@ -16,6 +17,10 @@ interface OpenBlock {
   readonly call: number;
   /** Whether anything of it has been written. */
   hasText: boolean;
+  /** Where its text begins in the content. */
+  start: number;
+  /** What backs the whole of it, wherever that ends. */
+  readonly citations: Citation[];
 }
 
 /** Writes the events of one answer as deltas, each as JSON text. */
@@ -26,6 +31,8 @@ export class DeltaWriter {
   readonly #content = new Paragraphs();
   readonly #reasoning = new Paragraphs();
   #nextCall = 0;
+  /** Of the content so far. */
+  #length = 0;
   #hasRefusal = false;
 
   constructor(context: AnswerContext) {
@@ -46,7 +53,7 @@ export class DeltaWriter {
         this.#reasoning.part();
         return undefined;
       case "block-citation":
-        return this.#cite(event.citation);
+        return this.#cite(this.#blocks[event.index], event.citation);
       case "block-seal":
         return this.#seal(this.#blocks[event.index], event.sealed);
       case "block-end":
@@ -62,7 +69,13 @@ export class DeltaWriter {
     const isCall = block.kind === "function_call" ||
       block.kind === "custom_call";
     const call = isCall ? this.#nextCall++ : -1;
-    this.#blocks[index] = { kind: block.kind, call, hasText: false };
+    this.#blocks[index] = {
+      kind: block.kind,
+      call,
+      hasText: false,
+      start: this.#length,
+      citations: [],
+    };
     if (block.kind !== "text" || block.message !== undefined) {
       this.#content.part();
     }
@@ -95,6 +108,8 @@ export class DeltaWriter {
       case "text": {
         // What a block says after its first text belongs to that, whatever came between.
         const content = isFirst ? this.#content.join(text) : text;
+        this.#length += content.length;
+        if (isFirst) block.start = this.#length - text.length;
         return `{"content":${JSON.stringify(content)}}`;
       }
       case "reasoning": {
@@ -115,13 +130,31 @@ export class DeltaWriter {
     }
   }
 
-  #cite(citation: Citation): string | undefined {
-    const annotation = encodeCitation(citation);
-    if (annotation !== undefined) {
-      return JSON.stringify({ annotations: [annotation] });
+  /** What backs a whole block waits for its end, which is where it ends. */
+  #cite(
+    block: OpenBlock | undefined,
+    citation: Citation,
+  ): string | undefined {
+    if (block === undefined) return undefined;
+    const isOpenEnded = citation.endIndex === undefined;
+    if (!isOpenEnded || block.citations.length >= MAX_BLOCKS) {
+      return this.#annotate(block, [citation]);
     }
-    this.#context.drop("citation");
+    block.citations.push(citation);
     return undefined;
+  }
+
+  #annotate(
+    { start }: OpenBlock,
+    citations: readonly Citation[],
+  ): string | undefined {
+    const place = { start, end: this.#length };
+    const written = citations.map((one) => encodeCitation(one, place));
+    if (written.includes(undefined)) this.#context.drop("citation");
+    const annotations = written.filter((one) => one !== undefined);
+    return annotations.length === 0
+      ? undefined
+      : JSON.stringify({ annotations });
   }
 
   #seal(block: OpenBlock | undefined, sealed: Sealed): string | undefined {
@@ -140,6 +173,7 @@ export class DeltaWriter {
   #finish(index: number): string | undefined {
     const block = this.#blocks[index];
     this.#blocks[index] = undefined;
+    if (block?.kind === "text") return this.#annotate(block, block.citations);
     return block?.kind === "function_call" && !block.hasText
       ? this.#addArguments(block.call, "{}")
       : undefined;

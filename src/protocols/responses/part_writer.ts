@@ -31,7 +31,20 @@ export function createPartWriter(
   });
   const logprobs: JsonObject[] = [];
   const annotations: JsonObject[] = [];
+  /** What backs the whole part, wherever that ends. */
+  const openEnded: Citation[] = [];
   let text = "";
+
+  function annotate(citation: Citation): void {
+    const annotation = encodeAnnotation(citation, text);
+    if (annotation === undefined) return context.drop("citation");
+    const annotation_index = annotations.push(annotation) - 1;
+    teller.tell("response.output_text.annotation.added", {
+      ...place,
+      annotation_index,
+      annotation,
+    });
+  }
 
   function whole(): JsonObject {
     return isRefusal ? { type: "refusal", refusal: text } : {
@@ -57,16 +70,13 @@ export function createPartWriter(
       teller.tell(deltaEvent, { ...place, delta: more, logprobs: told });
     },
     cite(citation) {
-      const annotation = encodeAnnotation(citation, text);
-      if (annotation === undefined) return context.drop("citation");
-      const annotation_index = annotations.push(annotation) - 1;
-      teller.tell("response.output_text.annotation.added", {
-        ...place,
-        annotation_index,
-        annotation,
-      });
+      const { raw, endIndex } = citation;
+      const hasPlace = endIndex !== undefined || raw?.protocol === "responses";
+      if (hasPlace) annotate(citation);
+      else openEnded.push(citation);
     },
     finish() {
+      openEnded.forEach(annotate);
       const part = whole();
       const said = isRefusal ? { refusal: text } : { text, logprobs };
       teller.tell(`${event}.done`, { ...place, ...said });

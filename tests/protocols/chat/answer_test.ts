@@ -436,3 +436,32 @@ Deno.test("a JSON body that is no Chat answer is the upstream's failure", () => 
     assert.equal(failureOf(body).kind, kind, JSON.stringify(body));
   }
 });
+
+Deno.test("a Chat answer's citations stand where their texts do, in JSON and as a stream", () => {
+  const url = "https://example.com/a";
+  const cited = (text: string, rest: JsonObject = {}) => ({
+    kind: "text",
+    text,
+    citations: [{ url, title: "T", ...rest }],
+  } as const);
+  const answer = answerOf([
+    { kind: "text", text: "So: " },
+    cited("it rains"),
+    { kind: "reasoning", parts: [{ form: "raw", text: "hm" }] },
+    cited("and snows", { startIndex: 4, endIndex: 9 }),
+  ]);
+  const content = "So: it rains\n\nand snows";
+  const { message } = encode(answer);
+  assert.equal(message.content, content);
+  const streamed = deltasOf(answer).flatMap((delta) =>
+    Object(delta).annotations ?? []
+  );
+  for (const annotations of [message.annotations, streamed]) {
+    assert.ok(Array.isArray(annotations));
+    const backed = annotations.map((annotation) => {
+      const { start_index, end_index } = Object(annotation).url_citation;
+      return content.slice(start_index, end_index);
+    });
+    assert.deepEqual(backed, ["it rains", "snows"]);
+  }
+});

@@ -550,3 +550,20 @@ Deno.test("createStreamEncoder() tells of what phase a message is, and lets mess
     [["commentary", "I look"], [undefined, "It rains"]],
   );
 });
+
+Deno.test("createStreamEncoder() lets a citation that names no place back the whole text, whichever comes first", () => {
+  const citation: AnswerEvent = {
+    type: "block-citation",
+    index: 0,
+    citation: { url: "https://x.test" },
+  };
+  const text = [deltaOf(0, "It "), deltaOf(0, "rains")];
+  for (const events of [[citation, ...text], [...text, citation]]) {
+    const answer = foldResponses(
+      textOf(encode([START, startOf(0), ...events, endOf(0), END])),
+    );
+    assert.ok(Array.isArray(answer.output));
+    const [annotation] = Object(answer.output[0]).content[0].annotations;
+    assert.deepEqual([annotation.start_index, annotation.end_index], [0, 8]);
+  }
+});
