@@ -125,6 +125,32 @@ Deno.test("no fallback is asked what the provider refuses in the like words", as
   }
 });
 
+Deno.test("callers learn in their own words that the window is full in the middle of an answer", async (t) => {
+  for (const { provider, body, isOutside } of OVERFLOWS) {
+    if (isOutside) continue;
+    for (const protocol of PROTOCOLS) {
+      await t.step(`${provider}, ${protocol}`, async () => {
+        const act: Act = ({ wire: { start, output } }) =>
+          new Response(start + output + eventOf(body), {
+            headers: SSE_HEADERS,
+          });
+        const scene = await openScene(
+          twoConnections({ protocol, mode: "translated" }),
+          { one: [act], two: [good] },
+        );
+        const { text } = await scene.ask(protocol, { stream: true });
+        assert.deepEqual(scene.providers.hosts(), ["one"]);
+        assert.match(
+          text,
+          protocol === "messages"
+            ? /"invalid_request_error","message":"prompt is too long/i
+            : /"code":"context_length_exceeded"/,
+        );
+      });
+    }
+  }
+});
+
 /** The operations beside those that each protocol has, and what they are asked. */
 const OTHERS = [
   {
