@@ -13,12 +13,18 @@ const PIECE_BYTES = { quick: 256 * 1024, patient: 64 * 1024 };
 /** How long the rest of a long body waits for an answer to its head, in milliseconds. */
 const HEAD_START_MS = 2;
 
+/**
+ * How long a patient upload waits for an answer to the headers alone, in milliseconds: as long as a provider nearby takes
+ * to connect and to give one.
+ */
+const PATIENT_START_MS = 50;
+
 /** How long each piece of a patient upload waits, in milliseconds: far longer than it takes to send one. */
-const PATIENT_PAUSE_MS = 5;
+const PATIENT_PAUSE_MS = 8;
 
 /** How an upload is streamed. */
 export interface UploadOptions {
-  /** Whether it leaves time for an answer before each piece; 30 MiB take three seconds then. */
+  /** Whether it leaves time for an answer before each piece; 30 MiB take four seconds then. */
   readonly isPatient: boolean;
 }
 
@@ -104,10 +110,12 @@ export class Upload extends Blob {
   }
 
   #pieceAt(start: number): { pieceBytes: number; pauseMs: number } {
-    if (start === 0) return { pieceBytes: HEAD_BYTES, pauseMs: 0 };
+    const isHead = start === 0;
     if (this.#isPatient) {
-      return { pieceBytes: PIECE_BYTES.patient, pauseMs: PATIENT_PAUSE_MS };
+      const pauseMs = isHead ? PATIENT_START_MS : PATIENT_PAUSE_MS;
+      return { pieceBytes: PIECE_BYTES.patient, pauseMs };
     }
+    if (isHead) return { pieceBytes: HEAD_BYTES, pauseMs: 0 };
     const pauseMs = start === HEAD_BYTES ? HEAD_START_MS : 0;
     return { pieceBytes: PIECE_BYTES.quick, pauseMs };
   }

@@ -71,19 +71,21 @@ const CERTIFICATE = fromFileUrl(
   new URL("../fixtures/tls/cert.pem", import.meta.url),
 );
 
-Deno.test("an answer that comes over TLS before the request is through is passed on", async () => {
-  await using upstream = startRawUpstream(async (connection) => {
-    await readSome(connection, MIB);
-    await say(connection, ANSWER);
-  }, testCertificate);
-  await using gateway = await serveFile(
-    familiesFile(upstream.url, { server: { port: 0 } }),
-    { env: { DENO_CERT: CERTIFICATE } },
-  );
-  const body = hello("chat", { messages: [{ role: "user", content: LONG }] });
-  for (let count = 0; count < 4; count++) {
-    const url = gateway.url + PATHS.chat;
-    const { status, text } = await askOnce(url, ask("chat", body));
-    assert.equal(status, 413, text);
-  }
-});
+for (const [what, bytes] of Object.entries(READ_BYTES)) {
+  Deno.test(`an answer that comes over TLS after ${what}, before the request is through, is passed on`, async () => {
+    await using upstream = startRawUpstream(async (connection) => {
+      await readSome(connection, bytes);
+      await say(connection, ANSWER);
+    }, testCertificate);
+    await using gateway = await serveFile(
+      familiesFile(upstream.url, { server: { port: 0 } }),
+      { env: { DENO_CERT: CERTIFICATE } },
+    );
+    const body = hello("chat", { messages: [{ role: "user", content: LONG }] });
+    for (let count = 0; count < 4; count++) {
+      const url = gateway.url + PATHS.chat;
+      const { status, text } = await askOnce(url, ask("chat", body));
+      assert.equal(status, 413, text);
+    }
+  });
+}
