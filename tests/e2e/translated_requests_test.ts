@@ -73,7 +73,7 @@ const REFUSED: readonly (readonly [
   ["chat", "messages", { n: 2 }],
   ["chat", "responses", { n: 2 }],
   ["chat", "messages", { logprobs: true }],
-  ["chat", "responses", { stop: ["END"] }],
+  ["chat", "responses", { logit_bias: { "1": 2 } }],
   ["chat", "responses", { modalities: ["text", "audio"] }],
   ["messages", "chat", { mcp_servers: [{ type: "url", url: "u", name: "n" }] }],
   ["messages", "chat", { thread: { type: "create" } }],
