@@ -1,7 +1,7 @@
 import type { Clock } from "../core/clock.ts";
 import type { JsonValue } from "../core/json.ts";
 import type { Protocol } from "../core/protocol.ts";
-import { parseErrorBody } from "../protocols/canonical/error_words.ts";
+import { parseErrorBody } from "../protocols/canonical/error_body.ts";
 import {
   type Failure,
   isHidden,

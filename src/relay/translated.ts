@@ -1,7 +1,7 @@
 import { type Operation, OPERATIONS, type Protocol } from "../core/protocol.ts";
 import { retryAfterMs } from "../core/retry_after.ts";
 import type { Codec } from "../protocols/canonical/codec.ts";
-import { parseErrorBody } from "../protocols/canonical/error_words.ts";
+import { parseErrorBody } from "../protocols/canonical/error_body.ts";
 import {
   type Failure,
   UpstreamFailure,

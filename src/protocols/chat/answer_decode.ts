@@ -1,7 +1,7 @@
 import type { Ids } from "../../core/ids.ts";
 import { isJsonObject, type JsonValue } from "../../core/json.ts";
 import type { Answer } from "../canonical/answer.ts";
-import { isErrorBody } from "../canonical/error_words.ts";
+import { isErrorBody } from "../canonical/error_body.ts";
 import { brokenAnswer, UpstreamFailure } from "../canonical/failure.ts";
 import { createFold } from "../canonical/fold.ts";
 import { guardAnswer } from "../canonical/guard.ts";

@@ -10,7 +10,7 @@ import {
   brokenEvent,
   type StartEvent,
 } from "../canonical/event.ts";
-import { isErrorBody } from "../canonical/error_words.ts";
+import { isErrorBody } from "../canonical/error_body.ts";
 import { CONTEXT_FULL, settleStop } from "../canonical/stop.ts";
 import { decodeFailure } from "./failure.ts";
 import { marksOf, optionalText, otherFields } from "./fields.ts";

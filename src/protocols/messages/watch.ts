@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
-import { isErrorBody } from "../canonical/error_words.ts";
+import { isErrorBody } from "../canonical/error_body.ts";
 import { tokenCount, type Usage } from "../canonical/usage.ts";
 import type { AnswerWatch } from "../canonical/watch.ts";
 import { decodeUsage, laterUsage } from "./usage.ts";

@@ -2,7 +2,7 @@ import type { SseFrame } from "../../core/frame.ts";
 import type { Ids } from "../../core/ids.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { Stage } from "../../core/stage.ts";
-import { isErrorBody } from "../canonical/error_words.ts";
+import { isErrorBody } from "../canonical/error_body.ts";
 import { type AnswerEvent, brokenEvent } from "../canonical/event.ts";
 import { readFrames } from "../canonical/read_frames.ts";
 import { textOf } from "./marks.ts";
