@@ -1,24 +1,42 @@
 import assert from "node:assert/strict";
 import { createGateway, type Gateway } from "../../src/app.ts";
 import { createConfigStore } from "../../src/config/store.ts";
+import { createDeadlines } from "../../src/core/deadlines.ts";
 import type { Protocol } from "../../src/core/protocol.ts";
+import { LONG_BYTES } from "../../src/relay/translation.ts";
+import {
+  createTranslationPool,
+  type TranslationPool,
+} from "../../src/relay/translation_pool.ts";
 import type { Fetch } from "../../src/upstream/call.ts";
 import { ask, hello, PATHS, PROTOCOLS } from "../support/ask.ts";
 import { configOf, loadFile, minimalFile } from "../support/config.ts";
 import { readError } from "../support/error_answer.ts";
 import { connectionTo, type Mode } from "../support/failover_scene.ts";
+import {
+  createFakeThreads,
+  type FakeThread,
+} from "../support/fake_translation_threads.ts";
 import { createLogLines } from "../support/log_lines.ts";
 import { settle } from "../support/settle.ts";
 import { sseBytes } from "../support/sse_bytes.ts";
 
 /** A gateway with so little memory for bodies that a test can fill it; its provider does what the test says. */
 async function openGateway(
-  { protocol, mode, maxBytes = 1_000_000, fetch, providers = ["one"] }: {
+  {
+    protocol,
+    mode,
+    maxBytes = 1_000_000,
+    fetch,
+    providers = ["one"],
+    translationPool,
+  }: {
     readonly protocol: Protocol;
     readonly mode: Mode;
     readonly maxBytes?: number;
     readonly fetch: Fetch;
     readonly providers?: readonly string[];
+    readonly translationPool?: TranslationPool;
   },
 ): Promise<Gateway> {
   const connections = providers.map((name) =>
@@ -32,6 +50,7 @@ async function openGateway(
     }),
     fetch,
     log: createLogLines().log,
+    translationPool,
   });
 }
 
@@ -246,4 +265,77 @@ Deno.test("however a request ends, its memory is free", async (t) => {
     await response.body?.cancel();
     assert.equal(gateway.state().bodyMemoryBytes, 0);
   });
+});
+
+/** Long enough for a thread. */
+const LONG_BODY_BYTES = LONG_BYTES + 1000;
+
+async function openThreaded(protocol: Protocol) {
+  const fake = createFakeThreads();
+  const translationPool = createTranslationPool({
+    startThread: fake.start,
+    maxThreads: 1,
+    deadlines: createDeadlines(),
+  });
+  const { fetch, bodies } = silentProvider();
+  const gateway = await openGateway({
+    protocol,
+    mode: "translated",
+    maxBytes: 10_000_000,
+    fetch,
+    translationPool,
+  });
+  return { ...fake, bodies, gateway, translationPool };
+}
+
+/** Waits until a thread was told to do something, but not for ever. */
+async function told(threads: readonly FakeThread[], index: number) {
+  for (let turn = 0; turn < 1000; turn++) {
+    if ((threads[index]?.orders.length ?? 0) > 0) return;
+    await settle();
+  }
+  throw new Error(`Waited in vain for thread ${index} to be told`);
+}
+
+Deno.test("a caller who leaves while its long body is translated ends that thread, and the next body gets another", async () => {
+  const { threads, bodies, gateway, translationPool } = await openThreaded(
+    "chat",
+  );
+  const leaver = new AbortController();
+  const body = bodyOf("chat", LONG_BODY_BYTES);
+  const leaving = gateway.handler(
+    new Request(request("chat", body), { signal: leaver.signal }),
+  );
+  const next = gateway.handler(request("chat", body));
+  await told(threads, 0);
+  assert.ok(gateway.state().bodyMemoryBytes > 7 * LONG_BYTES);
+  leaver.abort();
+  assert.equal((await leaving).status, 499);
+  assert.equal(threads[0]?.isEnded, true);
+  await told(threads, 1);
+  threads[1]?.report({ kind: "died" });
+  assert.equal((await next).status, 500);
+  assert.equal(bodies.length, 0);
+  assert.equal(gateway.admission.active, 0);
+  assert.equal(gateway.state().bodyMemoryBytes, 0);
+  translationPool.close();
+});
+
+Deno.test("a thread that dies is an error 500 in each protocol", async (t) => {
+  for (const protocol of PROTOCOLS) {
+    await t.step(protocol, async () => {
+      const { threads, gateway, translationPool } = await openThreaded(
+        protocol,
+      );
+      const responding = gateway.handler(
+        request(protocol, bodyOf(protocol, LONG_BODY_BYTES)),
+      );
+      await told(threads, 0);
+      threads[0]?.report({ kind: "died" });
+      const error = await readError(await responding, protocol);
+      assert.equal(error.status, 500);
+      assert.equal(gateway.state().bodyMemoryBytes, 0);
+      translationPool.close();
+    });
+  }
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 import { createDeadlines, type Deadlines } from "../../src/core/deadlines.ts";
+import { nextTurn } from "../../src/core/next_turn.ts";
 import { type ErrorKind, GatewayError } from "../../src/core/error.ts";
 import { readBody } from "../../src/relay/body.ts";
 import {
@@ -401,4 +402,26 @@ Deno.test("readBody() takes memory for a body of unknown or compressed length as
     );
     assert.equal(small.usedBytes, PIECE_BYTES);
   }
+});
+
+Deno.test("readBody() lets others have their turn between the parts of a body that is there already", async () => {
+  const order: string[] = [];
+  let over = false;
+  const others = (async () => {
+    while (!over) {
+      order.push("other");
+      await nextTurn();
+    }
+  })();
+  const headers = { "content-length": String(PIECE_BYTES) };
+  await hold(requestOf(bytesOf(PIECE_BYTES), headers), {
+    onPiece: ({ length }) => {
+      assert.ok(length <= 64 * 1024);
+      order.push("part");
+    },
+  });
+  over = true;
+  await others;
+  assert.equal(order.filter((one) => one === "part").length, 16);
+  assert.doesNotMatch(order.join(" "), /part part/);
 });
