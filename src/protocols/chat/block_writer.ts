@@ -44,6 +44,9 @@ export interface BlockWriterOptions {
 /** A writer for one answer. */
 export function createBlockWriter(options: BlockWriterOptions): BlockWriter {
   let nextIndex = 0;
+  /** Of all text so far, and where the open text begins in it. */
+  let textLength = 0;
+  let textStart = 0;
   let flat: { readonly kind: FlatKind; readonly index: number } | undefined;
 
   function begin(
@@ -81,6 +84,7 @@ export function createBlockWriter(options: BlockWriterOptions): BlockWriter {
     const index = open({ kind }, emit);
     if (index === undefined) return undefined;
     flat = { kind, index };
+    if (kind === "text") textStart = textLength;
     if (kind === "reasoning") emit({ type: "block-part", index, form: "raw" });
     return index;
   }
@@ -94,13 +98,15 @@ export function createBlockWriter(options: BlockWriterOptions): BlockWriter {
     say(kind, text, emit) {
       if (typeof text !== "string" || text === "") return;
       const index = flatIndex(kind, emit);
-      if (index !== undefined) emit({ type: "block-delta", index, text });
+      if (index === undefined) return;
+      if (kind === "text") textLength += text.length;
+      emit({ type: "block-delta", index, text });
     },
     cite(citation, emit) {
       const index = flatIndex("text", emit);
-      if (index !== undefined) {
-        emit({ type: "block-citation", index, citation });
-      }
+      if (index === undefined) return;
+      const placed = within(citation, textStart);
+      emit({ type: "block-citation", index, citation: placed });
     },
     giveSealed(sealed, emit) {
       const index = open({ kind: "reasoning" }, emit);
@@ -109,4 +115,17 @@ export function createBlockWriter(options: BlockWriterOptions): BlockWriter {
       emit({ type: "block-end", index });
     },
   };
+}
+
+/** A citation whose places count from the beginning of the message, as they count from `start` on; none before it. */
+function within(citation: Citation, start: number): Citation {
+  const { startIndex, endIndex } = citation;
+  if (start === 0 || startIndex === undefined) return citation;
+  return startIndex < start
+    ? { ...citation, startIndex: undefined, endIndex: undefined }
+    : {
+      ...citation,
+      startIndex: startIndex - start,
+      endIndex: endIndex === undefined ? undefined : endIndex - start,
+    };
 }

@@ -778,6 +778,25 @@ Deno.test("a Chat stream's annotations are citations of its text", () => {
   ]);
 });
 
+Deno.test("a Chat stream's citations count from the text that they back", () => {
+  const annotation = (start_index: number, end_index: number) => ({
+    type: "url_citation",
+    url_citation: { url: "https://example.com", start_index, end_index },
+  });
+  const { blocks } = answerOf(
+    chunk({ content: "Look. " }),
+    chunk({ reasoning_content: "hm" }),
+    chunk({ content: "It rains" }),
+    chunk({ annotations: [annotation(9, 14), annotation(0, 4)] }),
+  );
+  const last = blocks.at(-1);
+  assert.ok(last?.kind === "text");
+  assert.deepEqual(
+    last.citations?.map(({ startIndex, endIndex }) => [startIndex, endIndex]),
+    [[3, 8], [undefined, undefined]],
+  );
+});
+
 Deno.test("a Chat stream's other choices and unknown frames are passed over", () => {
   assert.deepEqual(
     blocksOf(
