@@ -13,6 +13,7 @@ import { formatExposition } from "../src/observe/exposition.ts";
 import { createProcessMetrics } from "../src/observe/process_metrics.ts";
 import { createGatewayMetrics } from "../src/observe/prometheus.ts";
 import { configOf, loadText, minimalConfig } from "./support/config.ts";
+import { schemaFaults } from "./support/config_schema.ts";
 import { readPages } from "./support/pages.ts";
 
 const pages = await readPages();
@@ -45,6 +46,7 @@ Deno.test("every configuration in the documentation is valid", async (t) => {
           readFile: () => Promise.resolve(PEM),
         }),
       );
+      assert.deepEqual(schemaFaults(parseYaml(text, { schema: "core" })), []);
     });
   }
 });

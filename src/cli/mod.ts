@@ -4,9 +4,11 @@ import { CHECK, runCheck } from "./check.ts";
 import { type Command, commandHelp, usageLine } from "./command.ts";
 import { DEMO, runDemo } from "./demo.ts";
 import { DEV, runDev } from "./dev.ts";
+import { INIT, runInit } from "./init.ts";
 import { type CliIo, EXIT } from "./io.ts";
 import { runLimits } from "./limits.ts";
 import { LIMITS } from "./limits_options.ts";
+import { runSchema, SCHEMA } from "./schema.ts";
 import { runServe, SERVE } from "./serve.ts";
 import { terminalColumns } from "./terminal.ts";
 import { runToken, TOKEN } from "./token.ts";
@@ -22,6 +24,8 @@ export const COMMANDS: readonly Command[] = [
       runCheck(args, { ...io, fetch, deadline: AbortSignal.timeout }),
   },
   { spec: TOKEN, run: runToken },
+  { spec: INIT, run: runInit },
+  { spec: SCHEMA, run: runSchema },
   {
     spec: LIMITS,
     run: (args, io) =>

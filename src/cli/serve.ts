@@ -29,7 +29,7 @@ export const SERVE: CommandSpec = {
   summary: "serve what gateway.yaml says; this is the default",
   options: [CONFIG_OPTION, ...LISTENER_OPTIONS],
   details: [
-    "The line `listening on …` on standard error says that it is ready. The file\nand all that it names are watched, and SIGHUP reads them again. SIGTERM and SIGINT drain, a second one\nstops at once.",
+    "The line `listening on …` on standard error says that it is ready. The file\nand all that it names are watched, and SIGHUP reads them again. SIGTERM and SIGINT\ndrain, a second one stops at once.",
   ],
 };
 

@@ -13,12 +13,15 @@ export interface ResolveAuthOptions {
   readonly findings: Findings;
 }
 
-const HOW_TO_SAY =
-  "give scheme and key, or `scheme: none` for an upstream without a key";
+const HOW_TO_SAY = "give a key, or `scheme: none` for an upstream without one";
 
-/** The scheme of a connection: its own, else its service's. */
-export function schemeOf(fields: ConnectionFields): AuthScheme | undefined {
-  return fields.auth?.scheme ?? SERVICES[fields.service].authScheme;
+/** The scheme of a connection: its own, else its service's, else `bearer` where it has a key. */
+export function schemeOf(
+  { auth, service }: ConnectionFields,
+): AuthScheme | undefined {
+  const hasKey = (auth?.key ?? auth?.key_file) !== undefined;
+  return auth?.scheme ?? SERVICES[service].authScheme ??
+    (hasKey ? "bearer" : undefined);
 }
 
 /**
@@ -35,7 +38,7 @@ export async function resolveAuth(
   const path = [...options.path, "auth"];
   const { key, key_file: keyFile } = fields.auth ?? {};
   if (scheme === undefined) {
-    const place = fields.auth === undefined ? path : [...path, "scheme"];
+    const place = fields.auth === undefined ? path : [...path, "key"];
     findings.problem(place, `is missing; ${HOW_TO_SAY}`);
     return undefined;
   }

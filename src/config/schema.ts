@@ -10,21 +10,32 @@ import { listAt } from "./tree_access.ts";
 import { type TokenFields, tokenSchema } from "./schema_token.ts";
 
 /**
- * The whole file. The connections and tokens are validated one by one, so that what is wrong with one
- * hides nothing of the others.
+ * The file but for what its lists hold: connections and tokens are validated one by one, so that what is
+ * wrong with one hides nothing of the others.
  */
 const fileSchema = z.strictObject({
-  server: serverSchema.prefault({}),
-  /** `<vendor_b>`: a path segment and the prefix of a header. */
+  server: serverSchema.prefault({}).describe("Where and how to listen."),
   messages_vendor: z.string().regex(/^[a-z][a-z0-9-]{0,62}$/, {
     error: "must be lower-case letters, digits and hyphens, such as anthropic",
-  }).default("anthropic"),
-  timeouts: timeoutsSchema.prefault({}),
-  limits: limitsSchema.prefault({}),
+  }).default("anthropic").describe(
+    "The segment of the legacy paths of Messages, and the prefix of the version header.",
+  ),
+  timeouts: timeoutsSchema.prefault({}).describe(
+    "The deadlines of all connections.",
+  ),
+  limits: limitsSchema.prefault({}).describe("How quotas are read."),
   connections: z.array(z.unknown()).min(1, {
     error: "must list at least one connection",
   }),
   tokens: z.array(z.unknown()),
+});
+
+/** The file with all that it holds. */
+export const wholeFileSchema = fileSchema.extend({
+  connections: z.array(connectionSchema).min(1).describe(
+    "The providers; a model may stand under several of them.",
+  ),
+  tokens: z.array(tokenSchema).describe("Who may call, and what they may use."),
 });
 
 /**

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { alsoWritten } from "./schema_forms.ts";
 
 const CONTROL_REGEXP = /[\p{Cc}\u2028\u2029]/u;
 
@@ -22,14 +23,18 @@ export function wholeNumber(
     z.number().min(range.min).max(range.max).refine(Number.isInteger, {
       error: "must be a whole number",
     }),
-  );
+  ).meta({
+    type: "integer",
+    ...alsoWritten({ type: "string", pattern: "^\\d{1,15}$" }),
+  });
 }
 
 /** A truth value; the texts `true` and `false` count, because `${ENABLED}` is a text. */
 export function flag(): z.ZodType<boolean> {
   const fromText = (value: unknown) =>
     value === "true" ? true : value === "false" ? false : value;
-  return z.preprocess(fromText, z.boolean());
+  return z.preprocess(fromText, z.boolean())
+    .meta(alsoWritten({ enum: ["true", "false"] }));
 }
 
 /** A text that may be anything but empty. */
@@ -77,16 +82,21 @@ export function byteSize(
       error:
         `must be a number of bytes or a size such as 2GiB, at least ${leastMib}MiB`,
     }),
-  );
+  ).meta({
+    type: "integer",
+    minimum: least,
+    ...alsoWritten({ type: "string", pattern: SIZE_REGEXP.source }),
+  });
 }
+
+const SIZE_REGEXP = /^(\d{1,15}) ?(KiB|MiB|GiB)?$/;
 
 /** Below every least size, so that all that is no size is told in the same words. */
 const NO_SIZE = -1;
 
 function bytesOf(value: unknown): unknown {
   if (typeof value !== "string") return value;
-  const [, digits = "", unit] = /^(\d{1,15}) ?(KiB|MiB|GiB)?$/.exec(value) ??
-    [];
+  const [, digits = "", unit] = SIZE_REGEXP.exec(value) ?? [];
   if (digits === "") return NO_SIZE;
   return Number(digits) * (isUnit(unit) ? BYTES_BY_UNIT[unit] : 1);
 }

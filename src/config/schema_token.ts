@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { concurrency, name, text } from "./schema_fields.ts";
+import { alsoWritten, type JsonSchema } from "./schema_forms.ts";
 
 const instantSchema = z.union([
   z.iso.datetime({ offset: true }),
@@ -16,6 +17,11 @@ const DIGEST_FAULT =
 const DIGESTS_FAULT =
   `must be a list of 1 to ${MAX_DIGESTS} SHA-256 of tokens, 64 hexadecimal digits each`;
 
+const DIGEST_FORM: JsonSchema = {
+  type: "string",
+  pattern: "^[0-9a-fA-F]{64}$",
+};
+
 /** The hashes of a caller's tokens. */
 type Digests = readonly [string, ...string[]];
 
@@ -29,7 +35,15 @@ const digestsSchema = z.preprocess(
     first.toLowerCase(),
     ...more.map((digest) => digest.toLowerCase()),
   ]),
-);
+).meta({
+  ...DIGEST_FORM,
+  ...alsoWritten({
+    type: "array",
+    items: DIGEST_FORM,
+    minItems: 1,
+    maxItems: MAX_DIGESTS,
+  }),
+});
 
 function isDigests(value: unknown): boolean {
   return Array.isArray(value) && value.length > 0 &&
@@ -42,20 +56,25 @@ function isDigest(value: unknown): boolean {
 
 /** One of `tokens`. */
 export const tokenSchema = z.strictObject({
-  name: name(),
-  /** Any of them lets the caller in. */
-  sha256: digestsSchema,
-  /** Default: never. */
+  name: name().describe("Who it is; unique. The log and the metrics name it."),
+  sha256: digestsSchema.describe(
+    "The SHA-256 of the token, as `token new NAME` prints it; or a list of up to 8, any of which lets its owner in.",
+  ),
   expires_at: instantSchema.transform((instant) => Date.parse(instant))
-    .optional(),
-  /** Names or ids; `*` stands for all. */
-  connections: z.array(text()),
-  /** Model ids; `*` or nothing stands for every model of the connections. */
+    .optional().describe(
+      "Until when it lets its owner in: a time with a zone, or a date. Default: for ever.",
+    ),
+  connections: z.array(text()).describe(
+    "Names or ids of connections; * stands for all.",
+  ),
   models: z.array(text()).min(1, {
     error: "must not be empty; leave it out to allow every model",
-  }).optional(),
-  /** Default: no limit. */
-  max_concurrent: concurrency().optional(),
+  }).optional().describe(
+    "Model ids; * or nothing stands for every model of the connections.",
+  ),
+  max_concurrent: concurrency().optional().describe(
+    "How many of its requests may run at once; above: 429. Default: a quarter of max_concurrent_requests.",
+  ),
 });
 
 /** A token as the file says it. */

@@ -14,6 +14,9 @@ export const SERVICE_NAMES = [
   "moonshot",
   "minimax",
   "deepseek",
+  "groq",
+  "siliconflow",
+  "synthetic",
   "gateway",
   "custom",
 ] as const;
@@ -175,6 +178,34 @@ export const SERVICES: Readonly<Record<ServiceName, ServicePreset>> = {
     },
     authScheme: "bearer",
     quotaKind: "deepseek",
+  },
+  // console.groq.com/docs/openai. Its Responses refuse settings that coding agents send, which a translation drops.
+  groq: {
+    ...PLAIN,
+    family: "A",
+    endpoints: { chat: "https://api.groq.com/openai/v1" },
+    authScheme: "bearer",
+    quotaKind: "groq",
+  },
+  // docs.siliconflow.com; the mainland host is api.siliconflow.cn, which documents Messages too.
+  siliconflow: {
+    ...PLAIN,
+    family: "A",
+    endpoints: { chat: "https://api.siliconflow.com/v1" },
+    authScheme: "bearer",
+    quotaKind: "siliconflow",
+  },
+  // dev.synthetic.new/docs/api/overview
+  synthetic: {
+    ...PLAIN,
+    family: "A",
+    endpoints: {
+      chat: "https://api.synthetic.new/openai/v1",
+      messages: "https://api.synthetic.new/anthropic/v1",
+      completions: "https://api.synthetic.new/openai/v1",
+    },
+    authScheme: "bearer",
+    quotaKind: "synthetic",
   },
   // Another gateway of this interface: it takes a bearer token on every route, the Messages ones too.
   gateway: {

@@ -40,14 +40,29 @@ Deno.test("`scheme: none` needs no key", async () => {
   assert.deepEqual(configOf(result).connections[0]?.auth, { scheme: "none" });
 });
 
-const HOW =
-  "give scheme and key, or `scheme: none` for an upstream without a key";
+Deno.test("a key without a scheme is a bearer's, where the service says nothing else", async () => {
+  for (const service of ["custom", "anthropic"]) {
+    const file = connection({ service, auth: { key: "k" } });
+    assert.deepEqual(configOf(await loadFile(file)).connections[0]?.auth, {
+      scheme: service === "custom" ? "bearer" : "x-api-key",
+      key: "k",
+    });
+  }
+  const file = connection({ auth: { key_file: "keys/one" } });
+  const result = await loadFile(file, { readFile: () => Promise.resolve("k") });
+  assert.deepEqual(configOf(result).connections[0]?.auth, {
+    scheme: "bearer",
+    key: "k",
+  });
+});
+
+const HOW = "give a key, or `scheme: none` for an upstream without one";
 const BAD_KEY =
   "must be a key of printable ASCII characters without spaces or line breaks";
 
 const ROWS: readonly (readonly [Record<string, unknown>, string])[] = [
   [{ auth: undefined }, `connections[0].auth: is missing; ${HOW}`],
-  [{ auth: { key: "k" } }, `connections[0].auth.scheme: is missing; ${HOW}`],
+  [{ auth: {} }, `connections[0].auth.key: is missing; ${HOW}`],
   [
     { auth: { scheme: "bearer" } },
     `connections[0].auth.key: is missing; ${HOW}`,

@@ -1,0 +1,109 @@
+import { type ServiceName, SERVICES } from "./services.ts";
+
+/** What a first connection to a service says besides its name. */
+interface Starter {
+  /** The variable that holds the key. */
+  readonly variable: string;
+  /** A model of the service, to begin with. */
+  readonly model: string;
+  /** Lines of YAML below the connection: settings that the service needs, comments on those that it may. */
+  readonly lines?: readonly string[];
+}
+
+const TEAM_PLAN = [
+  "# quota: { plan: team, organization: ORGANIZATION, project: PROJECT } # where it is a team plan",
+];
+
+const STARTERS: Readonly<Record<ServiceName, Starter>> = {
+  zai: { variable: "ZAI_API_KEY", model: "glm-5.1", lines: TEAM_PLAN },
+  bigmodel: {
+    variable: "BIGMODEL_API_KEY",
+    model: "glm-5.1",
+    lines: TEAM_PLAN,
+  },
+  anthropic: {
+    variable: "ANTHROPIC_API_KEY",
+    model: "claude-sonnet-4-5",
+    lines: [
+      "# With an OAuth token of a plan in place of an API key, auth needs `scheme: bearer`.",
+    ],
+  },
+  openai: { variable: "OPENAI_API_KEY", model: "gpt-5.5" },
+  codex: {
+    variable: "CODEX_ACCESS_TOKEN",
+    model: "gpt-5.3-codex",
+    lines: ["# The key is the access token of a ChatGPT plan."],
+  },
+  openrouter: { variable: "OPENROUTER_API_KEY", model: "openrouter/auto" },
+  kimi: { variable: "KIMI_API_KEY", model: "kimi-for-coding" },
+  moonshot: { variable: "MOONSHOT_API_KEY", model: "kimi-k2.6" },
+  minimax: { variable: "MINIMAX_API_KEY", model: "MiniMax-M3" },
+  deepseek: { variable: "DEEPSEEK_API_KEY", model: "deepseek-chat" },
+  groq: { variable: "GROQ_API_KEY", model: "openai/gpt-oss-120b" },
+  siliconflow: {
+    variable: "SILICONFLOW_API_KEY",
+    model: "deepseek-ai/DeepSeek-V3.2",
+  },
+  synthetic: {
+    variable: "SYNTHETIC_API_KEY",
+    model: "hf:moonshotai/Kimi-K2.5",
+  },
+  gateway: {
+    variable: "GATEWAY_TOKEN",
+    model: "model-name",
+    lines: [
+      "family: A # A: Chat Completions, B: Messages, C: Responses",
+      "endpoints: { chat: https://gateway.example.com/v1 } # its base URL",
+    ],
+  },
+  custom: {
+    variable: "PROVIDER_API_KEY",
+    model: "model-name",
+    lines: [
+      "family: A # A: Chat Completions, B: Messages, C: Responses",
+      "endpoints: { chat: https://api.example.com/v1 } # its base URL",
+      "# Where it takes no key, auth is `{ scheme: none }`.",
+    ],
+  },
+};
+
+/**
+ * A first `gateway.yaml`, with comments, for these services, each named once. It is valid once the variables
+ * that it names are set.
+ */
+export function starterFile(services: readonly ServiceName[]): string {
+  return `# yaml-language-server: $schema=gateway.schema.json
+# For editors that heed that line: \`model-gateway schema > gateway.schema.json\`.
+# Set each variable that stands here as \${NAME}, then \`model-gateway check\`.
+# Every setting is in docs/configuration.md.
+
+server:
+  host: 127.0.0.1 # 0.0.0.0 is every address; then give it a certificate or a proxy in front
+  port: 8787
+
+connections:
+${services.map(connectionLines).join("")}
+tokens:
+  - name: alice # who it is, for the log
+    sha256: "\${ALICE_SHA256}" # \`model-gateway token new alice\` prints her token and this
+    connections: ["*"] # names from above; * stands for all
+`;
+}
+
+function connectionLines(service: ServiceName): string {
+  const { variable, model, lines = [] } = STARTERS[service];
+  return `  - name: ${service} # what people call it
+    service: ${service}${presetComment(service)}
+    auth: { key: "\${${variable}}" }
+${lines.map((line) => `    ${line}\n`).join("")}\
+    models:
+      - ${model} # and others, as the provider calls them
+`;
+}
+
+/** Where the requests go, which the file itself does not say. */
+function presetComment(service: ServiceName): string {
+  const endpoints = Object.entries(SERVICES[service].endpoints)
+    .map(([endpoint, url]) => `${endpoint} at ${url}`);
+  return endpoints.length === 0 ? "" : ` # ${endpoints.join(", ")}`;
+}
