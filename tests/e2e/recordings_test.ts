@@ -32,7 +32,7 @@ const NATIVE_FAMILIES = {
 /** Of a refusal of the gateway's own key the caller sees nothing. */
 /** Refusals of the gateway's own key, which no caller is shown; xAI's comes with a 400. */
 const refusals = recordings.filter(({ status, answer }) =>
-  status === 401 || status === 403 ||
+  status === 401 ||
   status === 400 &&
     new TextDecoder().decode(answer).includes("Incorrect API key")
 );
