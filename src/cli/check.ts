@@ -1,11 +1,11 @@
 import type { Config } from "../config/config.ts";
 import { describeConfig } from "../config/describe.ts";
-import { formatProblem, type Problem } from "../config/problems.ts";
 import { readArguments } from "./arguments.ts";
 import type { CommandSpec } from "./command.ts";
 import { loadConfigFile } from "./config_file.ts";
 import { findConfigPath } from "./config_path.ts";
 import { type CliIo, EXIT } from "./io.ts";
+import { missingFileHint, problemLines } from "./problem_lines.ts";
 import { probeConnections, type ProbeOptions } from "./probe.ts";
 import { CONFIG_OPTION } from "./serve_options.ts";
 import { badUsage } from "./usage_error.ts";
@@ -35,15 +35,18 @@ export async function runCheck(
   const path = findConfigPath({ option: options.config, env: io.env });
   const result = await loadConfigFile(path, { env: io.env });
   if ("problems" in result) {
-    const count = result.problems.length;
-    const noun = count === 1 ? "1 problem" : `${count} problems`;
-    io.writeError(`${path} has ${noun}:\n${lines(result.problems)}`);
+    const noun = count(result.problems.length, "problem");
+    io.writeError(
+      `${path} has ${noun}:\n${problemLines(result.problems)}` +
+        missingFileHint(result),
+    );
     return EXIT.badUsage;
   }
   io.write(describeConfig(result.config));
   if (result.warnings.length > 0) {
-    io.writeError(`warnings:\n${lines(result.warnings)}`);
+    io.writeError(`warnings:\n${problemLines(result.warnings)}`);
   }
+  io.write(`# ${path} is valid: ${extent(result.config)}\n`);
   return options.live ? await checkLive(result.config, io) : EXIT.good;
 }
 
@@ -72,6 +75,16 @@ function readOptions(
   return { config: read.values.get("config"), live: read.flags.has("live") };
 }
 
-function lines(problems: readonly Problem[]): string {
-  return problems.map((problem) => `  ${formatProblem(problem)}\n`).join("");
+/** How much there is of everything. */
+function extent({ connections, pools, callers }: Config): string {
+  const people = new Set(callers.values());
+  return [
+    count(connections.length, "connection"),
+    count(pools.size, "model"),
+    count(people.size, "token"),
+  ].join(", ");
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }

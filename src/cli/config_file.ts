@@ -1,6 +1,13 @@
+import { resolve } from "node:path";
 import { loadConfig, type LoadResult } from "../config/load.ts";
 import type { Environment } from "../config/environment.ts";
 import { readFault } from "../config/named_file.ts";
+
+/** What became of reading a configuration file. */
+export type FileResult = LoadResult & {
+  /** Where the file was looked for, when there is none. */
+  readonly missing?: string;
+};
 
 /**
  * Reads and validates a configuration file; the files that it names are found beside it.
@@ -14,12 +21,14 @@ export async function loadConfigFile(
     /** Told the path of every file that it names, before that is read. */
     readonly onRead?: (path: string) => void;
   },
-): Promise<LoadResult> {
+): Promise<FileResult> {
   let text: string;
   try {
     text = await readText(path);
   } catch (error) {
-    return { problems: [{ path: "", message: readFault(error) }] };
+    const problems = [{ path: "", message: readFault(error) }];
+    const isMissing = error instanceof Deno.errors.NotFound;
+    return isMissing ? { problems, missing: absolutePath(path) } : { problems };
   }
   return await loadConfig(text, {
     env,
@@ -30,6 +39,16 @@ export async function loadConfigFile(
     },
     nowMs: Date.now(),
   });
+}
+
+/** The path from the root, as far as that can be told. */
+function absolutePath(path: string): string {
+  try {
+    return resolve(path);
+  } catch {
+    // The working directory is gone.
+    return path;
+  }
 }
 
 /** Throws a `TypeError` where the bytes are not UTF-8. */

@@ -13,10 +13,13 @@ export interface ReloadLog {
 /** A file that stays wrong is seen again when another one changes; the same problems are told once. */
 export function createReloadLog(log: Log): ReloadLog {
   let told: readonly Problem[] = [];
+  /** Whether it is to be told even that nothing changed: after an error, and to whoever asks. */
+  let isDue = false;
 
   function reject(problems: readonly Problem[]): void {
     if (isDeepStrictEqual(problems, told)) return;
     told = problems;
+    isDue = true;
     log.write("error", "config_rejected", {
       problems: problems.map(formatProblem),
     });
@@ -25,10 +28,15 @@ export function createReloadLog(log: Log): ReloadLog {
   return {
     expect() {
       told = [];
+      isDue = true;
     },
     report(outcome) {
       if (outcome.kind === "rejected") return reject(outcome.problems);
       told = [];
+      if (outcome.kind === "unchanged" && isDue) {
+        log.write("info", "config_unchanged", {});
+      }
+      isDue = outcome.kind === "failed";
       if (outcome.kind === "applied") {
         log.write("info", "config_applied", {
           warnings: outcome.warnings.map(formatProblem),

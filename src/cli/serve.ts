@@ -1,4 +1,3 @@
-import { formatProblem, type Problem } from "../config/problems.ts";
 import { createReload } from "../config/reload.ts";
 import { createConfigStore } from "../config/store.ts";
 import { systemTimers } from "../core/timers.ts";
@@ -9,12 +8,14 @@ import { openNetworkClient } from "./network_client.ts";
 import { networkReach } from "./network_reach.ts";
 import { openLog } from "./open_log.ts";
 import { startPool } from "./pool.ts";
+import { missingFileHint, problemLines } from "./problem_lines.ts";
 import { createReloadLog } from "./reload_log.ts";
 import { runServer } from "./run_server.ts";
 import {
   CONFIG_OPTION,
   LISTENER_OPTIONS,
   readServeOptions,
+  startWarnings,
   withOptions,
 } from "./serve_options.ts";
 import { onHangup } from "./signals.ts";
@@ -51,10 +52,10 @@ export async function runServe(
   const first = await watched.load();
   if ("problems" in first) {
     io.writeError(`Cannot start: ${path} has problems\n`);
-    io.writeError(lines(first.problems));
+    io.writeError(problemLines(first.problems) + missingFileHint(first));
     return EXIT.badUsage;
   }
-  io.writeError(lines(first.warnings));
+  io.writeError(problemLines(startWarnings(first, options)));
   const { log, writer } = openLog(Deno.stdout, options.log);
   const store = createConfigStore(first.config);
   const reloadLog = createReloadLog(log);
@@ -92,8 +93,4 @@ export async function runServe(
   await watched.stop();
   await writer.flush();
   return code;
-}
-
-function lines(problems: readonly Problem[]): string {
-  return problems.map((problem) => `  ${formatProblem(problem)}\n`).join("");
 }

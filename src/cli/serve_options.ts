@@ -1,4 +1,7 @@
 import type { ServerConfig } from "../config/config.ts";
+import { exposureFault } from "../config/exposure.ts";
+import type { LoadResult } from "../config/load.ts";
+import type { Problem } from "../config/problems.ts";
 import type { LogFormat } from "../observe/log.ts";
 import { readArguments } from "./arguments.ts";
 import type { OptionSpec } from "./command.ts";
@@ -69,6 +72,20 @@ export function withOptions(
   { host, port }: ServeOptions,
 ): ServerConfig {
   return { ...server, host: host ?? server.host, port: port ?? server.port };
+}
+
+/** The file's warnings, with one of the host that is listened on where the command line names another. */
+export function startWarnings(
+  { config, warnings }: Extract<LoadResult, { config: unknown }>,
+  options: ServeOptions,
+): readonly Problem[] {
+  const { host } = options;
+  if (host === undefined) return warnings;
+  const fault = exposureFault(withOptions(config.server, options));
+  return [
+    ...warnings.filter(({ path }) => path !== "server.host"),
+    ...(fault === undefined ? [] : [{ path: "--host", message: fault }]),
+  ];
 }
 
 function readPort(value: string): number | null {

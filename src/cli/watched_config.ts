@@ -1,12 +1,11 @@
 import type { Environment } from "../config/environment.ts";
-import type { LoadResult } from "../config/load.ts";
 import { watchFiles } from "../config/watch.ts";
-import { loadConfigFile } from "./config_file.ts";
+import { type FileResult, loadConfigFile } from "./config_file.ts";
 
 /** A configuration file, with all that it names, as it is now and as it changes. */
 export interface WatchedConfig {
   /** Reads and validates it; what it names from then on is watched. */
-  load(): Promise<LoadResult>;
+  load(): Promise<FileResult>;
   /** Calls `onChange` when the file, a key file, the certificate or its key may have changed. */
   watch(onChange: () => void): void;
   /** Ends the watch. */

@@ -1,3 +1,4 @@
+import { reportBareVariable } from "./bare_variable.ts";
 import type { Config } from "./config.ts";
 import { type Environment, expandVariables } from "./environment.ts";
 import { deepFreeze } from "./freeze.ts";
@@ -44,11 +45,13 @@ export async function loadConfig(
   const findings = createFindings();
   const copied = copyTree(
     yaml.value,
-    (written, path) =>
-      expandVariables(written, {
+    (written, path) => {
+      reportBareVariable(written, { path, findings });
+      return expandVariables(written, {
         env: context.env,
         report: (message) => findings.problem(path, message),
-      }),
+      });
+    },
   );
   if ("problem" in copied) return { problems: [copied.problem] };
   const config = await resolve(copied.value, {

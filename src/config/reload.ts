@@ -41,6 +41,7 @@ const START_SETTINGS: readonly (keyof ServerConfig)[] = [
  * last of them saw.
  */
 export function createReload(options: ReloadOptions): Reload {
+  const started = options.store.current().server;
   let running: Promise<void> | undefined;
   let calledMeanwhile = false;
 
@@ -48,7 +49,7 @@ export function createReload(options: ReloadOptions): Reload {
     try {
       do {
         calledMeanwhile = false;
-        options.report(await attemptReload(options));
+        options.report(await attemptReload(options, started));
       } while (calledMeanwhile);
     } finally {
       running = undefined;
@@ -62,18 +63,21 @@ export function createReload(options: ReloadOptions): Reload {
   };
 }
 
+/** @param started What the listeners and threads were made of. */
 async function attemptReload(
   { store, load }: ReloadOptions,
+  started: ServerConfig,
 ): Promise<ReloadOutcome> {
   try {
     const result = await load();
     if ("problems" in result) {
       return { kind: "rejected", problems: result.problems };
     }
-    const before = store.current();
-    if (sayTheSame(result.config, before)) return { kind: "unchanged" };
+    if (sayTheSame(result.config, store.current())) {
+      return { kind: "unchanged" };
+    }
     store.swap(result.config);
-    const late = startSettings(before, result.config);
+    const late = startSettings(started, result.config.server);
     return { kind: "applied", warnings: [...result.warnings, ...late] };
   } catch (error) {
     return { kind: "failed", error };
@@ -85,13 +89,15 @@ function sayTheSame(one: Config, other: Config): boolean {
   return isDeepStrictEqual({ ...one, pools: null }, { ...other, pools: null });
 }
 
-function startSettings(before: Config, after: Config): readonly Problem[] {
+function startSettings(
+  started: ServerConfig,
+  wanted: ServerConfig,
+): readonly Problem[] {
   const changed = START_SETTINGS.filter((key) =>
-    !isDeepStrictEqual(before.server[key], after.server[key])
+    !isDeepStrictEqual(started[key], wanted[key])
   );
   // Another certificate is taken over, but not whether there is one.
-  const isOther = (before.server.tls === undefined) !==
-    (after.server.tls === undefined);
+  const isOther = (started.tls === undefined) !== (wanted.tls === undefined);
   return [...changed, ...(isOther ? ["tls"] : [])]
     .map((key) => ({
       path: `server.${key}`,

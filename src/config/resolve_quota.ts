@@ -7,6 +7,7 @@ import type { Findings, Path } from "./problems.ts";
 import { resolveKey } from "./resolve_auth.ts";
 import type { ConnectionFields } from "./schema_connection.ts";
 import type { JsonWindowFields, QuotaFields } from "./schema_quota.ts";
+import type { QuotaKind } from "./quota_kinds.ts";
 import { SERVICES } from "./services.ts";
 
 /** What {@linkcode resolveQuota} needs besides the fields. */
@@ -16,6 +17,9 @@ export interface ResolveQuotaOptions {
   readonly readFile: ReadFile;
   readonly findings: Findings;
 }
+
+/** A quota as the file says it, with the kind that it comes to. */
+type QuotaOfKind = QuotaFields & { readonly kind: QuotaKind };
 
 /**
  * How the quota of a connection is read. What is missing for it is a warning where the connection can
@@ -30,6 +34,8 @@ export async function resolveQuota(
   const within = { ...options, path: [...options.path, "quota"] };
   const kind = quota.kind ?? SERVICES[service].quotaKind;
   checkUrl(quota, within);
+  checkPlan({ ...quota, kind }, within);
+  checkUse({ ...quota, kind }, within);
   const key = await resolveKey(quota, within);
   const json = resolveJson({ ...quota, kind }, within);
   if (kind === "none") return undefined;
@@ -52,14 +58,54 @@ function checkUrl(
   }
 }
 
+/** The kinds whose quota depends on the plan. */
+const KINDS_WITH_PLANS: ReadonlySet<QuotaKind> = new Set(["zai", "bigmodel"]);
+
+function checkPlan(
+  { kind, plan, organization, project }: QuotaOfKind,
+  { path, findings }: ResolveQuotaOptions,
+): void {
+  if (KINDS_WITH_PLANS.has(kind)) return;
+  const given = {
+    plan: plan === "team" ? plan : undefined,
+    organization,
+    project,
+  };
+  for (const [field, value] of Object.entries(given)) {
+    if (value === undefined) continue;
+    const message =
+      `belongs to the kinds zai and bigmodel; \`kind: ${kind}\` has no plans, remove it`;
+    findings.problem([...path, field], message);
+  }
+}
+
+/** Kinds whose quota is told in the headers of answers alone, and the one that is not read. */
+const KINDS_WITHOUT_CALLS: ReadonlySet<QuotaKind> = new Set([
+  "openai",
+  "groq",
+  "headers",
+  "none",
+]);
+
+function checkUse(
+  quota: QuotaOfKind,
+  { path, findings }: ResolveQuotaOptions,
+): void {
+  if (!KINDS_WITHOUT_CALLS.has(quota.kind)) return;
+  for (const field of ["url", "key", "key_file"] as const) {
+    if (quota[field] === undefined) continue;
+    const message = `has no effect: \`kind: ${quota.kind}\` makes no call`;
+    findings.warn([...path, field], message);
+  }
+}
+
 function warnOfGaps(
   quota: QuotaConfig,
   { path, findings }: ResolveQuotaOptions,
 ): void {
   const gap = (field: string, reason: string) =>
     findings.warn([...path, field], `is missing; ${reason}`);
-  const isTeam = quota.plan === "team" &&
-    (quota.kind === "zai" || quota.kind === "bigmodel");
+  const isTeam = quota.plan === "team" && KINDS_WITH_PLANS.has(quota.kind);
   const ofTeam = "without it the quota of a team plan cannot be read";
   if (isTeam && quota.organization === undefined) gap("organization", ofTeam);
   if (isTeam && quota.project === undefined) gap("project", ofTeam);

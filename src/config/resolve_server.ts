@@ -1,4 +1,5 @@
 import type { ServerConfig, Timeouts } from "./config.ts";
+import { exposureFault } from "./exposure.ts";
 import { type ReadFile, readNamedFile } from "./named_file.ts";
 import type { Findings } from "./problems.ts";
 import type { FileFields } from "./schema.ts";
@@ -18,6 +19,10 @@ export async function resolveServer(
   options: ResolveServerOptions,
 ): Promise<ServerConfig> {
   const { admin, host, port } = server;
+  const exposure = exposureFault(server);
+  if (exposure !== undefined) {
+    options.findings.warn(["server", "host"], exposure);
+  }
   if (admin?.host === host && admin.port === port && port !== 0) {
     options.findings.problem(
       ["server", "admin", "port"],

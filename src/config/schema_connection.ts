@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { JsonValue } from "../core/json.ts";
+import { QUOTA_KINDS } from "./quota_kinds.ts";
 import { concurrency, flag, name, text, wholeNumber } from "./schema_fields.ts";
 import { alsoWritten } from "./schema_forms.ts";
 import { quotaSchema } from "./schema_quota.ts";
@@ -28,13 +29,23 @@ const jsonValueSchema = z.custom<JsonValue>(isJsonValue, {
   error: "must be a value that JSON can hold",
 });
 
+/** What to write in place of a service that only has a kind of quota. */
+function quotaKindAsService(
+  { input }: { readonly input?: unknown },
+): string | undefined {
+  const kind = QUOTA_KINDS.find((one) => one === input);
+  return kind === undefined
+    ? undefined
+    : `is a kind of quota and no service: write \`service: custom\` with \`quota: { kind: ${kind} }\``;
+}
+
 /** One of `connections`. */
 export const connectionSchema = z.strictObject({
   name: name().describe("What people call it; unique."),
   id: z.string().regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i, {
     error: "must be a UUID, such as 0b1d3c52-6a0e-4a3e-8f0e-2f9c3b0d1a11",
   }).optional().describe("A UUID of its own. Default: made of the name."),
-  service: z.enum(SERVICE_NAMES).describe(
+  service: z.enum(SERVICE_NAMES, { error: quotaKindAsService }).describe(
     "Whose service it is, which brings endpoints and much else; custom brings nothing.",
   ),
   family: z.enum(["A", "B", "C"]).optional().describe(

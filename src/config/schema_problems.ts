@@ -75,6 +75,8 @@ function messageOf(issue: z.core.$ZodIssue, value: unknown): string {
         ? `must not be longer than ${issue.maximum} characters`
         : `must be at most ${issue.maximum}`;
     case "invalid_value": {
+      const own = ownMessage(issue);
+      if (own !== undefined) return own;
       const options = issue.values.map(String);
       const hint = typeof value === "string" ? suggestion(value, options) : "";
       return `must be one of ${options.join(", ")}${hint}`;

@@ -40,6 +40,10 @@ Deno.test("check prints what a valid file resolves to", async () => {
   assert.equal(code, 0);
   assert.match(out, /^server:\n {2}host: 127\.0\.0\.1\n/);
   assert.match(out, /\nconnections:\n {2}- name: main\n/);
+  assert.match(
+    out,
+    /\n# \S+\/gateway\.yaml is valid: 1 connection, 1 model, 1 token\n$/,
+  );
   assert.equal(error, "");
   assert.ok(!out.includes(UPSTREAM_KEY));
 });
@@ -78,7 +82,9 @@ Deno.test("check says that there is no file", async () => {
   assert.equal(code, 2);
   assert.equal(
     error,
-    "/no/such/gateway.yaml has 1 problem:\n  file: does not exist\n",
+    "/no/such/gateway.yaml has 1 problem:\n  file: does not exist\n" +
+      "It was looked for at /no/such/gateway.yaml.\n" +
+      "`model-gateway init SERVICE...` prints a first one; `model-gateway demo` needs none.\n",
   );
 });
 

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { resolve } from "node:path";
 import { loadConfigFile } from "../../src/cli/config_file.ts";
 import {
   configOf,
@@ -64,6 +65,9 @@ Deno.test("loadConfigFile() makes a problem of a file that cannot be read", asyn
       problemsOf(await loadConfigFile(`${directory}/none.yaml`, { env })),
       ["file: does not exist"],
     );
+    const { missing } = await loadConfigFile("none.yaml", { env });
+    assert.equal(missing, resolve("none.yaml"));
+    assert.ok(!("missing" in await loadConfigFile(directory, { env })));
     assert.deepEqual(problemsOf(await loadConfigFile(directory, { env })), [
       "file: is a directory",
     ]);

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { resolve } from "node:path";
 import { COMMANDS, runCli } from "../../src/cli/mod.ts";
 import { VERSION } from "../../src/core/version.ts";
 import { createMemoryIo } from "../support/memory_io.ts";
@@ -94,7 +95,14 @@ Deno.test("runCli() serves when no command is named", async () => {
   for (const { code, written, complained } of [command, option, nothing]) {
     assert.equal(code, 2);
     assert.equal(written, "");
-    assert.ok(complained.startsWith(`Cannot start: ${MISSING} has problems\n`));
+    assert.equal(
+      complained,
+      `Cannot start: ${MISSING} has problems
+  file: does not exist
+It was looked for at ${resolve(MISSING)}.
+\`model-gateway init SERVICE...\` prints a first one; \`model-gateway demo\` needs none.
+`,
+    );
   }
 });
 

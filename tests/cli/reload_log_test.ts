@@ -31,11 +31,36 @@ Deno.test("A ReloadLog tells them again when they come back, and to whoever asks
   assert.deepEqual(eventsOf([rejected("x"), APPLIED, rejected("x")]), again);
   assert.deepEqual(
     eventsOf([rejected("x"), { kind: "unchanged" }, rejected("x")]),
-    ["config_rejected", "config_rejected"],
+    ["config_rejected", "config_unchanged", "config_rejected"],
   );
   assert.deepEqual(
     eventsOf([rejected("x"), "expect", rejected("x")]),
     ["config_rejected", "config_rejected"],
+  );
+});
+
+Deno.test("A ReloadLog says that all is well again once the file says what is in use, and no more often", () => {
+  const unchanged: ReloadOutcome = { kind: "unchanged" };
+  const failed: ReloadOutcome = { kind: "failed", error: new Error() };
+  assert.deepEqual(eventsOf([unchanged, unchanged]), []);
+  assert.deepEqual(eventsOf([APPLIED, unchanged]), ["config_applied"]);
+  for (
+    const [fault, event] of [
+      [rejected("x"), "config_rejected"],
+      [failed, "config_failed"],
+    ] as const
+  ) {
+    assert.deepEqual(eventsOf([fault, unchanged, unchanged]), [
+      event,
+      "config_unchanged",
+    ]);
+  }
+});
+
+Deno.test("A ReloadLog tells whoever asks that nothing changed", () => {
+  assert.deepEqual(
+    eventsOf(["expect", { kind: "unchanged" }, { kind: "unchanged" }]),
+    ["config_unchanged"],
   );
 });
 

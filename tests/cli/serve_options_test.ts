@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
-import { readServeOptions, withOptions } from "../../src/cli/serve_options.ts";
-import { minimalConfig } from "../support/config.ts";
+import { loadFile, minimalConfig, minimalFile } from "../support/config.ts";
+import {
+  readServeOptions,
+  startWarnings,
+  withOptions,
+} from "../../src/cli/serve_options.ts";
 
 Deno.test("readServeOptions() reads what is given and leaves the rest out", () => {
   const cases: readonly (readonly [string, object])[] = [
@@ -59,4 +63,27 @@ Deno.test("withOptions() lets the command line win over the configuration", asyn
     withOptions(server, { log: "json", host: "::", port: 0 }),
     { ...server, host: "::", port: 0 },
   );
+});
+
+Deno.test("a warning of the host is of the one that is listened on", async (t) => {
+  const cases: readonly (readonly [string, string | undefined, string[]])[] = [
+    ["127.0.0.1", undefined, []],
+    ["0.0.0.0", undefined, ["server.host"]],
+    ["0.0.0.0", "127.0.0.1", []],
+    ["127.0.0.1", "0.0.0.0", ["--host"]],
+    ["0.0.0.0", "0.0.0.0", ["--host"]],
+  ];
+  for (const [host, option, places] of cases) {
+    await t.step(`${host}, --host ${option}`, async () => {
+      const file = minimalFile({ server: { host }, tokens: [] });
+      const loaded = await loadFile(file);
+      assert.ok("config" in loaded);
+      const options = option === undefined ? {} : { host: option };
+      const warnings = startWarnings(loaded, { log: "json", ...options });
+      assert.deepEqual(
+        new Set(warnings.map(({ path }) => path)),
+        new Set(["tokens", ...places]),
+      );
+    });
+  }
 });

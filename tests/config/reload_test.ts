@@ -60,7 +60,7 @@ Deno.test("what only a start can set is a warning", async () => {
   const { scene, outcomes, reload } = await createScene();
   scene.file = minimalFile({
     server: {
-      host: "0.0.0.0",
+      host: "127.0.0.2",
       port: 1,
       workers: 2,
       admin: {},
@@ -77,6 +77,21 @@ Deno.test("what only a start can set is a warning", async () => {
       message: "has changed; it takes effect at the next start",
     })),
   );
+});
+
+Deno.test("what only a start can set is a warning as long as it differs from what was started", async () => {
+  const { scene, outcomes, reload } = await createScene();
+  const warned = [];
+  for (
+    const server of [{ port: 1 }, { port: 1, drain_seconds: 1 }, { port: 8787 }]
+  ) {
+    scene.file = minimalFile({ server });
+    await reload();
+    const outcome = outcomes.at(-1);
+    assert.ok(outcome?.kind === "applied");
+    warned.push(outcome.warnings.map(({ path }) => path));
+  }
+  assert.deepEqual(warned, [["server.port"], ["server.port"], []]);
 });
 
 Deno.test("a failure of the gateway itself changes nothing and is reported", async () => {

@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
 import type { QuotaConfig } from "../../src/config/config.ts";
+import { QUOTA_KINDS } from "../../src/config/quota_kinds.ts";
+import { readerOf } from "../../src/limits/readers/mod.ts";
+import { sourceOf } from "../limits/quota_case.ts";
 import {
   configOf,
   connectionFile,
@@ -179,10 +182,6 @@ Deno.test("resolveQuota() warns of what the reader will miss", async (t) => {
       organization: "org-1",
       project: "proj_1",
     }, []],
-    ["a team of a service that has none", {
-      kind: "litellm",
-      plan: "team",
-    }, []],
     ["Copilot without a token", { kind: "copilot" }, [
       `${path}.key: is missing; Copilot tells its quota only to a GitHub OAuth token`,
     ]],
@@ -191,6 +190,54 @@ Deno.test("resolveQuota() warns of what the reader will miss", async (t) => {
   for (const [name, quota, expected] of cases) {
     await t.step(name, async () => {
       assert.deepEqual(warningsOf(await load(quota)), expected);
+    });
+  }
+});
+
+Deno.test("resolveQuota() refuses a plan where the kind has none", async (t) => {
+  const cases: readonly (readonly [Quota, readonly string[]])[] = [
+    [{ kind: "kimi", plan: "team" }, ["plan"]],
+    [{ plan: "team" }, ["plan"]],
+    [
+      { kind: "codex", plan: "team", organization: "o", project: "p" },
+      ["plan", "organization", "project"],
+    ],
+  ];
+  for (const [quota, fields] of cases) {
+    const { kind = "none" } = quota;
+    await t.step(`${kind}: ${fields}`, async () => {
+      assert.deepEqual(
+        problemsOf(await load(quota)),
+        fields.map((field) =>
+          `connections[0].quota.${field}: belongs to the kinds zai and bigmodel; ` +
+          `\`kind: ${kind}\` has no plans, remove it`
+        ),
+      );
+    });
+  }
+  const good = { plan: "team", organization: "o", project: "p" };
+  for (const kind of ["zai", "bigmodel"]) {
+    assert.equal((await resolved({ kind, ...good }))?.plan, "team");
+  }
+});
+
+Deno.test("resolveQuota() warns of an address or a key for a kind that makes no call", async (t) => {
+  const settings = { url: "https://a.example/usage", key: "own" };
+  for (const kind of QUOTA_KINDS) {
+    await t.step(kind, async () => {
+      const windows = kind === "json" ? { windows: [WINDOW] } : {};
+      const quota = { kind, ...settings, ...windows };
+      const reader = kind === "none"
+        ? undefined
+        : readerOf(sourceOf(kind).quota);
+      const isRead = reader?.poll !== undefined;
+      const fields = isRead ? [] : ["url", "key"];
+      assert.deepEqual(
+        warningsOf(await load(quota)),
+        fields.map((field) =>
+          `connections[0].quota.${field}: has no effect: \`kind: ${kind}\` makes no call`
+        ),
+      );
     });
   }
 });

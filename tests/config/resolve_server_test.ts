@@ -4,6 +4,7 @@ import {
   minimalConfig,
   minimalFile,
   problemsOf,
+  warningsOf,
 } from "../support/config.ts";
 import {
   nextTestCertificate,
@@ -63,6 +64,29 @@ Deno.test("a certificate that cannot be read is a problem", async () => {
   assert.deepEqual(problemsOf(result), [
     "server.tls.cert: names a file that cannot be read",
   ]);
+});
+
+Deno.test("a listener that lets other machines in without TLS is a warning", async (t) => {
+  const warning =
+    "server.host: lets other machines in without TLS, so that tokens can be read on the way: " +
+    "set server.tls, or let only a proxy with TLS reach it";
+  for (
+    const host of ["0.0.0.0", "::", "192.0.2.1", "gateway.example", "127x"]
+  ) {
+    await t.step(host, async () => {
+      const file = minimalFile({ server: { host } });
+      assert.deepEqual(warningsOf(await loadFile(file)), [warning]);
+      const tls = { cert: "cert.pem", key: "key.pem" };
+      const safe = minimalFile({ server: { host, tls } });
+      assert.deepEqual(warningsOf(await loadFile(safe, { readFile })), []);
+    });
+  }
+  for (const host of ["127.0.0.1", "127.9.9.9", "::1", "localhost"]) {
+    await t.step(host, async () => {
+      const file = minimalFile({ server: { host } });
+      assert.deepEqual(warningsOf(await loadFile(file)), []);
+    });
+  }
 });
 
 Deno.test("the listener for metrics has defaults and an address of its own", async () => {

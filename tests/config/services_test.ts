@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { SERVICE_NAMES, SERVICES } from "../../src/config/services.ts";
-import { connectionFile, minimalConfig } from "../support/config.ts";
+import { QUOTA_KINDS } from "../../src/config/quota_kinds.ts";
+import {
+  connectionFile,
+  loadFile,
+  minimalConfig,
+  minimalFile,
+  problemsOf,
+} from "../support/config.ts";
 
 Deno.test("every service with a preset needs a name, a key and models only", async (t) => {
   for (const service of SERVICE_NAMES) {
@@ -45,7 +52,7 @@ Deno.test("a connection may differ from its service in everything", async () => 
       endpoints: { messages: "https://openrouter.ai/api/v1" },
       auth: { scheme: "x-api-key", key: "k" },
       stream_only: true,
-      quota: { kind: "litellm", plan: "team", url: "https://a.example/q?x=1" },
+      quota: { kind: "litellm", url: "https://a.example/q?x=1" },
     })],
   });
   const [connection] = config.connections;
@@ -54,7 +61,7 @@ Deno.test("a connection may differ from its service in everything", async () => 
   assert.equal(connection?.streamOnly, true);
   assert.deepEqual(connection?.quota, {
     kind: "litellm",
-    plan: "team",
+    plan: "personal",
     organization: undefined,
     project: undefined,
     url: "https://a.example/q?x=1",
@@ -87,4 +94,22 @@ Deno.test("force and omit add to what the service needs", async () => {
     service_tier: "priority",
   });
   assert.deepEqual(connection?.omit, [...SERVICES.codex.omit, "verbosity"]);
+});
+
+Deno.test("a service that only has a kind of quota is told how to be written", async (t) => {
+  const services: readonly string[] = SERVICE_NAMES;
+  const kinds = QUOTA_KINDS.filter((kind) => !services.includes(kind));
+  assert.ok(kinds.includes("litellm") && kinds.includes("copilot"));
+  for (const kind of kinds) {
+    await t.step(kind, async () => {
+      const connections = [connectionFile({ service: kind })];
+      assert.deepEqual(
+        problemsOf(await loadFile(minimalFile({ connections }))),
+        [
+          "connections[0].service: is a kind of quota and no service: " +
+          `write \`service: custom\` with \`quota: { kind: ${kind} }\``,
+        ],
+      );
+    });
+  }
 });
