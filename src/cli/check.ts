@@ -5,9 +5,11 @@ import type { CommandSpec } from "./command.ts";
 import { loadConfigFile } from "./config_file.ts";
 import { findConfigPath } from "./config_path.ts";
 import { type CliIo, EXIT } from "./io.ts";
+import type { Problem } from "../config/problems.ts";
 import { missingFileHint, problemLines } from "./problem_lines.ts";
 import { probeConnections, type ProbeOptions } from "./probe.ts";
 import { CONFIG_OPTION } from "./serve_options.ts";
+import { tryTls } from "./tls_fault.ts";
 import { badUsage } from "./usage_error.ts";
 
 /** `check`. */
@@ -35,19 +37,30 @@ export async function runCheck(
   const path = findConfigPath({ option: options.config, env: io.env });
   const result = await loadConfigFile(path, { env: io.env });
   if ("problems" in result) {
-    const noun = count(result.problems.length, "problem");
-    io.writeError(
-      `${path} has ${noun}:\n${problemLines(result.problems)}` +
-        missingFileHint(result),
-    );
-    return EXIT.badUsage;
+    return refuse(result.problems, { path, io, hint: missingFileHint(result) });
   }
+  const tlsProblem = tryTls(result.config.server.tls);
+  if (tlsProblem !== undefined) return refuse([tlsProblem], { path, io });
   io.write(describeConfig(result.config));
   if (result.warnings.length > 0) {
     io.writeError(`warnings:\n${problemLines(result.warnings)}`);
   }
   io.write(`# ${path} is valid: ${extent(result.config)}\n`);
   return options.live ? await checkLive(result.config, io) : EXIT.good;
+}
+
+/** @returns The exit code. */
+function refuse(
+  problems: readonly Problem[],
+  { path, io, hint = "" }: {
+    readonly path: string;
+    readonly io: CliIo;
+    readonly hint?: string;
+  },
+): number {
+  const noun = count(problems.length, "problem");
+  io.writeError(`${path} has ${noun}:\n${problemLines(problems)}${hint}`);
+  return EXIT.badUsage;
 }
 
 async function checkLive(

@@ -1,5 +1,7 @@
 import type { ServerConfig } from "../config/config.ts";
+import { formatProblem } from "../config/problems.ts";
 import type { Handler } from "../http/gateway.ts";
+import { tlsFault } from "./tls_fault.ts";
 
 /** A listener that accepts requests. */
 export interface Listener {
@@ -62,20 +64,19 @@ export function listen(
       close: () => http.shutdown(),
     };
   } catch (error) {
-    throw listenError(error, { host, port, settings });
+    throw listenError(error, { host, port, tls, settings });
   }
 }
 
 function listenError(
   cause: unknown,
-  { host, port, settings }: Required<
-    Pick<ListenPlace, "host" | "port" | "settings">
-  >,
+  { host, port, tls, settings = COMMAND_LINE }: ListenPlace,
 ): ListenError {
-  return new ListenError(
-    `Cannot listen on ${host}:${port}: ${reasonOf(cause, settings)}`,
-    { cause },
-  );
+  const reason = addressFault(cause, settings) ??
+    (tls === undefined ? messageOf(cause) : formatProblem(tlsFault(cause)));
+  return new ListenError(`Cannot listen on ${host}:${port}: ${reason}`, {
+    cause,
+  });
 }
 
 /**
@@ -101,10 +102,10 @@ function urlHost(host: string): string {
   return host.includes(":") ? `[${host}]` : host;
 }
 
-function reasonOf(
+function addressFault(
   error: unknown,
   { host, port }: NonNullable<ListenPlace["settings"]>,
-): string {
+): string | undefined {
   if (error instanceof Deno.errors.AddrInUse) {
     return `another program listens there, stop it or choose another port with ${port}`;
   }
@@ -114,5 +115,9 @@ function reasonOf(
   if (error instanceof Deno.errors.PermissionDenied) {
     return `the system does not allow it, choose a port above 1023 with ${port}`;
   }
+  return undefined;
+}
+
+function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -5,6 +5,7 @@ import {
   minimalFile,
   UPSTREAM_KEY,
 } from "../support/config.ts";
+import { testCertificate } from "../support/test_certificate.ts";
 
 type Upstream = (request: Request) => Promise<Response> | Response;
 
@@ -55,6 +56,28 @@ Deno.test("check prints warnings beside", async () => {
     error,
     "warnings:\n  tokens: is empty: nobody can call the gateway\n",
   );
+});
+
+Deno.test("check finds what the platform will not listen with", async () => {
+  const directory = await Deno.makeTempDir();
+  const tls = { cert: `${directory}/cert.pem`, key: `${directory}/key.pem` };
+  await Deno.writeTextFile(tls.cert, testCertificate.cert);
+  await Deno.writeTextFile(
+    tls.key,
+    "-----BEGIN PRIVATE KEY-----\nAA==\n-----END PRIVATE KEY-----\n",
+  );
+  const { code, path, out, error } = await check(
+    minimalFile({ server: { tls } }),
+  );
+  assert.equal(code, 2);
+  assert.equal(out, "");
+  assert.ok(
+    error.startsWith(`${path} has 1 problem:\n  server.tls.key: holds no`),
+    error,
+  );
+  await Deno.writeTextFile(tls.key, testCertificate.key);
+  assert.equal((await check(minimalFile({ server: { tls } }))).code, 0);
+  await Deno.remove(directory, { recursive: true });
 });
 
 Deno.test("check prints every problem of an invalid file", async () => {
