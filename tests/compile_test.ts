@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { sourceCommit } from "../release/commit.ts";
 import { VERSION } from "../src/core/version.ts";
 import type { SeenDemo } from "./support/ask_demo.ts";
 import { compileGateway } from "./support/compile.ts";
@@ -238,9 +239,13 @@ Deno.test({
       args: ["--version"],
       clearEnv: true,
     }).output();
-    assert.equal(
-      new TextDecoder().decode(stdout),
-      `model-gateway ${VERSION}\n`,
+    const [version, commit, ...runtime] = new TextDecoder().decode(stdout)
+      .split("\n");
+    assert.equal(version, `model-gateway ${VERSION}`);
+    assert.equal(commit, `commit ${await sourceCommit()}`);
+    assert.match(
+      runtime.join("\n"),
+      /^deno \d+\.\d+\.\d+\nv8 \d+\.[\d.]+\S*\n$/,
     );
     assert.ok(compiled.embedded.includes("zod"), compiled.embedded);
     assert.doesNotMatch(compiled.embedded, /@anthropic-ai|openai\/\d/);

@@ -7,6 +7,7 @@ import { parseYaml } from "../src/core/std.ts";
 import { DEMO_TOKEN } from "../src/cli/demo.ts";
 import { demoConfigText } from "../src/demo/config.ts";
 import { createDemoUpstream } from "../src/demo/upstream.ts";
+import { VERSION } from "../src/core/version.ts";
 import { sha256Hex } from "../src/core/sha256.ts";
 import { createLog } from "../src/observe/log.ts";
 import { formatExposition } from "../src/observe/exposition.ts";
@@ -49,6 +50,14 @@ Deno.test("every configuration in the documentation is valid", async (t) => {
       assert.deepEqual(schemaFaults(parseYaml(text, { schema: "core" })), []);
     });
   }
+});
+
+Deno.test("the changelog begins with what is not released, then with this version", () => {
+  const headings = [...pageOf("CHANGELOG.md").matchAll(/^## (.*)$/gm)]
+    .map(([, text = ""]) => text);
+  assert.equal(headings[0], "Unreleased");
+  assert.match(headings[1] ?? "", /^\d+\.\d+\.\d+ - \d{4}-\d\d-\d\d$/);
+  assert.equal(headings[1]?.split(" ")[0], VERSION);
 });
 
 Deno.test("every task that the documentation names exists", async () => {

@@ -1,4 +1,3 @@
-import { VERSION } from "../core/version.ts";
 import { likely } from "./arguments.ts";
 import { CHECK, runCheck } from "./check.ts";
 import { type Command, commandHelp, usageLine } from "./command.ts";
@@ -12,6 +11,7 @@ import { runSchema, SCHEMA } from "./schema.ts";
 import { runServe, SERVE } from "./serve.ts";
 import { terminalColumns } from "./terminal.ts";
 import { runToken, TOKEN } from "./token.ts";
+import { versionText } from "./version.ts";
 
 /** Every command of the program. */
 export const COMMANDS: readonly Command[] = [
@@ -55,7 +55,7 @@ export async function runCli(
   if (first === "help") return tellHelp(rest[0], io);
   if (args.some(isHelp)) return tellHelp(command?.spec.name, io);
   if (first === "--version" || first === "-V") {
-    io.write(`model-gateway ${VERSION}\n`);
+    io.write(await versionText());
     return EXIT.good;
   }
   if (first === undefined || first.startsWith("-")) {

@@ -26,7 +26,14 @@ Deno.test("runCli() prints the version", async () => {
   for (const flag of ["--version", "-V"]) {
     const { code, written, complained } = await run([flag]);
     assert.equal(code, 0);
-    assert.equal(written, `model-gateway ${manifest.version}\n`);
+    assert.equal(
+      written,
+      `model-gateway ${manifest.version}
+commit unknown: run from the source
+deno ${Deno.version.deno}
+v8 ${Deno.version.v8}
+`,
+    );
     assert.equal(complained, "");
   }
 });

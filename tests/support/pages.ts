@@ -1,7 +1,7 @@
 /** The pages of the documentation, by their path in the repository. */
 export async function readPages(): Promise<ReadonlyMap<string, string>> {
   const root = new URL("../../", import.meta.url);
-  const paths = ["README.md", "CONTRIBUTING.md"];
+  const paths = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"];
   for await (const { name } of Deno.readDir(new URL("docs/", root))) {
     if (name.endsWith(".md")) paths.push(`docs/${name}`);
   }
