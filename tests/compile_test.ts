@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
 import { sourceCommit } from "../release/commit.ts";
+import { releaseDocuments } from "../release/documents.ts";
 import { VERSION } from "../src/core/version.ts";
 import type { SeenDemo } from "./support/ask_demo.ts";
 import { compileGateway } from "./support/compile.ts";
@@ -249,5 +251,35 @@ Deno.test({
     );
     assert.ok(compiled.embedded.includes("zod"), compiled.embedded);
     assert.doesNotMatch(compiled.embedded, /@anthropic-ai|openai\/\d/);
+    const packages = [
+      ...compiled.embedded.matchAll(
+        /^│.*[├└]── ((?:@[\w-]+\/)?[\w-]+)\/(?:\*|\d)/gm,
+      ),
+    ].map(([, name]) => name);
+    assert.deepEqual(packages.sort(), await listedPackages());
+  },
+});
+
+/** The packages that the bill of materials names. */
+async function listedPackages(): Promise<readonly string[]> {
+  const documents = await releaseDocuments();
+  const { components } = JSON.parse(
+    documents.get("model-gateway.cdx.json") ?? "",
+  );
+  return components.flatMap((one: { type: string; name: string }) =>
+    one.type === "library" ? [one.name] : []
+  ).sort();
+}
+
+Deno.test({
+  name: "two executables of one source are the same to the last byte",
+  ignore,
+  async fn() {
+    if ("reason" in compiled) return;
+    const first = await Deno.readFile(compiled.path);
+    const again = await compileGateway();
+    assert.ok("path" in again);
+    const second = await Deno.readFile(again.path);
+    assert.equal(Buffer.compare(first, second), 0);
   },
 });

@@ -17,6 +17,8 @@ export interface CommandSpec {
   readonly name: string;
   /** Words that stand behind the name, such as `new NAME`. */
   readonly operands?: string;
+  /** Words that may stand there, for the completion of a shell. */
+  readonly words?: readonly string[];
   /** What it does, in one line. */
   readonly summary: string;
   readonly options: readonly OptionSpec[];

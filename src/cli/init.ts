@@ -10,6 +10,7 @@ import { badUsage } from "./usage_error.ts";
 export const INIT: CommandSpec = {
   name: "init",
   operands: "SERVICE...",
+  words: SERVICE_NAMES,
   summary: "print a first gateway.yaml, with comments, for some services",
   options: [],
   details: [servicesText()],

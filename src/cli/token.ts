@@ -12,6 +12,7 @@ import { badUsage } from "./usage_error.ts";
 export const TOKEN: CommandSpec = {
   name: "token",
   operands: "new NAME",
+  words: ["new"],
   summary: "make a token and the YAML that lets its owner in",
   options: [],
   details: [

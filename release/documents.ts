@@ -1,0 +1,80 @@
+import { z } from "zod";
+import { COMMANDS } from "../src/cli/mod.ts";
+import { configJsonSchema } from "../src/config/schema_json.ts";
+import { VERSION } from "../src/core/version.ts";
+import { commitTime, sourceCommit } from "./commit.ts";
+import {
+  bashCompletion,
+  fishCompletion,
+  zshCompletion,
+} from "./completions.ts";
+import { manPage } from "./man_page.ts";
+import { packageUrl, readPackages } from "./packages.ts";
+import { sbom } from "./sbom.ts";
+
+const ROOT = new URL("../", import.meta.url);
+
+/**
+ * Every file of a release that is no executable: its text by its name. They follow from the source, the
+ * packages that it locks and the version of Deno.
+ */
+export async function releaseDocuments(): Promise<ReadonlyMap<string, string>> {
+  const commands = COMMANDS.map(({ spec }) => spec);
+  const date = await commitTime();
+  return new Map([
+    ["gateway.schema.json", json(configJsonSchema())],
+    ["model-gateway.1", manPage({ commands, version: VERSION, date })],
+    ["model-gateway.bash", bashCompletion(commands)],
+    ["_model-gateway", zshCompletion(commands)],
+    ["model-gateway.fish", fishCompletion(commands)],
+    ["model-gateway.cdx.json", json(await billOfMaterials(date))],
+  ]);
+}
+
+async function billOfMaterials(committedAt: Date): Promise<object> {
+  const cache = await npmCache();
+  return await sbom({
+    version: VERSION,
+    commit: await sourceCommit(),
+    committedAt,
+    packages: await readPackages({
+      lock: await Deno.readTextFile(new URL("deno.lock", ROOT)),
+      readManifest: (name, version) =>
+        Deno.readTextFile(`${cache}/${name}/${version}/package.json`),
+    }),
+    imported: await importedPackages(),
+    runtime: Deno.version,
+  });
+}
+
+const manifestSchema = z.object({ imports: z.record(z.string(), z.string()) });
+
+/** The package URLs of what `deno.json` imports, sorted. */
+async function importedPackages(): Promise<readonly string[]> {
+  const text = await Deno.readTextFile(new URL("deno.json", ROOT));
+  const { imports } = manifestSchema.parse(JSON.parse(text));
+  const urls = Object.values(imports).map((specifier) => {
+    const [, name = "", version = ""] =
+      /^npm:(@?[^@]+)@([^/]+)/.exec(specifier) ?? [];
+    return packageUrl({ name, version });
+  });
+  return [...new Set(urls)].sort();
+}
+
+const infoSchema = z.object({ npmCache: z.string() });
+
+/** Where Deno keeps the packages of the registry. */
+async function npmCache(): Promise<string> {
+  const { stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["info", "--json"],
+    cwd: ROOT,
+    stderr: "null",
+  }).output();
+  const text = new TextDecoder().decode(stdout);
+  const { npmCache: folder } = infoSchema.parse(JSON.parse(text));
+  return `${folder}/registry.npmjs.org`;
+}
+
+function json(value: object): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}

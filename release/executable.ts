@@ -1,0 +1,91 @@
+import { commitTime, sourceCommit } from "./commit.ts";
+
+const ROOT = new URL("../", import.meta.url);
+
+/** What a target is called, in a file's name and by the compiler. */
+export interface Target {
+  readonly name: string;
+  readonly triple: string;
+}
+
+/** The systems that a release is for. */
+export const TARGETS: readonly Target[] = [
+  { name: "linux-x64", triple: "x86_64-unknown-linux-gnu" },
+  { name: "linux-arm64", triple: "aarch64-unknown-linux-gnu" },
+  { name: "macos-x64", triple: "x86_64-apple-darwin" },
+  { name: "macos-arm64", triple: "aarch64-apple-darwin" },
+  { name: "windows-x64", triple: "x86_64-pc-windows-msvc" },
+];
+
+/** What became of compiling an executable. */
+export interface Compiled {
+  readonly outcome: "made" | "no base" | "failed";
+  /** What the compiler wrote. */
+  readonly report: string;
+}
+
+/** A base of the compiler could not be downloaded, or is not one for this target. */
+const NO_BASE_REGEXP = /error sending request|dl\.deno\.land/i;
+
+const ARGUMENTS = [
+  "compile",
+  "--v8-flags=--min-semi-space-size=16,--max-semi-space-size=32",
+  ...["--include", "dist/build.json"],
+  ...["--include", "src/cli/worker.ts"],
+  ...["--include", "src/cli/translation_worker.ts"],
+  ...["--allow-net", "--allow-read", "--allow-env"],
+];
+
+/** A data file in a package of prom-client overflows the compiler's own. */
+const STACK_BYTES = "67108864";
+
+/**
+ * Compiles an executable.
+ *
+ * @param options.target Default: this machine.
+ * @param options.output The path of the file to write, below the repository.
+ */
+export async function compileExecutable(
+  { target = Deno.build.target, output }: {
+    readonly target?: string;
+    readonly output: string;
+  },
+): Promise<Compiled> {
+  await writeBuildFile();
+  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: [
+      ...ARGUMENTS,
+      ...["--target", target, "--output", output, "src/main.ts"],
+    ],
+    cwd: ROOT,
+    clearEnv: true,
+    env: compilerEnvironment(target),
+    stdin: "null",
+  }).output();
+  const decoder = new TextDecoder();
+  const report = decoder.decode(stdout) + decoder.decode(stderr);
+  if (success) return { outcome: "made", report };
+  const outcome = NO_BASE_REGEXP.test(report) ? "no base" : "failed";
+  return { outcome, report };
+}
+
+/** `DENORT_BIN` is a base of this machine, and no other's. */
+function compilerEnvironment(target: string): Record<string, string> {
+  const { DENORT_BIN: base, ...rest } = Deno.env.toObject();
+  const isHere = target === Deno.build.target && base !== undefined;
+  return {
+    ...rest,
+    ...(isHere ? { DENORT_BIN: base } : {}),
+    RUST_MIN_STACK: STACK_BYTES,
+  };
+}
+
+/** What `--version` reads in the executable, with the time of the commit, which is embedded too. */
+async function writeBuildFile(): Promise<void> {
+  const file = new URL("dist/build.json", ROOT);
+  await Deno.mkdir(new URL("./", file), { recursive: true });
+  const commit = await sourceCommit();
+  await Deno.writeTextFile(file, `${JSON.stringify({ commit })}\n`);
+  const time = await commitTime();
+  await Deno.utime(file, time, time);
+}

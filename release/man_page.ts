@@ -1,0 +1,89 @@
+import type { CommandSpec, OptionSpec } from "../src/cli/command.ts";
+
+/** What the manual says besides the commands. */
+export interface ManPageSource {
+  readonly commands: readonly CommandSpec[];
+  readonly version: string;
+  readonly date: Date;
+}
+
+/** The manual of the program, for `man`. */
+export function manPage({ commands, version, date }: ManPageSource): string {
+  const day = date.toISOString().slice(0, 10);
+  return [
+    `.TH MODEL-GATEWAY 1 "${day}" "model-gateway ${version}"`,
+    ".SH NAME",
+    "model\\-gateway \\- an HTTP gateway to model providers",
+    ".SH SYNOPSIS",
+    ...commands.flatMap(synopsis),
+    ".SH COMMANDS",
+    ...commands.flatMap(commandSection),
+    ".SH FILES",
+    ".TP",
+    ".I gateway.yaml",
+    plain(
+      "The configuration, in the working directory where neither --config nor MODEL_GATEWAY_CONFIG names another.",
+    ),
+    ".SH ENVIRONMENT",
+    ...VARIABLES.flatMap(([name, meaning]) => [
+      ".TP",
+      `.B ${name}`,
+      plain(meaning),
+    ]),
+    ".SH EXIT STATUS",
+    plain(
+      "0 when all went well, 1 for a failure at run time, 2 for bad usage or a bad configuration.",
+    ),
+    "",
+  ].join("\n");
+}
+
+const VARIABLES: readonly (readonly [name: string, meaning: string])[] = [
+  ["MODEL_GATEWAY_CONFIG", "The configuration, where --config is not given."],
+  ["MODEL_GATEWAY_URL", "The gateway that limits asks."],
+  ["MODEL_GATEWAY_TOKEN", "The token that limits asks with."],
+];
+
+function synopsis({ name, operands, options }: CommandSpec): string[] {
+  const parts = options.map((option) => `[${plain(optionWords(option))}]`);
+  const words = [name, operands ?? "", ...parts].filter((word) => word !== "");
+  return [".br", `.B model\\-gateway ${words.join(" ")}`];
+}
+
+function commandSection(
+  { name, operands, summary, options, details = [] }: CommandSpec,
+): string[] {
+  return [
+    `.SS ${operands === undefined ? name : plain(`${name} ${operands}`)}`,
+    plain(`${summary[0]?.toUpperCase()}${summary.slice(1)}.`),
+    ...options.flatMap((option) => [
+      ".TP",
+      `.B ${plain(optionWords(option))}`,
+      plain(option.summary),
+    ]),
+    ...details.flatMap((paragraph) => [
+      ".PP",
+      plain(paragraph.replaceAll("\n", " ")),
+    ]),
+  ];
+}
+
+function optionWords({ name, value, choices }: OptionSpec): string {
+  const shown = choices?.join("|") ?? value;
+  return shown === undefined ? `--${name}` : `--${name} ${shown}`;
+}
+
+/** A text as roff reads it: no control line, no escape, and hyphens that can be searched for. */
+function plain(text: string): string {
+  const escaped = text.replaceAll("\\", "\\e").replaceAll("-", "\\-")
+    .replaceAll(
+      /[^\0-\x7f]/gu,
+      (char) => `\\[u${hexDigits(char.codePointAt(0) ?? 0)}]`,
+    );
+  return /^[.']/.test(escaped) ? `\\&${escaped}` : escaped;
+}
+
+/** At least four digits, as roff wants them. */
+function hexDigits(codePoint: number): string {
+  return codePoint.toString(16).toUpperCase().padStart(4, "0");
+}

@@ -1,0 +1,90 @@
+import { z } from "zod";
+
+/** A package of npm that the program embeds. */
+export interface Package {
+  readonly name: string;
+  readonly version: string;
+  /** An SPDX expression. */
+  readonly license: string;
+  /** SHA-512 of its archive, in hexadecimal digits. */
+  readonly sha512: string;
+  /** The package URLs of what it depends on, sorted. */
+  readonly dependsOn: readonly string[];
+}
+
+const lockSchema = z.object({
+  npm: z.record(
+    z.string(),
+    z.object({
+      integrity: z.string().startsWith("sha512-"),
+      dependencies: z.array(z.string()).default([]),
+    }),
+  ),
+});
+
+const manifestSchema = z.object({ license: z.string().min(1) });
+
+/**
+ * Lists what a lock pins, sorted by name and version.
+ *
+ * @param options.lock The text of a `deno.lock` of version 5.
+ * @param options.readManifest Gives the `package.json` of a package.
+ * @throws {Error} Where a package has no licence, or the lock no checksum: nothing is released unlicensed.
+ */
+export async function readPackages(
+  { lock, readManifest }: {
+    readonly lock: string;
+    readonly readManifest: (name: string, version: string) => Promise<string>;
+  },
+): Promise<readonly Package[]> {
+  const { npm } = lockSchema.parse(JSON.parse(lock));
+  const keys = Object.keys(npm).sort();
+  return await Promise.all(keys.map(async (key) => {
+    const { name, version } = splitKey(key);
+    const { integrity, dependencies } = npm[key] ?? fault(key, "is not locked");
+    const manifest = manifestSchema.safeParse(
+      JSON.parse(await readManifest(name, version)),
+    );
+    return {
+      name,
+      version,
+      license: manifest.data?.license ?? fault(key, "names no licence"),
+      sha512: hexOf(integrity.slice("sha512-".length)),
+      dependsOn: dependencies.map((wanted) =>
+        packageUrl(splitKey(lockedKey(wanted, keys)))
+      ).sort(),
+    };
+  }));
+}
+
+/** A package URL (github.com/package-url/purl-spec). */
+export function packageUrl(
+  { name, version }: { readonly name: string; readonly version: string },
+): string {
+  return `pkg:npm/${name.replace("@", "%40")}@${version}`;
+}
+
+/** `@scope/name@1.0.0`, with what its peers are behind an underscore. */
+function splitKey(key: string): { name: string; version: string } {
+  const [, name, version] = /^(@?[^@]+)@([^_]+)/.exec(key) ?? [];
+  if (name === undefined || version === undefined) {
+    return fault(key, "is no name and version");
+  }
+  return { name, version };
+}
+
+/** A dependency is named without its version where the lock has only one. */
+function lockedKey(wanted: string, keys: readonly string[]): string {
+  return keys.find((key) =>
+    key === wanted || key.startsWith(`${wanted}@`) ||
+    key.startsWith(`${wanted}_`)
+  ) ?? fault(wanted, "is not locked");
+}
+
+function hexOf(base64: string): string {
+  return Uint8Array.from(atob(base64), (char) => char.charCodeAt(0)).toHex();
+}
+
+function fault(name: string, what: string): never {
+  throw new Error(`Cannot list the packages: ${name} ${what}`);
+}

@@ -1,0 +1,114 @@
+import { uuidV5 } from "../src/core/std.ts";
+import { type Package, packageUrl } from "./packages.ts";
+
+/** What a bill of materials is made of. */
+export interface SbomSource {
+  readonly version: string;
+  /** `undefined` where the source has no history. */
+  readonly commit: string | undefined;
+  readonly committedAt: Date;
+  readonly packages: readonly Package[];
+  /** What the program imports itself: package URLs. */
+  readonly imported: readonly string[];
+  /** The versions of the runtime that is embedded. */
+  readonly runtime: { readonly deno: string; readonly v8: string };
+}
+
+/** RFC 9562, appendix A: the namespace of URLs. */
+const URL_NAMESPACE = "6ba7b811-9dad-11d1-80b4-00c04fd430c8";
+
+/**
+ * The bill of materials of a release, by CycloneDX 1.6 (cyclonedx.org/docs/1.6/json): the program, each
+ * package that it embeds, and the runtime. It follows from its source alone.
+ */
+export async function sbom(source: SbomSource): Promise<object> {
+  const { version, commit, committedAt, packages, imported } = source;
+  const program = `model-gateway@${version}`;
+  const runtime = runtimeComponents(source.runtime);
+  const identity = new TextEncoder().encode(
+    JSON.stringify([program, commit, source.runtime, packages]),
+  );
+  return {
+    bomFormat: "CycloneDX",
+    specVersion: "1.6",
+    serialNumber: `urn:uuid:${await uuidV5(URL_NAMESPACE, identity)}`,
+    version: 1,
+    metadata: {
+      timestamp: committedAt.toISOString(),
+      component: {
+        type: "application",
+        "bom-ref": program,
+        name: "model-gateway",
+        version,
+        licenses: [{ license: { id: "MIT" } }],
+        properties: [{
+          name: "model-gateway:commit",
+          value: commit ?? "unknown",
+        }],
+      },
+    },
+    components: [...packages.map(packageComponent), ...runtime],
+    dependencies: [
+      {
+        ref: program,
+        dependsOn: [...imported, ...runtime.map((one) => one["bom-ref"])],
+      },
+      ...packages.map((one) => ({
+        ref: packageUrl(one),
+        dependsOn: one.dependsOn,
+      })),
+    ],
+  };
+}
+
+function packageComponent(one: Package): object {
+  return {
+    type: "library",
+    "bom-ref": packageUrl(one),
+    name: one.name,
+    version: one.version,
+    purl: packageUrl(one),
+    licenses: [licence(one.license)],
+    hashes: [{ alg: "SHA-512", content: one.sha512 }],
+  };
+}
+
+/** A single licence is known by its id, several are an expression. */
+function licence(expression: string): object {
+  return /^[\w.+-]+$/.test(expression)
+    ? { license: { id: expression } }
+    : { expression };
+}
+
+function runtimeComponents({ deno, v8 }: SbomSource["runtime"]) {
+  return [
+    runtimeComponent("deno", {
+      version: deno,
+      purl: `pkg:github/denoland/deno@v${deno}`,
+      license: "MIT",
+    }),
+    runtimeComponent("v8", {
+      version: v8,
+      purl: `pkg:github/v8/v8@${v8}`,
+      license: "BSD-3-Clause",
+    }),
+  ];
+}
+
+function runtimeComponent(
+  name: string,
+  { version, purl, license }: {
+    readonly version: string;
+    readonly purl: string;
+    readonly license: string;
+  },
+) {
+  return {
+    type: "platform",
+    "bom-ref": purl,
+    name,
+    version,
+    purl,
+    licenses: [licence(license)],
+  };
+}

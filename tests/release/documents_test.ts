@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import { releaseDocuments } from "../../release/documents.ts";
+import { configJsonSchema } from "../../src/config/schema_json.ts";
+import { hasProgram } from "../support/has_program.ts";
+
+const documents = await releaseDocuments();
+
+function documentOf(name: string): string {
+  const text = documents.get(name);
+  assert.ok(text !== undefined, name);
+  return text;
+}
+
+Deno.test("the documents of a release are the same in every run", async () => {
+  assert.deepEqual([...documents.keys()], [
+    "gateway.schema.json",
+    "model-gateway.1",
+    "model-gateway.bash",
+    "_model-gateway",
+    "model-gateway.fish",
+    "model-gateway.cdx.json",
+  ]);
+  assert.deepEqual(await releaseDocuments(), documents);
+});
+
+Deno.test("the schema of a release is that of the program", () => {
+  assert.deepEqual(
+    JSON.parse(documentOf("gateway.schema.json")),
+    configJsonSchema(),
+  );
+});
+
+interface Component {
+  readonly "bom-ref": string;
+  readonly type: string;
+  readonly name: string;
+  readonly version: string;
+  readonly purl: string;
+  readonly licenses: readonly { readonly license?: { readonly id: string } }[];
+  readonly hashes?: readonly { readonly content: string }[];
+}
+
+Deno.test("the bill of materials names every package with its licence and checksum, and the runtime", () => {
+  const bom = JSON.parse(documentOf("model-gateway.cdx.json"));
+  assert.equal(bom.bomFormat, "CycloneDX");
+  assert.equal(bom.specVersion, "1.6");
+  assert.match(
+    bom.serialNumber,
+    /^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/,
+  );
+  const components: readonly Component[] = bom.components;
+  const names = components.map(({ name }) => name);
+  assert.ok(
+    ["zod", "prom-client", "deno", "v8"].every((name) => names.includes(name)),
+  );
+  assert.ok(!names.includes("openai"), "a package of the tests");
+  for (const { name, version, licenses, purl, type, hashes } of components) {
+    assert.match(
+      licenses[0]?.license?.id ?? "",
+      /^(MIT|Apache-2\.0|BSD-3-Clause)$/,
+      name,
+    );
+    assert.ok(purl.endsWith(version), name);
+    if (type === "library") {
+      assert.match(hashes?.[0]?.content ?? "", /^[0-9a-f]{128}$/);
+    }
+  }
+});
+
+Deno.test("the bill of materials says what depends on what, and nothing hangs in the air", () => {
+  const bom = JSON.parse(documentOf("model-gateway.cdx.json"));
+  const components: readonly Component[] = bom.components;
+  const refs = new Set(components.map((one) => one["bom-ref"]));
+  assert.equal(refs.size, components.length);
+  const reached = new Set<string>();
+  const dependencies: readonly { ref: string; dependsOn: string[] }[] =
+    bom.dependencies;
+  const visit = (ref: string) => {
+    for (
+      const one of dependencies.find((row) => row.ref === ref)?.dependsOn ?? []
+    ) {
+      assert.ok(refs.has(one), one);
+      if (reached.has(one)) continue;
+      reached.add(one);
+      visit(one);
+    }
+  };
+  visit(bom.metadata.component["bom-ref"]);
+  assert.deepEqual(reached, refs);
+});
+
+const hasGroff = await hasProgram("groff");
+
+Deno.test({
+  name: hasGroff
+    ? "the manual is read without a complaint"
+    : "the manual is read without a complaint (ignored: there is no groff here)",
+  ignore: !hasGroff,
+  async fn() {
+    const file = await Deno.makeTempFile();
+    await Deno.writeTextFile(file, documentOf("model-gateway.1"));
+    const { stdout, stderr } = await new Deno.Command("groff", {
+      args: ["-man", "-ww", "-Tutf8", "-P-cbou", file],
+    }).output();
+    await Deno.remove(file);
+    const decoder = new TextDecoder();
+    assert.equal(decoder.decode(stderr), "");
+    const text = decoder.decode(stdout).replaceAll(/\s+/g, " ");
+    assert.match(text, /check \[--config FILE\] \[--live\]/);
+    assert.match(text, /--live ask each provider whether it is there/);
+    assert.match(text, /MODEL_GATEWAY_CONFIG/);
+  },
+});

@@ -1,0 +1,16 @@
+/** Whether this machine has a program; it is asked for its version or the like. */
+export async function hasProgram(
+  name: string,
+  args: readonly string[] = ["--version"],
+): Promise<boolean> {
+  try {
+    return (await new Deno.Command(name, {
+      args: [...args],
+      stdin: "null",
+      stdout: "null",
+      stderr: "null",
+    }).output()).success;
+  } catch {
+    return false;
+  }
+}
