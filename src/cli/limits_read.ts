@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonValue, parseJson } from "../core/json.ts";
 import type { LimitsList } from "../limits/list.ts";
+import { connectionFault } from "./connection_fault.ts";
 import { isLimitsList } from "./limits_list.ts";
 import { plainText } from "./plain_text.ts";
 
@@ -58,10 +59,15 @@ async function exchange(
     return { status: answer.status, body: parseJson(await answer.text()) };
   } catch (error) {
     const isLate = error instanceof Error && error.name === "TimeoutError";
-    const reason = isLate
-      ? `there was no answer in ${DEADLINE_MS / 1000} s`
-      : "nothing answers there, see whether the gateway runs and --url names it";
-    throw unread(url, reason, { isPassing: true });
+    if (isLate) {
+      const reason = `there was no answer in ${DEADLINE_MS / 1000} s`;
+      throw unread(url, reason, { isPassing: true });
+    }
+    const fault = connectionFault(error);
+    const reason = fault === undefined
+      ? "nothing answers there, see whether the gateway runs and --url names it"
+      : `something is there, but ${fault}`;
+    throw unread(url, reason, { isPassing: fault === undefined });
   }
 }
 

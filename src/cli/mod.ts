@@ -3,6 +3,7 @@ import { CHECK, runCheck } from "./check.ts";
 import { type Command, commandHelp, usageLine } from "./command.ts";
 import { DEMO, runDemo } from "./demo.ts";
 import { DEV, runDev } from "./dev.ts";
+import { HEALTH, runHealth } from "./health.ts";
 import { INIT, runInit } from "./init.ts";
 import { type CliIo, EXIT } from "./io.ts";
 import { runLimits } from "./limits.ts";
@@ -22,6 +23,11 @@ export const COMMANDS: readonly Command[] = [
     spec: CHECK,
     run: (args, io) =>
       runCheck(args, { ...io, fetch, deadline: AbortSignal.timeout }),
+  },
+  {
+    spec: HEALTH,
+    run: (args, io) =>
+      runHealth(args, { ...io, fetch, deadline: AbortSignal.timeout }),
   },
   { spec: TOKEN, run: runToken },
   { spec: INIT, run: runInit },

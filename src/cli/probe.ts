@@ -2,6 +2,7 @@ import type { Config, Connection } from "../config/config.ts";
 import type { Endpoint } from "../core/protocol.ts";
 import { discard } from "../streams/discard.ts";
 import { secretsOf } from "../upstream/secrets.ts";
+import { connectionFault, innermostMessage } from "./connection_fault.ts";
 
 /** What an upstream answered to one cheap authenticated request. */
 export interface Probe {
@@ -94,6 +95,6 @@ function judge(status: number): Pick<Probe, "good" | "finding"> {
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return "unknown error";
   if (error.name === "TimeoutError") return `no answer in ${DEADLINE_MS} ms`;
-  const [line = ""] = error.message.split("\n");
-  return line.replace(/^error sending request for url \(.*?\): /, "");
+  return connectionFault(error) ??
+    innermostMessage(error).replace(/^error sending request .*?\): /, "");
 }

@@ -227,6 +227,23 @@ const FINDINGS: readonly (readonly [string, Upstream, number])[] = [
     1,
   ],
   [
+    "unreachable: client error (Connect): dns error",
+    () =>
+      Promise.reject(
+        new TypeError("fetch failed", {
+          cause: new Error(
+            "error sending request for url (https://a.example/): client error (Connect): dns error",
+          ),
+        }),
+      ),
+    1,
+  ],
+  [
+    "unreachable: its certificate has expired",
+    refuse("invalid peer certificate: Expired"),
+    1,
+  ],
+  [
     "unreachable: unknown error",
     () => Promise.reject("canary"),
     1,

@@ -152,6 +152,16 @@ Deno.test("limits says in one line why there is nothing to draw, with exit code 
       /: nothing answers there/,
     ],
     [
+      "a certificate that is not trusted",
+      () =>
+        Promise.reject(
+          new TypeError("fetch failed", {
+            cause: new Error("invalid peer certificate: UnknownIssuer"),
+          }),
+        ),
+      /: something is there, but its certificate is not trusted here: name the PEM file of its authority in DENO_CERT/,
+    ],
+    [
       "too late",
       () => Promise.reject(new DOMException("", "TimeoutError")),
       /: there was no answer in 30 s$/,

@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { runHealth } from "../../src/cli/health.ts";
+import { createMemoryIo } from "../support/memory_io.ts";
+
+/** Runs `health` against something that answers as told. */
+async function health(
+  args: readonly string[],
+  answer: () => Promise<Response> | Response,
+) {
+  const io = createMemoryIo();
+  const asked: string[] = [];
+  const code = await runHealth(args, {
+    ...io,
+    fetch: async (input) => {
+      asked.push(String(input));
+      return await answer();
+    },
+    deadline: () => new AbortController().signal,
+  });
+  return { code, asked, written: io.written(), complained: io.complained() };
+}
+
+Deno.test("health asks the gateway of this machine, or the one named, and ends with 0 when it is ready", async () => {
+  const ready = () => new Response("ok");
+  const here = await health([], ready);
+  assert.deepEqual(here, {
+    code: 0,
+    asked: ["http://127.0.0.1:8787/readyz"],
+    written: "http://127.0.0.1:8787/readyz: ready\n",
+    complained: "",
+  });
+  const there = await health(["--url", "https://gw.test:9090/v1"], ready);
+  assert.deepEqual(there.asked, ["https://gw.test:9090/readyz"]);
+});
+
+Deno.test("health ends with 1 and says why when the gateway takes no requests", async (t) => {
+  const late = new Error("signal");
+  late.name = "TimeoutError";
+  const cases: Readonly<Record<string, () => Promise<Response> | Response>> = {
+    "HTTP 503": () => new Response(null, { status: 503 }),
+    "HTTP 302": () => Response.redirect("http://elsewhere.test"),
+    "nothing answers there": () => Promise.reject(new TypeError("refused")),
+    "no answer in 3000 ms": () => Promise.reject(late),
+    "its certificate has expired": () =>
+      Promise.reject(new TypeError("invalid peer certificate: Expired")),
+  };
+  for (const [reason, answer] of Object.entries(cases)) {
+    await t.step(reason, async () => {
+      const { code, written, complained } = await health([], answer);
+      assert.equal(code, 1);
+      assert.equal(written, "");
+      assert.equal(complained, `http://127.0.0.1:8787/readyz: ${reason}\n`);
+    });
+  }
+});
+
+Deno.test("health refuses an address that is none", async () => {
+  for (const url of ["127.0.0.1:8787", "ftp://gw.test", "http://"]) {
+    const { code, asked } = await health(["--url", url], () => new Response());
+    assert.equal(code, 2);
+    assert.deepEqual(asked, []);
+  }
+});
