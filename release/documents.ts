@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { COMMANDS } from "../src/cli/mod.ts";
-import { configJsonSchema } from "../src/config/schema_json.ts";
+import { configJsonSchema } from "../src/config/schema/json_schema.ts";
 import { VERSION } from "../src/core/version.ts";
 import { commitTime, sourceCommit } from "./commit.ts";
 import {

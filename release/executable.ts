@@ -31,8 +31,8 @@ const ARGUMENTS = [
   "compile",
   "--v8-flags=--min-semi-space-size=16,--max-semi-space-size=32",
   ...["--include", "dist/build.json"],
-  ...["--include", "src/cli/worker.ts"],
-  ...["--include", "src/cli/translation_worker.ts"],
+  ...["--include", "src/cli/workers/worker.ts"],
+  ...["--include", "src/cli/workers/translation_worker.ts"],
   ...["--allow-net", "--allow-read", "--allow-env"],
 ];
 

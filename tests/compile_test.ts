@@ -3,14 +3,18 @@ import { Buffer } from "node:buffer";
 import { sourceCommit } from "../release/commit.ts";
 import { releaseDocuments } from "../release/documents.ts";
 import { VERSION } from "../src/core/version.ts";
-import type { SeenDemo } from "./support/ask_demo.ts";
-import { compileGateway } from "./support/compile.ts";
-import { ALICE_TOKEN, connectionFile, minimalFile } from "./support/config.ts";
-import { readExposition, sumOf } from "./support/exposition.ts";
-import { fromFileUrl } from "./support/paths.ts";
-import { startProcess } from "./support/process.ts";
-import { startUpstream } from "./support/scripted_upstream.ts";
-import { canSeclude, secludedCommand } from "./support/seclusion.ts";
+import type { SeenDemo } from "./support/wire/ask_demo.ts";
+import { compileGateway } from "./support/program/compile.ts";
+import {
+  ALICE_TOKEN,
+  connectionFile,
+  minimalFile,
+} from "./support/gateway/config.ts";
+import { readExposition, sumOf } from "./support/gateway/exposition.ts";
+import { fromFileUrl } from "./support/program/paths.ts";
+import { startProcess } from "./support/program/process.ts";
+import { startUpstream } from "./support/upstream/scripted_upstream.ts";
+import { canSeclude, secludedCommand } from "./support/program/seclusion.ts";
 
 const ASK_DEMO = fromFileUrl(new URL("support/ask_demo.ts", import.meta.url));
 

@@ -3,7 +3,7 @@ import { readArguments } from "./arguments.ts";
 import type { CommandSpec } from "./command.ts";
 import { connectionFault } from "./connection_fault.ts";
 import { type CliIo, EXIT } from "./io.ts";
-import type { ReadLimitsTools } from "./limits_read.ts";
+import type { ReadLimitsTools } from "./limits/read.ts";
 import { badUsage } from "./usage_error.ts";
 
 /** `health`. */

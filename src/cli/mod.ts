@@ -1,17 +1,17 @@
 import { likely } from "./arguments.ts";
-import { CHECK, runCheck } from "./check.ts";
+import { CHECK, runCheck } from "./commands/check.ts";
 import { type Command, commandHelp, usageLine } from "./command.ts";
-import { DEMO, runDemo } from "./demo.ts";
-import { DEV, runDev } from "./dev.ts";
+import { DEMO, runDemo } from "./commands/demo.ts";
+import { DEV, runDev } from "./commands/dev.ts";
 import { HEALTH, runHealth } from "./health.ts";
-import { INIT, runInit } from "./init.ts";
+import { INIT, runInit } from "./commands/init.ts";
 import { type CliIo, EXIT } from "./io.ts";
-import { runLimits } from "./limits.ts";
-import { LIMITS } from "./limits_options.ts";
-import { runSchema, SCHEMA } from "./schema.ts";
-import { runServe, SERVE } from "./serve.ts";
+import { runLimits } from "./limits/command.ts";
+import { LIMITS } from "./limits/options.ts";
+import { runSchema, SCHEMA } from "./commands/schema.ts";
+import { runServe, SERVE } from "./commands/serve.ts";
 import { terminalColumns } from "./terminal.ts";
-import { runToken, TOKEN } from "./token.ts";
+import { runToken, TOKEN } from "./commands/token.ts";
 import { versionText } from "./version.ts";
 
 /** Every command of the program. */

@@ -4,7 +4,7 @@ import { type Environment, expandVariables } from "./environment.ts";
 import { deepFreeze } from "./freeze.ts";
 import type { ReadFile } from "./named_file.ts";
 import { createFindings, oncePerPlace, type Problem } from "./problems.ts";
-import { resolve } from "./resolve.ts";
+import { resolve } from "./resolve/resolve_config.ts";
 import { copyTree } from "./tree.ts";
 import { readYaml } from "./yaml.ts";
 

@@ -1,7 +1,7 @@
 import type { Caller } from "./config.ts";
 import type { DirectoryEntry } from "./directory.ts";
 import { type Findings, type Path, suggestion } from "./problems.ts";
-import type { TokenFields } from "./schema_token.ts";
+import type { TokenFields } from "./schema/token.ts";
 
 /** What tokens may refer to. */
 export interface SelectionIndex {

@@ -7,7 +7,7 @@ import {
   type Failure,
   shownFailure,
   UpstreamFailure,
-} from "../protocols/canonical/failure.ts";
+} from "../protocols/canonical/failure/failure.ts";
 import { CODECS } from "../protocols/mod.ts";
 import { CallerLeft } from "../upstream/call.ts";
 import { errorResponse, toGatewayError } from "./error_response.ts";

@@ -1,7 +1,7 @@
 import { assignedModels, type Candidates } from "../config/assignment.ts";
 import type { Caller, Config } from "../config/config.ts";
-import { assign } from "../relay/assign.ts";
-import { servedProtocols } from "../relay/plan.ts";
+import { assign } from "../relay/routing/assign.ts";
+import { servedProtocols } from "../relay/routing/candidate.ts";
 
 /**
  * The answer of `GET /models`: the models of the caller's active assignments, in one object that the

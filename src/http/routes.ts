@@ -1,5 +1,5 @@
 import { type Operation, OPERATIONS, type Protocol } from "../core/protocol.ts";
-import type { CredentialGroup } from "../relay/caller.ts";
+import type { CredentialGroup } from "../relay/request/caller.ts";
 import { PAGE_PATHS } from "./page.ts";
 
 const MIB = 1024 * 1024;

@@ -1,4 +1,4 @@
-import type { Usage } from "../protocols/canonical/usage.ts";
+import type { Usage } from "../protocols/canonical/answer/usage.ts";
 import type { LogFields } from "./log.ts";
 import type { RequestFacts } from "./record.ts";
 

@@ -1,5 +1,5 @@
 import { Registry } from "prom-client";
-import type { Usage } from "../protocols/canonical/usage.ts";
+import type { Usage } from "../protocols/canonical/answer/usage.ts";
 import { createGapHistogram, type GapHistogram } from "./gap_histogram.ts";
 import {
   createInstruments,

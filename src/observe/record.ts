@@ -1,6 +1,6 @@
 import type { Clock } from "../core/clock.ts";
 import type { Protocol } from "../core/protocol.ts";
-import type { Usage } from "../protocols/canonical/usage.ts";
+import type { Usage } from "../protocols/canonical/answer/usage.ts";
 import { type ChunkGaps, createChunkGaps } from "./chunk_gaps.ts";
 import { factsLine, roundMs } from "./facts_line.ts";
 import type { Log } from "./log.ts";

@@ -1,11 +1,14 @@
 import type { SseFrame } from "../core/frame.ts";
 import type { Emit, Stage } from "../core/stage.ts";
 import { createSseParser, FrameTooLongError } from "../streams/sse_parse.ts";
-import type { Answer } from "./canonical/answer.ts";
-import type { AnswerEvent } from "./canonical/event.ts";
-import { oversizedAnswer, UpstreamFailure } from "./canonical/failure.ts";
-import { createFold } from "./canonical/fold.ts";
-import { wholePart } from "./canonical/last_frame.ts";
+import type { Answer } from "./canonical/answer/answer.ts";
+import type { AnswerEvent } from "./canonical/stream/event.ts";
+import {
+  oversizedAnswer,
+  UpstreamFailure,
+} from "./canonical/failure/failure.ts";
+import { createFold } from "./canonical/answer/fold.ts";
+import { wholePart } from "./canonical/stream/last_frame.ts";
 import { MAX_FRAME_CHARACTERS } from "./canonical/limits.ts";
 
 /** Makes one answer of a stream, for callers who want JSON of an upstream that only streams. */

@@ -1,6 +1,6 @@
 import { GatewayError } from "../core/error.ts";
 import type { CallerCodec } from "./canonical/codec.ts";
-import type { CanonicalRequest } from "./canonical/request.ts";
+import type { CanonicalRequest } from "./canonical/request/request.ts";
 
 /**
  * Bounds of what an answer needs of its request. It is written into every event of some streams, so much of it would

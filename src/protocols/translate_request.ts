@@ -1,10 +1,16 @@
 import { GatewayError } from "../core/error.ts";
 import type { JsonObject } from "../core/json.ts";
-import { bridgeTools, type ToolAliases } from "./canonical/bridge_tools.ts";
+import {
+  bridgeTools,
+  type ToolAliases,
+} from "./canonical/tools/bridge_tools.ts";
 import type { CallerCodec, Codec, Target } from "./canonical/codec.ts";
-import { fieldNamed, namesIn } from "./canonical/field_names.ts";
-import { createLosses, type Losses } from "./canonical/loss.ts";
-import type { CanonicalRequest, RequestField } from "./canonical/request.ts";
+import { fieldNamed, namesIn } from "./canonical/request/field_names.ts";
+import { createLosses, type Losses } from "./canonical/request/loss.ts";
+import type {
+  CanonicalRequest,
+  RequestField,
+} from "./canonical/request/request.ts";
 
 /** One translation of a request. */
 export interface RequestTranslation {

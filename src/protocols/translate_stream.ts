@@ -3,9 +3,9 @@ import { type Emit, pipe, type Stage } from "../core/stage.ts";
 import { formatComment, formatFrame } from "../streams/sse_format.ts";
 import { createSseParser, FrameTooLongError } from "../streams/sse_parse.ts";
 import type { StreamEncoder } from "./canonical/codec.ts";
-import { type AnswerEvent, oversizedEvent } from "./canonical/event.ts";
-import { type Failure, UpstreamFailure } from "./canonical/failure.ts";
-import { wholePart } from "./canonical/last_frame.ts";
+import { type AnswerEvent, oversizedEvent } from "./canonical/stream/event.ts";
+import { type Failure, UpstreamFailure } from "./canonical/failure/failure.ts";
+import { wholePart } from "./canonical/stream/last_frame.ts";
 import { MAX_FRAME_CHARACTERS } from "./canonical/limits.ts";
 
 /** The parts of one translated stream. */

@@ -1,5 +1,5 @@
 import type { Protocol } from "../core/protocol.ts";
-import type { AnswerWatch } from "./canonical/watch.ts";
+import type { AnswerWatch } from "./canonical/stream/watch.ts";
 import { chatWatch } from "./chat/watch.ts";
 import { messagesWatch } from "./messages/watch.ts";
 import { responsesWatch } from "./responses/watch.ts";

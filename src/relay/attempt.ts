@@ -1,11 +1,11 @@
 import type { Candidate } from "../config/config.ts";
 import type { Deadlines } from "../core/deadlines.ts";
 import type { Operation } from "../core/protocol.ts";
-import type { Failure } from "../protocols/canonical/failure.ts";
+import type { Failure } from "../protocols/canonical/failure/failure.ts";
 import type { Exchange } from "./exchange.ts";
-import type { MemoryShare } from "./body_memory.ts";
-import type { KeptBody } from "./held_body.ts";
-import type { Question } from "./question.ts";
+import type { MemoryShare } from "./request/body_memory.ts";
+import type { KeptBody } from "./request/held_body.ts";
+import type { Question } from "./request/request_head.ts";
 
 /** One call of one connection for a request, whatever came of the ones before. */
 export interface Attempt {

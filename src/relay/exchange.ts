@@ -1,7 +1,7 @@
 import type { Caller, Config } from "../config/config.ts";
 import type { RequestRecord } from "../observe/record.ts";
 import { CallerLeft } from "../upstream/call.ts";
-import { createLine, type Line } from "./line.ts";
+import { createLine, type Line } from "./attempt_control.ts";
 
 /** One request of a known caller on its way through the gateway. */
 export interface Exchange {

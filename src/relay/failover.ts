@@ -1,27 +1,27 @@
 import type { Operation } from "../core/protocol.ts";
 import { wait } from "../core/wait.ts";
-import type { Failure } from "../protocols/canonical/failure.ts";
+import type { Failure } from "../protocols/canonical/failure/failure.ts";
 import type { Attempt } from "./attempt.ts";
 import type { Exchange } from "./exchange.ts";
 import { type Fault, faultOf, faultOfFailure } from "./fault.ts";
-import type { MemoryShare } from "./body_memory.ts";
-import type { KeptBody } from "./held_body.ts";
-import type { Trial } from "./health.ts";
-import { relayNative } from "./native.ts";
-import { NativeFailure } from "./native_failure.ts";
+import type { MemoryShare } from "./request/body_memory.ts";
+import type { KeptBody } from "./request/held_body.ts";
+import type { Trial } from "./routing/health.ts";
+import { relayNative } from "./native/relay_native.ts";
+import { NativeFailure } from "./native/native_failure.ts";
 import {
   MAX_ATTEMPTS,
   nextSteps,
   type Step,
   type Tried,
 } from "./next_steps.ts";
-import type { Plan } from "./plan.ts";
-import type { Question } from "./question.ts";
-import type { RelayTools } from "./tools.ts";
-import { relayTranslated } from "./translated.ts";
-import { unavailable } from "./unavailable.ts";
-import type { RoutedWays } from "./quota_routing.ts";
-import { withWindow } from "./window_evidence.ts";
+import type { Plan } from "./routing/candidate.ts";
+import type { Question } from "./request/request_head.ts";
+import type { RelayTools } from "./services.ts";
+import { relayTranslated } from "./translated/relay_translated.ts";
+import { unavailable } from "./routing/unavailable.ts";
+import type { RoutedWays } from "./routing/quota_routing.ts";
+import { withWindow } from "./routing/window_evidence.ts";
 
 /** What is to be served, and every way in which it could be. */
 export interface FailoverTask {

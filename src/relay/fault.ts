@@ -3,7 +3,7 @@ import {
   type Failure,
   type FailureKind,
   UpstreamFailure,
-} from "../protocols/canonical/failure.ts";
+} from "../protocols/canonical/failure/failure.ts";
 import { hadConnection } from "../upstream/failure.ts";
 
 /**

@@ -1,6 +1,6 @@
 import type { Fault, FaultKind } from "./fault.ts";
-import type { Plan } from "./plan.ts";
-import type { Ways } from "./ways.ts";
+import type { Plan } from "./routing/candidate.ts";
+import type { Ways } from "./routing/candidates.ts";
 
 /** An attempt that failed. */
 export interface Tried {

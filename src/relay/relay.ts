@@ -1,12 +1,12 @@
 import type { Operation } from "../core/protocol.ts";
-import { readBody } from "./body.ts";
+import { readBody } from "./request/body.ts";
 import type { Exchange } from "./exchange.ts";
 import { serve } from "./failover.ts";
-import { allowNamedModels } from "./allow_named_models.ts";
-import { bodyLength, keepBody } from "./held_body.ts";
-import { createQuestionReader } from "./question.ts";
-import type { RelayTools } from "./tools.ts";
-import { findWays } from "./ways.ts";
+import { allowNamedModels } from "./routing/allow_named_models.ts";
+import { bodyLength, keepBody } from "./request/held_body.ts";
+import { createQuestionReader } from "./request/request_head.ts";
+import type { RelayTools } from "./services.ts";
+import { findWays } from "./routing/candidates.ts";
 
 /** What a route asks the relay to do. */
 export interface RelayTask {

@@ -1,6 +1,6 @@
 import { GatewayError } from "../core/error.ts";
 import { NOT_AGAIN } from "../core/should_retry.ts";
-import { REFUSED_CREDENTIAL } from "../protocols/canonical/failure.ts";
+import { REFUSED_CREDENTIAL } from "../protocols/canonical/failure/failure.ts";
 
 /** Why an upstream could not be reached, by what the platform says of it. The first match wins. */
 const REASONS: readonly (readonly [pattern: RegExp, reason: string])[] = [

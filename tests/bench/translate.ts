@@ -5,7 +5,7 @@
  * `deno task bench:translate`.
  */
 import { randomIds } from "../../src/core/ids.ts";
-import { settleCalls } from "../../src/protocols/canonical/settle_calls.ts";
+import { settleCalls } from "../../src/protocols/canonical/tools/settle_calls.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
 import { createTranslator } from "../../src/protocols/translate_stream.ts";
 import { median } from "./load.ts";

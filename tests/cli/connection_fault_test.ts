@@ -3,7 +3,7 @@ import {
   connectionFault,
   innermostMessage,
 } from "../../src/cli/connection_fault.ts";
-import { testCertificate } from "../support/test_certificate.ts";
+import { testCertificate } from "../support/upstream/test_certificate.ts";
 
 /** Why a real request to a server gets no answer. */
 async function faultAt(

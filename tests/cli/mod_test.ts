@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { resolve } from "node:path";
 import { COMMANDS, runCli } from "../../src/cli/mod.ts";
 import { VERSION } from "../../src/core/version.ts";
-import { createMemoryIo } from "../support/memory_io.ts";
-import { fromFileUrl } from "../support/paths.ts";
+import { createMemoryIo } from "../support/fakes/memory_io.ts";
+import { fromFileUrl } from "../support/program/paths.ts";
 import manifest from "../../deno.json" with { type: "json" };
 
 /** A file that is not there. */

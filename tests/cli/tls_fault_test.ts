@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { listen, ListenError } from "../../src/cli/listen.ts";
+import { listen, ListenError } from "../../src/cli/server/listen.ts";
 import { tlsFault, tryTls } from "../../src/cli/tls_fault.ts";
 import { formatProblem } from "../../src/config/problems.ts";
 import {
   nextTestCertificate,
   testCertificate,
-} from "../support/test_certificate.ts";
+} from "../support/upstream/test_certificate.ts";
 
 const pem = (label: string) =>
   `-----BEGIN ${label}-----\nAA==\n-----END ${label}-----\n`;

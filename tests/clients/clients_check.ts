@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { ALICE_TOKEN } from "../support/config.ts";
-import type { RunningGateway } from "../support/gateway.ts";
+import { ALICE_TOKEN } from "../support/gateway/config.ts";
+import type { RunningGateway } from "../support/gateway/gateway.ts";
 import { installClient } from "./install.ts";
 import { type ClientProgram, CLIENTS, toolPrompt } from "./programs.ts";
 import { runClient } from "./run_client.ts";

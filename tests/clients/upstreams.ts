@@ -3,8 +3,11 @@ import { randomIds } from "../../src/core/ids.ts";
 import type { Family, Protocol } from "../../src/core/protocol.ts";
 import { createDemoUpstream } from "../../src/demo/upstream.ts";
 import type { Fetch } from "../../src/upstream/call.ts";
-import { connectionFile, minimalFile } from "../support/config.ts";
-import { type RunningGateway, startGateway } from "../support/gateway.ts";
+import { connectionFile, minimalFile } from "../support/gateway/config.ts";
+import {
+  type RunningGateway,
+  startGateway,
+} from "../support/gateway/gateway.ts";
 import type { ClientProgram } from "./programs.ts";
 
 /** An upstream that speaks one protocol alone. */

@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { assignedModels } from "../../src/config/assignment.ts";
-import { connectionFile, minimalConfig, tokenFile } from "../support/config.ts";
+import {
+  connectionFile,
+  minimalConfig,
+  tokenFile,
+} from "../support/gateway/config.ts";
 
 async function visibleTo(token: Record<string, unknown>) {
   const config = await minimalConfig({

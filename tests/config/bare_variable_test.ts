@@ -6,7 +6,7 @@ import {
   minimalFile,
   problemsOf,
   warningsOf,
-} from "../support/config.ts";
+} from "../support/gateway/config.ts";
 
 const connection = (overrides: Record<string, unknown>) =>
   minimalFile({ connections: [connectionFile(overrides)] });

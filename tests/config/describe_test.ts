@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { describeConfig } from "../../src/config/describe.ts";
 import { parseYaml } from "../../src/core/std.ts";
-import { connectionFile, minimalConfig, tokenFile } from "../support/config.ts";
+import {
+  connectionFile,
+  minimalConfig,
+  tokenFile,
+} from "../support/gateway/config.ts";
 
 Deno.test("describeConfig() shows what a small file resolves to", async () => {
   const config = await minimalConfig();

@@ -4,7 +4,7 @@ import {
   loadFile,
   minimalFile,
   problemsOf,
-} from "../support/config.ts";
+} from "../support/gateway/config.ts";
 
 const ID = "0b1d3c52-6a0e-4a3e-8f0e-2f9c3b0d1a11";
 

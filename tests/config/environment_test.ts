@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { expandVariables } from "../../src/config/environment.ts";
-import { loadFile, minimalFile, problemsOf } from "../support/config.ts";
-import { connectionFile, minimalConfig } from "../support/config.ts";
+import {
+  loadFile,
+  minimalFile,
+  problemsOf,
+} from "../support/gateway/config.ts";
+import { connectionFile, minimalConfig } from "../support/gateway/config.ts";
 
 const VARIABLES: Readonly<Record<string, string>> = {
   KEY: "secret",

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { deepFreeze } from "../../src/config/freeze.ts";
 import { createConfigStore } from "../../src/config/store.ts";
-import { minimalConfig } from "../support/config.ts";
+import { minimalConfig } from "../support/gateway/config.ts";
 
 Deno.test("deepFreeze() freezes objects, lists and what maps and sets hold", () => {
   const value = {

@@ -9,7 +9,7 @@ import {
   minimalFile,
   problemsOf,
   tokenFile,
-} from "../support/config.ts";
+} from "../support/gateway/config.ts";
 import { sha256Hex } from "../../src/core/sha256.ts";
 
 const SAMPLE = `

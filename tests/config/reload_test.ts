@@ -2,7 +2,11 @@ import assert from "node:assert/strict";
 import type { LoadResult } from "../../src/config/load.ts";
 import { createReload, type ReloadOutcome } from "../../src/config/reload.ts";
 import { createConfigStore } from "../../src/config/store.ts";
-import { loadFile, minimalConfig, minimalFile } from "../support/config.ts";
+import {
+  loadFile,
+  minimalConfig,
+  minimalFile,
+} from "../support/gateway/config.ts";
 
 /** A reload whose file is whatever `file` holds at the time. */
 async function createScene() {

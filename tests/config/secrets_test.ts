@@ -7,7 +7,7 @@ import {
   loadText,
   minimalFile,
   tokenFile,
-} from "../support/config.ts";
+} from "../support/gateway/config.ts";
 
 const CANARY = "sk-CANARY-0123456789";
 

@@ -7,7 +7,7 @@ import {
   minimalConfig,
   minimalFile,
   problemsOf,
-} from "../support/config.ts";
+} from "../support/gateway/config.ts";
 
 Deno.test("every service with a preset needs a name, a key and models only", async (t) => {
   for (const service of SERVICE_NAMES) {

@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { workerShare } from "../../src/config/worker_share.ts";
-import { connectionFile, minimalConfig, tokenFile } from "../support/config.ts";
+import {
+  connectionFile,
+  minimalConfig,
+  tokenFile,
+} from "../support/gateway/config.ts";
 
 Deno.test("workerShare() divides every limit on what runs at once, rounded up, and nothing else", async () => {
   const config = await minimalConfig({

@@ -9,21 +9,21 @@ import {
   parseJson,
 } from "../../src/core/json.ts";
 import { runStage } from "../../src/core/stage.ts";
-import type { Answer } from "../../src/protocols/canonical/answer.ts";
+import type { Answer } from "../../src/protocols/canonical/answer/answer.ts";
 import type {
   AnswerContext,
   Codec,
 } from "../../src/protocols/canonical/codec.ts";
-import type { AnswerEvent } from "../../src/protocols/canonical/event.ts";
-import { UpstreamFailure } from "../../src/protocols/canonical/failure.ts";
+import type { AnswerEvent } from "../../src/protocols/canonical/stream/event.ts";
+import { UpstreamFailure } from "../../src/protocols/canonical/failure/failure.ts";
 import {
   foldAnswer,
   unfoldAnswer,
-} from "../../src/protocols/canonical/fold.ts";
-import type { CanonicalRequest } from "../../src/protocols/canonical/request.ts";
+} from "../../src/protocols/canonical/answer/fold.ts";
+import type { CanonicalRequest } from "../../src/protocols/canonical/request/request.ts";
 import { createSseParser } from "../../src/streams/sse_parse.ts";
-import { damageBytes, damageJson } from "../support/damage.ts";
-import { createRandom } from "../support/random.ts";
+import { damageBytes, damageJson } from "../support/wire/damage.ts";
+import { createRandom } from "../support/fakes/random.ts";
 import { ANSWERS } from "./answers.ts";
 import { createGrammar } from "./grammar.ts";
 

@@ -2,7 +2,7 @@ import type { Stage } from "../../src/core/stage.ts";
 import type {
   AnswerEvent,
   BlockHead,
-} from "../../src/protocols/canonical/event.ts";
+} from "../../src/protocols/canonical/stream/event.ts";
 
 /** Tells where a stream of events leaves the grammar of {@linkcode AnswerEvent}. */
 export class GrammarError extends Error {

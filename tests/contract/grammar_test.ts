@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { runStage } from "../../src/core/stage.ts";
-import type { AnswerEvent } from "../../src/protocols/canonical/event.ts";
+import type { AnswerEvent } from "../../src/protocols/canonical/stream/event.ts";
 import {
   callOf,
   deltaOf,
@@ -9,7 +9,7 @@ import {
   failureOf,
   START,
   startOf,
-} from "../support/events.ts";
+} from "../support/wire/events.ts";
 import { createGrammar, GrammarError } from "./grammar.ts";
 
 const SEAL: AnswerEvent = {

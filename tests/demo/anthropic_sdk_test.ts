@@ -5,8 +5,8 @@ import {
   handBackToolResult,
   helloTo,
   TOOL,
-} from "../support/anthropic_sdk.ts";
-import { Anthropic, Anthropic0 } from "../support/sdks.ts";
+} from "../support/sdk/anthropic_sdk.ts";
+import { Anthropic, Anthropic0 } from "../support/sdk/sdks.ts";
 import { createFixedDemo } from "./harness.ts";
 
 type Family = "a" | "b";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { JsonObject, JsonValue } from "../../src/core/json.ts";
 import { objectOf, objectsOf, textOf } from "../../src/demo/fields.ts";
 import { seal } from "../../src/demo/seal.ts";
-import { outputTextOf } from "../support/responses_fold.ts";
+import { outputTextOf } from "../support/sdk/responses_fold.ts";
 import { ask } from "./harness.ts";
 
 const HELLO = { role: "user", content: "Hello" };

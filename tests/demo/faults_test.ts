@@ -3,7 +3,7 @@ import type { JsonObject } from "../../src/core/json.ts";
 import type { Family } from "../../src/core/protocol.ts";
 import { type Fault, SLOW_MS } from "../../src/demo/faults.ts";
 import { waitInRealTime } from "../../src/demo/wait.ts";
-import { framesOf } from "../support/sse_frames.ts";
+import { framesOf } from "../support/wire/sse_frames.ts";
 import { createFixedDemo, demoRequest } from "./harness.ts";
 
 const HELLO = [{ role: "user", content: "Hello" }];

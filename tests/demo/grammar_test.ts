@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../src/core/json.ts";
-import { foldChat } from "../support/chat_fold.ts";
-import { foldMessages } from "../support/messages_fold.ts";
-import { foldResponses } from "../support/responses_fold.ts";
+import { foldChat } from "../support/sdk/chat_fold.ts";
+import { foldMessages } from "../support/sdk/messages_fold.ts";
+import { foldResponses } from "../support/sdk/responses_fold.ts";
 import { ask, askStream } from "./harness.ts";
 
 const SCHEMA = {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { OpenAI } from "../support/sdks.ts";
+import { OpenAI } from "../support/sdk/sdks.ts";
 import { createFixedDemo } from "./harness.ts";
 
 /** The official SDK, talking to the demo of one family without a network. */

@@ -5,10 +5,10 @@ import {
   type JsonValue,
   parseJson,
 } from "../../src/core/json.ts";
-import { foldChat } from "../support/chat_fold.ts";
-import { foldMessages } from "../support/messages_fold.ts";
-import { foldResponses } from "../support/responses_fold.ts";
-import { framesOf } from "../support/sse_frames.ts";
+import { foldChat } from "../support/sdk/chat_fold.ts";
+import { foldMessages } from "../support/sdk/messages_fold.ts";
+import { foldResponses } from "../support/sdk/responses_fold.ts";
+import { framesOf } from "../support/wire/sse_frames.ts";
 import { askStream } from "./harness.ts";
 
 /** Recordings of real providers; they lie beside the repository, where there are any. */

@@ -2,12 +2,18 @@ import assert from "node:assert/strict";
 import { createGateway, type Gateway } from "../../src/app.ts";
 import { createConfigStore } from "../../src/config/store.ts";
 import type { Fetch } from "../../src/upstream/call.ts";
-import { ask, hello, PATHS, PROTOCOLS } from "../support/ask.ts";
-import { configOf, loadFile } from "../support/config.ts";
-import { readError } from "../support/error_answer.ts";
-import { familiesFile } from "../support/families.ts";
-import { createFakeTimers, type FakeTimers } from "../support/fake_timers.ts";
-import { createMemoryLog, type MemoryLog } from "../support/memory_log.ts";
+import { ask, hello, PATHS, PROTOCOLS } from "../support/wire/ask.ts";
+import { configOf, loadFile } from "../support/gateway/config.ts";
+import { readError } from "../support/wire/error_answer.ts";
+import { familiesFile } from "../support/gateway/families.ts";
+import {
+  createFakeTimers,
+  type FakeTimers,
+} from "../support/fakes/fake_timers.ts";
+import {
+  createMemoryLog,
+  type MemoryLog,
+} from "../support/fakes/memory_log.ts";
 import { settle } from "../support/settle.ts";
 
 /** A gateway that is called as a function; nothing of it touches a network. */

@@ -3,7 +3,7 @@ import { GatewayError } from "../../src/core/error.ts";
 import { limitsResponse } from "../../src/http/limits.ts";
 import type { LimitsService } from "../../src/limits/service.ts";
 import { CallerLeft } from "../../src/upstream/call.ts";
-import { minimalConfig } from "../support/config.ts";
+import { minimalConfig } from "../support/gateway/config.ts";
 
 async function ask(
   read: LimitsService["read"],

@@ -2,7 +2,11 @@ import assert from "node:assert/strict";
 import type { Caller, Config } from "../../src/config/config.ts";
 import { GatewayError } from "../../src/core/error.ts";
 import { modelResponse, modelsResponse } from "../../src/http/models.ts";
-import { connectionFile, minimalConfig, tokenFile } from "../support/config.ts";
+import {
+  connectionFile,
+  minimalConfig,
+  tokenFile,
+} from "../support/gateway/config.ts";
 
 async function scene(
   token: Readonly<Record<string, unknown>> = {},

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { createDeadlines } from "../../src/core/deadlines.ts";
 import { endRequest } from "../../src/http/unread_body.ts";
-import { createFakeTimers } from "../support/fake_timers.ts";
-import { readToEnd } from "../support/read_to_end.ts";
+import { createFakeTimers } from "../support/fakes/fake_timers.ts";
+import { readToEnd } from "../support/wire/read_to_end.ts";
 import { settle } from "../support/settle.ts";
 
 const MIB = 1024 * 1024;

@@ -9,7 +9,7 @@ import {
   connectionFile,
   minimalConfig,
   tokenFile,
-} from "../support/config.ts";
+} from "../support/gateway/config.ts";
 import { fixture } from "./quota_case.ts";
 
 const CANARY = "canary-5c0e";

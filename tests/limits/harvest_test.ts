@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import type { Connection } from "../../src/config/config.ts";
 import { createHarvest } from "../../src/limits/harvest.ts";
-import { NOW_MS } from "../support/config.ts";
-import { createFakeClock } from "../support/fake_clock.ts";
+import { NOW_MS } from "../support/gateway/config.ts";
+import { createFakeClock } from "../support/fakes/fake_clock.ts";
 import { connectionOf, windowOf } from "./quota_case.ts";
 import {
   callerOf,

@@ -8,8 +8,12 @@ import { readerOf } from "../../src/limits/readers/mod.ts";
 import type { QuotaSource } from "../../src/limits/readers/reader.ts";
 import { isGood } from "../../src/limits/reading.ts";
 import type { QuotaWindow } from "../../src/limits/window.ts";
-import { connectionFile, minimalConfig, NOW_MS } from "../support/config.ts";
-import { createFakeClock } from "../support/fake_clock.ts";
+import {
+  connectionFile,
+  minimalConfig,
+  NOW_MS,
+} from "../support/gateway/config.ts";
+import { createFakeClock } from "../support/fakes/fake_clock.ts";
 import { fixture, fixtureNames, parse, sourceOf } from "./quota_case.ts";
 
 const KIND_BY_FOLDER: Readonly<Record<string, QuotaConfig["kind"]>> = {

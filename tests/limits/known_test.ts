@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { callerOf, configWith, createHarness } from "./service_harness.ts";
 import { connectionOf } from "./quota_case.ts";
-import { NOW_MS } from "../support/config.ts";
+import { NOW_MS } from "../support/gateway/config.ts";
 
 Deno.test("known() tells what read() left in the cache, asks nobody, and forgets with the cache what is not used up", async () => {
   const { service, calls, clock } = createHarness();

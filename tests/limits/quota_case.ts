@@ -11,7 +11,7 @@ import type {
 } from "../../src/limits/readers/reader.ts";
 import { QuotaFailure } from "../../src/limits/failure.ts";
 import type { QuotaWindow } from "../../src/limits/window.ts";
-import { NOW_MS } from "../support/config.ts";
+import { NOW_MS } from "../support/gateway/config.ts";
 
 /** The key of {@linkcode connectionOf}'s connections. */
 export const KEY = "sk-connection-key";

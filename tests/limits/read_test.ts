@@ -10,8 +10,8 @@ import {
   isGood,
   type Reading,
 } from "../../src/limits/reading.ts";
-import { NOW_MS } from "../support/config.ts";
-import { createFakeClock } from "../support/fake_clock.ts";
+import { NOW_MS } from "../support/gateway/config.ts";
+import { createFakeClock } from "../support/fakes/fake_clock.ts";
 import { fixture, KEY, sourceOf } from "./quota_case.ts";
 
 const ZAI = sourceOf("zai", { base: "https://api.z.ai/api/paas/v4" });

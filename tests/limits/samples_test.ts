@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { QuotaFailure } from "../../src/limits/failure.ts";
 import type { QuotaSource } from "../../src/limits/readers/reader.ts";
 import type { QuotaWindow } from "../../src/limits/window.ts";
-import { connectionFile, minimalConfig } from "../support/config.ts";
+import { connectionFile, minimalConfig } from "../support/gateway/config.ts";
 import {
   assertFailure,
   fixture,

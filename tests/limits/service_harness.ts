@@ -6,8 +6,11 @@ import {
   createLimitsService,
   type LimitsService,
 } from "../../src/limits/service.ts";
-import { minimalConfig, NOW_MS } from "../support/config.ts";
-import { createFakeClock, type FakeClock } from "../support/fake_clock.ts";
+import { minimalConfig, NOW_MS } from "../support/gateway/config.ts";
+import {
+  createFakeClock,
+  type FakeClock,
+} from "../support/fakes/fake_clock.ts";
 import { fixture } from "./quota_case.ts";
 
 /** What a simulated provider does when it is asked. */

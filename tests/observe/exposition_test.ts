@@ -3,7 +3,7 @@ import { formatExposition } from "../../src/observe/exposition.ts";
 import type { QuotaState } from "../../src/observe/metrics.ts";
 import { createProcessMetrics } from "../../src/observe/process_metrics.ts";
 import { createGatewayMetrics } from "../../src/observe/prometheus.ts";
-import { readExposition, sumOf } from "../support/exposition.ts";
+import { readExposition, sumOf } from "../support/gateway/exposition.ts";
 
 function quota(remaining: number, usedPercent: number): QuotaState {
   return {

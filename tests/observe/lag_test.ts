@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { measureLag } from "../../src/observe/lag.ts";
-import { createFakeTimers } from "../support/fake_timers.ts";
+import { createFakeTimers } from "../support/fakes/fake_timers.ts";
 
 Deno.test("measureLag() reports how late its timer rang, again and again until it is stopped", () => {
   const timers = createFakeTimers();

@@ -11,7 +11,11 @@ import {
   type GatewayMetrics,
 } from "../../src/observe/prometheus.ts";
 import type { RequestFacts } from "../../src/observe/record.ts";
-import { readExposition, type Sample, sumOf } from "../support/exposition.ts";
+import {
+  readExposition,
+  type Sample,
+  sumOf,
+} from "../support/gateway/exposition.ts";
 
 const IDLE: GatewayState = { inFlight: 0, bodyMemoryBytes: 0, quotas: [] };
 

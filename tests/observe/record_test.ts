@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { openRecord } from "../../src/observe/record.ts";
-import { createFakeClock } from "../support/fake_clock.ts";
-import { createMemoryLog } from "../support/memory_log.ts";
-import { openTestRecord } from "../support/open_record.ts";
+import { createFakeClock } from "../support/fakes/fake_clock.ts";
+import { createMemoryLog } from "../support/fakes/memory_log.ts";
+import { openTestRecord } from "../support/gateway/open_record.ts";
 
 Deno.test("openRecord() writes one line with everything that was learnt", () => {
   const { record, clock, log } = openTestRecord();

@@ -3,27 +3,30 @@ import { createGateway } from "../../src/app.ts";
 import { createConfigStore } from "../../src/config/store.ts";
 import type { Protocol } from "../../src/core/protocol.ts";
 import { createLog } from "../../src/observe/log.ts";
-import { jsonSchema } from "../support/ai_sdk.ts";
+import { jsonSchema } from "../support/sdk/ai_sdk.ts";
 import {
   type AiSdkFacts,
   askStreamed,
   askWhole,
-} from "../support/ai_sdk_ask.ts";
+} from "../support/sdk/ai_sdk_ask.ts";
 import {
   AI_SDK_CLIENTS,
   type AiSdkClient,
   type Handler,
-} from "../support/ai_sdk_clients.ts";
-import { configOf, loadFile } from "../support/config.ts";
-import { loadExchanges, type RecordedExchange } from "../support/exchanges.ts";
-import { hurriedTimers } from "../support/hurried_timers.ts";
-import { pairsFile, PROTOCOL_BY_FAMILY } from "../support/pairs.ts";
+} from "../support/sdk/ai_sdk_clients.ts";
+import { configOf, loadFile } from "../support/gateway/config.ts";
+import {
+  loadExchanges,
+  type RecordedExchange,
+} from "../support/recorded/exchanges.ts";
+import { hurriedTimers } from "../support/fakes/hurried_timers.ts";
+import { pairsFile, PROTOCOL_BY_FAMILY } from "../support/dialects/pairs.ts";
 import {
   type RecordedAnswer,
   recordedAnswer,
-} from "../support/recorded_answer.ts";
-import type { RecordedCall } from "../support/recorded_words.ts";
-import { inputOf, squeeze } from "../support/sdk_answers.ts";
+} from "../support/recorded/recorded_answer.ts";
+import type { RecordedCall } from "../support/recorded/recorded_words.ts";
+import { inputOf, squeeze } from "../support/sdk/sdk_answers.ts";
 
 // Every recorded answer, as the gateway tells it to each provider of Vercel's AI SDK that speaks another
 // protocol. What the SDK makes of it is held against the recording, which is read without our codecs.

@@ -13,19 +13,19 @@ import {
 import { createDemoUpstream } from "../../src/demo/upstream.ts";
 import { estimateTokens } from "../../src/demo/usage.ts";
 import { createLog } from "../../src/observe/log.ts";
-import { jsonSchema, tool } from "../support/ai_sdk.ts";
+import { jsonSchema, tool } from "../support/sdk/ai_sdk.ts";
 import {
   type AiSdkFacts,
   askStreamed,
   askWhole,
-} from "../support/ai_sdk_ask.ts";
+} from "../support/sdk/ai_sdk_ask.ts";
 import {
   AI_SDK_CLIENTS,
   type AiSdkClient,
   type Handler,
-} from "../support/ai_sdk_clients.ts";
-import { connectionFile, minimalConfig } from "../support/config.ts";
-import { PROTOCOL_BY_FAMILY } from "../support/pairs.ts";
+} from "../support/sdk/ai_sdk_clients.ts";
+import { connectionFile, minimalConfig } from "../support/gateway/config.ts";
+import { PROTOCOL_BY_FAMILY } from "../support/dialects/pairs.ts";
 
 /** A gateway in front of the demo, whose providers speak one protocol each. */
 async function demoHandler(): Promise<Handler> {

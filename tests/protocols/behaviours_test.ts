@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import type { SseFrame } from "../../src/core/frame.ts";
 import type { Protocol } from "../../src/core/protocol.ts";
 import { runStage } from "../../src/core/stage.ts";
-import type { AnswerEvent } from "../../src/protocols/canonical/event.ts";
-import { UpstreamFailure } from "../../src/protocols/canonical/failure.ts";
-import { unfoldAnswer } from "../../src/protocols/canonical/fold.ts";
+import type { AnswerEvent } from "../../src/protocols/canonical/stream/event.ts";
+import { UpstreamFailure } from "../../src/protocols/canonical/failure/failure.ts";
+import { unfoldAnswer } from "../../src/protocols/canonical/answer/fold.ts";
 import {
   settleAnswerCalls,
   settleCalls,
-} from "../../src/protocols/canonical/settle_calls.ts";
+} from "../../src/protocols/canonical/tools/settle_calls.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
 import {
   answerContext,
@@ -19,11 +19,11 @@ import {
   type AnswerMeaning,
   type Behaviour,
   BEHAVIOURS,
-} from "../support/behaviours.ts";
-import { PROTOCOLS } from "../support/ask.ts";
-import { STREAMED } from "../support/pairs.ts";
-import { factsBySdk, squeeze } from "../support/sdk_answers.ts";
-import { STOP_WORDS } from "../support/stop_words.ts";
+} from "../support/dialects/behaviours.ts";
+import { PROTOCOLS } from "../support/wire/ask.ts";
+import { STREAMED } from "../support/dialects/pairs.ts";
+import { factsBySdk, squeeze } from "../support/sdk/sdk_answers.ts";
+import { STOP_WORDS } from "../support/dialects/stop_words.ts";
 
 // What providers are known to answer, translated to every protocol and read by its official SDK.
 

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import type { Protocol } from "../../src/core/protocol.ts";
 import { parseJson } from "../../src/core/json.ts";
 import { pipe, runStage } from "../../src/core/stage.ts";
-import type { AnswerEvent } from "../../src/protocols/canonical/event.ts";
-import { foldAnswer } from "../../src/protocols/canonical/fold.ts";
-import { isToolCall } from "../../src/protocols/canonical/history.ts";
-import { settleCalls } from "../../src/protocols/canonical/settle_calls.ts";
+import type { AnswerEvent } from "../../src/protocols/canonical/stream/event.ts";
+import { foldAnswer } from "../../src/protocols/canonical/answer/fold.ts";
+import { isToolCall } from "../../src/protocols/canonical/request/history.ts";
+import { settleCalls } from "../../src/protocols/canonical/tools/settle_calls.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
 import { createGrammar } from "../contract/grammar.ts";
 import { answerContext, counterIds } from "../contract/codec_contract.ts";
@@ -13,10 +13,10 @@ import {
   CALL_SCHEMES,
   type CallScheme,
   type ModelCall,
-} from "../support/call_schemes.ts";
-import { createRandom, type Random } from "../support/random.ts";
-import { STREAMED } from "../support/pairs.ts";
-import { factsBySdk } from "../support/sdk_answers.ts";
+} from "../support/dialects/call_schemes.ts";
+import { createRandom, type Random } from "../support/fakes/random.ts";
+import { STREAMED } from "../support/dialects/pairs.ts";
+import { factsBySdk } from "../support/sdk/sdk_answers.ts";
 
 // What a model calls is cut into chunks by every scheme that a provider is known to use; the calls come out whole.
 

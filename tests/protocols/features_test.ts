@@ -3,13 +3,13 @@ import { isDeepStrictEqual } from "node:util";
 import { GatewayError } from "../../src/core/error.ts";
 import { type JsonObject, parseJson } from "../../src/core/json.ts";
 import type { Protocol } from "../../src/core/protocol.ts";
-import type { Answer } from "../../src/protocols/canonical/answer.ts";
+import type { Answer } from "../../src/protocols/canonical/answer/answer.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
 import { translateRequest } from "../../src/protocols/translate_request.ts";
 import { answerContext, counterIds } from "../contract/codec_contract.ts";
-import { hello } from "../support/ask.ts";
-import { type Feature, FEATURES } from "../support/features.ts";
-import { type Pair, PAIRS, sampleAnswer } from "../support/pairs.ts";
+import { hello } from "../support/wire/ask.ts";
+import { type Feature, FEATURES } from "../support/dialects/features.ts";
+import { type Pair, PAIRS, sampleAnswer } from "../support/dialects/pairs.ts";
 
 // What becomes of everything that a request may hold, in every pair; the table of docs/translation.md must say the same.
 

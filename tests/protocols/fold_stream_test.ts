@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { UpstreamFailure } from "../../src/protocols/canonical/failure.ts";
+import { UpstreamFailure } from "../../src/protocols/canonical/failure/failure.ts";
 import { MAX_FRAME_CHARACTERS } from "../../src/protocols/canonical/limits.ts";
 import { chatCodec } from "../../src/protocols/chat/mod.ts";
 import { createStreamFold } from "../../src/protocols/fold_stream.ts";
 import { counterIds } from "../contract/codec_contract.ts";
-import { sseBytes } from "../support/sse_bytes.ts";
+import { sseBytes } from "../support/wire/sse_bytes.ts";
 
 const HELLO = sseBytes({
   id: "c-1",

@@ -6,11 +6,11 @@ import {
   parseJson,
 } from "../../src/core/json.ts";
 import type { Protocol } from "../../src/core/protocol.ts";
-import type { AnswerEvent } from "../../src/protocols/canonical/event.ts";
-import { UpstreamFailure } from "../../src/protocols/canonical/failure.ts";
+import type { AnswerEvent } from "../../src/protocols/canonical/stream/event.ts";
+import { UpstreamFailure } from "../../src/protocols/canonical/failure/failure.ts";
 import { completionsCodec } from "../../src/protocols/completions/mod.ts";
 import { createStreamFold } from "../../src/protocols/fold_stream.ts";
-import { settleCalls } from "../../src/protocols/canonical/settle_calls.ts";
+import { settleCalls } from "../../src/protocols/canonical/tools/settle_calls.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
 import { translateRequest } from "../../src/protocols/translate_request.ts";
 import { createTranslator } from "../../src/protocols/translate_stream.ts";
@@ -24,10 +24,10 @@ import {
   encodeStream,
 } from "../contract/codec_contract.ts";
 import { createGrammar } from "../contract/grammar.ts";
-import { damageBytes, damageJson } from "../support/damage.ts";
-import { STREAMED } from "../support/pairs.ts";
-import { createRandom, type Random } from "../support/random.ts";
-import { loadRecordings, parseFrames } from "../support/recordings.ts";
+import { damageBytes, damageJson } from "../support/wire/damage.ts";
+import { STREAMED } from "../support/dialects/pairs.ts";
+import { createRandom, type Random } from "../support/fakes/random.ts";
+import { loadRecordings, parseFrames } from "../support/recorded/recordings.ts";
 import { CHAT_CASES } from "./chat/cases.ts";
 import { MESSAGES_CASES } from "./messages/cases.ts";
 import { RESPONSES_CASES } from "./responses/cases.ts";

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
 import type { Protocol } from "../../src/core/protocol.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
 import { answerContext, counterIds } from "../contract/codec_contract.ts";
-import { asking, told } from "../support/told.ts";
+import { asking, told } from "../support/dialects/told.ts";
 
 // What becomes of a history on its way to a provider of another protocol: system text stays text, no message of the
 // model goes out empty, files have names, and a model finds the ids again that it gave its calls.

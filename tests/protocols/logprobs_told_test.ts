@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../src/core/json.ts";
 import { runStage } from "../../src/core/stage.ts";
-import type { AnswerEvent } from "../../src/protocols/canonical/event.ts";
+import type { AnswerEvent } from "../../src/protocols/canonical/stream/event.ts";
 import {
   foldAnswer,
   unfoldAnswer,
-} from "../../src/protocols/canonical/fold.ts";
-import { cutAtStops } from "../../src/protocols/canonical/stop_strings.ts";
+} from "../../src/protocols/canonical/answer/fold.ts";
+import { cutAtStops } from "../../src/protocols/canonical/answer/stop_strings.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
 import { answerContext, counterIds } from "../contract/codec_contract.ts";
-import { asking, told } from "../support/told.ts";
+import { asking, told } from "../support/dialects/told.ts";
 
 // Log probabilities, which both of OpenAI's protocols tell: asked for in the words of the one, told in those of the
 // other. https://developers.openai.com/api/reference/resources/responses

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../src/core/json.ts";
 import type { Protocol } from "../../src/core/protocol.ts";
-import type { Answer } from "../../src/protocols/canonical/answer.ts";
-import type { AnswerBlock } from "../../src/protocols/canonical/block.ts";
-import { UpstreamFailure } from "../../src/protocols/canonical/failure.ts";
-import { foldAnswer } from "../../src/protocols/canonical/fold.ts";
-import { isToolCall } from "../../src/protocols/canonical/history.ts";
+import type { Answer } from "../../src/protocols/canonical/answer/answer.ts";
+import type { AnswerBlock } from "../../src/protocols/canonical/answer/block.ts";
+import { UpstreamFailure } from "../../src/protocols/canonical/failure/failure.ts";
+import { foldAnswer } from "../../src/protocols/canonical/answer/fold.ts";
+import { isToolCall } from "../../src/protocols/canonical/request/history.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
 import { ANSWERS } from "../contract/answers.ts";
 import {
@@ -13,14 +13,17 @@ import {
   decodeBytes,
   encodeStream,
 } from "../contract/codec_contract.ts";
-import { loadRecordings, type Recording } from "../support/recordings.ts";
-import { STOP_WORDS } from "../support/stop_words.ts";
+import {
+  loadRecordings,
+  type Recording,
+} from "../support/recorded/recordings.ts";
+import { STOP_WORDS } from "../support/dialects/stop_words.ts";
 import {
   type AnswerFacts,
   factsBySdk,
   inputOf,
   squeeze,
-} from "../support/sdk_answers.ts";
+} from "../support/sdk/sdk_answers.ts";
 
 // Every answer at hand, translated to each protocol and gathered by that protocol's official SDK: the same text,
 // calls, reason to stop and usage must come out.

@@ -9,19 +9,22 @@ import type { Protocol } from "../../src/core/protocol.ts";
 import type {
   Block,
   ToolResultBlock,
-} from "../../src/protocols/canonical/block.ts";
-import { bridgeTools } from "../../src/protocols/canonical/bridge_tools.ts";
+} from "../../src/protocols/canonical/answer/block.ts";
+import { bridgeTools } from "../../src/protocols/canonical/tools/bridge_tools.ts";
 import type { Target } from "../../src/protocols/canonical/codec.ts";
 import {
   isToolCall,
   settleHistory,
-} from "../../src/protocols/canonical/history.ts";
-import type { CanonicalRequest } from "../../src/protocols/canonical/request.ts";
-import { argumentsObject } from "../../src/protocols/canonical/tool_arguments.ts";
+} from "../../src/protocols/canonical/request/history.ts";
+import type { CanonicalRequest } from "../../src/protocols/canonical/request/request.ts";
+import { argumentsObject } from "../../src/protocols/canonical/tools/tool_arguments.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
 import { translateRequest } from "../../src/protocols/translate_request.ts";
-import { loadClientRequests, loadRecordings } from "../support/recordings.ts";
-import { squeeze } from "../support/sdk_answers.ts";
+import {
+  loadClientRequests,
+  loadRecordings,
+} from "../support/recorded/recordings.ts";
+import { squeeze } from "../support/sdk/sdk_answers.ts";
 
 // Every request at hand, translated to each other protocol: the upstream must be told every text, call, result,
 // picture and tool of the caller, or the caller must be told what is lost.

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../src/core/json.ts";
-import { asking, told, type ToldOptions } from "../support/told.ts";
+import { asking, told, type ToldOptions } from "../support/dialects/told.ts";
 
 // What becomes of settings that both of OpenAI's protocols know, and of the wish to read how a model reasoned.
 

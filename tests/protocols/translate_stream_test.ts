@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import type { AnswerEvent } from "../../src/protocols/canonical/event.ts";
+import type { AnswerEvent } from "../../src/protocols/canonical/stream/event.ts";
 import {
   oversizedAnswer,
   UpstreamFailure,
-} from "../../src/protocols/canonical/failure.ts";
+} from "../../src/protocols/canonical/failure/failure.ts";
 import { MAX_FRAME_CHARACTERS } from "../../src/protocols/canonical/limits.ts";
-import { restoreTools } from "../../src/protocols/canonical/restore_tools.ts";
+import { restoreTools } from "../../src/protocols/canonical/tools/restore_tools.ts";
 import { chatCodec } from "../../src/protocols/chat/mod.ts";
 import { messagesCodec } from "../../src/protocols/messages/mod.ts";
 import { responsesCodec } from "../../src/protocols/responses/mod.ts";
@@ -14,8 +14,8 @@ import {
   type TranslatorOptions,
 } from "../../src/protocols/translate_stream.ts";
 import { answerContext, counterIds } from "../contract/codec_contract.ts";
-import { requestOf } from "../support/requests.ts";
-import { sseBytes } from "../support/sse_bytes.ts";
+import { requestOf } from "../support/wire/requests.ts";
+import { sseBytes } from "../support/wire/sse_bytes.ts";
 
 const IDENTITY = { id: "chatcmpl-1", created: 1, model: "m" };
 const HELLO = sseBytes({

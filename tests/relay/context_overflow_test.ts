@@ -1,20 +1,20 @@
 import assert from "node:assert/strict";
 import { isJsonObject, parseJson } from "../../src/core/json.ts";
 import type { Protocol } from "../../src/core/protocol.ts";
-import { SSE_HEADERS } from "../support/answers.ts";
-import { PROTOCOLS } from "../support/ask.ts";
-import { type Act, good } from "../support/bad_provider.ts";
+import { SSE_HEADERS } from "../support/wire/answers.ts";
+import { PROTOCOLS } from "../support/wire/ask.ts";
+import { type Act, good } from "../support/upstream/bad_provider.ts";
 import {
   connectionTo,
   type Mode,
   openScene,
   type Told,
-} from "../support/failover_scene.ts";
+} from "../support/gateway/failover_scene.ts";
 import {
   NO_OVERFLOWS,
   OVERFLOWS,
   type ProviderError,
-} from "../support/provider_errors.ts";
+} from "../support/dialects/provider_errors.ts";
 
 const MODES = ["native", "translated"] as const;
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { followCaller } from "../../src/relay/exchange.ts";
 import { CallerLeft } from "../../src/upstream/call.ts";
-import { openTestRecord } from "../support/open_record.ts";
+import { openTestRecord } from "../support/gateway/open_record.ts";
 
 function scene(signal: AbortSignal) {
   const { record } = openTestRecord();

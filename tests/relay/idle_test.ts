@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 import type { Protocol } from "../../src/core/protocol.ts";
-import { JSON_HEADERS, SSE_HEADERS } from "../support/answers.ts";
-import { PROTOCOLS } from "../support/ask.ts";
-import type { Act } from "../support/bad_provider.ts";
+import { JSON_HEADERS, SSE_HEADERS } from "../support/wire/answers.ts";
+import { PROTOCOLS } from "../support/wire/ask.ts";
+import type { Act } from "../support/upstream/bad_provider.ts";
 import {
   connectionTo,
   type Mode,
   openScene,
   type Scene,
-} from "../support/failover_scene.ts";
+} from "../support/gateway/failover_scene.ts";
 import { settle } from "../support/settle.ts";
 
 const MODES: readonly Mode[] = ["native", "translated"];

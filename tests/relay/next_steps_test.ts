@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import type { Fault, FaultKind } from "../../src/relay/fault.ts";
 import { nextSteps, type Tried } from "../../src/relay/next_steps.ts";
-import type { Plan } from "../../src/relay/plan.ts";
-import { findWays, type Ways } from "../../src/relay/ways.ts";
-import { connectionFile, minimalConfig } from "../support/config.ts";
+import type { Plan } from "../../src/relay/routing/candidate.ts";
+import { findWays, type Ways } from "../../src/relay/routing/candidates.ts";
+import { connectionFile, minimalConfig } from "../support/gateway/config.ts";
 
 /** A pool of `one` and `two`, and a fallback at `three`. */
 async function waysOf(fallbacks: readonly string[]): Promise<Ways> {

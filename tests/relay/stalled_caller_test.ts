@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { STALL_MS } from "../../src/streams/pass_through.ts";
-import { PROTOCOLS } from "../support/ask.ts";
-import { streamOf } from "../support/bad_provider.ts";
+import { PROTOCOLS } from "../support/wire/ask.ts";
+import { streamOf } from "../support/upstream/bad_provider.ts";
 import {
   connectionTo,
   type Mode,
   openScene,
   type Scene,
-} from "../support/failover_scene.ts";
+} from "../support/gateway/failover_scene.ts";
 import { settle } from "../support/settle.ts";
 
 const MODES: readonly Mode[] = ["native", "translated"];

@@ -1,4 +1,4 @@
-import { hello, PATHS } from "../support/ask.ts";
+import { hello, PATHS } from "../support/wire/ask.ts";
 import { promptOf, type Question } from "./question.ts";
 import type { Scene, Way } from "./scene.ts";
 

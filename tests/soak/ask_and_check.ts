@@ -1,4 +1,4 @@
-import { PATHS } from "../support/ask.ts";
+import { PATHS } from "../support/wire/ask.ts";
 import { type Asking, bodyOf } from "./ask.ts";
 import { wordsOf } from "./question.ts";
 import type { Scene } from "./scene.ts";

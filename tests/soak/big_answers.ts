@@ -1,5 +1,5 @@
 import { memory, resetPeak } from "../bench/processes.ts";
-import { PATHS } from "../support/ask.ts";
+import { PATHS } from "../support/wire/ask.ts";
 import { bodyOf } from "./ask.ts";
 import { sizeText } from "./findings.ts";
 import type { Manner } from "./question.ts";

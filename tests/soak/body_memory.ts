@@ -1,5 +1,5 @@
 import { memory, resetPeak } from "../bench/processes.ts";
-import { PATHS } from "../support/ask.ts";
+import { PATHS } from "../support/wire/ask.ts";
 import { bodyOf, pause } from "./ask.ts";
 import { quantile, sizeText } from "./findings.ts";
 import { wordsOf } from "./question.ts";

@@ -1,4 +1,4 @@
-import { PATHS } from "../support/ask.ts";
+import { PATHS } from "../support/wire/ask.ts";
 import { bodyOf, connect, pause, requestText, write } from "./ask.ts";
 import { quantile } from "./findings.ts";
 import { jsonAnswer } from "./speech.ts";

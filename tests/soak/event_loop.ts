@@ -1,4 +1,4 @@
-import { PATHS } from "../support/ask.ts";
+import { PATHS } from "../support/wire/ask.ts";
 import { bodyOf, pause } from "./ask.ts";
 import { sizeText } from "./findings.ts";
 import { SHAPES } from "./long_bodies.ts";

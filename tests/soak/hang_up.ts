@@ -1,4 +1,4 @@
-import type { Random } from "../support/random.ts";
+import type { Random } from "../support/fakes/random.ts";
 import { connect, pause, requestText, write } from "./ask.ts";
 import type { Manner } from "./question.ts";
 import type { Scene, Way } from "./scene.ts";

@@ -4,7 +4,7 @@
  * `deno task soak --minutes 10 --seed 7 --only traffic,hang-ups`.
  */
 import { parseArgs } from "node:util";
-import { createRandom } from "../support/random.ts";
+import { createRandom } from "../support/fakes/random.ts";
 import { soakBigAnswers } from "./big_answers.ts";
 import { soakBodyMemory } from "./body_memory.ts";
 import { soakCrowd } from "./crowd.ts";

@@ -2,8 +2,8 @@ import type { Protocol } from "../../src/core/protocol.ts";
 import { sha256Hex } from "../../src/core/sha256.ts";
 import type { Ending } from "../../src/observe/record.ts";
 import { memory, type Program, startProgram } from "../bench/processes.ts";
-import { readExposition, sumOf } from "../support/exposition.ts";
-import { fromFileUrl } from "../support/paths.ts";
+import { readExposition, sumOf } from "../support/gateway/exposition.ts";
+import { fromFileUrl } from "../support/program/paths.ts";
 
 const TOKEN = "soak-token";
 

@@ -1,4 +1,4 @@
-import { fromFileUrl } from "../support/paths.ts";
+import { fromFileUrl } from "../support/program/paths.ts";
 import { type Program, startProgram } from "../bench/processes.ts";
 import { connect, pause, requestText, write } from "./ask.ts";
 import { askAndCheck } from "./ask_and_check.ts";

@@ -1,4 +1,4 @@
-import type { Random } from "../support/random.ts";
+import type { Random } from "../support/fakes/random.ts";
 import type { Findings } from "./findings.ts";
 import type { Scene } from "./scene.ts";
 

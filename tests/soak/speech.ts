@@ -4,7 +4,7 @@ import {
   parseJson,
 } from "../../src/core/json.ts";
 import type { Protocol } from "../../src/core/protocol.ts";
-import { WIRES, WORDS } from "../support/wire.ts";
+import { WIRES, WORDS } from "../support/wire/wire.ts";
 
 /** An answer as one JSON text. */
 export function jsonAnswer(

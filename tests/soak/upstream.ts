@@ -3,7 +3,7 @@
  * account of what is open and when it was given up.
  */
 import type { Protocol } from "../../src/core/protocol.ts";
-import { protocolOfPath } from "../support/wire.ts";
+import { protocolOfPath } from "../support/wire/wire.ts";
 import { findQuestion, type Question, wordsOf } from "./question.ts";
 import { jsonAnswer, streamPieces } from "./speech.ts";
 

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { createDataLines } from "../../src/streams/data_lines.ts";
-import { createRandom, type Random } from "../support/random.ts";
-import { hasRecordings, loadRecordings } from "../support/recordings.ts";
+import { createRandom, type Random } from "../support/fakes/random.ts";
+import {
+  hasRecordings,
+  loadRecordings,
+} from "../support/recorded/recordings.ts";
 
 const encoder = new TextEncoder();
 const MAX_LINE_BYTES = 5000;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createFinder } from "../../src/streams/find_bytes.ts";
-import { createRandom } from "../support/random.ts";
+import { createRandom } from "../support/fakes/random.ts";
 
 const encoder = new TextEncoder();
 

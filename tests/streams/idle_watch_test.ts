@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { createDeadlines } from "../../src/core/deadlines.ts";
 import { createIdleWatch } from "../../src/streams/idle_watch.ts";
-import { createFakeTimers } from "../support/fake_timers.ts";
-import { createRandom } from "../support/random.ts";
+import { createFakeTimers } from "../support/fakes/fake_timers.ts";
+import { createRandom } from "../support/fakes/random.ts";
 
 function scene(idleMs: number, whenIdle = () => {}) {
   const timers = createFakeTimers();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { bothEnds, createLineBuffer } from "../../src/streams/line_buffer.ts";
-import { createRandom } from "../support/random.ts";
+import { createRandom } from "../support/fakes/random.ts";
 
 /** Bytes that tell where they stood. */
 function numbered(length: number): Uint8Array {

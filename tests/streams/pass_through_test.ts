@@ -4,8 +4,11 @@ import {
   passThrough,
   type PassThroughEnd,
 } from "../../src/streams/pass_through.ts";
-import { createFakeTimers, type FakeTimers } from "../support/fake_timers.ts";
-import { createRandom } from "../support/random.ts";
+import {
+  createFakeTimers,
+  type FakeTimers,
+} from "../support/fakes/fake_timers.ts";
+import { createRandom } from "../support/fakes/random.ts";
 import { settle } from "../support/settle.ts";
 
 /** A body that is being passed through, its source in the test's hand. */

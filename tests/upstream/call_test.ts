@@ -8,7 +8,7 @@ import {
   type UpstreamCall,
 } from "../../src/upstream/call.ts";
 import { createConnectWatch } from "../../src/upstream/connect_watch.ts";
-import { createFakeTimers } from "../support/fake_timers.ts";
+import { createFakeTimers } from "../support/fakes/fake_timers.ts";
 import { settle } from "../support/settle.ts";
 
 function scene(firstByteMs = 100) {

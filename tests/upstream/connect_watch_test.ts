@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createDeadlines } from "../../src/core/deadlines.ts";
 import { createConnectWatch } from "../../src/upstream/connect_watch.ts";
-import { createFakeTimers } from "../support/fake_timers.ts";
+import { createFakeTimers } from "../support/fakes/fake_timers.ts";
 import { settle } from "../support/settle.ts";
 
 /** What a proof comes to: a connection, a refusal, or nothing. */

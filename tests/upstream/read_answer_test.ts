@@ -6,7 +6,7 @@ import {
   readAnswerBytes,
   readErrorBytes,
 } from "../../src/upstream/read_answer.ts";
-import { createFakeTimers } from "../support/fake_timers.ts";
+import { createFakeTimers } from "../support/fakes/fake_timers.ts";
 import { settle } from "../support/settle.ts";
 
 function begin() {

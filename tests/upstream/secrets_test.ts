@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Connection } from "../../src/config/config.ts";
 import { createSecrets, secretsOf } from "../../src/upstream/secrets.ts";
-import { minimalConfig } from "../support/config.ts";
+import { minimalConfig } from "../support/gateway/config.ts";
 
 const KEY = "sk-upstream/0123456789-abcdef";
 

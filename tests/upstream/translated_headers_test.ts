@@ -4,7 +4,7 @@ import {
   translatedHeaders,
   type TranslatedHeadersOptions,
 } from "../../src/upstream/translated_headers.ts";
-import { minimalConfig } from "../support/config.ts";
+import { minimalConfig } from "../support/gateway/config.ts";
 
 async function headersFor(
   caller: Readonly<Record<string, string>>,

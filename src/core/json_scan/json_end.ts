@@ -1,5 +1,5 @@
-import { JsonScanError } from "./scan_error.ts";
-import { JsonWalker } from "./walker.ts";
+import { JsonScanError } from "../../json_scan/scan_error.ts";
+import { JsonWalker } from "../../json_scan/walker.ts";
 
 /** Tells whether a JSON object that goes by came to its end. */
 export interface JsonEnd {

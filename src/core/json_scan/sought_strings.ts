@@ -1,5 +1,5 @@
-import { KeptBytes } from "./kept_bytes.ts";
-import { skipText, type TextBytes, textOf } from "./text.ts";
+import { KeptBytes } from "../../json_scan/kept_bytes.ts";
+import { skipText, type TextBytes, textOf } from "../../json_scan/text.ts";
 
 /** What is sought at one place of a JSON value. A list stands for each of its elements. */
 export interface Place {

@@ -3,11 +3,15 @@ import type { JsonObject, JsonValue } from "../../core/json.ts";
 import type { Protocol } from "../../core/protocol.ts";
 import type { Emit, Stage } from "../../core/stage.ts";
 import type { SseComment, SseFrame } from "../../core/frame.ts";
-import type { Answer } from "./answer.ts";
-import type { AnswerEvent } from "./event.ts";
-import type { Failure } from "./failure.ts";
-import type { Loss } from "./loss.ts";
-import type { CanonicalRequest, RequestField, Turn } from "./request.ts";
+import type { Answer } from "./answer/answer.ts";
+import type { AnswerEvent } from "./stream/event.ts";
+import type { Failure } from "./failure/failure.ts";
+import type { Loss } from "./request/loss.ts";
+import type {
+  CanonicalRequest,
+  RequestField,
+  Turn,
+} from "./request/request.ts";
 
 /**
  * One wire protocol, both directions: decode = wire to canonical, encode = canonical to wire. Pure: no I/O,

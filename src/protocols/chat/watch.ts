@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
-import { isErrorBody } from "../canonical/error_body.ts";
-import type { AnswerWatch } from "../canonical/watch.ts";
-import { usageIn } from "./usage.ts";
+import { isErrorBody } from "../canonical/failure/error_body.ts";
+import type { AnswerWatch } from "../canonical/stream/watch.ts";
+import { usageIn } from "./answer/usage.ts";
 
 /** Watches Chat Completions, and legacy completions, whose chunks have `text` in place of a delta. */
 export const chatWatch: AnswerWatch = {

@@ -4,7 +4,7 @@ import {
   type JsonObject,
   type JsonValue,
 } from "../../core/json.ts";
-import { invalidIssue } from "../canonical/invalid_request.ts";
+import { invalidIssue } from "../canonical/request/invalid_request.ts";
 
 // What stands here was JSON before, so that looking inside would only cost time and stack.
 const json = z.custom<JsonValue>(() => true);

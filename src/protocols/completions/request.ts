@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "../../core/json.ts";
-import { invalidField } from "../canonical/invalid_request.ts";
+import { invalidField } from "../canonical/request/invalid_request.ts";
 
 /** Fields that a chat answer cannot honour, and the values at which they ask for nothing. */
 const UNSUPPORTED: Readonly<Record<string, readonly JsonValue[]>> = {

@@ -1,4 +1,4 @@
-import type { Effort } from "../canonical/request.ts";
+import type { Effort } from "../canonical/request/request.ts";
 import type { ClaudeModel } from "./claude_model.ts";
 import type { MessagesRules } from "./messages_rules.ts";
 

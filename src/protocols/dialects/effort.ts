@@ -1,4 +1,4 @@
-import type { Effort } from "../canonical/request.ts";
+import type { Effort } from "../canonical/request/request.ts";
 
 /** A word for how much a model reasons, with the one for not at all. */
 export type EffortWord = Effort | "none";

@@ -1,4 +1,4 @@
-import type { Effort } from "../canonical/request.ts";
+import type { Effort } from "../canonical/request/request.ts";
 
 /** What a model behind the Messages protocol takes. */
 export interface MessagesRules {

@@ -1,4 +1,4 @@
-import type { Effort } from "../canonical/request.ts";
+import type { Effort } from "../canonical/request/request.ts";
 import { ALL_EFFORTS } from "./effort.ts";
 import { type ModelRow, rulesFor } from "./model_row.ts";
 

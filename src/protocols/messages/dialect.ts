@@ -3,8 +3,8 @@ import { parseClaudeModel } from "../dialects/claude_model.ts";
 import { claudeRowFor } from "../dialects/claude_models.ts";
 import { ALL_EFFORTS } from "../dialects/effort.ts";
 import type { MessagesRules } from "../dialects/messages_rules.ts";
-import type { CacheWriter } from "./cache.ts";
-import type { HistoryIds } from "./tool_call_ids.ts";
+import type { CacheWriter } from "./request/cache.ts";
+import type { HistoryIds } from "./tools/tool_call_ids.ts";
 
 /** What every step of writing a request needs to know. */
 export interface Scope {

@@ -5,12 +5,15 @@ import {
   type FailureKind,
   kindOfStatus,
   shownFailure,
-} from "../canonical/failure.ts";
-import { saysOverflow } from "../canonical/context_overflow.ts";
-import { type ErrorWords, readErrorWords } from "../canonical/error_words.ts";
-import { isOverflow, kindOfWords } from "../canonical/failure_kind.ts";
-import { readRefusal } from "../canonical/refusal.ts";
-import { contextMessage } from "./context_message.ts";
+} from "../canonical/failure/failure.ts";
+import { saysOverflow } from "../canonical/failure/context_overflow.ts";
+import {
+  type ErrorWords,
+  readErrorWords,
+} from "../canonical/failure/error_words.ts";
+import { isOverflow, kindOfWords } from "../canonical/failure/failure_kind.ts";
+import { readRefusal } from "../canonical/failure/refusal.ts";
+import { contextMessage } from "./request/context_message.ts";
 
 const KIND_BY_TYPE: ReadonlyMap<string, FailureKind> = new Map([
   ["invalid_request_error", "invalid_request"],

@@ -1,8 +1,8 @@
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
-import { isErrorBody } from "../canonical/error_body.ts";
-import { tokenCount, type Usage } from "../canonical/usage.ts";
-import type { AnswerWatch } from "../canonical/watch.ts";
-import { decodeUsage, laterUsage } from "./usage.ts";
+import { isErrorBody } from "../canonical/failure/error_body.ts";
+import { tokenCount, type Usage } from "../canonical/answer/usage.ts";
+import type { AnswerWatch } from "../canonical/stream/watch.ts";
+import { decodeUsage, laterUsage } from "./answer/usage.ts";
 
 /** Watches Messages. */
 export const messagesWatch: AnswerWatch = {

@@ -11,15 +11,18 @@ import {
   type FailureKind,
   kindOfStatus,
   shownFailure,
-} from "../canonical/failure.ts";
-import { type ErrorWords, readErrorWords } from "../canonical/error_words.ts";
-import { isOverflow, kindOfWords } from "../canonical/failure_kind.ts";
-import { readRefusal } from "../canonical/refusal.ts";
+} from "../canonical/failure/failure.ts";
+import {
+  type ErrorWords,
+  readErrorWords,
+} from "../canonical/failure/error_words.ts";
+import { isOverflow, kindOfWords } from "../canonical/failure/failure_kind.ts";
+import { readRefusal } from "../canonical/failure/refusal.ts";
 import {
   openAiStatus,
   openAiType,
   OVERFLOW_CODE,
-} from "../canonical/openai_failure.ts";
+} from "../canonical/failure/openai_failure.ts";
 
 /**
  * Reads an error, in any shape that providers send; of a failed response and of the flat `error` event, too.

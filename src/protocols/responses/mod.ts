@@ -1,14 +1,14 @@
 import type { Codec } from "../canonical/codec.ts";
-import type { RequestField } from "../canonical/request.ts";
-import { decodeAnswer } from "./answer_decode.ts";
-import { encodeAnswer } from "./answer_encode.ts";
+import type { RequestField } from "../canonical/request/request.ts";
+import { decodeAnswer } from "./answer/decode.ts";
+import { encodeAnswer } from "./answer/encode.ts";
 import { dialectOf } from "./dialect.ts";
 import { decodeFailure, encodeFailure } from "./failure.ts";
-import { decodeRequest } from "./request_decode.ts";
-import { historyForAnswer } from "./response_object.ts";
-import { encodeRequest } from "./request_encode.ts";
-import { createStreamDecoder } from "./stream_decode.ts";
-import { createStreamEncoder } from "./stream_encode.ts";
+import { decodeRequest } from "./request/decode.ts";
+import { historyForAnswer } from "./answer/response_object.ts";
+import { encodeRequest } from "./request/encode.ts";
+import { createStreamDecoder } from "./stream/decode.ts";
+import { createStreamEncoder } from "./stream/encode.ts";
 
 const FIELD_NAMES: Readonly<Record<RequestField, string>> = {
   system: "instructions",

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
-import { isErrorBody } from "../canonical/error_body.ts";
-import type { AnswerWatch } from "../canonical/watch.ts";
-import { decodeUsage } from "./usage.ts";
+import { isErrorBody } from "../canonical/failure/error_body.ts";
+import type { AnswerWatch } from "../canonical/stream/watch.ts";
+import { decodeUsage } from "./answer/usage.ts";
 
 /** Watches Responses. */
 export const responsesWatch: AnswerWatch = {

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
-import type { Page } from "../../support/browser_packages.ts";
+import type { Page } from "../../support/browser/browser_packages.ts";
 import {
   entryOf,
   everyState,
   listOf,
   NOON_MS,
-} from "../../support/limits_list.ts";
+} from "../../support/wire/limits_list.ts";
 import {
   pageTests,
   type Visit,
   type VisitOptions,
-} from "../../support/page_tests.ts";
+} from "../../support/browser/page_tests.ts";
 
 const test = await pageTests();
 

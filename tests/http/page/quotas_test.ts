@@ -8,8 +8,8 @@ import {
   shareOf,
   unknownWindow,
   weekOf,
-} from "../../support/limits_list.ts";
-import { pageTests } from "../../support/page_tests.ts";
+} from "../../support/wire/limits_list.ts";
+import { pageTests } from "../../support/browser/page_tests.ts";
 
 const test = await pageTests();
 

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import type { Page } from "../../support/browser_packages.ts";
+import type { Page } from "../../support/browser/browser_packages.ts";
 import {
   entryOf,
   listOf,
   NOON_MS,
   shareOf,
   weekOf,
-} from "../../support/limits_list.ts";
-import { pageTests } from "../../support/page_tests.ts";
+} from "../../support/wire/limits_list.ts";
+import { pageTests } from "../../support/browser/page_tests.ts";
 import { until } from "../../support/within.ts";
 
 const test = await pageTests();

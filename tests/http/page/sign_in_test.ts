@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { ALICE_TOKEN } from "../../support/config.ts";
-import type { Page } from "../../support/browser_packages.ts";
-import { pageTests } from "../../support/page_tests.ts";
+import { ALICE_TOKEN } from "../../support/gateway/config.ts";
+import type { Page } from "../../support/browser/browser_packages.ts";
+import { pageTests } from "../../support/browser/page_tests.ts";
 
 const test = await pageTests();
 

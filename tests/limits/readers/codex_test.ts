@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { codex } from "../../../src/limits/readers/codex.ts";
-import { NOW_MS } from "../../support/config.ts";
+import { NOW_MS } from "../../support/gateway/config.ts";
 import {
   assertFailure,
   fixture,

@@ -4,7 +4,7 @@ import {
   connectionFile,
   minimalConfig,
   UPSTREAM_KEY,
-} from "../../support/config.ts";
+} from "../../support/gateway/config.ts";
 import {
   assertFailure,
   fixture,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { readerOf } from "../../../src/limits/readers/mod.ts";
-import { NOW_MS } from "../../support/config.ts";
+import { NOW_MS } from "../../support/gateway/config.ts";
 import type { QuotaWindow } from "../../../src/limits/window.ts";
 import { sourceOf, windowOf } from "../quota_case.ts";
 

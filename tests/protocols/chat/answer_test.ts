@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import type { JsonObject, JsonValue } from "../../../src/core/json.ts";
-import type { Answer } from "../../../src/protocols/canonical/answer.ts";
-import type { AnswerBlock } from "../../../src/protocols/canonical/block.ts";
+import type { Answer } from "../../../src/protocols/canonical/answer/answer.ts";
+import type { AnswerBlock } from "../../../src/protocols/canonical/answer/block.ts";
 import {
   type FailureKind,
   UpstreamFailure,
-} from "../../../src/protocols/canonical/failure.ts";
-import { unwrapSealed } from "../../../src/protocols/canonical/sealed.ts";
-import type { StopReason } from "../../../src/protocols/canonical/stop.ts";
+} from "../../../src/protocols/canonical/failure/failure.ts";
+import { unwrapSealed } from "../../../src/protocols/canonical/answer/sealed.ts";
+import type { StopReason } from "../../../src/protocols/canonical/answer/stop.ts";
 import { chatCodec } from "../../../src/protocols/chat/mod.ts";
 import {
   answerContext,
@@ -15,7 +15,7 @@ import {
   encodeStream,
   plain,
 } from "../../contract/codec_contract.ts";
-import { requestOf } from "../../support/requests.ts";
+import { requestOf } from "../../support/wire/requests.ts";
 
 const WITH_USAGE = requestOf({
   extras: {

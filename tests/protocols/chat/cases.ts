@@ -1,5 +1,5 @@
 import type { ContractCase } from "../../contract/codec_contract.ts";
-import { sseBytes } from "../../support/sse_bytes.ts";
+import { sseBytes } from "../../support/wire/sse_bytes.ts";
 
 /** A chunk of a stream. */
 function chunk(delta: unknown, finish: string | null = null): unknown {

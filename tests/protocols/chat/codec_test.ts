@@ -1,6 +1,6 @@
 import { chatCodec } from "../../../src/protocols/chat/mod.ts";
 import { codecContract } from "../../contract/codec_contract.ts";
-import { loadRecordings } from "../../support/recordings.ts";
+import { loadRecordings } from "../../support/recorded/recordings.ts";
 import { CHAT_CASES } from "./cases.ts";
 
 /** Services with a dialect of their own. */

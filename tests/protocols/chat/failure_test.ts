@@ -3,12 +3,12 @@ import type { JsonValue } from "../../../src/core/json.ts";
 import type {
   Failure,
   FailureKind,
-} from "../../../src/protocols/canonical/failure.ts";
+} from "../../../src/protocols/canonical/failure/failure.ts";
 import {
   decodeFailure,
   encodeFailure,
 } from "../../../src/protocols/chat/failure.ts";
-import { loadRecordings } from "../../support/recordings.ts";
+import { loadRecordings } from "../../support/recorded/recordings.ts";
 
 Deno.test("a Chat error is read in every shape that providers send", async (t) => {
   const errors: [

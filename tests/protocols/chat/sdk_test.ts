@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import type { Answer } from "../../../src/protocols/canonical/answer.ts";
-import { isToolCall } from "../../../src/protocols/canonical/history.ts";
-import { foldAnswer } from "../../../src/protocols/canonical/fold.ts";
+import type { Answer } from "../../../src/protocols/canonical/answer/answer.ts";
+import { isToolCall } from "../../../src/protocols/canonical/request/history.ts";
+import { foldAnswer } from "../../../src/protocols/canonical/answer/fold.ts";
 import { chatCodec } from "../../../src/protocols/chat/mod.ts";
 import { formatFrame } from "../../../src/streams/sse_format.ts";
 import { ANSWERS } from "../../contract/answers.ts";
@@ -10,9 +10,9 @@ import {
   decodeBytes,
   encodeStream,
 } from "../../contract/codec_contract.ts";
-import { loadRecordings } from "../../support/recordings.ts";
-import { requestOf } from "../../support/requests.ts";
-import { OpenAI } from "../../support/sdks.ts";
+import { loadRecordings } from "../../support/recorded/recordings.ts";
+import { requestOf } from "../../support/wire/requests.ts";
+import { OpenAI } from "../../support/sdk/sdks.ts";
 
 const REQUEST = requestOf({
   extras: {

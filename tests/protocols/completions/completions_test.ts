@@ -13,8 +13,8 @@ import {
   ALICE_TOKEN,
   connectionFile,
   minimalConfig,
-} from "../../support/config.ts";
-import { OpenAI } from "../../support/sdks.ts";
+} from "../../support/gateway/config.ts";
+import { OpenAI } from "../../support/sdk/sdks.ts";
 
 /** An SDK in front of a gateway whose one upstream speaks Chat alone. */
 async function chatOnlyClient(): Promise<OpenAI> {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
 import type { Protocol } from "../../../src/core/protocol.ts";
-import { asking, told, type ToldOptions } from "../../support/told.ts";
+import { asking, told, type ToldOptions } from "../../support/dialects/told.ts";
 
 // What the providers of models with a switch for thinking refuse, in their own words, and what they are told instead.
 

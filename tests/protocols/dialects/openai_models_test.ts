@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../../src/core/json.ts";
-import { asking, told } from "../../support/told.ts";
+import { asking, told } from "../../support/dialects/told.ts";
 
 // "When reasoning effort is not none, remove temperature, top_p, and top_logprobs":
 // https://developers.openai.com/api/docs/guides/deployment-checklist

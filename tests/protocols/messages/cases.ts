@@ -1,5 +1,5 @@
 import type { ContractCase } from "../../contract/codec_contract.ts";
-import { sseBytes } from "../../support/sse_bytes.ts";
+import { sseBytes } from "../../support/wire/sse_bytes.ts";
 
 const USAGE = {
   input_tokens: 12,

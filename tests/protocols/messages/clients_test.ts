@@ -3,9 +3,9 @@ import { GatewayError } from "../../../src/core/error.ts";
 import { chatCodec } from "../../../src/protocols/chat/mod.ts";
 import { messagesCodec } from "../../../src/protocols/messages/mod.ts";
 import { translateRequest } from "../../../src/protocols/translate_request.ts";
-import { loadClientRequests } from "../../support/client_recordings.ts";
-import { assertSendable } from "../../support/messages_rules.ts";
-import { contextFor } from "../../support/targets.ts";
+import { loadClientRequests } from "../../support/recorded/client_recordings.ts";
+import { assertSendable } from "../../support/sdk/messages_rules.ts";
+import { contextFor } from "../../support/dialects/targets.ts";
 
 const REQUESTS = loadClientRequests("/messages");
 

@@ -3,7 +3,10 @@ import {
   codecContract,
   type ContractCase,
 } from "../../contract/codec_contract.ts";
-import { loadRecordings, type Recording } from "../../support/recordings.ts";
+import {
+  loadRecordings,
+  type Recording,
+} from "../../support/recorded/recordings.ts";
 import { MESSAGES_CASES } from "./cases.ts";
 
 /** Exchanges of other endpoints, which the codec does not read. */

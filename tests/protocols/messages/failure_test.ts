@@ -3,14 +3,14 @@ import type { JsonValue } from "../../../src/core/json.ts";
 import {
   type FailureKind,
   UpstreamFailure,
-} from "../../../src/protocols/canonical/failure.ts";
-import { decodeAnswer } from "../../../src/protocols/messages/answer_decode.ts";
+} from "../../../src/protocols/canonical/failure/failure.ts";
+import { decodeAnswer } from "../../../src/protocols/messages/answer/decode.ts";
 import {
   decodeFailure,
   encodeFailure,
 } from "../../../src/protocols/messages/failure.ts";
 import { counterIds, plain } from "../../contract/codec_contract.ts";
-import { loadRecordings } from "../../support/recordings.ts";
+import { loadRecordings } from "../../support/recorded/recordings.ts";
 
 const error = (type: string, message = "words") => ({
   type: "error",

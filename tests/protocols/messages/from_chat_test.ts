@@ -4,8 +4,8 @@ import type { JsonObject } from "../../../src/core/json.ts";
 import { chatCodec } from "../../../src/protocols/chat/mod.ts";
 import { messagesCodec } from "../../../src/protocols/messages/mod.ts";
 import { translateRequest } from "../../../src/protocols/translate_request.ts";
-import { assertSendable } from "../../support/messages_rules.ts";
-import { loadRecordings } from "../../support/recordings.ts";
+import { assertSendable } from "../../support/sdk/messages_rules.ts";
+import { loadRecordings } from "../../support/recorded/recordings.ts";
 import { CHAT_CASES } from "../chat/cases.ts";
 
 /** One of each generation with rules of its own, and a model of a compatible server. */

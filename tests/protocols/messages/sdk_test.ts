@@ -3,13 +3,13 @@ import { GatewayError } from "../../../src/core/error.ts";
 import type { SseComment, SseFrame } from "../../../src/core/frame.ts";
 import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
 import { runStage } from "../../../src/core/stage.ts";
-import type { Answer } from "../../../src/protocols/canonical/answer.ts";
+import type { Answer } from "../../../src/protocols/canonical/answer/answer.ts";
 import type { Codec } from "../../../src/protocols/canonical/codec.ts";
-import type { AnswerEvent } from "../../../src/protocols/canonical/event.ts";
+import type { AnswerEvent } from "../../../src/protocols/canonical/stream/event.ts";
 import {
   foldAnswer,
   unfoldAnswer,
-} from "../../../src/protocols/canonical/fold.ts";
+} from "../../../src/protocols/canonical/answer/fold.ts";
 import { chatCodec } from "../../../src/protocols/chat/mod.ts";
 import { messagesCodec } from "../../../src/protocols/messages/mod.ts";
 import { formatComment, formatFrame } from "../../../src/streams/sse_format.ts";
@@ -20,10 +20,10 @@ import {
   decodeBytes,
   plain,
 } from "../../contract/codec_contract.ts";
-import { loadRecordings } from "../../support/recordings.ts";
+import { loadRecordings } from "../../support/recorded/recordings.ts";
 import { CHAT_CASES } from "../chat/cases.ts";
 import { MESSAGES_CASES } from "./cases.ts";
-import { Anthropic, Anthropic0 } from "../../support/sdks.ts";
+import { Anthropic, Anthropic0 } from "../../support/sdk/sdks.ts";
 
 const REQUEST = {
   model: "claude-sonnet-4-6",

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { randomIds } from "../../../src/core/ids.ts";
 import type { JsonObject } from "../../../src/core/json.ts";
 import { runStage } from "../../../src/core/stage.ts";
-import type { Usage } from "../../../src/protocols/canonical/usage.ts";
-import { createStreamDecoder } from "../../../src/protocols/messages/stream_decode.ts";
+import type { Usage } from "../../../src/protocols/canonical/answer/usage.ts";
+import { createStreamDecoder } from "../../../src/protocols/messages/stream/decode.ts";
 import { messagesWatch } from "../../../src/protocols/messages/watch.ts";
 
 Deno.test("messagesWatch.isOutput() sees deltas, and blocks that are something from the start", () => {

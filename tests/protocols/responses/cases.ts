@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../../src/core/json.ts";
 import type { ContractCase } from "../../contract/codec_contract.ts";
-import { sseBytes } from "../../support/sse_bytes.ts";
+import { sseBytes } from "../../support/wire/sse_bytes.ts";
 
 const SCHEMA = {
   type: "object",

@@ -10,7 +10,7 @@ import { codecContract, plain } from "../../contract/codec_contract.ts";
 import {
   loadClientRequests,
   loadRecordings,
-} from "../../support/recordings.ts";
+} from "../../support/recorded/recordings.ts";
 import { RESPONSES_CASES } from "./cases.ts";
 
 /** Services with a dialect of their own. */

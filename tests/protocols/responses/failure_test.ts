@@ -4,9 +4,9 @@ import {
   type Failure,
   type FailureKind,
   oversizedAnswer,
-} from "../../../src/protocols/canonical/failure.ts";
+} from "../../../src/protocols/canonical/failure/failure.ts";
 import { responsesCodec } from "../../../src/protocols/responses/mod.ts";
-import { loadRecordings } from "../../support/recordings.ts";
+import { loadRecordings } from "../../support/recorded/recordings.ts";
 
 const { decodeFailure, encodeFailure } = responsesCodec;
 

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import type { SseFrame } from "../../../src/core/frame.ts";
 import { runStage } from "../../../src/core/stage.ts";
-import type { Answer } from "../../../src/protocols/canonical/answer.ts";
-import type { AnswerEvent } from "../../../src/protocols/canonical/event.ts";
+import type { Answer } from "../../../src/protocols/canonical/answer/answer.ts";
+import type { AnswerEvent } from "../../../src/protocols/canonical/stream/event.ts";
 import {
   foldAnswer,
   unfoldAnswer,
-} from "../../../src/protocols/canonical/fold.ts";
+} from "../../../src/protocols/canonical/answer/fold.ts";
 import { chatCodec } from "../../../src/protocols/chat/mod.ts";
 import { responsesCodec } from "../../../src/protocols/responses/mod.ts";
 import { formatFrame } from "../../../src/streams/sse_format.ts";
@@ -17,8 +17,8 @@ import {
   decodeBytes,
   plain,
 } from "../../contract/codec_contract.ts";
-import { loadRecordings } from "../../support/recordings.ts";
-import { OpenAI } from "../../support/sdks.ts";
+import { loadRecordings } from "../../support/recorded/recordings.ts";
+import { OpenAI } from "../../support/sdk/sdks.ts";
 
 // The official SDK checks the grammar of a stream while it gathers the answer: the same words must come out
 // of it that went in, streamed and whole.

@@ -1,0 +1,93 @@
+import { loadConfig } from "../../config/load.ts";
+import { formatProblem } from "../../config/problems.ts";
+import { createConfigStore } from "../../config/store.ts";
+import { systemClock } from "../../core/clock.ts";
+import { randomIds } from "../../core/ids.ts";
+import { sha256Hex } from "../../core/sha256.ts";
+import { demoConfigText } from "../../demo/config.ts";
+import { createDemoUpstream } from "../../demo/upstream.ts";
+import type { CommandSpec } from "../command.ts";
+import type { CliIo } from "../io.ts";
+import { openLog } from "../log/open_log.ts";
+import { runServer } from "../server/run_server.ts";
+import {
+  LISTENER_OPTIONS,
+  readServeOptions,
+  withOptions,
+} from "./serve_options.ts";
+import { badUsage } from "../usage_error.ts";
+
+/** `demo`. */
+export const DEMO: CommandSpec = {
+  name: "demo",
+  summary: "serve a built-in simulated provider: no file, no key, no network",
+  options: LISTENER_OPTIONS,
+};
+
+/** Opens nothing but the simulated provider, so it need not be secret, and the README can name it. */
+export const DEMO_TOKEN = "demo-token";
+
+/**
+ * `demo`: serves the built-in simulated provider of all three families; needs no file, no key and no
+ * network.
+ *
+ * @returns The exit code.
+ */
+export async function runDemo(
+  args: readonly string[],
+  io: CliIo,
+): Promise<number> {
+  const options = readDemoOptions(args);
+  if ("fault" in options) {
+    return badUsage(options.fault, DEMO, io);
+  }
+  const loaded = await loadConfig(demoConfigText(sha256Hex(DEMO_TOKEN)), {
+    env: io.env,
+    readFile: (path) => Promise.reject(new Error(`The demo has no ${path}`)),
+    nowMs: systemClock.now(),
+  });
+  if ("problems" in loaded) {
+    throw new Error(loaded.problems.map(formatProblem).join("\n"));
+  }
+  const { log, writer } = openLog(Deno.stdout, options.log);
+  const code = await runServer({
+    store: createConfigStore(loaded.config),
+    server: withOptions(loaded.config.server, options),
+    fetch: createDemoUpstream({ clock: systemClock, ids: randomIds }),
+    log,
+    io,
+    onReady: (url) => io.writeError(welcome(url)),
+  });
+  await writer.flush();
+  return code;
+}
+
+function readDemoOptions(
+  args: readonly string[],
+): ReturnType<typeof readServeOptions> {
+  const options = readServeOptions(args);
+  return "config" in options
+    ? { fault: "the demo reads no file, leave --config out" }
+    : options;
+}
+
+function welcome(url: string): string {
+  return `A simulated provider answers here; nothing leaves this machine. The token is ${DEMO_TOKEN}
+The page with quotas, models and client settings is ${url}/
+
+curl ${url}/v1/chat/completions -H "authorization: Bearer ${DEMO_TOKEN}" \\
+  -H "content-type: application/json" \\
+  -d '{"model":"demo-a","stream":true,"messages":[{"role":"user","content":"Hello"}]}'
+
+curl ${url}/v1/messages -H "x-api-key: ${DEMO_TOKEN}" -H "anthropic-version: 2023-06-01" \\
+  -H "content-type: application/json" \\
+  -d '{"model":"demo-b","max_tokens":256,"messages":[{"role":"user","content":"Hello"}]}'
+
+curl ${url}/v1/responses -H "authorization: Bearer ${DEMO_TOKEN}" \\
+  -H "content-type: application/json" \\
+  -d '{"model":"demo-c","stream":true,"input":"Hello"}'
+
+curl ${url}/v1/models -H "authorization: Bearer ${DEMO_TOKEN}"
+
+`;
+}

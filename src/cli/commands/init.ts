@@ -1,0 +1,54 @@
+import { suggestion } from "../../config/problems.ts";
+import { SERVICE_NAMES, type ServiceName } from "../../config/services.ts";
+import { starterFile } from "../../config/starter.ts";
+import { readArguments } from "../arguments.ts";
+import type { CommandSpec } from "../command.ts";
+import { type CliIo, EXIT } from "../io.ts";
+import { badUsage } from "../usage_error.ts";
+
+/** `init`. */
+export const INIT: CommandSpec = {
+  name: "init",
+  operands: "SERVICE...",
+  words: SERVICE_NAMES,
+  summary: "print a first gateway.yaml, with comments, for some services",
+  options: [],
+  details: [servicesText()],
+};
+
+/**
+ * `init SERVICE...`: prints a first configuration for these services.
+ *
+ * @returns The exit code.
+ */
+export function runInit(args: readonly string[], io: CliIo): number {
+  const read = readArguments(INIT, args);
+  if ("fault" in read) return badUsage(read.fault, INIT, io);
+  const services: ServiceName[] = [];
+  for (const name of read.operands) {
+    const service = SERVICE_NAMES.find((one) => one === name);
+    if (service === undefined) {
+      const hint = suggestion(name, SERVICE_NAMES);
+      return badUsage(`there is no service ${name}${hint}`, INIT, io);
+    }
+    if (services.includes(service)) {
+      const fault =
+        `${service} is named twice; copy its connection in the file`;
+      return badUsage(fault, INIT, io);
+    }
+    services.push(service);
+  }
+  if (services.length === 0) return badUsage(servicesText(), INIT, io);
+  io.write(starterFile(services));
+  return EXIT.good;
+}
+
+/** Two lines, because a line of help has 88 characters. */
+function servicesText(): string {
+  const middle = Math.ceil(SERVICE_NAMES.length / 2);
+  const [first, second] = [
+    SERVICE_NAMES.slice(0, middle),
+    SERVICE_NAMES.slice(middle),
+  ].map((names) => names.join(", "));
+  return `the services are ${first},\n${second}`;
+}

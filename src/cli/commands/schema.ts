@@ -1,0 +1,27 @@
+import { configJsonSchema } from "../../config/schema/json_schema.ts";
+import { readArguments } from "../arguments.ts";
+import type { CommandSpec } from "../command.ts";
+import { type CliIo, EXIT } from "../io.ts";
+import { badUsage } from "../usage_error.ts";
+
+/** `schema`. */
+export const SCHEMA: CommandSpec = {
+  name: "schema",
+  summary: "print the JSON Schema of gateway.yaml, for editors",
+  options: [],
+  details: [
+    "An editor heeds it where the file begins with\n# yaml-language-server: $schema=gateway.schema.json",
+  ],
+};
+
+/**
+ * `schema`: prints the JSON Schema of the configuration.
+ *
+ * @returns The exit code.
+ */
+export function runSchema(args: readonly string[], io: CliIo): number {
+  const read = readArguments(SCHEMA, args);
+  if ("fault" in read) return badUsage(read.fault, SCHEMA, io);
+  io.write(`${JSON.stringify(configJsonSchema(), null, 2)}\n`);
+  return EXIT.good;
+}

@@ -1,0 +1,96 @@
+import { createReload } from "../../config/reload.ts";
+import { createConfigStore } from "../../config/store.ts";
+import { systemTimers } from "../../core/timers.ts";
+import type { CommandSpec } from "../command.ts";
+import { findConfigPath } from "./config_path.ts";
+import { type CliIo, EXIT } from "../io.ts";
+import { openNetworkClient } from "../server/network_client.ts";
+import { networkReach } from "../server/network_reach.ts";
+import { openLog } from "../log/open_log.ts";
+import { startPool } from "../workers/pool.ts";
+import { missingFileHint, problemLines } from "../problem_lines.ts";
+import { createReloadLog } from "../watch/reload_log.ts";
+import { runServer } from "../server/run_server.ts";
+import {
+  CONFIG_OPTION,
+  LISTENER_OPTIONS,
+  readServeOptions,
+  startWarnings,
+  withOptions,
+} from "./serve_options.ts";
+import { onHangup } from "../server/signals.ts";
+import { startThread } from "../workers/thread.ts";
+import { badUsage } from "../usage_error.ts";
+import { createWatchedConfig } from "../watch/watched_config.ts";
+import { workerCount } from "../workers/count.ts";
+
+/** `serve`, which is also what the program does without a command. */
+export const SERVE: CommandSpec = {
+  name: "serve",
+  summary: "serve what gateway.yaml says; this is the default",
+  options: [CONFIG_OPTION, ...LISTENER_OPTIONS],
+  details: [
+    "The line `listening on …` on standard error says that it is ready. The file\nand all that it names are watched, and SIGHUP reads them again. SIGTERM and SIGINT\ndrain, a second one stops at once.",
+  ],
+};
+
+/**
+ * `serve`: serves what the configuration says, and takes over its changes while it runs.
+ *
+ * @returns The exit code.
+ */
+export async function runServe(
+  args: readonly string[],
+  io: CliIo,
+): Promise<number> {
+  const options = readServeOptions(args);
+  if ("fault" in options) {
+    return badUsage(options.fault, SERVE, io);
+  }
+  const path = findConfigPath({ option: options.config, env: io.env });
+  const watched = createWatchedConfig(path, io.env);
+  const first = await watched.load();
+  if ("problems" in first) {
+    io.writeError(`Cannot start: ${path} has problems\n`);
+    io.writeError(problemLines(first.problems) + missingFileHint(first));
+    return EXIT.badUsage;
+  }
+  io.writeError(problemLines(startWarnings(first, options)));
+  const { log, writer } = openLog(Deno.stdout, options.log);
+  const store = createConfigStore(first.config);
+  const reloadLog = createReloadLog(log);
+  const reload = createReload({
+    store,
+    load: watched.load,
+    report: reloadLog.report,
+  });
+  onHangup(() => {
+    reloadLog.expect();
+    reload();
+  });
+  watched.watch(reload);
+  const server = withOptions(first.config.server, options);
+  const workers = workerCount(server.workers, log);
+  const code = await runServer({
+    store,
+    server,
+    fetch: openNetworkClient().fetch,
+    reach: networkReach(io.env),
+    log,
+    io,
+    ...(workers === 1 ? {} : {
+      start: (serving) =>
+        startPool({
+          ...serving,
+          workers,
+          format: options.log,
+          write: writer.write,
+          startThread,
+          timers: systemTimers,
+        }),
+    }),
+  });
+  await watched.stop();
+  await writer.flush();
+  return code;
+}

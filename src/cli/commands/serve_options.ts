@@ -1,0 +1,95 @@
+import type { ServerConfig } from "../../config/config.ts";
+import { exposureFault } from "../../config/exposure.ts";
+import type { LoadResult } from "../../config/load.ts";
+import type { Problem } from "../../config/problems.ts";
+import type { LogFormat } from "../../observe/log.ts";
+import { readArguments } from "../arguments.ts";
+import type { OptionSpec } from "../command.ts";
+
+/** What the command line says of serving; absent where it says nothing. */
+export interface ServeOptions {
+  readonly config?: string;
+  readonly host?: string;
+  readonly port?: number;
+  readonly log: LogFormat;
+}
+
+/** Where a command finds its configuration. */
+export const CONFIG_OPTION: OptionSpec = {
+  name: "config",
+  value: "FILE",
+  summary: "the file; else MODEL_GATEWAY_CONFIG names it, else ./gateway.yaml",
+};
+
+/** The options of every command that listens. */
+export const LISTENER_OPTIONS: readonly OptionSpec[] = [
+  {
+    name: "host",
+    value: "HOST",
+    summary: "the address to listen on, in place of the file's",
+  },
+  {
+    name: "port",
+    value: "PORT",
+    summary: "the port to listen on, in place of the file's; 0 is a free one",
+  },
+  {
+    name: "log",
+    choices: ["json", "text"],
+    summary: "one JSON object a line (the default), or lines for people",
+  },
+];
+
+/**
+ * Reads the options of a command that listens.
+ *
+ * @param options What it knows.
+ * @returns The options, or what is wrong with them.
+ */
+export function readServeOptions(
+  args: readonly string[],
+  options: readonly OptionSpec[] = [CONFIG_OPTION, ...LISTENER_OPTIONS],
+): ServeOptions | { readonly fault: string } {
+  const read = readArguments({ options }, args);
+  if ("fault" in read) return read;
+  const { values } = read;
+  const port = values.get("port");
+  const portNumber = port === undefined ? undefined : readPort(port);
+  if (portNumber === null) return { fault: "--port must be a number to 65535" };
+  const config = values.get("config");
+  const host = values.get("host");
+  return {
+    log: values.get("log") === "text" ? "text" : "json",
+    ...(config === undefined ? {} : { config }),
+    ...(host === undefined ? {} : { host }),
+    ...(portNumber === undefined ? {} : { port: portNumber }),
+  };
+}
+
+/** The listener's settings, with what the command line overrides. */
+export function withOptions(
+  server: ServerConfig,
+  { host, port }: ServeOptions,
+): ServerConfig {
+  return { ...server, host: host ?? server.host, port: port ?? server.port };
+}
+
+/** The file's warnings, with one of the host that is listened on where the command line names another. */
+export function startWarnings(
+  { config, warnings }: Extract<LoadResult, { config: unknown }>,
+  options: ServeOptions,
+): readonly Problem[] {
+  const { host } = options;
+  if (host === undefined) return warnings;
+  const fault = exposureFault(withOptions(config.server, options));
+  return [
+    ...warnings.filter(({ path }) => path !== "server.host"),
+    ...(fault === undefined ? [] : [{ path: "--host", message: fault }]),
+  ];
+}
+
+function readPort(value: string): number | null {
+  if (!/^\d{1,5}$/.test(value)) return null;
+  const port = Number(value);
+  return port <= 65535 ? port : null;
+}

@@ -1,0 +1,61 @@
+import { createFindings, formatProblem } from "../../config/problems.ts";
+import { tokenSchema } from "../../config/schema/token.ts";
+import { validate } from "../../config/schema/problems.ts";
+import { sha256Hex } from "../../core/sha256.ts";
+import { stringifyYaml } from "../../core/std.ts";
+import { readArguments } from "../arguments.ts";
+import type { CommandSpec } from "../command.ts";
+import { type CliIo, EXIT } from "../io.ts";
+import { badUsage } from "../usage_error.ts";
+
+/** `token`. */
+export const TOKEN: CommandSpec = {
+  name: "token",
+  operands: "new NAME",
+  words: ["new"],
+  summary: "make a token and the YAML that lets its owner in",
+  options: [],
+  details: [
+    "The token is printed this once. gateway.yaml holds its SHA-256 alone.",
+  ],
+};
+
+const TOKEN_BYTES = 32;
+
+/**
+ * `token new NAME`: makes a token, prints it this once, and the YAML that lets its owner in. Only the
+ * token's hash goes into the configuration.
+ *
+ * @returns The exit code.
+ */
+export function runToken(args: readonly string[], io: CliIo): number {
+  const read = readArguments(TOKEN, args);
+  if ("fault" in read) return badUsage(read.fault, TOKEN, io);
+  const [action, name, ...rest] = read.operands;
+  if (action !== "new" || name === undefined || rest.length > 0) {
+    return badUsage("token needs the word new and one name", TOKEN, io);
+  }
+  const token = createToken(
+    crypto.getRandomValues(new Uint8Array(TOKEN_BYTES)),
+  );
+  const entry = { name, sha256: sha256Hex(token), connections: ["*"] };
+  const findings = createFindings();
+  validate(tokenSchema, { value: entry, path: [], findings });
+  if (findings.problems.length > 0) {
+    io.writeError(`${findings.problems.map(formatProblem).join("\n")}\n`);
+    return EXIT.badUsage;
+  }
+  io.write(
+    `The token, shown only this once:\n\n  ${token}\n\n` +
+      `Put this into gateway.yaml:\n\n${stringifyYaml({ tokens: [entry] })}`,
+  );
+  return EXIT.good;
+}
+
+/** The token of some random bytes: `mg_` and their base64url. */
+export function createToken(bytes: Uint8Array): string {
+  const base64 = btoa(String.fromCharCode(...bytes));
+  return `mg_${
+    base64.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")
+  }`;
+}

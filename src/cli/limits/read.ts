@@ -1,0 +1,108 @@
+import { isJsonObject, type JsonValue, parseJson } from "../../core/json.ts";
+import type { LimitsList } from "../../limits/list.ts";
+import { connectionFault } from "../connection_fault.ts";
+import { isLimitsList } from "./list.ts";
+import { plainText } from "../plain_text.ts";
+
+/** What {@linkcode readLimits} reaches the gateway with. */
+export interface ReadLimitsTools {
+  readonly fetch: typeof fetch;
+  /** A signal that aborts after so many milliseconds. */
+  readonly deadline: (ms: number) => AbortSignal;
+}
+
+/** The limits could not be read; the message is one line for people, without the token. */
+export class LimitsUnread extends Error {
+  override readonly name = "LimitsUnread";
+  /** Whether asking again later may help. */
+  readonly isPassing: boolean;
+
+  constructor(message: string, { isPassing }: { readonly isPassing: boolean }) {
+    super(message);
+    this.isPassing = isPassing;
+  }
+}
+
+/** Longer than any gateway's own budget, so that its answer is heard. */
+const DEADLINE_MS = 30_000;
+
+/**
+ * Reads the list of limits from a gateway. The token goes to that address alone: a redirect is not followed.
+ *
+ * @param where `url` is the address of the list itself.
+ * @throws {LimitsUnread} For everything that is no list.
+ */
+export async function readLimits(
+  where: { readonly url: string; readonly token: string },
+  { fetch, deadline }: ReadLimitsTools,
+): Promise<LimitsList> {
+  const { status, body } = await exchange(where, { fetch, deadline });
+  if (status === 200 && isLimitsList(body)) return body;
+  throw refusal(where.url, { status, body });
+}
+
+interface Exchanged {
+  readonly status: number;
+  readonly body: JsonValue | undefined;
+}
+
+async function exchange(
+  { url, token }: { readonly url: string; readonly token: string },
+  { fetch, deadline }: ReadLimitsTools,
+): Promise<Exchanged> {
+  try {
+    const answer = await fetch(url, {
+      headers: { authorization: `Bearer ${token}`, accept: "application/json" },
+      redirect: "manual",
+      signal: deadline(DEADLINE_MS),
+    });
+    return { status: answer.status, body: parseJson(await answer.text()) };
+  } catch (error) {
+    const isLate = error instanceof Error && error.name === "TimeoutError";
+    if (isLate) {
+      const reason = `there was no answer in ${DEADLINE_MS / 1000} s`;
+      throw unread(url, reason, { isPassing: true });
+    }
+    const fault = connectionFault(error);
+    const reason = fault === undefined
+      ? "nothing answers there, see whether the gateway runs and --url names it"
+      : `something is there, but ${fault}`;
+    throw unread(url, reason, { isPassing: fault === undefined });
+  }
+}
+
+function refusal(url: string, { status, body }: Exchanged): LimitsUnread {
+  const message = messageOf(body);
+  if (status === 401) {
+    const reason =
+      "the gateway does not know the token, or it has expired: ask the administrator for a new one";
+    return unread(url, reason, { isPassing: false });
+  }
+  if (status === 504) {
+    const reason =
+      "the providers took longer than the gateway waits, ask again in a moment: what was read is kept";
+    return unread(url, reason, { isPassing: true });
+  }
+  if (message === undefined || status < 400) {
+    const reason =
+      `what answers there is no Model Gateway (HTTP ${status}), see whether --url names one`;
+    return unread(url, reason, { isPassing: status >= 500 });
+  }
+  const isPassing = status === 429 || status >= 500;
+  return unread(url, `HTTP ${status}, ${message}`, { isPassing });
+}
+
+/** What the gateway's error object says (docs/design.md#errors). */
+function messageOf(body: JsonValue | undefined): string | undefined {
+  const error = isJsonObject(body) ? body.error : undefined;
+  const message = isJsonObject(error) ? error.message : undefined;
+  return typeof message === "string" ? plainText(message) : undefined;
+}
+
+function unread(
+  url: string,
+  reason: string,
+  options: { readonly isPassing: boolean },
+): LimitsUnread {
+  return new LimitsUnread(`Cannot read ${url}: ${reason}`, options);
+}

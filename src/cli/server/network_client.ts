@@ -1,0 +1,98 @@
+import { type Fetch, MAX_STATUS } from "../../upstream/call.ts";
+import { hadConnection } from "../../upstream/failure.ts";
+import { Upload } from "../../upstream/upload.ts";
+
+/** The way to upstreams over the network. */
+export interface NetworkClient extends Disposable {
+  readonly fetch: Fetch;
+}
+
+/**
+ * Opens the network's client for upstreams. It speaks HTTP/1.1, one request at a time on each connection: over one
+ * connection of HTTP/2, callers who stop reading, a low cap on its streams or its silent loss would hold up all
+ * others of the same provider. And it keeps more connections alive to one host than the platform's default keeps,
+ * since all of a company's traffic to a provider runs through here.
+ *
+ * No request that was sent is sent again: Deno does so by itself when a kept-alive connection ends without an answer
+ * (https://github.com/denoland/deno/pull/32566), but cannot repeat a body that it streams. One that breaks off within
+ * its body, so that the provider cannot have worked on it, is sent once more; see `resend`.
+ */
+export function openNetworkClient(): NetworkClient {
+  const http2 = false;
+  const kept = Deno.createHttpClient({ http2, poolMaxIdlePerHost: 1024 });
+  const fresh = Deno.createHttpClient({ http2, poolMaxIdlePerHost: 0 });
+  async function send(
+    url: string,
+    init: RequestInit,
+    upload: Upload,
+  ): Promise<Response> {
+    const answer = await fetch(url, { ...init, body: upload, client: kept });
+    return upload.isTaken ? answer : endUploadWith(answer, upload);
+  }
+
+  /**
+   * Asks again for the answer to a request that broke off within its body. Most likely there is one: who answers early
+   * and closes the connection makes the platform's next write fail, and then it does not look for what has come. Without
+   * TLS it does look while it writes from memory, at the price of two copies of the body; with TLS it needs time between
+   * the writes.
+   */
+  async function resend(
+    url: string,
+    init: RequestInit,
+    upload: Upload,
+  ): Promise<Response> {
+    if (url.startsWith("https:")) {
+      return await send(url, init, new Upload(upload, { isPatient: true }));
+    }
+    const body = await upload.slice().bytes();
+    return await fetch(url, { ...init, body, client: fresh });
+  }
+
+  return {
+    async fetch(url, init) {
+      const upload = uploadOf(init.body);
+      if (upload === undefined) {
+        return await fetch(url, { ...init, client: kept });
+      }
+      try {
+        return await send(url, init, upload);
+      } catch (cause) {
+        const isCut = hadConnection(cause) && !upload.isTaken;
+        if (!isCut || init.signal?.aborted) throw cause;
+        return await resend(url, init, upload);
+      }
+    },
+    [Symbol.dispose]() {
+      kept.close();
+      fresh.close();
+    },
+  };
+}
+
+/**
+ * An answer that came before the body was through, after whose end no more of the body is sent: a provider that reads
+ * no further would hold the connection and the body for as long as it likes.
+ */
+function endUploadWith(answer: Response, upload: Upload): Response {
+  const { body, status, headers } = answer;
+  const end = () => upload.giveUp();
+  if (body === null || status > MAX_STATUS) {
+    end();
+    return answer;
+  }
+  const watched = body.pipeThrough(
+    new TransformStream({ flush: end, cancel: end }),
+  );
+  return new Response(watched, { status, headers });
+}
+
+function uploadOf(body: RequestInit["body"]): Upload | undefined {
+  if (typeof body === "string" || body instanceof Blob || isBytes(body)) {
+    return new Upload(body);
+  }
+  return undefined;
+}
+
+function isBytes(body: unknown): body is Uint8Array<ArrayBuffer> {
+  return body instanceof Uint8Array;
+}

@@ -1,0 +1,48 @@
+import type { Config, ServerConfig } from "../../config/config.ts";
+import type { LogFormat } from "../../observe/log.ts";
+import type { Snapshot } from "../../observe/metrics.ts";
+
+/** What a thread serves. */
+export interface StartOrder {
+  readonly kind: "start";
+  readonly config: Config;
+  readonly server: ServerConfig;
+  readonly format: LogFormat;
+}
+
+/** What the pool tells a thread; the first is `start`. */
+export type Order =
+  | StartOrder
+  /** Another configuration for the requests to come. */
+  | { readonly kind: "config"; readonly config: Config }
+  /** The metrics are wanted. */
+  | { readonly kind: "collect"; readonly id: number }
+  | { readonly kind: "stop" }
+  /** Stop without waiting for what runs. */
+  | { readonly kind: "hurry" };
+
+/** What a thread tells the pool. */
+export type Report =
+  | { readonly kind: "listening"; readonly url: string }
+  /** It cannot listen, and why. */
+  | { readonly kind: "refused"; readonly message: string }
+  /** Whole lines of the log. */
+  | { readonly kind: "log"; readonly text: string }
+  | {
+    readonly kind: "collected";
+    readonly id: number;
+    readonly snapshots: readonly Snapshot[];
+  }
+  /** An error that nobody caught ends it; only the error's class is told, its message may quote a request. */
+  | { readonly kind: "died"; readonly error: string }
+  | { readonly kind: "stopped" };
+
+/** A thread, seen from the pool. */
+export interface Thread {
+  send(order: Order): void;
+  /** Ends it at once. */
+  end(): void;
+}
+
+/** Starts a thread that waits for its first order. */
+export type StartThread = (onReport: (report: Report) => void) => Thread;

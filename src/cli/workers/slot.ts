@@ -1,0 +1,125 @@
+import type { Timers } from "../../core/timers.ts";
+import { ListenError } from "../server/listen.ts";
+import type {
+  Order,
+  Report,
+  StartOrder,
+  StartThread,
+  Thread,
+} from "./messages.ts";
+
+/** A place in the pool: a thread, and another when that one dies. */
+export interface Slot {
+  readonly isListening: boolean;
+  /**
+   * Resolves to where the first thread listens.
+   *
+   * @throws {ListenError} When it cannot, or dies before.
+   */
+  readonly listening: Promise<string>;
+  /** Resolves when its thread has stopped, or died while it should stop. */
+  readonly stopped: Promise<void>;
+  /** Tells the thread something, if it has one. */
+  send(order: Order): void;
+  /** Stops the thread; no other follows. */
+  stop(): void;
+  /** Ends the thread at once. */
+  end(): void;
+}
+
+/** What a {@linkcode Slot} works with. */
+export interface SlotOptions {
+  readonly startThread: StartThread;
+  readonly timers: Timers;
+  /** What a new thread is to serve. */
+  startOrder(): StartOrder;
+  /** Takes what the slot does not understand itself. */
+  onReport(report: Report): void;
+  /** Told when a thread died; another starts after `retryMs` milliseconds. */
+  onDied(error: string, retryMs: number): void;
+}
+
+/** The pause before a replacement, in milliseconds; it doubles while replacements die too. */
+const RETRY_MS = { first: 1_000, most: 30_000 };
+
+/** A thread that lived this long was healthy: the next pause is short again. */
+const HEALTHY_MS = 60_000;
+
+/** Starts the first thread. */
+export function createSlot(options: SlotOptions): Slot {
+  const { startThread, timers } = options;
+  const listening = Promise.withResolvers<string>();
+  const stopped = Promise.withResolvers<void>();
+  let thread: Thread | undefined;
+  let isListening = false;
+  let hasListened = false;
+  let isStopping = false;
+  let startedMs = 0;
+  let retryMs = RETRY_MS.first;
+  let cancelRetry = () => {};
+
+  function launch(): void {
+    startedMs = timers.elapsedMs();
+    const own = startThread((report) => {
+      if (own === thread) take(report);
+    });
+    thread = own;
+    own.send(options.startOrder());
+  }
+
+  function take(report: Report): void {
+    switch (report.kind) {
+      case "listening":
+        isListening = true;
+        hasListened = true;
+        return listening.resolve(report.url);
+      case "refused":
+        return lose(new ListenError(report.message));
+      case "died":
+        return lose(
+          new ListenError(`A thread ended before it listened: ${report.error}`),
+          report.error,
+        );
+      case "stopped":
+        isListening = false;
+        return stopped.resolve();
+      default:
+        options.onReport(report);
+    }
+  }
+
+  function lose(cause: ListenError, error: string = cause.name): void {
+    const wasHealthy = timers.elapsedMs() - startedMs >= HEALTHY_MS;
+    thread?.end();
+    thread = undefined;
+    isListening = false;
+    if (!hasListened) listening.reject(cause);
+    if (isStopping || !hasListened) return stopped.resolve();
+    if (wasHealthy) retryMs = RETRY_MS.first;
+    options.onDied(error, retryMs);
+    cancelRetry = timers.ring(retryMs, launch);
+    retryMs = Math.min(2 * retryMs, RETRY_MS.most);
+  }
+
+  launch();
+  return {
+    get isListening() {
+      return isListening;
+    },
+    listening: listening.promise,
+    stopped: stopped.promise,
+    send: (order) => thread?.send(order),
+    stop() {
+      isStopping = true;
+      cancelRetry();
+      if (thread === undefined) stopped.resolve();
+      else thread.send({ kind: "stop" });
+    },
+    end() {
+      isStopping = true;
+      cancelRetry();
+      thread?.end();
+      thread = undefined;
+    },
+  };
+}

@@ -1,0 +1,66 @@
+import { randomIds } from "../../core/ids.ts";
+import {
+  type RecalledReasoning,
+  translateBody,
+  translateWhole,
+} from "../../relay/translated/translation_jobs.ts";
+import {
+  sentError,
+  type ThreadOrder,
+  type ThreadReport,
+} from "../../relay/translated/translation_thread.ts";
+import { dieSilently } from "../server/die_silently.ts";
+
+/** The module of a thread that translates: it does one job after the other, and may do nothing else. */
+globalThis.addEventListener("message", (event) => {
+  const [port] = event instanceof MessageEvent ? event.ports : [];
+  if (port !== undefined) obey(port);
+}, { once: true });
+
+function obey(port: MessagePort): void {
+  dieSilently(() => report({ kind: "died" }));
+  let onRecalled = (_reasoning: RecalledReasoning) => {};
+
+  function recall(callIds: readonly string[]): Promise<RecalledReasoning> {
+    const { promise, resolve } = Promise.withResolvers<RecalledReasoning>();
+    onRecalled = resolve;
+    report({ kind: "recall", callIds });
+    return promise;
+  }
+
+  function report(one: ThreadReport): void {
+    port.postMessage(one, handedOver(one));
+  }
+
+  async function follow(order: ThreadOrder): Promise<void> {
+    switch (order.kind) {
+      case "recalled":
+        return onRecalled(order.reasoning);
+      case "request": {
+        const result = await translateBody(order.job, recall);
+        return report({ kind: "request_done", result });
+      }
+      case "answer": {
+        const result = translateWhole(order.job, randomIds);
+        return report({ kind: "answer_done", result });
+      }
+    }
+  }
+
+  port.onmessage = ({ data }) => {
+    follow(data).catch((error) =>
+      report({ kind: "failed", error: sentError(error) })
+    );
+  };
+}
+
+function handedOver(report: ThreadReport): Transferable[] {
+  switch (report.kind) {
+    case "request_done":
+      return [report.result.body.buffer];
+    case "answer_done":
+      return [report.result.bytes.buffer];
+    default:
+      return [];
+  }
+}

@@ -1,0 +1,79 @@
+import { createConfigStore } from "../../config/store.ts";
+import { dieSilently } from "../server/die_silently.ts";
+import { ListenError } from "../server/listen.ts";
+import { openNetworkClient } from "../server/network_client.ts";
+import { networkReach } from "../server/network_reach.ts";
+import { openLog } from "../log/open_log.ts";
+import { type Serving, startServing } from "../server/serving.ts";
+import type { Order, Report, StartOrder } from "./messages.ts";
+
+/** The module of a thread: one gateway, run by the orders of the pool. */
+globalThis.addEventListener("message", (event) => {
+  const [port] = event instanceof MessageEvent ? event.ports : [];
+  if (port !== undefined) obey(port);
+}, { once: true });
+
+function obey(port: MessagePort): void {
+  const report = (one: Report) => port.postMessage(one);
+  const hurry = Promise.withResolvers<void>();
+  dieSilently((error) => report({ kind: "died", error }));
+  let thread: Promise<RunningThread | undefined> = Promise.resolve(undefined);
+
+  async function follow(order: Order): Promise<void> {
+    if (order.kind === "start") thread = startGateway(order, report);
+    if (order.kind === "hurry") hurry.resolve();
+    const running = await thread;
+    if (running === undefined) return;
+    switch (order.kind) {
+      case "config":
+        return running.store.swap(order.config);
+      case "collect": {
+        const snapshots = await running.serving.snapshots();
+        return report({ kind: "collected", id: order.id, snapshots });
+      }
+      case "stop":
+        await running.serving.stop(hurry.promise);
+        await running.flush();
+        return report({ kind: "stopped" });
+    }
+  }
+
+  port.onmessage = ({ data }) => follow(data);
+}
+
+interface RunningThread {
+  readonly serving: Serving;
+  readonly store: ReturnType<typeof createConfigStore>;
+  /** Resolves when everything logged so far is with the pool. */
+  flush(): Promise<void>;
+}
+
+async function startGateway(
+  { config, server, format }: StartOrder,
+  report: (one: Report) => void,
+): Promise<RunningThread | undefined> {
+  const decoder = new TextDecoder();
+  const { log, writer } = openLog({
+    write(bytes) {
+      report({ kind: "log", text: decoder.decode(bytes) });
+      return Promise.resolve(bytes.length);
+    },
+  }, format);
+  const store = createConfigStore(config);
+  try {
+    const serving = await startServing({
+      store,
+      server,
+      fetch: openNetworkClient().fetch,
+      reach: networkReach((name) => Deno.env.get(name)),
+      log,
+      isShared: true,
+    });
+    report({ kind: "listening", url: serving.url });
+    return { serving, store, flush: writer.flush };
+  } catch (error) {
+    if (!(error instanceof ListenError)) throw error;
+    report({ kind: "refused", message: error.message });
+    return undefined;
+  }
+}

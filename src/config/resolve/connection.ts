@@ -1,0 +1,121 @@
+import type { Family } from "../../core/protocol.ts";
+import type { Connection, ConnectionModel, Timeouts } from "../config.ts";
+import { connectionId } from "../connection_id.ts";
+import type { ReadFile } from "../named_file.ts";
+import type { Findings, Path } from "../problems.ts";
+import { resolveAuth } from "./auth.ts";
+import { resolveEndpoints } from "./endpoints.ts";
+import { resolveHeaders } from "./headers.ts";
+import { resolveQuota } from "./quota.ts";
+import type { ConnectionFields, ModelFields } from "../schema/connection.ts";
+import { SERVICES } from "../services.ts";
+
+/** What {@linkcode resolveConnection} needs besides the fields. */
+export interface ResolveConnectionOptions {
+  readonly path: Path;
+  /** Of all connections. */
+  readonly timeouts: Timeouts;
+  readonly readFile: ReadFile;
+  readonly findings: Findings;
+}
+
+/** Body fields that routing itself reads and writes. */
+const ROUTING_FIELDS: ReadonlySet<string> = new Set(["model", "stream"]);
+
+/**
+ * Follows a connection to its service's preset and its key.
+ *
+ * @returns `undefined` after reporting what is wrong.
+ */
+export async function resolveConnection(
+  fields: ConnectionFields,
+  options: ResolveConnectionOptions,
+): Promise<Connection | undefined> {
+  const preset = SERVICES[fields.service];
+  const family = resolveFamily(fields, options);
+  const endpoints = resolveEndpoints(fields, { ...options, family });
+  const auth = await resolveAuth(fields, options);
+  const headers = resolveHeaders(fields, options);
+  checkRoutingFields(fields, options);
+  const quota = await resolveQuota(fields, options);
+  if (family === undefined || auth === undefined) return undefined;
+  return {
+    name: fields.name,
+    id: await connectionId(fields),
+    service: fields.service,
+    family,
+    enabled: fields.enabled,
+    endpoints,
+    auth,
+    headers,
+    streamOnly: fields.stream_only ?? preset.streamOnly,
+    force: { ...preset.force, ...fields.force },
+    omit: [...new Set([...preset.omit, ...fields.omit])],
+    strict: fields.strict,
+    quota,
+    maxConcurrent: fields.max_concurrent,
+    timeouts: connectionTimeouts(fields, options),
+    models: fields.models.map(resolveModel),
+  };
+}
+
+function resolveFamily(
+  fields: ConnectionFields,
+  { path, findings }: ResolveConnectionOptions,
+): Family | undefined {
+  const family = fields.family ?? SERVICES[fields.service].family;
+  if (family === undefined) {
+    findings.problem(
+      [...path, "family"],
+      `is missing; \`service: ${fields.service}\` needs A (Chat Completions), B (Messages) or C (Responses)`,
+    );
+  }
+  return family;
+}
+
+function checkRoutingFields(
+  fields: ConnectionFields,
+  { path, findings }: ResolveConnectionOptions,
+): void {
+  for (const field of Object.keys(fields.force)) {
+    if (ROUTING_FIELDS.has(field)) {
+      const message = "is set by the gateway itself; remove it";
+      findings.problem([...path, "force", field], message);
+    }
+  }
+  fields.omit.forEach((field, index) => {
+    if (ROUTING_FIELDS.has(field)) {
+      const message = `must not be ${field}, which every request needs`;
+      findings.problem([...path, "omit", index], message);
+    }
+  });
+}
+
+function connectionTimeouts(
+  { timeouts = {} }: ConnectionFields,
+  { path, findings, timeouts: all }: ResolveConnectionOptions,
+): Timeouts {
+  if (timeouts.body !== undefined) {
+    findings.warn(
+      [...path, "timeouts", "body"],
+      "has no effect: a body arrives before its connection is chosen; set timeouts.body for all",
+    );
+  }
+  return {
+    connectMs: timeouts.connect ?? all.connectMs,
+    firstByteMs: timeouts.first_byte ?? all.firstByteMs,
+    firstOutputMs: timeouts.first_output ?? all.firstOutputMs,
+    idleMs: timeouts.idle ?? all.idleMs,
+    bodyMs: timeouts.body ?? all.bodyMs,
+  };
+}
+
+function resolveModel(fields: ModelFields): ConnectionModel {
+  return {
+    id: fields.id,
+    upstream: fields.upstream ?? fields.id,
+    maxOutputTokens: fields.max_output_tokens,
+    fallbacks: fields.fallbacks,
+    quotaRouting: fields.quota_routing,
+  };
+}

@@ -1,0 +1,173 @@
+import { readHttpUrl } from "../base_url.ts";
+import type { QuotaConfig } from "../config.ts";
+import { headerNameFault, isHeaderValue } from "../http_header.ts";
+import type { JsonQuota, JsonWindow } from "../json_quota.ts";
+import type { ReadFile } from "../named_file.ts";
+import type { Findings, Path } from "../problems.ts";
+import { resolveKey } from "./auth.ts";
+import type { ConnectionFields } from "../schema/connection.ts";
+import type { JsonWindowFields, QuotaFields } from "../schema/quota.ts";
+import type { QuotaKind } from "../quota_kinds.ts";
+import { SERVICES } from "../services.ts";
+
+/** What {@linkcode resolveQuota} needs besides the fields. */
+export interface ResolveQuotaOptions {
+  /** Of the connection. */
+  readonly path: Path;
+  readonly readFile: ReadFile;
+  readonly findings: Findings;
+}
+
+/** A quota as the file says it, with the kind that it comes to. */
+type QuotaOfKind = QuotaFields & { readonly kind: QuotaKind };
+
+/**
+ * How the quota of a connection is read. What is missing for it is a warning where the connection can
+ * still serve models.
+ *
+ * @returns `undefined` when it is not read.
+ */
+export async function resolveQuota(
+  { service, quota = { plan: "personal" } }: ConnectionFields,
+  options: ResolveQuotaOptions,
+): Promise<QuotaConfig | undefined> {
+  const within = { ...options, path: [...options.path, "quota"] };
+  const kind = quota.kind ?? SERVICES[service].quotaKind;
+  checkUrl(quota, within);
+  checkPlan({ ...quota, kind }, within);
+  checkUse({ ...quota, kind }, within);
+  const key = await resolveKey(quota, within);
+  const json = resolveJson({ ...quota, kind }, within);
+  if (kind === "none") return undefined;
+  const { plan, organization, project, url } = quota;
+  const resolved = { kind, plan, organization, project, url, key, json };
+  warnOfGaps(resolved, within);
+  return resolved;
+}
+
+function checkUrl(
+  { url }: QuotaFields,
+  { path, findings }: ResolveQuotaOptions,
+): void {
+  if (url === undefined) return;
+  const result = readHttpUrl(url);
+  if ("fault" in result) {
+    findings.problem([...path, "url"], result.fault);
+  } else if (result.exposed) {
+    findings.warn([...path, "url"], "sends the key unencrypted; use https");
+  }
+}
+
+/** The kinds whose quota depends on the plan. */
+const KINDS_WITH_PLANS: ReadonlySet<QuotaKind> = new Set(["zai", "bigmodel"]);
+
+function checkPlan(
+  { kind, plan, organization, project }: QuotaOfKind,
+  { path, findings }: ResolveQuotaOptions,
+): void {
+  if (KINDS_WITH_PLANS.has(kind)) return;
+  const given = {
+    plan: plan === "team" ? plan : undefined,
+    organization,
+    project,
+  };
+  for (const [field, value] of Object.entries(given)) {
+    if (value === undefined) continue;
+    const message =
+      `belongs to the kinds zai and bigmodel; \`kind: ${kind}\` has no plans, remove it`;
+    findings.problem([...path, field], message);
+  }
+}
+
+/** Kinds whose quota is told in the headers of answers alone, and the one that is not read. */
+const KINDS_WITHOUT_CALLS: ReadonlySet<QuotaKind> = new Set([
+  "openai",
+  "groq",
+  "headers",
+  "none",
+]);
+
+function checkUse(
+  quota: QuotaOfKind,
+  { path, findings }: ResolveQuotaOptions,
+): void {
+  if (!KINDS_WITHOUT_CALLS.has(quota.kind)) return;
+  for (const field of ["url", "key", "key_file"] as const) {
+    if (quota[field] === undefined) continue;
+    const message = `has no effect: \`kind: ${quota.kind}\` makes no call`;
+    findings.warn([...path, field], message);
+  }
+}
+
+function warnOfGaps(
+  quota: QuotaConfig,
+  { path, findings }: ResolveQuotaOptions,
+): void {
+  const gap = (field: string, reason: string) =>
+    findings.warn([...path, field], `is missing; ${reason}`);
+  const isTeam = quota.plan === "team" && KINDS_WITH_PLANS.has(quota.kind);
+  const ofTeam = "without it the quota of a team plan cannot be read";
+  if (isTeam && quota.organization === undefined) gap("organization", ofTeam);
+  if (isTeam && quota.project === undefined) gap("project", ofTeam);
+  if (quota.kind === "copilot" && (quota.key ?? quota.url) === undefined) {
+    gap("key", "Copilot tells its quota only to a GitHub OAuth token");
+  }
+}
+
+const JSON_FIELDS = ["headers", "success", "unauthorized", "windows"] as const;
+
+function resolveJson(
+  quota: QuotaFields,
+  { path, findings }: ResolveQuotaOptions,
+): JsonQuota | undefined {
+  if (quota.kind !== "json") {
+    for (const field of JSON_FIELDS.filter((one) => quota[one] !== undefined)) {
+      const message = "belongs to `kind: json` alone; remove it";
+      findings.problem([...path, field], message);
+    }
+    return undefined;
+  }
+  for (const field of ["url", "windows"] as const) {
+    if (quota[field] !== undefined) continue;
+    findings.problem([...path, field], "is missing; `kind: json` needs it");
+  }
+  const { headers = {}, success, unauthorized, windows = [] } = quota;
+  checkHeaders(headers, { path: [...path, "headers"], findings });
+  return {
+    headers,
+    success,
+    unauthorized,
+    windows: windows.map(resolveWindow),
+  };
+}
+
+function checkHeaders(
+  headers: Readonly<Record<string, string>>,
+  { path, findings }: Pick<ResolveQuotaOptions, "path" | "findings">,
+): void {
+  for (const [name, value] of Object.entries(headers)) {
+    const fault = headerNameFault(name.toLowerCase(), undefined);
+    if (fault !== undefined) findings.problem([...path, name], fault);
+    if (isHeaderValue(value)) continue;
+    findings.problem(
+      [...path, name],
+      "must be printable ASCII without line breaks or outer spaces",
+    );
+  }
+}
+
+function resolveWindow(fields: JsonWindowFields): JsonWindow {
+  return {
+    type: fields.type,
+    period: fields.period,
+    unit: fields.unit,
+    at: fields.at,
+    where: fields.where,
+    limit: fields.limit,
+    used: fields.used,
+    remaining: fields.remaining,
+    scale: fields.scale,
+    share: fields.share,
+    resetsAt: fields.resets_at,
+  };
+}

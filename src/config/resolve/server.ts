@@ -1,0 +1,85 @@
+import type { ServerConfig, Timeouts } from "../config.ts";
+import { exposureFault } from "../exposure.ts";
+import { type ReadFile, readNamedFile } from "../named_file.ts";
+import type { Findings } from "../problems.ts";
+import type { FileFields } from "../schema/config_file.ts";
+import { isMismatched } from "../tls_pair.ts";
+
+type GeneralFields = NonNullable<FileFields["general"]>;
+
+/** What {@linkcode resolveServer} needs besides the fields. */
+export interface ResolveServerOptions {
+  readonly readFile: ReadFile;
+  readonly findings: Findings;
+}
+
+/** Reads the certificate, and checks that the two listeners do not collide. */
+export async function resolveServer(
+  server: GeneralFields["server"],
+  options: ResolveServerOptions,
+): Promise<ServerConfig> {
+  const { admin, host, port } = server;
+  const exposure = exposureFault(server);
+  if (exposure !== undefined) {
+    options.findings.warn(["server", "host"], exposure);
+  }
+  if (admin?.host === host && admin.port === port && port !== 0) {
+    options.findings.problem(
+      ["server", "admin", "port"],
+      "must differ from server.port",
+    );
+  }
+  return {
+    host,
+    port,
+    tls: await resolveTls(server.tls, options),
+    workers: server.workers,
+    maxConcurrentRequests: server.max_concurrent_requests,
+    maxBodyMemoryBytes: server.max_body_memory,
+    drainMs: server.drain_seconds * 1000,
+    admin,
+  };
+}
+
+/** The deadlines of all connections. */
+export function resolveTimeouts(timeouts: GeneralFields["timeouts"]): Timeouts {
+  return {
+    connectMs: timeouts.connect,
+    firstByteMs: timeouts.first_byte,
+    firstOutputMs: timeouts.first_output,
+    idleMs: timeouts.idle,
+    bodyMs: timeouts.body,
+  };
+}
+
+async function resolveTls(
+  tls: GeneralFields["server"]["tls"],
+  options: ResolveServerOptions,
+): Promise<ServerConfig["tls"]> {
+  if (tls === undefined) return undefined;
+  const cert = await readPem(tls.cert, { ...options, field: "cert" });
+  const key = await readPem(tls.key, { ...options, field: "key" });
+  if (cert === undefined || key === undefined) return undefined;
+  if (isMismatched({ cert, key })) {
+    options.findings.problem(
+      ["server", "tls", "key"],
+      "is not the key of the certificate",
+    );
+  }
+  return { cert, key };
+}
+
+async function readPem(
+  path: string,
+  { readFile, findings, field }: ResolveServerOptions & {
+    readonly field: "cert" | "key";
+  },
+): Promise<string | undefined> {
+  const place = ["server", "tls", field];
+  const text = await readNamedFile(path, { readFile, findings, place });
+  const label = field === "cert" ? "CERTIFICATE" : "PRIVATE KEY";
+  if (text === undefined || text.includes(`${label}-----`)) return text;
+  const noun = field === "cert" ? "certificate" : "private key";
+  findings.problem(place, `must name a PEM file that holds a ${noun}`);
+  return undefined;
+}

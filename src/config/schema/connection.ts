@@ -1,0 +1,109 @@
+import { z } from "zod";
+import type { JsonValue } from "../../core/json.ts";
+import { QUOTA_KINDS } from "../quota_kinds.ts";
+import { concurrency, flag, name, text, wholeNumber } from "./fields.ts";
+import { alsoWritten } from "./forms.ts";
+import { quotaSchema } from "./quota.ts";
+import { connectionTimeoutsSchema } from "./server.ts";
+import { SERVICE_NAMES } from "../services.ts";
+
+/** A model of a connection; a bare text is its id. */
+const modelSchema = z.preprocess(
+  (value) => typeof value === "string" ? { id: value } : value,
+  z.strictObject({
+    id: name().describe("What callers ask for."),
+    upstream: name().optional()
+      .describe("What the provider calls it. Default: the id."),
+    max_output_tokens: wholeNumber({ min: 1, max: 100_000_000 }).optional()
+      .describe("The most output tokens that translated requests ask for."),
+    fallbacks: z.array(name()).default([]).describe(
+      "Model ids to try when no connection serves this one, in this order.",
+    ),
+    quota_routing: flag().default(false)
+      .describe("Try the connection with the most quota left first."),
+  }),
+).meta(alsoWritten({ type: "string", minLength: 1 }));
+
+/** What a body field may be set to; YAML knows numbers that JSON has no word for. */
+const jsonValueSchema = z.custom<JsonValue>(isJsonValue, {
+  error: "must be a value that JSON can hold",
+});
+
+/** What to write in place of a service that only has a kind of quota. */
+function quotaKindAsService(
+  { input }: { readonly input?: unknown },
+): string | undefined {
+  const kind = QUOTA_KINDS.find((one) => one === input);
+  return kind === undefined
+    ? undefined
+    : `is a kind of quota and no service: write \`service: custom\` with \`quota: { kind: ${kind} }\``;
+}
+
+/** One of `connections`. */
+export const connectionSchema = z.strictObject({
+  name: name().describe("What people call it; unique."),
+  id: z.string().regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i, {
+    error: "must be a UUID, such as 0b1d3c52-6a0e-4a3e-8f0e-2f9c3b0d1a11",
+  }).optional().describe("A UUID of its own. Default: made of the name."),
+  service: z.enum(SERVICE_NAMES, { error: quotaKindAsService }).describe(
+    "Whose service it is, which brings endpoints and much else; custom brings nothing.",
+  ),
+  family: z.enum(["A", "B", "C"]).optional().describe(
+    "A speaks Chat Completions, B Messages, C Responses. Default: the service's own.",
+  ),
+  enabled: flag().default(true)
+    .describe("false: it stays in the file, and serves nothing."),
+  endpoints: z.strictObject({
+    chat: text().optional().describe("Where it speaks Chat Completions."),
+    messages: text().optional().describe("Where it speaks Messages."),
+    responses: text().optional().describe("Where it speaks Responses."),
+    completions: text().optional()
+      .describe("Where it speaks the legacy Completions."),
+  }).optional().describe(
+    "Base URLs, to which the paths of each protocol are appended. Default: the service's own; naming one replaces them all.",
+  ),
+  auth: z.strictObject({
+    scheme: z.enum(["bearer", "x-api-key", "none"]).optional()
+      .describe(
+        "How the key is presented. Default: the service's own, else bearer.",
+      ),
+    key: text().optional()
+      .describe("The provider's key; best the name of a variable: ${NAME}."),
+    key_file: text().optional().describe(
+      "Path of a file that holds the key alone, relative to this file.",
+    ),
+  }).optional().describe("The provider's credential."),
+  headers: z.record(z.string(), z.string()).default({})
+    .describe("Headers that every request to the provider carries."),
+  stream_only: flag().optional().describe(
+    "true: the provider only streams, and who asks for JSON gets the stream folded. Default: the service's own.",
+  ),
+  force: z.record(z.string(), jsonValueSchema).default({})
+    .describe("Fields set in translated requests."),
+  omit: z.array(text()).default([])
+    .describe("Fields removed from translated requests."),
+  strict: flag().default(false)
+    .describe("true: 400 for what a translation would drop."),
+  quota: quotaSchema.optional().describe("How its quota is read."),
+  max_concurrent: concurrency().optional().describe(
+    "How many requests it gets at once; above: another connection, else 503. Default: no limit.",
+  ),
+  timeouts: connectionTimeoutsSchema.optional()
+    .describe("Its own deadlines. Default: those of all connections."),
+  models: z.array(modelSchema)
+    .describe("Its models: ids as the provider calls them, or mappings."),
+});
+
+/** A connection as the file says it. */
+export type ConnectionFields = z.output<typeof connectionSchema>;
+
+/** A model of a connection as the file says it. */
+export type ModelFields = ConnectionFields["models"][number];
+
+function isJsonValue(value: unknown): boolean {
+  if (typeof value === "number") return Number.isFinite(value);
+  if (typeof value !== "object" || value === null) {
+    return value === null || ["string", "boolean"].includes(typeof value);
+  }
+  return Object.values(value).every(isJsonValue);
+}

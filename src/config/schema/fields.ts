@@ -1,0 +1,111 @@
+import { z } from "zod";
+import { alsoWritten } from "./forms.ts";
+
+const CONTROL_REGEXP = /[\p{Cc}\u2028\u2029]/u;
+
+/** Texts longer than this are no name. */
+const MAX_NAME_LENGTH = 256;
+
+/**
+ * A whole number in a closed range. Digits in a text count as one, because `${PORT}` is a text.
+ *
+ * @param range Both ends belong to it.
+ */
+export function wholeNumber(
+  range: { readonly min: number; readonly max: number },
+): z.ZodType<number> {
+  const fromText = (value: unknown) =>
+    typeof value === "string" && /^\d{1,15}$/.test(value)
+      ? Number(value)
+      : value;
+  return z.preprocess(
+    fromText,
+    z.number().min(range.min).max(range.max).refine(Number.isInteger, {
+      error: "must be a whole number",
+    }),
+  ).meta({
+    type: "integer",
+    ...alsoWritten({ type: "string", pattern: "^\\d{1,15}$" }),
+  });
+}
+
+/** A truth value; the texts `true` and `false` count, because `${ENABLED}` is a text. */
+export function flag(): z.ZodType<boolean> {
+  const fromText = (value: unknown) =>
+    value === "true" ? true : value === "false" ? false : value;
+  return z.preprocess(fromText, z.boolean())
+    .meta(alsoWritten({ enum: ["true", "false"] }));
+}
+
+/** A text that may be anything but empty. */
+export function text(): z.ZodType<string> {
+  return z.string().min(1);
+}
+
+/** A text that people and programs refer to: one line, nothing invisible around it, and not `*`. */
+export function name(): z.ZodType<string> {
+  return z.string().min(1).max(MAX_NAME_LENGTH)
+    .refine((value) => !CONTROL_REGEXP.test(value), {
+      error: "must not hold control characters",
+    })
+    .refine((value) => value === value.trim(), {
+      error: "must not begin or end with a space",
+    })
+    .refine((value) => value !== "*", {
+      error: "must not be *, which stands for every name",
+    });
+}
+
+/** A time a connection or a request may take, in milliseconds; 0 means no deadline. */
+export function milliseconds(): z.ZodType<number> {
+  return wholeNumber({ min: 0, max: 86_400_000 });
+}
+
+const BYTES_BY_UNIT = {
+  KiB: 1024,
+  MiB: 1024 ** 2,
+  GiB: 1024 ** 3,
+} as const satisfies Readonly<Record<string, number>>;
+
+/**
+ * An amount of memory, as a number of bytes or as a text such as `512MiB` or `1GiB`.
+ *
+ * @param leastMib In MiB.
+ */
+export function byteSize(
+  { leastMib }: { readonly leastMib: number },
+): z.ZodType<number> {
+  const least = leastMib * BYTES_BY_UNIT.MiB;
+  return z.preprocess(
+    bytesOf,
+    z.number().refine((bytes) => Number.isInteger(bytes) && bytes >= least, {
+      error:
+        `must be a number of bytes or a size such as 2GiB, at least ${leastMib}MiB`,
+    }),
+  ).meta({
+    type: "integer",
+    minimum: least,
+    ...alsoWritten({ type: "string", pattern: SIZE_REGEXP.source }),
+  });
+}
+
+const SIZE_REGEXP = /^(\d{1,15}) ?(KiB|MiB|GiB)?$/;
+
+/** Below every least size, so that all that is no size is told in the same words. */
+const NO_SIZE = -1;
+
+function bytesOf(value: unknown): unknown {
+  if (typeof value !== "string") return value;
+  const [, digits = "", unit] = SIZE_REGEXP.exec(value) ?? [];
+  if (digits === "") return NO_SIZE;
+  return Number(digits) * (isUnit(unit) ? BYTES_BY_UNIT[unit] : 1);
+}
+
+function isUnit(text: string | undefined): text is keyof typeof BYTES_BY_UNIT {
+  return text !== undefined && Object.hasOwn(BYTES_BY_UNIT, text);
+}
+
+/** How many requests may run at once. */
+export function concurrency(): z.ZodType<number> {
+  return wholeNumber({ min: 1, max: 1_000_000 });
+}

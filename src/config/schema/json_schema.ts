@@ -1,0 +1,104 @@
+import { z } from "zod";
+import { wholeFileSchema } from "./config_file.ts";
+import { type JsonSchema, takeForms } from "./forms.ts";
+
+/** A text with a variable in it is judged when that has a value. */
+const DEFINITIONS: Readonly<Record<string, JsonSchema>> = {
+  variable: {
+    type: "string",
+    pattern: "\\$\\{[A-Za-z_][A-Za-z0-9_]*\\}",
+    description: "A text that takes the environment variable NAME: ${NAME}.",
+  },
+};
+
+const DRAFT = "https://json-schema.org/draft/2020-12/schema";
+
+const REFERENCE: JsonSchema = { $ref: "#/$defs/variable" };
+
+/**
+ * The JSON Schema (draft 2020-12) of a `gateway.yaml`, for editors and other programs. It takes every file
+ * that the gateway takes; what several places say together, it cannot judge.
+ */
+export function configJsonSchema(): JsonSchema {
+  const file = z.toJSONSchema(wholeFileSchema, {
+    target: "draft-2020-12",
+    io: "input",
+    unrepresentable: "any",
+    override: ({ zodSchema, jsonSchema }) => {
+      // Left out by zod where the value is prepared; here a default can be written like any value.
+      if (zodSchema instanceof z.ZodDefault) {
+        jsonSchema.default = zodSchema.def.defaultValue;
+      }
+    },
+  });
+  const { $schema: _, ...rest } = file;
+  return {
+    $schema: DRAFT,
+    title: "Configuration of Model Gateway",
+    ...widen(rest),
+    $defs: DEFINITIONS,
+  };
+}
+
+/** A schema with every form that its values may be written in. */
+function widen(schema: JsonSchema): JsonSchema {
+  const { description, default: preset, ...rest } = schema;
+  const forms = formsOf(rest);
+  if (forms.some(isNarrow) && !forms.some(isAnyText)) forms.push(REFERENCE);
+  const [only, ...more] = forms;
+  return {
+    ...(description === undefined ? {} : { description }),
+    ...(preset === undefined || isEmpty(preset) ? {} : { default: preset }),
+    ...(more.length === 0 ? only : { anyOf: forms }),
+  };
+}
+
+/** A schema and its other forms, side by side. */
+function formsOf(schema: JsonSchema): JsonSchema[] {
+  const { own, forms } = takeForms(schema);
+  const others = forms.flatMap(formsOf);
+  return Object.keys(own).length === 0 && others.length > 0
+    ? others
+    : [widenWithin(own), ...others];
+}
+
+/** The same with what a mapping or a list holds widened. */
+function widenWithin(schema: JsonSchema): JsonSchema {
+  const { properties, items, additionalProperties } = schema;
+  return {
+    ...schema,
+    ...(properties === undefined ? {} : {
+      properties: Object.fromEntries(
+        Object.entries(properties).map(([key, value]) => [
+          key,
+          typeof value === "object" ? widen(value) : value,
+        ]),
+      ),
+    }),
+    ...(typeof items === "object" && !Array.isArray(items)
+      ? { items: widen(items) }
+      : {}),
+    ...(typeof additionalProperties === "object"
+      ? { additionalProperties: widen(additionalProperties) }
+      : {}),
+  };
+}
+
+/** A number, a truth value, or a text that may not be any. */
+function isNarrow(schema: JsonSchema): boolean {
+  const { type } = schema;
+  const isScalar = type !== undefined && type !== "object" && type !== "array";
+  return (isScalar || schema.enum !== undefined) && !isAnyText(schema);
+}
+
+function isAnyText(schema: JsonSchema): boolean {
+  return schema.type === "string" &&
+    [schema.enum, schema.const, schema.pattern].every((one) =>
+      one === undefined
+    );
+}
+
+function isEmpty(value: unknown): boolean {
+  return typeof value === "object" && value !== null &&
+    Object.keys(value).length === 0;
+}

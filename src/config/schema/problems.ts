@@ -1,0 +1,110 @@
+import type { z } from "zod";
+import { type Findings, type Path, suggestion } from "../problems.ts";
+import { knownKeys } from "./keys.ts";
+import { pathOf, withoutFaults } from "./repair.ts";
+import { valueAt } from "../tree_access.ts";
+
+const WORDS_BY_TYPE: Readonly<Record<string, string>> = {
+  string: "text",
+  number: "a whole number",
+  boolean: "true or false",
+  array: "a list",
+  object: "a mapping",
+  record: "a mapping",
+};
+
+/** What {@linkcode validate} needs besides the schema. */
+export interface ValidateOptions {
+  readonly value: unknown;
+  /** Where the value stands in the file. */
+  readonly path: Path;
+  readonly findings: Findings;
+  /** Values for required keys of the outermost mapping, should theirs be missing or wrong. */
+  readonly standIns?: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Validates a value of the file; what is wrong goes to the findings in our own words, which never
+ * quote a value, because any value may be a misplaced key.
+ *
+ * @returns What the schema makes of the value. After a problem it is what the schema makes of the rest,
+ * so that more can be found wrong with it; `undefined` when the rest is not enough.
+ */
+export function validate<Output>(
+  schema: z.ZodType<Output>,
+  { value, path, findings, standIns = {} }: ValidateOptions,
+): Output | undefined {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  for (const issue of result.error.issues) {
+    const issuePath = pathOf(issue);
+    const place = [...path, ...issuePath];
+    if (issue.code === "unrecognized_keys") {
+      const known = knownKeys(schema, issuePath);
+      for (const key of issue.keys) {
+        findings.problem([...place, key], unknownKeyMessage(key, known));
+      }
+    } else {
+      findings.problem(place, messageOf(issue, valueAt(value, issuePath)));
+    }
+  }
+  const rest = withoutFaults(schema, value, result.error.issues);
+  return schema.safeParse({ ...standIns, ...rest }).data;
+}
+
+function unknownKeyMessage(key: string, known: readonly string[]): string {
+  if (key === "<<") {
+    return "is no key here; YAML 1.2 has no merge keys, write the keys out";
+  }
+  const hint = suggestion(key, known) || `; known here: ${known.join(", ")}`;
+  return `is not a known key${hint}`;
+}
+
+function messageOf(issue: z.core.$ZodIssue, value: unknown): string {
+  if (value === undefined) return "is missing";
+  if (value === null) return "has no value; give one or remove the key";
+  switch (issue.code) {
+    case "invalid_type":
+      return typeMessage(issue.expected, value);
+    case "too_small":
+      return issue.origin === "string" || issue.origin === "array"
+        ? ownMessage(issue) ?? "must not be empty"
+        : `must be at least ${issue.minimum}`;
+    case "too_big":
+      return issue.origin === "string"
+        ? `must not be longer than ${issue.maximum} characters`
+        : `must be at most ${issue.maximum}`;
+    case "invalid_value": {
+      const own = ownMessage(issue);
+      if (own !== undefined) return own;
+      const options = issue.values.map(String);
+      const hint = typeof value === "string" ? suggestion(value, options) : "";
+      return `must be one of ${options.join(", ")}${hint}`;
+    }
+    default:
+      return issue.message;
+  }
+}
+
+/** The words that a schema gives itself; the library's own all begin with a capital letter. */
+function ownMessage(issue: z.core.$ZodIssue): string | undefined {
+  return /^[a-z]/.test(issue.message) ? issue.message : undefined;
+}
+
+function typeMessage(expected: string, value: unknown): string {
+  const wanted = WORDS_BY_TYPE[expected] ?? expected;
+  if (expected !== "string" && typeof value === "number") {
+    return `must be ${wanted}`;
+  }
+  const hint = expected === "string" && typeof value !== "object"
+    ? "; put it in quotes"
+    : "";
+  return `must be ${wanted}, not ${wordFor(value)}${hint}`;
+}
+
+function wordFor(value: unknown): string {
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "object") return "a mapping";
+  if (typeof value === "string") return "text";
+  return typeof value === "number" ? "a number" : "true or false";
+}

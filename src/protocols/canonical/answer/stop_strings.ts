@@ -1,0 +1,156 @@
+import type { Emit, Stage } from "../../../core/stage.ts";
+import type { Answer } from "./answer.ts";
+import type { AnswerEvent, EndEvent } from "../stream/event.ts";
+import { foldAnswer, unfoldAnswer } from "./fold.ts";
+import { isToolCall } from "../request/history.ts";
+import type { TokenLogprob } from "./logprobs.ts";
+import type { Stop } from "./stop.ts";
+
+/** Where a text is cut. */
+interface Cut {
+  readonly at: number;
+  readonly sequence: string;
+}
+
+/**
+ * Ends an answer where one of `stops` comes up in its text, for upstreams that cannot be told to: what stands before
+ * goes out, the string itself and all that follows do not. The answer ends when the upstream's does, which alone
+ * knows what was used.
+ */
+export function cutAtStops(
+  stops: readonly string[],
+): Stage<AnswerEvent, AnswerEvent> {
+  /** As much of a text as may be the beginning of a stop string is held back. */
+  const holdBack = Math.max(...stops.map((stop) => stop.length)) - 1;
+  const open = new Set<number>();
+  /** What is held back of the open texts. */
+  const held = new Map<number, string>();
+  const tokens = createTokenQueue();
+  let hasCalls = false;
+  let sequence: string | undefined;
+
+  function say(index: number, text: string, emit: Emit<AnswerEvent>): void {
+    if (text === "") return;
+    const logprobs = tokens.take(index, text.length);
+    emit(
+      logprobs === undefined
+        ? { type: "block-delta", index, text }
+        : { type: "block-delta", index, text, logprobs },
+    );
+  }
+
+  function addText(index: number, text: string, emit: Emit<AnswerEvent>): void {
+    const all = (held.get(index) ?? "") + text;
+    const cut = findCut(all, stops);
+    if (cut === undefined) {
+      const ready = Math.max(0, all.length - holdBack);
+      held.set(index, all.slice(ready));
+      return say(index, all.slice(0, ready), emit);
+    }
+    held.set(index, all.slice(0, cut.at));
+    sequence = cut.sequence;
+    for (const one of [...open]) close(one, emit);
+  }
+
+  function close(index: number, emit: Emit<AnswerEvent>): void {
+    say(index, held.get(index) ?? "", emit);
+    held.delete(index);
+    open.delete(index);
+    emit({ type: "block-end", index });
+  }
+
+  function pass(event: AnswerEvent, emit: Emit<AnswerEvent>): void {
+    switch (event.type) {
+      case "block-start":
+        open.add(event.index);
+        if (event.block.kind === "text") held.set(event.index, "");
+        hasCalls ||= isToolCall(event.block);
+        return emit(event);
+      case "block-delta":
+        if (!held.has(event.index)) return emit(event);
+        tokens.add(event.index, event.logprobs);
+        return addText(event.index, event.text, emit);
+      case "block-end":
+        return close(event.index, emit);
+      default:
+        return emit(event);
+    }
+  }
+
+  return {
+    push(event, emit) {
+      if (sequence === undefined) return pass(event, emit);
+      // Clients that get calls go on only where the end says so.
+      const reason = hasCalls ? "tool_calls" : "stop_sequence";
+      const stop = { reason, sequence } as const;
+      const end = endOf(event, stop);
+      if (end !== undefined) emit(end);
+    },
+    end() {},
+  };
+}
+
+/** Log probabilities that wait until the text of their tokens goes out. */
+interface TokenQueue {
+  add(index: number, tokens: readonly TokenLogprob[] | undefined): void;
+  /** Those of the tokens that end within the next `length` characters; `undefined` for none. */
+  take(index: number, length: number): readonly TokenLogprob[] | undefined;
+}
+
+function createTokenQueue(): TokenQueue {
+  const queues = new Map<number, { tokens: TokenLogprob[]; ready: number }>();
+  return {
+    add(index, tokens = []) {
+      const queue = queues.get(index) ?? { tokens: [], ready: 0 };
+      queue.tokens.push(...tokens);
+      queues.set(index, queue);
+    },
+    take(index, length) {
+      const queue = queues.get(index);
+      if (queue === undefined) return undefined;
+      queue.ready += length;
+      let count = 0;
+      for (const { token } of queue.tokens) {
+        if (token.length > queue.ready) break;
+        queue.ready -= token.length;
+        count++;
+      }
+      return count === 0 ? undefined : queue.tokens.splice(0, count);
+    },
+  };
+}
+
+/** How an answer ends that was cut: its words are whole, whatever became of the upstream after them. */
+function endOf(event: AnswerEvent, stop: Stop): EndEvent | undefined {
+  if (event.type === "end") return { ...event, stop };
+  return event.type === "failure" ? { type: "end", stop } : undefined;
+}
+
+/** The stop string that is whole first, however the text is cut into pieces; of several, the longest. */
+function findCut(text: string, stops: readonly string[]): Cut | undefined {
+  return stops.map((sequence): Cut => ({
+    at: text.indexOf(sequence),
+    sequence,
+  }))
+    .filter(({ at }) => at >= 0)
+    .toSorted((one, other) =>
+      endOfCut(one) - endOfCut(other) || one.at - other.at
+    )[0];
+}
+
+function endOfCut({ at, sequence }: Cut): number {
+  return at + sequence.length;
+}
+
+/** The same for a whole answer. */
+export function cutAnswer(answer: Answer, stops: readonly string[]): Answer {
+  if (stops.length === 0) return answer;
+  const stage = cutAtStops(stops);
+  const events: AnswerEvent[] = [];
+  unfoldAnswer(answer, (event) => {
+    stage.push(event, (cut) => {
+      events.push(cut);
+    });
+  });
+  return foldAnswer(events);
+}

@@ -1,0 +1,36 @@
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  parseJson,
+} from "../../../core/json.ts";
+
+/**
+ * The body of an HTTP error as JSON; text where it is none, and the data of the first event where it is a stream,
+ * as DashScope answers who asked for one. `undefined` where it is empty.
+ */
+export function parseErrorBody(text: string): JsonValue | undefined {
+  const json = parseJson(text);
+  if (json !== undefined) return json;
+  const data = DATA_REGEXP.exec(text.slice(0, MAX_SEEN))?.[1];
+  const event = data === undefined ? undefined : parseJson(data);
+  if (isJsonObject(event)) return event;
+  return text.trim() === "" ? undefined : text;
+}
+
+/** Where the first event of a stream that is an error stands, in characters. */
+const MAX_SEEN = 64 * 1024;
+
+const DATA_REGEXP = /^data: ?(\{.*)$/m;
+
+/** Whether an answer or an event of one is an error, though its HTTP status says that all is well. */
+export function isErrorBody(body: JsonObject): boolean {
+  const { error, base_resp, message, code } = body;
+  if (error !== undefined && error !== null && error !== false) return true;
+  if (body.type === "error" || body.success === false) return true;
+  // MiniMax tells every failure there, and every success as 0.
+  if (isJsonObject(base_resp)) return Number(base_resp.status_code) > 0;
+  // vLLM, SGLang, SiliconFlow, Cerebras: an error without an envelope.
+  return body.object === "error" ||
+    typeof message === "string" && code !== undefined && code !== null;
+}

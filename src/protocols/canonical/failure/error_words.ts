@@ -1,0 +1,189 @@
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  parseJson,
+} from "../../../core/json.ts";
+import { plainWords } from "./error_text.ts";
+
+/** What an error body says, whatever its shape. */
+export interface ErrorWords {
+  /** Never empty. */
+  readonly message?: string | undefined;
+  /** The error's type; Google's `status` where there is none. */
+  readonly type?: string | undefined;
+  /** A number as digits. */
+  readonly code?: string | undefined;
+  readonly param?: string | undefined;
+  /** The HTTP status that the body names. */
+  readonly status?: number | undefined;
+  /** Whether the code is one of MiniMax's, whose numbers mean something else elsewhere. */
+  readonly isBaseResponse?: boolean | undefined;
+}
+
+/** How deep errors lie in one another: a router's error holds its provider's, as text. */
+const MAX_DEPTH = 8;
+
+/**
+ * Reads an error in any of the shapes that providers send:
+ *
+ * - `{"error":{message,type,param,code}}` (OpenAI), `{"type":"error","error":{type,message,details}}` (Anthropic),
+ *   the same in a list (Gemini), `{"error":"…"}`, `{"message":"…"}`, `{"code":1,"msg":"…"}`;
+ * - `{"detail":"…"}` and `{"detail":[{loc,msg}]}` (FastAPI), also as `message.detail` (Mistral);
+ * - `{"errors":[{code,message}]}` (Cloudflare), `{"base_resp":{status_code,status_msg}}` (MiniMax);
+ * - an error in an error, as JSON or as text: OpenRouter's `metadata.raw`, Google's `message` behind some proxies;
+ * - bare text and pages.
+ */
+export function readErrorWords(body: JsonValue | undefined): ErrorWords {
+  const words = wordsIn(body, MAX_DEPTH);
+  const message = words.message ??
+    (typeof body === "string" ? nonEmpty(plainWords(body)) : words.code);
+  return { ...words, message };
+}
+
+function wordsIn(body: JsonValue | undefined, depth: number): ErrorWords {
+  if (depth === 0) return {};
+  // Text may be JSON that was put in quotes on its way.
+  if (typeof body === "string") {
+    return isHolder(body) ? wordsIn(parseJson(body), depth - 1) : {};
+  }
+  if (Array.isArray(body)) return wordsOfList(body, depth);
+  return isJsonObject(body) ? wordsOfError(body, depth) : {};
+}
+
+function wordsOfError(body: JsonObject, depth: number): ErrorWords {
+  const own = over(wordsOfProvider(body.metadata, depth), wordsOfObject(body));
+  const inner = innerError(body);
+  return inner === undefined ? own : over(wordsIn(inner, depth - 1), own);
+}
+
+/** What OpenRouter passes on of the provider: https://openrouter.ai/docs/api-reference/errors */
+function wordsOfProvider(
+  metadata: JsonValue | undefined,
+  depth: number,
+): ErrorWords {
+  const raw = isJsonObject(metadata) ? metadata.raw : undefined;
+  const words = wordsIn(raw, depth - 1);
+  return typeof raw === "string" && words.message === undefined
+    ? { ...words, message: nonEmpty(plainWords(raw)) }
+    : words;
+}
+
+/** The first error of a list; of FastAPI's, whose items name the field, some more. */
+function wordsOfList(list: readonly JsonValue[], depth: number): ErrorWords {
+  const faults = list.map(faultOf).filter((fault) => fault !== undefined);
+  if (faults.length === 0) {
+    const [first] = list;
+    return typeof first === "string"
+      ? { message: nonEmpty(first) }
+      : wordsIn(first, depth - 1);
+  }
+  const shown = faults.slice(0, MAX_FAULTS).map(({ place, text }) =>
+    place === "" ? text : `${place}: ${text}`
+  );
+  return {
+    message: shown.join("; "),
+    param: nonEmpty(faults[0]?.place ?? ""),
+  };
+}
+
+/** Most faults of one request that are told. */
+const MAX_FAULTS = 3;
+
+/** One of FastAPI's faults: https://fastapi.tiangolo.com/tutorial/handling-errors/ */
+function faultOf(
+  item: JsonValue,
+): { readonly place: string; readonly text: string } | undefined {
+  if (!isJsonObject(item) || typeof item.msg !== "string") return undefined;
+  const path = Array.isArray(item.loc) ? item.loc : [];
+  const place = path.filter((step, index) => index > 0 || step !== "body");
+  return { place: place.join("."), text: item.msg };
+}
+
+/** Words of `inner` go before those of `outer`, which is about the same error. */
+function over(inner: ErrorWords, outer: ErrorWords): ErrorWords {
+  return {
+    message: inner.message ?? outer.message,
+    type: inner.type ?? outer.type,
+    code: inner.code ?? outer.code,
+    param: inner.param ?? outer.param,
+    status: outer.status ?? inner.status,
+    isBaseResponse: inner.isBaseResponse ?? outer.isBaseResponse,
+  };
+}
+
+/** What the error lies in, if in something. */
+function innerError(body: JsonObject): JsonValue | undefined {
+  const { errors, error, detail, message } = body;
+  if (isJsonObject(body.base_resp)) return undefined;
+  const list = Array.isArray(errors) && errors.length > 0 ? errors : undefined;
+  return [error, list, message, detail].find(isHolder);
+}
+
+/** Whether there may be an error in it: an object, a list, or JSON as text. */
+function isHolder(value: JsonValue | undefined): boolean {
+  if (typeof value === "string") return /^\s*[[{]/.test(value);
+  return typeof value === "object" && value !== null;
+}
+
+function wordsOfObject(body: JsonObject): ErrorWords {
+  if (isJsonObject(body.base_resp)) return wordsOfBaseResponse(body.base_resp);
+  const details = isJsonObject(body.details) ? body.details : {};
+  return {
+    message: MESSAGE_KEYS.map((key) => text(body[key]))
+      .find((message) => message !== undefined),
+    // An event's own name stands there, too.
+    type: (body.type === "error" ? undefined : text(body.type)) ??
+      googleStatus(body.status),
+    code: codeIn(details.error_code) ?? codeIn(body.code) ??
+      codeIn(body.error_code),
+    param: text(body.param),
+    status: statusIn(body),
+  };
+}
+
+/** Google's `INVALID_ARGUMENT`; elsewhere a status is a number, or one of an answer. */
+function googleStatus(status: JsonValue | undefined): string | undefined {
+  return typeof status === "string" && /^[A-Z_]+$/.test(status)
+    ? status
+    : undefined;
+}
+
+/** Where messages stand; the last are of AWS, z.ai, Baidu and problem documents (RFC 9457). */
+const MESSAGE_KEYS = [
+  "message",
+  "error",
+  "detail",
+  "Message",
+  "msg",
+  "error_msg",
+  "error_description",
+  "title",
+];
+
+/** https://platform.minimax.io/docs/api-reference/errorcode */
+function wordsOfBaseResponse(base: JsonObject): ErrorWords {
+  return {
+    message: text(base.status_msg),
+    code: codeIn(base.status_code),
+    isBaseResponse: true,
+  };
+}
+
+function statusIn(body: JsonObject): number | undefined {
+  const { status, status_code, code, raw_status_code } = body;
+  return [status, status_code, code, raw_status_code].map(Number)
+    .find((number) => number >= 400 && number < 600);
+}
+
+function codeIn(value: JsonValue | undefined): string | undefined {
+  return typeof value === "number" ? String(value) : text(value);
+}
+
+function text(value: JsonValue | undefined): string | undefined {
+  return typeof value === "string" ? nonEmpty(value) : undefined;
+}
+
+function nonEmpty(value: string): string | undefined {
+  return value === "" ? undefined : value;
+}

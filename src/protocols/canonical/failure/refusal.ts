@@ -1,0 +1,183 @@
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  parseJson,
+} from "../../../core/json.ts";
+import type { Failure, FailureKind } from "./failure.ts";
+import {
+  CLOSED_ACCOUNT,
+  CONTENT_ROWS,
+  KEY_ROWS,
+  type RefusalRow,
+  RIGHTS_ROWS,
+} from "./refusal_words.ts";
+
+/** The error that a failure was read from. */
+export interface RefusalEvidence {
+  /** The HTTP status; 200 for an error inside an answer. */
+  readonly status: number;
+  readonly body: JsonValue | undefined;
+}
+
+/**
+ * A failure that says at whom a refusal is aimed, as far as the body tells:
+ *
+ * - `filtered`: at the request's content, whatever the status but 401. That is the caller's matter.
+ * - `authentication`: at the gateway's key, also where a provider says so with 400.
+ * - `permission`: a 403 that is about the gateway's rights or its account.
+ * - `forbidden`: a 403 that says neither, such as an empty one or the page of a firewall.
+ *
+ * @param failure As the protocol's own rules read it; given back as it is where nothing is refused so.
+ */
+export function readRefusal(
+  failure: Failure,
+  { status, body }: RefusalEvidence,
+): Failure {
+  const kind = refusedKind(failure, body);
+  if (kind === undefined) return failure;
+  return kind === "filtered" ? filtered(failure, status) : { ...failure, kind };
+}
+
+/** Neither a status that nobody named nor a code that only repeats the status says anything of content. */
+function filtered(failure: Failure, httpStatus: number): Failure {
+  const { status, code } = failure;
+  const isAssumed = httpStatus < 400 && status !== undefined && status >= 500;
+  return {
+    ...failure,
+    kind: "filtered",
+    status: isAssumed ? undefined : status,
+    code: code === String(status) ? undefined : code,
+  };
+}
+
+function refusedKind(
+  failure: Failure,
+  body: JsonValue | undefined,
+): FailureKind | undefined {
+  const { status, kind } = failure;
+  if (status === 401) return "authentication";
+  const said = readClues(body);
+  if (refusesContent(said)) return "filtered";
+  if (says(KEY_ROWS, said)) return keyKind(failure);
+  if (status !== 403) return undefined;
+  return kind === "quota" || says(RIGHTS_ROWS, said)
+    ? "permission"
+    : "forbidden";
+}
+
+/** Words about keys are only believed where a key could be at fault. */
+function keyKind({ status, kind }: Failure): FailureKind | undefined {
+  if (status === 403) return "permission";
+  return status === 400 || kind === "authentication"
+    ? "authentication"
+    : undefined;
+}
+
+/** A code is plain; of words, those about a closed account go first. */
+function refusesContent(clues: Clues): boolean {
+  if (clues.isModeration) return true;
+  if (CONTENT_ROWS.some((row) => hasCode(row, clues))) return true;
+  return !says([CLOSED_ACCOUNT], clues) &&
+    CONTENT_ROWS.some((row) => hasWords(row, clues));
+}
+
+function says(rows: readonly RefusalRow[], clues: Clues): boolean {
+  return rows.some((row) => hasCode(row, clues) || hasWords(row, clues));
+}
+
+function hasCode({ codes = [] }: RefusalRow, clues: Clues): boolean {
+  return codes.some((code) => clues.codes.has(code));
+}
+
+function hasWords({ words }: RefusalRow, clues: Clues): boolean {
+  return words !== undefined && clues.texts.some((text) => words.test(text));
+}
+
+/** What an error body says of itself, wherever it stands. */
+interface Clues {
+  /** In small letters, up to the first dot. */
+  readonly codes: Set<string>;
+  readonly texts: string[];
+  /** Whether it has the fields of OpenRouter's moderation. */
+  isModeration: boolean;
+}
+
+/** Where codes stand; `status` is Google's, `reason` one of its details. */
+const CODE_KEYS = [
+  "code",
+  "type",
+  "status",
+  "reason",
+  "error_code",
+  "error_type",
+  "provider_code",
+] as const;
+
+const TEXT_KEYS = [
+  "message",
+  "error",
+  "detail",
+  "msg",
+  "status_msg",
+] as const;
+
+/** What an error may lie in: innermost the provider's own, as text, where a router passes it on. */
+const HOLDER_KEYS = [
+  "error",
+  "errors",
+  "innererror",
+  "details",
+  "detail",
+  "message",
+  "metadata",
+  "raw",
+  "base_resp",
+] as const;
+
+const MAX_DEPTH = 6;
+
+/** Longer lists are not looked through. */
+const MAX_ITEMS = 8;
+
+function readClues(body: JsonValue | undefined): Clues {
+  const clues: Clues = { codes: new Set(), texts: [], isModeration: false };
+  if (typeof body === "string") clues.texts.push(body);
+  collect(body, clues, MAX_DEPTH);
+  return clues;
+}
+
+function collect(
+  value: JsonValue | undefined,
+  clues: Clues,
+  depth: number,
+): void {
+  if (depth === 0) return;
+  if (typeof value === "string" && /^\s*[[{]/.test(value)) {
+    return collect(parseJson(value), clues, depth - 1);
+  }
+  if (Array.isArray(value)) {
+    for (const item of value.slice(0, MAX_ITEMS)) {
+      collect(item, clues, depth - 1);
+    }
+  }
+  if (!isJsonObject(value)) return;
+  collectFrom(value, clues);
+  for (const key of HOLDER_KEYS) collect(value[key], clues, depth - 1);
+}
+
+function collectFrom(error: JsonObject, clues: Clues): void {
+  for (const key of CODE_KEYS) {
+    const code = error[key];
+    if (typeof code === "string" || typeof code === "number") {
+      clues.codes.add(String(code).toLowerCase().replace(/\..*/, ""));
+    }
+  }
+  for (const key of TEXT_KEYS) {
+    const text = error[key];
+    if (typeof text === "string") clues.texts.push(text);
+  }
+  if (error.flagged_input !== undefined || Array.isArray(error.reasons)) {
+    clues.isModeration = true;
+  }
+}

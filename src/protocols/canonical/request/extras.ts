@@ -1,0 +1,40 @@
+import type { JsonObject, JsonValue } from "../../../core/json.ts";
+import type { Protocol } from "../../../core/protocol.ts";
+
+/**
+ * What it means to leave a field out:
+ * - `answer`: the caller would get something else than was asked for; the request is refused with 400.
+ * - `hint`: the answer may be a little worse; dropped and named in `x-gateway-dropped`.
+ * - `silent`: nobody notices, because the field only repeats a default or steers what the gateway does itself.
+ */
+export type Weight = "answer" | "hint" | "silent";
+
+/** A request field that only one protocol has, as it stood there. */
+export interface Extra {
+  readonly value: JsonValue;
+  /** What another protocol loses by leaving it out; the decoder knows, an encoder of another protocol cannot. */
+  readonly weight: Weight;
+}
+
+/**
+ * Request fields without a canonical place, by the protocol that understands them and their name there.
+ * Only that protocol's codec looks inside; the others report them by weight (see `loseForeignExtras`). What OpenAI's
+ * two protocols have in common, each takes from the other: `sharedExtras`, and log probabilities.
+ * Fields that the decoder does not know are kept here as hints.
+ */
+export type Extras = Readonly<
+  Partial<Record<Protocol, Readonly<Record<string, Extra>>>>
+>;
+
+/**
+ * Small facts on a turn, block, tool, usage or answer that only the protocol they came from reads back,
+ * such as item ids or the `phase` of a Responses message. Leaving them out is no loss: whatever another
+ * protocol could be asked to carry has a canonical field instead.
+ */
+export type Marks = Readonly<Partial<Record<Protocol, JsonObject>>>;
+
+/** A value in the spelling of the protocol it came from, kept beside its neutral meaning. */
+export interface Raw<Value = string> {
+  readonly protocol: Protocol;
+  readonly value: Value;
+}

@@ -1,0 +1,91 @@
+import { GatewayError } from "../../../core/error.ts";
+import type { Protocol } from "../../../core/protocol.ts";
+import type { Weight } from "./extras.ts";
+import type { CanonicalRequest, RequestField } from "./request.ts";
+
+/** Something of a request that the target protocol or upstream cannot carry. */
+export interface Loss {
+  /** What is lost: a canonical field, or an extra by its name. */
+  readonly field: RequestField | { readonly extra: string };
+  /** Why, as the second half of a sentence: "the target has no such setting". */
+  readonly reason: string;
+  /** `answer` refuses the request; `hint` drops the field and says so. */
+  readonly weight: Exclude<Weight, "silent">;
+}
+
+/** Takes the losses of one translated request. */
+export interface Losses {
+  /**
+   * Reports a loss.
+   *
+   * @throws {GatewayError} `invalid_request` naming the field, when the loss changes the answer or the
+   * connection is strict.
+   */
+  lose(loss: Loss): void;
+  /**
+   * The dropped fields in the caller's spelling, without repetition, in the order of loss. The names can be
+   * any text of the caller's, so both their number and their length are bounded.
+   */
+  readonly dropped: ReadonlySet<string>;
+}
+
+/** How losses are named and judged. */
+export interface LossesOptions {
+  /** Whether every loss refuses the request. */
+  readonly strict: boolean;
+  /** The caller's spelling of a canonical field. */
+  readonly fieldNames: Readonly<Record<RequestField, string>>;
+}
+
+/** The most fields that are named as dropped: the list goes into a header and the log. */
+const MAX_DROPPED = 64;
+
+const MAX_NAME_LENGTH = 64;
+
+/** An empty list of losses. */
+export function createLosses(options: LossesOptions): Losses {
+  const dropped = new Set<string>();
+  return {
+    dropped,
+    lose({ field, reason, weight }) {
+      const name = typeof field === "string"
+        ? options.fieldNames[field]
+        : field.extra.slice(0, MAX_NAME_LENGTH);
+      if (weight === "answer" || options.strict) throw refusal(name, reason);
+      if (dropped.size < MAX_DROPPED) dropped.add(name);
+    },
+  };
+}
+
+/**
+ * Reports every extra that belongs to another protocol than `protocol`, by its weight.
+ *
+ * @param taken The names of those that the target takes all the same.
+ * @throws {GatewayError} As {@linkcode Losses.lose} does.
+ */
+export function loseForeignExtras(
+  request: CanonicalRequest,
+  protocol: Protocol,
+  losses: { lose(loss: Loss): void },
+  taken: Readonly<Record<string, unknown>> = {},
+): void {
+  for (const [owner, extras] of Object.entries(request.extras)) {
+    if (owner === protocol) continue;
+    for (const [extra, { weight }] of Object.entries(extras)) {
+      if (weight === "silent" || Object.hasOwn(taken, extra)) continue;
+      losses.lose({
+        field: { extra },
+        weight,
+        reason: "this model's provider has no such setting",
+      });
+    }
+  }
+}
+
+function refusal(param: string, reason: string): GatewayError {
+  return new GatewayError(
+    "invalid_request",
+    `Cannot pass \`${param}\` on to this model: ${reason}. Remove it, or choose another model`,
+    { param },
+  );
+}

@@ -1,0 +1,40 @@
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../../core/json.ts";
+
+/** The schema of a function's arguments as every upstream takes it: an object with properties, no `$schema`. */
+export function objectSchema(schema: JsonObject | undefined): JsonObject {
+  const { $schema: _dialect, ...rest } = schema ?? {};
+  if (rest.type !== undefined && rest.type !== "object") return rest;
+  const combined = "anyOf" in rest || "oneOf" in rest || "allOf" in rest ||
+    "$ref" in rest;
+  return {
+    ...rest,
+    type: "object",
+    ...(rest.properties === undefined && !combined ? { properties: {} } : {}),
+  };
+}
+
+/**
+ * Whether `strict` may be asked of an OpenAI-style upstream: every object is closed and requires all its
+ * properties. It refuses anything else with 400.
+ */
+export function isClosedSchema(schema: JsonValue | undefined): boolean {
+  if (Array.isArray(schema)) return schema.every(isClosedSchema);
+  if (!isJsonObject(schema)) return true;
+  if (
+    isJsonObject(schema.properties) &&
+    !isClosedObject(schema, schema.properties)
+  ) return false;
+  return Object.values(schema).every(isClosedSchema);
+}
+
+function isClosedObject(schema: JsonObject, properties: JsonObject): boolean {
+  const { required } = schema;
+  return schema.additionalProperties === false &&
+    Object.keys(properties).every((key) =>
+      Array.isArray(required) && required.includes(key)
+    );
+}

@@ -1,0 +1,97 @@
+import type { SseFrame } from "../../../core/frame.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  parseJson,
+} from "../../../core/json.ts";
+import type { Emit, Stage } from "../../../core/stage.ts";
+import { type AnswerEvent, brokenEvent } from "./event.ts";
+import { guardDecoder } from "./guard.ts";
+
+/** Reads the events of one stream, whatever frames they came in. */
+export interface EventDecoder {
+  /**
+   * Takes the next event.
+   *
+   * @param name What the frame's `event:` line says.
+   */
+  push(
+    event: JsonObject,
+    name: string | undefined,
+    emit: Emit<AnswerEvent>,
+  ): void;
+  /** Told of `[DONE]`, which some providers send in the other protocols, too. */
+  done(emit: Emit<AnswerEvent>): void;
+  /** Told that the bytes are over. */
+  end(emit: Emit<AnswerEvent>): void;
+}
+
+const DONE = "[DONE]";
+
+const DONE_REGEXP = /^"?\[done\]"?$/i;
+
+/** A word or two that keep a connection busy, such as `ping` or `: keep-alive`; longer ones are something else. */
+const HEARTBEAT_REGEXP = /^[\w\s.:[\]<>/-]{1,64}$/;
+
+/**
+ * Reads frames as events. What providers and the proxies before them send beside events says nothing: empty data
+ * (https://github.com/Growth-Circle/cadis/issues/362), heartbeats that are no JSON
+ * (https://github.com/aaif-goose/goose/pull/11816). A `[DONE]` may have spaces around it, a list holds events
+ * (Gemini's errors), and so do lines that no blank line parted. Anything else is the answer's failure.
+ */
+export function readFrames(
+  decoder: EventDecoder,
+): Stage<SseFrame, AnswerEvent> {
+  return guardDecoder({
+    push(frame, emit) {
+      if (frame.data === DONE) return decoder.done(emit);
+      const event = parseJson(frame.data);
+      if (isJsonObject(event)) decoder.push(event, frame.event, emit);
+      else readOdd(event, frame, { decoder, emit });
+    },
+    end: (emit) => decoder.end(emit),
+  });
+}
+
+interface Reading {
+  readonly decoder: EventDecoder;
+  readonly emit: Emit<AnswerEvent>;
+}
+
+/** Reads a frame whose data is not one object. */
+function readOdd(
+  value: JsonValue | undefined,
+  { data, event: name }: SseFrame,
+  { decoder, emit }: Reading,
+): void {
+  const text = data.trim();
+  if (DONE_REGEXP.test(text)) return decoder.done(emit);
+  const events = Array.isArray(value) ? value : eventsIn(text);
+  if (events.length > 0 && events.every(isEventOrDone)) {
+    for (const event of events) {
+      if (isJsonObject(event)) decoder.push(event, name, emit);
+      else decoder.done(emit);
+    }
+  } else if (name === "error") {
+    decoder.push({ error: { message: text } }, name, emit);
+  } else if (!isSilence(value, text)) {
+    emit(brokenEvent("The provider sent an event that is no JSON object"));
+  }
+}
+
+/** The events of several lines, each of them by itself; none where there is one line. */
+function eventsIn(text: string): JsonValue[] {
+  const lines = text.includes("\n") ? text.split("\n") : [];
+  return lines.map((line) => line.trim()).filter((line) => line !== "")
+    .map((line) => line === DONE ? DONE : parseJson(line) ?? null);
+}
+
+function isEventOrDone(event: JsonValue): boolean {
+  return isJsonObject(event) || event === DONE;
+}
+
+function isSilence(value: JsonValue | undefined, text: string): boolean {
+  if (value === undefined) return text === "" || HEARTBEAT_REGEXP.test(text);
+  return value === null || typeof value === "string";
+}

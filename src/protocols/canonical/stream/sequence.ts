@@ -1,0 +1,109 @@
+import { type Emit, pipe, type Stage } from "../../../core/stage.ts";
+import type { StreamEncoder } from "../codec.ts";
+import type { AnswerEvent, BlockStartEvent } from "./event.ts";
+import { oversizedAnswer, UpstreamFailure } from "../failure/failure.ts";
+import { MAX_HELD_CHARACTERS } from "../limits.ts";
+
+/** What a held event other than a delta counts for, in characters. */
+const EVENT_COST = 64;
+
+/** A block that waits for the ones before it. */
+interface Waiting {
+  readonly start: BlockStartEvent;
+  /** Its events so far; neighbouring deltas are joined. */
+  readonly events: AnswerEvent[];
+  closed: boolean;
+}
+
+/**
+ * Puts overlapping blocks in a row, for protocols that have one block open at a time: the oldest open
+ * block streams, those that began after it wait until it ends. Indexes stay as they are.
+ *
+ * Its `push` throws an {@linkcode UpstreamFailure} when more waits than the gateway can hold.
+ */
+export function createSequence(): Stage<AnswerEvent, AnswerEvent> {
+  let live: number | undefined;
+  const waiting: Waiting[] = [];
+  let held = 0;
+
+  function release(emit: Emit<AnswerEvent>): void {
+    live = undefined;
+    while (live === undefined) {
+      const next = waiting.shift();
+      if (next === undefined) {
+        held = 0;
+        return;
+      }
+      emit(next.start);
+      next.events.forEach(emit);
+      if (!next.closed) live = next.start.index;
+    }
+  }
+
+  function hold(index: number, event: AnswerEvent): void {
+    const block = waiting.find((one) => one.start.index === index);
+    if (block === undefined) return;
+    held += event.type === "block-delta" ? event.text.length : EVENT_COST;
+    if (held > MAX_HELD_CHARACTERS) throw tooLong();
+    block.closed ||= event.type === "block-end";
+    join(block.events, event);
+  }
+
+  return {
+    push(event, emit) {
+      switch (event.type) {
+        case "block-start":
+          if (live === undefined) {
+            live = event.index;
+            emit(event);
+          } else {
+            waiting.push({ start: event, events: [], closed: false });
+          }
+          break;
+        case "block-part":
+        case "block-delta":
+        case "block-citation":
+        case "block-seal":
+          if (event.index === live) emit(event);
+          else hold(event.index, event);
+          break;
+        case "block-end":
+          if (event.index === live) {
+            emit(event);
+            release(emit);
+          } else {
+            hold(event.index, event);
+          }
+          break;
+        default:
+          emit(event);
+      }
+    },
+    end() {},
+  };
+}
+
+function tooLong(): UpstreamFailure {
+  return new UpstreamFailure(
+    oversizedAnswer(
+      "The provider's parallel calls are longer than the gateway can hold",
+    ),
+  );
+}
+
+/** Gives an encoder one block at a time. */
+export function sequenced(encoder: StreamEncoder): StreamEncoder {
+  const { push, end } = pipe(createSequence(), encoder);
+  return { push, end, keepAlive: (emit) => encoder.keepAlive(emit) };
+}
+
+/** Appends `event`, making one delta of two neighbours. */
+function join(events: AnswerEvent[], event: AnswerEvent): void {
+  const last = events.at(-1);
+  const isText = event.type === "block-delta" && event.logprobs === undefined;
+  if (isText && last?.type === "block-delta" && last.logprobs === undefined) {
+    events[events.length - 1] = { ...event, text: last.text + event.text };
+  } else {
+    events.push(event);
+  }
+}

@@ -1,0 +1,236 @@
+import { GatewayError } from "../../../core/error.ts";
+import type { Block, FunctionCallBlock } from "../answer/block.ts";
+import type { ToolSupport } from "../codec.ts";
+import type { CanonicalRequest, Turn } from "../request/request.ts";
+import type {
+  CallableTool,
+  CustomTool,
+  FunctionTool,
+  Tool,
+  ToolChoice,
+  ToolReference,
+} from "./tool.ts";
+import { fitId } from "./tool_call_id.ts";
+
+/**
+ * Which tool of the caller stands behind one that was sent, by {@linkcode toolKey} of the sent one. Tools that
+ * were sent unchanged are absent.
+ */
+export type ToolAliases = ReadonlyMap<string, ToolReference>;
+
+/** A request that holds only tools which the target's encoder can spell, and the way back. */
+export interface BridgedRequest {
+  readonly request: CanonicalRequest;
+  /** For `restoreTools` and `restoreAnswer`. */
+  readonly aliases: ToolAliases;
+}
+
+/** The one argument of a function that stands for a custom tool. */
+export const CUSTOM_INPUT_KEY = "input";
+
+/** One text for each tool of an answer; `/` stands in no sent name. */
+export function toolKey(
+  tool: { name: string; namespace?: string | undefined },
+): string {
+  return tool.namespace === undefined
+    ? tool.name
+    : `${tool.namespace}/${tool.name}`;
+}
+
+/**
+ * Replaces tools, and their calls in the history, that a target cannot spell: tools in namespaces become
+ * `namespace__name`, custom tools become functions with one string `input`, names that are too long or
+ * illegal are cut and hashed. Hosted tools stay: their loss is the encoder's to report.
+ *
+ * @throws {GatewayError} `invalid_request` when two tools would get the same name.
+ */
+export function bridgeTools(
+  request: CanonicalRequest,
+  support: ToolSupport,
+): BridgedRequest {
+  const owners = claimNames(request.tools, support);
+  const aliases = new Map<string, ToolReference>();
+  for (const [key, owner] of owners) {
+    if (!isSame(sentTool(owner, support), owner)) aliases.set(key, owner);
+  }
+  return {
+    aliases,
+    request: {
+      ...request,
+      tools: request.tools.flatMap((tool) => bridgeTool(tool, support)),
+      toolChoice: bridgeChoice(request.toolChoice, support),
+      turns: request.turns.map((turn) => bridgeTurn(turn, support)),
+    },
+  };
+}
+
+/** How a tool of the caller is named to the target; the same input gives the same output. */
+function sentTool(tool: ToolReference, support: ToolSupport): ToolReference {
+  const { kind, name, namespace } = tool;
+  const flat = support.namespaces || namespace === undefined
+    ? name
+    : `${namespace}__${name}`;
+  return {
+    kind: support.custom ? kind : "function",
+    name: fitId(flat, { maxLength: support.maxNameLength }),
+    namespace: support.namespaces ? namespace : undefined,
+  };
+}
+
+function isSame(one: ToolReference, other: ToolReference): boolean {
+  return one.kind === other.kind && toolKey(one) === toolKey(other);
+}
+
+/** The caller's tools by the key under which they are sent. */
+function claimNames(
+  tools: readonly Tool[],
+  support: ToolSupport,
+): ReadonlyMap<string, ToolReference> {
+  const owners = new Map<string, ToolReference>();
+  for (const tool of tools.flatMap(references)) {
+    const key = toolKey(sentTool(tool, support));
+    const owner = owners.get(key);
+    if (owner !== undefined && !isSame(owner, tool)) {
+      throw collision(owner, tool);
+    }
+    owners.set(key, tool);
+  }
+  return owners;
+}
+
+function references(tool: Tool): ToolReference[] {
+  switch (tool.kind) {
+    case "namespace":
+      return tool.tools.map(({ kind, name }) => ({
+        kind,
+        name,
+        namespace: tool.name,
+      }));
+    case "hosted":
+      return [];
+    default:
+      return [{ kind: tool.kind, name: tool.name }];
+  }
+}
+
+function bridgeTool(tool: Tool, support: ToolSupport): Tool[] {
+  switch (tool.kind) {
+    case "hosted":
+      return [tool];
+    case "namespace": {
+      const inner = tool.tools.map((one) =>
+        bridgeCallable(one, tool.name, support)
+      );
+      return support.namespaces ? [{ ...tool, tools: inner }] : inner;
+    }
+    default:
+      return [bridgeCallable(tool, undefined, support)];
+  }
+}
+
+function bridgeCallable(
+  tool: CallableTool,
+  namespace: string | undefined,
+  support: ToolSupport,
+): CallableTool {
+  const { name } = sentTool(
+    { kind: tool.kind, name: tool.name, namespace },
+    support,
+  );
+  if (tool.kind === "custom" && !support.custom) {
+    return customAsFunction(tool, name);
+  }
+  return name === tool.name ? tool : { ...tool, name };
+}
+
+function customAsFunction(tool: CustomTool, name: string): FunctionTool {
+  const grammar = tool.grammar === undefined ? [] : [
+    `The text must match this ${tool.grammar.syntax} grammar:\n${tool.grammar.definition}`,
+  ];
+  const use = `Put the raw text in \`${CUSTOM_INPUT_KEY}\`.`;
+  return {
+    kind: "function",
+    name,
+    description: [tool.description ?? "", use, ...grammar].filter(Boolean).join(
+      "\n\n",
+    ),
+    parameters: {
+      type: "object",
+      properties: { [CUSTOM_INPUT_KEY]: { type: "string" } },
+      required: [CUSTOM_INPUT_KEY],
+      additionalProperties: false,
+    },
+    cache: tool.cache,
+  };
+}
+
+function bridgeChoice(
+  choice: ToolChoice | undefined,
+  support: ToolSupport,
+): ToolChoice | undefined {
+  switch (choice?.type) {
+    case "tool":
+      return { ...choice, tool: sentTool(choice.tool, support) };
+    case "allowed":
+      return {
+        ...choice,
+        tools: choice.tools.map((tool) => sentTool(tool, support)),
+      };
+    default:
+      return choice;
+  }
+}
+
+function bridgeTurn(turn: Turn, support: ToolSupport): Turn {
+  if (turn.role !== "assistant" && turn.role !== "tool") return turn;
+  return {
+    ...turn,
+    blocks: turn.blocks.map((block) => bridgeBlock(block, support)),
+  };
+}
+
+function bridgeBlock(block: Block, support: ToolSupport): Block {
+  switch (block.kind) {
+    case "function_call": {
+      const { name, namespace } = sentTool(
+        { ...block, kind: "function" },
+        support,
+      );
+      return { ...block, name, namespace };
+    }
+    case "custom_call": {
+      const { kind, name, namespace } = sentTool(
+        { ...block, kind: "custom" },
+        support,
+      );
+      if (kind === "custom") return { ...block, name, namespace };
+      return {
+        ...functionCall(block.id, name, { [CUSTOM_INPUT_KEY]: block.input }),
+        sealed: block.sealed,
+      };
+    }
+    case "tool_result":
+      return support.custom ? block : { ...block, callKind: "function" };
+    default:
+      return block;
+  }
+}
+
+function functionCall(
+  id: string,
+  name: string,
+  input: Readonly<Record<string, string>>,
+): FunctionCallBlock {
+  return { kind: "function_call", id, name, arguments: JSON.stringify(input) };
+}
+
+function collision(one: ToolReference, other: ToolReference): GatewayError {
+  return new GatewayError(
+    "invalid_request",
+    `Cannot tell the tools \`${toolKey(one)}\` and \`${
+      toolKey(other)
+    }\` apart: ` +
+      "this model's provider gets both under one name. Rename one of them",
+    { param: "tools" },
+  );
+}

@@ -1,0 +1,124 @@
+import type { Emit, Stage } from "../../../core/stage.ts";
+import type { Answer } from "../answer/answer.ts";
+import {
+  type AnswerEvent,
+  type BlockEndEvent,
+  brokenEvent,
+  type EndEvent,
+  oversizedEvent,
+} from "../stream/event.ts";
+import { brokenAnswer, UpstreamFailure } from "../failure/failure.ts";
+import { MAX_HELD_CHARACTERS } from "../limits.ts";
+import type { StopReason } from "../answer/stop.ts";
+import { isNoArguments, parseArguments } from "./tool_arguments.ts";
+
+/** A function call while its arguments come in. */
+interface Call {
+  text: string;
+  /** Whether they began as an object does, and are passed on. */
+  isPassed: boolean;
+}
+
+/** Ends that may come in the middle of a call. */
+const CUTTING_REASONS: readonly StopReason[] = [
+  "max_tokens",
+  "context_full",
+  "filtered",
+];
+
+const NO_ARGUMENTS = "The provider sent a tool call whose arguments are no " +
+  "JSON object: try again";
+
+/**
+ * Lets through the calls that a caller can run: a function's arguments are a JSON object, or none. A call with
+ * anything else is the answer's failure, unless the answer was cut off in the middle of it; its block stays open
+ * until that is known, since some clients run a call as soon as its block ends. `null` for arguments means none.
+ *
+ * Stands behind `restoreTools`, since what a custom tool is given need not be JSON.
+ */
+export function settleCalls(): Stage<AnswerEvent, AnswerEvent> {
+  const calls = new Map<number, Call>();
+  const broken = new Map<number, BlockEndEvent>();
+  let held = 0;
+
+  function take(call: Call, text: string): string {
+    held += text.length;
+    call.text += text;
+    if (call.isPassed) return text;
+    call.isPassed = call.text.trimStart().startsWith("{");
+    return call.isPassed ? call.text : "";
+  }
+
+  function endBlock(event: BlockEndEvent, emit: Emit<AnswerEvent>): void {
+    const call = calls.get(event.index);
+    if (call === undefined || parseArguments(call.text) !== undefined) {
+      return emit(event);
+    }
+    broken.set(event.index, event);
+  }
+
+  function end(event: EndEvent, emit: Emit<AnswerEvent>): void {
+    if (broken.size > 0 && !CUTTING_REASONS.includes(event.stop.reason)) {
+      return emit(brokenEvent(NO_ARGUMENTS));
+    }
+    for (const [index, blockEnd] of broken) {
+      const { text, isPassed } = calls.get(index) ?? EMPTY_CALL;
+      if (!isPassed) emit({ type: "block-delta", index, text });
+      emit(blockEnd);
+    }
+    emit(event);
+  }
+
+  return {
+    push(event, emit) {
+      switch (event.type) {
+        case "block-delta": {
+          const call = calls.size > 0 ? calls.get(event.index) : undefined;
+          if (call === undefined) return emit(event);
+          const text = take(call, event.text);
+          if (held > MAX_HELD_CHARACTERS) {
+            return emit(oversizedEvent(
+              "The provider's calls are longer than the gateway can hold",
+            ));
+          }
+          if (text !== "") emit({ ...event, text });
+          return;
+        }
+        case "block-start":
+          if (event.block.kind === "function_call") {
+            calls.set(event.index, { text: "", isPassed: false });
+          }
+          return emit(event);
+        case "block-end":
+          return endBlock(event, emit);
+        case "end":
+          return end(event, emit);
+        default:
+          emit(event);
+      }
+    },
+    end() {},
+  };
+}
+
+const EMPTY_CALL: Readonly<Call> = { text: "", isPassed: true };
+
+/**
+ * The same for a whole answer.
+ *
+ * @throws {UpstreamFailure} When a call cannot be run and the answer was not cut off.
+ */
+export function settleAnswerCalls(answer: Answer): Answer {
+  const isCut = CUTTING_REASONS.includes(answer.stop.reason);
+  return {
+    ...answer,
+    blocks: answer.blocks.map((block) => {
+      if (block.kind !== "function_call") return block;
+      if (isNoArguments(block.arguments)) return { ...block, arguments: "" };
+      if (!isCut && parseArguments(block.arguments) === undefined) {
+        throw new UpstreamFailure(brokenAnswer(NO_ARGUMENTS));
+      }
+      return block;
+    }),
+  };
+}

@@ -1,0 +1,60 @@
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../../core/json.ts";
+import type { Citation } from "../../canonical/answer/citation.ts";
+
+/** Reads an annotation; an address is understood, another kind is kept as it is. */
+export function decodeCitation(annotation: JsonObject): Citation {
+  const raw = { protocol: "chat", value: annotation } as const;
+  const page = isJsonObject(annotation.url_citation)
+    ? annotation.url_citation
+    : undefined;
+  if (page === undefined) return { raw };
+  return {
+    url: text(page.url),
+    title: text(page.title),
+    quote: text(page.content),
+    startIndex: offset(page.start_index),
+    endIndex: offset(page.end_index),
+    raw,
+  };
+}
+
+/** Where a block of text stands in a message's content, in UTF-16 code units. */
+export interface TextPlace {
+  readonly start: number;
+  /** One past its end. */
+  readonly end: number;
+}
+
+/**
+ * Writes an annotation; `undefined` for a source that is no page. Its places count from the beginning of the
+ * message; a citation that names none backs its whole block.
+ */
+export function encodeCitation(
+  citation: Citation,
+  place: TextPlace,
+): JsonObject | undefined {
+  const { raw, url, title, startIndex, endIndex } = citation;
+  if (raw?.protocol === "chat") return raw.value;
+  if (url === undefined) return undefined;
+  return {
+    type: "url_citation",
+    url_citation: {
+      url,
+      title: title ?? "",
+      start_index: place.start + (startIndex ?? 0),
+      end_index: endIndex === undefined ? place.end : place.start + endIndex,
+    },
+  };
+}
+
+function text(value: JsonValue | undefined): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+function offset(value: JsonValue | undefined): number | undefined {
+  return typeof value === "number" && value >= 0 ? value : undefined;
+}

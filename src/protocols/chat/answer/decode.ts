@@ -1,0 +1,49 @@
+import type { Ids } from "../../../core/ids.ts";
+import { isJsonObject, type JsonValue } from "../../../core/json.ts";
+import type { Answer } from "../../canonical/answer/answer.ts";
+import { isErrorBody } from "../../canonical/failure/error_body.ts";
+import {
+  brokenAnswer,
+  UpstreamFailure,
+} from "../../canonical/failure/failure.ts";
+import { createFold } from "../../canonical/answer/fold.ts";
+import { guardAnswer } from "../../canonical/stream/guard.ts";
+import { ChunkReader } from "../stream/chunk_reader.ts";
+import { decodeFailure } from "../failure.ts";
+
+/**
+ * Reads a JSON answer, by the same code as a stream: a message is one large delta.
+ *
+ * @throws {UpstreamFailure} When it is no answer, or reports an error.
+ */
+export function decodeAnswer(body: JsonValue, ids: Ids): Answer {
+  return guardAnswer(() => readAnswer(body, ids));
+}
+
+function readAnswer(body: JsonValue, ids: Ids): Answer {
+  if (!isJsonObject(body)) throw noAnswer();
+  if (isErrorBody(body)) {
+    throw new UpstreamFailure(decodeFailure(200, body));
+  }
+  if (!Array.isArray(body.choices) || body.choices.length === 0) {
+    throw noAnswer();
+  }
+  const reader = new ChunkReader(ids);
+  const fold = createFold();
+  reader.push({ ...body, choices: body.choices.map(ofMessage) }, fold.push);
+  reader.finish(fold.push);
+  return fold.answer();
+}
+
+/** Perplexity puts an empty delta beside the message. */
+function ofMessage(choice: JsonValue): JsonValue {
+  if (!isJsonObject(choice) || !isJsonObject(choice.message)) return choice;
+  const { delta: _delta, ...whole } = choice;
+  return whole;
+}
+
+function noAnswer(): UpstreamFailure {
+  return new UpstreamFailure(
+    brokenAnswer("The provider sent something that is no answer"),
+  );
+}

@@ -1,0 +1,64 @@
+import type { JsonObject } from "../../../core/json.ts";
+import type { Failure } from "../../canonical/failure/failure.ts";
+import type { Stop, StopReason } from "../../canonical/answer/stop.ts";
+import {
+  failureOfWord,
+  isStopWord,
+  reasonOfWord,
+  worseWord,
+} from "../../canonical/answer/stop_words.ts";
+
+/** How the protocol names an end; one that nobody understands is not told as a good one. */
+const WORD_BY_REASON: Readonly<Record<StopReason, string>> = {
+  end: "stop",
+  stop_sequence: "stop",
+  tool_calls: "tool_calls",
+  max_tokens: "length",
+  context_full: "length",
+  filtered: "content_filter",
+  paused: "stop",
+  other: "length",
+};
+
+/** What a choice says of its end. */
+export type ChoiceEnd = { readonly stop: Stop } | { readonly failure: Failure };
+
+/**
+ * Reads `finish_reason` and what some providers put beside it: the word of the provider behind a router
+ * (`native_finish_reason`), the stop string that was met (vLLM's `stop_reason`, SGLang's `matched_stop`).
+ *
+ * @returns `undefined` where the choice goes on. DashScope writes the word `null` until the end.
+ */
+export function decodeEnd(choice: JsonObject): ChoiceEnd | undefined {
+  const { finish_reason, native_finish_reason } = choice;
+  if (!isWord(finish_reason) || finish_reason === "null") return undefined;
+  const word = isWord(native_finish_reason)
+    ? worseWord(finish_reason, native_finish_reason)
+    : finish_reason;
+  const failure = failureOfWord(word);
+  if (failure !== undefined) return { failure };
+  const sequence = stopString(choice);
+  const reason = reasonOfWord(word);
+  const raw = { protocol: "chat", value: word } as const;
+  return reason === "end" && sequence !== undefined
+    ? { stop: { reason: "stop_sequence", raw, sequence } }
+    : { stop: { reason, raw } };
+}
+
+/** Numbers are tokens, and words for the end are no strings of the caller's. */
+function stopString(
+  { stop_reason, matched_stop }: JsonObject,
+): string | undefined {
+  return [stop_reason, matched_stop].find((one): one is string =>
+    isWord(one) && !isStopWord(one)
+  );
+}
+
+function isWord(value: unknown): value is string {
+  return typeof value === "string" && value !== "";
+}
+
+/** Writes a `finish_reason`. */
+export function encodeStop(stop: Stop): string {
+  return WORD_BY_REASON[stop.reason];
+}

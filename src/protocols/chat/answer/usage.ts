@@ -1,0 +1,129 @@
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../../core/json.ts";
+import { tokenCount, type Usage } from "../../canonical/answer/usage.ts";
+
+/**
+ * Reads a `usage` object; `prompt_tokens` includes cached tokens. Also takes the names that some providers use
+ * for the counts of another protocol, and DeepSeek's cache counters.
+ *
+ * @returns `undefined` when it counts nothing.
+ */
+export function decodeUsage(value: JsonValue | undefined): Usage | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const inputDetails = details(
+    value.prompt_tokens_details,
+    value.input_tokens_details,
+  );
+  const outputDetails = details(
+    value.completion_tokens_details,
+    value.output_tokens_details,
+  );
+  const reasoning = tokenCount(outputDetails.reasoning_tokens) ??
+    tokenCount(value.reasoning_tokens);
+  const { input, output } = withHidden(value, {
+    input: tokenCount(value.prompt_tokens) ?? tokenCount(value.input_tokens),
+    output: tokenCount(value.completion_tokens) ??
+      tokenCount(value.output_tokens),
+    reasoning,
+    audio: tokenCount(inputDetails.audio_tokens),
+  });
+  if (input === undefined && output === undefined) return undefined;
+  return {
+    inputTokens: input ?? 0,
+    cachedInputTokens: tokenCount(inputDetails.cached_tokens) ??
+      tokenCount(value.prompt_cache_hit_tokens) ??
+      tokenCount(value.cached_tokens) ??
+      tokenCount(value.cache_read_input_tokens),
+    cacheWriteTokens: tokenCount(inputDetails.cache_write_tokens) ??
+      tokenCount(value.cache_creation_input_tokens),
+    outputTokens: output ?? 0,
+    reasoningTokens: reasoning,
+  };
+}
+
+/** The `usage` of an answer or a chunk; Groq has some of them in `x_groq` alone. */
+export function usageIn(
+  { usage, x_groq }: JsonObject,
+): Usage | undefined {
+  return decodeUsage(usage) ??
+    (isJsonObject(x_groq) ? decodeUsage(x_groq.usage) : undefined);
+}
+
+/** Writes a `usage` object; what the upstream did not count is left out. */
+export function encodeUsage(usage: Usage): JsonObject {
+  const {
+    inputTokens,
+    cachedInputTokens,
+    cacheWriteTokens,
+    outputTokens,
+    reasoningTokens,
+  } = usage;
+  return {
+    prompt_tokens: inputTokens,
+    completion_tokens: outputTokens,
+    total_tokens: inputTokens + outputTokens,
+    ...encodeDetails("prompt_tokens_details", {
+      cached_tokens: cachedInputTokens,
+      cache_write_tokens: cacheWriteTokens,
+    }),
+    ...encodeDetails("completion_tokens_details", {
+      reasoning_tokens: reasoningTokens,
+    }),
+  };
+}
+
+function encodeDetails(
+  name: string,
+  counts: Readonly<Record<string, number | undefined>>,
+): JsonObject {
+  const known = Object.entries(counts).filter(([, count]) =>
+    count !== undefined
+  );
+  return known.length === 0 ? {} : { [name]: Object.fromEntries(known) };
+}
+
+/** The totals of a count, and the parts of it that explain them. */
+interface Counted {
+  readonly input: number | undefined;
+  readonly output: number | undefined;
+  readonly reasoning: number | undefined;
+  /** Of the input: sound. */
+  readonly audio: number | undefined;
+}
+
+/**
+ * What the total counts beyond prompt and completion goes where the provider says that it belongs: reasoning that
+ * `completion_tokens` leave out (xAI), sound that `prompt_tokens` leave out, in tokens or in seconds (Mistral,
+ * https://docs.mistral.ai/capabilities/audio/). Where it names neither, it is thinking that nobody sees (Gemini);
+ * where what it names does not explain the rest, the rest is not counted.
+ */
+function withHidden(value: JsonObject, counted: Counted): Counted {
+  const { input, output, reasoning, audio } = counted;
+  const total = tokenCount(value.total_tokens);
+  if (total === undefined || input === undefined) return counted;
+  if (output === undefined) {
+    return { ...counted, output: Math.max(0, total - input) };
+  }
+  const hidden = Math.max(0, total - input - output);
+  const thought = Math.min(hidden, reasoning ?? 0);
+  const heard = Math.min(hidden - thought, audio ?? 0);
+  const rest = hidden - thought - heard;
+  const isHeard = (tokenCount(value.prompt_audio_seconds) ?? 0) > 0;
+  const isThought = !isHeard && reasoning === undefined && !audio;
+  return {
+    ...counted,
+    input: input + heard + (isHeard ? rest : 0),
+    output: output + thought + (isThought ? rest : 0),
+  };
+}
+
+function details(
+  own: JsonValue | undefined,
+  other: JsonValue | undefined,
+): JsonObject {
+  if (isJsonObject(own)) return own;
+  return isJsonObject(other) ? other : {};
+}

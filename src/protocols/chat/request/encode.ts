@@ -1,0 +1,294 @@
+import { createHash } from "node:crypto";
+import type { JsonObject } from "../../../core/json.ts";
+import { loseCacheMarks } from "../../canonical/request/cache_marks.ts";
+import { loseCitations } from "../../canonical/answer/cited.ts";
+import type { RequestContext } from "../../canonical/codec.ts";
+import { loseForeignExtras } from "../../canonical/request/loss.ts";
+import type {
+  CanonicalRequest,
+  OutputFormat,
+} from "../../canonical/request/request.ts";
+import {
+  sharedExtras,
+  type SharedFields,
+} from "../../canonical/request/shared_extras.ts";
+import { isClosedSchema } from "../../canonical/request/schema.ts";
+import { type ChatDialect, dialectOf, type Scope } from "../dialect.ts";
+import { nudged, withInstruction } from "./instruction.ts";
+import { encodeReasoning, type Reasoning } from "./reasoning_encode.ts";
+import { encodeTooling } from "../tools/encode.ts";
+import { encodeTurns } from "./turn_encode.ts";
+import { encodeWebSearch } from "../tools/web_search.ts";
+
+/** Writes a Chat Completions request in the dialect of the target's service. */
+export function encodeRequest(
+  request: CanonicalRequest,
+  context: RequestContext,
+): JsonObject {
+  const scope: Scope = { dialect: dialectOf(context.target), context };
+  const shared = sharedExtras(request, "chat", takenOf(scope));
+  loseForeignExtras(request, "chat", context, shared);
+  if (scope.dialect.cache === undefined) loseCacheMarks(request, context);
+  loseCitations(request.turns, context);
+  const tooling = encodeTooling(request, scope);
+  const reasoning = encodeReasoning({
+    settings: request.reasoning,
+    isForced: tooling.isForced,
+  }, scope);
+  const messages = encodeMessages(request, reasoning, scope);
+  return {
+    ...ownExtras(request),
+    model: context.target.model,
+    messages: nudged(messages, tooling.nudge),
+    ...encodeStream(request),
+    ...tooling.fields,
+    ...encodeWebSearch(request.webSearch, scope),
+    ...encodeFormat(request.format, scope),
+    ...encodeLimit(request, scope),
+    ...encodeStops(request, scope),
+    ...encodeSampling(request, reasoning, scope),
+    ...reasoning.fields,
+    ...(scope.dialect.openaiSettings
+      ? openaiSettings(request)
+      : commonSettings(request, scope)),
+    ...shared,
+  };
+}
+
+/** Which of OpenAI's own settings the target takes. */
+function takenOf({ dialect }: Scope): SharedFields {
+  const { openaiSettings: isOpenAi, openAi } = dialect;
+  return {
+    prompt_cache_options: isOpenAi && openAi?.cacheMarks === true,
+    prompt_cache_retention: isOpenAi && openAi?.cacheRetention === true,
+    safety_identifier: isOpenAi,
+  };
+}
+
+function ownExtras(request: CanonicalRequest): JsonObject {
+  const extras = Object.entries(request.extras.chat ?? {});
+  return Object.fromEntries(extras.map(([name, { value }]) => [name, value]));
+}
+
+/** Usage is asked for always: the gateway counts it even where the caller does not want it. */
+function encodeStream(request: CanonicalRequest): JsonObject {
+  return request.stream
+    ? { stream: true, stream_options: { include_usage: true } }
+    : {};
+}
+
+function encodeMessages(
+  request: CanonicalRequest,
+  { isOn }: Reasoning,
+  scope: Scope,
+): JsonObject[] {
+  const messages = encodeTurns(request.turns, {
+    ...scope,
+    // A model that nobody asked is taken to think: its name says that it does by default.
+    isThinking: isOn ?? true,
+  });
+  return request.format?.type !== "schema" || scope.dialect.schemas
+    ? messages
+    : withInstruction(messages, schemaInstruction(request.format.schema));
+}
+
+function schemaInstruction(schema: JsonObject): string {
+  return "Answer with one JSON object and nothing else. It must match this JSON schema:\n" +
+    JSON.stringify(schema);
+}
+
+function encodeFormat(
+  format: OutputFormat | undefined,
+  scope: Scope,
+): JsonObject {
+  const { dialect, context } = scope;
+  if (format === undefined) return {};
+  if (format.type === "json") {
+    return { response_format: { type: "json_object" } };
+  }
+  if (!dialect.schemas) {
+    context.lose({
+      field: "format",
+      weight: "hint",
+      reason:
+        "this model's provider holds answers to JSON but to no schema; the schema is told in words",
+    });
+    return { response_format: { type: "json_object" } };
+  }
+  const { name, description, schema } = format;
+  return {
+    response_format: {
+      type: "json_schema",
+      json_schema: {
+        name: name ?? "output",
+        ...(description === undefined ? {} : { description }),
+        schema,
+        ...encodeStrict(format, scope),
+      },
+    },
+  };
+}
+
+/**
+ * Strict where the schema allows it, unless the caller says otherwise: a looser answer helps nobody. What
+ * OpenAI demands of a strict schema is not demanded of others.
+ */
+function encodeStrict(
+  { schema, strict }: Extract<OutputFormat, { type: "schema" }>,
+  { dialect, context }: Scope,
+): JsonObject {
+  if (strict === false) return { strict };
+  if (isClosedSchema(schema)) return { strict: true };
+  if (strict === undefined) return {};
+  if (!dialect.fullToolset) return { strict };
+  context.lose({
+    field: "format",
+    weight: "answer",
+    reason:
+      "a strict schema must close every object and require every property",
+  });
+  return {};
+}
+
+function encodeLimit(
+  request: CanonicalRequest,
+  { dialect, context }: Scope,
+): JsonObject {
+  const asked = request.maxOutputTokens;
+  if (asked === undefined) return {};
+  const most = context.target.maxOutputTokens ?? asked;
+  if (asked > most) {
+    context.lose({
+      field: "maxOutputTokens",
+      weight: "hint",
+      reason: `this model writes at most ${most} tokens`,
+    });
+  }
+  return { [dialect.limitField]: Math.min(asked, most) };
+}
+
+/** Always a list: some upstreams take nothing else. */
+function encodeStops(
+  request: CanonicalRequest,
+  { dialect, context }: Scope,
+): JsonObject {
+  const { stop } = request;
+  if (stop === undefined) return {};
+  if (dialect.maxStops !== undefined && stop.length > dialect.maxStops) {
+    context.lose({
+      field: "stop",
+      weight: "answer",
+      reason:
+        `this model's provider takes at most ${dialect.maxStops} stop strings`,
+    });
+  }
+  return { stop: [...stop] };
+}
+
+function encodeSampling(
+  { sampling }: CanonicalRequest,
+  reasoning: Reasoning,
+  { dialect, context }: Scope,
+): JsonObject {
+  const { temperature, topP, topK, seed } = sampling;
+  const { frequencyPenalty, presencePenalty } = sampling;
+  if (topK !== undefined && !dialect.topK) {
+    context.lose({ field: "topK", weight: "hint", reason: NO_SETTING });
+  }
+  const others = { top_k: dialect.topK ? topK : undefined, seed };
+  if (!isSamplingFixed(dialect, reasoning)) {
+    return present({
+      temperature,
+      top_p: topP,
+      ...others,
+      frequency_penalty: frequencyPenalty,
+      presence_penalty: presencePenalty,
+    });
+  }
+  for (const field of FIXED_FIELDS) {
+    // A penalty of 0 is none everywhere.
+    const isGiven = field.endsWith("Penalty")
+      ? (sampling[field] ?? 0) !== 0
+      : sampling[field] !== undefined;
+    if (isGiven) {
+      context.lose({
+        field,
+        weight: "hint",
+        reason: "this model refuses to be drawn otherwise than it is",
+      });
+    }
+  }
+  return present(others);
+}
+
+const FIXED_FIELDS = [
+  "temperature",
+  "topP",
+  "frequencyPenalty",
+  "presencePenalty",
+] as const;
+
+function isSamplingFixed(
+  { thinking, openAi }: ChatDialect,
+  { isOn }: Reasoning,
+): boolean {
+  return thinking?.fixedSampling ?? (openAi !== undefined && isOn === true);
+}
+
+const NO_SETTING = "this model's provider has no such setting";
+
+/** Longest user id that OpenAI takes. */
+const MAX_USER_LENGTH = 64;
+
+/** The settings of OpenAI itself. */
+function openaiSettings(request: CanonicalRequest): JsonObject {
+  const { verbosity, serviceTier, user, conversation, metadata } = request;
+  return present({
+    verbosity,
+    service_tier: serviceTier === undefined
+      ? undefined
+      : encodeTier(serviceTier),
+    user: user === undefined ? undefined : shortUser(user),
+    prompt_cache_key: request.cacheKey ?? conversation,
+    metadata: metadata === undefined ? undefined : { ...metadata },
+  });
+}
+
+function encodeTier(
+  { tier, raw }: NonNullable<CanonicalRequest["serviceTier"]>,
+): string {
+  if (raw.protocol === "chat") return raw.value;
+  return tier === "standard" ? "default" : tier;
+}
+
+const OPENAI_FIELDS = ["verbosity", "cacheKey", "metadata"] as const;
+
+/** What others understand of these settings; the rest is reported. */
+function commonSettings(
+  request: CanonicalRequest,
+  { context }: Scope,
+): JsonObject {
+  for (const field of OPENAI_FIELDS) {
+    if (request[field] !== undefined) {
+      context.lose({ field, weight: "hint", reason: NO_SETTING });
+    }
+  }
+  const { serviceTier, user } = request;
+  if (serviceTier !== undefined && serviceTier.tier !== "auto") {
+    context.lose({ field: "serviceTier", weight: "hint", reason: NO_SETTING });
+  }
+  return present({ user: user === undefined ? undefined : shortUser(user) });
+}
+
+/** A longer id becomes its hash: the upstream needs to tell users apart, not to know them. */
+function shortUser(user: string): string {
+  if (user.length <= MAX_USER_LENGTH) return user;
+  return createHash("sha256").update(user).digest("hex");
+}
+
+/** The fields that have a value. */
+function present(fields: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(fields).filter(([, value]) => value !== undefined),
+  );
+}

@@ -1,0 +1,49 @@
+import type { JsonObject, JsonValue } from "../../../core/json.ts";
+
+/** Adds `text` to the system message at the beginning, or begins with one. */
+export function withInstruction(
+  messages: readonly JsonObject[],
+  text: string,
+): JsonObject[] {
+  const [first, ...others] = messages;
+  const content = first?.role === "system"
+    ? appended(first.content, text)
+    : undefined;
+  return content === undefined
+    ? [{ role: "system", content: text }, ...messages]
+    : [{ ...first, content }, ...others];
+}
+
+/**
+ * Tells the model `nudge` at the end, where it spoils no cached prefix: in the last words of the user, or after the
+ * results of its calls. An answer that is to be continued is left alone.
+ */
+export function nudged(
+  messages: readonly JsonObject[],
+  nudge: string | undefined,
+): JsonObject[] {
+  const last = messages.at(-1);
+  if (nudge === undefined || last === undefined || last.role === "assistant") {
+    return [...messages];
+  }
+  const text = `<system-reminder>\n${nudge}\n</system-reminder>`;
+  const content = last.role === "user"
+    ? appended(last.content, text)
+    : undefined;
+  return content === undefined
+    ? [...messages, { role: "user", content: text }]
+    : [...messages.slice(0, -1), { ...last, content }];
+}
+
+/** A `content` with `text` behind it, as a paragraph or a part of its own. */
+function appended(
+  content: JsonValue | undefined,
+  text: string,
+): JsonValue | undefined {
+  if (typeof content === "string") {
+    return content === "" ? text : `${content}\n\n${text}`;
+  }
+  return Array.isArray(content)
+    ? [...content, { type: "text", text }]
+    : undefined;
+}

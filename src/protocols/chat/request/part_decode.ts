@@ -1,0 +1,146 @@
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../../core/json.ts";
+import type {
+  Block,
+  CacheMark,
+  FileBlock,
+} from "../../canonical/answer/block.ts";
+import { invalidField } from "../../canonical/request/invalid_request.ts";
+import { sourceOfUrl } from "../../canonical/request/media.ts";
+import { decodeCache } from "./cache.ts";
+
+/** Where the parts stand. */
+export interface PartsPlace {
+  /** Of the `content` field, for error messages. */
+  readonly param: string;
+  /** An object around the content whose cache mark counts for the last block. */
+  readonly cacheHolder: { readonly [key: string]: unknown };
+}
+
+/**
+ * Reads a `content`: a string, or a list of parts.
+ *
+ * @throws {GatewayError} `invalid_request` naming the part.
+ */
+export function decodeParts(
+  content: string | readonly JsonObject[] | undefined,
+  place: PartsPlace,
+): readonly Block[] {
+  const cache = decodeCache(place.cacheHolder);
+  if (content === undefined) return [];
+  if (typeof content === "string") {
+    return [{ kind: "text", text: content, cache }];
+  }
+  return content.map((part, index) =>
+    decodePart(part, {
+      param: `${place.param}[${index}]`,
+      cache: decodeCache(part) ??
+        (index === content.length - 1 ? cache : undefined),
+    })
+  );
+}
+
+interface PartPlace {
+  readonly param: string;
+  readonly cache: CacheMark | undefined;
+}
+
+function decodePart(part: JsonObject, place: PartPlace): Block {
+  const { cache, param } = place;
+  switch (part.type) {
+    case "text":
+    case "input_text":
+    case "output_text":
+      return { kind: "text", text: textIn(part.text, `${param}.text`), cache };
+    case "refusal":
+      return {
+        kind: "refusal",
+        text: textIn(part.refusal, `${param}.refusal`),
+      };
+    case "image_url":
+      return decodeImage(part, place);
+    case "file":
+      return decodeFile(part, place);
+    case "input_audio":
+      return decodeAudio(part, place);
+    case "thinking":
+      return {
+        kind: "reasoning",
+        parts: [{ form: "raw", text: thinkingText(part.thinking) }],
+      };
+    default:
+      if (typeof part.type !== "string") {
+        throw invalidField(`${param}.type`, "is missing");
+      }
+      return {
+        kind: "opaque",
+        protocol: "chat",
+        type: part.type,
+        value: part,
+        weight: "answer",
+      };
+  }
+}
+
+function decodeImage(part: JsonObject, { param, cache }: PartPlace): Block {
+  const holder = isJsonObject(part.image_url)
+    ? part.image_url
+    : { url: part.image_url };
+  const source = sourceOfUrl(textIn(holder.url, `${param}.image_url.url`));
+  if (source === undefined) {
+    throw invalidField(
+      `${param}.image_url.url`,
+      "is a data URL without base64 content",
+    );
+  }
+  const detail = typeof holder.detail === "string" ? holder.detail : undefined;
+  return { kind: "image", source, detail, cache };
+}
+
+function decodeFile(part: JsonObject, { param, cache }: PartPlace): FileBlock {
+  const file = isJsonObject(part.file) ? part.file : {};
+  const name = typeof file.filename === "string" ? file.filename : undefined;
+  if (typeof file.file_id === "string") {
+    return {
+      kind: "file",
+      source: { type: "id", protocol: "chat", id: file.file_id },
+      name,
+      cache,
+    };
+  }
+  const source = sourceOfUrl(textIn(file.file_data, `${param}.file.file_data`));
+  if (source === undefined) {
+    throw invalidField(
+      `${param}.file.file_data`,
+      "is a data URL without base64 content",
+    );
+  }
+  return { kind: "file", source, name, cache };
+}
+
+function decodeAudio(part: JsonObject, { param }: PartPlace): Block {
+  const audio = isJsonObject(part.input_audio) ? part.input_audio : {};
+  return {
+    kind: "audio",
+    format: textIn(audio.format, `${param}.input_audio.format`),
+    data: textIn(audio.data, `${param}.input_audio.data`),
+  };
+}
+
+/** Mistral's thoughts inside the content: text, or parts of text. */
+export function thinkingText(value: JsonValue | undefined): string {
+  if (typeof value === "string") return value;
+  if (!Array.isArray(value)) return "";
+  return value.map((part) =>
+    isJsonObject(part) && typeof part.text === "string" ? part.text : ""
+  )
+    .join("");
+}
+
+function textIn(value: JsonValue | undefined, param: string): string {
+  if (typeof value !== "string") throw invalidField(param, "is missing");
+  return value;
+}

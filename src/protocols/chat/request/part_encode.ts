@@ -1,0 +1,206 @@
+import type { JsonObject, JsonValue } from "../../../core/json.ts";
+import type {
+  Block,
+  FileBlock,
+  ImageBlock,
+  OpaqueBlock,
+  TextBlock,
+} from "../../canonical/answer/block.ts";
+import type { Loss } from "../../canonical/request/loss.ts";
+import { dataUrl, defaultFileName } from "../../canonical/request/media.ts";
+import { encodeCache } from "./cache.ts";
+import type { Scope } from "../dialect.ts";
+
+/** Whether a block needs a part of its own, which only user messages may have. */
+export function isAttachment<One extends Block>(
+  block: One,
+): block is Extract<One, { kind: "image" | "file" | "audio" }> {
+  return block.kind === "image" || block.kind === "audio" ||
+    block.kind === "file" && block.source.type !== "text";
+}
+
+/** A `content`: one string where that loses nothing that the provider knows, else parts. */
+export function encodeParts(blocks: readonly Block[], scope: Scope): JsonValue {
+  const [first] = blocks;
+  const isText = blocks.every((block) => textOf(block) !== undefined);
+  const isMarked = scope.dialect.cache !== undefined && blocks.some(hasCache);
+  if (isText && !isMarked && (blocks.length < 2 || !scope.dialect.textParts)) {
+    return first === undefined ? "" : joinText(blocks, scope, "\n\n");
+  }
+  return blocks.flatMap(withContext).map((block) => encodePart(block, scope))
+    .filter((part) => part !== undefined);
+}
+
+/** What is said about a file stands before it. */
+function withContext(block: Block): Block[] {
+  if (block.kind !== "file" || block.context === undefined) return [block];
+  if (block.source.type === "text") return [block];
+  return [{ kind: "text", text: block.context }, block];
+}
+
+/** The text of a system message; reports what it cannot hold. */
+export function systemText(
+  blocks: readonly Block[],
+  scope: Scope,
+): TextBlock[] {
+  return blocks.flatMap((block): TextBlock[] => {
+    const text = textOf(block) ?? loseBlock(block, scope);
+    if (text === "") return [];
+    const cache = "cache" in block ? block.cache : undefined;
+    return [{ kind: "text", text, cache }];
+  });
+}
+
+/**
+ * The text of blocks as one string; reports blocks that have none. Without a separator, neighbours are
+ * joined as they are, since some protocols cut a sentence where a citation begins.
+ */
+export function joinText(
+  blocks: readonly Block[],
+  scope: Scope,
+  separator = "",
+): string {
+  return blocks.map((block) => textOf(block) ?? loseBlock(block, scope))
+    .filter((text) => text !== "").join(separator);
+}
+
+/** What an assistant's message says beside its calls; reports what it cannot hold. */
+export function saidText(blocks: readonly Block[], scope: Scope): string {
+  return blocks.map((block) => textOf(block) ?? loseBlock(block, scope, "hint"))
+    .filter((text) => text !== "").join("");
+}
+
+/** The text of a block, as far as it has one that Chat Completions can hold. */
+export function textOf(block: Block): string | undefined {
+  switch (block.kind) {
+    case "text":
+    case "refusal":
+      return block.text;
+    case "file":
+      return block.source.type === "text"
+        ? paragraphs([block.name, block.context, block.source.text])
+        : undefined;
+    case "opaque":
+      return block.protocol === "chat" ? undefined : block.text;
+    default:
+      return undefined;
+  }
+}
+
+function paragraphs(texts: readonly (string | undefined)[]): string {
+  return texts.filter((text) => text !== undefined).join("\n\n");
+}
+
+function hasCache(block: Block): boolean {
+  return "cache" in block && block.cache !== undefined;
+}
+
+function encodePart(block: Block, scope: Scope): JsonObject | undefined {
+  const cache = "cache" in block
+    ? encodeCache(block.cache, scope.dialect.cache)
+    : {};
+  const text = textOf(block);
+  if (text !== undefined) {
+    return text === "" ? undefined : { type: "text", text, ...cache };
+  }
+  switch (block.kind) {
+    case "image":
+      return withCache(encodeImage(block, scope), cache);
+    case "file":
+      return withCache(encodeFile(block, scope), cache);
+    case "audio":
+      return {
+        type: "input_audio",
+        input_audio: { data: block.data, format: block.format },
+      };
+    case "opaque":
+      return encodeOpaque(block, scope);
+    default:
+      loseBlock(block, scope);
+      return undefined;
+  }
+}
+
+function withCache(
+  part: JsonObject | undefined,
+  cache: JsonObject,
+): JsonObject | undefined {
+  return part === undefined ? undefined : { ...part, ...cache };
+}
+
+function encodeImage(block: ImageBlock, scope: Scope): JsonObject | undefined {
+  const { source, detail } = block;
+  if (source.type === "id") return refuseSource("an image", scope);
+  const url = source.type === "url" ? source.url : dataUrl(source);
+  return {
+    type: "image_url",
+    image_url: { url, ...(detail === undefined ? {} : { detail }) },
+  };
+}
+
+function encodeFile(block: FileBlock, scope: Scope): JsonObject | undefined {
+  const { source, name } = block;
+  switch (source.type) {
+    case "base64":
+      return {
+        type: "file",
+        file: {
+          file_data: dataUrl(source),
+          filename: name ?? defaultFileName(source.mediaType),
+        },
+      };
+    case "id":
+      if (source.protocol === "messages") return refuseSource("a file", scope);
+      return {
+        type: "file",
+        file: {
+          file_id: source.id,
+          ...(name === undefined ? {} : { filename: name }),
+        },
+      };
+    default:
+      return refuseSource("a file", scope);
+  }
+}
+
+function refuseSource(
+  what: "an image" | "a file",
+  { context }: Scope,
+): undefined {
+  context.lose({
+    field: "messages",
+    weight: "answer",
+    reason:
+      `this model's provider takes the content of ${what} only inside the request`,
+  });
+}
+
+function encodeOpaque(
+  block: OpaqueBlock,
+  scope: Scope,
+): JsonObject | undefined {
+  if (block.protocol === "chat" && isObject(block.value)) return block.value;
+  loseBlock(block, scope);
+}
+
+function isObject(value: JsonValue): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Reports a block that the protocol has no place for; stands as no text. */
+function loseBlock(
+  block: Block,
+  { context }: Scope,
+  fallback: Loss["weight"] = "answer",
+): "" {
+  const weight = block.kind === "opaque" ? block.weight : fallback;
+  if (weight !== "silent") {
+    const what = block.kind === "opaque" ? block.type : block.kind;
+    context.lose({
+      field: "messages",
+      weight,
+      reason: `it cannot hold \`${what}\` there`,
+    });
+  }
+  return "";
+}

@@ -1,0 +1,194 @@
+import { isJsonObject } from "../../../core/json.ts";
+import type {
+  Block,
+  OpaqueBlock,
+  ReasoningBlock,
+  ResultContent,
+  ToolCallBlock,
+} from "../../canonical/answer/block.ts";
+import { isToolCall } from "../../canonical/request/history.ts";
+import { invalidField } from "../../canonical/request/invalid_request.ts";
+import type { Role, Turn } from "../../canonical/request/request.ts";
+import { givenArguments } from "../../canonical/tools/tool_arguments.ts";
+import { sealedOfCall } from "../tools/extra_content.ts";
+import { decodeParts } from "./part_decode.ts";
+import { sealedOfDetails, textOfDetails } from "../answer/reasoning_details.ts";
+import type { WireMessage, WireToolCall } from "../wire.ts";
+
+/**
+ * Reads `messages` as turns: results that follow each other are one turn, everything else a turn each.
+ *
+ * @throws {GatewayError} `invalid_request` naming the message.
+ */
+export function decodeMessages(
+  messages: readonly WireMessage[],
+): readonly Turn[] {
+  const turns: Turn[] = [];
+  const customIds = new Set<string>();
+  let results: Block[] | undefined;
+  messages.forEach((message, index) => {
+    const turn = decodeMessage(message, `messages[${index}]`, customIds);
+    for (const block of turn.blocks) {
+      if (block.kind === "custom_call") customIds.add(block.id);
+    }
+    if (turn.role !== "tool") {
+      results = undefined;
+      turns.push(turn);
+    } else if (results === undefined) {
+      results = [...turn.blocks];
+      turns.push({ ...turn, blocks: results });
+    } else {
+      results.push(...turn.blocks);
+    }
+  });
+  return turns;
+}
+
+const ROLES: ReadonlyMap<string, Role> = new Map<string, Role>([
+  ["system", "system"],
+  ["developer", "developer"],
+  ["user", "user"],
+  ["assistant", "assistant"],
+  ["tool", "tool"],
+  ["function", "tool"],
+]);
+
+function decodeMessage(
+  message: WireMessage,
+  param: string,
+  customIds: ReadonlySet<string>,
+): Turn {
+  const role = ROLES.get(message.role);
+  const name = message.name ?? undefined;
+  switch (role) {
+    case undefined:
+      throw invalidField(
+        `${param}.role`,
+        "is none of system, developer, user, assistant, tool",
+      );
+    case "assistant":
+      return { role, name, blocks: decodeAssistant(message, param) };
+    case "tool":
+      return { role, blocks: [decodeResult(message, param, customIds)] };
+    default:
+      return { role, name, blocks: decodeContent(message, param) };
+  }
+}
+
+/** The content; the message's own cache mark counts for its last block. */
+function decodeContent(message: WireMessage, param: string): readonly Block[] {
+  return decodeParts(message.content ?? undefined, {
+    param: `${param}.content`,
+    cacheHolder: message,
+  });
+}
+
+function decodeAssistant(
+  message: WireMessage,
+  param: string,
+): readonly Block[] {
+  const refusal = message.refusal ?? "";
+  return [
+    ...decodeReasoning(message),
+    ...decodeContent(message, param).filter((block) =>
+      block.kind !== "text" || block.text !== ""
+    ),
+    ...(refusal === "" ? [] : [{ kind: "refusal", text: refusal } as const]),
+    ...decodeAudio(message),
+    ...decodeCalls(message, param),
+  ];
+}
+
+/** Sound that the model made before: an id that its own provider alone knows. */
+function decodeAudio({ audio }: WireMessage): OpaqueBlock[] {
+  if (!isJsonObject(audio)) return [];
+  return [{
+    kind: "opaque",
+    protocol: "chat",
+    type: "audio",
+    value: audio,
+    weight: "hint",
+  }];
+}
+
+/** What the client gives back of the thoughts: readable, sealed or both. */
+function decodeReasoning(message: WireMessage): ReasoningBlock[] {
+  const details = message.reasoning_details ?? [];
+  const text = message.reasoning_content ?? message.reasoning ??
+    textOfDetails(details);
+  const sealed = sealedOfDetails(details);
+  if (text === "" && sealed === undefined) return [];
+  return [{
+    kind: "reasoning",
+    parts: text === "" ? [] : [{ form: "raw", text }],
+    sealed,
+  }];
+}
+
+function decodeCalls(message: WireMessage, param: string): ToolCallBlock[] {
+  const calls = (message.tool_calls ?? []).map((call, index) =>
+    decodeCall(call, `${param}.tool_calls[${index}]`)
+  );
+  const legacy = message.function_call;
+  if (legacy === null || legacy === undefined) return calls;
+  return [...calls, {
+    kind: "function_call",
+    id: legacyId(legacy.name),
+    name: legacy.name,
+    arguments: givenArguments(legacy.arguments),
+  }];
+}
+
+function decodeCall(call: WireToolCall, param: string): ToolCallBlock {
+  const id = call.id ?? "";
+  if (id === "") throw invalidField(`${param}.id`, "is missing");
+  if (call.custom !== null && call.custom !== undefined) {
+    return {
+      kind: "custom_call",
+      id,
+      name: call.custom.name,
+      input: call.custom.input,
+    };
+  }
+  const shape = call.function;
+  if (shape === null || shape === undefined) {
+    throw invalidField(`${param}.function`, "is missing");
+  }
+  const { extra_content } = call;
+  return {
+    kind: "function_call",
+    id,
+    name: shape.name,
+    arguments: givenArguments(shape.arguments),
+    sealed: sealedOfCall(extra_content ?? undefined),
+  };
+}
+
+function decodeResult(
+  message: WireMessage,
+  param: string,
+  customIds: ReadonlySet<string>,
+): Block {
+  const callId = message.role === "function"
+    ? legacyId(message.name ?? "")
+    : message.tool_call_id ?? "";
+  if (callId === "") throw invalidField(`${param}.tool_call_id`, "is missing");
+  return {
+    kind: "tool_result",
+    callId,
+    callKind: customIds.has(callId) ? "custom" : "function",
+    content: decodeContent(message, param).filter(isResultContent),
+    isError: false,
+  };
+}
+
+function isResultContent(block: Block): block is ResultContent {
+  return !isToolCall(block) && block.kind !== "reasoning" &&
+    block.kind !== "tool_result" &&
+    block.kind !== "refusal" && block.kind !== "audio";
+}
+
+/** The deprecated `function_call` has no id: its result names the function. */
+function legacyId(name: string): string {
+  return `function_${name}`;
+}

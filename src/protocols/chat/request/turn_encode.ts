@@ -1,0 +1,257 @@
+import type { JsonObject } from "../../../core/json.ts";
+import type {
+  Block,
+  OpaqueBlock,
+  ReasoningBlock,
+  ToolCallBlock,
+  ToolResultBlock,
+} from "../../canonical/answer/block.ts";
+import { isToolCall, settleHistory } from "../../canonical/request/history.ts";
+import { restoreNativeIds } from "../../canonical/tools/native_ids.ts";
+import { openForeignBlocks } from "../../canonical/answer/readable.ts";
+import type { Turn } from "../../canonical/request/request.ts";
+import { maySend, type Sealed } from "../../canonical/answer/sealed.ts";
+import { fitId } from "../../canonical/tools/tool_call_id.ts";
+import type { Scope } from "../dialect.ts";
+import { extraOfSealed } from "../tools/extra_content.ts";
+import {
+  encodeParts,
+  isAttachment,
+  joinText,
+  saidText,
+  systemText,
+  textOf,
+} from "./part_encode.ts";
+import { detailsOfSealed } from "../answer/reasoning_details.ts";
+import { isSystem, placeSystem } from "./system_placement.ts";
+
+/** OpenAI limits the length; some models count on their own characters, such as `functions.name:0`. */
+const ID_RULE = { maxLength: 64, anyCharacter: true };
+
+/** Stands for thoughts that are not known, where a provider demands some on every message. */
+const UNKNOWN_REASONING = " ";
+
+/** What writing turns depends on beside the target. */
+export interface TurnsScope extends Scope {
+  /** Whether the model thinks in this request. */
+  readonly isThinking: boolean;
+}
+
+/** Writes turns as `messages`. */
+export function encodeTurns(
+  turns: readonly Turn[],
+  scope: TurnsScope,
+): JsonObject[] {
+  const native = restoreNativeIds(settleHistory(turns));
+  const settled = openForeignBlocks(native, "chat")
+    .map((turn) => isSystem(turn) ? asSystemText(turn, scope) : turn)
+    .filter((turn) => !isDropped(turn, scope));
+  const placed = scope.dialect.systemAnywhere ? settled : placeSystem(settled);
+  const messages = placed.flatMap((turn) => encodeTurn(turn, scope));
+  return fillReasoning(messages, scope);
+}
+
+/** System messages hold text alone: some providers take no list of parts there, and none an empty one. */
+function asSystemText(turn: Turn, scope: Scope): Turn {
+  return { ...turn, blocks: systemText(turn.blocks, scope) };
+}
+
+/** Whether nothing of the turn goes out. A message of the model that says nothing is refused; what it held is reported. */
+function isDropped(turn: Turn, scope: Scope): boolean {
+  if (isSystem(turn)) return turn.blocks.length === 0;
+  if (turn.role !== "assistant" || turn.blocks.some(saysSomething)) {
+    return false;
+  }
+  encodeAssistant(turn, scope);
+  return true;
+}
+
+function saysSomething(block: Block): boolean {
+  return isToolCall(block) || isOwnAudio(block) ||
+    (textOf(block) ?? "").trim() !== "";
+}
+
+/** Sound that the model made, which its provider still has. */
+function isOwnAudio(
+  block: Block,
+): block is OpaqueBlock & { readonly protocol: "chat" } {
+  return block.kind === "opaque" && block.protocol === "chat" &&
+    block.type === "audio";
+}
+
+function encodeTurn(turn: Turn, scope: Scope): JsonObject[] {
+  const name = turn.name === undefined ? {} : { name: turn.name };
+  switch (turn.role) {
+    case "assistant":
+      return [{ ...encodeAssistant(turn, scope), ...name }];
+    case "tool":
+      return encodeResults(turn, scope);
+    default:
+      return [{
+        role: turn.role,
+        content: encodeParts(turn.blocks, scope),
+        ...name,
+      }];
+  }
+}
+
+function encodeAssistant(turn: Turn, scope: Scope): JsonObject {
+  const calls = turn.blocks.filter(isToolCall).map((call) =>
+    encodeCall(call, scope)
+  );
+  const thoughts = turn.blocks.filter((block) => block.kind === "reasoning");
+  const audio = turn.blocks.find(isOwnAudio);
+  return {
+    role: "assistant",
+    ...encodeReasoning(thoughts, scope),
+    ...encodeSaid(turn.blocks, scope),
+    ...(audio === undefined || !scope.dialect.openaiSettings
+      ? {}
+      : { audio: audio.value }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+  };
+}
+
+/** Text, and the words of a refusal: in their own field where the provider has one. */
+function encodeSaid(blocks: readonly Block[], scope: Scope): JsonObject {
+  const refusal = blocks.filter((block) => block.kind === "refusal")
+    .map(({ text }) => text).join("");
+  const text = textRuns(blocks, scope).map((run) => saidText(run, scope))
+    .filter((run) => run !== "").join("\n\n");
+  if (scope.dialect.fullToolset && refusal !== "") {
+    return { content: text === "" ? null : text, refusal };
+  }
+  const all = text + refusal;
+  return { content: all === "" && blocks.some(isToolCall) ? null : all };
+}
+
+/** The blocks that are neither thoughts, refusals nor calls, cut where one of those stands between or a message begins. */
+function textRuns(blocks: readonly Block[], { dialect }: Scope): Block[][] {
+  const runs: Block[][] = [[]];
+  for (const block of blocks) {
+    if (dialect.openaiSettings && isOwnAudio(block)) continue;
+    if (
+      block.kind === "reasoning" || block.kind === "refusal" ||
+      isToolCall(block)
+    ) runs.push([]);
+    else if (block.kind === "text" && block.message !== undefined) {
+      runs.push([block]);
+    } else runs.at(-1)?.push(block);
+  }
+  return runs;
+}
+
+/** Earlier thoughts, for providers that want them back; sealed ones only for their issuer. */
+function encodeReasoning(
+  blocks: readonly ReasoningBlock[],
+  scope: Scope,
+): JsonObject {
+  const { dialect } = scope;
+  const sendable = blocks.map(({ sealed }) => sendableOf(sealed, scope))
+    .filter((one) => one !== undefined);
+  const details = sendable.flatMap(detailsOfSealed);
+  const extra = sendable.map(extraOfSealed).findLast((one) =>
+    one !== undefined
+  );
+  const text = blocks.flatMap(({ parts }) => parts).map((part) => part.text)
+    .join("\n\n");
+  return {
+    ...(dialect.reasoningField === undefined || text === ""
+      ? {}
+      : { [dialect.reasoningField]: text }),
+    ...(details.length === 0 ? {} : { reasoning_details: details }),
+    ...(extra === undefined ? {} : { extra_content: extra }),
+  };
+}
+
+/** What is sealed, if the target issued it. */
+function sendableOf(
+  sealed: Sealed | undefined,
+  { context }: Scope,
+): Sealed | undefined {
+  const { connectionId } = context.target;
+  if (sealed === undefined) return undefined;
+  if (maySend(sealed, { protocol: "chat", connectionId })) return sealed;
+  context.lose({
+    field: "sealedReasoning",
+    weight: "hint",
+    reason: "only the provider that issued it can read it",
+  });
+}
+
+/**
+ * Gives assistant messages thoughts, for providers that refuse some without: those with calls while the model thinks,
+ * and all where one has them.
+ */
+function fillReasoning(
+  messages: JsonObject[],
+  { dialect, isThinking }: TurnsScope,
+): JsonObject[] {
+  const field = dialect.reasoningField;
+  if (field === undefined) return messages;
+  const isKnown = messages.some((message) => message[field] !== undefined);
+  const onAll = dialect.reasoningOnAll && isKnown;
+  const onCalls = dialect.reasoningOfCalls && isThinking;
+  for (const message of messages) {
+    const isWanted = message.role === "assistant" &&
+      (onAll || onCalls && message.tool_calls !== undefined) &&
+      message.reasoning_details === undefined;
+    if (isWanted) message[field] ??= UNKNOWN_REASONING;
+  }
+  return messages;
+}
+
+function encodeCall(call: ToolCallBlock, scope: Scope): JsonObject {
+  const sealed = sendableOf(call.sealed, scope);
+  const extra_content = sealed && extraOfSealed(sealed);
+  const extra = extra_content === undefined ? {} : { extra_content };
+  const id = fitId(call.id, ID_RULE);
+  if (call.kind === "custom_call") {
+    return {
+      id,
+      type: "custom",
+      custom: { name: call.name, input: call.input },
+      ...extra,
+    };
+  }
+  return {
+    id,
+    type: "function",
+    function: {
+      name: call.name,
+      arguments: call.arguments === "" ? "{}" : call.arguments,
+    },
+    ...extra,
+  };
+}
+
+/** One message each; what a tool message cannot hold follows them all in a user message. */
+function encodeResults(turn: Turn, scope: Scope): JsonObject[] {
+  const results = turn.blocks.filter((block) => block.kind === "tool_result");
+  const attachments = results.flatMap(({ content }) =>
+    content.filter(isAttachment)
+  );
+  const messages = results.map((result) => encodeResult(result, scope));
+  if (attachments.length === 0) return messages;
+  return [...messages, {
+    role: "user",
+    content: encodeParts(attachments, scope),
+  }];
+}
+
+function encodeResult(result: ToolResultBlock, scope: Scope): JsonObject {
+  const texts = result.content.filter((block) => !isAttachment(block));
+  const notes = result.content.filter(isAttachment).map(({ kind }) =>
+    `[${kind} attached below]`
+  );
+  const said = [joinText(texts, scope, "\n"), ...notes].filter((text) =>
+    text !== ""
+  ).join("\n");
+  const content = said === "" ? "(empty)" : said;
+  const isMarked = /^\s*error/i.test(content);
+  return {
+    role: "tool",
+    tool_call_id: fitId(result.callId, ID_RULE),
+    content: result.isError && !isMarked ? `Error: ${content}` : content,
+  };
+}

@@ -1,0 +1,147 @@
+import type { Ids } from "../../../core/ids.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../../core/json.ts";
+import type { Emit } from "../../../core/stage.ts";
+import {
+  type AnswerEvent,
+  oversizedEvent,
+} from "../../canonical/stream/event.ts";
+import { MAX_BLOCKS, MAX_HELD_CHARACTERS } from "../../canonical/limits.ts";
+import { type BlockWriter, createBlockWriter } from "./block_writer.ts";
+import type { Sealed } from "../../canonical/answer/sealed.ts";
+import { decodeCitation } from "../answer/citation.ts";
+import { isThought, sealedOfMessage } from "../tools/extra_content.ts";
+import { thinkingText } from "../request/part_decode.ts";
+import {
+  createDetailsGatherer,
+  textOfDetails,
+} from "../answer/reasoning_details.ts";
+import {
+  createToolCallTracker,
+  type ToolCallTracker,
+} from "./tool_call_tracker.ts";
+
+/** Reads the deltas of one answer, which do not say where its blocks begin and end. */
+export class DeltaReader {
+  readonly #details = createDetailsGatherer();
+  readonly #writer = createBlockWriter({
+    takeSealed: () => this.#details.take(),
+  });
+  readonly #calls: ToolCallTracker;
+  #signature: Sealed | undefined;
+
+  /** @param ids For calls that come without an id. */
+  constructor(ids: Ids) {
+    this.#calls = createToolCallTracker({
+      ids,
+      open: (head, emit) => this.#writer.open(head, emit),
+    });
+  }
+
+  /** Whether a tool call has become a block. */
+  get hasCalls(): boolean {
+    return this.#calls.hasBegun;
+  }
+
+  /** Whether anything has. */
+  get hasBlocks(): boolean {
+    return this.#writer.hasBlocks;
+  }
+
+  /**
+   * Takes a `delta`, or a `message`, which has the same fields.
+   *
+   * @param isWhole Whether it is a message, whose calls are whole.
+   */
+  push(delta: JsonObject, isWhole: boolean, emit: Emit<AnswerEvent>): void {
+    this.#readReasoning(delta, emit);
+    this.#readContent(delta, emit);
+    this.#writer.say("refusal", delta.refusal, emit);
+    for (const annotation of listOf(delta.annotations)) {
+      if (isJsonObject(annotation)) {
+        this.#writer.cite(decodeCitation(annotation), emit);
+      }
+    }
+    this.#readCalls(delta, isWhole, emit);
+    this.#checkHeld(emit);
+  }
+
+  /** Gives what was held back and closes what is open, as the answer ends. */
+  finish(emit: Emit<AnswerEvent>): void {
+    this.#writer.close(emit);
+    this.#calls.finish(emit);
+    for (const sealed of [this.#details.take(), this.#signature]) {
+      if (sealed !== undefined) this.#writer.giveSealed(sealed, emit);
+    }
+  }
+
+  /** The signature of a text comes with its last piece, or behind it with none. */
+  #readContent(delta: JsonObject, emit: Emit<AnswerEvent>): void {
+    const { content, extra_content } = delta;
+    this.#signature = sealedOfMessage(extra_content) ?? this.#signature;
+    if (typeof content === "string" && isThought(extra_content)) {
+      this.#writer.say("reasoning", content, emit);
+    } else readContent(content, this.#writer, emit);
+  }
+
+  #readReasoning(delta: JsonObject, emit: Emit<AnswerEvent>): void {
+    const { reasoning_content, reasoning, reasoning_text } = delta;
+    const details = listOf(delta.reasoning_details);
+    const text = [reasoning_content, reasoning, reasoning_text]
+      .find((one) => typeof one === "string" && one !== "");
+    this.#writer.say("reasoning", text ?? textOfDetails(details), emit);
+    this.#details.push(details);
+  }
+
+  #readCalls(
+    delta: JsonObject,
+    areWhole: boolean,
+    emit: Emit<AnswerEvent>,
+  ): void {
+    const entries = listOf(delta.tool_calls).filter(isJsonObject);
+    if (entries.length > 0) this.#calls.push(entries, areWhole, emit);
+    const legacy = delta.function_call;
+    if (isJsonObject(legacy)) {
+      this.#calls.push([{ index: 0, function: legacy }], areWhole, emit);
+    }
+  }
+
+  #checkHeld(emit: Emit<AnswerEvent>): void {
+    const held = this.#calls.held + this.#details.held;
+    if (held <= MAX_HELD_CHARACTERS && this.#calls.count <= MAX_BLOCKS) return;
+    emit(
+      oversizedEvent(
+        "The provider's answer is longer than the gateway can hold",
+      ),
+    );
+  }
+}
+
+/** Text; parts, as Mistral sends thoughts; an object where JSON was asked for (Cloudflare). */
+function readContent(
+  content: JsonValue | undefined,
+  writer: BlockWriter,
+  emit: Emit<AnswerEvent>,
+): void {
+  if (typeof content === "string") return writer.say("text", content, emit);
+  if (isJsonObject(content)) {
+    return writer.say("text", JSON.stringify(content), emit);
+  }
+  for (const part of listOf(content)) {
+    if (!isJsonObject(part)) continue;
+    if (part.type === "thinking") {
+      writer.say("reasoning", thinkingText(part.thinking), emit);
+    } else if (part.type === "refusal") {
+      writer.say("refusal", part.refusal, emit);
+    } else writer.say("text", part.text, emit);
+  }
+}
+
+const NOTHING: readonly JsonValue[] = [];
+
+function listOf(value: JsonValue | undefined): readonly JsonValue[] {
+  return Array.isArray(value) ? value : NOTHING;
+}

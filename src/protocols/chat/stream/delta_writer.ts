@@ -1,0 +1,206 @@
+import type { JsonObject } from "../../../core/json.ts";
+import type { Citation } from "../../canonical/answer/citation.ts";
+import type { AnswerContext } from "../../canonical/codec.ts";
+import type { AnswerEvent, BlockHead } from "../../canonical/stream/event.ts";
+import { MAX_BLOCKS } from "../../canonical/limits.ts";
+import { Paragraphs } from "../../canonical/answer/paragraphs.ts";
+import type { Sealed } from "../../canonical/answer/sealed.ts";
+import { encodeCitation } from "../answer/citation.ts";
+import { extraOfSealed } from "../tools/extra_content.ts";
+import { isLegacyCaller, legacyCall } from "../tools/legacy_functions.ts";
+import { detailsForCaller } from "../answer/reasoning_details.ts";
+
+/** A block while its deltas come. */
+interface OpenBlock {
+  readonly kind: BlockHead["kind"];
+  /** Among the answer's tool calls, from 0; -1 for another block. */
+  readonly call: number;
+  /** Whether anything of it has been written. */
+  hasText: boolean;
+  /** Where its text begins in the content. */
+  start: number;
+  /** What backs the whole of it, wherever that ends. */
+  readonly citations: Citation[];
+}
+
+/** Writes the events of one answer as deltas, each as JSON text. */
+export class DeltaWriter {
+  readonly #context: AnswerContext;
+  readonly #isLegacy: boolean;
+  readonly #blocks: (OpenBlock | undefined)[] = [];
+  readonly #content = new Paragraphs();
+  readonly #reasoning = new Paragraphs();
+  #nextCall = 0;
+  /** Of the content so far. */
+  #length = 0;
+  #hasRefusal = false;
+
+  constructor(context: AnswerContext) {
+    this.#context = context;
+    this.#isLegacy = isLegacyCaller(context);
+  }
+
+  /** The delta that tells the event; `undefined` where no delta does. */
+  write(event: AnswerEvent): string | undefined {
+    switch (event.type) {
+      case "block-delta":
+        return this.#add(this.#blocks[event.index], event.text);
+      case "start":
+        return `{"role":"assistant","content":"","refusal":null}`;
+      case "block-start":
+        return this.#begin(event.index, event.block);
+      case "block-part":
+        this.#reasoning.part();
+        return undefined;
+      case "block-citation":
+        return this.#cite(this.#blocks[event.index], event.citation);
+      case "block-seal":
+        return this.#seal(this.#blocks[event.index], event.sealed);
+      case "block-end":
+        return this.#finish(event.index);
+      case "end":
+        return this.#explain(event.stop.explanation);
+      case "failure":
+        return undefined;
+    }
+  }
+
+  #begin(index: number, block: BlockHead): string | undefined {
+    const isCall = block.kind === "function_call" ||
+      block.kind === "custom_call";
+    const call = isCall ? this.#nextCall++ : -1;
+    this.#blocks[index] = {
+      kind: block.kind,
+      call,
+      hasText: false,
+      start: this.#length,
+      citations: [],
+    };
+    if (block.kind !== "text" || block.message !== undefined) {
+      this.#content.part();
+    }
+    if (block.kind === "opaque") this.#context.drop(block.type);
+    if (!isCall) return undefined;
+    return this.#isLegacy
+      ? this.#beginLegacy(block, call)
+      : JSON.stringify({ tool_calls: [callHead(block, call)] });
+  }
+
+  /** A caller who knows functions only can be told of one call. */
+  #beginLegacy({ name }: { name: string }, call: number): string | undefined {
+    if (call === 0) return JSON.stringify(legacyCall(name, ""));
+    this.#context.drop("tool_calls");
+    return undefined;
+  }
+
+  #addArguments(call: number, json: string): string | undefined {
+    if (!this.#isLegacy) return argumentsDelta(call, json);
+    return call === 0
+      ? JSON.stringify({ function_call: { arguments: json } })
+      : undefined;
+  }
+
+  #add(block: OpenBlock | undefined, text: string): string | undefined {
+    if (block === undefined) return undefined;
+    const isFirst = !block.hasText;
+    block.hasText = true;
+    switch (block.kind) {
+      case "text": {
+        // What a block says after its first text belongs to that, whatever came between.
+        const content = isFirst ? this.#content.join(text) : text;
+        this.#length += content.length;
+        if (isFirst) block.start = this.#length - text.length;
+        return `{"content":${JSON.stringify(content)}}`;
+      }
+      case "reasoning": {
+        const reasoning = this.#reasoning.join(text);
+        return `{"reasoning_content":${JSON.stringify(reasoning)}}`;
+      }
+      case "refusal":
+        this.#hasRefusal = true;
+        return `{"refusal":${JSON.stringify(text)}}`;
+      case "function_call":
+        return this.#addArguments(block.call, text);
+      case "custom_call":
+        return `{"tool_calls":[{"index":${block.call},"custom":{"input":${
+          JSON.stringify(text)
+        }}}]}`;
+      case "opaque":
+        return undefined;
+    }
+  }
+
+  /** What backs a whole block waits for its end, which is where it ends. */
+  #cite(
+    block: OpenBlock | undefined,
+    citation: Citation,
+  ): string | undefined {
+    if (block === undefined) return undefined;
+    const isOpenEnded = citation.endIndex === undefined;
+    if (!isOpenEnded || block.citations.length >= MAX_BLOCKS) {
+      return this.#annotate(block, [citation]);
+    }
+    block.citations.push(citation);
+    return undefined;
+  }
+
+  #annotate(
+    { start }: OpenBlock,
+    citations: readonly Citation[],
+  ): string | undefined {
+    const place = { start, end: this.#length };
+    const written = citations.map((one) => encodeCitation(one, place));
+    if (written.includes(undefined)) this.#context.drop("citation");
+    const annotations = written.filter((one) => one !== undefined);
+    return annotations.length === 0
+      ? undefined
+      : JSON.stringify({ annotations });
+  }
+
+  #seal(block: OpenBlock | undefined, sealed: Sealed): string | undefined {
+    if (block !== undefined && block.call >= 0) {
+      if (this.#isLegacy) return undefined;
+      const extra_content = extraOfSealed(sealed);
+      return extra_content && JSON.stringify({
+        tool_calls: [{ index: block.call, extra_content }],
+      });
+    }
+    const details = detailsForCaller(sealed, this.#context.connectionId);
+    return JSON.stringify({ reasoning_details: details });
+  }
+
+  /** A call without arguments gets an empty object, since clients parse what they get. */
+  #finish(index: number): string | undefined {
+    const block = this.#blocks[index];
+    this.#blocks[index] = undefined;
+    if (block?.kind === "text") return this.#annotate(block, block.citations);
+    return block?.kind === "function_call" && !block.hasText
+      ? this.#addArguments(block.call, "{}")
+      : undefined;
+  }
+
+  /** Why the answer ended is shown where the model's own words of refusal would be. */
+  #explain(explanation: string | undefined): string | undefined {
+    return explanation === undefined || this.#hasRefusal
+      ? undefined
+      : JSON.stringify({ refusal: explanation });
+  }
+}
+
+function argumentsDelta(call: number, json: string): string {
+  return `{"tool_calls":[{"index":${call},"function":{"arguments":${
+    JSON.stringify(json)
+  }}}]}`;
+}
+
+/** The first piece of a call: everything but its arguments. */
+function callHead(
+  block: Extract<BlockHead, { kind: "function_call" | "custom_call" }>,
+  index: number,
+): JsonObject {
+  const { id, name } = block;
+  if (block.kind === "custom_call") {
+    return { index, id, type: "custom", custom: { name, input: "" } };
+  }
+  return { index, id, type: "function", function: { name, arguments: "" } };
+}

@@ -1,0 +1,118 @@
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../../core/json.ts";
+import { invalidField } from "../../canonical/request/invalid_request.ts";
+import type {
+  CustomTool,
+  FunctionTool,
+  Tool,
+  ToolChoice,
+  ToolReference,
+} from "../../canonical/tools/tool.ts";
+import { decodeCache } from "../request/cache.ts";
+import type { WireTool } from "../wire.ts";
+
+/**
+ * Reads `tools`.
+ *
+ * @throws {GatewayError} `invalid_request` for a function or custom tool without its definition.
+ */
+export function decodeTools(tools: readonly WireTool[]): readonly Tool[] {
+  return tools.map((tool, index) => {
+    const type = tool.type ?? "function";
+    if (type !== "function" && type !== "custom") {
+      return { kind: "hosted", protocol: "chat", type, value: jsonOf(tool) };
+    }
+    const decoded = type === "function"
+      ? decodeFunction(tool)
+      : decodeCustom(tool);
+    if (decoded === undefined) {
+      throw invalidField(`tools[${index}].${type}`, "is missing");
+    }
+    return decoded;
+  });
+}
+
+/** Reads `tool_choice`, whose longer forms hold their detail under the name of their type. */
+export function decodeToolChoice(
+  choice: string | JsonObject | undefined,
+): ToolChoice | undefined {
+  if (choice === undefined) return undefined;
+  if (typeof choice === "string") return decodeChoiceWord(choice);
+  if (choice.type === "allowed_tools") return decodeAllowed(choice);
+  const tool = decodeReference(choice);
+  if (tool !== undefined) return { type: "tool", tool };
+  return { type: "hosted", protocol: "chat", value: choice };
+}
+
+function decodeChoiceWord(word: string): ToolChoice {
+  if (word === "auto" || word === "none" || word === "required") {
+    return { type: word };
+  }
+  if (word === "any") return { type: "required" };
+  throw invalidField("tool_choice", "is none of none, auto, required");
+}
+
+function decodeAllowed(choice: JsonObject): ToolChoice {
+  const allowed = isJsonObject(choice.allowed_tools)
+    ? choice.allowed_tools
+    : choice;
+  const tools = Array.isArray(allowed.tools)
+    ? allowed.tools.map(decodeReference)
+    : [];
+  return {
+    type: "allowed",
+    mode: allowed.mode === "required" ? "required" : "auto",
+    tools: tools.filter((tool) => tool !== undefined),
+  };
+}
+
+/** `{type, function: {name}}`, and `{type, name}` as some clients spell it. */
+function decodeReference(
+  value: JsonValue | undefined,
+): ToolReference | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const kind = value.type === "custom" ? "custom" : "function";
+  const detail = isJsonObject(value[kind]) ? value[kind] : value;
+  return typeof detail.name === "string"
+    ? { kind, name: detail.name }
+    : undefined;
+}
+
+function decodeFunction(tool: WireTool): FunctionTool | undefined {
+  const shape = tool.function;
+  if (shape === null || shape === undefined) return undefined;
+  return {
+    kind: "function",
+    name: shape.name,
+    description: shape.description ?? undefined,
+    parameters: shape.parameters ?? undefined,
+    strict: shape.strict ?? undefined,
+    cache: decodeCache(tool),
+  };
+}
+
+function decodeCustom(tool: WireTool): CustomTool | undefined {
+  const shape = tool.custom;
+  if (shape === null || shape === undefined) return undefined;
+  const grammar =
+    isJsonObject(shape.format) && isJsonObject(shape.format.grammar)
+      ? shape.format.grammar
+      : undefined;
+  return {
+    kind: "custom",
+    name: shape.name,
+    description: shape.description ?? undefined,
+    grammar: grammar === undefined ? undefined : {
+      syntax: String(grammar.syntax ?? ""),
+      definition: String(grammar.definition ?? ""),
+    },
+    cache: decodeCache(tool),
+  };
+}
+
+function jsonOf(tool: WireTool): JsonObject {
+  return JSON.parse(JSON.stringify(tool));
+}

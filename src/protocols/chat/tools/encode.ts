@@ -1,0 +1,201 @@
+import type { JsonObject } from "../../../core/json.ts";
+import {
+  encodeHostedTool,
+  loseForceOnNothing,
+  loseForeignChoice,
+} from "../../canonical/request/hosted_tool.ts";
+import type { CanonicalRequest } from "../../canonical/request/request.ts";
+import {
+  isClosedSchema,
+  objectSchema,
+} from "../../canonical/request/schema.ts";
+import {
+  allowedTools,
+  type CallableTool,
+  type FunctionTool,
+  isForce,
+  nudgeForTool,
+  type Tool,
+  type ToolChoice,
+  type ToolReference,
+} from "../../canonical/tools/tool.ts";
+import { encodeCache } from "../request/cache.ts";
+import type { Scope } from "../dialect.ts";
+
+/** How a request's tools and the choice among them are written. */
+export interface Tooling {
+  /** `tools`, `tool_choice` and `parallel_tool_calls`; the latter two only beside tools, as upstreams demand. */
+  readonly fields: JsonObject;
+  /** Whether the model must call a tool. */
+  readonly isForced: boolean;
+  /** What the model is told in place of a force that it refuses. */
+  readonly nudge?: string | undefined;
+}
+
+/** Writes the tools, and the choice as far as the model allows it. */
+export function encodeTooling(
+  request: CanonicalRequest,
+  scope: Scope,
+): Tooling {
+  const { choice, offered, nudge } = fitChoice(request, scope);
+  const tools = offered
+    .map((tool) => encodeTool(tool, scope))
+    .filter((tool) => tool !== undefined);
+  loseForeignChoice(request.toolChoice, "chat", scope.context);
+  if (tools.length === 0) {
+    loseForceOnNothing(request.toolChoice, scope.context);
+    return { fields: {}, isForced: false };
+  }
+  return {
+    fields: {
+      tools,
+      ...(choice === undefined ? {} : encodeChoice(choice, scope)),
+      ...(request.parallelTools === undefined
+        ? {}
+        : { parallel_tool_calls: request.parallelTools }),
+    },
+    isForced: isForce(choice),
+    nudge,
+  };
+}
+
+/** A choice that the model takes, and the tools that it leaves. */
+interface FittedChoice {
+  readonly choice: ToolChoice | undefined;
+  readonly offered: readonly Tool[];
+  readonly nudge?: string | undefined;
+}
+
+function fitChoice(
+  { tools, toolChoice: choice }: CanonicalRequest,
+  scope: Scope,
+): FittedChoice {
+  const { fullToolset, thinking } = scope.dialect;
+  // Where the provider has no list of allowed tools, the others are left out.
+  const offered = fullToolset ? tools : allowedTools(tools, choice);
+  if (thinking === undefined) return { choice, offered };
+  if (choice?.type === "none" && !thinking.forbidsTools) {
+    return { choice: undefined, offered: [] };
+  }
+  if (!isForce(choice)) return { choice, offered };
+  switch (thinking.forcedTools) {
+    case "any_tool":
+      return choice?.type === "tool"
+        ? { choice: { type: "required" }, offered: named(offered, choice.tool) }
+        : { choice, offered };
+    case "never":
+      loseForce(scope);
+      return {
+        choice: { type: "auto" },
+        offered,
+        nudge: nudgeForTool(choice),
+      };
+    default:
+      return { choice, offered };
+  }
+}
+
+/** The one tool that is named: to have to call any of them is then to have to call it. */
+function named(tools: readonly Tool[], { name }: ToolReference): Tool[] {
+  return tools.filter((tool) => tool.kind !== "hosted" && tool.name === name);
+}
+
+function loseForce({ context }: Scope): void {
+  context.lose({
+    field: "toolChoice",
+    weight: "hint",
+    reason: "this model cannot be forced to call a tool; it is told to instead",
+  });
+}
+
+function encodeTool(tool: Tool, scope: Scope): JsonObject | undefined {
+  switch (tool.kind) {
+    case "function":
+      return encodeFunction(tool, scope);
+    case "custom":
+      return encodeCustom(tool, scope);
+    case "hosted":
+      return encodeHostedTool(tool, "chat", scope.context);
+    case "namespace":
+      throw new TypeError(
+        "Cannot write a namespace of tools: bridgeTools must run before",
+      );
+  }
+}
+
+function encodeFunction(tool: FunctionTool, scope: Scope): JsonObject {
+  return {
+    type: "function",
+    function: {
+      name: tool.name,
+      ...describe(tool),
+      parameters: objectSchema(tool.parameters),
+      ...encodeStrict(tool, scope),
+    },
+    ...encodeCache(tool.cache, scope.dialect.cache),
+  };
+}
+
+/** Strictness that the schema does not fit would be refused; the tool works without. */
+function encodeStrict(
+  tool: FunctionTool,
+  { dialect, context }: Scope,
+): JsonObject {
+  if (tool.strict === undefined) return {};
+  if (!tool.strict || !dialect.fullToolset || isClosedSchema(tool.parameters)) {
+    return { strict: tool.strict };
+  }
+  context.lose({
+    field: "toolStrictness",
+    weight: "hint",
+    reason:
+      "strict arguments need a schema whose objects are closed and require every property",
+  });
+  return {};
+}
+
+function encodeCustom(
+  tool: Exclude<CallableTool, FunctionTool>,
+  { dialect }: Scope,
+): JsonObject {
+  const { name, grammar } = tool;
+  const format = grammar === undefined
+    ? { type: "text" }
+    : { type: "grammar", grammar: { ...grammar } };
+  return {
+    type: "custom",
+    custom: { name, ...describe(tool), format },
+    ...encodeCache(tool.cache, dialect.cache),
+  };
+}
+
+function describe({ description }: CallableTool): JsonObject {
+  return description === undefined ? {} : { description };
+}
+
+function encodeChoice(choice: ToolChoice, { dialect }: Scope): JsonObject {
+  switch (choice.type) {
+    case "tool":
+      return { tool_choice: encodeReference(choice.tool) };
+    case "allowed":
+      return {
+        tool_choice: dialect.fullToolset
+          ? {
+            type: "allowed_tools",
+            allowed_tools: {
+              mode: choice.mode,
+              tools: choice.tools.map(encodeReference),
+            },
+          }
+          : choice.mode,
+      };
+    case "hosted":
+      return choice.protocol === "chat" ? { tool_choice: choice.value } : {};
+    default:
+      return { tool_choice: choice.type };
+  }
+}
+
+function encodeReference({ kind, name }: ToolReference): JsonObject {
+  return { type: kind, [kind]: { name } };
+}

@@ -1,0 +1,48 @@
+import { isJsonObject, type JsonObject } from "../../../core/json.ts";
+import type { RequestContext } from "../../canonical/codec.ts";
+import type { WebSearch } from "../../canonical/request/request.ts";
+import type { Scope } from "../dialect.ts";
+
+/** Reads `web_search_options`, which holds the place of the user one level deeper than others do. */
+export function decodeWebSearch(
+  options: JsonObject | null | undefined,
+): WebSearch | undefined {
+  if (options === null || options === undefined) return undefined;
+  const { search_context_size: size, user_location: place } = options;
+  const location = isJsonObject(place) && isJsonObject(place.approximate)
+    ? place.approximate
+    : undefined;
+  return {
+    contextSize: typeof size === "string" ? size : undefined,
+    location,
+  };
+}
+
+/** Writes `web_search_options`, which only OpenAI has. */
+export function encodeWebSearch(
+  search: WebSearch | undefined,
+  { dialect, context }: Scope,
+): JsonObject {
+  if (search === undefined) return {};
+  if (!dialect.openaiSettings) return lose(context);
+  const { contextSize, location } = search;
+  return {
+    web_search_options: {
+      ...(contextSize === undefined
+        ? {}
+        : { search_context_size: contextSize }),
+      ...(location === undefined
+        ? {}
+        : { user_location: { type: "approximate", approximate: location } }),
+    },
+  };
+}
+
+function lose(context: RequestContext): JsonObject {
+  context.lose({
+    field: "webSearch",
+    weight: "answer",
+    reason: "this model's provider does not search the web",
+  });
+  return {};
+}

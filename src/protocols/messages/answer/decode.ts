@@ -1,0 +1,71 @@
+import type { Ids } from "../../../core/ids.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../../core/json.ts";
+import type { Answer } from "../../canonical/answer/answer.ts";
+import { isErrorBody } from "../../canonical/failure/error_body.ts";
+import {
+  brokenAnswer,
+  UpstreamFailure,
+} from "../../canonical/failure/failure.ts";
+import { createFold } from "../../canonical/answer/fold.ts";
+import { guardAnswer } from "../../canonical/stream/guard.ts";
+import { EventReader } from "../stream/event_reader.ts";
+import { decodeFailure } from "../failure.ts";
+import { otherFields } from "../request/fields.ts";
+
+/** What of a message is told at its start, or by its blocks, or says nothing. */
+const MESSAGE_FIELDS: ReadonlySet<string> = new Set([
+  "id",
+  "type",
+  "role",
+  "model",
+  "content",
+]);
+
+/**
+ * Reads a JSON answer, by the same code as a stream: its blocks are whole from their start.
+ *
+ * @throws {UpstreamFailure} When it is no answer, or reports an error.
+ */
+export function decodeAnswer(body: JsonValue, ids: Ids): Answer {
+  return guardAnswer(() => decode(body, ids));
+}
+
+function decode(body: JsonValue, ids: Ids): Answer {
+  if (!isJsonObject(body)) throw noAnswer();
+  if (isErrorBody(body)) {
+    throw new UpstreamFailure(decodeFailure(200, body));
+  }
+  if (!Array.isArray(body.content)) throw noAnswer();
+  const reader = new EventReader(ids);
+  const fold = createFold();
+  for (const event of eventsOf(body, body.content)) {
+    reader.push(event, fold.push);
+  }
+  return fold.answer();
+}
+
+/** The answer as the shortest stream of it. */
+function* eventsOf(
+  message: JsonObject,
+  content: readonly JsonValue[],
+): Generator<JsonObject> {
+  const { usage, ...rest } = otherFields(message, MESSAGE_FIELDS);
+  const { id, model } = message;
+  yield { type: "message_start", message: { id, model } };
+  for (const [index, block] of content.entries()) {
+    yield { type: "content_block_start", index, content_block: block };
+    yield { type: "content_block_stop", index };
+  }
+  yield { type: "message_delta", delta: rest, usage };
+  yield { type: "message_stop" };
+}
+
+function noAnswer(): UpstreamFailure {
+  return new UpstreamFailure(
+    brokenAnswer("The provider sent something that is no answer"),
+  );
+}

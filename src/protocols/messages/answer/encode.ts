@@ -1,0 +1,184 @@
+import { isJsonObject, type JsonObject } from "../../../core/json.ts";
+import type { Answer } from "../../canonical/answer/answer.ts";
+import type {
+  AnswerBlock,
+  FunctionCallBlock,
+  OpaqueBlock,
+  ReasoningBlock,
+  TextBlock,
+} from "../../canonical/answer/block.ts";
+import type { AnswerContext } from "../../canonical/codec.ts";
+import type { BlockHead } from "../../canonical/stream/event.ts";
+import { parseArguments } from "../../canonical/tools/tool_arguments.ts";
+import { estimateUsage } from "../../canonical/answer/usage.ts";
+import { encodeCitation } from "../content/citation.ts";
+import { createAnswerIds } from "../tools/tool_call_ids.ts";
+import { encodeStop, refusalOf } from "./stop.ts";
+import {
+  isRedacted,
+  signatureForCaller,
+  thinkingText,
+} from "../content/thinking.ts";
+import { encodeUsage } from "./usage.ts";
+
+/** What every step of writing an answer needs to know. */
+interface AnswerScope {
+  readonly context: AnswerContext;
+  /** As `createAnswerIds` makes it. */
+  readonly idFor: (id: string) => string;
+}
+
+/** Writes a JSON answer. */
+export function encodeAnswer(
+  answer: Answer,
+  context: AnswerContext,
+): JsonObject {
+  const { blocks, stop } = answer;
+  const scope = { context, idFor: createAnswerIds(context.request) };
+  const content = blocks.map((block) => encodeBlock(block, scope))
+    .filter((block) => block !== undefined);
+  const usage = answer.usage ??
+    estimateUsage(context.estimatedInputTokens, lengthOf(blocks));
+  return {
+    ...messageHead(answer.id, context),
+    content,
+    ...encodeStop(stop, refusalOf(blocks)),
+    ...(answer.marks?.messages ?? {}),
+    usage: { ...encodeUsage(usage), ...encodeServiceTier(answer.serviceTier) },
+  };
+}
+
+/** The fields of an answer before its content. */
+export function messageHead(id: string, context: AnswerContext): JsonObject {
+  return {
+    id: messageId(id, context),
+    type: "message",
+    role: "assistant",
+    model: context.model,
+  };
+}
+
+/** The answer's service tier, where the upstream's word is one of this protocol. */
+export function encodeServiceTier(tier: Answer["serviceTier"]): JsonObject {
+  return tier?.protocol === "messages" ? { service_tier: tier.value } : {};
+}
+
+/**
+ * The beginning of a `tool_use` block; every call of ours is the model's own, not that of a program.
+ *
+ * @param idFor As `createAnswerIds` makes it.
+ */
+export function callHead(
+  { id, name, marks }: Extract<
+    BlockHead,
+    { kind: "function_call" | "custom_call" }
+  >,
+  idFor: (id: string) => string,
+): JsonObject {
+  return {
+    type: "tool_use",
+    id: idFor(id),
+    name,
+    input: {},
+    caller: { type: "direct" },
+    ...(marks?.messages ?? {}),
+  };
+}
+
+/** The upstream's id behind the prefix that clients expect; a new one where it gave none. */
+function messageId(id: string, context: AnswerContext): string {
+  if (id === "") return context.ids.next("msg");
+  return id.startsWith("msg_") ? id : `msg_${id}`;
+}
+
+function encodeBlock(
+  block: AnswerBlock,
+  scope: AnswerScope,
+): JsonObject | undefined {
+  const { context, idFor } = scope;
+  switch (block.kind) {
+    case "text":
+      return encodeText(block, context);
+    case "refusal":
+      return plainText(block.text);
+    case "reasoning":
+      return encodeReasoning(block, context);
+    case "function_call":
+      return encodeCall(block, scope);
+    case "custom_call":
+      return { ...callHead(block, idFor), input: { input: block.input } };
+    case "opaque":
+      return encodeOpaque(block, context);
+  }
+}
+
+/** Callers send an answer back with their next request, where an empty text would be refused. */
+function plainText(text: string): JsonObject | undefined {
+  return text === "" ? undefined : { type: "text", text };
+}
+
+function encodeText(
+  block: TextBlock,
+  context: AnswerContext,
+): JsonObject | undefined {
+  const encoded = (block.citations ?? []).map(encodeCitation);
+  if (encoded.includes(undefined)) context.drop("citation");
+  const citations = encoded.filter((one) => one !== undefined);
+  return citations.length === 0
+    ? plainText(block.text)
+    : { type: "text", text: block.text, citations };
+}
+
+function encodeReasoning(
+  block: ReasoningBlock,
+  context: AnswerContext,
+): JsonObject | undefined {
+  const { parts, sealed } = block;
+  const thinking = thinkingText(parts);
+  if (thinking === "" && sealed === undefined) return undefined;
+  if (thinking === "" && isRedacted(sealed)) {
+    return { type: "redacted_thinking", data: sealed?.value };
+  }
+  const signature = signatureForCaller(sealed, context.connectionId);
+  return { type: "thinking", thinking, signature };
+}
+
+/** A call in whose middle the answer was cut off cannot be written: its input would be another than the model's. */
+function encodeCall(
+  call: FunctionCallBlock,
+  { context, idFor }: AnswerScope,
+): JsonObject | undefined {
+  const input = parseArguments(call.arguments);
+  if (input !== undefined) return { ...callHead(call, idFor), input };
+  context.drop("tool_use");
+  return undefined;
+}
+
+function encodeOpaque(
+  block: OpaqueBlock,
+  context: AnswerContext,
+): JsonObject | undefined {
+  const { protocol, value, text, type } = block;
+  if (protocol === "messages" && isJsonObject(value)) return value;
+  if (text === undefined) context.drop(type);
+  return plainText(text ?? "");
+}
+
+/** How much a model wrote, in characters. */
+function lengthOf(blocks: readonly AnswerBlock[]): number {
+  return blocks.map((block) => {
+    switch (block.kind) {
+      case "text":
+      case "refusal":
+        return block.text.length;
+      case "reasoning":
+        return block.parts.reduce((sum, { text }) => sum + text.length, 0);
+      case "function_call":
+        return block.arguments.length;
+      case "custom_call":
+        return block.input.length;
+      case "opaque":
+        return 0;
+    }
+  }).reduce((sum, length) => sum + length, 0);
+}

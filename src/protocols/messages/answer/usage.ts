@@ -1,0 +1,107 @@
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../../core/json.ts";
+import { tokenCount, type Usage } from "../../canonical/answer/usage.ts";
+import { marksOf } from "../request/fields.ts";
+
+/** Most fields that are kept of an upstream's counts. */
+const MAX_FIELDS = 64;
+
+const KNOWN_FIELDS: ReadonlySet<string> = new Set([
+  "input_tokens",
+  "output_tokens",
+  "cache_read_input_tokens",
+  "cache_creation_input_tokens",
+  "output_tokens_details",
+  "service_tier",
+]);
+
+/**
+ * Reads a `usage` object. Its `input_tokens` leave out what was read from or written to a cache.
+ *
+ * @returns `undefined` when it counts nothing.
+ */
+export function decodeUsage(value: JsonValue | undefined): Usage | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const input = tokenCount(value.input_tokens);
+  const output = tokenCount(value.output_tokens);
+  if (input === undefined && output === undefined) return undefined;
+  const cached = tokenCount(value.cache_read_input_tokens);
+  const written = tokenCount(value.cache_creation_input_tokens);
+  const details = value.output_tokens_details;
+  return {
+    inputTokens: (input ?? 0) + (cached ?? 0) + (written ?? 0),
+    cachedInputTokens: cached,
+    cacheWriteTokens: written,
+    outputTokens: output ?? 0,
+    reasoningTokens: isJsonObject(details)
+      ? tokenCount(details.thinking_tokens)
+      : undefined,
+    marks: marksOf(value, KNOWN_FIELDS),
+  };
+}
+
+/** Writes a `usage` object; the cache counts are always there, as callers add them up. */
+export function encodeUsage(usage: Usage): JsonObject {
+  return {
+    ...(usage.marks?.messages ?? {}),
+    input_tokens: Math.max(0, freshTokens(usage)),
+    cache_creation_input_tokens: usage.cacheWriteTokens ?? 0,
+    cache_read_input_tokens: usage.cachedInputTokens ?? 0,
+    output_tokens: usage.outputTokens,
+    ...(usage.reasoningTokens === undefined ? {} : {
+      output_tokens_details: { thinking_tokens: usage.reasoningTokens },
+    }),
+  };
+}
+
+/** {@linkcode mergeUsage} for counts that are decoded already; the input is merged by its parts. */
+export function laterUsage(before: Usage | undefined, later: Usage): Usage {
+  if (before === undefined) return later;
+  const cached = laterCount(before.cachedInputTokens, later.cachedInputTokens);
+  const written = laterCount(before.cacheWriteTokens, later.cacheWriteTokens);
+  const fresh = freshTokens(later) || freshTokens(before);
+  return {
+    inputTokens: fresh + (cached ?? 0) + (written ?? 0),
+    cachedInputTokens: cached,
+    cacheWriteTokens: written,
+    outputTokens: later.outputTokens || before.outputTokens,
+    reasoningTokens: laterCount(before.reasoningTokens, later.reasoningTokens),
+  };
+}
+
+function laterCount(
+  before: number | undefined,
+  later: number | undefined,
+): number | undefined {
+  return later || (before ?? later);
+}
+
+/** The input that no cache has to do with. */
+function freshTokens(usage: Usage): number {
+  const { inputTokens, cachedInputTokens, cacheWriteTokens } = usage;
+  return inputTokens - (cachedInputTokens ?? 0) - (cacheWriteTokens ?? 0);
+}
+
+/**
+ * The counts of a stream, which come in several events. Each event's are of the whole answer so far
+ * (docs.anthropic.com, "Streaming messages": those of `message_delta` are cumulative), so later ones replace earlier ones, except that nothing
+ * and zero replace no count. Some upstreams send 0 first and the truth last, others the other way round.
+ */
+export function mergeUsage(
+  before: JsonObject | undefined,
+  after: JsonValue | undefined,
+): JsonObject | undefined {
+  if (!isJsonObject(after)) return before;
+  const merged: JsonObject = { ...before };
+  for (const [field, value] of Object.entries(after).slice(0, MAX_FIELDS)) {
+    if (!(field in merged) && Object.keys(merged).length >= MAX_FIELDS) {
+      continue;
+    }
+    const isCount = value !== null && value !== undefined && value !== 0;
+    if (isCount || (merged[field] ?? null) === null) merged[field] = value;
+  }
+  return merged;
+}

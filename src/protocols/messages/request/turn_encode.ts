@@ -1,0 +1,106 @@
+import type { JsonObject } from "../../../core/json.ts";
+import type { Block } from "../../canonical/answer/block.ts";
+import { settleHistory } from "../../canonical/request/history.ts";
+import type { Turn } from "../../canonical/request/request.ts";
+import {
+  encodeAssistantBlock,
+  encodeTextualBlock,
+  encodeUserBlock,
+} from "../content/block_encode.ts";
+import type { Scope } from "../dialect.ts";
+import { addContent, type Draft, placeSystem } from "./system_placement.ts";
+
+/** The conversation in the protocol's two fields. */
+export interface Conversation {
+  readonly system: readonly JsonObject[];
+  readonly messages: readonly Draft[];
+}
+
+/** Stands for a user who said nothing, or before an answer that nobody asked for: upstreams demand words. */
+const NO_CONTENT: JsonObject = { type: "text", text: "(no content)" };
+const CONTINUED: JsonObject = { type: "text", text: "(continued)" };
+
+/**
+ * Writes turns by the rules of real upstreams: speakers alternate and the user begins; results stand first and
+ * together right after their calls; nothing is blank; a system text among the messages stands only where it
+ * may, or becomes a reminder in the user's words.
+ */
+export function encodeTurns(
+  turns: readonly Turn[],
+  scope: Scope,
+): Conversation {
+  for (const { name } of turns) if (name !== undefined) loseName(scope);
+  const settled = settleHistory(turns);
+  const first = settled.findIndex((turn) => !isSystem(turn));
+  const count = first < 0 ? settled.length : first;
+  // The system text comes first on the wire, which decides about surplus cache marks.
+  const system = settled.slice(0, count).flatMap(({ blocks }) =>
+    encodeBlocks(blocks, encodeTextualBlock, scope)
+  );
+  const drafts: Draft[] = [];
+  for (const turn of settled.slice(count)) addTurn(drafts, turn, scope);
+  return { system, messages: finish(placeSystem(drafts, scope)) };
+}
+
+function addTurn(drafts: Draft[], turn: Turn, scope: Scope): void {
+  if (turn.role === "assistant") {
+    const content = encodeBlocks(turn.blocks, encodeAssistantBlock, scope);
+    if (!content.every(isThought)) addContent(drafts, "assistant", content);
+    return;
+  }
+  if (isSystem(turn)) {
+    const content = encodeBlocks(turn.blocks, encodeTextualBlock, scope);
+    if (content.length > 0) addContent(drafts, "system", content);
+    return;
+  }
+  const content = encodeBlocks(turn.blocks, encodeUserBlock, scope);
+  addContent(drafts, "user", content.length > 0 ? content : [NO_CONTENT]);
+}
+
+/** An answer of nothing but thoughts, or of nothing at all, is refused. */
+function isThought({ type }: JsonObject): boolean {
+  return type === "thinking" || type === "redacted_thinking";
+}
+
+function encodeBlocks(
+  blocks: readonly Block[],
+  encode: (block: Block, scope: Scope) => JsonObject | undefined,
+  scope: Scope,
+): JsonObject[] {
+  return blocks.map((block) => encode(block, scope)).filter((block) =>
+    block !== undefined
+  );
+}
+
+function isSystem({ role }: Turn): boolean {
+  return role === "system" || role === "developer";
+}
+
+function finish(drafts: readonly Draft[]): readonly Draft[] {
+  const trimmed = trimPrefill(drafts);
+  return trimmed[0]?.role === "user"
+    ? trimmed
+    : [{ role: "user", content: [CONTINUED] }, ...trimmed];
+}
+
+/** An answer to be continued must not end in white space. */
+function trimPrefill(drafts: readonly Draft[]): readonly Draft[] {
+  const last = drafts.at(-1);
+  const block = last?.content.at(-1);
+  if (last?.role !== "assistant" || typeof block?.text !== "string") {
+    return drafts;
+  }
+  const content = [...last.content.slice(0, -1), {
+    ...block,
+    text: block.text.trimEnd(),
+  }];
+  return [...drafts.slice(0, -1), { ...last, content }];
+}
+
+function loseName({ context }: Scope): void {
+  context.lose({
+    field: "messageName",
+    weight: "hint",
+    reason: "this model's provider knows no names of participants",
+  });
+}

@@ -1,0 +1,179 @@
+import type { Ids } from "../../../core/ids.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  parseJson,
+} from "../../../core/json.ts";
+import type { Emit } from "../../../core/stage.ts";
+import type { AnswerEvent, BlockHead } from "../../canonical/stream/event.ts";
+import type { Sealed } from "../../canonical/answer/sealed.ts";
+import { argumentsText } from "../../canonical/tools/tool_arguments.ts";
+import { decodeCitation } from "../content/citation.ts";
+import { marksOf, objectsIn, optionalText } from "../request/fields.ts";
+import { opaqueBlock } from "../content/opaque.ts";
+import { sealedOfRedacted, sealedOfSignature } from "../content/thinking.ts";
+
+/** Turns the events of one block into canonical ones; what is no block's business in them is ignored. */
+export interface BlockTracker {
+  /** Takes a `delta`. */
+  push(delta: JsonObject, emit: Emit<AnswerEvent>): void;
+  /** Told that nothing more comes. */
+  stop(emit: Emit<AnswerEvent>): void;
+  /** Characters held back. */
+  readonly held: number;
+}
+
+/** What a tracker needs from the reader around it. */
+export interface BlockTrackerOptions {
+  /** For calls that come without an id. */
+  readonly ids: Ids;
+  /** Begins a canonical block and gives its index. */
+  open(block: BlockHead, emit: Emit<AnswerEvent>): number;
+}
+
+const CALL_FIELDS: ReadonlySet<string> = new Set([
+  "type",
+  "id",
+  "name",
+  "input",
+]);
+
+/** Begins the block of a `content_block_start`, which may hold a part of it or all. */
+export function trackBlock(
+  block: JsonObject,
+  options: BlockTrackerOptions,
+  emit: Emit<AnswerEvent>,
+): BlockTracker {
+  switch (block.type) {
+    case "text":
+      return trackText(block, options, emit);
+    case "thinking":
+    case "redacted_thinking":
+      return trackThinking(block, options, emit);
+    case "tool_use":
+      return trackCall(block, options, emit);
+    default:
+      return trackOpaque(block, options);
+  }
+}
+
+function trackText(
+  block: JsonObject,
+  { open }: BlockTrackerOptions,
+  emit: Emit<AnswerEvent>,
+): BlockTracker {
+  const index = open({ kind: "text" }, emit);
+  const tracker: BlockTracker = {
+    held: 0,
+    push(delta, emit) {
+      if (typeof delta.text === "string" && delta.text !== "") {
+        emit({ type: "block-delta", index, text: delta.text });
+      } else if (isJsonObject(delta.citation)) {
+        const citation = decodeCitation(delta.citation);
+        emit({ type: "block-citation", index, citation });
+      }
+    },
+    stop: (emit) => emit({ type: "block-end", index }),
+  };
+  tracker.push({ text: block.text }, emit);
+  for (const citation of objectsIn(block.citations)) {
+    tracker.push({ citation }, emit);
+  }
+  return tracker;
+}
+
+/** The signature comes whole; where several come, the last one counts, as in the SDK. */
+function trackThinking(
+  block: JsonObject,
+  { open }: BlockTrackerOptions,
+  emit: Emit<AnswerEvent>,
+): BlockTracker {
+  const index = open({ kind: "reasoning" }, emit);
+  let sealed: Sealed | undefined = block.type === "redacted_thinking"
+    ? sealedOfRedacted(optionalText(block.data) ?? "")
+    : undefined;
+  let hasPart = false;
+  const tracker: BlockTracker = {
+    held: 0,
+    push({ thinking, signature }, emit) {
+      if (typeof thinking === "string" && thinking !== "") {
+        if (!hasPart) emit({ type: "block-part", index, form: "raw" });
+        hasPart = true;
+        emit({ type: "block-delta", index, text: thinking });
+      }
+      if (typeof signature === "string" && signature !== "") {
+        sealed = sealedOfSignature(signature);
+      }
+    },
+    stop(emit) {
+      if (sealed !== undefined) emit({ type: "block-seal", index, sealed });
+      emit({ type: "block-end", index });
+    },
+  };
+  tracker.push(block, emit);
+  return tracker;
+}
+
+/** Arguments come in pieces, or whole at the start, or not at all where there are none. */
+function trackCall(
+  block: JsonObject,
+  { ids, open }: BlockTrackerOptions,
+  emit: Emit<AnswerEvent>,
+): BlockTracker {
+  const id = optionalText(block.id) || ids.next("toolu");
+  const name = optionalText(block.name) ?? "";
+  const marks = marksOf(block, CALL_FIELDS);
+  const index = open({ kind: "function_call", id, name, marks }, emit);
+  let early = argumentsText(block.input) || "{}";
+  return {
+    get held() {
+      return early.length;
+    },
+    push({ partial_json }, emit) {
+      if (typeof partial_json !== "string" || partial_json === "") return;
+      early = "";
+      emit({ type: "block-delta", index, text: partial_json });
+    },
+    stop(emit) {
+      if (early !== "") emit({ type: "block-delta", index, text: early });
+      emit({ type: "block-end", index });
+    },
+  };
+}
+
+/** A block that only this protocol has is given when it is whole. */
+function trackOpaque(
+  block: JsonObject,
+  { open }: BlockTrackerOptions,
+): BlockTracker {
+  const value = { ...block };
+  let input = "";
+  let held = JSON.stringify(block).length;
+  return {
+    get held() {
+      return held;
+    },
+    push({ type: _type, ...delta }) {
+      held += JSON.stringify(delta).length;
+      for (const [field, piece] of Object.entries(delta)) {
+        if (field === "partial_json") input += piece;
+        else value[field] = grown(value[field], piece);
+      }
+    },
+    stop(emit) {
+      if (input !== "") value.input = parseJson(input) ?? input;
+      const index = open(opaqueBlock(value, "hint"), emit);
+      emit({ type: "block-end", index });
+    },
+  };
+}
+
+/** Text grows, anything else is replaced. */
+function grown(
+  before: JsonObject[string],
+  piece: JsonObject[string],
+): JsonObject[string] {
+  return typeof before === "string" && typeof piece === "string"
+    ? before + piece
+    : piece;
+}

@@ -1,0 +1,191 @@
+import type { SseFrame } from "../../../core/frame.ts";
+import type { Emit } from "../../../core/stage.ts";
+import { isJsonObject, type JsonObject } from "../../../core/json.ts";
+import type { AnswerContext } from "../../canonical/codec.ts";
+import type { AnswerEvent, BlockHead } from "../../canonical/stream/event.ts";
+import { Paragraphs } from "../../canonical/answer/paragraphs.ts";
+import type { Sealed } from "../../canonical/answer/sealed.ts";
+import { callHead } from "../answer/encode.ts";
+import { encodeCitation } from "../content/citation.ts";
+import { createContentBlock } from "../content/content_block.ts";
+import { isRedacted, signatureForCaller } from "../content/thinking.ts";
+
+/** Writes one block of a stream. */
+export interface BlockWriter {
+  /** Takes an event of the block after its start; nothing more follows a `block-end`. */
+  push(event: AnswerEvent, emit: Emit<SseFrame>): void;
+}
+
+/** What a writer needs from the encoder around it. */
+export interface BlockWriterOptions {
+  readonly context: AnswerContext;
+  /** The index of the next block, which a writer takes once it has something to say. */
+  takeIndex(): number;
+  /** As `createAnswerIds` makes it. */
+  idFor(id: string): string;
+}
+
+/** A writer for the block that begins with `head`. */
+export function createBlockWriter(
+  head: BlockHead,
+  options: BlockWriterOptions,
+  emit: Emit<SseFrame>,
+): BlockWriter {
+  switch (head.kind) {
+    case "text":
+    case "refusal":
+      return writeText(options);
+    case "reasoning":
+      return writeThinking(options);
+    case "function_call":
+      return writeFunctionCall(head, options, emit);
+    case "custom_call":
+      return writeCustomCall(head, options, emit);
+    case "opaque":
+      return writeOpaque(head, options, emit);
+  }
+}
+
+const EMPTY_TEXT: JsonObject = { type: "text", text: "" };
+const EMPTY_THINKING: JsonObject = {
+  type: "thinking",
+  thinking: "",
+  signature: "",
+};
+
+function writeText(options: BlockWriterOptions): BlockWriter {
+  const wire = createContentBlock(options.takeIndex);
+  return {
+    push(event, emit) {
+      switch (event.type) {
+        case "block-delta":
+          wire.begin(EMPTY_TEXT, emit);
+          return wire.say(textDelta(event.text), emit);
+        case "block-citation": {
+          const citation = encodeCitation(event.citation);
+          if (citation === undefined) return options.context.drop("citation");
+          wire.begin(EMPTY_TEXT, emit);
+          return wire.say(
+            JSON.stringify({ type: "citations_delta", citation }),
+            emit,
+          );
+        }
+        case "block-end":
+          return wire.end(emit);
+      }
+    },
+  };
+}
+
+/** The signature comes once and last; redacted thinking is a block of another kind. */
+function writeThinking(options: BlockWriterOptions): BlockWriter {
+  const wire = createContentBlock(options.takeIndex);
+  let sealed: Sealed | undefined;
+  const paragraphs = new Paragraphs();
+  let hasText = false;
+
+  function sign(emit: Emit<SseFrame>): void {
+    const { connectionId } = options.context;
+    const signature = signatureForCaller(sealed, connectionId);
+    wire.begin(EMPTY_THINKING, emit);
+    wire.say(JSON.stringify({ type: "signature_delta", signature }), emit);
+  }
+
+  return {
+    push(event, emit) {
+      switch (event.type) {
+        case "block-part":
+          paragraphs.part();
+          break;
+        case "block-delta": {
+          const text = paragraphs.join(event.text);
+          hasText = true;
+          wire.begin(EMPTY_THINKING, emit);
+          wire.say(
+            `{"type":"thinking_delta","thinking":${JSON.stringify(text)}}`,
+            emit,
+          );
+          break;
+        }
+        case "block-seal":
+          sealed = event.sealed;
+          break;
+        case "block-end":
+          if (!hasText && isRedacted(sealed)) {
+            wire.begin(
+              { type: "redacted_thinking", data: sealed?.value },
+              emit,
+            );
+          } else if (hasText || sealed !== undefined) sign(emit);
+          wire.end(emit);
+      }
+    },
+  };
+}
+
+function writeFunctionCall(
+  head: Extract<BlockHead, { kind: "function_call" }>,
+  options: BlockWriterOptions,
+  emit: Emit<SseFrame>,
+): BlockWriter {
+  const wire = createContentBlock(options.takeIndex);
+  wire.begin(callHead(head, options.idFor), emit);
+  return {
+    push(event, emit) {
+      if (event.type === "block-delta") wire.say(inputDelta(event.text), emit);
+      if (event.type === "block-end") wire.end(emit);
+    },
+  };
+}
+
+/** The text is the one argument of an object, as the protocol has no text for arguments. */
+function writeCustomCall(
+  head: Extract<BlockHead, { kind: "custom_call" }>,
+  options: BlockWriterOptions,
+  emit: Emit<SseFrame>,
+): BlockWriter {
+  const wire = createContentBlock(options.takeIndex);
+  wire.begin(callHead(head, options.idFor), emit);
+  wire.say(inputDelta('{"input":"'), emit);
+  return {
+    push(event, emit) {
+      if (event.type === "block-delta") {
+        wire.say(inputDelta(JSON.stringify(event.text).slice(1, -1)), emit);
+      }
+      if (event.type === "block-end") {
+        wire.say(inputDelta('"}'), emit);
+        wire.end(emit);
+      }
+    },
+  };
+}
+
+function writeOpaque(
+  head: Extract<BlockHead, { kind: "opaque" }>,
+  options: BlockWriterOptions,
+  emit: Emit<SseFrame>,
+): BlockWriter {
+  const wire = createContentBlock(options.takeIndex);
+  const { protocol, value, text, type } = head;
+  if (protocol === "messages" && isJsonObject(value)) {
+    wire.begin(value, emit);
+  } else if (text !== undefined && text !== "") {
+    wire.begin(EMPTY_TEXT, emit);
+    wire.say(textDelta(text), emit);
+  } else {
+    options.context.drop(type);
+  }
+  return {
+    push(event, emit) {
+      if (event.type === "block-end") wire.end(emit);
+    },
+  };
+}
+
+function textDelta(text: string): string {
+  return `{"type":"text_delta","text":${JSON.stringify(text)}}`;
+}
+
+function inputDelta(json: string): string {
+  return `{"type":"input_json_delta","partial_json":${JSON.stringify(json)}}`;
+}

@@ -1,0 +1,107 @@
+import type { SseFrame } from "../../../core/frame.ts";
+import type { JsonObject } from "../../../core/json.ts";
+import type { Emit } from "../../../core/stage.ts";
+import type { AnswerContext, StreamEncoder } from "../../canonical/codec.ts";
+import type { EndEvent, StartEvent } from "../../canonical/stream/event.ts";
+import { sequenced } from "../../canonical/stream/sequence.ts";
+import { estimateUsage } from "../../canonical/answer/usage.ts";
+import { encodeServiceTier, messageHead } from "../answer/encode.ts";
+import { type BlockWriter, createBlockWriter } from "./block_writer.ts";
+import { type Failure, toldInStream } from "../../canonical/failure/failure.ts";
+import { errorObject } from "../failure.ts";
+import { createAnswerIds } from "../tools/tool_call_ids.ts";
+import { encodeStop, joinRefusal } from "../answer/stop.ts";
+import { encodeUsage } from "../answer/usage.ts";
+
+/** Writes a Messages stream, which has one block open at a time. */
+export function createStreamEncoder(context: AnswerContext): StreamEncoder {
+  return sequenced(createEncoder(context));
+}
+
+function createEncoder(context: AnswerContext): StreamEncoder {
+  let nextIndex = 0;
+  let writer: BlockWriter | undefined;
+  /** How much the model wrote, in characters, for upstreams that do not count. */
+  let length = 0;
+  let isRefusal = false;
+  let refusal = "";
+  const options = {
+    context,
+    takeIndex: () => nextIndex++,
+    idFor: createAnswerIds(context.request),
+  };
+
+  function end(event: EndEvent, emit: Emit<SseFrame>): void {
+    const usage = event.usage ??
+      estimateUsage(context.estimatedInputTokens, length);
+    write("message_delta", {
+      ...splitMarks(event, encodeStop(event.stop, refusal)),
+      usage: { ...encodeUsage(usage), ...encodeServiceTier(event.serviceTier) },
+    }, emit);
+    write("message_stop", {}, emit);
+  }
+
+  return {
+    push(event, emit) {
+      switch (event.type) {
+        case "start":
+          return write("message_start", messageStart(event, context), emit);
+        case "block-start":
+          isRefusal = event.block.kind === "refusal";
+          writer = createBlockWriter(event.block, options, emit);
+          return;
+        case "block-delta":
+          length += event.text.length;
+          if (isRefusal) refusal = joinRefusal(refusal, event.text);
+          return writer?.push(event, emit);
+        case "end":
+          return end(event, emit);
+        case "failure":
+          return write("error", errorEvent(event.failure, context), emit);
+        default:
+          return writer?.push(event, emit);
+      }
+    },
+    end() {},
+    keepAlive: (emit) => emit({ event: "ping", data: `{"type":"ping"}` }),
+  };
+}
+
+/**
+ * The request is named as Anthropic names it: Qwen Code goes on after an error in the middle of an answer only then
+ * (https://github.com/QwenLM/qwen-code/pull/11291).
+ */
+function errorEvent(
+  failure: Failure,
+  { requestId }: AnswerContext,
+): JsonObject {
+  return { error: errorObject(toldInStream(failure)), request_id: requestId };
+}
+
+/** Clients show the size of the prompt from the first event, so it never says 0; the truth comes last. */
+function messageStart(event: StartEvent, context: AnswerContext): JsonObject {
+  const usage = event.usage ?? estimateUsage(context.estimatedInputTokens, 0);
+  return {
+    message: {
+      ...messageHead(event.id, context),
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      stop_details: null,
+      usage: encodeUsage(usage),
+    },
+  };
+}
+
+/** A container belongs into the delta, everything else beside it. */
+function splitMarks(event: EndEvent, stop: JsonObject): JsonObject {
+  const { container, ...others } = event.marks?.messages ?? {};
+  return {
+    delta: container === undefined ? stop : { ...stop, container },
+    ...others,
+  };
+}
+
+function write(type: string, fields: JsonObject, emit: Emit<SseFrame>): void {
+  emit({ event: type, data: JSON.stringify({ type, ...fields }) });
+}

@@ -1,0 +1,116 @@
+import type { JsonObject } from "../../../core/json.ts";
+
+/** A tool that the protocol knows by a type alone and the caller runs, as a function for models of others. */
+export interface TypedTool {
+  readonly description: string;
+  readonly parameters: JsonObject;
+}
+
+const text: JsonObject = { type: "string" };
+const whole: JsonObject = { type: "integer" };
+const point: JsonObject = {
+  type: "array",
+  items: whole,
+  description: "x and y in pixels",
+};
+const lines: JsonObject = {
+  type: "array",
+  items: whole,
+  description: "First and last line, from 1; -1 for the end",
+};
+
+/** By the beginning of the type, up to its date. */
+const TYPED_TOOLS: ReadonlyMap<string, TypedTool> = new Map(Object.entries({
+  bash: {
+    description: "Runs a command in a shell session that stays open.",
+    parameters: object({
+      command: { ...text, description: "The command to run" },
+      restart: { type: "boolean", description: "Starts the session anew" },
+    }),
+  },
+  text_editor: {
+    description: "Views, creates and edits text files.",
+    parameters: object({
+      command: words("view", "create", "str_replace", "insert"),
+      path: text,
+      view_range: lines,
+      file_text: { ...text, description: "For create: the whole file" },
+      old_str: { ...text, description: "For str_replace: the exact old text" },
+      new_str: { ...text, description: "For str_replace: the new text" },
+      insert_line: { ...whole, description: "For insert: the line before it" },
+      insert_text: { ...text, description: "For insert: the new text" },
+    }, ["command", "path"]),
+  },
+  memory: {
+    description:
+      "Keeps notes in files under /memories for later conversations.",
+    parameters: object({
+      command: words(
+        "view",
+        "create",
+        "str_replace",
+        "insert",
+        "delete",
+        "rename",
+      ),
+      path: text,
+      view_range: lines,
+      file_text: { ...text, description: "For create: the whole file" },
+      old_str: { ...text, description: "For str_replace: the exact old text" },
+      new_str: { ...text, description: "For str_replace: the new text" },
+      insert_line: { ...whole, description: "For insert: the line before it" },
+      insert_text: { ...text, description: "For insert: the new text" },
+      old_path: { ...text, description: "For rename: where the file is" },
+      new_path: { ...text, description: "For rename: where it goes" },
+    }, ["command"]),
+  },
+  computer: {
+    description: "Uses a screen, a mouse and a keyboard.",
+    parameters: object({
+      action: words(
+        "key",
+        "hold_key",
+        "type",
+        "cursor_position",
+        "mouse_move",
+        "left_mouse_down",
+        "left_mouse_up",
+        "left_click",
+        "left_click_drag",
+        "right_click",
+        "middle_click",
+        "double_click",
+        "triple_click",
+        "scroll",
+        "wait",
+        "screenshot",
+        "zoom",
+      ),
+      text: { ...text, description: "What to type, or the key to press" },
+      coordinate: point,
+      start_coordinate: point,
+      region: {
+        type: "array",
+        items: whole,
+        description: "For zoom: x and y of two corners",
+      },
+      scroll_direction: words("up", "down", "left", "right"),
+      scroll_amount: whole,
+      duration: { type: "number", description: "Seconds to hold or wait" },
+    }, ["action"]),
+  },
+}));
+
+/** The tool behind a type such as `bash_20250124`; `undefined` for one that the upstream runs or nobody knows. */
+export function typedToolOf(type: string): TypedTool | undefined {
+  const kind = /^([a-z_]+)_\d{8}$/.exec(type)?.[1];
+  return kind === undefined ? undefined : TYPED_TOOLS.get(kind);
+}
+
+function object(properties: JsonObject, required: string[] = []): JsonObject {
+  return { type: "object", properties, required };
+}
+
+function words(...choices: string[]): JsonObject {
+  return { type: "string", enum: choices };
+}

@@ -1,0 +1,118 @@
+import type { JsonObject } from "../../../core/json.ts";
+import type { AnswerContext } from "../../canonical/codec.ts";
+import type {
+  CanonicalRequest,
+  Turn,
+} from "../../canonical/request/request.ts";
+import { wantsCompaction } from "../items/compaction.ts";
+import { ownMarks } from "../request/marks.ts";
+import {
+  encodeFormat,
+  encodeReasoning,
+  encodeServiceTier,
+} from "../request/settings.ts";
+import { encodeTool, encodeToolChoice } from "../tools/encode.ts";
+
+/** What tells one answer from another, the same in every object of its stream. */
+export interface ResponseIdentity {
+  readonly id: string;
+  /** Seconds since 1970. */
+  readonly createdAt: number;
+}
+
+/** The upstream's id behind the prefix that clients expect; a new one where it gave none. */
+export function identityOf(
+  answer: { readonly id: string; readonly createdAtMs?: number | undefined },
+  context: AnswerContext,
+): ResponseIdentity {
+  const { id, createdAtMs } = answer;
+  return {
+    id: id === "" ? context.ids.next("resp") : prefixed(id),
+    createdAt: Math.floor((createdAtMs ?? context.nowMs) / 1000),
+  };
+}
+
+function prefixed(id: string): string {
+  return id.startsWith("resp_") ? id : `resp_${id}`;
+}
+
+/**
+ * Writes a response object. It repeats the settings of the request, which typed clients take for granted.
+ *
+ * @param changes The fields that depend on how far the answer is: status, output, usage, error.
+ */
+export function responseObject(
+  { id, createdAt }: ResponseIdentity,
+  context: AnswerContext,
+  changes: JsonObject,
+): JsonObject {
+  return {
+    id,
+    object: "response",
+    created_at: createdAt,
+    status: "in_progress",
+    background: false,
+    error: null,
+    incomplete_details: null,
+    model: context.model,
+    output: [],
+    usage: null,
+    ...settingsOf(context.request),
+    ...changes,
+  };
+}
+
+function settingsOf(request: CanonicalRequest): JsonObject {
+  const { sampling, serviceTier, tools } = request;
+  return {
+    instructions: instructionsOf(request),
+    max_output_tokens: request.maxOutputTokens ?? null,
+    max_tool_calls: null,
+    metadata: { ...request.metadata },
+    parallel_tool_calls: request.parallelTools ?? true,
+    previous_response_id: null,
+    prompt_cache_key: request.cacheKey ?? null,
+    reasoning: {
+      effort: null,
+      summary: null,
+      ...encodeReasoning(request.reasoning),
+    },
+    safety_identifier: request.user ?? null,
+    service_tier: serviceTier === undefined
+      ? null
+      : encodeServiceTier(serviceTier),
+    store: false,
+    temperature: sampling.temperature ?? null,
+    text: {
+      format: encodeFormat(request.format) ?? { type: "text" },
+      verbosity: request.verbosity ?? "medium",
+    },
+    tool_choice: encodeToolChoice(request.toolChoice, tools) ?? "auto",
+    tools: tools.map((tool) => encodeTool(tool, () => {}))
+      .filter((tool) => tool !== undefined),
+    top_logprobs: 0,
+    top_p: sampling.topP ?? null,
+    truncation: "disabled",
+  };
+}
+
+function instructionsOf({ turns }: CanonicalRequest): string | null {
+  const block = turns.find(isInstructions)?.blocks[0];
+  return block?.kind === "text" ? block.text : null;
+}
+
+function isInstructions(turn: Turn): boolean {
+  return ownMarks(turn).isInstructions === true;
+}
+
+/** The instructions, which every response object repeats, and what asks for a compaction item. */
+export function historyForAnswer(turns: readonly Turn[]): readonly Turn[] {
+  const instructions = turns.find(isInstructions);
+  const last = turns.at(-1);
+  return [
+    ...(instructions === undefined ? [] : [instructions]),
+    ...(last !== undefined && wantsCompaction({ turns })
+      ? [{ ...last, blocks: last.blocks.slice(-1) }]
+      : []),
+  ];
+}

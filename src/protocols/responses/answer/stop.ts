@@ -1,0 +1,44 @@
+import { isJsonObject, type JsonObject } from "../../../core/json.ts";
+import type { Stop, StopReason } from "../../canonical/answer/stop.ts";
+import { reasonOfWord } from "../../canonical/answer/stop_words.ts";
+
+/** Why an answer is `incomplete`, where it is not `completed`; an end that nobody understands is no good one. */
+const WORD_BY_REASON: Readonly<Partial<Record<StopReason, string>>> = {
+  max_tokens: "max_output_tokens",
+  context_full: "max_output_tokens",
+  filtered: "content_filter",
+  other: "max_output_tokens",
+};
+
+/**
+ * Reads why a response object ended.
+ *
+ * @param status `completed` or `incomplete`.
+ */
+export function decodeStop(
+  status: "completed" | "incomplete",
+  response: JsonObject,
+): Stop {
+  const details = response.incomplete_details;
+  const reason = isJsonObject(details) ? details.reason : undefined;
+  const word = status === "incomplete" && typeof reason === "string"
+    ? reason
+    : status;
+  return {
+    reason: reasonOfWord(word),
+    raw: { protocol: "responses", value: word },
+  };
+}
+
+/** The fields of a response object that say how it ended. */
+export function encodeStop(
+  stop: Stop,
+): {
+  status: "completed" | "incomplete";
+  incomplete_details: JsonObject | null;
+} {
+  const reason = WORD_BY_REASON[stop.reason];
+  return reason === undefined
+    ? { status: "completed", incomplete_details: null }
+    : { status: "incomplete", incomplete_details: { reason } };
+}

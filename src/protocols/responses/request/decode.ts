@@ -1,0 +1,96 @@
+import type { JsonObject, JsonValue } from "../../../core/json.ts";
+import {
+  invalidField,
+  unsupportedState,
+} from "../../canonical/request/invalid_request.ts";
+import type {
+  CanonicalRequest,
+  Turn,
+} from "../../canonical/request/request.ts";
+import { wantsCompaction } from "../items/compaction.ts";
+import { decodeExtras } from "./extras.ts";
+import { markOwn } from "./marks.ts";
+import {
+  decodeFormat,
+  decodeReasoning,
+  decodeServiceTier,
+  decodeVerbosity,
+} from "./settings.ts";
+import { addLoaded, decodeToolChoice, decodeTools } from "../tools/decode.ts";
+import { decodeInput } from "./turn_decode.ts";
+import { parseRequest, type WireRequest } from "../wire.ts";
+
+/**
+ * Reads a Responses request.
+ *
+ * @throws {GatewayError} `invalid_request` with `param`, also for state that the gateway does not keep:
+ * `previous_response_id`, `conversation`, `background`, `prompt` and items that only name others.
+ */
+export function decodeRequest(body: JsonObject): CanonicalRequest {
+  const wire = parseRequest(body);
+  refuseState(wire);
+  const { input } = wire;
+  if (input === null || input === undefined || input.length === 0) {
+    throw invalidField("input", "is missing or empty");
+  }
+  const { turns, loaded } = decodeInput(input);
+  const request: CanonicalRequest = {
+    model: wire.model,
+    stream: wire.stream ?? false,
+    turns: [...decodeInstructions(wire), ...turns],
+    tools: addLoaded(decodeTools(wire.tools ?? [], "tools"), loaded),
+    toolChoice: decodeToolChoice(wire.tool_choice ?? undefined),
+    parallelTools: wire.parallel_tool_calls ?? undefined,
+    format: decodeFormat(wire.text),
+    verbosity: decodeVerbosity(wire.text),
+    maxOutputTokens: wire.max_output_tokens ?? undefined,
+    sampling: {
+      temperature: wire.temperature ?? undefined,
+      topP: wire.top_p ?? undefined,
+    },
+    reasoning: decodeReasoning(wire.reasoning),
+    serviceTier: decodeServiceTier(wire.service_tier),
+    user: wire.user ?? wire.safety_identifier ?? undefined,
+    cacheKey: wire.prompt_cache_key ?? undefined,
+    metadata: wire.metadata ?? undefined,
+    extras: { responses: decodeExtras(body) },
+  };
+  return wantsCompaction(request)
+    ? { ...request, toolChoice: { type: "none" } }
+    : request;
+}
+
+const SEND_HISTORY =
+  "Send the whole history instead, which clients do with `store: false`";
+
+/** Never ignored, since the model would see a conversation cut short. */
+function refuseState(wire: WireRequest): void {
+  const { previous_response_id, conversation, background, prompt } = wire;
+  if (isGiven(previous_response_id)) {
+    throw unsupportedState("previous_response_id", { advice: SEND_HISTORY });
+  }
+  if (isGiven(conversation)) {
+    throw unsupportedState("conversation", { advice: SEND_HISTORY });
+  }
+  if (background === true) {
+    throw unsupportedState("background", { advice: "Wait for the answer" });
+  }
+  if (isGiven(prompt)) {
+    throw unsupportedState("prompt", { advice: "Send its text instead" });
+  }
+}
+
+function isGiven(value: JsonValue | undefined): boolean {
+  return value !== null && value !== undefined;
+}
+
+/** `instructions` stand before everything else, and are marked as no message. */
+function decodeInstructions({ instructions }: WireRequest): Turn[] {
+  const text = instructions ?? "";
+  if (text === "") return [];
+  return [{
+    role: "system",
+    blocks: [{ kind: "text", text }],
+    marks: markOwn({ isInstructions: true }),
+  }];
+}

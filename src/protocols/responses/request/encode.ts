@@ -1,0 +1,173 @@
+import type { JsonObject } from "../../../core/json.ts";
+import { loseCacheMarks } from "../../canonical/request/cache_marks.ts";
+import { loseCitations } from "../../canonical/answer/cited.ts";
+import type { RequestContext } from "../../canonical/codec.ts";
+import { loseForeignExtras } from "../../canonical/request/loss.ts";
+import type {
+  CanonicalRequest,
+  Turn,
+} from "../../canonical/request/request.ts";
+import {
+  sharedExtras,
+  type SharedFields,
+} from "../../canonical/request/shared_extras.ts";
+import { dialectOf, type ResponsesDialect, type Scope } from "../dialect.ts";
+import { encodeExtras } from "./extras.ts";
+import { loseGiven } from "./lose.ts";
+import { ownMarks, present } from "./marks.ts";
+import { encodeReasoning, type Reasoning } from "./reasoning_encode.ts";
+import { encodeRecords } from "./records_encode.ts";
+import { encodeFormat } from "./settings.ts";
+import { encodeTooling } from "../tools/encode.ts";
+import { encodeTurns } from "./turn_encode.ts";
+
+/** Writes a Responses request in the dialect of the target. The upstream is asked to keep nothing. */
+export function encodeRequest(
+  request: CanonicalRequest,
+  context: RequestContext,
+): JsonObject {
+  const scope: Scope = { dialect: dialectOf(context.target), context };
+  const reasoning = encodeReasoning(request.reasoning, scope);
+  const shared = sharedExtras(request, "responses", takenOf(scope));
+  const logprobs = encodeLogprobs(request, reasoning, scope);
+  loseForeignExtras(request, "responses", context, {
+    ...shared,
+    ...(logprobs === undefined ? {} : LOGPROB_FIELDS),
+  });
+  loseSettings(request, scope);
+  if (!scope.dialect.cacheMarks) loseCacheMarks(request, context);
+  loseCitations(request.turns, context);
+  const body = {
+    model: context.target.model,
+    ...encodeInput(request.turns, scope),
+    ...encodeTooling(request, scope),
+    ...encodeText(request),
+    ...reasoning.fields,
+    ...logprobs,
+    ...encodeSampling(request, reasoning, scope),
+    ...encodeMaximum(request, scope),
+    ...encodeRecords(request, scope),
+    ...shared,
+    store: false,
+    ...(request.stream ? { stream: true } : {}),
+  };
+  return { ...body, ...encodeExtras(request, body) };
+}
+
+/** Which of OpenAI's own settings the target takes. */
+function takenOf({ dialect }: Scope): SharedFields {
+  const { records, model, cacheMarks, userField } = dialect;
+  return {
+    prompt_cache_options: cacheMarks,
+    prompt_cache_retention: records && model?.cacheRetention === true,
+    safety_identifier: records && userField === "safety_identifier",
+  };
+}
+
+/** Settings that the protocol does not have. */
+function loseSettings(request: CanonicalRequest, { context }: Scope): void {
+  const { topK, seed, frequencyPenalty, presencePenalty } = request.sampling;
+  loseGiven(context, [
+    ["topK", topK],
+    ["seed", seed],
+    ["frequencyPenalty", frequencyPenalty || undefined],
+    ["presencePenalty", presencePenalty || undefined],
+  ]);
+  if (request.stop === undefined) return;
+  context.lose({
+    field: "stop",
+    weight: "hint",
+    reason:
+      "this model's provider cannot be told where to stop: the gateway cuts the answer there",
+  });
+}
+
+/** `instructions` where the caller gave some, and messages for every other system turn. */
+function encodeInput(turns: readonly Turn[], scope: Scope): JsonObject {
+  const instructions = turns.find(isInstructions);
+  const text = instructions?.blocks.map((block) =>
+    block.kind === "text" ? block.text : ""
+  ).join("\n\n");
+  const input = encodeTurns(
+    turns.filter((turn) => turn !== instructions),
+    scope,
+  );
+  return {
+    ...present({
+      instructions: text ??
+        (scope.dialect.demandsInstructions ? "" : undefined),
+    }),
+    input,
+  };
+}
+
+function isInstructions(turn: Turn): boolean {
+  return ownMarks(turn).isInstructions === true;
+}
+
+function encodeText(request: CanonicalRequest): JsonObject {
+  const text = present({
+    format: encodeFormat(request.format),
+    verbosity: request.verbosity,
+  });
+  return Object.keys(text).length === 0 ? {} : { text };
+}
+
+/** The settings of Chat Completions that {@linkcode encodeLogprobs} reads. */
+const LOGPROB_FIELDS = { logprobs: true, top_logprobs: true };
+
+/** Log probabilities, as a Chat caller asks for them; `undefined` where nobody does, or the model tells none. */
+function encodeLogprobs(
+  { extras: { chat } }: CanonicalRequest,
+  { isOn, fields }: Reasoning,
+  { dialect }: Scope,
+): JsonObject | undefined {
+  const isTold = dialect.limits && dialect.hostedTools &&
+    !isFixed(isOn, dialect);
+  if (chat?.logprobs?.value !== true || !isTold) return undefined;
+  const include = Array.isArray(fields.include) ? fields.include : [];
+  return {
+    include: [...include, "message.output_text.logprobs"],
+    ...present({ top_logprobs: chat.top_logprobs?.value }),
+  };
+}
+
+/** Whether the model reasons so that its tokens are drawn in one way. */
+function isFixed(isOn: boolean, dialect: ResponsesDialect): boolean {
+  return isOn && dialect.model !== undefined && !dialect.fitsModel;
+}
+
+/** Models of OpenAI's that reason refuse to be drawn otherwise. */
+function encodeSampling(
+  { sampling: { temperature, topP } }: CanonicalRequest,
+  { isOn }: Reasoning,
+  { dialect, context }: Scope,
+): JsonObject {
+  if (dialect.limits && !isFixed(isOn, dialect)) {
+    return present({ temperature, top_p: topP });
+  }
+  loseGiven(context, [["temperature", temperature], ["topP", topP]]);
+  return {};
+}
+
+function encodeMaximum(
+  { maxOutputTokens: asked }: CanonicalRequest,
+  { dialect, context }: Scope,
+): JsonObject {
+  if (asked === undefined) return {};
+  if (!dialect.limits) {
+    loseGiven(context, [["maxOutputTokens", asked]]);
+    return {};
+  }
+  const most = context.target.maxOutputTokens ?? Infinity;
+  const tokens = Math.max(dialect.minOutputTokens, Math.min(asked, most));
+  if (tokens !== asked) {
+    context.lose({
+      field: "maxOutputTokens",
+      weight: "hint",
+      reason:
+        `this model takes limits from ${dialect.minOutputTokens} to ${most} tokens`,
+    });
+  }
+  return { max_output_tokens: tokens };
+}

@@ -1,0 +1,155 @@
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../../core/json.ts";
+import type {
+  AudioBlock,
+  FileBlock,
+  ImageBlock,
+  MediaSource,
+  OpaqueBlock,
+  RefusalBlock,
+  ResultContent,
+  TextBlock,
+} from "../../canonical/answer/block.ts";
+import { invalidField } from "../../canonical/request/invalid_request.ts";
+import { sourceOfUrl } from "../../canonical/request/media.ts";
+import { decodeAnnotations } from "../items/annotation.ts";
+import { decodeCache } from "./cache.ts";
+import { markOwn, restOf, textOf } from "./marks.ts";
+
+/** What a content part becomes. */
+export type PartBlock = ResultContent | AudioBlock | RefusalBlock;
+
+/**
+ * Reads the `content` of a message: a string, or a list of parts.
+ *
+ * @param param Of the field, for error messages.
+ * @throws {GatewayError} `invalid_request` naming the part.
+ */
+export function decodeParts(
+  content: JsonValue | undefined,
+  param: string,
+): readonly PartBlock[] {
+  if (content === undefined || content === null) return [];
+  if (typeof content === "string") return [{ kind: "text", text: content }];
+  if (!Array.isArray(content)) {
+    throw invalidField(param, "is neither a string nor a list of parts");
+  }
+  return content.map((part, index) => decodePart(part, `${param}[${index}]`));
+}
+
+function decodePart(part: JsonValue, param: string): PartBlock {
+  if (!isJsonObject(part) || typeof part.type !== "string") {
+    throw invalidField(`${param}.type`, "is missing");
+  }
+  switch (part.type) {
+    case "input_text":
+    case "output_text":
+    case "text":
+      return decodeText(part, param);
+    case "refusal":
+      return {
+        kind: "refusal",
+        text: textIn(part.refusal, `${param}.refusal`),
+      };
+    case "input_image":
+      return decodeImage(part, param);
+    case "input_file":
+      return decodeFile(part, param);
+    case "input_audio":
+      return decodeAudio(part, param);
+    default:
+      return opaquePart(part);
+  }
+}
+
+const TEXT_FIELDS = ["type", "text", "annotations", "prompt_cache_breakpoint"];
+
+function decodeText(part: JsonObject, param: string): TextBlock {
+  const citations = decodeAnnotations(part.annotations);
+  const rest = restOf(part, TEXT_FIELDS);
+  return {
+    kind: "text",
+    text: textIn(part.text, `${param}.text`),
+    citations: citations.length === 0 ? undefined : citations,
+    cache: decodeCache(part),
+    marks: markOwn(rest === undefined ? undefined : { part: rest }),
+  };
+}
+
+function decodeImage(part: JsonObject, param: string): ImageBlock {
+  return {
+    kind: "image",
+    source: typeof part.file_id === "string"
+      ? fileId(part.file_id)
+      : urlIn(part.image_url, `${param}.image_url`),
+    detail: typeof part.detail === "string" ? part.detail : undefined,
+    cache: decodeCache(part),
+  };
+}
+
+function decodeFile(part: JsonObject, param: string): FileBlock {
+  return {
+    kind: "file",
+    source: fileSource(part, param),
+    name: typeof part.filename === "string" ? part.filename : undefined,
+    cache: decodeCache(part),
+  };
+}
+
+function fileSource(part: JsonObject, param: string): MediaSource {
+  const { file_id, file_url, file_data } = part;
+  if (typeof file_id === "string") return fileId(file_id);
+  if (typeof file_url === "string") return { type: "url", url: file_url };
+  const data = textIn(file_data, `${param}.file_data`);
+  return data.startsWith("data:")
+    ? urlIn(data, `${param}.file_data`)
+    // Bare base64 does not say what it holds; documents are the one kind that all models read.
+    : { type: "base64", mediaType: "application/pdf", data };
+}
+
+function fileId(id: string): MediaSource {
+  return { type: "id", protocol: "responses", id };
+}
+
+function urlIn(value: JsonValue | undefined, param: string): MediaSource {
+  const source = sourceOfUrl(textIn(value, param));
+  if (source === undefined) {
+    throw invalidField(param, "is a data URL without base64 content");
+  }
+  return source;
+}
+
+/** The one shape that the protocol documents; newer ones stay as they are. */
+function decodeAudio(
+  part: JsonObject,
+  param: string,
+): AudioBlock | OpaqueBlock {
+  const audio = part.input_audio;
+  if (!isJsonObject(audio)) return opaquePart(part);
+  return {
+    kind: "audio",
+    format: textIn(audio.format, `${param}.input_audio.format`),
+    data: textIn(audio.data, `${param}.input_audio.data`),
+  };
+}
+
+/** A part unknown here; its mark tells the encoder that it is no item. */
+export function opaquePart(part: JsonObject): OpaqueBlock {
+  return {
+    kind: "opaque",
+    protocol: "responses",
+    type: textOf(part.type) ?? "",
+    value: part,
+    weight: "answer",
+    marks: markOwn({ isPart: true }),
+  };
+}
+
+/** The value as text. */
+function textIn(value: JsonValue | undefined, param: string): string {
+  if (typeof value !== "string") throw invalidField(param, "is missing");
+  return value;
+}

@@ -1,0 +1,160 @@
+import { isJsonObject, type JsonObject } from "../../../core/json.ts";
+import type {
+  Block,
+  FileBlock,
+  ImageBlock,
+  OpaqueBlock,
+  TextBlock,
+} from "../../canonical/answer/block.ts";
+import { dataUrl, defaultFileName } from "../../canonical/request/media.ts";
+import type { Loss } from "../../canonical/request/loss.ts";
+import { encodeCache } from "./cache.ts";
+import type { Scope } from "../dialect.ts";
+import { ownMarks } from "./marks.ts";
+
+/** Writes what a caller said, or a tool gave back, as `input_…` parts; reports what the protocol has no part for. */
+export function encodeInputParts(
+  blocks: readonly Block[],
+  scope: Scope,
+): JsonObject[] {
+  return blocks.map((block) => encodeInputPart(block, scope)).filter((part) =>
+    part !== undefined
+  );
+}
+
+function encodeInputPart(block: Block, scope: Scope): JsonObject | undefined {
+  const part = bareInputPart(block, scope);
+  if (part === undefined || !scope.dialect.cacheMarks) return part;
+  return "cache" in block ? { ...part, ...encodeCache(block.cache) } : part;
+}
+
+function bareInputPart(block: Block, scope: Scope): JsonObject | undefined {
+  switch (block.kind) {
+    case "text":
+    case "refusal":
+      return inputText(block.text);
+    case "image":
+      return encodeImage(block, scope);
+    case "file":
+      return encodeFile(block, scope);
+    case "opaque":
+      if (block.protocol === "responses" && isJsonObject(block.value)) {
+        return block.value;
+      }
+      if (block.text !== undefined) return inputText(block.text);
+      return loseBlock(block, scope);
+    default:
+      return loseBlock(block, scope);
+  }
+}
+
+/** Empty text is refused by some providers, and says nothing. */
+function inputText(text: string): JsonObject | undefined {
+  return text === "" ? undefined : { type: "input_text", text };
+}
+
+/** Writes what the model said as `output_text` and `refusal` parts; nothing else may stand in its messages. */
+export function encodeOutputPart(
+  block: Block,
+  scope: Scope,
+): JsonObject | undefined {
+  switch (block.kind) {
+    case "text":
+      return block.text === "" ? undefined : outputText(block);
+    case "refusal":
+      return block.text === ""
+        ? undefined
+        : { type: "refusal", refusal: block.text };
+    case "opaque":
+      return encodeOpaquePart(block, scope);
+    default:
+      return loseBlock(block, scope, "hint");
+  }
+}
+
+function outputText(block: TextBlock): JsonObject {
+  const { part } = ownMarks(block);
+  const annotations = (block.citations ?? []).flatMap(({ raw }) =>
+    raw?.protocol === "responses" ? [raw.value] : []
+  );
+  return {
+    type: "output_text",
+    text: block.text,
+    ...(annotations.length === 0 ? {} : { annotations }),
+    ...(isJsonObject(part) ? part : {}),
+  };
+}
+
+function encodeOpaquePart(
+  block: OpaqueBlock,
+  scope: Scope,
+): JsonObject | undefined {
+  if (block.protocol === "responses" && isJsonObject(block.value)) {
+    return block.value;
+  }
+  if (block.text !== undefined) {
+    return { type: "output_text", text: block.text };
+  }
+  return loseBlock(block, scope);
+}
+
+function encodeImage(block: ImageBlock, scope: Scope): JsonObject | undefined {
+  const { source, detail } = block;
+  const rest = detail === undefined ? {} : { detail };
+  switch (source.type) {
+    case "base64":
+      return { type: "input_image", image_url: dataUrl(source), ...rest };
+    case "url":
+      return { type: "input_image", image_url: source.url, ...rest };
+    case "id":
+      if (source.protocol === "messages") return refuseSource("image", scope);
+      return { type: "input_image", file_id: source.id, ...rest };
+  }
+}
+
+function encodeFile(block: FileBlock, scope: Scope): JsonObject | undefined {
+  const { source, name } = block;
+  const filename = name === undefined ? {} : { filename: name };
+  switch (source.type) {
+    case "base64":
+      return {
+        type: "input_file",
+        filename: name ?? defaultFileName(source.mediaType),
+        file_data: dataUrl(source),
+      };
+    case "url":
+      return { type: "input_file", file_url: source.url, ...filename };
+    case "id":
+      if (source.protocol === "messages") return refuseSource("file", scope);
+      return { type: "input_file", file_id: source.id, ...filename };
+    case "text":
+      return inputText(
+        name === undefined ? source.text : `${name}\n\n${source.text}`,
+      );
+  }
+}
+
+function refuseSource(kind: string, { context }: Scope): undefined {
+  context.lose({
+    field: "messages",
+    weight: "answer",
+    reason:
+      `the ${kind} is kept by another provider; send its content or its address`,
+  });
+}
+
+/** Reports a block that the protocol has no place for; what the model itself said before weighs less. */
+export function loseBlock(
+  block: Block,
+  { context }: Scope,
+  fallback: Loss["weight"] = "answer",
+): undefined {
+  const weight = block.kind === "opaque" ? block.weight : fallback;
+  if (weight === "silent") return;
+  const what = block.kind === "opaque" ? block.type : block.kind;
+  context.lose({
+    field: "messages",
+    weight,
+    reason: `it cannot hold \`${what}\` there`,
+  });
+}

@@ -1,0 +1,101 @@
+import type { JsonObject } from "../../../core/json.ts";
+import { effortOfBudget } from "../../canonical/answer/reasoning.ts";
+import type {
+  Effort,
+  ReasoningSettings,
+} from "../../canonical/request/request.ts";
+import { closestEffort, type EffortWord } from "../../dialects/effort.ts";
+import { UNKNOWN_OPENAI_MODEL } from "../../dialects/openai_models.ts";
+import type { Scope } from "../dialect.ts";
+import { present } from "./marks.ts";
+
+/** How a request's reasoning is written. */
+export interface Reasoning {
+  /** `reasoning`, and the wish to get back what the upstream would otherwise keep. */
+  readonly fields: JsonObject;
+  /** Whether the model reasons in this request; what fixes its sampling. */
+  readonly isOn: boolean;
+}
+
+/** Used where a caller asks for reasoning and says nothing of how much. */
+const DEFAULT_EFFORT: Effort = "medium";
+
+/** Writes whether and how much to reason, as the model takes it; the rest is reported. */
+export function encodeReasoning(
+  settings: ReasoningSettings | undefined,
+  scope: Scope,
+): Reasoning {
+  const { dialect } = scope;
+  const effort = effortFor(settings, scope);
+  const fields = present({ effort, summary: summaryFor(settings, scope) });
+  return {
+    fields: {
+      ...(Object.keys(fields).length === 0 ? {} : { reasoning: fields }),
+      ...(sealsReasoning(settings, scope)
+        ? { include: ["reasoning.encrypted_content"] }
+        : {}),
+    },
+    isOn: (effort ?? dialect.model?.defaultEffort ?? "none") !== "none",
+  };
+}
+
+/** The effort that the model knows and that comes closest to what is asked; `undefined` for its own default. */
+function effortFor(
+  settings: ReasoningSettings | undefined,
+  scope: Scope,
+): EffortWord | undefined {
+  const asked = settings === undefined ? undefined : askedEffort(settings);
+  if (asked === undefined) return undefined;
+  const { dialect } = scope;
+  const known = dialect.fitsModel ? undefined : dialect.model?.efforts;
+  if (known === undefined || known.includes(asked)) return asked;
+  if (asked === "none") {
+    if (known.length > 0) lose("this model always reasons", scope);
+    return known[0];
+  }
+  const closest = closestEffort(asked, known);
+  if (closest === undefined) lose("this model does not reason", scope);
+  else if (asked !== "minimal") lose("this model knows no such effort", scope);
+  return closest;
+}
+
+function askedEffort(
+  { mode, effort, budgetTokens }: ReasoningSettings,
+): EffortWord | undefined {
+  if (mode === "off") return "none";
+  if (effort !== undefined) return effort;
+  if (budgetTokens !== undefined) return effortOfBudget(budgetTokens);
+  return mode === undefined ? undefined : DEFAULT_EFFORT;
+}
+
+/** Summaries show nothing unless asked for; a target where they cost nothing is always asked. */
+function summaryFor(
+  settings: ReasoningSettings | undefined,
+  scope: Scope,
+): string | undefined {
+  const { dialect } = scope;
+  const summary = settings?.summary;
+  if (summary === "none") return undefined;
+  if (!dialect.fitsModel && dialect.model?.efforts?.length === 0) {
+    if (summary !== undefined) lose("this model does not reason", scope);
+    return undefined;
+  }
+  if (summary !== undefined || settings?.mode === "off") return summary;
+  return dialect.alwaysReasons ? "auto" : undefined;
+}
+
+/** Whether the target hands out encrypted reasoning when asked to; models that never reason refuse the wish. */
+function sealsReasoning(
+  settings: ReasoningSettings | undefined,
+  { dialect }: Scope,
+): boolean {
+  const { model, alwaysReasons } = dialect;
+  if (model?.efforts?.length === 0) return false;
+  const isKnown = model !== undefined && model !== UNKNOWN_OPENAI_MODEL;
+  return alwaysReasons || isKnown ||
+    settings !== undefined && settings.mode !== "off";
+}
+
+function lose(reason: string, { context }: Scope): void {
+  context.lose({ field: "reasoning", weight: "hint", reason });
+}

@@ -1,0 +1,168 @@
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../../core/json.ts";
+import type { Block, ToolCallBlock } from "../../canonical/answer/block.ts";
+import {
+  invalidField,
+  unsupportedState,
+} from "../../canonical/request/invalid_request.ts";
+import type { Role, Turn } from "../../canonical/request/request.ts";
+import type { Tool } from "../../canonical/tools/tool.ts";
+import { decodeCall } from "../items/call_item.ts";
+import { markOwn, messageHead, ownMarks, restOf } from "./marks.ts";
+import { opaqueItem, roleOfItem } from "../items/opaque_item.ts";
+import { decodeParts, type PartBlock } from "./part_decode.ts";
+import { decodeReasoning } from "../items/reasoning_item.ts";
+import { decodeResult } from "../items/result_item.ts";
+import { decodeTools } from "../tools/decode.ts";
+
+/** The AI SDK refers to items unless it is told not to store: https://ai-sdk.dev/providers/ai-sdk-providers/openai */
+const SEND_ITEMS =
+  "Send the items themselves, which clients do with `store: false` (AI SDK: `providerOptions.openai.store`)";
+
+/** What a list of items says. */
+export interface DecodedInput {
+  readonly turns: readonly Turn[];
+  /** Tools that items bring along. */
+  readonly loaded: readonly Tool[];
+}
+
+/**
+ * Reads `input`. Items of the model that follow each other are one turn, and so are results; every message of
+ * the caller is a turn of its own.
+ *
+ * @throws {GatewayError} `invalid_request` naming the item.
+ */
+export function decodeInput(
+  input: string | readonly JsonValue[],
+): DecodedInput {
+  if (typeof input === "string") {
+    return {
+      turns: [{ role: "user", blocks: [{ kind: "text", text: input }] }],
+      loaded: [],
+    };
+  }
+  const reader = createReader();
+  input.forEach((item, index) => {
+    const param = `input[${index}]`;
+    if (!isJsonObject(item)) throw invalidField(param, "is no object");
+    reader.push(item, param);
+  });
+  return reader;
+}
+
+interface Reader extends DecodedInput {
+  push(item: JsonObject, param: string): void;
+}
+
+function createReader(): Reader {
+  const turns: { role: Role; blocks: Block[]; marks?: Turn["marks"] }[] = [];
+  const loaded: Tool[] = [];
+  const calls = new Set<string>();
+
+  /** Appends to the last turn, if it is of that role, else to a new one. */
+  function append(role: "assistant" | "tool", blocks: readonly Block[]): void {
+    const last = turns.at(-1);
+    if (last?.role === role) last.blocks.push(...blocks);
+    else turns.push({ role, blocks: [...blocks] });
+  }
+
+  function pushMessage(item: JsonObject, param: string): void {
+    const { role } = item;
+    const blocks = decodeParts(item.content, `${param}.content`);
+    switch (role) {
+      case "user":
+      case "system":
+      case "developer":
+        turns.push({ role, blocks: [...blocks], marks: markMessage(item) });
+        break;
+      case "assistant":
+        append(role, markFirst(blocks, item, turns.at(-1)?.role !== role));
+        break;
+      default:
+        throw invalidField(
+          `${param}.role`,
+          "is none of user, system, developer, assistant",
+        );
+    }
+  }
+
+  function pushCall(call: ToolCallBlock, param: string): void {
+    if (call.id === "") throw invalidField(`${param}.call_id`, "is missing");
+    if (call.name === "") throw invalidField(`${param}.name`, "is missing");
+    calls.add(call.id);
+    append("assistant", [call]);
+  }
+
+  function pushOpaque(item: JsonObject, param: string): void {
+    const role = roleOfItem(item);
+    if (item.type === "additional_tools") pushLoaded(item, param);
+    if (role === "assistant") append(role, [opaqueItem(item)]);
+    else turns.push({ role, blocks: [opaqueItem(item)] });
+  }
+
+  function pushLoaded({ tools }: JsonObject, param: string): void {
+    const list = Array.isArray(tools) ? tools.filter(isJsonObject) : [];
+    loaded.push(...decodeTools(list, `${param}.tools`));
+  }
+
+  return {
+    turns,
+    loaded,
+    push(item, param) {
+      switch (typeOf(item)) {
+        case "message":
+          return pushMessage(item, param);
+        case "reasoning":
+          return append("assistant", [decodeReasoning(item)]);
+        case "item_reference":
+          throw unsupportedState(param, {
+            what: "item_reference",
+            advice: SEND_ITEMS,
+          });
+      }
+      const call = decodeCall(item);
+      if (call !== undefined) return pushCall(call, param);
+      const result = decodeResult(item, { param, calls });
+      if (result === undefined) return pushOpaque(item, param);
+      if (item.type === "tool_search_output") pushLoaded(item, param);
+      append("tool", [result]);
+    },
+  };
+}
+
+/** Messages and references may go without their type. */
+function typeOf(item: JsonObject): JsonValue | undefined {
+  if (typeof item.type === "string") return item.type;
+  return typeof item.role === "string" ? "message" : "item_reference";
+}
+
+const MESSAGE_FIELDS = ["type", "role", "content"];
+
+function markMessage(item: JsonObject): Turn["marks"] {
+  const rest = restOf(item, MESSAGE_FIELDS);
+  return markOwn(rest === undefined ? undefined : { message: rest });
+}
+
+/** The first block of an assistant's message says that one begins there, and what else the item holds. */
+function markFirst(
+  blocks: readonly PartBlock[],
+  item: JsonObject,
+  isFirst: boolean,
+): readonly PartBlock[] {
+  const [first, ...others] = blocks;
+  if (first === undefined) return [];
+  const message = restOf(item, MESSAGE_FIELDS) ?? {};
+  return [
+    {
+      ...first,
+      ...(first.kind === "text" || first.kind === "refusal"
+        ? { message: messageHead(item, isFirst) }
+        : {}),
+      marks: markOwn({ ...ownMarks(first), message }),
+    },
+    ...others,
+  ];
+}

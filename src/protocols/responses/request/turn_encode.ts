@@ -1,0 +1,182 @@
+import { isJsonObject, type JsonObject } from "../../../core/json.ts";
+import type {
+  Block,
+  OpaqueBlock,
+  ReasoningBlock,
+  ToolCallBlock,
+} from "../../canonical/answer/block.ts";
+import { settleHistory } from "../../canonical/request/history.ts";
+import { openForeignBlocks } from "../../canonical/answer/readable.ts";
+import type { Turn } from "../../canonical/request/request.ts";
+import { maySend } from "../../canonical/answer/sealed.ts";
+import { fitId } from "../../canonical/tools/tool_call_id.ts";
+import { callItem, ID_RULE } from "../items/call_item.ts";
+import type { Scope } from "../dialect.ts";
+import { ownMarks } from "./marks.ts";
+import {
+  encodeInputParts,
+  encodeOutputPart,
+  loseBlock,
+} from "./part_encode.ts";
+import { isEncryptedContent, reasoningItem } from "../items/reasoning_item.ts";
+import { resultItem } from "../items/result_item.ts";
+
+/** Writes turns as input items. */
+export function encodeTurns(
+  turns: readonly Turn[],
+  scope: Scope,
+): JsonObject[] {
+  return openForeignBlocks(settleHistory(turns), "responses").flatMap((turn) =>
+    encodeTurn(turn, scope)
+  );
+}
+
+function encodeTurn(turn: Turn, scope: Scope): JsonObject[] {
+  if (turn.name !== undefined) {
+    scope.context.lose({
+      field: "messageName",
+      weight: "hint",
+      reason: "this model's provider knows no names of participants",
+    });
+  }
+  switch (turn.role) {
+    case "assistant":
+      return encodeAssistant(turn, scope);
+    case "tool":
+      return encodeResults(turn, scope);
+    default:
+      return encodeMessage(turn, scope);
+  }
+}
+
+/** One message, cut where an item stands that no message can hold. */
+function encodeMessage(turn: Turn, scope: Scope): JsonObject[] {
+  const items: JsonObject[] = [];
+  let run: Block[] = [];
+  const close = () => {
+    const content = encodeInputParts(run, scope);
+    run = [];
+    if (content.length > 0) {
+      items.push({ ...messageHead(turn, scope), content });
+    }
+  };
+  for (const block of turn.blocks) {
+    if (isOwnItem(block)) {
+      close();
+      items.push(block.value);
+    } else run.push(block);
+  }
+  close();
+  return items;
+}
+
+function messageHead(turn: Turn, { dialect }: Scope): JsonObject {
+  const { message } = ownMarks(turn);
+  const role = turn.role === "system" && !dialect.systemRole
+    ? "developer"
+    : turn.role;
+  return {
+    type: "message",
+    ...(isJsonObject(message) ? message : {}),
+    role,
+  };
+}
+
+/** An item of this protocol that was kept whole. */
+function isOwnItem(
+  block: Block,
+): block is OpaqueBlock & { readonly value: JsonObject } {
+  return block.kind === "opaque" && block.protocol === "responses" &&
+    isJsonObject(block.value) && ownMarks(block).isPart !== true;
+}
+
+/** Items in the order of the blocks; text that follows text belongs to the same message. */
+function encodeAssistant(turn: Turn, scope: Scope): JsonObject[] {
+  const items: JsonObject[] = [];
+  let open: JsonObject[] | undefined;
+  for (const block of turn.blocks) {
+    const item = encodeItem(block, scope);
+    if (item !== undefined) {
+      open = undefined;
+      items.push(item);
+      continue;
+    }
+    if (block.kind === "reasoning") continue;
+    const { message } = ownMarks(block);
+    const part = encodeOutputPart(block, scope);
+    if (part === undefined) continue;
+    const head = "message" in block ? block.message : undefined;
+    if (open === undefined || head !== undefined || isJsonObject(message)) {
+      open = [];
+      items.push(assistantMessage(open, { ...head, ...objectOf(message) }));
+    }
+    open.push(part);
+  }
+  return items;
+}
+
+function assistantMessage(
+  content: JsonObject[],
+  message: JsonObject,
+): JsonObject {
+  return { type: "message", ...message, role: "assistant", content };
+}
+
+function objectOf(value: JsonObject[string]): JsonObject {
+  return isJsonObject(value) ? value : {};
+}
+
+/** A block that is an item of its own; `undefined` for one that is part of a message, and for lost reasoning. */
+function encodeItem(block: Block, scope: Scope): JsonObject | undefined {
+  switch (block.kind) {
+    case "reasoning":
+      return encodeReasoning(block, scope);
+    case "function_call":
+    case "custom_call":
+      return encodeCall(block);
+    default:
+      return isOwnItem(block) ? block.value : undefined;
+  }
+}
+
+/**
+ * Reasoning goes back to the upstream that sealed it, or that knows it by its id. Thoughts of others are left
+ * out: as text they would be taken for something that was said.
+ */
+function encodeReasoning(
+  block: ReasoningBlock,
+  { context }: Scope,
+): JsonObject | undefined {
+  const { sealed } = block;
+  const { connectionId } = context.target;
+  if (sealed === undefined) {
+    return ownMarks(block).item === undefined
+      ? undefined
+      : reasoningItem(block);
+  }
+  if (
+    isEncryptedContent(sealed) &&
+    maySend(sealed, { protocol: "responses", connectionId })
+  ) return reasoningItem(block);
+  context.lose({
+    field: "sealedReasoning",
+    weight: "hint",
+    reason: "only the provider that issued it can read it",
+  });
+}
+
+function encodeCall(call: ToolCallBlock): JsonObject {
+  const callId = fitId(call.id, ID_RULE);
+  const { typed } = ownMarks(call);
+  return isJsonObject(typed)
+    ? { ...typed, ...(typed.call_id === undefined ? {} : { call_id: callId }) }
+    : callItem(call, { callId });
+}
+
+function encodeResults(turn: Turn, scope: Scope): JsonObject[] {
+  return turn.blocks.map((block) =>
+    block.kind === "tool_result"
+      ? resultItem(block, scope)
+      : loseBlock(block, scope)
+  ).filter((item) => item !== undefined);
+}

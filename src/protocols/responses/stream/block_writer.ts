@@ -1,0 +1,92 @@
+import type { Emit } from "../../../core/stage.ts";
+import type {
+  OpaqueBlock,
+  ReasoningForm,
+} from "../../canonical/answer/block.ts";
+import type { Citation } from "../../canonical/answer/citation.ts";
+import {
+  type AnswerEvent,
+  type BlockHead,
+  oversizedEvent,
+} from "../../canonical/stream/event.ts";
+import { MAX_BLOCKS } from "../../canonical/limits.ts";
+import type { TokenLogprob } from "../../canonical/answer/logprobs.ts";
+import type { Sealed } from "../../canonical/answer/sealed.ts";
+
+/** Numbers the blocks of one answer and keeps their grammar. */
+export interface BlockWriter {
+  /** Begins a block; -1 when there are too many, which ends the answer with a failure. */
+  open(head: BlockHead): number;
+  /** Adds text, unless it is empty. */
+  say(
+    index: number,
+    text: string,
+    logprobs?: readonly TokenLogprob[] | undefined,
+  ): void;
+  /** Begins a part of reasoning. */
+  part(index: number, form: ReasoningForm): void;
+  cite(index: number, citation: Citation): void;
+  seal(index: number, sealed: Sealed): void;
+  close(index: number): void;
+  /** Gives a block that is whole. */
+  giveOpaque(block: OpaqueBlock): void;
+  /** Whether a call of one of the caller's tools has begun. */
+  readonly hasCalls: boolean;
+  /** Whether anything has. */
+  readonly hasBlocks: boolean;
+}
+
+/** A writer for one answer. */
+export function createBlockWriter(emit: Emit<AnswerEvent>): BlockWriter {
+  let nextIndex = 0;
+  let parts = 0;
+  let hasCalls = false;
+
+  function failTooMany(): void {
+    emit(oversizedEvent("The provider's answer has too many parts"));
+  }
+
+  function open(block: BlockHead): number {
+    if (nextIndex >= MAX_BLOCKS) {
+      failTooMany();
+      return -1;
+    }
+    const index = nextIndex++;
+    hasCalls ||= block.kind === "function_call" || block.kind === "custom_call";
+    emit({ type: "block-start", index, block });
+    return index;
+  }
+
+  function close(index: number): void {
+    emit({ type: "block-end", index });
+  }
+
+  return {
+    open,
+    close,
+    say(index, text, logprobs) {
+      if (text === "") return;
+      emit(
+        logprobs === undefined
+          ? { type: "block-delta", index, text }
+          : { type: "block-delta", index, text, logprobs },
+      );
+    },
+    part(index, form) {
+      if (++parts > MAX_BLOCKS) failTooMany();
+      else emit({ type: "block-part", index, form });
+    },
+    cite: (index, citation) =>
+      emit({ type: "block-citation", index, citation }),
+    seal: (index, sealed) => emit({ type: "block-seal", index, sealed }),
+    giveOpaque(block) {
+      close(open(block));
+    },
+    get hasBlocks() {
+      return nextIndex > 0;
+    },
+    get hasCalls() {
+      return hasCalls;
+    },
+  };
+}

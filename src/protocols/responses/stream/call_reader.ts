@@ -1,0 +1,76 @@
+import type { JsonObject, JsonValue } from "../../../core/json.ts";
+import type { ToolCallBlock } from "../../canonical/answer/block.ts";
+import type { BlockHead } from "../../canonical/stream/event.ts";
+import { decodeCall } from "../items/call_item.ts";
+import type { ItemReader, ReaderScope } from "./item_reader.ts";
+import { SaidText } from "../items/said_text.ts";
+
+/** Whether the item calls a tool that the caller runs. */
+export function isCallItem(item: JsonObject): boolean {
+  return decodeCall(item) !== undefined;
+}
+
+/**
+ * Reads a call. It begins once its id and name are known: with the first event as a rule, else with the
+ * finished item. A call that never gets a name is nobody's and left out.
+ */
+export function createCallReader(
+  item: JsonObject,
+  { writer, ids }: ReaderScope,
+): ItemReader {
+  const isPlain = item.type === "function_call" ||
+    item.type === "custom_tool_call";
+  let block: number | undefined;
+  const said = new SaidText();
+  if (isPlain) begin(decodeCall(item));
+
+  function begin(call: ToolCallBlock | undefined): void {
+    if (call === undefined || call.id === "" || call.name === "") return;
+    block = writer.open(headOf(call));
+  }
+
+  function say(text: JsonValue | undefined): void {
+    if (typeof text !== "string" || block === undefined) return;
+    said.add(text);
+    writer.say(block, text);
+  }
+
+  function complete(whole: JsonValue | undefined): void {
+    if (typeof whole === "string") say(said.restOf(whole));
+  }
+
+  return {
+    take(type, event) {
+      switch (type) {
+        case "response.function_call_arguments.delta":
+        case "response.custom_tool_call_input.delta":
+          return isPlain ? say(event.delta) : undefined;
+        case "response.function_call_arguments.done":
+          return complete(event.arguments);
+        case "response.custom_tool_call_input.done":
+          return complete(event.input);
+      }
+    },
+    finish(whole) {
+      const call = decodeCall(whole ?? item);
+      if (block === undefined && call !== undefined) {
+        begin({ ...call, id: call.id || ids.next("call") });
+      }
+      if (whole !== undefined && call !== undefined) complete(textOf(call));
+      if (block !== undefined) writer.close(block);
+    },
+  };
+}
+
+function textOf(call: ToolCallBlock): string {
+  return call.kind === "custom_call" ? call.input : call.arguments;
+}
+
+function headOf(call: ToolCallBlock): BlockHead {
+  if (call.kind === "custom_call") {
+    const { input: _input, sealed: _sealed, ...head } = call;
+    return head;
+  }
+  const { arguments: _arguments, sealed: _sealed, ...head } = call;
+  return head;
+}

@@ -1,0 +1,119 @@
+import type { SseFrame } from "../../../core/frame.ts";
+import type { JsonObject } from "../../../core/json.ts";
+import type { Emit } from "../../../core/stage.ts";
+import type { AnswerContext, StreamEncoder } from "../../canonical/codec.ts";
+import type { EndEvent } from "../../canonical/stream/event.ts";
+import {
+  type Failure,
+  oversizedAnswer,
+  UpstreamFailure,
+} from "../../canonical/failure/failure.ts";
+import { MAX_HELD_CHARACTERS } from "../../canonical/limits.ts";
+import { sequenced } from "../../canonical/stream/sequence.ts";
+import { finalFields } from "../answer/encode.ts";
+import { failedError } from "../failure.ts";
+import type { Teller } from "./item_writer.ts";
+import { createOutputWriter } from "../answer/output_writer.ts";
+import {
+  identityOf,
+  type ResponseIdentity,
+  responseObject,
+} from "../answer/response_object.ts";
+
+/** Writes a Responses stream: items one after the other, every event named and numbered from 0. */
+export function createStreamEncoder(context: AnswerContext): StreamEncoder {
+  return sequenced(createItemEncoder(context));
+}
+
+/** Writes blocks of which one is open at a time. */
+function createItemEncoder(context: AnswerContext): StreamEncoder {
+  let sink: Emit<SseFrame> = () => {};
+  let identity: ResponseIdentity | undefined;
+  let isOver = false;
+  const teller = createTeller((frame) => sink(frame));
+  const output = createOutputWriter(context, teller);
+
+  function tellResponse(type: string, changes: JsonObject): void {
+    if (identity === undefined) return;
+    const response = responseObject(identity, context, changes);
+    teller.tell(`response.${type}`, { response });
+  }
+
+  function start(
+    answer: { readonly id: string; readonly createdAtMs?: number | undefined },
+  ): void {
+    if (identity !== undefined) return;
+    identity = identityOf(answer, context);
+    tellResponse("created", {});
+    tellResponse("in_progress", {});
+  }
+
+  function end(event: EndEvent): void {
+    output.finish(event.stop);
+    isOver = true;
+    const fields = finalFields(event, context, output.written);
+    tellResponse(String(fields.status), { ...fields, output: output.items });
+  }
+
+  /** Clients fail on a stream that does not begin with `response.created`. */
+  function fail(failure: Failure): void {
+    isOver = true;
+    start({ id: "" });
+    tellResponse("failed", {
+      status: "failed",
+      error: failedError(failure),
+      output: output.items,
+    });
+  }
+
+  return {
+    push(event, emit) {
+      if (isOver) return;
+      sink = emit;
+      switch (event.type) {
+        case "start":
+          return start(event);
+        case "end":
+          return end(event);
+        case "failure":
+          return fail(event.failure);
+      }
+      output.push(event);
+      if (output.held > MAX_HELD_CHARACTERS) throw tooLong();
+    },
+    end() {},
+    keepAlive(emit) {
+      if (identity === undefined || isOver) return;
+      sink = emit;
+      teller.tell("keepalive", {});
+    },
+  };
+}
+
+/** Tells every step as a frame, numbered. */
+function createTeller(emit: Emit<SseFrame>): Teller {
+  let sequence = 0;
+  return {
+    tell(type, fields) {
+      const data = { type, sequence_number: sequence++, ...fields };
+      emit({ event: type, data: JSON.stringify(data) });
+    },
+    tellDelta(type, place, text) {
+      emit({
+        event: type,
+        data:
+          `{"type":"${type}","sequence_number":${sequence++},${place},"delta":${
+            JSON.stringify(text)
+          }}`,
+      });
+    },
+  };
+}
+
+function tooLong(): UpstreamFailure {
+  return new UpstreamFailure(
+    oversizedAnswer(
+      "The provider's answer is longer than the gateway can hold",
+    ),
+  );
+}

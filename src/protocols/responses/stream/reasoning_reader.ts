@@ -1,0 +1,101 @@
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../../core/json.ts";
+import type { ReasoningForm } from "../../canonical/answer/block.ts";
+import type { BlockWriter } from "./block_writer.ts";
+import type { ItemReader } from "./item_reader.ts";
+import { markOwn } from "../request/marks.ts";
+import { decodeSealed, summaryForm, textsOf } from "../items/reasoning_item.ts";
+import { SaidText } from "../items/said_text.ts";
+
+/** The two lists of a reasoning item. */
+type List = "summary" | "content";
+
+/** A part while its events come in. */
+interface Part {
+  readonly list: List;
+  /** Its `summary_index` or `content_index`. */
+  readonly key: JsonValue | undefined;
+  readonly said: SaidText;
+}
+
+/** Reads a reasoning item: one block, begun with its first part or sealed content; an empty item is none. */
+export function createReasoningReader(
+  item: JsonObject,
+  writer: BlockWriter,
+): ItemReader {
+  const parts: Part[] = [];
+  let block: number | undefined;
+
+  function open(): number {
+    block ??= writer.open({ kind: "reasoning", marks: markId(item) });
+    return block;
+  }
+
+  function start(list: List, key: JsonValue | undefined): Part {
+    const part = { list, key, said: new SaidText() };
+    parts.push(part);
+    writer.part(open(), formOf(list));
+    return part;
+  }
+
+  function formOf(list: List): ReasoningForm {
+    return list === "content" ? "raw" : summaryForm(item);
+  }
+
+  /** Only the last part can grow: text for another one begins a new part. */
+  function partOf(list: List, key: JsonValue | undefined): Part {
+    const last = parts.at(-1);
+    return last?.list === list && last.key === key ? last : start(list, key);
+  }
+
+  function say(part: Part, text: JsonValue | undefined): void {
+    if (typeof text !== "string") return;
+    part.said.add(text);
+    writer.say(open(), text);
+  }
+
+  /** Gives what of a finished list has not come in pieces. */
+  function complete(list: List, whole: JsonValue | undefined): void {
+    const known = parts.filter((part) => part.list === list);
+    textsOf(whole).forEach((text, position) => {
+      const part = known[position] ?? start(list, position);
+      if (part === parts.at(-1)) say(part, part.said.restOf(text));
+    });
+  }
+
+  return {
+    take(type, event) {
+      switch (type) {
+        case "response.reasoning_summary_text.delta":
+          return say(partOf("summary", event.summary_index), event.delta);
+        case "response.reasoning_text.delta":
+          return say(partOf("content", event.content_index), event.delta);
+        case "response.reasoning_summary_part.added":
+          partOf("summary", event.summary_index);
+          return;
+        case "response.reasoning_part.added":
+          partOf("content", event.content_index);
+          return;
+        case "response.content_part.added":
+          if (isJsonObject(event.part)) partOf("content", event.content_index);
+          return;
+      }
+    },
+    finish(whole) {
+      if (whole !== undefined) {
+        complete("summary", whole.summary);
+        complete("content", whole.content);
+        const sealed = decodeSealed(whole);
+        if (sealed !== undefined) writer.seal(open(), sealed);
+      }
+      if (block !== undefined) writer.close(block);
+    },
+  };
+}
+
+function markId({ id }: JsonObject): ReturnType<typeof markOwn> {
+  return markOwn(typeof id === "string" ? { id } : undefined);
+}

@@ -1,0 +1,96 @@
+import type { JsonObject } from "../../../core/json.ts";
+import type { ReasoningForm } from "../../canonical/answer/block.ts";
+import type { BlockHead } from "../../canonical/stream/event.ts";
+import type { Sealed } from "../../canonical/answer/sealed.ts";
+import {
+  idleWriter,
+  type ItemWriter,
+  placeText,
+  type WriterScope,
+} from "./item_writer.ts";
+import { ownMarks, textOf } from "../request/marks.ts";
+import { encodeSealed } from "../items/reasoning_item.ts";
+
+/**
+ * Writes a reasoning item. Its parts are told as a summary even where they are the thoughts themselves, since
+ * clients show and give back nothing else; an envelope in `encrypted_content` notes the difference. An item
+ * begins with its first part or sealed content, so that nothing is told of reasoning that holds nothing.
+ */
+export function createReasoningWriter(
+  head: BlockHead,
+  { teller, context, outputIndex }: WriterScope,
+): ItemWriter {
+  const id = textOf(ownMarks(head).id) ?? context.ids.next("rs");
+  const summary: JsonObject[] = [];
+  let text = "";
+  let place: JsonObject | undefined;
+  let deltaPlace = "";
+  let hasBegun = false;
+  let sealed: Sealed | undefined;
+  let isRaw = false;
+
+  function begin(): void {
+    if (hasBegun) return;
+    hasBegun = true;
+    teller.tell("response.output_item.added", {
+      output_index: outputIndex,
+      item: { id, type: "reasoning", summary: [], ...envelope() },
+    });
+  }
+
+  function envelope(): JsonObject {
+    if (sealed === undefined && !isRaw) return {};
+    return { encrypted_content: encodeSealed(sealed, context.connectionId) };
+  }
+
+  function finishPart(): void {
+    if (place === undefined) return;
+    const part = { type: "summary_text", text };
+    teller.tell("response.reasoning_summary_text.done", { ...place, text });
+    teller.tell("response.reasoning_summary_part.done", { ...place, part });
+    summary.push(part);
+    place = undefined;
+    text = "";
+  }
+
+  return {
+    ...idleWriter,
+    part(form: ReasoningForm) {
+      finishPart();
+      isRaw ||= form === "raw";
+      begin();
+      place = {
+        item_id: id,
+        output_index: outputIndex,
+        summary_index: summary.length,
+      };
+      deltaPlace = placeText(place);
+      teller.tell("response.reasoning_summary_part.added", {
+        ...place,
+        part: { type: "summary_text", text: "" },
+      });
+    },
+    delta(more) {
+      text += more;
+      teller.tellDelta(
+        "response.reasoning_summary_text.delta",
+        deltaPlace,
+        more,
+      );
+    },
+    seal(one) {
+      sealed = one;
+      begin();
+    },
+    endBlock: finishPart,
+    close() {
+      if (!hasBegun) return undefined;
+      const item = { id, type: "reasoning", summary, ...envelope() };
+      teller.tell("response.output_item.done", {
+        output_index: outputIndex,
+        item,
+      });
+      return item;
+    },
+  };
+}

@@ -1,0 +1,214 @@
+import { isJsonObject, type JsonObject } from "../../../core/json.ts";
+import {
+  encodeHostedTool,
+  loseForceOnNothing,
+  loseForeignChoice,
+} from "../../canonical/request/hosted_tool.ts";
+import type {
+  CanonicalRequest,
+  WebSearch,
+} from "../../canonical/request/request.ts";
+import {
+  isClosedSchema,
+  objectSchema,
+} from "../../canonical/request/schema.ts";
+import {
+  allowedTools,
+  type CallableTool,
+  type CustomTool,
+  type FunctionTool,
+  type NamespaceTool,
+  type Tool,
+  type ToolChoice,
+  type ToolReference,
+} from "../../canonical/tools/tool.ts";
+import type { Loss } from "../../canonical/request/loss.ts";
+import type { Scope } from "../dialect.ts";
+import { ownMarks, present } from "../request/marks.ts";
+import { encodeTypedTool } from "./typed_tools.ts";
+
+/** Takes what cannot be carried. */
+type Lose = (loss: Loss) => void;
+
+/** `tools`, `tool_choice` and `parallel_tool_calls`; the latter two only beside tools, as upstreams demand. */
+export function encodeTooling(
+  request: CanonicalRequest,
+  { dialect, context }: Scope,
+): JsonObject {
+  const { toolChoice, parallelTools } = request;
+  const lose: Lose = (loss) => context.lose(loss);
+  const { tools: offered, choice } = dialect.fullToolset
+    ? { tools: request.tools, choice: toolChoice }
+    : withoutList(request);
+  const tools = [
+    ...offered.filter((tool) => !isLoaded(tool))
+      .map((tool) => encodeTool(tool, lose)),
+    encodeWebSearch(request.webSearch, { dialect, context }),
+  ].filter((tool) => tool !== undefined);
+  loseForeignChoice(choice, "responses", context);
+  const hasTools = tools.length > 0 || offered.some(isLoaded);
+  if (!hasTools) loseForceOnNothing(choice, context);
+  return present({
+    tools: tools.length > 0 ? tools : undefined,
+    tool_choice: hasTools ? encodeToolChoice(choice, offered) : undefined,
+    parallel_tool_calls: hasTools ? parallelTools : undefined,
+  });
+}
+
+/** The search that Chat Completions has as a setting is a tool here. */
+function encodeWebSearch(
+  search: WebSearch | undefined,
+  { dialect, context }: Scope,
+): JsonObject | undefined {
+  if (search === undefined) return undefined;
+  if (!dialect.hostedTools) {
+    context.lose({
+      field: "webSearch",
+      weight: "answer",
+      reason: "this model's provider does not search the web",
+    });
+    return undefined;
+  }
+  const { contextSize, location } = search;
+  return {
+    type: "web_search",
+    ...present({ search_context_size: contextSize }),
+    ...(location === undefined
+      ? {}
+      : { user_location: { type: "approximate", ...location } }),
+  };
+}
+
+/** Where the provider has no list of allowed tools, the others are left out. */
+function withoutList(
+  { tools, toolChoice: choice }: CanonicalRequest,
+): {
+  readonly tools: readonly Tool[];
+  readonly choice: ToolChoice | undefined;
+} {
+  if (choice?.type !== "allowed") return { tools, choice };
+  return {
+    tools: allowedTools(tools, choice),
+    choice: { type: choice.mode },
+  };
+}
+
+/** Whether an item of the input brings the tool. */
+function isLoaded(tool: Tool): boolean {
+  return tool.kind !== "hosted" && ownMarks(tool).isLoaded === true;
+}
+
+/** Writes one tool; `undefined` for one of another protocol's upstreams. */
+export function encodeTool(tool: Tool, lose: Lose): JsonObject | undefined {
+  switch (tool.kind) {
+    case "function":
+    case "custom":
+      return encodeCallable(tool, lose);
+    case "namespace":
+      return encodeNamespace(tool, lose);
+    case "hosted":
+      return encodeHostedTool(tool, "responses", { lose });
+  }
+}
+
+function encodeCallable(tool: CallableTool, lose: Lose): JsonObject {
+  return tool.kind === "function"
+    ? encodeTypedTool(tool) ?? encodeFunction(tool, lose)
+    : encodeCustom(tool);
+}
+
+/** A tool whose strictness is not written counts as strict, so that it is written always. */
+function encodeFunction(tool: FunctionTool, lose: Lose): JsonObject {
+  const { name, description, parameters } = tool;
+  return {
+    type: "function",
+    name,
+    ...present({ description }),
+    parameters: objectSchema(parameters),
+    strict: strictness(tool, lose),
+    ...restOfTool(tool),
+  };
+}
+
+/** Strictness that the schema does not fit would be refused; the tool works without. */
+function strictness({ strict, parameters }: FunctionTool, lose: Lose): boolean {
+  if (strict !== true || isClosedSchema(parameters)) return strict ?? false;
+  lose({
+    field: "toolStrictness",
+    weight: "hint",
+    reason:
+      "strict arguments need a schema whose objects are closed and require every property",
+  });
+  return false;
+}
+
+function encodeCustom(tool: CustomTool): JsonObject {
+  const { name, description, grammar } = tool;
+  return {
+    type: "custom",
+    name,
+    ...present({ description }),
+    ...(grammar === undefined
+      ? {}
+      : { format: { type: "grammar", ...grammar } }),
+    ...restOfTool(tool),
+  };
+}
+
+function encodeNamespace(tool: NamespaceTool, lose: Lose): JsonObject {
+  const { name, description, tools } = tool;
+  const { others } = ownMarks(tool);
+  return {
+    type: "namespace",
+    name,
+    description: description ?? "",
+    tools: [
+      ...tools.map((one) => encodeCallable(one, lose)),
+      ...(Array.isArray(others) ? others : []),
+    ],
+  };
+}
+
+function restOfTool(tool: CallableTool): JsonObject {
+  const { tool: rest } = ownMarks(tool);
+  return isJsonObject(rest) ? rest : {};
+}
+
+/** Writes `tool_choice`; `undefined` for none, and for a choice that only another protocol can spell. */
+export function encodeToolChoice(
+  choice: ToolChoice | undefined,
+  tools: readonly Tool[],
+): string | JsonObject | undefined {
+  if (choice === undefined) return undefined;
+  const typed = typedNames(tools);
+  switch (choice.type) {
+    case "tool":
+      return encodeReference(choice.tool, typed);
+    case "allowed":
+      return {
+        type: "allowed_tools",
+        mode: choice.mode,
+        tools: choice.tools.map((tool) => encodeReference(tool, typed)),
+      };
+    case "hosted":
+      return choice.protocol === "responses" ? choice.value : undefined;
+    default:
+      return choice.type;
+  }
+}
+
+/** The names of the functions that are tools of a type of their own here. */
+function typedNames(tools: readonly Tool[]): ReadonlySet<string> {
+  const typed = tools.filter((tool) => tool.kind === "function")
+    .filter((tool) => encodeTypedTool(tool) !== undefined);
+  return new Set(typed.map(({ name }) => name));
+}
+
+function encodeReference(
+  { kind, name, namespace }: ToolReference,
+  typed: ReadonlySet<string>,
+): JsonObject {
+  return typed.has(name)
+    ? { type: name }
+    : { type: kind, name, ...present({ namespace }) };
+}

@@ -1,0 +1,194 @@
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../../core/json.ts";
+import type { FunctionTool } from "../../canonical/tools/tool.ts";
+import { markOwn, ownMarks, textOf } from "../request/marks.ts";
+
+/**
+ * Tools with a type of their own which the caller runs. Other protocols see a function in their place; this
+ * codec writes the tool, its calls and their results in their own shapes again.
+ */
+export interface TypedTool {
+  /** Of the tool; its calls and results have types of their own. */
+  readonly type: string;
+  readonly callType: string;
+  readonly resultType: string;
+  /** Of the ids of its calls' items. */
+  readonly idPrefix: string;
+  /** For models that do not know the type. */
+  readonly description: string;
+  readonly parameters: JsonObject;
+  /** Whether the caller runs it, told by a tool or a call; else the upstream does. */
+  isCallers(item: JsonObject): boolean;
+  /** The arguments in a call. */
+  argumentsOf(call: JsonObject): JsonValue | undefined;
+  /** The fields of a call that hold its arguments. */
+  fieldsOf(callArguments: JsonObject): JsonObject;
+  /** What a model reads of a result. */
+  textOf(result: JsonObject): string;
+}
+
+const STRING = { type: "string" };
+const STRINGS = { type: "array", items: STRING };
+const INTEGER = { type: "integer" };
+
+const TOOL_SEARCH: TypedTool = {
+  type: "tool_search",
+  callType: "tool_search_call",
+  resultType: "tool_search_output",
+  idPrefix: "tsc",
+  description: "Finds and loads further tools.",
+  parameters: {
+    type: "object",
+    properties: { query: STRING },
+    required: ["query"],
+  },
+  isCallers: ({ execution }) => execution === "client",
+  argumentsOf: (call) => call.arguments,
+  fieldsOf: (callArguments) => ({
+    arguments: callArguments,
+    execution: "client",
+  }),
+  textOf: ({ tools }) => `Loaded tools: ${namesOf(tools).join(", ") || "none"}`,
+};
+
+const LOCAL_SHELL: TypedTool = {
+  type: "local_shell",
+  callType: "local_shell_call",
+  resultType: "local_shell_call_output",
+  idPrefix: "lsh",
+  description: "Runs one command on the user's machine.",
+  parameters: {
+    type: "object",
+    properties: {
+      command: STRINGS,
+      working_directory: STRING,
+      timeout_ms: INTEGER,
+    },
+    required: ["command"],
+  },
+  isCallers: () => true,
+  argumentsOf: ({ action }) => withoutType(action),
+  fieldsOf: (callArguments) => ({
+    action: { type: "exec", env: {}, ...callArguments },
+  }),
+  textOf: ({ output }) => textOf(output) ?? "",
+};
+
+const SHELL: TypedTool = {
+  type: "shell",
+  callType: "shell_call",
+  resultType: "shell_call_output",
+  idPrefix: "sh",
+  description: "Runs shell commands on the user's machine.",
+  parameters: {
+    type: "object",
+    properties: {
+      commands: STRINGS,
+      timeout_ms: INTEGER,
+      max_output_length: INTEGER,
+    },
+    required: ["commands"],
+  },
+  isCallers: ({ environment }) =>
+    !isJsonObject(environment) || environment.type === "local",
+  argumentsOf: ({ action }) => action,
+  fieldsOf: (callArguments) => ({
+    action: { timeout_ms: null, max_output_length: null, ...callArguments },
+  }),
+  textOf: ({ output }) =>
+    (Array.isArray(output) ? output : []).map(shellText).join("\n"),
+};
+
+const APPLY_PATCH: TypedTool = {
+  type: "apply_patch",
+  callType: "apply_patch_call",
+  resultType: "apply_patch_call_output",
+  idPrefix: "apc",
+  description:
+    "Creates, changes or deletes a file. `diff` holds the lines of the file, each behind a space, `-` or `+`.",
+  parameters: {
+    type: "object",
+    properties: {
+      type: {
+        type: "string",
+        enum: ["create_file", "update_file", "delete_file"],
+      },
+      path: STRING,
+      diff: STRING,
+    },
+    required: ["type", "path"],
+  },
+  isCallers: () => true,
+  argumentsOf: ({ operation }) => operation,
+  fieldsOf: (callArguments) => ({ operation: callArguments }),
+  textOf: ({ output, status }) => textOf(output) ?? textOf(status) ?? "",
+};
+
+const TYPED_TOOLS: readonly TypedTool[] = [
+  TOOL_SEARCH,
+  LOCAL_SHELL,
+  SHELL,
+  APPLY_PATCH,
+];
+
+/** The typed tool that `item` declares; `undefined` for one that the upstream runs. */
+export function decodeTypedTool(item: JsonObject): FunctionTool | undefined {
+  const tool = TYPED_TOOLS.find(({ type }) => type === item.type);
+  if (tool === undefined || !tool.isCallers(item)) return undefined;
+  const { description, parameters } = item;
+  return {
+    kind: "function",
+    name: tool.type,
+    description: textOf(description) ?? tool.description,
+    parameters: isJsonObject(parameters) ? parameters : tool.parameters,
+    marks: markOwn({ typed: item }),
+  };
+}
+
+/** The wire's own shape of a function that stands for a typed tool. */
+export function encodeTypedTool(tool: FunctionTool): JsonObject | undefined {
+  const { typed } = ownMarks(tool);
+  return isJsonObject(typed) ? typed : undefined;
+}
+
+/** The typed tool by its `type`. */
+export function typedTool(type: string): TypedTool | undefined {
+  return TYPED_TOOLS.find((tool) => tool.type === type);
+}
+
+/** The typed tool that `item` calls; `undefined` for a call that the upstream runs. */
+export function toolOfCall(item: JsonObject): TypedTool | undefined {
+  const tool = TYPED_TOOLS.find(({ callType }) => callType === item.type);
+  return tool?.isCallers(item) ? tool : undefined;
+}
+
+/** The typed tool whose result `item` may be: only the call before it tells who ran it. */
+export function toolOfResult(item: JsonObject): TypedTool | undefined {
+  return TYPED_TOOLS.find(({ resultType }) => resultType === item.type);
+}
+
+function namesOf(tools: JsonValue | undefined): string[] {
+  return (Array.isArray(tools) ? tools : []).filter(isJsonObject)
+    .map(({ name }) => textOf(name) ?? "").filter((name) => name !== "");
+}
+
+function withoutType(action: JsonValue | undefined): JsonValue | undefined {
+  if (!isJsonObject(action)) return action;
+  const { type: _type, ...rest } = action;
+  return rest;
+}
+
+/** What one command printed, and how it ended where it did not end well. */
+function shellText(output: JsonValue): string {
+  if (!isJsonObject(output)) return "";
+  const { stdout, stderr, outcome } = output;
+  const printed = `${textOf(stdout) ?? ""}${textOf(stderr) ?? ""}`;
+  if (!isJsonObject(outcome)) return printed;
+  if (outcome.type === "timeout") return `${printed}\n[timed out]`;
+  return outcome.exit_code === 0
+    ? printed
+    : `${printed}\n[exit code ${outcome.exit_code}]`;
+}

@@ -1,0 +1,136 @@
+import { createJsonEnd } from "../../core/json_scan/json_end.ts";
+import { isJsonObject, type JsonObject, parseJson } from "../../core/json.ts";
+import type { RequestRecord } from "../../observe/record.ts";
+import type { AnswerWatch } from "../../protocols/canonical/stream/watch.ts";
+import { createDataLines, LONG_BYTES } from "../../streams/data_lines.ts";
+
+/** Reads along while an answer passes, for the record; never throws and never changes a byte. */
+export interface Meter {
+  /** Sees the next bytes, which are with the caller already. */
+  push(chunk: Uint8Array): void;
+  /**
+   * Told that no more bytes come.
+   *
+   * @param isBodyWhole Whether the body came to its end, and did not break or lose its reader.
+   * @returns How the answer ended, whatever became of the body behind it; the same when it is asked again.
+   */
+  end(isBodyWhole: boolean): AnswerEnd;
+  /** What the error says that the answer ended with; for `decodeFailure`, and known at the end. */
+  readonly failure: JsonObject | undefined;
+}
+
+/** How an answer ended: with its protocol's own end, with an error in place of that, or before it was over. */
+export type AnswerEnd = "whole" | "failed" | "cut";
+
+/** A usage that is there; `null` stands on every chunk of some streams. */
+const USAGE_REGEXP = /"usage"\s*:\s*\{/;
+
+const LINE_FEED = new Uint8Array([10]);
+
+/**
+ * A meter for a stream of events: first output, usage, and whether the protocol's last event came. A few more may
+ * stand behind that: the usage of a Chat answer, or `[DONE]` in the other protocols (OpenRouter).
+ */
+export function createStreamMeter(
+  watch: AnswerWatch,
+  record: RequestRecord,
+): Meter {
+  const { facts } = record;
+  const noteChunk = record.watchChunks();
+  let longEnd: AnswerEnd = "cut";
+  let failure: JsonObject | undefined;
+  const lines = createDataLines('"usage"', {
+    wantsEvery: () => facts.firstOutputMs === undefined,
+    line(data) {
+      if (data.length > LONG_BYTES) longEnd = betterEnd(longEnd, endOf(data));
+      const isFirst = facts.firstOutputMs === undefined;
+      const hasUsage = USAGE_REGEXP.test(data);
+      if (!isFirst && !hasUsage) return;
+      const event = parseJson(data);
+      if (!isJsonObject(event)) return;
+      if (isFirst && watch.isOutput(event)) {
+        facts.firstOutputMs = record.elapsedMs();
+      }
+      if (hasUsage) noteUsage(watch, event, record);
+    },
+  });
+  return {
+    push(chunk) {
+      facts.bytesOut += chunk.length;
+      noteChunk?.();
+      lines.push(chunk);
+    },
+    end() {
+      if (isWhole(lines.unfinished())) lines.push(LINE_FEED);
+      return lines.last().map(endOf).reduce(betterEnd, longEnd);
+    },
+    get failure() {
+      return failure;
+    },
+  };
+
+  function endOf(data: string): AnswerEnd {
+    if (watch.isEnd(data)) return "whole";
+    if (!watch.isFailure(data)) return "cut";
+    const event = parseJson(data);
+    // Of a line that is very long only the ends are known, which are no JSON.
+    if (!isJsonObject(event)) return "failed";
+    const said = watch.failureOf(event);
+    failure ??= said;
+    return said === undefined ? "cut" : "failed";
+  }
+}
+
+/** A protocol's own end counts, whatever it is the end of. */
+function betterEnd(one: AnswerEnd, other: AnswerEnd): AnswerEnd {
+  if (one === "whole" || other === "whole") return "whole";
+  return one === "failed" || other === "failed" ? "failed" : "cut";
+}
+
+/** Mistral ends its stream without a last line feed; what broke off in the middle is no JSON. */
+function isWhole(data: string): boolean {
+  return data === "[DONE]" || parseJson(data) !== undefined;
+}
+
+/** The usage of a longer body than this stays unseen; the log is not worth the memory. */
+const MAX_KEPT_BYTES = 4 * 1024 * 1024;
+
+/** A meter for a whole body, which is JSON unless its headers say otherwise. */
+export function createBodyMeter(
+  watch: AnswerWatch,
+  record: RequestRecord,
+  isJson = true,
+): Meter {
+  const { facts } = record;
+  const json = isJson ? createJsonEnd() : undefined;
+  const decoder = new TextDecoder();
+  let text = "";
+  return {
+    push(chunk) {
+      facts.firstOutputMs ??= record.elapsedMs();
+      facts.bytesOut += chunk.length;
+      json?.push(chunk);
+      text = facts.bytesOut <= MAX_KEPT_BYTES
+        ? text + decoder.decode(chunk, { stream: true })
+        : "";
+    },
+    end(isBodyWhole) {
+      const body = COUNT_REGEXP.test(text) ? parseJson(text) : undefined;
+      if (isJsonObject(body)) noteUsage(watch, body, record);
+      return isBodyWhole && json?.isCut !== true ? "whole" : "cut";
+    },
+    failure: undefined,
+  };
+}
+
+/** A usage, or the answer of a count of tokens. */
+const COUNT_REGEXP = /"usage"\s*:\s*\{|"input_tokens"/;
+
+function noteUsage(
+  watch: AnswerWatch,
+  body: JsonObject,
+  { facts }: RequestRecord,
+): void {
+  const usage = watch.usageOf(body, facts.usage);
+  if (usage !== undefined) facts.usage = usage;
+}

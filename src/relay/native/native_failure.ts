@@ -1,0 +1,107 @@
+import type { Clock } from "../../core/clock.ts";
+import type { JsonValue } from "../../core/json.ts";
+import type { Protocol } from "../../core/protocol.ts";
+import { parseErrorBody } from "../../protocols/canonical/failure/error_body.ts";
+import {
+  type Failure,
+  isHidden,
+  UpstreamFailure,
+} from "../../protocols/canonical/failure/failure.ts";
+import { CODECS } from "../../protocols/mod.ts";
+import {
+  type ReadBodyOptions,
+  readErrorBytes,
+} from "../../upstream/read_answer.ts";
+import type { Secrets } from "../../upstream/secrets.ts";
+import { retryAfterMs } from "../../core/retry_after.ts";
+import type { Exchange } from "../exchange.ts";
+
+/** An upstream's failure with its own words, which a caller of the same protocol gets unchanged. */
+export class NativeFailure extends UpstreamFailure {
+  readonly #words: OwnWords;
+
+  constructor(failure: Failure, words: OwnWords) {
+    super(failure);
+    this.#words = words;
+  }
+
+  /** The failure as the upstream told it. Finishes the record. */
+  pass({ record }: Exchange): Response {
+    const { status, headers, bytes } = this.#words;
+    record.facts.status = status;
+    record.facts.bytesOut = bytes.length;
+    record.finish("complete");
+    return new Response(bytes.length === 0 ? null : bytes, { status, headers });
+  }
+}
+
+/** A failure as it came. */
+interface OwnWords {
+  readonly status: number;
+  /** What the caller gets of the upstream's headers. */
+  readonly headers: [string, string][];
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
+/** How a failure is read and passed on. */
+export interface ReadFailureOptions extends ReadBodyOptions {
+  /** Of the path and of the upstream. */
+  readonly protocol: Protocol;
+  /** What the caller gets of the upstream's headers. */
+  readonly headers: [string, string][];
+  /** What its words must not hold. */
+  readonly secrets: Secrets;
+  readonly clock: Clock;
+}
+
+/**
+ * Reads an answer that is an error; of one that is too long only the status is told.
+ *
+ * @throws {GatewayError} When it breaks off or does not come in time.
+ */
+export async function readNativeFailure(
+  answer: Response,
+  options: ReadFailureOptions,
+): Promise<UpstreamFailure> {
+  const bytes = await readErrorBytes(answer, options);
+  return bytes === undefined
+    ? new UpstreamFailure(failureOf(answer, undefined, options))
+    : nativeFailure(answer, { ...options, bytes });
+}
+
+/** What an answer that is a failure brings. */
+export type NativeFailureOptions =
+  & Pick<ReadFailureOptions, "protocol" | "headers" | "secrets" | "clock">
+  & { readonly bytes: Uint8Array<ArrayBuffer> };
+
+/**
+ * The failure that is all of an answer, with whatever status it came; without its words where those are about
+ * the gateway's own key, its rights or its account, or hold that key.
+ */
+export function nativeFailure(
+  answer: Response,
+  { bytes, headers, protocol, secrets, clock }: NativeFailureOptions,
+): UpstreamFailure {
+  const text = new TextDecoder().decode(bytes);
+  const body = parseErrorBody(text);
+  const failure = failureOf(answer, body, { protocol, secrets, clock });
+  return isHidden(failure) || secrets.areIn(text)
+    ? new UpstreamFailure(failure)
+    : new NativeFailure(failure, { status: answer.status, headers, bytes });
+}
+
+/** What an error means; its body is `undefined` where nothing of it can be read. */
+function failureOf(
+  { status, headers }: Response,
+  body: JsonValue | undefined,
+  { protocol, secrets, clock }: Pick<
+    ReadFailureOptions,
+    "protocol" | "secrets" | "clock"
+  >,
+): Failure {
+  const failure = secrets.leaveOut(
+    CODECS[protocol].decodeFailure(status, body),
+  );
+  const waitMs = retryAfterMs(headers, clock.now()) ?? failure.retryAfterMs;
+  return { ...failure, retryAfterMs: waitMs };
+}

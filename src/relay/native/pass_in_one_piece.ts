@@ -1,0 +1,58 @@
+import { isHidden } from "../../protocols/canonical/failure/failure.ts";
+import { WATCHES } from "../../protocols/watch.ts";
+import { brokenUpstream } from "../../upstream/failure.ts";
+import { readAnswerBytes } from "../../upstream/read_answer.ts";
+import { createBodyMeter } from "./meter.ts";
+import { nativeFailure } from "./native_failure.ts";
+import type { PassAnswerOptions } from "./pass_answer.ts";
+import { tellsFailure } from "./tells_failure.ts";
+
+/** A JSON answer that says it is no longer than this goes on in one piece, which is much cheaper than a stream. */
+export const ONE_PIECE_BYTES: number = 64 * 1024;
+
+/** An answer that is read whole before any of it goes on. */
+export interface OnePieceOptions extends PassAnswerOptions {
+  /** Whether it is JSON, as far as its headers say. */
+  readonly isJson: boolean;
+}
+
+/**
+ * Gives a short answer to the caller once all of it is there.
+ *
+ * @throws As `passAnswer` does.
+ */
+export async function passInOnePiece(
+  answer: Response,
+  options: OnePieceOptions,
+): Promise<Response> {
+  const { attempt, protocol, headers, secrets, clock, isJson } = options;
+  const { record } = attempt.exchange;
+  const { status } = answer;
+  const bytes = secrets.coverIn(await readShort(answer, options));
+  const watch = WATCHES[protocol];
+  if (tellsFailure(bytes, watch)) {
+    const told = { bytes, headers, protocol, secrets, clock };
+    const failure = nativeFailure(answer, told);
+    if (attempt.mayRepeat || isHidden(failure.failure)) throw failure;
+  }
+  const meter = createBodyMeter(watch, record, isJson);
+  meter.push(bytes);
+  if (meter.end(true) === "cut") throw brokenUpstream("its JSON is not whole");
+  record.facts.status = status;
+  record.finish("complete");
+  return new Response(bytes, { status, headers });
+}
+
+async function readShort(
+  answer: Response,
+  { attempt: { controller, candidate }, deadlines }: PassAnswerOptions,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const bytes = await readAnswerBytes(answer, {
+    maxBytes: ONE_PIECE_BYTES,
+    deadlines,
+    idleMs: candidate.connection.timeouts.idleMs,
+    controller,
+  });
+  if (bytes === undefined) throw brokenUpstream("it is longer than it says");
+  return bytes;
+}

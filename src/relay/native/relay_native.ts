@@ -1,0 +1,84 @@
+import { OPERATIONS } from "../../core/protocol.ts";
+import { discard } from "../../streams/discard.ts";
+import { answerHeaders } from "../../upstream/answer_headers.ts";
+import { callUpstream } from "../../upstream/call.ts";
+import { redirected, upstreamAuthentication } from "../../upstream/failure.ts";
+import { upstreamHeaders } from "../../upstream/request_headers.ts";
+import { secretsOf } from "../../upstream/secrets.ts";
+import { type Attempt, firstAnswerMs, standInHeader } from "../attempt.ts";
+import { nativeBody } from "./native_body.ts";
+import { readNativeFailure } from "./native_failure.ts";
+import { noteAnswer } from "../note_answer.ts";
+import { passAnswer } from "./pass_answer.ts";
+import type { RelayTools } from "../services.ts";
+
+/**
+ * Forwards a request whose upstream speaks its protocol: the body byte for byte (the model's name replaced in
+ * place where the upstream has another), the answer as it comes (docs/design.md#native-and-translated).
+ *
+ * @throws {NativeFailure} When the upstream refuses or fails before any output.
+ * @throws {GatewayError} When there is no answer that could be passed on.
+ * @throws {CallerLeft} When the caller left before there was one.
+ */
+export async function relayNative(
+  attempt: Attempt,
+  { fetch, harvest, deadlines, connects, clock }: RelayTools,
+): Promise<Response> {
+  const { exchange, question, controller } = attempt;
+  const { connection, model } = attempt.candidate;
+  const { endpoint, path, protocol } = OPERATIONS[attempt.operation];
+  const isRenamed = model.upstream !== question.model;
+  const answer = await callUpstream(fetch, {
+    url: `${connection.endpoints[endpoint]}${path}`,
+    headers: upstreamHeaders(exchange.request.headers, connection),
+    body: nativeBody({
+      body: attempt.body.get(),
+      modelSpan: question.modelSpan,
+      renamedTo: isRenamed ? model.upstream : undefined,
+    }),
+    deadlines,
+    connects,
+    connectMs: connection.timeouts.connectMs,
+    firstByteMs: firstAnswerMs(attempt),
+    controller,
+  });
+  const secrets = secretsOf(connection);
+  noteAnswer(answer, exchange.record, secrets);
+  harvest.observe(connection, answer.headers);
+  refuseUnusable(answer);
+  const headers = answerHeaders(answer.headers, { isRenamed, secrets });
+  const { idleMs } = connection.timeouts;
+  if (!answer.ok) {
+    throw await readNativeFailure(answer, {
+      protocol,
+      headers,
+      secrets,
+      deadlines,
+      clock,
+      idleMs,
+      controller,
+    });
+  }
+  headers.push(...standInHeader(attempt));
+  return await passAnswer(answer, {
+    attempt,
+    protocol,
+    headers,
+    secrets,
+    deadlines,
+    clock,
+  });
+}
+
+/**
+ * Holds back what is not the caller's to see: a refusal of the gateway's own credential, and a redirect,
+ * which is never followed.
+ */
+function refuseUnusable(answer: Response): void {
+  const { status } = answer;
+  const isRefusal = status === 401;
+  const isRedirect = status >= 300 && status < 400;
+  if (!isRefusal && !isRedirect) return;
+  discard(answer);
+  throw isRefusal ? upstreamAuthentication() : redirected();
+}

@@ -1,0 +1,74 @@
+import { isJsonObject, parseJson } from "../../core/json.ts";
+import type { AnswerWatch } from "../../protocols/canonical/stream/watch.ts";
+import type { IdleWatch } from "../../streams/idle_watch.ts";
+import type { LookAhead } from "../../streams/look_ahead.ts";
+import { joined } from "../../streams/read_all.ts";
+
+/** Where an answer's first keys stand, in bytes. */
+const HEAD_BYTES = 256;
+
+/** The last lines are of errors without an envelope, of Cloudflare, and of MiniMax, which tells why only at the end. */
+const FAILURE_REGEXP = new RegExp([
+  String.raw`"error"\s*:\s*["{]`,
+  String.raw`"type"\s*:\s*"error"`,
+  String.raw`"status"\s*:\s*"failed"`,
+  String.raw`"message"\s*:\s*"`,
+  String.raw`"errors"\s*:\s*\[|"success"\s*:\s*false`,
+  String.raw`"base_resp"|"choices"\s*:\s*null`,
+].join("|"));
+
+const decoder = new TextDecoder();
+
+/** Whether it is worth reading whole: a few microseconds, for every JSON answer. */
+function mayTellFailure(head: Uint8Array): boolean {
+  const text = decoder.decode(head.subarray(0, HEAD_BYTES));
+  return FAILURE_REGEXP.test(text);
+}
+
+/** Whether a JSON answer is a failure, whatever its status. */
+export function tellsFailure(bytes: Uint8Array, watch: AnswerWatch): boolean {
+  if (!mayTellFailure(bytes)) return false;
+  const body = parseJson(decoder.decode(bytes));
+  return isJsonObject(body) && watch.failureOf(body) !== undefined;
+}
+
+/** No failure is longer than this, in bytes. */
+const MAX_FAILURE_BYTES = 64 * 1024;
+
+/** How a JSON answer is looked at before it goes on. */
+export interface SeeFailureOptions {
+  readonly watch: AnswerWatch;
+  /** Waits for each chunk; stopped at the end. */
+  readonly idle: IdleWatch;
+}
+
+/**
+ * Sees a JSON answer whose length nobody knows: its first chunk, and the rest where that may be a failure's.
+ * What was seen is still to be read.
+ *
+ * @returns All of the failure; `undefined` when it is none.
+ * @throws Whatever the source throws.
+ */
+export async function seeFailure(
+  source: LookAhead,
+  { watch, idle }: SeeFailureOptions,
+): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  const seen: Uint8Array[] = [];
+  let bytes = 0;
+  try {
+    for (;;) {
+      idle.wait();
+      const { done, value } = await source.peek();
+      if (done) break;
+      if (value.length === 0) continue;
+      seen.push(value);
+      bytes += value.length;
+      const isClear = seen.length === 1 && !mayTellFailure(value);
+      if (isClear || bytes > MAX_FAILURE_BYTES) return undefined;
+    }
+  } finally {
+    idle.stop();
+  }
+  const whole = joined(seen, bytes);
+  return tellsFailure(whole, watch) ? whole : undefined;
+}

@@ -1,0 +1,112 @@
+import type { Caller, Config, Connection } from "../../config/config.ts";
+import { GatewayError } from "../../core/error.ts";
+import { LinkedList, type TakeOut } from "../../core/linked_list.ts";
+import type { RequestRecord } from "../../observe/record.ts";
+import type { Line } from "../attempt_control.ts";
+import { overloadedGateway } from "./overloaded.ts";
+
+/** A request that is being served. */
+export interface Admitted {
+  readonly record: RequestRecord;
+  /** To the upstreams. */
+  readonly line: Line;
+}
+
+/** Gives a place back; only the first call counts. */
+export type Leave = () => void;
+
+/** Keeps count of what is being served, and turns away what would be too much. */
+export interface Admission {
+  /**
+   * Lets a request in until its record finishes.
+   *
+   * @throws {GatewayError} `overloaded` when the gateway is full or draining, `rate_limited` when the caller
+   * is at its own limit; both with `Retry-After`.
+   */
+  enter(admitted: Admitted, caller: Caller, config: Config): void;
+  /** Takes one of a connection's places; `undefined` when there is none. */
+  occupy(connection: Connection): Leave | undefined;
+  /** How many requests are being served. */
+  readonly active: number;
+  /** Whether new requests are turned away. */
+  readonly draining: boolean;
+  /** Turns new requests away from now on; resolves when none is being served any more. */
+  drain(): Promise<void>;
+  /** Ends every request that is still being served. */
+  cut(): void;
+}
+
+/** An open door. */
+export function createAdmission(): Admission {
+  const admitted = new LinkedList<Admitted>();
+  const byCaller = new Map<string, number>();
+  const byConnection = new Map<string, number>();
+  const drained = Promise.withResolvers<void>();
+  let draining = false;
+
+  function leave(takeOut: TakeOut): void {
+    takeOut();
+    if (draining && admitted.size === 0) drained.resolve();
+  }
+
+  return {
+    enter(one, caller, config) {
+      if (draining) throw shuttingDown();
+      if (admitted.size >= config.server.maxConcurrentRequests) {
+        throw overloadedGateway("it serves as many requests as it may");
+      }
+      const leaveCaller = take(byCaller, caller.sha256, caller.maxConcurrent);
+      if (leaveCaller === undefined) throw tooMany();
+      one.record.onFinish(leaveCaller);
+      const takeOut = admitted.add(one);
+      one.record.onFinish(() => leave(takeOut));
+    },
+    occupy: ({ id, maxConcurrent }) => take(byConnection, id, maxConcurrent),
+    get active() {
+      return admitted.size;
+    },
+    get draining() {
+      return draining;
+    },
+    drain() {
+      draining = true;
+      if (admitted.size === 0) drained.resolve();
+      return drained.promise;
+    },
+    cut() {
+      for (const { line } of [...admitted]) line.hangUp(shuttingDown());
+    },
+  };
+}
+
+/** Counts one more under `key`, unless that would pass `most`. */
+function take(
+  counts: Map<string, number>,
+  key: string,
+  most: number | undefined,
+): Leave | undefined {
+  const count = counts.get(key) ?? 0;
+  if (most !== undefined && count >= most) return undefined;
+  counts.set(key, count + 1);
+  let left = false;
+  return () => {
+    if (left) return;
+    left = true;
+    const rest = (counts.get(key) ?? 1) - 1;
+    if (rest === 0) counts.delete(key);
+    else counts.set(key, rest);
+  };
+}
+
+/** Another request over the same connection would meet the same end: another one may lead to another instance. */
+function shuttingDown(): GatewayError {
+  return overloadedGateway("it is shutting down", { connection: "close" });
+}
+
+function tooMany(): GatewayError {
+  return new GatewayError(
+    "rate_limited",
+    "Cannot take another request: this token already has as many running as it may, wait for one to end",
+    { code: "token_concurrency_exceeded", headers: { "retry-after": "1" } },
+  );
+}

@@ -1,0 +1,226 @@
+import type { Deadlines } from "../../core/deadlines.ts";
+import { GatewayError } from "../../core/error.ts";
+import { nextTurn } from "../../core/next_turn.ts";
+import { LimitedBytesTransformStream } from "../../core/std.ts";
+import { readPieces, WrongLengthError } from "../../streams/read_pieces.ts";
+import { CallerLeft } from "../../upstream/call.ts";
+import { decompress, isIdentity } from "./content_encoding.ts";
+import type { MemoryShare } from "./body_memory.ts";
+import type { HeldBody } from "./held_body.ts";
+
+/** How a caller's body is read. */
+export interface ReadBodyOptions {
+  readonly deadlines: Deadlines;
+  /** The route's limit in bytes, which counts after decompression too. */
+  readonly maxBytes: number;
+  /** How long the body may take to arrive, in milliseconds; 0 means for ever. */
+  readonly deadlineMs: number;
+  /** What the body takes is taken of it: all at once where its length is declared, else as it comes. */
+  readonly memory: Pick<MemoryShare, "take">;
+  /** Sees the body piece by piece as it comes; must not keep a piece, whose memory is used again. */
+  readonly onPiece: (piece: Uint8Array<ArrayBuffer>) => void;
+}
+
+/**
+ * A body that is no longer than this stays an array: one call reads it faster than a loop over its chunks, and
+ * sends it faster. Of a longer one, `fetch` makes two copies; it goes to the platform piece by piece.
+ */
+const SHORT_BYTES = 256 * 1024;
+
+/** Of a long body; the platform sends shorter ones more slowly. */
+const PIECE_BYTES = 1024 * 1024;
+
+/** So much of a piece is looked through at once. */
+const PART_BYTES = 64 * 1024;
+
+/**
+ * Reads a caller's body whole and undoes its content encoding. A body that says it is too long is refused
+ * before it is read; one that does not say is refused as soon as it is (docs/design.md#paths).
+ *
+ * @throws {GatewayError} `body_too_large`, `body_timeout`, `unsupported_media_type`, `overloaded` when there is no
+ * memory for it, or `invalid_request` when it does not match its content encoding or its length, or has a transfer
+ * encoding other than chunks.
+ * @throws {CallerLeft} When the connection breaks meanwhile.
+ */
+export async function readBody(
+  request: Request,
+  options: ReadBodyOptions,
+): Promise<HeldBody> {
+  checkContentType(request.headers.get("content-type"));
+  checkTransferEncoding(request.headers.get("transfer-encoding"));
+  const declared = declaredBytes(request.headers);
+  if (declared !== undefined && declared > options.maxBytes) {
+    throw tooLarge(options.maxBytes);
+  }
+  const late = Promise.withResolvers<never>();
+  const controller = new AbortController();
+  const takeBack = options.deadlines.start(options.deadlineMs, () => {
+    late.reject(bodyTimeout());
+    controller.abort();
+  });
+  try {
+    const read = readWhole(request, declared, {
+      ...options,
+      signal: controller.signal,
+    });
+    return await Promise.race([read, late.promise]);
+  } catch (error) {
+    throw bodyError(error, options.maxBytes);
+  } finally {
+    takeBack();
+  }
+}
+
+/** How a body is read until it is given up. */
+interface Reading extends ReadBodyOptions {
+  readonly signal: AbortSignal;
+}
+
+async function readWhole(
+  request: Request,
+  declared: number | undefined,
+  reading: Reading,
+): Promise<HeldBody> {
+  const encoding = request.headers.get("content-encoding");
+  const isPlain = declared !== undefined && isIdentity(encoding);
+  if (isPlain) reading.memory.take(declared);
+  if (isPlain && declared <= SHORT_BYTES) {
+    const whole = await readSmall(request, declared);
+    reading.onPiece(whole);
+    return whole;
+  }
+  const { body } = request;
+  if (body === null) return new Uint8Array();
+  if (isPlain) return await readLong(body, declared, reading);
+  const limit = new LimitedBytesTransformStream(reading.maxBytes, {
+    error: true,
+  });
+  const plain = ReadableStream.from(decompress(body, encoding))
+    .pipeThrough(limit, { signal: reading.signal });
+  return await readLong(plain, undefined, {
+    ...reading,
+    onPiece(piece) {
+      reading.memory.take(piece.length);
+      reading.onPiece(piece);
+    },
+  });
+}
+
+async function readSmall(
+  request: Request,
+  declared: number,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const whole = await request.bytes();
+  if (whole.length !== declared) throw new WrongLengthError();
+  return whole;
+}
+
+/** Each piece goes to the platform at once, so that its memory can take the next. */
+async function readLong(
+  body: ReadableStream<Uint8Array>,
+  length: number | undefined,
+  { onPiece, signal }: Reading,
+): Promise<HeldBody> {
+  const held: Blob[] = [];
+  const rest = await readPieces(body, {
+    length,
+    pieceBytes: Math.min(length ?? Infinity, PIECE_BYTES),
+    async onPiece(piece) {
+      await show(piece, onPiece);
+      held.push(new Blob([piece]));
+    },
+    signal,
+  });
+  await show(rest, onPiece);
+  const isShort = held.length === 0 && rest.length <= SHORT_BYTES;
+  return isShort ? rest : new Blob([...held, rest]);
+}
+
+/** Looking through a part takes a few milliseconds, whatever it holds; others have their turn behind it. */
+async function show(
+  piece: Uint8Array<ArrayBuffer>,
+  onPiece: Reading["onPiece"],
+): Promise<void> {
+  for (let start = 0; start < piece.length; start += PART_BYTES) {
+    onPiece(piece.subarray(start, start + PART_BYTES));
+    await nextTurn();
+  }
+}
+
+function declaredBytes(headers: Headers): number | undefined {
+  const value = headers.get("content-length");
+  return value !== null && /^\d+$/.test(value) ? Number(value) : undefined;
+}
+
+/**
+ * A missing type is taken as JSON; a wrong one is refused before it surprises somebody. JSON in another encoding
+ * than UTF-8 (RFC 8259, section 8.1) could say other things to an upstream than were read here.
+ */
+function checkContentType(value: string | null): void {
+  if (value === null) return;
+  if (JSON_TYPE_REGEXP.test(value) && isUtf8(value)) return;
+  throw new GatewayError(
+    "unsupported_media_type",
+    "Cannot read the body: its content type is not JSON in UTF-8, send content-type: application/json",
+  );
+}
+
+const JSON_TYPE_REGEXP = /^\s*(application|text)\/([\w.+-]+\+)?json\s*(;|$)/i;
+
+function isUtf8(contentType: string): boolean {
+  return [...contentType.matchAll(CHARSET_REGEXP)]
+    .every(([, charset = ""]) => UTF_8_REGEXP.test(charset.trim()));
+}
+
+/** Every parameter whose name begins so, with its value. */
+const CHARSET_REGEXP = /charset([^;]*)/gi;
+
+const UTF_8_REGEXP = /^=\s*(utf-?8|"utf-?8")$/i;
+
+/**
+ * The server undoes chunks and leaves every other coding in the body, where somebody before it may have undone
+ * that, too (RFC 9112, section 6.1).
+ */
+function checkTransferEncoding(value: string | null): void {
+  if (value === null || value.toLowerCase() === "chunked") return;
+  throw new GatewayError(
+    "invalid_request",
+    "Cannot read the body: its transfer encoding is more than chunks, send transfer-encoding: chunked or a content-length",
+  );
+}
+
+/** The limit of `@std/streams` is a `RangeError`; whatever else the platform throws is a broken connection. */
+function bodyError(error: unknown, maxBytes: number): unknown {
+  if (error instanceof GatewayError || error instanceof CallerLeft) {
+    return error;
+  }
+  if (error instanceof RangeError) return tooLarge(maxBytes);
+  if (error instanceof WrongLengthError) return wrongLength(error);
+  return new CallerLeft("The caller's body broke off", { cause: error });
+}
+
+function tooLarge(maxBytes: number): GatewayError {
+  return new GatewayError(
+    "body_too_large",
+    `Cannot take a body of this size: this path takes up to ${
+      maxBytes / (1024 * 1024)
+    } MiB, send less`,
+    { code: "request_too_large" },
+  );
+}
+
+/** A server never lets this through; a handler that is called otherwise may. */
+function wrongLength(cause: WrongLengthError): GatewayError {
+  return new GatewayError(
+    "invalid_request",
+    "Cannot read the body: it is not as long as its content-length header says, send the right length or none",
+    { cause },
+  );
+}
+
+function bodyTimeout(): GatewayError {
+  return new GatewayError(
+    "body_timeout",
+    "Cannot wait for the body any longer: it did not arrive in time, send it again",
+  );
+}

@@ -1,0 +1,155 @@
+import { LinkedList } from "../../core/linked_list.ts";
+import { overloadedGateway } from "./overloaded.ts";
+
+/** Keeps count of what bodies take of memory, and turns away what would be too much. */
+export interface BodyMemory {
+  /** In use now, in bytes. */
+  readonly usedBytes: number;
+  /**
+   * Opens the share of one request.
+   *
+   * @param maxBytes What all requests together may take; each goes by what was configured when it came.
+   */
+  open(maxBytes: number): MemoryShare;
+}
+
+/** What one request takes of the memory for bodies. */
+export interface MemoryShare {
+  /**
+   * Takes more.
+   *
+   * @throws {GatewayError} `overloaded`, with `Retry-After`, when there is not so much left.
+   */
+  take(bytes: number): void;
+  /** Gives back what was taken; never more than that. */
+  give(bytes: number): void;
+  /**
+   * Borrows what work on a body takes while it runs. Waits for work of other requests that has borrowed before, and
+   * is turned away where there is none that will ever give anything back: bodies that wait must not wait for each
+   * other.
+   *
+   * @throws {GatewayError} `overloaded`, with `Retry-After`, when it is turned away.
+   * @throws The reason of `signal`, when that aborts meanwhile.
+   */
+  borrow(bytes: number, signal: AbortSignal): Promise<MemoryLoan>;
+  /** Gives everything back, loans apart; what is taken later counts for nothing. */
+  close(): void;
+}
+
+/** Memory of work that runs. */
+export interface MemoryLoan {
+  /** The work is done, and its result takes no more than so much; the rest goes back. */
+  keep(bytes: number): void;
+  /** Gives back what is left of the loan; only the first call counts. */
+  end(): void;
+}
+
+/** Work that waits for memory. */
+interface Waiting {
+  readonly bytes: number;
+  readonly maxBytes: number;
+  readonly grant: () => void;
+  readonly refuse: (error: Error) => void;
+}
+
+/** All memory is free. */
+export function createBodyMemory(): BodyMemory {
+  const waiting = new LinkedList<Waiting>();
+  let usedBytes = 0;
+  /** How many loans are for work that still runs. */
+  let running = 0;
+
+  function give(bytes: number): void {
+    usedBytes -= bytes;
+    serveWaiting();
+  }
+
+  /** In their order, so that a large body is not passed by small ones for ever. */
+  function serveWaiting(): void {
+    for (let one = waiting.first; one !== undefined; one = waiting.first) {
+      const isFree = usedBytes + one.bytes <= one.maxBytes;
+      if (!isFree && running > 0) return;
+      waiting.shift();
+      if (isFree) one.grant();
+      else one.refuse(full());
+    }
+  }
+
+  function lend(bytes: number): MemoryLoan {
+    usedBytes += bytes;
+    running += 1;
+    let left = bytes;
+    let isRunning = true;
+    const shrink = (kept: number) => {
+      if (isRunning) running -= 1;
+      isRunning = false;
+      const rest = Math.max(0, left - kept);
+      left -= rest;
+      give(rest);
+    };
+    return { keep: shrink, end: () => shrink(0) };
+  }
+
+  async function borrow(
+    bytes: number,
+    maxBytes: number,
+    signal: AbortSignal,
+  ): Promise<MemoryLoan> {
+    signal.throwIfAborted();
+    const granted = Promise.withResolvers<MemoryLoan>();
+    const takeOut = waiting.add({
+      bytes,
+      maxBytes,
+      grant: () => granted.resolve(lend(bytes)),
+      refuse: granted.reject,
+    });
+    const leave = () => {
+      takeOut();
+      granted.reject(signal.reason);
+      serveWaiting();
+    };
+    signal.addEventListener("abort", leave, { once: true });
+    serveWaiting();
+    try {
+      return await granted.promise;
+    } finally {
+      signal.removeEventListener("abort", leave);
+    }
+  }
+
+  return {
+    get usedBytes() {
+      return usedBytes;
+    },
+    open(maxBytes) {
+      let taken = 0;
+      let isClosed = false;
+      return {
+        take(bytes) {
+          if (isClosed) return;
+          if (usedBytes + bytes > maxBytes) throw full();
+          usedBytes += bytes;
+          taken += bytes;
+        },
+        give(bytes) {
+          const given = Math.min(bytes, taken);
+          taken -= given;
+          give(given);
+        },
+        borrow: (bytes, signal) => borrow(bytes, maxBytes, signal),
+        close() {
+          isClosed = true;
+          const rest = taken;
+          taken = 0;
+          give(rest);
+        },
+      };
+    },
+  };
+}
+
+function full(): Error {
+  return overloadedGateway(
+    "the bodies that it holds leave no memory for this one",
+  );
+}

@@ -1,0 +1,155 @@
+import type { Clock } from "../../core/clock.ts";
+
+/** An attempt that was let through a {@linkcode Breaker}. */
+export interface Pass {
+  /** How often the breaker had closed before: what is older tells of a time that is known already. */
+  readonly closings: number;
+  /** Whether it is to show that things are well again. */
+  readonly isProbe: boolean;
+  /** Whether its request has failed here before: one request is one piece of evidence. */
+  readonly isRepeat: boolean;
+}
+
+/** So many requests in a row fail before the first cool-down. */
+const FAILURES_TO_COOL = 3;
+
+const MIN_COOL_MS = 1000;
+const MAX_COOL_MS = 15_000;
+
+/** While no probe has been answered, twice as many may be out each time so many milliseconds have passed. */
+const PROBES_DOUBLE_MS = 250;
+
+/** So long after the first probe everybody is let through, in milliseconds: an answer may take its time. */
+const OPEN_MS = 2000;
+
+/** What benches for longer is asked once in this time all the same, in milliseconds. */
+const MAX_BENCH_MS = 3_600_000;
+
+/**
+ * Keeps requests away from what keeps failing: after some failures in a row for a second, then after each
+ * probe that fails for twice as long, up to a quarter of a minute (docs/design.md#failover). It opens with one
+ * probe, and gradually to all while that is neither answered nor failed.
+ */
+export class Breaker {
+  readonly #clock: Clock;
+  #failures = 0;
+  #coolMs = 0;
+  #closings = 0;
+  #closedUntilMs = 0;
+  #needsProbe = false;
+  /** When the first probe since the last closing began. */
+  #probingSinceMs: number | undefined;
+  /** How many probes have neither been answered nor dismissed. */
+  #probes = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Whether a probe is out that has shown nothing yet. */
+  get isProbing(): boolean {
+    return this.#needsProbe && this.#probes > 0;
+  }
+
+  /** Whether it has ever kept anybody away. */
+  get hasClosed(): boolean {
+    return this.#closings > 0;
+  }
+
+  /** How long it stays closed, in milliseconds; 0 when a request may pass. */
+  restMs(): number {
+    const nowMs = this.#clock.elapsedMs();
+    if (nowMs < this.#closedUntilMs) return this.#closedUntilMs - nowMs;
+    return this.isProbing ? this.#nextProbeMs(nowMs) : 0;
+  }
+
+  /** Lets an attempt through; ask {@linkcode Breaker.restMs} before, unless its request was let through already. */
+  pass(isRepeat: boolean): Pass {
+    const isProbe = this.#needsProbe && !isRepeat;
+    if (isProbe) {
+      this.#probingSinceMs ??= this.#clock.elapsedMs();
+      this.#probes += 1;
+    }
+    return { closings: this.#closings, isProbe, isRepeat };
+  }
+
+  /** Whether an attempt tells something new: it began after the last closing. */
+  isNews({ closings }: Pass): boolean {
+    return closings === this.#closings;
+  }
+
+  /**
+   * An answer has begun.
+   *
+   * @returns Whether that opened it.
+   */
+  answered(pass: Pass): boolean {
+    if (!this.isNews(pass) || !this.#needsProbe) return false;
+    this.#needsProbe = false;
+    return true;
+  }
+
+  /** An answer came to its end. */
+  succeeded(pass: Pass): void {
+    if (!this.isNews(pass)) return;
+    this.#failures = 0;
+    this.#coolMs = 0;
+    this.#needsProbe = false;
+  }
+
+  /** @returns For how long it is closed because of that, in milliseconds; 0 when it is not. */
+  failed(pass: Pass): number {
+    if (!this.#counts(pass)) return 0;
+    this.#failures += 1;
+    if (!pass.isProbe && this.#failures < FAILURES_TO_COOL) return 0;
+    this.#coolMs = Math.min(
+      Math.max(2 * this.#coolMs, MIN_COOL_MS),
+      MAX_COOL_MS,
+    );
+    this.#needsProbe = true;
+    this.#close(this.#coolMs);
+    return this.#coolMs;
+  }
+
+  /** A failure that may be due to who asked: it counts, and closes nothing. */
+  noteFailed(pass: Pass): void {
+    if (this.#counts(pass)) this.#failures += 1;
+    this.dismissed(pass);
+  }
+
+  /** Takes over what another knows: the next failure closes this one for as long as it would close that one. */
+  learnFrom(other: Breaker): void {
+    this.#failures = Math.max(this.#failures, other.#failures);
+    this.#coolMs = Math.max(this.#coolMs, other.#coolMs);
+  }
+
+  /** Closes it for as long as the upstream says; after that it is open at once. */
+  bench(forMs: number): void {
+    this.#needsProbe = false;
+    this.#close(Math.min(forMs, MAX_BENCH_MS));
+  }
+
+  /** The attempt showed nothing. */
+  dismissed(pass: Pass): void {
+    if (pass.isProbe && this.isNews(pass)) this.#probes -= 1;
+  }
+
+  #close(forMs: number): void {
+    this.#closings += 1;
+    this.#closedUntilMs = this.#clock.elapsedMs() + forMs;
+    this.#probingSinceMs = undefined;
+    this.#probes = 0;
+  }
+
+  #counts(pass: Pass): boolean {
+    const isKnown = this.#needsProbe && !pass.isProbe;
+    return this.isNews(pass) && !pass.isRepeat && !isKnown;
+  }
+
+  /** How long until one more probe may go out, in milliseconds. */
+  #nextProbeMs(nowMs: number): number {
+    const doublings = Math.floor(Math.log2(this.#probes)) + 1;
+    const waitMs = Math.min(doublings * PROBES_DOUBLE_MS, OPEN_MS);
+    return Math.max(0, (this.#probingSinceMs ?? nowMs) + waitMs - nowMs);
+  }
+}

@@ -1,0 +1,174 @@
+import type { Clock } from "../../core/clock.ts";
+import { Breaker, type Pass } from "./breaker.ts";
+
+/** An attempt of a token that was let through a {@linkcode BreakerByToken}. */
+export interface TokenPass {
+  readonly token: string;
+  readonly forAll: Pass;
+  readonly own: Pass;
+}
+
+/** From whom requests are kept away, and for how long. */
+export interface Cooling {
+  readonly ms: number;
+  readonly isForAll: boolean;
+}
+
+/** Of so many tokens the failures are remembered; the one that began to fail first is forgotten first. */
+const MAX_TOKENS = 1000;
+
+/**
+ * A {@linkcode Breaker} for a token's requests, and one for everybody's. What one token alone has seen fail may
+ * be due to what it asks, so it keeps that token away; what a second one has seen fail keeps all away.
+ *
+ * A token whose probe fails has kept all away with it. If its next probe fails too, that counts for itself
+ * alone: who asks most would else be able to close the way to all for ever.
+ */
+export class BreakerByToken {
+  readonly #clock: Clock;
+  readonly #forAll: Breaker;
+  readonly #byToken = new Map<string, Breaker>();
+  readonly #failing = new Witnesses();
+  readonly #limited = new Witnesses();
+  /** Whose failure closed it for all last. */
+  #closedBy: string | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#forAll = new Breaker(clock);
+  }
+
+  /** Of how many tokens something is remembered. */
+  get size(): number {
+    return this.#byToken.size;
+  }
+
+  /** Whether a probe is out that has shown nothing yet. */
+  isProbing(token: string): boolean {
+    return this.#forAll.isProbing ||
+      this.#byToken.get(token)?.isProbing === true;
+  }
+
+  /** How long it stays closed for a token, in milliseconds; 0 when a request may pass. */
+  restMs(token: string): number {
+    return Math.max(
+      this.#forAll.restMs(),
+      this.#byToken.get(token)?.restMs() ?? 0,
+    );
+  }
+
+  /** Lets an attempt through; ask {@linkcode BreakerByToken.restMs} before, unless its request was let through already. */
+  pass(token: string, isRepeat: boolean): TokenPass {
+    const own = this.#byToken.get(token) ?? new Breaker(this.#clock);
+    return {
+      token,
+      forAll: this.#forAll.pass(isRepeat),
+      own: own.pass(isRepeat),
+    };
+  }
+
+  /** An answer has begun. */
+  answered({ token, forAll, own }: TokenPass): void {
+    if (this.#forAll.answered(forAll)) this.#byToken.clear();
+    this.#byToken.get(token)?.answered(own);
+  }
+
+  /** An answer came to its end. */
+  succeeded(pass: TokenPass): void {
+    if (!this.#forAll.isNews(pass.forAll)) return this.dismissed(pass);
+    this.answered(pass);
+    this.#forAll.succeeded(pass.forAll);
+    this.#failing.forget();
+    this.#limited.forget();
+    this.#closedBy = undefined;
+    const own = this.#byToken.get(pass.token);
+    own?.succeeded(pass.own);
+    // One that has closed knows which attempts are older.
+    if (own?.hasClosed === false) this.#byToken.delete(pass.token);
+  }
+
+  /** A failure that cannot be due to who asked. */
+  failedForAll(pass: TokenPass): Cooling {
+    this.#byToken.get(pass.token)?.dismissed(pass.own);
+    const ms = this.#forAll.failed(pass.forAll);
+    if (ms > 0) this.#closeForAll(undefined);
+    return { ms, isForAll: true };
+  }
+
+  /** A failure that may be due to who asked. */
+  failed(pass: TokenPass): Cooling {
+    const { token, forAll } = pass;
+    if (!this.#forAll.isNews(forAll)) {
+      this.dismissed(pass);
+      return { ms: 0, isForAll: false };
+    }
+    const isShared = this.#failing.add(token);
+    const mayClose = forAll.isProbe ? token !== this.#closedBy : isShared;
+    if (!mayClose) {
+      this.#forAll.noteFailed(forAll);
+      return { ms: this.#failAlone(pass), isForAll: false };
+    }
+    const ms = this.#forAll.failed(forAll);
+    if (ms === 0) return { ms: this.#failAlone(pass), isForAll: false };
+    this.#closeForAll(token);
+    return { ms, isForAll: true };
+  }
+
+  /** Closes it for as long as the upstream says: for the token, and for all once a second one is told so. */
+  bench(pass: TokenPass, forMs: number): void {
+    this.dismissed(pass);
+    if (!this.#forAll.isNews(pass.forAll)) return;
+    const isShared = this.#limited.add(pass.token);
+    const breaker = isShared ? this.#forAll : this.#ownOf(pass.token);
+    breaker.bench(forMs);
+  }
+
+  /** The attempt showed nothing. */
+  dismissed({ token, forAll, own }: TokenPass): void {
+    this.#forAll.dismissed(forAll);
+    this.#byToken.get(token)?.dismissed(own);
+  }
+
+  /** @returns For how long the token is kept away because of that, in milliseconds. */
+  #failAlone({ token, forAll, own }: TokenPass): number {
+    const breaker = this.#ownOf(token);
+    if (forAll.isProbe) breaker.learnFrom(this.#forAll);
+    return breaker.failed(own);
+  }
+
+  /** What the tokens have seen is what all have seen now. */
+  #closeForAll(token: string | undefined): void {
+    this.#closedBy = token;
+    this.#byToken.clear();
+  }
+
+  #ownOf(token: string): Breaker {
+    const known = this.#byToken.get(token);
+    if (known !== undefined) return known;
+    const [oldest] = this.#byToken.keys();
+    if (oldest !== undefined && this.#byToken.size >= MAX_TOKENS) {
+      this.#byToken.delete(oldest);
+    }
+    const breaker = new Breaker(this.#clock);
+    this.#byToken.set(token, breaker);
+    return breaker;
+  }
+}
+
+/** Tells what one token has seen from what more of them have. */
+class Witnesses {
+  #first: string | undefined;
+  #hasOther = false;
+
+  /** @returns Whether another token has seen it too. */
+  add(token: string): boolean {
+    this.#first ??= token;
+    this.#hasOther ||= this.#first !== token;
+    return this.#hasOther;
+  }
+
+  forget(): void {
+    this.#first = undefined;
+    this.#hasOther = false;
+  }
+}

@@ -1,0 +1,44 @@
+import { GatewayError } from "../../core/error.ts";
+import type { Operation } from "../../core/protocol.ts";
+import { assign } from "./assign.ts";
+import type { Exchange } from "../exchange.ts";
+import { type Plan, plan } from "./candidate.ts";
+
+/** Everything that could serve a request, in the order of preference. */
+export interface Ways {
+  /** Through the connections that have the model. */
+  readonly own: readonly [Plan, ...Plan[]];
+  /** Through the model's fallbacks. */
+  readonly fallbacks: readonly Plan[];
+}
+
+/** What is asked for. */
+export interface Asked {
+  readonly operation: Operation;
+  readonly model: string;
+}
+
+/**
+ * Finds what may serve a model to a caller: its pool in the file's order, then its fallbacks. A fallback that
+ * is not assigned to the caller, or that the path cannot serve, is left out.
+ *
+ * @throws {GatewayError} When the model itself is not assigned, or the path cannot serve it.
+ */
+export function findWays(
+  { operation, model }: Asked,
+  { caller, config }: Pick<Exchange, "caller" | "config">,
+): Ways {
+  const own = plan(operation, assign(model, caller, config));
+  const named = new Set(
+    own.flatMap(({ candidate }) => candidate.model.fallbacks),
+  );
+  const fallbacks = [...named].flatMap((id) => {
+    try {
+      return plan(operation, assign(id, caller, config));
+    } catch (error) {
+      if (error instanceof GatewayError) return [];
+      throw error;
+    }
+  });
+  return { own, fallbacks };
+}

@@ -1,0 +1,227 @@
+import type { Caller, Candidate } from "../../config/config.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { Log } from "../../observe/log.ts";
+import type { Metrics } from "../../observe/metrics.ts";
+import {
+  BreakerByToken,
+  type Cooling,
+  type TokenPass,
+} from "./breaker_by_token.ts";
+import type { Fault, FaultKind } from "../fault.ts";
+
+/** Knows which connections fail, and keeps requests away from them for a while (docs/design.md#failover). */
+export interface Health {
+  /** How long a candidate is left alone by a caller yet, in milliseconds; 0 when it may be asked now. */
+  restMs(candidate: Candidate, caller: Caller): number;
+  /**
+   * Begins an attempt.
+   *
+   * @returns `undefined` while the candidate is left alone.
+   */
+  begin(candidate: Candidate, asker: Asker): Trial | undefined;
+}
+
+/** Who wants to ask a candidate. */
+export interface Asker {
+  readonly caller: Caller;
+  /** Whether the request has asked the candidate before; then nothing holds it up. */
+  readonly isRepeat: boolean;
+  /** Whether it has nowhere else to go: only then it goes beside a probe that has shown nothing yet. */
+  readonly isStranded: boolean;
+}
+
+/** An attempt as evidence. Told at most one of `succeeded`, `failed` and `dismissed`; later ones do not count. */
+export interface Trial {
+  /** Whether it is to show that the candidate is well again; nothing else is asked of it meanwhile. */
+  readonly isProbe: boolean;
+  /** An answer has begun. */
+  answered(): void;
+  /** An answer came to its end. */
+  succeeded(): void;
+  failed(fault: Fault): void;
+  /** The attempt says nothing of the candidate, as when the caller left. */
+  dismissed(): void;
+}
+
+/**
+ * What a fault speaks of. What was answered, or not, may be due to one model alone: a bad model must not
+ * take the connection's other models with it. `request` is due to what the caller asks for and shows
+ * that both are well; of `nobody` there is nothing to learn.
+ */
+const SUBJECT_BY_FAULT = {
+  unreachable: "connection",
+  misconfigured: "connection",
+  broken: "model",
+  silent: "model",
+  trouble: "model",
+  rate_limited: "model",
+  exhausted: "model",
+  forbidden: "model",
+  oversized: "request",
+  too_long: "request",
+  refused: "request",
+  untranslatable: "nobody",
+} as const satisfies Record<FaultKind, string>;
+
+/** What {@linkcode createHealth} goes by, and who is told of every cool-down. */
+export interface HealthOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics?: Metrics | undefined;
+}
+
+/** Nothing is known yet. What becomes known is held by the objects of the config: a reload begins anew. */
+export function createHealth(
+  { clock, log, metrics }: HealthOptions,
+): Health {
+  const breakers = new WeakMap<object, BreakerByToken>();
+
+  function breakerOf(subject: object): BreakerByToken {
+    const known = breakers.get(subject);
+    if (known !== undefined) return known;
+    const breaker = new BreakerByToken(clock);
+    breakers.set(subject, breaker);
+    return breaker;
+  }
+
+  function mayBegin(
+    candidate: Candidate,
+    { caller, isRepeat, isStranded }: Asker,
+  ): boolean {
+    if (isRepeat) return true;
+    if (restMs(candidate, caller) > 0) return false;
+    return isStranded ||
+      [candidate.connection, candidate.model].every((subject) =>
+        breakers.get(subject)?.isProbing(caller.name) !== true
+      );
+  }
+
+  function restMs({ connection, model }: Candidate, { name }: Caller): number {
+    return Math.max(
+      breakers.get(connection)?.restMs(name) ?? 0,
+      breakers.get(model)?.restMs(name) ?? 0,
+    );
+  }
+
+  function tellCooling(
+    { connection, model }: Candidate,
+    { ms, isForAll }: Cooling,
+    { fault, caller }: { readonly fault: Fault; readonly caller: Caller },
+  ): void {
+    if (ms === 0) return;
+    metrics?.cooledDown(connection.name);
+    log.write("warn", "cooling_down", {
+      connection: connection.name,
+      model: SUBJECT_BY_FAULT[fault.kind] === "model" ? model.id : undefined,
+      caller: isForAll ? undefined : caller.name,
+      reason: fault.kind,
+      ms,
+    });
+  }
+
+  return {
+    restMs,
+    begin(candidate, asker) {
+      if (!mayBegin(candidate, asker)) return undefined;
+      const { caller, isRepeat } = asker;
+      return createTrial({
+        connection: breakerOf(candidate.connection),
+        model: breakerOf(candidate.model),
+        token: caller.name,
+        isRepeat,
+        onCooling: (cooling, fault) =>
+          tellCooling(candidate, cooling, { fault, caller }),
+      });
+    },
+  };
+}
+
+/** What a trial tells its findings. */
+interface TrialParts {
+  readonly connection: BreakerByToken;
+  readonly model: BreakerByToken;
+  /** The name of the token that asks. */
+  readonly token: string;
+  readonly isRepeat: boolean;
+  readonly onCooling: (cooling: Cooling, fault: Fault) => void;
+}
+
+function createTrial(
+  { connection, model, token, isRepeat, onCooling }: TrialParts,
+): Trial {
+  const connectionPass = connection.pass(token, isRepeat);
+  const modelPass = model.pass(token, isRepeat);
+  let isOver = false;
+
+  /** Runs what the attempt showed, if it is the first to be told. */
+  function end(show: () => void): void {
+    if (isOver) return;
+    isOver = true;
+    show();
+  }
+
+  function dismiss(): void {
+    connection.dismissed(connectionPass);
+    model.dismissed(modelPass);
+  }
+
+  function blameConnection(fault: Fault): void {
+    model.dismissed(modelPass);
+    const cooling = isNobodysDoing(fault)
+      ? connection.failedForAll(connectionPass)
+      : connection.failed(connectionPass);
+    onCooling(cooling, fault);
+  }
+
+  function blame(fault: Fault): void {
+    const { kind, status, retryAfterMs } = fault;
+    const subject = SUBJECT_BY_FAULT[kind];
+    if (subject === "connection") return blameConnection(fault);
+    if (subject === "nobody") return dismiss();
+    settleConnection(connection, connectionPass, kind);
+    if (subject === "request") return model.succeeded(modelPass);
+    const isLimit = kind === "rate_limited" || kind === "exhausted";
+    if (isLimit && status !== 402 && retryAfterMs !== undefined) {
+      return model.bench(modelPass, retryAfterMs);
+    }
+    onCooling(model.failed(modelPass), fault);
+  }
+
+  return {
+    isProbe: [connectionPass, modelPass].some(({ forAll, own }) =>
+      forAll.isProbe || own.isProbe
+    ),
+    answered() {
+      connection.answered(connectionPass);
+      model.answered(modelPass);
+    },
+    succeeded: () =>
+      end(() => {
+        connection.succeeded(connectionPass);
+        model.succeeded(modelPass);
+      }),
+    failed: (fault) => end(() => blame(fault)),
+    dismissed: () => end(dismiss),
+  };
+}
+
+/** Nothing has been asked yet where there is no connection. */
+function isNobodysDoing({ kind, wasConnected }: Fault): boolean {
+  return kind === "unreachable" && wasConnected !== true;
+}
+
+const UNCLEAR: ReadonlySet<FaultKind> = new Set([
+  "silent",
+  "broken",
+  "forbidden",
+]);
+
+/** Whoever answers is reachable and takes the credential; silence shows neither, and a 403 not the latter. */
+function settleConnection(
+  connection: BreakerByToken,
+  pass: TokenPass,
+  kind: FaultKind,
+): void {
+  if (UNCLEAR.has(kind)) connection.dismissed(pass);
+  else connection.succeeded(pass);
+}

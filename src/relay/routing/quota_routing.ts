@@ -1,0 +1,152 @@
+import type { Connection } from "../../config/config.ts";
+import type { Clock } from "../../core/clock.ts";
+import { Recent } from "../../core/recent.ts";
+import type { LimitsService } from "../../limits/service.ts";
+import type { QuotaWindow } from "../../limits/window.ts";
+import { conversationOf } from "../request/conversation.ts";
+import type { Exchange } from "../exchange.ts";
+import type { HeldBody } from "../request/held_body.ts";
+import type { Plan } from "./candidate.ts";
+import type { Ways } from "./candidates.ts";
+
+/** Ways in the order in which a request should try them. */
+export interface RoutedWays extends Ways {
+  /** Told of the way that gave the answer. */
+  readonly onServed?: (plan: Plan) => void;
+}
+
+/** Spreads the load of a pool by what is left of its connections' quotas. */
+export interface QuotaRouting {
+  /**
+   * Puts the connections of a model with `quota_routing` into order: first the one that has the conversation
+   * in its prompt cache, then the one with the most left in its tightest window, then the others by that.
+   * Asks no provider.
+   */
+  route(
+    ways: Ways,
+    exchange: Pick<Exchange, "caller" | "request">,
+    body: HeldBody,
+  ): Promise<RoutedWays>;
+}
+
+/** What {@linkcode createQuotaRouting} goes by. */
+export interface QuotaRoutingOptions {
+  readonly clock: Clock;
+  /** What is known of quotas. */
+  readonly limits: Pick<LimitsService, "known">;
+}
+
+/** Another connection takes over when it has so much more left, as a share of the whole. */
+const LEAD = 0.1;
+
+/** What is assumed to be left where nothing is known. */
+const UNKNOWN_LEFT = 0.5;
+
+/** How long a conversation stays where it was; no prompt cache lasts longer. */
+const CONVERSATION_MS = 3_600_000;
+
+const MAX_CONVERSATIONS = 10_000;
+
+/** Nothing is known yet. */
+export function createQuotaRouting(
+  { clock, limits }: QuotaRoutingOptions,
+): QuotaRouting {
+  const bounds = { clock, ttlMs: CONVERSATION_MS, maxSize: MAX_CONVERSATIONS };
+  /** Connection ids by conversation. */
+  const conversations = new Recent<string>(bounds);
+  /** The id of the connection that has the lead, by pool. */
+  const leaders = new Recent<string>(bounds);
+
+  /** The one that leads stays in front until another has clearly more left. */
+  function lead(ranked: readonly Ranked[]): readonly Ranked[] {
+    const [best] = ranked;
+    const pool = ranked.map(({ id }) => id).sort().join();
+    const led = leaders.get(pool);
+    const leader =
+      ranked.find(({ id, left }) =>
+        id === led && left > 0 && left + LEAD > (best?.left ?? 0)
+      ) ?? best;
+    if (leader === undefined) return [];
+    leaders.set(pool, leader.id);
+    return [leader];
+  }
+
+  return {
+    async route(ways, exchange, body) {
+      const isRouted = ways.own.length > 1 &&
+        ways.own.some(({ candidate }) => candidate.model.quotaRouting);
+      if (!isRouted) return ways;
+      const ranked = rank(ways.own, limits);
+      const conversation = await conversationIn(ways, { exchange, body });
+      const home = conversation && conversations.get(conversation);
+      const order = new Set([
+        ...ranked.filter(({ id, left }) => id === home && left > 0),
+        ...lead(ranked),
+        ...ranked,
+      ]);
+      const [first = ways.own[0], ...others] = [...order]
+        .map(({ plan }) => plan);
+      return {
+        ...ways,
+        own: [first, ...others],
+        onServed({ candidate: { connection } }) {
+          if (conversation === undefined) return;
+          conversations.set(conversation, connection.id);
+        },
+      };
+    },
+  };
+}
+
+/** A prompt cache is one model's. */
+async function conversationIn(
+  { own: [{ candidate }] }: Ways,
+  { exchange, body }: {
+    readonly exchange: Pick<Exchange, "caller" | "request">;
+    readonly body: HeldBody;
+  },
+): Promise<string | undefined> {
+  const conversation = await conversationOf(exchange, body);
+  return conversation && `${conversation} ${candidate.model.id}`;
+}
+
+/** A way with what is left of its connection's quota. */
+interface Ranked {
+  readonly plan: Plan;
+  /** The connection's. */
+  readonly id: string;
+  /** From 0, nothing, to 1, the whole. */
+  readonly left: number;
+}
+
+/** The most left first; the file's order among equals. */
+function rank(
+  plans: readonly Plan[],
+  limits: Pick<LimitsService, "known">,
+): readonly Ranked[] {
+  return plans
+    .map((plan) => {
+      const { connection } = plan.candidate;
+      const left = leftOf(connection, limits);
+      return { plan, id: connection.id, left };
+    })
+    .sort((one, other) => other.left - one.left);
+}
+
+/** What is left in the tightest window. */
+function leftOf(
+  connection: Connection,
+  limits: Pick<LimitsService, "known">,
+): number {
+  const shares = limits.known(connection).flatMap(shareOf);
+  return shares.length === 0 ? UNKNOWN_LEFT : Math.min(...shares);
+}
+
+/** None for a window whose use is not known, and for one that counts something else than models. */
+function shareOf({ used_percent, type }: QuotaWindow): readonly number[] {
+  if (used_percent === null || type === TOOL_CALLS) return [];
+  return [Math.min(1, Math.max(0, 1 - used_percent / 100))];
+}
+
+/** Z.ai's name for calls of its tools. */
+const TOOL_CALLS = "TIME_LIMIT";

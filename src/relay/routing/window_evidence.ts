@@ -1,0 +1,37 @@
+import type { Connection } from "../../config/config.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { Harvest } from "../../limits/harvest.ts";
+import { isUsedUp } from "../../limits/window.ts";
+import type { Fault } from "../fault.ts";
+
+/** What is known of a connection's quota. */
+export interface QuotaKnowledge {
+  readonly harvest: Harvest;
+  readonly clock: Clock;
+}
+
+/** How old a window may be to belong to the answer in hand, in milliseconds. */
+const FRESH_MS = 1000;
+
+/**
+ * Tells a window that is used up from a burst that was too fast, where a 429 does not say how long to wait:
+ * by the windows in the headers of the same answer.
+ */
+export function withWindow(
+  fault: Fault,
+  connection: Connection,
+  { harvest, clock }: QuotaKnowledge,
+): Fault {
+  const isLimit = fault.kind === "rate_limited" || fault.kind === "exhausted";
+  if (!isLimit || fault.retryAfterMs !== undefined) return fault;
+  const reading = harvest.reading(connection);
+  const nowMs = clock.now();
+  if (reading === undefined || nowMs - reading.checkedAtMs > FRESH_MS) {
+    return fault;
+  }
+  const resetsMs = reading.windows.filter(isUsedUp)
+    .map(({ resets_at }) => Date.parse(resets_at ?? "") - nowMs)
+    .filter((ms) => ms > 0);
+  if (resetsMs.length === 0) return fault;
+  return { ...fault, kind: "exhausted", retryAfterMs: Math.max(...resetsMs) };
+}

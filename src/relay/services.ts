@@ -1,0 +1,40 @@
+import type { Clock } from "../core/clock.ts";
+import type { Deadlines } from "../core/deadlines.ts";
+import type { Ids } from "../core/ids.ts";
+import type { Harvest } from "../limits/harvest.ts";
+import type { Fetch } from "../upstream/call.ts";
+import type { ConnectWatch } from "../upstream/connect_watch.ts";
+import type { Admission } from "./request/admission.ts";
+import type { BodyMemory } from "./request/body_memory.ts";
+import type { Health } from "./routing/health.ts";
+import type { QuotaRouting } from "./routing/quota_routing.ts";
+import type { RetryBudget } from "./routing/retry_budget.ts";
+import type { SealStore } from "./translated/seal_store.ts";
+import type { Translation } from "./translated/translation.ts";
+
+/** What the relay works with; one set for the whole program. */
+export interface RelayTools {
+  readonly admission: Admission;
+  /** What bodies take of memory. */
+  readonly memory: BodyMemory;
+  /** Knows which connections fail. */
+  readonly health: Health;
+  /** Orders pools by what is left of their quotas. */
+  readonly routing: QuotaRouting;
+  /** Bounds how often a connection is asked again. */
+  readonly budget: RetryBudget;
+  /** Reaches the upstreams. */
+  readonly fetch: Fetch;
+  /** Notices that they cannot be reached. */
+  readonly connects: ConnectWatch;
+  /** Learns quotas from relayed answers. */
+  readonly harvest: Harvest;
+  readonly deadlines: Deadlines;
+  readonly translation: Translation;
+  /** Sealed reasoning that waits for its tool results. */
+  readonly seals: SealStore;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  /** A number from 0 up to 1. */
+  readonly random: () => number;
+}

@@ -1,0 +1,69 @@
+import type {
+  AnswerContext,
+  CallerCodec,
+  Codec,
+} from "../../protocols/canonical/codec.ts";
+import { type Attempt, standInHeader } from "../attempt.ts";
+import type { RelayTools } from "../services.ts";
+import type { TranslatedBody } from "./translation_jobs.ts";
+
+/** What an answer needs to get from the upstream's protocol to the caller's. */
+export interface TranslateAnswerOptions {
+  readonly attempt: Attempt;
+  /** The caller's protocol. */
+  readonly from: CallerCodec;
+  /** The upstream's protocol. */
+  readonly to: Codec;
+  readonly translated: Omit<TranslatedBody, "body">;
+  readonly tools: Pick<
+    RelayTools,
+    "seals" | "deadlines" | "ids" | "clock" | "translation"
+  >;
+}
+
+/** What the caller's codec may need to write an answer, as far as it is plain data. */
+export function plainContextOf(
+  { attempt: { candidate, exchange }, translated, tools }:
+    TranslateAnswerOptions,
+): Omit<AnswerContext, "ids" | "drop"> {
+  return {
+    nowMs: tools.clock.now(),
+    model: candidate.model.id,
+    request: translated.request,
+    estimatedInputTokens: translated.estimatedInputTokens,
+    requestId: exchange.record.requestId,
+    connectionId: candidate.connection.id,
+  };
+}
+
+/** All that the caller's codec may need to write an answer. */
+export function contextOf(options: TranslateAnswerOptions): AnswerContext {
+  const { facts } = options.attempt.exchange.record;
+  return {
+    ...plainContextOf(options),
+    ids: options.tools.ids,
+    drop(part) {
+      facts.droppedParts = [...new Set([...facts.droppedParts ?? [], part])];
+    },
+  };
+}
+
+/** The headers of an answer of the content type `type`; what the request lost is named there. */
+export function headersOf(
+  { attempt, translated: { dropped } }: TranslateAnswerOptions,
+  type: string,
+): Record<string, string> {
+  return {
+    "content-type": type,
+    ...Object.fromEntries(standInHeader(attempt)),
+    ...(type === "text/event-stream" ? { "cache-control": "no-cache" } : {}),
+    ...(dropped.size === 0
+      ? {}
+      : { "x-gateway-dropped": [...dropped].map(headerSafe).join(",") }),
+  };
+}
+
+/** A caller's own field name could hold anything. */
+function headerSafe(name: string): string {
+  return name.replace(/[^\x21-\x7e]|,/g, "?");
+}

@@ -1,0 +1,116 @@
+import type { RequestRecord } from "../../observe/record.ts";
+import {
+  type AnswerEvent,
+  isOutput,
+} from "../../protocols/canonical/stream/event.ts";
+import type { Failure } from "../../protocols/canonical/failure/failure.ts";
+import type { Sealed } from "../../protocols/canonical/answer/sealed.ts";
+import type { Thoughts } from "../../protocols/canonical/answer/thoughts.ts";
+import type { SealStore } from "./seal_store.ts";
+import { createSealWatch } from "./seal_watch.ts";
+import type { WrittenAnswer } from "./translation_jobs.ts";
+
+/** What a translated answer is watched for. */
+export interface AnswerWatchOptions {
+  readonly record: RequestRecord;
+  readonly seals: SealStore;
+  readonly callerSha256: string;
+  readonly connectionId: string;
+}
+
+/** What a translated stream is watched for. */
+export interface StreamWatchOptions extends AnswerWatchOptions {
+  /** How the caller names the answer's calls, as its codec's `createAnswerIds` says. */
+  readonly idFor: ((id: string) => string) | undefined;
+}
+
+/** Watches the events of a translated answer. */
+export interface TranslatedWatch {
+  see(event: AnswerEvent): void;
+  /** Whether something was seen that the caller will see; nothing may be sent again then. */
+  readonly hasOutput: boolean;
+  /** What ended the answer before its end. */
+  readonly failure: Failure | undefined;
+  /** Whether the answer came to its end. */
+  readonly isWhole: boolean;
+}
+
+/** Notes first output and usage in the record, and keeps sealed reasoning for the tool results to come. */
+export function createTranslatedWatch(
+  options: StreamWatchOptions,
+): TranslatedWatch {
+  const { record } = options;
+  const { facts } = record;
+  const sealWatch = createSealWatch(options.idFor);
+  let failure: Failure | undefined;
+  let isWhole = false;
+  let hasOutput = false;
+
+  return {
+    see(event) {
+      sealWatch.see(event);
+      if (!hasOutput && isOutput(event)) {
+        hasOutput = true;
+        facts.firstOutputMs = record.elapsedMs();
+      }
+      if ("usage" in event && event.usage !== undefined) {
+        facts.usage = event.usage;
+      }
+      if (event.type === "failure") {
+        failure = event.failure;
+        // What comes behind the end could not be written to the caller.
+        isWhole = false;
+      }
+      if (event.type !== "end") return;
+      isWhole = true;
+      facts.stopReason = event.stop.reason;
+      keepThoughts(sealWatch.thoughts(), options);
+    },
+    get hasOutput() {
+      return hasOutput;
+    },
+    get failure() {
+      return failure;
+    },
+    get isWhole() {
+      return isWhole;
+    },
+  };
+}
+
+/** The same for an answer that was translated whole. */
+export function noteWhole(
+  answer: WrittenAnswer,
+  options: AnswerWatchOptions,
+): void {
+  const { record } = options;
+  const { hasOutput, usage, stopReason, droppedParts } = answer;
+  if (hasOutput) record.facts.firstOutputMs = record.elapsedMs();
+  if (usage !== undefined) record.facts.usage = usage;
+  record.facts.stopReason = stopReason;
+  if (droppedParts.length > 0) record.facts.droppedParts = droppedParts;
+  keepThoughts(answer.thoughts, options);
+}
+
+function keepThoughts(
+  thoughts: Thoughts | undefined,
+  { seals, callerSha256, connectionId }: AnswerWatchOptions,
+): void {
+  if (thoughts === undefined) return;
+  seals.keep(callerSha256, issuedBy(connectionId, thoughts));
+}
+
+/** The thoughts, marked for the one connection that may have them back. */
+function issuedBy(origin: string, thoughts: Thoughts): Thoughts {
+  const mark = (sealed: Sealed): Sealed => ({ ...sealed, origin });
+  return {
+    ...thoughts,
+    blocks: thoughts.blocks.map((block) => ({
+      ...block,
+      sealed: block.sealed && mark(block.sealed),
+    })),
+    calls: new Map(
+      [...thoughts.calls].map(([id, sealed]) => [id, mark(sealed)]),
+    ),
+  };
+}

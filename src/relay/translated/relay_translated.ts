@@ -1,0 +1,176 @@
+import {
+  type Operation,
+  OPERATIONS,
+  type Protocol,
+} from "../../core/protocol.ts";
+import { retryAfterMs } from "../../core/retry_after.ts";
+import type { Codec } from "../../protocols/canonical/codec.ts";
+import { parseErrorBody } from "../../protocols/canonical/failure/error_body.ts";
+import {
+  type Failure,
+  UpstreamFailure,
+} from "../../protocols/canonical/failure/failure.ts";
+import { CODECS } from "../../protocols/mod.ts";
+import { discard } from "../../streams/discard.ts";
+import { callUpstream } from "../../upstream/call.ts";
+import { redirected } from "../../upstream/failure.ts";
+import { readErrorBytes } from "../../upstream/read_answer.ts";
+import { secretsOf } from "../../upstream/secrets.ts";
+import { translatedHeaders } from "../../upstream/translated_headers.ts";
+import { type Attempt, firstAnswerMs } from "../attempt.ts";
+import { noteAnswer } from "../note_answer.ts";
+import type { RelayTools } from "../services.ts";
+import { translateAnswer } from "./translate_answer.ts";
+import type { TranslatedBodyLoan } from "./translation.ts";
+import { callerCodec } from "./translation_jobs.ts";
+
+/** Where each protocol takes requests. */
+const OPERATION_BY_PROTOCOL = {
+  chat: "chat_completions",
+  messages: "messages",
+  responses: "responses",
+} as const satisfies Record<Protocol, Operation>;
+
+/**
+ * Serves a request through an upstream of another protocol: the request, the answer and its errors are
+ * translated (docs/design.md#native-and-translated).
+ *
+ * @param protocol Of the upstream.
+ * @throws {GatewayError} When the request cannot be translated, or there is no answer.
+ * @throws {UpstreamFailure} When the upstream refuses or fails before anything of an answer went out.
+ * @throws {CallerLeft} When the caller left before.
+ */
+export async function relayTranslated(
+  attempt: Attempt,
+  protocol: Protocol,
+  tools: RelayTools,
+): Promise<Response> {
+  const { exchange, candidate: { connection } } = attempt;
+  const from = callerCodec(attempt.operation);
+  const to = CODECS[protocol];
+  const { body, letGo, ...translated } = await translate(
+    attempt,
+    protocol,
+    tools,
+  );
+  let answer: Response;
+  try {
+    answer = await ask(
+      { attempt, protocol, body, stream: translated.stream },
+      tools,
+    );
+  } finally {
+    letGo();
+  }
+  noteAnswer(answer, exchange.record, secretsOf(connection));
+  tools.harvest.observe(connection, answer.headers);
+  if (!answer.ok) throw await failureOf(answer, { attempt, to }, tools);
+  return await translateAnswer(answer, {
+    attempt,
+    from,
+    to,
+    translated,
+    tools,
+  });
+}
+
+async function translate(
+  attempt: Attempt,
+  to: Protocol,
+  { translation, seals }: RelayTools,
+): Promise<TranslatedBodyLoan> {
+  const { exchange, candidate, body, question } = attempt;
+  const { connection, model } = candidate;
+  const callerSha256 = exchange.caller.sha256;
+  const translated = await translation.request(
+    {
+      body: body.get(),
+      operation: attempt.operation,
+      to,
+      target: {
+        service: connection.service,
+        connectionId: connection.id,
+        model: model.upstream,
+        maxOutputTokens: model.maxOutputTokens,
+      },
+      strict: connection.strict,
+      streamOnly: connection.streamOnly,
+      force: connection.force,
+      omit: connection.omit,
+      recallable: seals.known(callerSha256),
+    },
+    question.shape,
+    {
+      memory: attempt.memory,
+      signal: attempt.controller.signal,
+      recall: (callIds) =>
+        new Map(callIds.flatMap((callId) => {
+          const thoughts = seals.recall({ callerSha256, callId });
+          return thoughts === undefined ? [] : [[callId, thoughts]];
+        })),
+    },
+  );
+  if (!attempt.mayRepeat) body.letGo();
+  if (translated.dropped.size > 0) {
+    exchange.record.facts.dropped = [...translated.dropped];
+  }
+  return translated;
+}
+
+/** What is sent upstream. */
+interface Sending {
+  readonly attempt: Attempt;
+  readonly protocol: Protocol;
+  readonly body: Uint8Array<ArrayBuffer>;
+  readonly stream: boolean;
+}
+
+async function ask(
+  { attempt, protocol, body, stream }: Sending,
+  { fetch, deadlines, connects }: RelayTools,
+): Promise<Response> {
+  const { exchange, candidate: { connection }, controller } = attempt;
+  const { endpoint, path } = OPERATIONS[OPERATION_BY_PROTOCOL[protocol]];
+  return await callUpstream(fetch, {
+    url: `${connection.endpoints[endpoint]}${path}`,
+    headers: translatedHeaders(exchange.request.headers, connection, {
+      protocol,
+      stream,
+      messagesVendor: exchange.config.messagesVendor,
+    }),
+    body,
+    deadlines,
+    connects,
+    connectMs: connection.timeouts.connectMs,
+    firstByteMs: firstAnswerMs(attempt),
+    controller,
+  });
+}
+
+async function failureOf(
+  answer: Response,
+  { attempt: { candidate, controller }, to }: {
+    readonly attempt: Attempt;
+    readonly to: Codec;
+  },
+  { deadlines, clock }: RelayTools,
+): Promise<Error> {
+  const { status, headers } = answer;
+  if (status < 400) {
+    discard(answer);
+    return redirected();
+  }
+  const bytes = await readErrorBytes(answer, {
+    deadlines,
+    idleMs: candidate.connection.timeouts.idleMs,
+    controller,
+  });
+  const body = bytes && parseErrorBody(new TextDecoder().decode(bytes));
+  const failure: Failure = secretsOf(candidate.connection).leaveOut(
+    to.decodeFailure(status, body),
+  );
+  return new UpstreamFailure({
+    ...failure,
+    retryAfterMs: failure.retryAfterMs ?? retryAfterMs(headers, clock.now()),
+  });
+}

@@ -1,0 +1,85 @@
+import { streamAnswer } from "./stream_answer.ts";
+import {
+  headersOf,
+  plainContextOf,
+  type TranslateAnswerOptions,
+} from "./answer_context.ts";
+import { createTranslatedWatch, noteWhole } from "./answer_watch.ts";
+import type { WrittenAnswer } from "./translation_jobs.ts";
+import { foldAnswer, readAnswer, type WholeAnswer } from "./whole_answer.ts";
+
+/**
+ * Gives an upstream's answer to the caller in the caller's protocol, as a stream or as one object, whichever
+ * the caller asked for and whichever the upstream sent. Finishes the record when the answer ends.
+ *
+ * A stream's status and headers go out with its first output, so that a failure before it is an error like
+ * any other.
+ *
+ * @throws {UpstreamFailure} When the upstream fails before anything went out.
+ * @throws {GatewayError} When its answer breaks off, is silent or too long before anything went out, or cannot be
+ * translated now.
+ */
+export async function translateAnswer(
+  answer: Response,
+  options: TranslateAnswerOptions,
+): Promise<Response> {
+  const { attempt: { exchange, candidate }, tools, translated } = options;
+  const watchOptions = {
+    record: exchange.record,
+    seals: tools.seals,
+    callerSha256: exchange.caller.sha256,
+    connectionId: candidate.connection.id,
+  };
+  const isStream = isEventStream(answer, translated.stream);
+  if (translated.request.stream && isStream && answer.body !== null) {
+    const watch = createTranslatedWatch({
+      ...watchOptions,
+      idFor: options.from.createAnswerIds?.(translated.request),
+    });
+    return await streamAnswer(answer.body, { ...options, watch });
+  }
+  const whole = isStream
+    ? await foldAnswer(answer, options)
+    : await readAnswer(answer, options);
+  const written = await write(whole, options);
+  noteWhole(written, watchOptions);
+  return respond(written, options);
+}
+
+/** Some upstreams stream without saying so. */
+function isEventStream({ headers }: Response, asked: boolean): boolean {
+  const type = headers.get("content-type") ?? "";
+  return /text\/event-stream/i.test(type) || asked && !/json/i.test(type);
+}
+
+function write(
+  { answer, length }: WholeAnswer,
+  options: TranslateAnswerOptions,
+): Promise<WrittenAnswer> {
+  const { attempt: { operation, memory, controller }, to } = options;
+  const job = {
+    ...plainContextOf(options),
+    answer,
+    operation,
+    to: to.protocol,
+    aliases: options.translated.aliases,
+    cuts: options.translated.cuts,
+  };
+  const { signal } = controller;
+  return options.tools.translation.answer(job, length, { memory, signal });
+}
+
+/** One object, or one short stream of it for a caller who asked for events. */
+function respond(
+  { bytes }: WrittenAnswer,
+  options: TranslateAnswerOptions,
+): Response {
+  const { attempt: { exchange: { record } }, translated } = options;
+  record.facts.status = 200;
+  record.facts.bytesOut = bytes.length;
+  record.finish("complete");
+  const type = translated.request.stream
+    ? "text/event-stream"
+    : "application/json";
+  return new Response(bytes, { headers: headersOf(options, type) });
+}

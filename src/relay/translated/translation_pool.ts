@@ -1,0 +1,208 @@
+import type { Deadlines, TakeBack } from "../../core/deadlines.ts";
+import { LinkedList } from "../../core/linked_list.ts";
+import { overloadedGateway } from "../request/overloaded.ts";
+import type { Recall } from "./translation_jobs.ts";
+import {
+  brokenThread,
+  type StartTranslationThread,
+  type ThreadOrder,
+  type ThreadReport,
+  type TranslationThread,
+} from "./translation_thread.ts";
+
+/** Threads that translate what is too long to hold everybody else up. */
+export interface TranslationPool {
+  /**
+   * Waits for a thread of one's own. Give it back with {@linkcode PoolPlace.leave}.
+   *
+   * @throws {GatewayError} `overloaded`, when too many wait already.
+   * @throws The reason of `signal`, when that aborts meanwhile.
+   */
+  enter(signal: AbortSignal): Promise<PoolPlace>;
+  /** Ends all threads and what they do. */
+  close(): void;
+}
+
+/** A thread of one's own for a while. */
+export interface PoolPlace {
+  /**
+   * Lets the thread do one job.
+   *
+   * @throws {GatewayError} `internal`, when the thread dies or takes too long; another one replaces it.
+   * @throws The reason of the signal; the thread, which cannot be stopped otherwise, is ended then.
+   */
+  run(
+    order: Exclude<ThreadOrder, { kind: "recalled" }>,
+    recall?: Recall,
+  ): Promise<ThreadReport>;
+  /** Gives the thread to the next. */
+  leave(): void;
+}
+
+/** What a {@linkcode TranslationPool} works with. */
+export interface TranslationPoolOptions {
+  readonly startThread: StartTranslationThread;
+  /** How many threads there are at most; each is started when it is needed. */
+  readonly maxThreads: number;
+  readonly deadlines: Deadlines;
+}
+
+/** How many may wait for a thread. */
+const MAX_WAITING = 256;
+
+/** A thread that has nothing to do for so long is ended, in milliseconds. */
+const IDLE_MS = 60_000;
+
+/** No job takes so long, in milliseconds, unless something is wrong. */
+const JOB_MS = 120_000;
+
+/** A thread, and who listens to it now. */
+interface Member {
+  readonly thread: TranslationThread;
+  onReport: (report: ThreadReport) => void;
+  stopIdle: TakeBack;
+}
+
+/** A pool without threads yet. */
+export function createTranslationPool(
+  { startThread, maxThreads, deadlines }: TranslationPoolOptions,
+): TranslationPool {
+  const members = new Set<Member>();
+  const idle: Member[] = [];
+  const waiting = new LinkedList<PromiseWithResolvers<Member>>();
+  let isClosed = false;
+  const noone = () => {};
+
+  function start(): Member {
+    const member: Member = {
+      thread: startThread((report) => {
+        if (report.kind === "died") remove(member);
+        member.onReport(report);
+      }),
+      onReport: noone,
+      stopIdle: noone,
+    };
+    members.add(member);
+    return member;
+  }
+
+  /** One that died while nobody used it is replaced when it is needed. */
+  function remove(member: Member): void {
+    if (!members.delete(member)) return;
+    member.stopIdle();
+    member.thread.end();
+    const index = idle.indexOf(member);
+    if (index >= 0) idle.splice(index, 1);
+  }
+
+  function free(member: Member): void {
+    member.onReport = noone;
+    if (members.has(member)) {
+      idle.push(member);
+      member.stopIdle = deadlines.start(IDLE_MS, () => remove(member));
+    }
+    const next = waiting.first === undefined ? undefined : takeMember();
+    if (next !== undefined) waiting.shift()?.resolve(next);
+  }
+
+  function takeMember(): Member | undefined {
+    const member = idle.pop() ??
+      (members.size < maxThreads ? start() : undefined);
+    member?.stopIdle();
+    return member;
+  }
+
+  async function memberFor(signal: AbortSignal): Promise<Member> {
+    signal.throwIfAborted();
+    if (isClosed) throw closed();
+    const member = waiting.size === 0 ? takeMember() : undefined;
+    if (member !== undefined) return member;
+    if (waiting.size >= MAX_WAITING) {
+      throw overloadedGateway("too many long bodies wait to be translated");
+    }
+    const given = Promise.withResolvers<Member>();
+    const takeOut = waiting.add(given);
+    const leave = () => {
+      takeOut();
+      given.reject(signal.reason);
+    };
+    signal.addEventListener("abort", leave, { once: true });
+    try {
+      return await given.promise;
+    } finally {
+      signal.removeEventListener("abort", leave);
+    }
+  }
+
+  /** A job that is given up leaves its thread behind, busy with it, so that one is ended. */
+  async function run(
+    member: Member,
+    order: ThreadOrder,
+    { recall, signal }: {
+      readonly recall?: Recall;
+      readonly signal: AbortSignal;
+    },
+  ): Promise<ThreadReport> {
+    const over = Promise.withResolvers<ThreadReport>();
+    const giveUp = (reason: unknown) => {
+      remove(member);
+      over.reject(reason);
+    };
+    const leave = () => giveUp(signal.reason);
+    const takeBack = deadlines.start(
+      JOB_MS,
+      () => giveUp(brokenThread("it took too long")),
+    );
+    member.onReport = (report) => {
+      if (report.kind === "died") return giveUp(brokenThread("it died"));
+      if (report.kind !== "recall") return over.resolve(report);
+      answerRecall(member.thread, report.callIds, recall).catch(giveUp);
+    };
+    signal.addEventListener("abort", leave, { once: true });
+    try {
+      signal.throwIfAborted();
+      member.thread.send(order);
+      return await over.promise;
+    } finally {
+      takeBack();
+      signal.removeEventListener("abort", leave);
+      member.onReport = noone;
+    }
+  }
+
+  return {
+    async enter(signal) {
+      const member = await memberFor(signal);
+      let hasLeft = false;
+      return {
+        run: (order, recall) =>
+          run(member, order, { signal, ...(recall && { recall }) }),
+        leave() {
+          if (!hasLeft) free(member);
+          hasLeft = true;
+        },
+      };
+    },
+    close() {
+      isClosed = true;
+      for (const given of waiting) given.reject(closed());
+      while (waiting.size > 0) waiting.shift();
+      for (const member of [...members]) {
+        remove(member);
+        member.onReport({ kind: "died" });
+      }
+    },
+  };
+}
+
+function closed(): Error {
+  return brokenThread("the gateway is stopping");
+}
+
+async function answerRecall(
+  thread: TranslationThread,
+  callIds: readonly string[],
+  recall: Recall = () => new Map(),
+): Promise<void> {
+  thread.send({ kind: "recalled", reasoning: await recall(callIds) });
+}

@@ -1,0 +1,106 @@
+import { type ErrorKind, GatewayError } from "../../core/error.ts";
+import {
+  type Failure,
+  UpstreamFailure,
+} from "../../protocols/canonical/failure/failure.ts";
+import type {
+  AnswerJob,
+  RecalledReasoning,
+  RequestJob,
+  TranslatedBody,
+  WrittenAnswer,
+} from "./translation_jobs.ts";
+
+/** What a thread that translates is told; one job at a time. */
+export type ThreadOrder =
+  | { readonly kind: "request"; readonly job: RequestJob }
+  | { readonly kind: "answer"; readonly job: AnswerJob }
+  | { readonly kind: "recalled"; readonly reasoning: RecalledReasoning };
+
+/** What it says. */
+export type ThreadReport =
+  /** The request needs reasoning that is kept for these calls. */
+  | { readonly kind: "recall"; readonly callIds: readonly string[] }
+  | { readonly kind: "request_done"; readonly result: TranslatedBody }
+  | { readonly kind: "answer_done"; readonly result: WrittenAnswer }
+  | { readonly kind: "failed"; readonly error: SentError }
+  /** It ended by itself, and its job with it. */
+  | { readonly kind: "died" };
+
+/** A thread that translates. */
+export interface TranslationThread {
+  send(order: ThreadOrder): void;
+  /** Ends it at once, whatever it does. */
+  end(): void;
+}
+
+/** Starts a thread; nothing is reported before it was sent something. */
+export type StartTranslationThread = (
+  onReport: (report: ThreadReport) => void,
+) => TranslationThread;
+
+/** An error as plain data: what threads send each other keeps no class. */
+export type SentError =
+  | {
+    readonly type: "gateway";
+    readonly kind: ErrorKind;
+    readonly message: string;
+    readonly options: {
+      readonly param?: string;
+      readonly type?: string;
+      readonly code?: string;
+      readonly details?: Readonly<Record<string, unknown>>;
+      readonly headers: Readonly<Record<string, string>>;
+    };
+  }
+  | { readonly type: "upstream"; readonly failure: Failure }
+  /** A mistake of ours; its message may quote a request. */
+  | { readonly type: "unforeseen"; readonly name: string };
+
+/** Makes plain data of an error; its cause stays behind. */
+export function sentError(error: unknown): SentError {
+  if (error instanceof UpstreamFailure) {
+    return { type: "upstream", failure: error.failure };
+  }
+  if (error instanceof GatewayError) {
+    const { kind, message, param, type, code, details, headers } = error;
+    return {
+      type: "gateway",
+      kind,
+      message,
+      options: {
+        ...(param === undefined ? {} : { param }),
+        ...(type === undefined ? {} : { type }),
+        ...(code === undefined ? {} : { code }),
+        ...(details === undefined ? {} : { details }),
+        headers,
+      },
+    };
+  }
+  const name = error instanceof Error ? error.name : typeof error;
+  return { type: "unforeseen", name };
+}
+
+/** The error that {@linkcode sentError} made plain data of. */
+export function receivedError(error: SentError): Error {
+  switch (error.type) {
+    case "gateway":
+      return new GatewayError(error.kind, error.message, error.options);
+    case "upstream":
+      return new UpstreamFailure(error.failure);
+    case "unforeseen":
+      return brokenThread(`it threw a ${error.name}`);
+  }
+}
+
+/** The error for the one request whose thread failed it. */
+export function brokenThread(what: string): GatewayError {
+  return new GatewayError(
+    "internal",
+    "Cannot translate the body: the thread that does so failed, send a smaller one or try again",
+    {
+      code: "translation_failed",
+      cause: new Error(`The thread that translates failed: ${what}`),
+    },
+  );
+}

@@ -1,0 +1,76 @@
+import { GatewayError } from "../../core/error.ts";
+import type { Answer } from "../../protocols/canonical/answer/answer.ts";
+import { UpstreamFailure } from "../../protocols/canonical/failure/failure.ts";
+import { createStreamFold } from "../../protocols/fold_stream.ts";
+import { createIdleWatch } from "../../streams/idle_watch.ts";
+import {
+  brokenUpstream,
+  oversized,
+  reasonOf,
+  silentUpstream,
+} from "../../upstream/failure.ts";
+import { readAnswerBytes } from "../../upstream/read_answer.ts";
+import { secretsOf } from "../../upstream/secrets.ts";
+import type { TranslateAnswerOptions } from "./answer_context.ts";
+
+/** A whole answer longer than this is refused, in bytes; images in base64 fit. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+
+/** An upstream's answer, as its bytes or as what its stream told, and how many bytes it had. */
+export interface WholeAnswer {
+  readonly answer: Uint8Array<ArrayBuffer> | Answer;
+  readonly length: number;
+}
+
+/** Reads a stream whole, for a caller who wants one object. */
+export async function foldAnswer(
+  answer: Response,
+  { attempt: { controller, candidate }, to, tools }: TranslateAnswerOptions,
+): Promise<WholeAnswer> {
+  const fold = createStreamFold(to.createStreamDecoder(tools.ids));
+  const idle = createIdleWatch({
+    deadlines: tools.deadlines,
+    idleMs: candidate.connection.timeouts.idleMs,
+    onIdle: () => controller.abort(silentUpstream()),
+  });
+  const reader = answer.body &&
+    secretsOf(candidate.connection).cover(answer.body.getReader());
+  let bytes = 0;
+  try {
+    for (;;) {
+      idle.wait();
+      const read = await reader?.read();
+      idle.heard();
+      if (read === undefined || read.done) {
+        return { answer: fold.end(), length: bytes };
+      }
+      bytes += read.value.length;
+      if (bytes > MAX_ANSWER_BYTES) throw oversized();
+      fold.push(read.value);
+    }
+  } catch (cause) {
+    if (controller.signal.aborted) throw controller.signal.reason;
+    controller.abort();
+    const isTold = cause instanceof UpstreamFailure ||
+      cause instanceof GatewayError;
+    throw isTold ? cause : brokenUpstream(reasonOf(cause), cause);
+  } finally {
+    idle.stop();
+  }
+}
+
+/** Reads an answer that is one object. */
+export async function readAnswer(
+  answer: Response,
+  { attempt: { controller, candidate }, tools }: TranslateAnswerOptions,
+): Promise<WholeAnswer> {
+  const bytes = await readAnswerBytes(answer, {
+    maxBytes: MAX_ANSWER_BYTES,
+    deadlines: tools.deadlines,
+    idleMs: candidate.connection.timeouts.idleMs,
+    controller,
+  });
+  if (bytes === undefined) throw oversized();
+  const covered = secretsOf(candidate.connection).coverIn(bytes);
+  return { answer: covered, length: covered.length };
+}

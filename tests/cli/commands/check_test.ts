@@ -1,0 +1,294 @@
+import assert from "node:assert/strict";
+import { runCheck } from "../../../src/cli/commands/check.ts";
+import {
+  connectionFile,
+  minimalFile,
+  UPSTREAM_KEY,
+} from "../../support/gateway/config.ts";
+import { testCertificate } from "../../support/upstream/test_certificate.ts";
+
+type Upstream = (request: Request) => Promise<Response> | Response;
+
+/** Runs `check` on a file, with an upstream that answers as told. */
+async function check(
+  file: unknown,
+  { args = [], upstream = () => new Response("{}") }: {
+    readonly args?: readonly string[];
+    readonly upstream?: Upstream;
+  } = {},
+) {
+  const directory = await Deno.makeTempDir();
+  const path = `${directory}/gateway.yaml`;
+  await Deno.writeTextFile(path, JSON.stringify(file));
+  const written = { out: "", error: "" };
+  const deadlines: number[] = [];
+  const code = await runCheck(["--config", path, ...args], {
+    write: (text) => written.out += text,
+    writeError: (text) => written.error += text,
+    env: () => undefined,
+    fetch: async (input, init) => await upstream(new Request(input, init)),
+    deadline: (ms) => {
+      deadlines.push(ms);
+      return new AbortController().signal;
+    },
+  });
+  await Deno.remove(directory, { recursive: true });
+  return { code, path, deadlines, ...written };
+}
+
+Deno.test("check prints what a valid file resolves to", async () => {
+  const { code, out, error } = await check(minimalFile());
+  assert.equal(code, 0);
+  assert.match(out, /^server:\n {2}host: 127\.0\.0\.1\n/);
+  assert.match(out, /\nconnections:\n {2}- name: main\n/);
+  assert.match(
+    out,
+    /\n# \S+\/gateway\.yaml is valid: 1 connection, 1 model, 1 token\n$/,
+  );
+  assert.equal(error, "");
+  assert.ok(!out.includes(UPSTREAM_KEY));
+});
+
+Deno.test("check prints warnings beside", async () => {
+  const { code, error } = await check(minimalFile({ tokens: [] }));
+  assert.equal(code, 0);
+  assert.equal(
+    error,
+    "warnings:\n  tokens: is empty: nobody can call the gateway\n",
+  );
+});
+
+Deno.test("check finds what the platform will not listen with", async () => {
+  const directory = await Deno.makeTempDir();
+  const tls = { cert: `${directory}/cert.pem`, key: `${directory}/key.pem` };
+  await Deno.writeTextFile(tls.cert, testCertificate.cert);
+  await Deno.writeTextFile(
+    tls.key,
+    "-----BEGIN PRIVATE KEY-----\nAA==\n-----END PRIVATE KEY-----\n",
+  );
+  const { code, path, out, error } = await check(
+    minimalFile({ server: { tls } }),
+  );
+  assert.equal(code, 2);
+  assert.equal(out, "");
+  assert.ok(
+    error.startsWith(`${path} has 1 problem:\n  server.tls.key: holds no`),
+    error,
+  );
+  await Deno.writeTextFile(tls.key, testCertificate.key);
+  assert.equal((await check(minimalFile({ server: { tls } }))).code, 0);
+  await Deno.remove(directory, { recursive: true });
+});
+
+Deno.test("check prints every problem of an invalid file", async () => {
+  const { code, path, out, error } = await check(
+    minimalFile({ server: { port: -1 }, timeouts: { idel: 1 } }),
+  );
+  assert.equal(code, 2);
+  assert.equal(out, "");
+  assert.equal(
+    error,
+    `${path} has 2 problems:\n  server.port: must be at least 0\n` +
+      '  timeouts.idel: is not a known key; did you mean "idle"?\n',
+  );
+});
+
+Deno.test("check says that there is no file", async () => {
+  let error = "";
+  const code = await runCheck([], {
+    write: () => {},
+    writeError: (text) => error += text,
+    env: () => "/no/such/gateway.yaml",
+    fetch,
+    deadline: () => new AbortController().signal,
+  });
+  assert.equal(code, 2);
+  assert.equal(
+    error,
+    "/no/such/gateway.yaml has 1 problem:\n  file: does not exist\n" +
+      "It was looked for at /no/such/gateway.yaml.\n" +
+      "`model-gateway init SERVICE...` prints a first one; `model-gateway demo` needs none.\n",
+  );
+});
+
+Deno.test("check tells how it is used", async () => {
+  const cases = [
+    [["--lvie"], "unknown option --lvie: did you mean --live?"],
+    [["--live=1"], "--live takes no value"],
+    [["extra"], "it takes no argument but its options"],
+    [["--config", ""], "--config needs a value: FILE"],
+  ] as const;
+  for (const [args, fault] of cases) {
+    const { code, error } = await check(minimalFile(), { args });
+    assert.equal(code, 2);
+    assert.equal(
+      error,
+      `${fault}\nusage: model-gateway check [--config FILE] [--live]\n` +
+        "model-gateway check --help tells more\n",
+    );
+  }
+});
+
+Deno.test("check --live asks each enabled connection for its models, with its own credential", async () => {
+  const requests: Request[] = [];
+  const file = minimalFile({
+    connections: [
+      connectionFile({ headers: { "X-Team": "a" } }),
+      connectionFile({
+        name: "messages",
+        service: "anthropic",
+        family: undefined,
+        endpoints: undefined,
+        auth: { key: "key-2" },
+      }),
+      connectionFile({ name: "off", enabled: false }),
+      connectionFile({
+        name: "open",
+        family: "C",
+        endpoints: { responses: "http://127.0.0.1:9/r" },
+        auth: { scheme: "none" },
+      }),
+    ],
+  });
+  const { code, out, deadlines } = await check(file, {
+    args: ["--live"],
+    upstream: (request) => {
+      requests.push(request);
+      return new Response("{}");
+    },
+  });
+  assert.equal(code, 0);
+  assert.match(
+    out,
+    /\nmain: reachable \(HTTP 200\)\nmessages: reachable \(HTTP 200\)\nopen: reachable \(HTTP 200\)\n$/,
+  );
+  assert.deepEqual(deadlines, [10_000, 10_000, 10_000]);
+  assert.deepEqual(
+    requests.map(({ url, method, redirect, headers }) => ({
+      url,
+      method,
+      redirect,
+      headers: Object.fromEntries(headers),
+    })),
+    [
+      {
+        url: "http://127.0.0.1:9/v1/models",
+        method: "GET",
+        redirect: "manual",
+        headers: {
+          accept: "application/json",
+          authorization: `Bearer ${UPSTREAM_KEY}`,
+          "x-team": "a",
+        },
+      },
+      {
+        url: "https://api.anthropic.com/v1/models",
+        method: "GET",
+        redirect: "manual",
+        headers: {
+          accept: "application/json",
+          "anthropic-version": "2023-06-01",
+          "x-api-key": "key-2",
+        },
+      },
+      {
+        url: "http://127.0.0.1:9/r/models",
+        method: "GET",
+        redirect: "manual",
+        headers: { accept: "application/json" },
+      },
+    ],
+  );
+});
+
+const refuse = (message: string, name = "TypeError"): Upstream => () => {
+  const error = new Error(message);
+  error.name = name;
+  throw error;
+};
+
+const FINDINGS: readonly (readonly [string, Upstream, number])[] = [
+  ["reachable (HTTP 404)", () => new Response(null, { status: 404 }), 0],
+  ["reachable (HTTP 429)", () => new Response(null, { status: 429 }), 0],
+  ["key refused (HTTP 401)", () => new Response(null, { status: 401 }), 1],
+  ["key refused (HTTP 403)", () => new Response(null, { status: 403 }), 1],
+  [
+    "redirects elsewhere (HTTP 302)",
+    () => Response.redirect("https://elsewhere.example"),
+    1,
+  ],
+  ["failing (HTTP 503)", () => new Response(null, { status: 503 }), 1],
+  ["unreachable: no answer in 10000 ms", refuse("signal", "TimeoutError"), 1],
+  [
+    "unreachable: client error (Connect): tcp connect error",
+    refuse(
+      "error sending request for url (http://127.0.0.1:9/v1/models): client error (Connect): tcp connect error\n  at x",
+    ),
+    1,
+  ],
+  [
+    "unreachable: client error (Connect): dns error",
+    () =>
+      Promise.reject(
+        new TypeError("fetch failed", {
+          cause: new Error(
+            "error sending request for url (https://a.example/): client error (Connect): dns error",
+          ),
+        }),
+      ),
+    1,
+  ],
+  [
+    "unreachable: its certificate has expired",
+    refuse("invalid peer certificate: Expired"),
+    1,
+  ],
+  [
+    "unreachable: unknown error",
+    () => Promise.reject("canary"),
+    1,
+  ],
+];
+
+Deno.test("check --live says", async (t) => {
+  for (const [finding, upstream, expectedCode] of FINDINGS) {
+    await t.step(finding, async () => {
+      const { code, out } = await check(minimalFile(), {
+        args: ["--live"],
+        upstream,
+      });
+      assert.ok(out.endsWith(`\nmain: ${finding}\n`), out);
+      assert.equal(code, expectedCode);
+    });
+  }
+});
+
+Deno.test("check --live tells what the upstream answered, even if its answer breaks off", async () => {
+  const { code, out } = await check(minimalFile(), {
+    args: ["--live"],
+    upstream: () =>
+      new Response(
+        new ReadableStream({
+          cancel: () => Promise.reject(new Error("connection reset")),
+        }),
+      ),
+  });
+  assert.match(out, /\nmain: reachable \(HTTP 200\)\n$/);
+  assert.equal(code, 0);
+});
+
+Deno.test("check --live does not read what the upstream sends", async () => {
+  let cancelled = false;
+  await check(minimalFile(), {
+    args: ["--live"],
+    upstream: () =>
+      new Response(
+        new ReadableStream({
+          cancel: () => {
+            cancelled = true;
+          },
+        }),
+      ),
+  });
+  assert.ok(cancelled);
+});

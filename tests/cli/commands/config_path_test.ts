@@ -1,0 +1,23 @@
+import assert from "node:assert/strict";
+import { findConfigPath } from "../../../src/cli/commands/config_path.ts";
+
+const env = (name: string) =>
+  name === "MODEL_GATEWAY_CONFIG" ? "/etc/from-env.yaml" : undefined;
+
+Deno.test("findConfigPath() takes --config before the environment", () => {
+  assert.equal(findConfigPath({ option: "mine.yaml", env }), "mine.yaml");
+});
+
+Deno.test("findConfigPath() takes the environment before the working directory", () => {
+  assert.equal(
+    findConfigPath({ option: undefined, env }),
+    "/etc/from-env.yaml",
+  );
+});
+
+Deno.test("findConfigPath() falls back to gateway.yaml, also for an empty variable", () => {
+  for (const value of [undefined, ""]) {
+    const path = findConfigPath({ option: undefined, env: () => value });
+    assert.equal(path, "gateway.yaml");
+  }
+});

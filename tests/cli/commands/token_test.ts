@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { createToken, runToken } from "../../../src/cli/commands/token.ts";
+import { parseYaml } from "../../../src/core/std.ts";
+import { sha256Hex } from "../../../src/core/sha256.ts";
+import { loadFile, minimalFile } from "../../support/gateway/config.ts";
+
+function run(...args: string[]) {
+  const written = { out: "", error: "" };
+  const code = runToken(args, {
+    write: (text) => written.out += text,
+    writeError: (text) => written.error += text,
+    env: () => undefined,
+  });
+  return { code, ...written };
+}
+
+Deno.test("token new prints the token once and an entry that lets it in", async () => {
+  const { code, out, error } = run("new", "alice: the 1st");
+  assert.equal(code, 0);
+  assert.equal(error, "");
+  const tokens = out.match(/mg_[\w-]+/g) ?? [];
+  assert.equal(tokens.length, 1);
+  const yaml = parseYaml(out.slice(out.indexOf("tokens:")));
+  assert.deepEqual(yaml, {
+    tokens: [{
+      name: "alice: the 1st",
+      sha256: sha256Hex(tokens[0] ?? ""),
+      connections: ["*"],
+    }],
+  });
+  assert.ok("config" in await loadFile({ ...minimalFile(), ...Object(yaml) }));
+});
+
+Deno.test("token new never makes the same token twice", () => {
+  assert.notEqual(run("new", "alice").out, run("new", "alice").out);
+});
+
+Deno.test("createToken() writes 256 bits as 43 characters of base64url", () => {
+  const ones = createToken(new Uint8Array(32).fill(255));
+  assert.equal(ones, `mg_${"_".repeat(42)}8`);
+  const mixed = createToken(new Uint8Array(32).fill(0xfb));
+  assert.match(mixed, /^mg_[\w-]{43}$/);
+});
+
+Deno.test("token refuses a name that the configuration would refuse", () => {
+  assert.deepEqual(run("new", "*"), {
+    code: 2,
+    out: "",
+    error: "name: must not be *, which stands for every name\n",
+  });
+});
+
+Deno.test("token tells how it is used", () => {
+  for (const args of [[], ["new"], ["old", "alice"], ["new", "alice", "bob"]]) {
+    assert.deepEqual(run(...args), {
+      code: 2,
+      out: "",
+      error: "token needs the word new and one name\n" +
+        "usage: model-gateway token new NAME\n" +
+        "model-gateway token --help tells more\n",
+    });
+  }
+});

@@ -1,0 +1,348 @@
+import assert from "node:assert/strict";
+import { runLimits } from "../../../src/cli/limits/command.ts";
+import {
+  entryOf,
+  everyState,
+  listOf,
+  NOON_MS,
+} from "../../support/wire/limits_list.ts";
+
+const TOKEN = "mg_secret-of-alice";
+
+type Answer = (request: Request) => Response | Promise<Response>;
+
+interface Run {
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly answer?: Answer;
+  readonly columns?: number | undefined;
+  /** After how many waits the run is left alone. */
+  readonly waits?: number;
+}
+
+/** Runs `limits` against a gateway that answers as told; `code` is undefined while it still watches. */
+async function limits(
+  { args = [], env = {}, answer = good, columns, waits = 0 }: Run = {},
+) {
+  const written = { out: "", error: "" };
+  const requests: Request[] = [];
+  const waitsMs: number[] = [];
+  const stopped = Promise.withResolvers<undefined>();
+  const code = await Promise.race([
+    runLimits(args, {
+      write: (text) => written.out += text,
+      writeError: (text) => written.error += text,
+      env: (name) => ({ MODEL_GATEWAY_TOKEN: TOKEN, ...env })[name],
+      fetch: async (input, init) => {
+        const request = new Request(input, init);
+        requests.push(request);
+        return await answer(request);
+      },
+      deadline: () => new AbortController().signal,
+      now: () => NOON_MS,
+      wait: (ms) => {
+        waitsMs.push(ms);
+        if (waitsMs.length < waits) return Promise.resolve();
+        stopped.resolve(undefined);
+        return new Promise(() => {});
+      },
+      columns: () => columns,
+    }),
+    stopped.promise,
+  ]);
+  assert.ok(!(written.out + written.error).includes(TOKEN));
+  return { code, requests, waitsMs, ...written };
+}
+
+function good(): Response {
+  return Response.json(everyState());
+}
+
+/** Answers with each in turn, and with the last from then on. */
+function inTurn(...answers: readonly Answer[]): Answer {
+  let count = 0;
+  return (request) => {
+    const answer = answers[Math.min(count++, answers.length - 1)];
+    return answer === undefined ? good() : answer(request);
+  };
+}
+
+Deno.test("limits draws what the gateway on this machine tells", async () => {
+  const { code, out, error, requests } = await limits();
+  assert.equal(code, 0);
+  assert.equal(error, "");
+  assert.match(out, /^GLM team {2}zai, checked 12 s ago/);
+  assert.match(out, /1 week credits +█+ +100\.1% used +0 of 10,000 left/);
+  assert.equal(requests[0]?.url, "http://127.0.0.1:8787/v1/limits");
+  assert.equal(requests[0]?.headers.get("authorization"), `Bearer ${TOKEN}`);
+  assert.equal(requests[0]?.redirect, "manual");
+  assert.equal(requests.length, 1);
+});
+
+Deno.test("limits takes an address with or without its prefix", async (t) => {
+  const list = "http://gw.test:8080/v1/limits";
+  const urls = {
+    "http://gw.test:8080": list,
+    "http://gw.test:8080/": list,
+    "http://gw.test:8080/v1": list,
+    "http://gw.test:8080/v1/": list,
+    "http://gw.test:8080/v1/limits": list,
+    "http://gw.test:8080/api/v1": "http://gw.test:8080/api/v1/limits",
+    "https://gw.test/ai": "https://gw.test/ai/v1/limits",
+  };
+  for (const [url, expected] of Object.entries(urls)) {
+    await t.step(url, async () => {
+      const { requests } = await limits({ args: ["--url", url] });
+      assert.equal(requests[0]?.url, expected);
+    });
+  }
+});
+
+Deno.test("limits takes address and token from the environment unless the options say them", async () => {
+  const env = {
+    MODEL_GATEWAY_URL: "http://env.test",
+    MODEL_GATEWAY_TOKEN: "env-token",
+  };
+  const [fromEnv] = (await limits({ env })).requests;
+  assert.equal(fromEnv?.url, "http://env.test/v1/limits");
+  assert.equal(fromEnv?.headers.get("authorization"), "Bearer env-token");
+  const args = ["--url=http://option.test", "--token=option-token"];
+  const [fromOptions] = (await limits({ env, args })).requests;
+  assert.equal(fromOptions?.url, "http://option.test/v1/limits");
+  assert.equal(
+    fromOptions?.headers.get("authorization"),
+    "Bearer option-token",
+  );
+});
+
+Deno.test("limits --json prints the list as one line, whole", async () => {
+  const list = { ...everyState(), of_a_newer_gateway: true };
+  const { code, out } = await limits({
+    args: ["--json"],
+    answer: () => Response.json(list),
+    columns: 80,
+  });
+  assert.equal(code, 0);
+  assert.equal(out, `${JSON.stringify(list)}\n`);
+});
+
+Deno.test("limits writes in colours to a terminal that has them", async (t) => {
+  const cases: readonly [string, Run, boolean][] = [
+    ["a terminal", { columns: 100, env: { TERM: "xterm" } }, true],
+    ["a file", {}, false],
+    ["NO_COLOR", { columns: 100, env: { NO_COLOR: "1" } }, false],
+    ["NO_COLOR without a value", { columns: 100, env: { NO_COLOR: "" } }, true],
+    ["a dumb terminal", { columns: 100, env: { TERM: "dumb" } }, false],
+  ];
+  for (const [name, run, isColoured] of cases) {
+    await t.step(name, async () => {
+      const { out } = await limits(run);
+      assert.equal(out.includes("\x1b["), isColoured);
+    });
+  }
+});
+
+Deno.test("limits says in one line why there is nothing to draw, with exit code 1", async (t) => {
+  const error = (status: number, message: string) => () =>
+    Response.json({ error: { message, type: "x" } }, { status });
+  const cases: readonly [string, Answer, RegExp][] = [
+    [
+      "unreachable",
+      () => Promise.reject(new TypeError("connection refused")),
+      /: nothing answers there/,
+    ],
+    [
+      "a certificate that is not trusted",
+      () =>
+        Promise.reject(
+          new TypeError("fetch failed", {
+            cause: new Error("invalid peer certificate: UnknownIssuer"),
+          }),
+        ),
+      /: something is there, but its certificate is not trusted here: name the PEM file of its authority in DENO_CERT/,
+    ],
+    [
+      "too late",
+      () => Promise.reject(new DOMException("", "TimeoutError")),
+      /: there was no answer in 30 s$/,
+    ],
+    [
+      "token unknown",
+      error(401, "Cannot accept this token"),
+      /: the gateway does not know the token/,
+    ],
+    [
+      "504",
+      error(504, "Reading the provider limits took longer"),
+      /: the providers took longer than the gateway waits/,
+    ],
+    [
+      "503",
+      error(503, "Cannot serve now:\n\x1b[31mdraining"),
+      /: HTTP 503, Cannot serve now: \[31mdraining$/,
+    ],
+    [
+      "404 of another gateway",
+      error(404, "Cannot find this path"),
+      /: HTTP 404, Cannot find this path$/,
+    ],
+    [
+      "404 of no gateway",
+      () => new Response("<h1>Not found</h1>", { status: 404 }),
+      /: what answers there is no Model Gateway \(HTTP 404\)/,
+    ],
+    [
+      "a web page",
+      () => new Response("<h1>Hello</h1>"),
+      /: what answers there is no Model Gateway \(HTTP 200\)/,
+    ],
+    [
+      "a redirect",
+      () => Response.redirect("http://elsewhere.test/", 302),
+      /: what answers there is no Model Gateway \(HTTP 302\)/,
+    ],
+    [
+      "no list",
+      () => Response.json({ object: "list", data: [] }),
+      /no Model Gateway/,
+    ],
+    [
+      "a broken entry",
+      () => Response.json({ ...listOf(), data: [{ name: 1 }] }),
+      /no Model Gateway/,
+    ],
+    [
+      "a broken window",
+      () =>
+        Response.json({
+          ...listOf(),
+          data: [{ ...entryOf("one"), limits: [{ used: "1" }] }],
+        }),
+      /no Model Gateway/,
+    ],
+  ];
+  for (const [name, answer, expected] of cases) {
+    await t.step(name, async () => {
+      const { code, out, error } = await limits({ answer });
+      assert.equal(code, 1);
+      assert.equal(out, "");
+      assert.match(
+        error,
+        /^Cannot read http:\/\/127\.0\.0\.1:8787\/v1\/limits: .*\n$/,
+      );
+      assert.match(error.trimEnd(), expected);
+    });
+  }
+});
+
+Deno.test("limits refuses bad usage with exit code 2 and repeats nothing of it", async (t) => {
+  const cases: readonly [string, Run, string][] = [
+    ["unknown option", { args: ["--colour"] }, "unknown option --colour"],
+    [
+      "unknown option with a value",
+      { args: [`--tokn=${TOKEN}`] },
+      "unknown option --tokn: did you mean --token?",
+    ],
+    [
+      "stray word",
+      { args: [TOKEN] },
+      "it takes no argument but its options",
+    ],
+    [
+      "no token",
+      { env: { MODEL_GATEWAY_TOKEN: "" } },
+      "there is no token: set MODEL_GATEWAY_TOKEN, or use --token",
+    ],
+    [
+      "empty token",
+      { args: ["--token="] },
+      "--token needs a value: TOKEN",
+    ],
+    [
+      "token of two words",
+      { args: [`--token=${TOKEN} b`] },
+      "the token must be one word of plain letters, digits and signs",
+    ],
+    ...[
+      "gw.test:8787",
+      "ftp://gw.test",
+      `http://${TOKEN}:x@gw.test`,
+      `http://gw.test/?key=${TOKEN}`,
+      "http://gw.test/#x",
+    ]
+      .map((url): [string, Run, string] => [
+        `--url=${url.replace(TOKEN, "…")}`,
+        { args: [`--url=${url}`] },
+        "--url must be the address of a gateway, such as http://127.0.0.1:8787",
+      ]),
+  ];
+  for (const [name, run, fault] of cases) {
+    await t.step(name, async () => {
+      const { code, out, error, requests } = await limits(run);
+      assert.equal(code, 2);
+      assert.equal(out, "");
+      assert.equal(
+        error,
+        `${fault}\nusage: model-gateway limits [--url URL] [--token TOKEN] [--json] [--watch]\nmodel-gateway limits --help tells more\n`,
+      );
+      assert.equal(requests.length, 0);
+    });
+  }
+});
+
+Deno.test("limits --watch asks again as often as the gateway allows, and no sooner", async (t) => {
+  const cases = {
+    60: 60_000,
+    5: 5_000,
+    0: 1_000,
+    "-3": 1_000,
+    1e12: 86_400_000,
+  };
+  for (const [seconds, expected] of Object.entries(cases)) {
+    await t.step(`${seconds} s`, async () => {
+      const list = { ...listOf(), refresh_after_seconds: Number(seconds) };
+      const { code, requests, waitsMs } = await limits({
+        args: ["--watch"],
+        answer: () => Response.json(list),
+        waits: 3,
+      });
+      assert.equal(code, undefined);
+      assert.deepEqual(waitsMs, [expected, expected, expected]);
+      assert.equal(requests.length, 3);
+    });
+  }
+});
+
+Deno.test("limits --watch draws afresh on a terminal and one below the other elsewhere", async () => {
+  const terminal = await limits({ args: ["--watch"], columns: 100, waits: 2 });
+  assert.equal(terminal.out.split("\x1b[2J\x1b[H").length, 3);
+  const file = await limits({ args: ["--watch"], waits: 2 });
+  assert.equal(file.out.match(/^2026-11-20T12:00:00\.000Z$/gm)?.length, 2);
+  const json = await limits({
+    args: ["--watch", "--json"],
+    columns: 100,
+    waits: 2,
+  });
+  assert.deepEqual(
+    json.out.trimEnd().split("\n").map((line) => JSON.parse(line)),
+    [everyState(), everyState()],
+  );
+});
+
+Deno.test("limits --watch goes on after what passes, and ends at what does not", async () => {
+  const slow = listOf(entryOf("one"));
+  const run = await limits({
+    args: ["--watch"],
+    answer: inTurn(
+      () => Response.json({ ...slow, refresh_after_seconds: 90 }),
+      () => new Response("Bad gateway", { status: 502 }),
+      () => Promise.reject(new TypeError("refused")),
+      () => Response.json({ error: { message: "busy" } }, { status: 429 }),
+      () => new Response(null, { status: 401 }),
+    ),
+    waits: 9,
+  });
+  assert.equal(run.code, 1);
+  assert.deepEqual(run.waitsMs, [90_000, 90_000, 90_000, 90_000]);
+  assert.equal(run.error.trimEnd().split("\n").length, 4);
+});

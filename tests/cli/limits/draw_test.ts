@@ -1,0 +1,193 @@
+import assert from "node:assert/strict";
+import { inColour, withoutColour } from "../../../src/cli/colours.ts";
+import { drawLimits } from "../../../src/cli/limits/draw.ts";
+import type { LimitsList } from "../../../src/limits/list.ts";
+import {
+  balanceOf,
+  entryOf,
+  everyState,
+  listOf,
+  NOON_MS,
+  shareOf,
+  unknownWindow,
+  weekOf,
+} from "../../support/wire/limits_list.ts";
+
+/** The drawing of a list at noon, as lines. */
+function draw(
+  list: LimitsList,
+  { columns = 100, paint = withoutColour } = {},
+): string[] {
+  return drawLimits(list, { columns, paint, nowMs: NOON_MS }).split("\n");
+}
+
+Deno.test("drawLimits() draws a connection's windows as bars with used, left and time to reset", () => {
+  assert.deepEqual(
+    draw(listOf(entryOf("GLM team", { limits: [weekOf()] }))),
+    [
+      "GLM team  zai, checked 12 s ago",
+      "  1 week credits  ████████░░░░░░░░░░░░░░░░░░░░░░  25% used  7,500 of 10,000 left  resets in 1 d 0 h",
+      "",
+    ],
+  );
+});
+
+Deno.test("drawLimits() sets the windows of all connections into the same columns", () => {
+  const lines = draw(listOf(
+    entryOf("one", { limits: [weekOf()] }),
+    entryOf("two", { limits: [shareOf(5, { type: "USAGE_LIMIT:opus" })] }),
+  ));
+  assert.deepEqual(lines, [
+    "one  zai, checked 12 s ago",
+    "  1 week credits      ███████░░░░░░░░░░░░░░░░░░░░  25% used  7,500 of 10,000 left  resets in 1 d 0 h",
+    "",
+    "two  zai, checked 12 s ago",
+    "  1 week usage, opus  █░░░░░░░░░░░░░░░░░░░░░░░░░░   5% used              95% left  resets in 1 d 0 h",
+    "",
+  ]);
+});
+
+Deno.test("drawLimits() draws no bar beyond the columns of the terminal", async (t) => {
+  for (const columns of [20, 40, 60, 80, 100, 140, 300]) {
+    await t.step(`${columns} columns`, () => {
+      const bars = draw(everyState(), { columns })
+        .filter((line) => /[█░·]/.test(line));
+      assert.equal(bars.length, 6);
+      for (const line of bars) assert.ok(line.length <= columns, line);
+    });
+  }
+});
+
+Deno.test("drawLimits() gives a window three lines where one does not hold it", () => {
+  const limits = [weekOf({ used_percent: 93 })];
+  assert.deepEqual(draw(listOf(entryOf("one", { limits })), { columns: 40 }), [
+    "one  zai, checked 12 s ago",
+    "  1 week credits  nearly used up",
+    "  ████████████████████████████░░",
+    "  93% used, 7,500 of 10,000 left, resets in 1 d 0 h",
+    "",
+  ]);
+});
+
+Deno.test("drawLimits() says in words what a colour says", () => {
+  const limits = [
+    shareOf(74.9),
+    shareOf(75),
+    shareOf(90),
+    shareOf(100),
+    shareOf(112),
+  ];
+  const notices = draw(listOf(entryOf("one", { limits })), { columns: 120 })
+    .slice(1, -1).map((line) => line.split("1 d 0 h")[1]?.trim());
+  assert.deepEqual(notices, [
+    "",
+    "getting low",
+    "nearly used up",
+    "used up",
+    "over the limit",
+  ]);
+});
+
+Deno.test("drawLimits() shows the true share over 100 %, and never a full bar before", () => {
+  const limits = [shareOf(112), shareOf(99.9), shareOf(0.01), shareOf(0)];
+  const bars = draw(listOf(entryOf("one", { limits })), { columns: 120 })
+    .slice(1, -1).map((line) => /[█░]+ +(under )?[\d.]+%/.exec(line)?.[0]);
+  assert.deepEqual(bars, [
+    `${"█".repeat(30)}        112%`,
+    `${"█".repeat(29)}░       99.9%`,
+    `█${"░".repeat(29)}  under 0.1%`,
+    `${"░".repeat(30)}          0%`,
+  ]);
+});
+
+Deno.test("drawLimits() calls unknown what is not known, and gives a stock no bar", () => {
+  const limits = [
+    unknownWindow(),
+    balanceOf(110.5, "CNY"),
+    balanceOf(0, "USD"),
+  ];
+  assert.deepEqual(draw(listOf(entryOf("one", { limits })), { columns: 90 }), [
+    "one  zai, checked 12 s ago",
+    `  1 week credits  ${
+      "·".repeat(21)
+    }  use unknown  left unknown  reset unknown`,
+    `  balance         ${" ".repeat(21)}               ¥110.50 left  no reset`,
+    `  balance         ${
+      " ".repeat(21)
+    }                 $0.00 left  no reset       used up`,
+    "",
+  ]);
+});
+
+Deno.test("drawLimits() tells why a connection has no windows, and who can help", () => {
+  const lines = draw(listOf(
+    entryOf("broken", {
+      status: "unavailable",
+      error: { type: "provider_limits_no_plan", message: "No plan is there" },
+    }),
+    entryOf("off", { status: "disabled", cached: true }),
+    entryOf("strange", { status: "unsupported" }),
+    entryOf("empty"),
+  ));
+  assert.deepEqual(lines, [
+    "broken  zai, checked 12 s ago",
+    "  unavailable: no plan (provider_limits_no_plan)",
+    "  No plan is there",
+    "  The administrator must look after the plan or the credit.",
+    "",
+    "off  zai, checked 12 s ago, from the gateway's cache",
+    "  disabled: the administrator can switch it on again",
+    "",
+    "strange  zai, checked 12 s ago",
+    "  unsupported: the quota of this service cannot be read",
+    "",
+    "empty  zai, checked 12 s ago",
+    "  the provider reports no window",
+    "",
+  ]);
+});
+
+Deno.test("drawLimits() says so when a token has no connection", () => {
+  assert.deepEqual(draw(listOf()), [
+    "No connection is assigned to this token: ask the administrator",
+    "",
+  ]);
+});
+
+Deno.test("drawLimits() gives each level its colour", () => {
+  const limits = [shareOf(10), shareOf(80), shareOf(95), shareOf(110)];
+  const lines = draw(listOf(entryOf("one", { limits })), {
+    columns: 120,
+    paint: inColour,
+  });
+  const codes = lines.slice(1, -1).map((line) =>
+    line.slice(0, line.indexOf("m█")).split("[").at(-1)
+  );
+  assert.deepEqual(codes, ["32", "33", "31", "35"]);
+  assert.equal(
+    lines[0],
+    "\x1b[1mone\x1b[0m  \x1b[2mzai, checked 12 s ago\x1b[0m",
+  );
+});
+
+Deno.test("drawLimits() lets nobody write control characters to the terminal", () => {
+  const evil = "\x1b[2Jevil\x07\u202e\n";
+  const drawn = drawLimits(
+    listOf(
+      entryOf(evil, {
+        service: evil,
+        limits: [weekOf({ type: evil, window: evil, unit: evil })],
+      }),
+      entryOf(evil, {
+        status: "unavailable",
+        error: { type: evil, message: evil },
+      }),
+      JSON.parse(
+        JSON.stringify(entryOf(evil, {})).replace('"ok"', JSON.stringify(evil)),
+      ),
+    ),
+    { columns: 100, paint: withoutColour, nowMs: NOON_MS },
+  );
+  assert.doesNotMatch(drawn, /[^\P{C}\n]/u);
+  assert.match(drawn, /evil/);
+});

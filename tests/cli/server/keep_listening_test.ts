@@ -1,0 +1,196 @@
+import assert from "node:assert/strict";
+import { keepListening } from "../../../src/cli/server/keep_listening.ts";
+import {
+  type FragileListener,
+  ListenError,
+} from "../../../src/cli/server/listen.ts";
+import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
+import { createMemoryLog } from "../../support/fakes/memory_log.ts";
+import { settle } from "../../support/settle.ts";
+
+/** A listener of the test, which breaks when it is told to. */
+interface FakeListener extends FragileListener {
+  lose(reason: unknown): void;
+  closed: boolean;
+}
+
+/** What the platform does when a listener is to be opened. */
+interface Scene {
+  fails: boolean;
+  cause: unknown;
+}
+
+const OUT_OF_DESCRIPTORS = new Error("Too many open files");
+
+function begin() {
+  const timers = createFakeTimers();
+  const log = createMemoryLog();
+  const opened: FakeListener[] = [];
+  const ports: (number | undefined)[] = [];
+  const scene: Scene = { fails: false, cause: undefined };
+  const listener = keepListening({
+    open(port) {
+      ports.push(port);
+      if (scene.fails) {
+        throw new ListenError("Cannot listen", { cause: scene.cause });
+      }
+      const { promise, resolve } = Promise.withResolvers<unknown>();
+      const one: FakeListener = {
+        url: "http://127.0.0.1:4000",
+        port: 4000,
+        lost: promise,
+        lose: resolve,
+        closed: false,
+        close() {
+          one.closed = true;
+          return Promise.resolve();
+        },
+      };
+      opened.push(one);
+      return one;
+    },
+    log,
+    timers,
+  });
+  const events = () => log.entries.map(({ event }) => event);
+  /** Lets time pass, a little at a time, and what follows from it happen. */
+  const pass = async (ms: number) => {
+    for (let passed = 0; passed < ms; passed += 100) {
+      timers.advance(100);
+      await settle();
+    }
+  };
+  return { timers, log, opened, ports, scene, listener, events, pass };
+}
+
+Deno.test("keepListening() listens at the same port again once the platform says that it gave up", async () => {
+  const { listener, opened, ports, events, log, pass } = begin();
+  assert.equal(listener.url, "http://127.0.0.1:4000");
+  opened[0]?.lose(OUT_OF_DESCRIPTORS);
+  await settle();
+  assert.deepEqual(log.entries, [{
+    level: "error",
+    event: "listener_lost",
+    fields: { reason: "Too many open files" },
+  }]);
+  await pass(100);
+  assert.deepEqual(ports, [undefined, 4000]);
+  assert.deepEqual(events(), ["listener_lost", "listening_again"]);
+  await listener.close();
+});
+
+Deno.test("keepListening() closes every listener that still serves", async () => {
+  const { listener, opened, pass } = begin();
+  opened[0]?.lose(OUT_OF_DESCRIPTORS);
+  await settle();
+  await pass(100);
+  await listener.close();
+  assert.deepEqual(opened.map(({ closed }) => closed), [false, true]);
+});
+
+Deno.test("keepListening() tries until it listens, ever more seldom, and logs no attempt", async () => {
+  const { scene, listener, opened, ports, events, pass } = begin();
+  scene.fails = true;
+  opened[0]?.lose(OUT_OF_DESCRIPTORS);
+  await settle();
+  await pass(100 + 200 + 400 + 800 + 1_600 + 2_000 + 2_000);
+  assert.equal(ports.length, 1 + 7);
+  assert.deepEqual(events(), ["listener_lost"]);
+  scene.fails = false;
+  await pass(2_000);
+  assert.deepEqual(events(), ["listener_lost", "listening_again"]);
+  await listener.close();
+});
+
+Deno.test("keepListening() does nothing any more once it is closed", async () => {
+  const { listener, opened, events, timers, pass } = begin();
+  opened[0]?.lose(OUT_OF_DESCRIPTORS);
+  await settle();
+  await listener.close();
+  await pass(1_000);
+  assert.equal(opened.length, 1);
+  assert.deepEqual(events(), ["listener_lost"]);
+  assert.equal(timers.running, 0);
+});
+
+Deno.test("keepListening() waits shortly again after it has listened for a while", async () => {
+  const { scene, listener, opened, events, pass } = begin();
+  scene.fails = true;
+  opened[0]?.lose(OUT_OF_DESCRIPTORS);
+  await settle();
+  await pass(3_000);
+  scene.fails = false;
+  await pass(2_000);
+  await pass(10_000);
+  opened[1]?.lose(OUT_OF_DESCRIPTORS);
+  await settle();
+  await pass(100);
+  assert.equal(events().at(-1), "listening_again");
+  assert.equal(opened.length, 3);
+  await listener.close();
+});
+
+Deno.test("keepListening() cannot begin where it cannot listen", () => {
+  const timers = createFakeTimers();
+  const open = () => {
+    {
+      throw new ListenError("Cannot listen");
+    }
+  };
+  const log = createMemoryLog();
+  assert.throws(() => keepListening({ open, log, timers }), ListenError);
+  assert.equal(timers.running, 0);
+});
+
+Deno.test("renew() listens at the same port beside the old listener, which then accepts no more", async () => {
+  const { listener, opened, ports, events } = begin();
+  listener.renew();
+  assert.deepEqual(ports, [undefined, 4000]);
+  assert.deepEqual(opened.map(({ closed }) => closed), [true, false]);
+  assert.deepEqual(events(), ["listener_renewed"]);
+  // That the old one ends is no loss.
+  opened[0]?.lose(OUT_OF_DESCRIPTORS);
+  await settle();
+  assert.deepEqual(events(), ["listener_renewed"]);
+  await listener.close();
+  assert.deepEqual(opened.map(({ closed }) => closed), [true, true]);
+});
+
+Deno.test("renew() keeps the old listener where a new one is refused, and says why", async () => {
+  const { scene, listener, opened, log } = begin();
+  scene.fails = true;
+  listener.renew();
+  assert.deepEqual(opened.map(({ closed }) => closed), [false]);
+  assert.deepEqual(log.entries, [{
+    level: "error",
+    event: "listener_kept",
+    fields: { reason: "Cannot listen" },
+  }]);
+  await listener.close();
+});
+
+Deno.test("renew() lets the old listener go first where the platform shares no port", async () => {
+  const { scene, listener, opened, events, pass } = begin();
+  scene.fails = true;
+  scene.cause = new Deno.errors.AddrInUse();
+  listener.renew();
+  assert.deepEqual(opened.map(({ closed }) => closed), [true]);
+  scene.fails = false;
+  await pass(100);
+  assert.equal(opened.length, 2);
+  assert.deepEqual(events(), ["listening_again"]);
+  await listener.close();
+});
+
+Deno.test("renew() leaves a lost listener to the next try, and a closed one alone", async () => {
+  const { listener, opened, pass } = begin();
+  opened[0]?.lose(OUT_OF_DESCRIPTORS);
+  await settle();
+  listener.renew();
+  assert.equal(opened.length, 1);
+  await pass(100);
+  assert.equal(opened.length, 2);
+  await listener.close();
+  listener.renew();
+  assert.equal(opened.length, 2);
+});

@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+
+const MODULE =
+  new URL("../../../src/cli/server/signals.ts", import.meta.url).href;
+
+/** Says what it hears, each in a line; ends after two signals to stop. */
+const PROGRAM = `
+  import { nextStopSignal, onHangup } from ${JSON.stringify(MODULE)};
+  onHangup(() => console.log("hangup"));
+  const first = nextStopSignal();
+  console.log("ready");
+  await first;
+  const second = nextStopSignal();
+  console.log("first");
+  await second;
+  console.log("second");
+  Deno.exit(0);
+`;
+
+Deno.test({
+  name: "nextStopSignal() takes one signal each, and onHangup() every SIGHUP",
+  ignore: Deno.build.os === "windows",
+  async fn() {
+    const child = new Deno.Command(Deno.execPath(), {
+      args: ["eval", PROGRAM],
+      stdin: "null",
+      stdout: "piped",
+      stderr: "inherit",
+    }).spawn();
+    const lines = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+    let said = "";
+    const hear = async (line: string) => {
+      while (!said.endsWith(`${line}\n`)) {
+        const { done, value = "" } = await lines.read();
+        assert.ok(!done, `it ended, having said ${said}`);
+        said += value;
+      }
+      said = "";
+    };
+    await hear("ready");
+    child.kill("SIGHUP");
+    await hear("hangup");
+    child.kill("SIGHUP");
+    await hear("hangup");
+    child.kill("SIGTERM");
+    await hear("first");
+    child.kill("SIGINT");
+    await hear("second");
+    await lines.cancel();
+    assert.equal((await child.status).code, 0);
+  },
+});

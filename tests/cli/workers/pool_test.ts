@@ -1,0 +1,333 @@
+import assert from "node:assert/strict";
+import { startPool } from "../../../src/cli/workers/pool.ts";
+import type { Serving } from "../../../src/cli/server/serving.ts";
+import type {
+  Order,
+  Report,
+  StartThread,
+} from "../../../src/cli/workers/messages.ts";
+import {
+  type ConfigStore,
+  createConfigStore,
+} from "../../../src/config/store.ts";
+import { formatExposition } from "../../../src/observe/exposition.ts";
+import { createGatewayMetrics } from "../../../src/observe/prometheus.ts";
+import { minimalConfig, tokenFile } from "../../support/gateway/config.ts";
+import { readExposition, sumOf } from "../../support/gateway/exposition.ts";
+import {
+  createFakeTimers,
+  type FakeTimers,
+} from "../../support/fakes/fake_timers.ts";
+import { settle } from "../../support/settle.ts";
+
+/** A thread of the test, which does what it is told to. */
+interface FakeThread {
+  readonly orders: Order[];
+  readonly report: (report: Report) => void;
+  ended: boolean;
+}
+
+interface Scene {
+  readonly threads: FakeThread[];
+  readonly timers: FakeTimers;
+  readonly store: ConfigStore;
+  readonly lines: Record<string, unknown>[];
+  readonly written: string[];
+  start(): Promise<Serving>;
+}
+
+const NEVER = new Promise<void>(() => {});
+
+/** A pool of two threads; each listens at once, unless `onStart` does something else. */
+async function createScene(
+  onStart = (thread: FakeThread) =>
+    thread.report({ kind: "listening", url: "http://127.0.0.1:4000" }),
+): Promise<Scene> {
+  const threads: FakeThread[] = [];
+  const timers = createFakeTimers();
+  const lines: Scene["lines"] = [];
+  const written: string[] = [];
+  const server = { port: 0, drain_seconds: 10, max_concurrent_requests: 100 };
+  const config = await minimalConfig({ server });
+  const store = createConfigStore(config);
+  const startThread: StartThread = (report) => {
+    const thread: FakeThread = { orders: [], report, ended: false };
+    threads.push(thread);
+    return {
+      send(order) {
+        thread.orders.push(order);
+        if (order.kind === "start") queueMicrotask(() => onStart(thread));
+      },
+      end() {
+        thread.ended = true;
+      },
+    };
+  };
+  return {
+    threads,
+    timers,
+    store,
+    lines,
+    written,
+    start: () =>
+      startPool({
+        store,
+        server: config.server,
+        workers: 2,
+        startThread,
+        timers,
+        format: "json",
+        log: {
+          write: (level, event, fields) =>
+            lines.push({ level, event, ...fields }),
+        },
+        write: (text) => written.push(text),
+      }),
+  };
+}
+
+function kinds({ orders }: FakeThread | undefined = NO_THREAD): string[] {
+  return orders.map(({ kind }) => kind);
+}
+
+const NO_THREAD: FakeThread = { orders: [], report() {}, ended: false };
+
+function startOf(thread: FakeThread | undefined) {
+  const [order] = thread?.orders ?? [];
+  assert.ok(order?.kind === "start");
+  return order;
+}
+
+Deno.test("the pool is ready once every thread listens, on the port of the first", async () => {
+  const { threads, start } = await createScene();
+  const pool = await start();
+  assert.equal(pool.url, "http://127.0.0.1:4000");
+  assert.equal(pool.workers, 2);
+  assert.ok(pool.isReady());
+  assert.equal(startOf(threads[0]).server.port, 0);
+  assert.equal(startOf(threads[1]).server.port, 4000);
+});
+
+Deno.test("each thread gets its share of the limits", async () => {
+  const { threads, start } = await createScene();
+  await start();
+  for (const thread of threads) {
+    const { server } = startOf(thread).config;
+    assert.equal(server.maxConcurrentRequests, 50);
+  }
+});
+
+Deno.test("a thread that cannot listen ends the start, and every other thread", async () => {
+  const { threads, timers, start } = await createScene((thread) =>
+    thread.report(
+      startOf(thread).server.port === 0
+        ? { kind: "listening", url: "http://127.0.0.1:4000" }
+        : { kind: "refused", message: "Cannot listen" },
+    )
+  );
+  await assert.rejects(start(), {
+    name: "ListenError",
+    message: "Cannot listen",
+  });
+  assert.ok(threads.every(({ ended }) => ended));
+  assert.equal(timers.running, 0);
+});
+
+Deno.test("a thread that dies before it listens ends the start", async () => {
+  const { start, lines } = await createScene((thread) =>
+    thread.report({ kind: "died", error: "TypeError" })
+  );
+  await assert.rejects(start(), /before it listened: TypeError/);
+  assert.deepEqual(lines, []);
+});
+
+Deno.test("a thread that dies is logged and replaced, each time later while its replacements die too", async () => {
+  const { threads, timers, start, lines } = await createScene();
+  const pool = await start();
+  const pauses = [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000];
+  for (const [index, pauseMs] of pauses.entries()) {
+    threads.at(-1)?.report({ kind: "died", error: "TypeError" });
+    assert.ok(threads.at(-1)?.ended);
+    assert.ok(pool.isReady(), "the other thread serves on");
+    timers.advance(pauseMs - 1);
+    assert.equal(threads.length, 2 + index);
+    timers.advance(1);
+    assert.equal(threads.length, 3 + index);
+    assert.equal(startOf(threads.at(-1)).server.port, 4000);
+    await settle();
+  }
+  assert.equal(pool.replacements(), pauses.length);
+  assert.deepEqual(lines[0], {
+    level: "error",
+    event: "worker_died",
+    worker: 2,
+    error: "TypeError",
+    retry_ms: 1_000,
+  });
+});
+
+Deno.test("a thread that lived for long is replaced soon again", async () => {
+  const { threads, timers, start, lines } = await createScene();
+  await start();
+  for (const livedMs of [0, 60_000]) {
+    timers.advance(livedMs);
+    threads.at(-1)?.report({ kind: "died", error: "TypeError" });
+    timers.advance(1_000);
+    await settle();
+  }
+  assert.deepEqual(lines.map(({ retry_ms }) => retry_ms), [1_000, 1_000]);
+  assert.equal(threads.length, 4);
+});
+
+Deno.test("what a thread says after its death is not heard", async () => {
+  const { threads, start, lines, written } = await createScene();
+  await start();
+  threads[1]?.report({ kind: "died", error: "TypeError" });
+  threads[1]?.report({ kind: "died", error: "TypeError" });
+  threads[1]?.report({ kind: "log", text: "late\n" });
+  assert.equal(lines.length, 1);
+  assert.deepEqual(written, []);
+});
+
+Deno.test("a new configuration reaches every thread, and the replacement of a dead one", async () => {
+  const { threads, timers, store, start } = await createScene();
+  await start();
+  const tokens = [tokenFile({ name: "bob" })];
+  store.swap(await minimalConfig({ tokens }));
+  for (const thread of threads) {
+    const order = thread.orders.at(-1);
+    assert.ok(order?.kind === "config");
+    const [caller] = order.config.callers.values();
+    assert.equal(caller?.name, "bob");
+  }
+  threads[0]?.report({ kind: "died", error: "TypeError" });
+  timers.advance(1_000);
+  const [caller] = startOf(threads[2]).config.callers.values();
+  assert.equal(caller?.name, "bob");
+});
+
+Deno.test("stop() drains every thread and waits for all", async () => {
+  const { threads, timers, start } = await createScene();
+  const pool = await start();
+  let stopped = false;
+  const stopping = pool.stop(NEVER).then(() => stopped = true);
+  assert.equal(pool.isReady(), false);
+  assert.ok(threads.every((thread) => kinds(thread).at(-1) === "stop"));
+  threads[0]?.report({ kind: "stopped" });
+  await settle();
+  assert.equal(stopped, false);
+  threads[1]?.report({ kind: "stopped" });
+  await stopping;
+  assert.ok(threads.every(({ ended }) => ended));
+  assert.equal(timers.running, 0);
+});
+
+Deno.test("stop() passes the hurry on", async () => {
+  const { threads, start } = await createScene();
+  const pool = await start();
+  const stopping = pool.stop(Promise.resolve());
+  await settle();
+  assert.ok(threads.every((thread) => kinds(thread).at(-1) === "hurry"));
+  for (const thread of threads) thread.report({ kind: "stopped" });
+  await stopping;
+});
+
+Deno.test("stop() waits for no thread that hangs, dies or is dead, and replaces none", async () => {
+  const { threads, timers, start } = await createScene();
+  const pool = await start();
+  threads[0]?.report({ kind: "died", error: "TypeError" });
+  const stopping = pool.stop(NEVER);
+  timers.advance(12_999);
+  assert.equal(threads[1]?.ended, false);
+  timers.advance(1);
+  await stopping;
+  assert.equal(threads[1]?.ended, true);
+  assert.equal(threads.length, 2);
+  assert.equal(timers.running, 0);
+});
+
+Deno.test("the lines of all threads go to the one writer", async () => {
+  const { threads, start, written } = await createScene();
+  await start();
+  threads[0]?.report({ kind: "log", text: "one\n" });
+  threads[1]?.report({ kind: "log", text: "two\nthree\n" });
+  assert.deepEqual(written, ["one\n", "two\nthree\n"]);
+});
+
+/** The snapshot of a gateway that served so many requests and serves `inFlight`. */
+async function snapshotOf(requests: number, inFlight = 0) {
+  const metrics = createGatewayMetrics({
+    isModel: () => true,
+    fields: new Set(),
+  });
+  for (let count = 0; count < requests; count++) {
+    metrics.requestEnded({
+      facts: { method: "GET", attempts: [], bytesIn: 0, bytesOut: 0 },
+      ending: "complete",
+      totalMs: 1,
+    });
+  }
+  return await metrics.collect({ inFlight, bodyMemoryBytes: 0, quotas: [] });
+}
+
+/** Scrapes; each listed thread answers with such a number of requests. */
+async function scrape(
+  pool: Serving,
+  answers: ReadonlyMap<FakeThread | undefined, number>,
+  meanwhile = () => {},
+) {
+  const collecting = pool.snapshots();
+  for (const [thread, requests] of answers) {
+    const order = thread?.orders.at(-1);
+    assert.ok(order?.kind === "collect");
+    const snapshots = [await snapshotOf(requests, 1)];
+    thread?.report({ kind: "collected", id: order.id, snapshots });
+  }
+  meanwhile();
+  const samples = readExposition(await formatExposition(await collecting));
+  const sum = (name: string) => sumOf(samples, `model_gateway_${name}`);
+  return {
+    requests: sum("requests_total"),
+    inFlight: sum("requests_in_flight"),
+  };
+}
+
+Deno.test("metrics are summed over the threads, and a dead one's counts stay", async () => {
+  const { threads, timers, start } = await createScene();
+  const pool = await start();
+  const [one, two] = threads;
+  assert.deepEqual(await scrape(pool, new Map([[one, 3], [two, 4]])), {
+    requests: 7,
+    inFlight: 2,
+  });
+  two?.report({ kind: "died", error: "TypeError" });
+  assert.deepEqual(await scrape(pool, new Map([[one, 5]])), {
+    requests: 9,
+    inFlight: 1,
+  });
+  timers.advance(1_000);
+  await settle();
+  assert.deepEqual(await scrape(pool, new Map([[one, 5], [threads[2], 1]])), {
+    requests: 10,
+    inFlight: 2,
+  });
+});
+
+Deno.test("a thread that does not answer a scrape is shown as it was, and one that dies meanwhile is not waited for", async () => {
+  const { threads, timers, start } = await createScene();
+  const pool = await start();
+  const [one, two] = threads;
+  await scrape(pool, new Map([[one, 3], [two, 4]]));
+  const late = await scrape(
+    pool,
+    new Map([[one, 5]]),
+    () => timers.advance(2_000),
+  );
+  assert.equal(late.requests, 9);
+  const dead = await scrape(
+    pool,
+    new Map([[one, 6]]),
+    () => two?.report({ kind: "died", error: "TypeError" }),
+  );
+  assert.equal(dead.requests, 10);
+});

@@ -1,0 +1,243 @@
+import assert from "node:assert/strict";
+import type { QuotaConfig } from "../../../src/config/config.ts";
+import { QUOTA_KINDS } from "../../../src/config/quota_kinds.ts";
+import { readerOf } from "../../../src/limits/readers/mod.ts";
+import { sourceOf } from "../../limits/quota_case.ts";
+import {
+  configOf,
+  connectionFile,
+  loadFile,
+  minimalFile,
+  problemsOf,
+  warningsOf,
+} from "../../support/gateway/config.ts";
+
+type Quota = Readonly<Record<string, unknown>>;
+
+const FILES: Readonly<Record<string, string>> = {
+  "quota.key": "key-of-the-file\n",
+};
+
+function load(quota: Quota): ReturnType<typeof loadFile> {
+  const readFile = (path: string) => {
+    const text = FILES[path];
+    return text === undefined
+      ? Promise.reject(new Error("no such file"))
+      : Promise.resolve(text);
+  };
+  const connections = [connectionFile({ quota })];
+  return loadFile(minimalFile({ connections }), { readFile });
+}
+
+async function resolved(quota: Quota): Promise<QuotaConfig | undefined> {
+  return configOf(await load(quota)).connections[0]?.quota;
+}
+
+const WINDOW = { type: "CREDIT_LIMIT", unit: "credits", used: "/used" };
+
+const JSON_QUOTA = {
+  kind: "json",
+  url: "https://a.example/usage",
+  windows: [WINDOW],
+};
+
+Deno.test("resolveQuota() takes a key of its own, also from a file", async () => {
+  const kind = "litellm";
+  assert.equal((await resolved({ kind }))?.key, undefined);
+  assert.equal((await resolved({ kind, key: "own" }))?.key, "own");
+  assert.equal(
+    (await resolved({ kind, key_file: "quota.key" }))?.key,
+    "key-of-the-file",
+  );
+});
+
+Deno.test("resolveQuota() refuses a key that is none", async (t) => {
+  const path = "connections[0].quota";
+  const cases: Readonly<Record<string, readonly [Quota, RegExp]>> = {
+    "a key beside a file": [
+      { key: "k", key_file: "quota.key" },
+      /quota\.key_file: must not stand beside key$/,
+    ],
+    "a key with a space": [{ key: "a b" }, /quota\.key: must be a key/],
+    "a file that is not there": [{ key_file: "none" }, /quota\.key_file: /],
+  };
+  for (const [name, [fields, expected]] of Object.entries(cases)) {
+    await t.step(name, async () => {
+      const problems = problemsOf(await load({ kind: "litellm", ...fields }));
+      assert.equal(problems.length, 1);
+      assert.ok(problems[0]?.startsWith(path));
+      assert.match(problems[0] ?? "", expected);
+    });
+  }
+});
+
+Deno.test("resolveQuota() describes the windows of a service without a reader", async () => {
+  const quota = await resolved({
+    ...JSON_QUOTA,
+    headers: { "x-account": "1" },
+    success: { at: "/code", in: [0, "0", null] },
+    windows: [{
+      type: "SPEND_LIMIT",
+      period: "1mo",
+      unit: "USD",
+      at: "/data/budgets",
+      where: { name: "main", active: true },
+      limit: "/limit_cents",
+      used: "/used_cents",
+      scale: 0.01,
+      share: { at: "/left", of: "remaining_fraction" },
+      resets_at: { at: "/until", format: "epoch_ms" },
+    }, WINDOW],
+  });
+  assert.deepEqual(quota?.json, {
+    headers: { "x-account": "1" },
+    success: { at: "/code", in: [0, "0", null] },
+    unauthorized: undefined,
+    windows: [{
+      type: "SPEND_LIMIT",
+      period: "1mo",
+      unit: "USD",
+      at: "/data/budgets",
+      where: { name: "main", active: true },
+      limit: "/limit_cents",
+      used: "/used_cents",
+      remaining: undefined,
+      scale: 0.01,
+      share: { at: "/left", of: "remaining_fraction" },
+      resetsAt: { at: "/until", format: "epoch_ms" },
+    }, {
+      type: "CREDIT_LIMIT",
+      period: undefined,
+      unit: "credits",
+      at: "",
+      where: undefined,
+      limit: undefined,
+      used: "/used",
+      remaining: undefined,
+      scale: 1,
+      share: undefined,
+      resetsAt: undefined,
+    }],
+  });
+});
+
+Deno.test("resolveQuota() finds what is wrong with a described quota", async (t) => {
+  const path = "connections[0].quota";
+  const cases: Readonly<Record<string, readonly [Quota, string]>> = {
+    "no address": [
+      { url: undefined },
+      `${path}.url: is missing; \`kind: json\` needs it`,
+    ],
+    "no windows": [
+      { windows: undefined },
+      `${path}.windows: is missing; \`kind: json\` needs it`,
+    ],
+    "a pointer without a slash": [
+      { windows: [{ ...WINDOW, used: "used" }] },
+      `${path}.windows[0].used: must be a JSON pointer, such as /data/0/used`,
+    ],
+    "a pointer with a bare tilde": [
+      { windows: [{ ...WINDOW, used: "/a~2" }] },
+      `${path}.windows[0].used: must be a JSON pointer, such as /data/0/used`,
+    ],
+    "a period that is none": [
+      { windows: [{ ...WINDOW, period: "5 hours" }] },
+      `${path}.windows[0].period: must be total or a length such as 5h, 7d or 1mo`,
+    ],
+    "a header that the gateway sets": [
+      { headers: { Host: "a" } },
+      `${path}.headers.Host: is a header that the gateway sets itself; remove it`,
+    ],
+    "a header with a line break": [
+      { headers: { "x-a": "1\n2" } },
+      `${path}.headers.x-a: must be printable ASCII without line breaks or outer spaces`,
+    ],
+    "windows of another kind": [
+      { kind: "litellm" },
+      `${path}.windows: belongs to \`kind: json\` alone; remove it`,
+    ],
+  };
+  for (const [name, [fields, expected]] of Object.entries(cases)) {
+    await t.step(name, async () => {
+      const quota = Object.fromEntries(
+        Object.entries({ ...JSON_QUOTA, ...fields })
+          .filter(([, value]) => value !== undefined),
+      );
+      assert.deepEqual(problemsOf(await load(quota)), [expected]);
+    });
+  }
+});
+
+Deno.test("resolveQuota() warns of what the reader will miss", async (t) => {
+  const path = "connections[0].quota";
+  const team = "without it the quota of a team plan cannot be read";
+  const cases: readonly (readonly [string, Quota, readonly string[]])[] = [
+    ["a team without its ids", { kind: "bigmodel", plan: "team" }, [
+      `${path}.organization: is missing; ${team}`,
+      `${path}.project: is missing; ${team}`,
+    ]],
+    ["a team with its ids", {
+      kind: "zai",
+      plan: "team",
+      organization: "org-1",
+      project: "proj_1",
+    }, []],
+    ["Copilot without a token", { kind: "copilot" }, [
+      `${path}.key: is missing; Copilot tells its quota only to a GitHub OAuth token`,
+    ]],
+    ["Copilot with a token", { kind: "copilot", key: "gho_t" }, []],
+  ];
+  for (const [name, quota, expected] of cases) {
+    await t.step(name, async () => {
+      assert.deepEqual(warningsOf(await load(quota)), expected);
+    });
+  }
+});
+
+Deno.test("resolveQuota() refuses a plan where the kind has none", async (t) => {
+  const cases: readonly (readonly [Quota, readonly string[]])[] = [
+    [{ kind: "kimi", plan: "team" }, ["plan"]],
+    [{ plan: "team" }, ["plan"]],
+    [
+      { kind: "codex", plan: "team", organization: "o", project: "p" },
+      ["plan", "organization", "project"],
+    ],
+  ];
+  for (const [quota, fields] of cases) {
+    const { kind = "none" } = quota;
+    await t.step(`${kind}: ${fields}`, async () => {
+      assert.deepEqual(
+        problemsOf(await load(quota)),
+        fields.map((field) =>
+          `connections[0].quota.${field}: belongs to the kinds zai and bigmodel; ` +
+          `\`kind: ${kind}\` has no plans, remove it`
+        ),
+      );
+    });
+  }
+  const good = { plan: "team", organization: "o", project: "p" };
+  for (const kind of ["zai", "bigmodel"]) {
+    assert.equal((await resolved({ kind, ...good }))?.plan, "team");
+  }
+});
+
+Deno.test("resolveQuota() warns of an address or a key for a kind that makes no call", async (t) => {
+  const settings = { url: "https://a.example/usage", key: "own" };
+  for (const kind of QUOTA_KINDS) {
+    await t.step(kind, async () => {
+      const windows = kind === "json" ? { windows: [WINDOW] } : {};
+      const quota = { kind, ...settings, ...windows };
+      const reader = kind === "none"
+        ? undefined
+        : readerOf(sourceOf(kind).quota);
+      const isRead = reader?.poll !== undefined;
+      const fields = isRead ? [] : ["url", "key"];
+      assert.deepEqual(
+        warningsOf(await load(quota)),
+        fields.map((field) =>
+          `connections[0].quota.${field}: has no effect: \`kind: ${kind}\` makes no call`
+        ),
+      );
+    });
+  }
+});

@@ -1,0 +1,250 @@
+import assert from "node:assert/strict";
+import { configJsonSchema } from "../../../src/config/schema/json_schema.ts";
+import type { JsonSchema } from "../../../src/config/schema/forms.ts";
+import { schemaFaults } from "../../support/gateway/config_schema.ts";
+import {
+  configOf,
+  loadFile,
+  problemsOf,
+} from "../../support/gateway/config.ts";
+
+const PEM = "-----BEGIN CERTIFICATE-----\n-----BEGIN PRIVATE KEY-----\n";
+
+/** A file that says all that a file may say. */
+const WHOLE = {
+  server: {
+    host: "127.0.0.1",
+    port: 8787,
+    tls: { cert: "cert.pem", key: "key.pem" },
+    workers: "auto",
+    max_concurrent_requests: 10,
+    max_body_memory: "512MiB",
+    drain_seconds: 3,
+    admin: { host: "127.0.0.1", port: 9090 },
+  },
+  messages_vendor: "anthropic",
+  timeouts: { connect: 1, first_byte: 2, first_output: 3, idle: 4, body: 5 },
+  limits: { budget: 100, cache_seconds: 1 },
+  connections: [{
+    name: "one",
+    id: "0b1d3c52-6a0e-4a3e-8f0e-2f9c3b0d1a11",
+    service: "custom",
+    family: "A",
+    enabled: true,
+    endpoints: {
+      chat: "https://a.example/v1",
+      messages: "https://a.example/v1",
+      responses: "https://a.example/v1",
+      completions: "https://a.example/v1",
+    },
+    auth: { scheme: "bearer", key: "key" },
+    headers: { "x-a": "1" },
+    stream_only: false,
+    force: { store: [1, { deep: null }] },
+    omit: ["temperature"],
+    strict: true,
+    quota: {
+      kind: "json",
+      plan: "personal",
+      url: "https://a.example/usage",
+      key: "key",
+      headers: { "x-b": "2" },
+      success: { at: "/code", in: [0, "0", null, false] },
+      unauthorized: { at: "/code", in: [401] },
+      windows: [{
+        type: "USAGE_LIMIT",
+        period: "5h",
+        unit: "percent",
+        at: "/data",
+        where: { level: "session" },
+        limit: "/limit",
+        used: "/used",
+        remaining: "/left",
+        scale: 0.5,
+        share: { at: "/share", of: "used_percent" },
+        resets_at: { at: "/reset", format: "iso" },
+      }],
+    },
+    max_concurrent: 4,
+    timeouts: { connect: 1, first_byte: 2, first_output: 3, idle: 4, body: 5 },
+    models: ["short", {
+      id: "long",
+      upstream: "other",
+      max_output_tokens: 5,
+      fallbacks: ["short"],
+      quota_routing: true,
+    }],
+  }],
+  tokens: [{
+    name: "alice",
+    sha256: ["a".repeat(64), "B".repeat(64)],
+    expires_at: "2030-01-01T00:00:00Z",
+    connections: ["*"],
+    models: ["*"],
+    max_concurrent: 2,
+  }],
+};
+
+/** What stands beside others that exclude it. */
+const ELSEWHERE = new Set([
+  "auth.key_file",
+  "quota.key_file",
+  "quota.organization",
+  "quota.project",
+]);
+
+const FILES = {
+  env: (name: string) => `value-of-${name}`,
+  readFile: () => Promise.resolve(PEM),
+};
+
+type Path = readonly (string | number)[];
+
+/** Every value below, with its path. */
+function* below(
+  value: unknown,
+  path: Path = [],
+): Generator<readonly [Path, unknown]> {
+  yield [path, value];
+  if (typeof value !== "object" || value === null) return;
+  for (const [key, inner] of Object.entries(value)) {
+    yield* below(inner, [...path, Array.isArray(value) ? Number(key) : key]);
+  }
+}
+
+/** The file with another value at a place; a mapping there is changed in place by `change`. */
+function changed(path: Path, change: (value: unknown) => unknown): unknown {
+  const [key, ...deeper] = path;
+  const at = (value: unknown, rest: Path): unknown => {
+    const [first, ...others] = rest;
+    if (first === undefined) return change(value);
+    const copy: unknown = structuredClone(value);
+    if (typeof copy === "object" && copy !== null) {
+      Reflect.set(copy, first, at(Reflect.get(copy, first), others));
+    }
+    return copy;
+  };
+  return at(WHOLE, key === undefined ? [] : [key, ...deeper]);
+}
+
+/** Every property that a schema knows, each with its schema. */
+function* properties(
+  schema: JsonSchema,
+  name = "",
+): Generator<readonly [string, JsonSchema]> {
+  for (const [key, value] of Object.entries(schema.properties ?? {})) {
+    assert.ok(typeof value === "object");
+    const path = name === "" ? key : `${name}.${key}`;
+    yield [path, value];
+    yield* properties(value, path);
+  }
+  const inner = [schema.items, ...schema.anyOf ?? []];
+  for (const one of inner.flat()) {
+    if (typeof one === "object") yield* properties(one, name);
+  }
+}
+
+Deno.test("the JSON Schema takes a file that says everything, and so does the gateway", async () => {
+  configOf(await loadFile(WHOLE, FILES));
+  assert.deepEqual(schemaFaults(WHOLE), []);
+});
+
+Deno.test("the JSON Schema knows nothing that such a file does not say", () => {
+  const said = new Set(
+    [...below(WHOLE)].map(([path]) =>
+      path.filter((key) => typeof key === "string").join(".")
+    ),
+  );
+  for (const [name] of properties(configJsonSchema())) {
+    if (ELSEWHERE.has(name.replace("connections.", ""))) continue;
+    assert.ok(said.has(name), name);
+  }
+});
+
+Deno.test("the JSON Schema describes every property in a sentence", () => {
+  const found = [...properties(configJsonSchema())];
+  assert.ok(found.length > 80);
+  for (const [name, { description }] of found) {
+    assert.match(description ?? "", /^[A-Z].*\.$|^true: |^false: /, name);
+  }
+});
+
+Deno.test("what the gateway refuses as an unknown key, the JSON Schema refuses as well", async (t) => {
+  const mappings = [...below(WHOLE)].filter(([, value]) =>
+    typeof value === "object" && value !== null && !Array.isArray(value)
+  );
+  let refused = 0;
+  for (const [path] of mappings) {
+    await t.step(path.join(".") || "file", async () => {
+      const file = changed(path, (value) => ({ ...Object(value), zz: "1" }));
+      const result = await loadFile(file, FILES);
+      const isUnknown = "problems" in result &&
+        problemsOf(result).some((problem) =>
+          problem.includes("is not a known key")
+        );
+      if (isUnknown) refused += 1;
+      assert.equal(schemaFaults(file).length > 0, isUnknown);
+    });
+  }
+  assert.ok(refused > 15);
+});
+
+Deno.test("the JSON Schema takes a variable for every text, number and truth value", async (t) => {
+  const scalars = [...below(WHOLE)].filter(([, value]) =>
+    typeof value !== "object"
+  );
+  assert.ok(scalars.length > 60);
+  for (const [path] of scalars) {
+    await t.step(path.join("."), () => {
+      assert.deepEqual(schemaFaults(changed(path, () => "${NAME}")), []);
+    });
+  }
+});
+
+const WRITTEN: readonly (readonly [Path, unknown, boolean])[] = [
+  [["server", "port"], "8787", true],
+  [["server", "port"], "http", false],
+  [["server", "port"], 65_536, false],
+  [["server", "port"], 1.5, false],
+  [["server", "workers"], 4, true],
+  [["server", "workers"], "many", false],
+  [["server", "max_body_memory"], 1024 ** 3, true],
+  [["server", "max_body_memory"], 1024, false],
+  [["server", "max_body_memory"], "1 GB", false],
+  [["server", "tls"], { cert: "cert.pem" }, false],
+  [["server"], null, false],
+  [["connections"], [], false],
+  [["connections", 0, "enabled"], "false", true],
+  [["connections", 0, "enabled"], "no", false],
+  [["connections", 0, "service"], "zia", false],
+  [["connections", 0, "models", 0], 5, false],
+  [["tokens", 0, "sha256"], "a".repeat(64), true],
+  [["tokens", 0, "sha256"], "a".repeat(63), false],
+  [["tokens", 0, "sha256"], [], false],
+  [["tokens", 0, "expires_at"], "2030-01-01", true],
+  [["tokens", 0, "expires_at"], "tomorrow", false],
+];
+
+Deno.test("the JSON Schema and the gateway agree on", async (t) => {
+  for (const [path, value, isGood] of WRITTEN) {
+    const name = `${path.join(".")}: ${JSON.stringify(value)}`;
+    await t.step(name, async () => {
+      const file = changed(path, () => value);
+      assert.equal(schemaFaults(file).length === 0, isGood);
+      assert.equal("config" in await loadFile(file, FILES), isGood);
+    });
+  }
+});
+
+Deno.test("the JSON Schema tells defaults", () => {
+  const presets = Object.fromEntries(
+    [...properties(configJsonSchema())].map(([name, schema]) => [
+      name,
+      schema.default,
+    ]),
+  );
+  assert.equal(presets["server.port"], 8787);
+  assert.equal(presets["server.max_body_memory"], 1024 ** 3);
+  assert.equal(presets["connections.enabled"], true);
+  assert.equal(presets["connections.headers"], undefined);
+});

@@ -1,0 +1,164 @@
+import assert from "node:assert/strict";
+import { ask, hello, PATHS, PROTOCOLS } from "../../support/wire/ask.ts";
+import { familiesFile } from "../../support/gateway/families.ts";
+import { startGateway } from "../../support/gateway/gateway.ts";
+import { say, startRawUpstream } from "../../support/upstream/raw_upstream.ts";
+import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
+
+/** Headers that are the caller's to see. */
+const PASSED = {
+  "content-type": "application/json; charset=utf-8",
+  "cache-control": "no-cache",
+  "retry-after": "2",
+  "openai-model": "gpt-5.5",
+  "openai-processing-ms": "17",
+  "openai-version": "2020-10-01",
+  "anthropic-ratelimit-requests-remaining": "99",
+  "x-codex-turn-state": "ts-124",
+  "x-codex-primary-used-percent": "12",
+  "x-models-etag": "W/1",
+  "x-ratelimit-limit-tokens": "100000",
+  "x-should-retry": "false",
+  "x-unheard-of": "1",
+};
+
+/** Headers of the upstream's own connection, body encoding and host. */
+const WITHHELD = {
+  "connection": "close, x-only-here",
+  "x-only-here": "1",
+  "keep-alive": "timeout=5",
+  "proxy-connection": "close",
+  "trailer": "x-checksum",
+  "upgrade": "h2c",
+  "set-cookie": "session=1",
+  "www-authenticate": "Bearer",
+  "proxy-authenticate": "Basic",
+  "alt-svc": 'h3=":443"',
+  "authorization": "Bearer 1",
+  "x-api-key": "1",
+  "api-key": "1",
+  "x-goog-api-key": "1",
+  "openai-organization": "org-1",
+  "openai-project": "proj-1",
+  "anthropic-organization-id": "org-1",
+  "chatgpt-account-id": "1",
+  "bigmodel-organization": "1",
+  "x-gateway-model": "another",
+  "x-gateway-dropped": "seed",
+  "x-gateway-unheard-of": "1",
+  "x-litellm-key-spend": "12.5",
+  "x-litellm-model-api-base": "http://10.0.0.1",
+  "strict-transport-security": "max-age=1",
+};
+
+/** Headers of every response of the gateway's own server. */
+const OWN = ["content-length", "date", "vary", "x-request-id"];
+
+function answerWith(
+  headers: Readonly<Record<string, string>>,
+  body: string,
+): string {
+  const lines = Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 200 OK\r\n${lines.join("")}` +
+    `content-length: ${body.length}\r\n\r\n${body}`;
+}
+
+Deno.test("an upstream's headers come back as an open list, less those of its own connection", async () => {
+  await using upstream = startRawUpstream((connection) =>
+    say(connection, answerWith({ ...PASSED, ...WITHHELD }, "{}"))
+  );
+  await using gateway = await startGateway(familiesFile(upstream.url));
+  const { headers, body } = await gateway.call(PATHS.chat, ask("chat"));
+  await body?.cancel();
+  const seen = Object.fromEntries(
+    [...headers].filter(([name]) => !OWN.includes(name)),
+  );
+  assert.deepEqual(seen, PASSED);
+});
+
+Deno.test("every answer has the gateway's request id; the upstream's own goes to the log", async (t) => {
+  await using upstream = startUpstream(() =>
+    Response.json({}, { headers: { "x-request-id": "upstream-1" } })
+  );
+  await using gateway = await startGateway(familiesFile(upstream.url));
+  for (const protocol of PROTOCOLS) {
+    await t.step(protocol, async () => {
+      const response = await gateway.call(PATHS[protocol], ask(protocol));
+      await response.body?.cancel();
+      const id = response.headers.get("x-request-id");
+      assert.match(id ?? "", /^req_[0-9a-f]{32}$/);
+      assert.equal(
+        response.headers.get("request-id"),
+        protocol === "messages" ? id : null,
+      );
+      const line = await gateway.lines.of(response);
+      assert.equal(line.upstream_request_id, "upstream-1");
+    });
+  }
+});
+
+Deno.test("a Messages answer keeps the upstream's request-id, where its SDK looks for it", async () => {
+  await using upstream = startUpstream(() =>
+    Response.json({}, { headers: { "request-id": "req_upstream" } })
+  );
+  await using gateway = await startGateway(familiesFile(upstream.url));
+  const response = await gateway.call(PATHS.messages, ask("messages"));
+  await response.body?.cancel();
+  assert.equal(response.headers.get("request-id"), "req_upstream");
+  const line = await gateway.lines.of(response);
+  assert.equal(line.upstream_request_id, "req_upstream");
+});
+
+Deno.test("openai-model stays back where the model was renamed", async () => {
+  await using upstream = startUpstream(() =>
+    Response.json({}, { headers: { "openai-model": "upstream-c" } })
+  );
+  await using gateway = await startGateway(familiesFile(upstream.url));
+  const modelHeader = async (model: string) => {
+    const init = ask("responses", hello("responses", { model }));
+    const response = await gateway.call(PATHS.responses, init);
+    await response.body?.cancel();
+    return response.headers.get("openai-model");
+  };
+  assert.equal(await modelHeader("renamed-c"), null);
+  assert.equal(await modelHeader("model-c"), "upstream-c");
+});
+
+Deno.test("x-codex-turn-state goes to the upstream and comes back", async () => {
+  await using upstream = startUpstream(({ headers }) => {
+    const state = headers.get("x-codex-turn-state");
+    return Response.json({}, {
+      headers: { "x-codex-turn-state": `${state}+1` },
+    });
+  });
+  await using gateway = await startGateway(familiesFile(upstream.url));
+  const headers = { "x-codex-turn-state": "ts-1" };
+  const response = await gateway.call(
+    PATHS.responses,
+    ask("responses", hello("responses"), headers),
+  );
+  await response.body?.cancel();
+  assert.equal(response.headers.get("x-codex-turn-state"), "ts-1+1");
+});
+
+Deno.test("answers without a body pass", async (t) => {
+  for (const status of [204, 205, 304]) {
+    await t.step(String(status), async () => {
+      await using upstream = startUpstream(() =>
+        new Response(null, { status, headers: { "x-unheard-of": "1" } })
+      );
+      await using gateway = await startGateway(familiesFile(upstream.url));
+      const response = await gateway.call(PATHS.chat, ask("chat"));
+      if (status === 304) {
+        // A redirection of a kind: nothing that a POST could be answered with.
+        assert.equal(response.status, 502);
+        await response.body?.cancel();
+      } else {
+        assert.equal(response.status, status);
+        assert.equal(response.headers.get("x-unheard-of"), "1");
+      }
+      assert.equal(gateway.admission.active, 0);
+    });
+  }
+});

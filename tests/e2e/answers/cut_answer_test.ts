@@ -1,0 +1,222 @@
+import assert from "node:assert/strict";
+import {
+  brotliCompressSync,
+  deflateSync,
+  gzipSync,
+  zstdCompressSync,
+} from "node:zlib";
+import type { Protocol } from "../../../src/core/protocol.ts";
+import { ask, hello, PATHS, PROTOCOLS } from "../../support/wire/ask.ts";
+import { ALICE_TOKEN } from "../../support/gateway/config.ts";
+import { readError } from "../../support/wire/error_answer.ts";
+import { familiesFile } from "../../support/gateway/families.ts";
+import {
+  type RunningGateway,
+  startGateway,
+} from "../../support/gateway/gateway.ts";
+import { hurriedTimers } from "../../support/fakes/hurried_timers.ts";
+import { connectRaw } from "../../support/wire/raw_socket.ts";
+import { rawRequest } from "../../support/wire/raw_request.ts";
+import { startRawUpstream } from "../../support/upstream/raw_upstream.ts";
+import { readToEnd } from "../../support/wire/read_to_end.ts";
+import { within } from "../../support/within.ts";
+import { WIRES } from "../../support/wire/wire.ts";
+
+const encoder = new TextEncoder();
+
+/** How a body says where it ends. */
+const FRAMINGS: Readonly<Record<string, (body: Uint8Array) => Uint8Array[]>> = {
+  "in chunks": (body) => [
+    encoder.encode("transfer-encoding: chunked\r\n\r\n"),
+    encoder.encode(`${body.length.toString(16)}\r\n`),
+    body,
+    encoder.encode("\r\n0\r\n\r\n"),
+  ],
+  "with its length": (body) => [
+    encoder.encode(`content-length: ${body.length}\r\n\r\n`),
+    body,
+  ],
+  "up to the end of the connection": (body) => [
+    encoder.encode("connection: close\r\n\r\n"),
+    body,
+  ],
+};
+
+/** An upstream whose every answer ends well, as far as HTTP goes. */
+function answering(headers: string, framing: string, body: Uint8Array) {
+  return startRawUpstream(async (connection) => {
+    const parts = [
+      encoder.encode(`HTTP/1.1 200 OK\r\n${headers}\r\n`),
+      ...(FRAMINGS[framing]?.(body) ?? []),
+    ];
+    for (const part of parts) {
+      let rest = part;
+      while (rest.length > 0) {
+        rest = rest.subarray(await connection.write(rest));
+      }
+    }
+  });
+}
+
+const EVENTS = "content-type: text/event-stream";
+
+/** What the caller and the log are told of an answer. */
+async function tell(gateway: RunningGateway, protocol: Protocol) {
+  const response = await gateway.call(PATHS[protocol], ask(protocol));
+  const read = await within(readToEnd(response.body), "the answer to end");
+  return { ...read, line: await gateway.lines.of(response) };
+}
+
+Deno.test("a native stream that ends without its protocol's last event is cut", async (t) => {
+  for (const protocol of PROTOCOLS) {
+    for (const framing of Object.keys(FRAMINGS)) {
+      await t.step(`${protocol}, ${framing}`, async () => {
+        const { start, output, end } = WIRES[protocol];
+        const cut = encoder.encode(start + output);
+        await using upstream = answering(EVENTS, framing, cut);
+        await using gateway = await startGateway(familiesFile(upstream.url));
+        const { text, isCut, line } = await tell(gateway, protocol);
+        assert.equal(text, start + output);
+        assert.equal(isCut, true);
+        assert.equal(line.ended, "upstream_broken");
+        assert.equal(line.reason, "its answer ended before it was whole");
+        const whole = encoder.encode(start + output + end);
+        await using good = answering(EVENTS, framing, whole);
+        await using other = await startGateway(familiesFile(good.url));
+        const told = await tell(other, protocol);
+        assert.equal(told.isCut, false);
+        assert.equal(told.line.ended, "complete");
+      });
+    }
+  }
+});
+
+Deno.test("a native stream that ends with its protocol's error ends well, and the log knows", async (t) => {
+  for (const protocol of PROTOCOLS) {
+    await t.step(protocol, async () => {
+      const { start, output, error } = WIRES[protocol];
+      const failure = { ...error("overloaded_error", "No"), type: "error" };
+      const text = `${start}${output}data: ${JSON.stringify(failure)}\n\n`;
+      const bytes = encoder.encode(text);
+      await using upstream = answering(EVENTS, "in chunks", bytes);
+      await using gateway = await startGateway(familiesFile(upstream.url));
+      const told = await tell(gateway, protocol);
+      assert.equal(told.text, text);
+      assert.equal(told.isCut, false);
+      assert.equal(told.line.ended, "upstream_broken");
+      assert.equal(told.line.reason, "its answer ended with an error");
+    });
+  }
+});
+
+Deno.test("a cut stream ends with no last chunk on the caller's socket", async () => {
+  const { start, output } = WIRES.chat;
+  const bytes = encoder.encode(start + output);
+  await using upstream = answering(EVENTS, "in chunks", bytes);
+  await using gateway = await startGateway(familiesFile(upstream.url));
+  using socket = await connectRaw(gateway.port);
+  const headers = Object.entries({
+    host: "a",
+    "content-type": "application/json",
+    authorization: `Bearer ${ALICE_TOKEN}`,
+  });
+  await socket.write(rawRequest(PATHS.chat, headers, hello("chat")));
+  const text = await socket.readAll();
+  assert.match(text, /transfer-encoding: chunked/i);
+  assert.doesNotMatch(text, /\r\n0\r\n/);
+});
+
+/** Long enough to go on in pieces. */
+const LONG = `{"choices":[{"message":{"content":"${"x".repeat(100_000)}"}}]}`;
+const SHORT = `{"choices":[{"message":{"content":"x"}}]}`;
+const JSON_TYPES = {
+  "JSON": "content-type: application/json",
+  "no type": "x-nothing: 1",
+};
+
+Deno.test("a native answer whose JSON ends too early never looks whole", async (t) => {
+  for (const [type, header] of Object.entries(JSON_TYPES)) {
+    for (const framing of Object.keys(FRAMINGS)) {
+      for (const [name, text] of Object.entries({ LONG, SHORT })) {
+        await t.step(`${type}, ${framing}, ${name}`, async () => {
+          const bytes = encoder.encode(text.slice(0, -3));
+          await using upstream = answering(header, framing, bytes);
+          await using gateway = await startGateway(
+            familiesFile(upstream.url),
+            { timers: hurriedTimers },
+          );
+          const response = await gateway.call(PATHS.chat, ask("chat"));
+          if (response.status === 200) {
+            const read = await within(readToEnd(response.body), "the answer");
+            assert.equal(read.isCut, true);
+            const line = await gateway.lines.of(response);
+            assert.equal(line.ended, "upstream_broken");
+          } else {
+            const error = await readError(response, "chat");
+            assert.equal(error.status, 502);
+            assert.equal(framing, "with its length");
+            assert.equal(name, "SHORT");
+          }
+        });
+      }
+    }
+  }
+});
+
+Deno.test("an answer that is said to be no JSON passes as it comes", async () => {
+  const bytes = encoder.encode('{"a":');
+  const header = "content-type: text/plain";
+  await using upstream = answering(header, "with its length", bytes);
+  await using gateway = await startGateway(familiesFile(upstream.url));
+  const told = await tell(gateway, "chat");
+  assert.equal(told.text, '{"a":');
+  assert.equal(told.line.ended, "complete");
+});
+
+const COMPRESSORS: Readonly<Record<string, (text: string) => Uint8Array>> = {
+  gzip: gzipSync,
+  deflate: deflateSync,
+  br: brotliCompressSync,
+  zstd: (text) => zstdCompressSync(text),
+};
+
+Deno.test("a compressed answer that ends before its compression does never looks whole, whatever its type", async (t) => {
+  for (const [encoding, compress] of Object.entries(COMPRESSORS)) {
+    for (const type of ["application/json", "text/plain"]) {
+      await t.step(`${encoding}, ${type}`, async () => {
+        const bytes = compress(LONG).slice(0, -1);
+        const headers =
+          `content-type: ${type}\r\ncontent-encoding: ${encoding}`;
+        await using upstream = answering(headers, "with its length", bytes);
+        await using gateway = await startGateway(familiesFile(upstream.url), {
+          timers: hurriedTimers,
+        });
+        const told = await tell(gateway, "chat");
+        assert.ok(told.isCut || told.line.status === 502);
+        assert.notEqual(told.line.ended, "complete");
+      });
+    }
+  }
+});
+
+Deno.test("a translated answer that ends too early is 502", async (t) => {
+  const bodies = {
+    JSON: encoder.encode(SHORT.slice(0, -3)),
+    "compressed JSON": brotliCompressSync(
+      JSON.stringify(WIRES.messages.answer),
+    ).slice(0, -1),
+  };
+  for (const [name, body] of Object.entries(bodies)) {
+    await t.step(name, async () => {
+      const encoding = name === "JSON" ? "" : "\r\ncontent-encoding: br";
+      const headers = `content-type: application/json${encoding}`;
+      await using upstream = answering(headers, "in chunks", body);
+      await using gateway = await startGateway(familiesFile(upstream.url), {
+        timers: hurriedTimers,
+      });
+      const question = ask("chat", hello("chat", { model: "model-b" }));
+      const response = await gateway.call(PATHS.chat, question);
+      assert.equal((await readError(response, "chat")).status, 502);
+    });
+  }
+});

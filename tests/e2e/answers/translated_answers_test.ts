@@ -1,0 +1,307 @@
+import assert from "node:assert/strict";
+import {
+  isJsonObject,
+  type JsonObject,
+  parseJson,
+} from "../../../src/core/json.ts";
+import type { Protocol } from "../../../src/core/protocol.ts";
+import { CODECS } from "../../../src/protocols/mod.ts";
+import {
+  answerContext,
+  counterIds,
+  encodeStream,
+  essence,
+} from "../../contract/codec_contract.ts";
+import { ask, hello, PATHS } from "../../support/wire/ask.ts";
+import {
+  type RunningGateway,
+  startGateway,
+} from "../../support/gateway/gateway.ts";
+import {
+  type Pair,
+  PAIRS,
+  pairsFile,
+  sampleAnswer,
+  UPSTREAM_PATHS,
+  upstreamAnswer,
+} from "../../support/dialects/pairs.ts";
+import { parseFrames } from "../../support/recorded/recordings.ts";
+import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
+import { factsBySdk } from "../../support/sdk/sdk_answers.ts";
+
+const SAMPLES = [
+  "one text",
+  "parallel calls",
+  "text and a call",
+  "reasoning and text",
+  "reasoning and a call",
+  "cut by the token limit",
+];
+
+/** Streams of Chat carry counts only for those who ask. */
+const STREAM: Readonly<Record<Protocol, JsonObject>> = {
+  chat: { stream: true, stream_options: { include_usage: true } },
+  messages: { stream: true },
+  responses: { stream: true },
+};
+
+/** The sample as the log line counts it. */
+const USAGE = {
+  input_tokens: 100,
+  cached_input_tokens: 40,
+  output_tokens: 20,
+};
+
+for (const pair of PAIRS) {
+  const { from, to, model } = pair;
+  Deno.test(`a ${from} caller gets the answers of a ${to} upstream, streamed and whole`, async (t) => {
+    await using upstream = startUpstream();
+    await using gateway = await startGateway(pairsFile(upstream.url));
+    for (const name of SAMPLES) {
+      const answer = sampleAnswer(name);
+      await t.step(`${name}, streamed`, async () => {
+        upstream.play(() => upstreamAnswer(to, answer, true));
+        const body = hello(from, { model, ...STREAM[from] });
+        const { frames } = await callForStream(gateway, from, body);
+        const request = CODECS[from].decodeRequest(JSON.parse(body));
+        const direct = encodeStream(CODECS[from], answer, request);
+        assert.deepEqual(
+          await factsBySdk(from, frames),
+          await factsBySdk(from, direct),
+        );
+        assert.equal(
+          shownReasoning(frames.map(({ data }) => data)),
+          reasoningOf(name),
+        );
+      });
+      await t.step(`${name}, whole`, async () => {
+        upstream.play(() => upstreamAnswer(to, answer, false));
+        const response = await gateway.call(
+          PATHS[from],
+          ask(from, hello(from, { model })),
+        );
+        const body = await response.json();
+        const told = CODECS[from].decodeAnswer(body, counterIds());
+        assert.equal(body.model, model);
+        assert.deepEqual(essence(told), essence(throughBoth(pair, name)));
+        const line = await gateway.lines.of(response);
+        assert.equal(line.mode, "translated");
+        assert.equal(line.ended, "complete");
+        assert.ok(isJsonObject(line.usage));
+        const { input_tokens, cached_input_tokens, output_tokens } = line.usage;
+        assert.deepEqual(
+          { input_tokens, cached_input_tokens, output_tokens },
+          USAGE,
+        );
+      });
+    }
+  });
+
+  Deno.test(`a ${from} caller of a ${to} upstream gets a stream of its one object, and one object of its stream`, async () => {
+    await using upstream = startUpstream();
+    await using gateway = await startGateway(
+      pairsFile(upstream.url, { stream_only: true }),
+    );
+    const answer = sampleAnswer("text and a call");
+    upstream.play(() => upstreamAnswer(to, answer, true));
+    const folded = await gateway.call(
+      PATHS[from],
+      ask(from, hello(from, { model })),
+    );
+    assert.equal(folded.headers.get("content-type"), "application/json");
+    assert.deepEqual(
+      essence(CODECS[from].decodeAnswer(await folded.json(), counterIds())),
+      essence(throughBoth(pair, "text and a call")),
+    );
+    assert.equal(
+      JSON.parse((await upstream.requests.next()).text()).stream,
+      true,
+    );
+
+    upstream.play(() => upstreamAnswer(to, answer, false));
+    const body = hello(from, { model, ...STREAM[from] });
+    const { frames } = await callForStream(gateway, from, body);
+    const request = CODECS[from].decodeRequest(JSON.parse(body));
+    assert.deepEqual(
+      await factsBySdk(from, frames),
+      await factsBySdk(from, encodeStream(CODECS[from], answer, request)),
+    );
+  });
+
+  Deno.test(`a ${from} caller's picture, tool and tool result reach a ${to} upstream, with the gateway's key alone`, async () => {
+    await using upstream = startUpstream(() =>
+      upstreamAnswer(to, sampleAnswer("one text"), false)
+    );
+    await using gateway = await startGateway(pairsFile(upstream.url));
+    const response = await gateway.call(
+      PATHS[from],
+      ask(from, JSON.stringify({ ...CONVERSATION[from], model })),
+    );
+    assert.equal(response.status, 200, await response.text());
+    const seen = await upstream.requests.next();
+    assert.equal(seen.path, UPSTREAM_PATHS[to]);
+    assert.doesNotMatch(JSON.stringify([...seen.headers]), /mg_alice/);
+    const told = CODECS[to].decodeRequest(JSON.parse(seen.text()));
+    const blocks = told.turns.flatMap(({ blocks }) => blocks);
+    const kinds = blocks.map(({ kind }) => kind);
+    assert.deepEqual(kinds.toSorted(), [
+      "function_call",
+      "image",
+      "text",
+      "tool_result",
+    ]);
+    assert.match(seen.text(), /iVBORw0KGgo=/);
+    assert.match(seen.text(), /Rain, 12 °C/);
+    assert.deepEqual(told.tools.map((tool) => "name" in tool && tool.name), [
+      "get_weather",
+    ]);
+  });
+}
+
+async function callForStream(
+  gateway: RunningGateway,
+  from: Protocol,
+  body: string,
+) {
+  const response = await gateway.call(PATHS[from], ask(from, body));
+  assert.equal(response.headers.get("content-type"), "text/event-stream");
+  const frames = parseFrames(await response.bytes());
+  const line = await gateway.lines.of(response);
+  assert.equal(line.ended, "complete");
+  return { response, frames };
+}
+
+/** The sample as it is after the upstream's wire and the caller's, which the codecs' own tests judge. */
+function throughBoth({ from, to, model }: Pair, name: string) {
+  let answer = sampleAnswer(name);
+  for (const protocol of [to, from]) {
+    const codec = CODECS[protocol];
+    const request = codec.decodeRequest(
+      JSON.parse(hello(protocol)),
+    );
+    const context = { ...answerContext(request), model };
+    answer = codec.decodeAnswer(
+      codec.encodeAnswer(answer, context),
+      counterIds(),
+    );
+  }
+  return answer;
+}
+
+function reasoningOf(name: string): string {
+  return sampleAnswer(name).blocks.flatMap((block) =>
+    block.kind === "reasoning" ? block.parts.map(({ text }) => text) : []
+  ).join("");
+}
+
+/** The reasoning in a stream's deltas, wherever each protocol has it. */
+function shownReasoning(data: readonly string[]): string {
+  return data.map((text) => {
+    const event = parseJson(text);
+    if (!isJsonObject(event)) return "";
+    if (
+      typeof event.type === "string" && /reasoning.*\.delta$/.test(event.type)
+    ) {
+      return String(event.delta);
+    }
+    const [choice] = Array.isArray(event.choices) ? event.choices : [];
+    const delta = isJsonObject(choice) ? choice.delta : event.delta;
+    if (!isJsonObject(delta)) return "";
+    return String(delta.thinking ?? delta.reasoning_content ?? "");
+  }).join("");
+}
+
+const PICTURE = "iVBORw0KGgo=";
+
+const PARAMETERS = { type: "object", properties: { city: { type: "string" } } };
+
+/** A question with a picture, a call and its result. */
+const CONVERSATION: Readonly<Record<Protocol, JsonObject>> = {
+  chat: {
+    tools: [{
+      type: "function",
+      function: { name: "get_weather", parameters: PARAMETERS },
+    }],
+    messages: [
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "Where is this?" },
+          {
+            type: "image_url",
+            image_url: { url: `data:image/png;base64,${PICTURE}` },
+          },
+        ],
+      },
+      {
+        role: "assistant",
+        content: null,
+        tool_calls: [{
+          id: "call_1",
+          type: "function",
+          function: { name: "get_weather", arguments: '{"city":"Rome"}' },
+        }],
+      },
+      { role: "tool", tool_call_id: "call_1", content: "Rain, 12 °C" },
+    ],
+  },
+  messages: {
+    max_tokens: 100,
+    tools: [{ name: "get_weather", input_schema: PARAMETERS }],
+    messages: [
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "Where is this?" },
+          {
+            type: "image",
+            source: { type: "base64", media_type: "image/png", data: PICTURE },
+          },
+        ],
+      },
+      {
+        role: "assistant",
+        content: [{
+          type: "tool_use",
+          id: "call_1",
+          name: "get_weather",
+          input: { city: "Rome" },
+        }],
+      },
+      {
+        role: "user",
+        content: [{
+          type: "tool_result",
+          tool_use_id: "call_1",
+          content: "Rain, 12 °C",
+        }],
+      },
+    ],
+  },
+  responses: {
+    tools: [{ type: "function", name: "get_weather", parameters: PARAMETERS }],
+    input: [
+      {
+        role: "user",
+        content: [
+          { type: "input_text", text: "Where is this?" },
+          {
+            type: "input_image",
+            image_url: `data:image/png;base64,${PICTURE}`,
+          },
+        ],
+      },
+      {
+        type: "function_call",
+        call_id: "call_1",
+        name: "get_weather",
+        arguments: '{"city":"Rome"}',
+      },
+      {
+        type: "function_call_output",
+        call_id: "call_1",
+        output: "Rain, 12 °C",
+      },
+    ],
+  },
+};

@@ -1,0 +1,348 @@
+import assert from "node:assert/strict";
+import { createGateway, type Gateway } from "../../../src/app.ts";
+import { createConfigStore } from "../../../src/config/store.ts";
+import { createDeadlines } from "../../../src/core/deadlines.ts";
+import type { Protocol } from "../../../src/core/protocol.ts";
+import { LONG_BYTES } from "../../../src/relay/translated/translation.ts";
+import {
+  createTranslationPool,
+  type TranslationPool,
+} from "../../../src/relay/translated/translation_pool.ts";
+import type { Fetch } from "../../../src/upstream/call.ts";
+import { ask, hello, PATHS, PROTOCOLS } from "../../support/wire/ask.ts";
+import {
+  configOf,
+  loadFile,
+  minimalFile,
+} from "../../support/gateway/config.ts";
+import { readError } from "../../support/wire/error_answer.ts";
+import {
+  connectionTo,
+  type Mode,
+} from "../../support/gateway/failover_scene.ts";
+import {
+  createFakeThreads,
+  type FakeThread,
+} from "../../support/fakes/fake_translation_threads.ts";
+import { createLogLines } from "../../support/gateway/log_lines.ts";
+import { settle } from "../../support/settle.ts";
+import { sseBytes } from "../../support/wire/sse_bytes.ts";
+
+/** A gateway with so little memory for bodies that a test can fill it; its provider does what the test says. */
+async function openGateway(
+  {
+    protocol,
+    mode,
+    maxBytes = 1_000_000,
+    fetch,
+    providers = ["one"],
+    translationPool,
+  }: {
+    readonly protocol: Protocol;
+    readonly mode: Mode;
+    readonly maxBytes?: number;
+    readonly fetch: Fetch;
+    readonly providers?: readonly string[];
+    readonly translationPool?: TranslationPool;
+  },
+): Promise<Gateway> {
+  const connections = providers.map((name) =>
+    connectionTo(name, { protocol, mode })
+  );
+  const config = configOf(await loadFile(minimalFile({ connections })));
+  return createGateway({
+    store: createConfigStore({
+      ...config,
+      server: { ...config.server, maxBodyMemoryBytes: maxBytes },
+    }),
+    fetch,
+    log: createLogLines().log,
+    translationPool,
+  });
+}
+
+function request(protocol: Protocol, body: BodyInit): Request {
+  const init = ask(protocol, body);
+  const sent = new Request(`http://gateway${PATHS[protocol]}`, init);
+  if (typeof body === "string") {
+    sent.headers.set("content-length", String(body.length));
+  }
+  return sent;
+}
+
+function bodyOf(protocol: Protocol, length = 0): string {
+  return hello(protocol, { model: "model-1", stream: true }).padEnd(length);
+}
+
+/** Never answers, and remembers what it was sent. */
+function silentProvider() {
+  const bodies: Promise<number>[] = [];
+  const fetch: Fetch = (_url, init) => {
+    bodies.push(new Response(init.body).bytes().then(({ length }) => length));
+    return new Promise((_resolve, reject) => {
+      init.signal?.addEventListener("abort", () => reject(init.signal?.reason));
+    });
+  };
+  return { fetch, bodies };
+}
+
+Deno.test("a body that finds no memory is 503 with Retry-After in each protocol, by its length before it is read", async (t) => {
+  for (const protocol of PROTOCOLS) {
+    await t.step(protocol, async () => {
+      const { fetch } = silentProvider();
+      const gateway = await openGateway({
+        protocol,
+        mode: "native",
+        maxBytes: 1000,
+        fetch,
+      });
+      const leaver = new AbortController();
+      const running = gateway.handler(
+        new Request(request(protocol, bodyOf(protocol, 900)), {
+          signal: leaver.signal,
+        }),
+      );
+      await settle();
+      assert.equal(gateway.state().bodyMemoryBytes, 900);
+      const refused = request(protocol, bodyOf(protocol, 200));
+      const error = await readError(await gateway.handler(refused), protocol);
+      assert.equal(error.status, 503);
+      assert.equal(error.type, "overloaded_error");
+      assert.equal(error.headers.get("retry-after"), "1");
+      assert.equal(refused.bodyUsed, false);
+      assert.equal(gateway.state().bodyMemoryBytes, 900);
+      leaver.abort();
+      await (await running).body?.cancel();
+      assert.equal(gateway.state().bodyMemoryBytes, 0);
+    });
+  }
+});
+
+Deno.test("a body of unknown length that finds no memory is 503 when it has come", async () => {
+  const { fetch } = silentProvider();
+  const gateway = await openGateway({
+    protocol: "chat",
+    mode: "native",
+    maxBytes: 1000,
+    fetch,
+  });
+  const bytes = new TextEncoder().encode(bodyOf("chat", 1001));
+  const chunked = request("chat", ReadableStream.from([bytes]));
+  const response = await gateway.handler(chunked);
+  assert.equal((await readError(response, "chat")).status, 503);
+  assert.equal(gateway.state().bodyMemoryBytes, 0);
+});
+
+/** Streams of both protocols that the cases need: a beginning, and the end behind it. */
+const STREAMS = {
+  chat: {
+    output: sseBytes({
+      id: "c",
+      choices: [{ index: 0, delta: { role: "assistant", content: "Hi" } }],
+    }),
+    type: "text/event-stream",
+  },
+  messages: {
+    output: sseBytes(
+      { type: "message_start", message: { id: "m", model: "x", usage: {} } },
+      {
+        type: "content_block_start",
+        index: 0,
+        content_block: { type: "text", text: "" },
+      },
+      {
+        type: "content_block_delta",
+        index: 0,
+        delta: { type: "text_delta", text: "Hi" },
+      },
+    ),
+    type: "text/event-stream",
+  },
+} as const;
+
+/** How a chat caller is served, and what the provider speaks then. */
+const CASES = [
+  { mode: "native", upstream: "chat" },
+  { mode: "translated", upstream: "messages" },
+] as const;
+
+for (const { mode, upstream } of CASES) {
+  Deno.test(`a ${mode} body is let go when the first output has gone out, while the stream goes on`, async () => {
+    const asked = Promise.withResolvers<void>();
+    const answered = Promise.withResolvers<Response>();
+    let sentBytes = 0;
+    const gateway = await openGateway({
+      protocol: "chat",
+      mode,
+      async fetch(_url, init) {
+        sentBytes = (await new Response(init.body).bytes()).length;
+        asked.resolve();
+        return await answered.promise;
+      },
+    });
+    const body = bodyOf("chat", 10_000);
+    const responding = gateway.handler(request("chat", body));
+    await asked.promise;
+    // There is another connection's try left, so the caller's own body stays.
+    const translated = mode === "translated" ? sentBytes : 0;
+    assert.equal(
+      gateway.state().bodyMemoryBytes,
+      body.length + translated,
+    );
+    const { output, type } = STREAMS[upstream];
+    const stream = new ReadableStream<Uint8Array<ArrayBuffer>>({
+      start(controller) {
+        controller.enqueue(output);
+      },
+    });
+    answered.resolve(
+      new Response(stream, { headers: { "content-type": type } }),
+    );
+    const response = await responding;
+    assert.equal(response.status, 200);
+    assert.equal(gateway.admission.active, 1);
+    assert.equal(gateway.state().bodyMemoryBytes, 0);
+    await response.body?.cancel();
+    assert.equal(gateway.admission.active, 0);
+  });
+
+  Deno.test(`a ${mode} body is kept for as long as another connection may need it, and sent whole again`, async () => {
+    const sent: number[] = [];
+    const held: number[] = [];
+    const gateway = await openGateway({
+      protocol: "chat",
+      mode,
+      providers: ["one", "two", "three"],
+      async fetch(_url, init) {
+        sent.push((await new Response(init.body).bytes()).length);
+        held.push(gateway.state().bodyMemoryBytes);
+        return Response.json({ error: { message: "down" } }, { status: 500 });
+      },
+    });
+    const body = bodyOf("chat", 10_000);
+    const response = await gateway.handler(request("chat", body));
+    await response.body?.cancel();
+    assert.equal(response.status, 500);
+    const [first = 0] = sent;
+    assert.deepEqual(sent, [first, first, first]);
+    // No attempt follows the third, which sends what was written for it.
+    assert.deepEqual(
+      held,
+      mode === "native"
+        ? [10_000, 10_000, 10_000]
+        : [10_000 + first, 10_000 + first, first],
+    );
+    assert.equal(gateway.state().bodyMemoryBytes, 0);
+  });
+}
+
+Deno.test("however a request ends, its memory is free", async (t) => {
+  const answers = {
+    "an answer": () => Response.json({}),
+    "an error": () => Response.json({}, { status: 400 }),
+    "no answer": () => {
+      throw new TypeError("connection refused");
+    },
+  };
+  for (const mode of ["native", "translated"] as const) {
+    for (const [name, answer] of Object.entries(answers)) {
+      await t.step(`${mode}, ${name}`, async () => {
+        const gateway = await openGateway({
+          protocol: "chat",
+          mode,
+          fetch: async () => await answer(),
+        });
+        const response = await gateway.handler(
+          request("chat", bodyOf("chat", 5000)),
+        );
+        await response.text();
+        assert.equal(gateway.state().bodyMemoryBytes, 0);
+      });
+    }
+  }
+  await t.step("a body that is no JSON", async () => {
+    const { fetch } = silentProvider();
+    const gateway = await openGateway({
+      protocol: "chat",
+      mode: "native",
+      fetch,
+    });
+    const response = await gateway.handler(request("chat", "[".padEnd(900)));
+    assert.equal(response.status, 400);
+    await response.body?.cancel();
+    assert.equal(gateway.state().bodyMemoryBytes, 0);
+  });
+});
+
+/** Long enough for a thread. */
+const LONG_BODY_BYTES = LONG_BYTES + 1000;
+
+async function openThreaded(protocol: Protocol) {
+  const fake = createFakeThreads();
+  const translationPool = createTranslationPool({
+    startThread: fake.start,
+    maxThreads: 1,
+    deadlines: createDeadlines(),
+  });
+  const { fetch, bodies } = silentProvider();
+  const gateway = await openGateway({
+    protocol,
+    mode: "translated",
+    maxBytes: 10_000_000,
+    fetch,
+    translationPool,
+  });
+  return { ...fake, bodies, gateway, translationPool };
+}
+
+/** Waits until a thread was told to do something, but not for ever. */
+async function told(threads: readonly FakeThread[], index: number) {
+  for (let turn = 0; turn < 1000; turn++) {
+    if ((threads[index]?.orders.length ?? 0) > 0) return;
+    await settle();
+  }
+  throw new Error(`Waited in vain for thread ${index} to be told`);
+}
+
+Deno.test("a caller who leaves while its long body is translated ends that thread, and the next body gets another", async () => {
+  const { threads, bodies, gateway, translationPool } = await openThreaded(
+    "chat",
+  );
+  const leaver = new AbortController();
+  const body = bodyOf("chat", LONG_BODY_BYTES);
+  const leaving = gateway.handler(
+    new Request(request("chat", body), { signal: leaver.signal }),
+  );
+  const next = gateway.handler(request("chat", body));
+  await told(threads, 0);
+  assert.ok(gateway.state().bodyMemoryBytes > 7 * LONG_BYTES);
+  leaver.abort();
+  assert.equal((await leaving).status, 499);
+  assert.equal(threads[0]?.isEnded, true);
+  await told(threads, 1);
+  threads[1]?.report({ kind: "died" });
+  assert.equal((await next).status, 500);
+  assert.equal(bodies.length, 0);
+  assert.equal(gateway.admission.active, 0);
+  assert.equal(gateway.state().bodyMemoryBytes, 0);
+  translationPool.close();
+});
+
+Deno.test("a thread that dies is an error 500 in each protocol", async (t) => {
+  for (const protocol of PROTOCOLS) {
+    await t.step(protocol, async () => {
+      const { threads, gateway, translationPool } = await openThreaded(
+        protocol,
+      );
+      const responding = gateway.handler(
+        request(protocol, bodyOf(protocol, LONG_BODY_BYTES)),
+      );
+      await told(threads, 0);
+      threads[0]?.report({ kind: "died" });
+      const error = await readError(await responding, protocol);
+      assert.equal(error.status, 500);
+      assert.equal(gateway.state().bodyMemoryBytes, 0);
+      translationPool.close();
+    });
+  }
+});

@@ -1,0 +1,213 @@
+import assert from "node:assert/strict";
+import { sha256Hex } from "../../../src/core/sha256.ts";
+import {
+  ask,
+  credentials,
+  hello,
+  PATHS,
+  PROTOCOLS,
+} from "../../support/wire/ask.ts";
+import { connectionFile, tokenFile } from "../../support/gateway/config.ts";
+import { readError } from "../../support/wire/error_answer.ts";
+import { familyConnection } from "../../support/gateway/families.ts";
+import { startGateway } from "../../support/gateway/gateway.ts";
+import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
+
+const BOB_TOKEN = "mg_bob";
+
+const CARL_TOKEN = "mg_carl";
+
+/** Alice may use everything, bob one connection, carl one model. */
+function fileFor(url: string): Record<string, unknown> {
+  return {
+    connections: [
+      familyConnection("A", url),
+      familyConnection("B", url),
+      familyConnection("C", url),
+      connectionFile({
+        name: "Disabled",
+        enabled: false,
+        models: ["model-disabled"],
+      }),
+      connectionFile({
+        name: "Chat only",
+        endpoints: { chat: `${url}/chat-only` },
+        models: ["model-chat-only"],
+      }),
+    ],
+    tokens: [
+      tokenFile(),
+      tokenFile({
+        name: "bob",
+        sha256: sha256Hex(BOB_TOKEN),
+        connections: ["Family A"],
+      }),
+      tokenFile({
+        name: "carl",
+        sha256: sha256Hex(CARL_TOKEN),
+        models: ["model-b"],
+      }),
+    ],
+  };
+}
+
+Deno.test("a model that is not the caller's looks like one that does not exist, to the last byte", async (t) => {
+  await using gateway = await startGateway(fileFor("http://127.0.0.1:9"));
+  const missing = [
+    { name: "not assigned", model: "model-b", token: BOB_TOKEN },
+    {
+      name: "not among the token's models",
+      model: "model-a",
+      token: CARL_TOKEN,
+    },
+    { name: "disabled", model: "model-disabled", token: "mg_alice" },
+    { name: "an upstream's own name", model: "upstream-a", token: "mg_alice" },
+    { name: "of no connection", model: "model-z", token: BOB_TOKEN },
+    { name: "in other letters", model: "Model-A", token: "mg_alice" },
+  ];
+  for (const protocol of PROTOCOLS) {
+    const bodies = new Set<string>();
+    for (const { name, model, token } of missing) {
+      await t.step(`${protocol}: ${name}`, async () => {
+        const response = await gateway.call(
+          PATHS[protocol],
+          ask(
+            protocol,
+            hello(protocol, { model }),
+            credentials(protocol, token),
+          ),
+        );
+        const text = await response.clone().text();
+        const error = await readError(response, protocol);
+        assert.equal(error.status, 404);
+        assert.equal(error.type, "not_found_error");
+        if (protocol !== "messages") {
+          assert.equal(error.code, "model_not_found");
+          assert.equal(error.param, "model");
+        }
+        assert.ok(error.message.includes(JSON.stringify(model)));
+        const id = response.headers.get("x-request-id") ?? "";
+        bodies.add(text.replaceAll(id, "ID").replaceAll(model, "MODEL"));
+      });
+    }
+    assert.equal(bodies.size, 1);
+  }
+});
+
+Deno.test("/models shows a caller no model of others and none that is disabled", async () => {
+  await using gateway = await startGateway(fileFor("http://127.0.0.1:9"));
+  const idsOf = async (token: string) => {
+    const headers = credentials("chat", token);
+    const response = await gateway.call("/v1/models", { headers });
+    const { data } = await response.json();
+    return data.map(({ id }: { id: string }) => id);
+  };
+  assert.deepEqual(await idsOf(BOB_TOKEN), ["model-a", "renamed-a"]);
+  assert.deepEqual(await idsOf(CARL_TOKEN), ["model-b"]);
+  assert.ok(!(await idsOf("mg_alice")).includes("model-disabled"));
+  const hidden = await gateway.call("/v1/models/model-b", {
+    headers: credentials("chat", BOB_TOKEN),
+  });
+  const none = await gateway.call("/v1/models/model-z", {
+    headers: credentials("chat", BOB_TOKEN),
+  });
+  const { message } = await readError(hidden, "chat");
+  assert.equal(
+    message.replace("model-b", "model-z"),
+    (await readError(none, "chat")).message,
+  );
+});
+
+/** What the table of paths and families does not offer (docs/design.md#paths). */
+const REFUSED = [
+  {
+    path: "/v1/messages",
+    model: "model-c",
+    status: 400,
+    mentions: ["/responses", "/chat/completions"],
+  },
+  {
+    path: "/v1/messages/count_tokens",
+    model: "model-c",
+    status: 400,
+    mentions: ["/responses"],
+  },
+  {
+    path: "/v1/responses",
+    model: "model-b",
+    status: 400,
+    mentions: ["/messages", "/chat/completions"],
+  },
+  {
+    path: "/v1/responses/compact",
+    model: "model-b",
+    status: 400,
+    mentions: ["/messages"],
+  },
+  {
+    path: "/v1/messages/count_tokens",
+    model: "model-chat-only",
+    status: 404,
+    mentions: ["/messages/count_tokens"],
+  },
+] as const;
+
+Deno.test("a path that a model's family has not is refused and the paths that serve it are named", async (t) => {
+  await using upstream = startUpstream();
+  await using gateway = await startGateway(fileFor(upstream.url));
+  for (const { path, model, status, mentions } of REFUSED) {
+    await t.step(`${path} of ${model}`, async () => {
+      const protocol = path.startsWith("/v1/messages")
+        ? "messages"
+        : "responses";
+      const body = hello(protocol, { model });
+      const response = await gateway.call(path, ask(protocol, body));
+      const error = await readError(response, protocol);
+      assert.equal(error.status, status);
+      assert.equal(
+        error.type,
+        status === 400 ? "invalid_request_error" : "not_found_error",
+      );
+      for (const mention of mentions) {
+        assert.ok(error.message.includes(mention), error.message);
+      }
+    });
+  }
+  assert.equal(upstream.requests.items.length, 0);
+});
+
+Deno.test("a model of several connections is served by the first that is the caller's", async () => {
+  await using upstream = startUpstream();
+  const models = ["shared"];
+  await using gateway = await startGateway({
+    connections: [
+      familyConnection("A", upstream.url, {
+        name: "off",
+        enabled: false,
+        models,
+      }),
+      familyConnection("B", upstream.url, { name: "first", models }),
+      familyConnection("A", upstream.url, { name: "second", models }),
+    ],
+    tokens: [
+      tokenFile(),
+      tokenFile({
+        name: "bob",
+        sha256: sha256Hex(BOB_TOKEN),
+        connections: ["off", "second"],
+      }),
+    ],
+  });
+  const connectionFor = async (token: string) => {
+    const body = hello("messages", { model: "shared" });
+    const headers = credentials("messages", token);
+    const response = await gateway.call(
+      "/v1/messages",
+      ask("messages", body, headers),
+    );
+    await response.body?.cancel();
+    return (await gateway.lines.of(response)).connection;
+  };
+  assert.equal(await connectionFor("mg_alice"), "first");
+  assert.equal(await connectionFor(BOB_TOKEN), "second");
+});

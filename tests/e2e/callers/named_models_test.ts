@@ -1,0 +1,219 @@
+import assert from "node:assert/strict";
+import type { JsonObject, JsonValue } from "../../../src/core/json.ts";
+import { sha256Hex } from "../../../src/core/sha256.ts";
+import { ask, hello, PATHS } from "../../support/wire/ask.ts";
+import { minimalFile, tokenFile } from "../../support/gateway/config.ts";
+import { readError } from "../../support/wire/error_answer.ts";
+import { familyConnection } from "../../support/gateway/families.ts";
+import {
+  type RunningGateway,
+  startGateway,
+} from "../../support/gateway/gateway.ts";
+import { sampleAnswer, upstreamAnswer } from "../../support/dialects/pairs.ts";
+import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
+
+const FREE_TOKEN = "mg_free";
+
+/** Alice may use `model-a` and `renamed-a` alone, another token everything. */
+function fileFor(url: string): Record<string, unknown> {
+  return minimalFile({
+    connections: [
+      familyConnection("A", url, {
+        models: [
+          "model-a",
+          { id: "renamed-a", upstream: "upstream-a" },
+          { id: "secret-a", upstream: "upstream-secret" },
+        ],
+      }),
+      familyConnection("B", url),
+      familyConnection("C", url),
+    ],
+    tokens: [
+      tokenFile({
+        models: ["model-a", "renamed-a", "model-b", "model-c"],
+      }),
+      tokenFile({ name: "free", sha256: sha256Hex(FREE_TOKEN) }),
+    ],
+  });
+}
+
+function post(
+  gateway: RunningGateway,
+  body: string,
+  protocol: "chat" | "messages" | "responses" = "chat",
+  token?: string,
+): Promise<Response> {
+  const headers = token === undefined
+    ? {}
+    : { authorization: `Bearer ${token}` };
+  return gateway.call(PATHS[protocol], ask(protocol, body, headers));
+}
+
+Deno.test("a token lets the provider choose among its own models on the connection alone", async (t) => {
+  await using upstream = startUpstream();
+  await using gateway = await startGateway(fileFor(upstream.url));
+  const refused: readonly (readonly [field: string, value: JsonValue])[] = [
+    ["models", ["upstream-secret"]],
+    ["models", ["model-a", "upstream-secret"]],
+    ["models", ["secret-a"]],
+    // The gateway's own name is another model's, or none, to the provider.
+    ["models", ["renamed-a"]],
+    ["models", ["model-b"]],
+    ["models", ["no-such-model"]],
+    ["models", ["model-a".repeat(1000)]],
+    ["models", Array.from({ length: 5000 }, () => "model-a")],
+    ["fallbacks", [{ model: "upstream-secret" }]],
+    ["fallback_models", ["upstream-secret"]],
+    ["tools", [{ type: "advisor_20260301", model: "upstream-secret" }]],
+    ["extra_body", { models: ["upstream-secret"] }],
+  ];
+  for (const protocol of ["chat", "messages", "responses"] as const) {
+    for (const [field, value] of refused) {
+      await t.step(
+        `${protocol} ${field}: ${JSON.stringify(value).slice(0, 60)}`,
+        async () => {
+          const body = hello(protocol, { model: "model-a", [field]: value });
+          const error = await readError(
+            await post(gateway, body, protocol),
+            protocol,
+          );
+          assert.equal(error.status, 400);
+          assert.match(error.message, new RegExp(`\`${field}\``));
+          assert.ok(error.message.length < 500);
+          if (protocol !== "messages") {
+            assert.equal(error.param, field);
+            assert.equal(error.code, "model_not_allowed");
+          }
+        },
+      );
+    }
+  }
+  assert.equal(upstream.requests.items.length, 0);
+});
+
+Deno.test("what a token may use goes upstream byte for byte", async (t) => {
+  await using upstream = startUpstream();
+  await using gateway = await startGateway(fileFor(upstream.url));
+  const cases: readonly (readonly [fields: JsonObject, token?: string])[] = [
+    [{ models: ["upstream-a", "model-a"] }],
+    [{ fallbacks: [{ model: "upstream-a" }] }],
+    [{ models: ["upstream-secret"] }, FREE_TOKEN],
+    [{ models: [], route: "fallback" }],
+    [
+      { tools: [{ type: "image_generation", model: "gpt-image-1" }] },
+    ],
+  ];
+  for (const [fields, token] of cases) {
+    await t.step(JSON.stringify(fields), async () => {
+      const body = hello("chat", { model: "model-a", ...fields });
+      const response = await post(gateway, body, "chat", token);
+      assert.equal(response.status, 200, await response.text());
+      assert.equal((await upstream.requests.next()).text(), body);
+    });
+  }
+});
+
+Deno.test("a long body with a model that is not the token's, behind everything else, is refused", async () => {
+  await using upstream = startUpstream();
+  await using gateway = await startGateway(fileFor(upstream.url));
+  const long = "x".repeat(3 * 1024 * 1024);
+  const body = hello("chat", {
+    messages: [{ role: "user", content: long }],
+    tools: [{ type: "function", function: { name: "f", description: long } }],
+    models: ["upstream-secret"],
+  });
+  const error = await readError(await post(gateway, body), "chat");
+  assert.equal(error.status, 400);
+  assert.equal(error.param, "models");
+});
+
+Deno.test("a connection on which a named model is not the token's is left out, and the next one serves", async () => {
+  await using upstream = startUpstream();
+  const models = (other: string) => ["model-a", other];
+  await using gateway = await startGateway(minimalFile({
+    connections: [
+      familyConnection("A", `${upstream.url}/1`, {
+        name: "first",
+        models: models("only-first"),
+      }),
+      familyConnection("A", `${upstream.url}/2`, {
+        name: "second",
+        models: models("only-second"),
+      }),
+    ],
+  }));
+  const body = hello("chat", { models: ["only-second"] });
+  const response = await post(gateway, body);
+  assert.equal(response.status, 200, await response.text());
+  assert.equal((await gateway.lines.of(response)).connection, "second");
+  const both = hello("chat", { models: ["only-first", "only-second"] });
+  const error = await readError(await post(gateway, both), "chat");
+  assert.equal(error.param, "models");
+});
+
+Deno.test("a translated request carries no such field, and names it as dropped", async (t) => {
+  await using upstream = startUpstream();
+  await using gateway = await startGateway(fileFor(upstream.url));
+  const fields = {
+    models: ["upstream-secret"],
+    fallbacks: [{ model: "upstream-secret" }],
+    fallback_models: ["upstream-secret"],
+    preset: "upstream-secret",
+    plugins: [{ id: "x", model: "upstream-secret" }],
+    extra_body: { model: "upstream-secret" },
+    providerOptions: { gateway: { models: ["upstream-secret"] } },
+    router_settings_override: { fallbacks: ["upstream-secret"] },
+  };
+  for (
+    const [model, to] of [["model-b", "messages"], [
+      "model-c",
+      "responses",
+    ]] as const
+  ) {
+    await t.step(to, async () => {
+      upstream.play(() => upstreamAnswer(to, sampleAnswer("one text"), false));
+      const response = await post(gateway, hello("chat", { model, ...fields }));
+      assert.equal(response.status, 200, await response.text());
+      const sent = (await upstream.requests.next()).text();
+      assert.ok(!sent.includes("upstream-secret"), sent);
+      assert.deepEqual(
+        response.headers.get("x-gateway-dropped")?.split(",").toSorted(),
+        Object.keys(fields).toSorted(),
+      );
+    });
+  }
+});
+
+Deno.test("a body that says it is in another encoding than UTF-8 is refused", async (t) => {
+  await using upstream = startUpstream();
+  await using gateway = await startGateway(fileFor(upstream.url));
+  const send = (type: string) =>
+    gateway.call(
+      PATHS.chat,
+      ask("chat", hello("chat"), { "content-type": type }),
+    );
+  const others = [
+    "application/json; charset=utf-7",
+    "application/json;charset=UTF-16LE",
+    'application/json; charset="utf-7"',
+    'application/json; x=y; Charset = "iso-8859-1"',
+    "application/json; charset=utf-8; charset=utf-7",
+    "application/json; charset*=utf-8''utf-7",
+    "application/json; charset=",
+    'application/json; charset="utf-8',
+    "application/json; charset=utf-80",
+    'application/json; charset="utf-8\\7"',
+  ];
+  for (const type of others) {
+    await t.step(type, async () => {
+      assert.equal((await readError(await send(type), "chat")).status, 415);
+    });
+  }
+  assert.equal(upstream.requests.items.length, 0);
+  for (const charset of ["utf-8", "UTF-8", '"utf-8"', "utf8"]) {
+    await t.step(charset, async () => {
+      const answer = await send(`application/json; charset=${charset}`);
+      assert.equal(answer.status, 200, await answer.text());
+    });
+  }
+});

@@ -1,0 +1,275 @@
+import assert from "node:assert/strict";
+import { type Operation, OPERATIONS } from "../../../src/core/protocol.ts";
+import { ask, credentials } from "../../support/wire/ask.ts";
+import { readError } from "../../support/wire/error_answer.ts";
+import { familiesFile } from "../../support/gateway/families.ts";
+import { startGateway } from "../../support/gateway/gateway.ts";
+import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
+
+/** Every path that relays an operation, with a model that has it (docs/design.md#paths). */
+const RELAYED: readonly (readonly [
+  operation: Operation,
+  model: string,
+  paths: readonly string[],
+])[] = [
+  ["chat_completions", "model-a", [
+    "/api/v1/chat/completions",
+    "/v1/chat/completions",
+    "/api/coding/paas/v4/chat/completions",
+  ]],
+  ["messages", "model-b", [
+    "/api/v1/messages",
+    "/v1/messages",
+    "/api/anthropic/v1/messages",
+  ]],
+  ["messages", "model-a", ["/api/v1/messages", "/api/anthropic/v1/messages"]],
+  ["count_tokens", "model-b", [
+    "/api/v1/messages/count_tokens",
+    "/v1/messages/count_tokens",
+    "/api/anthropic/v1/messages/count_tokens",
+  ]],
+  ["count_tokens", "model-a", ["/api/anthropic/v1/messages/count_tokens"]],
+  ["responses", "model-c", ["/api/v1/responses", "/v1/responses"]],
+  ["responses", "model-a", ["/v1/responses"]],
+  ["compact", "model-c", [
+    "/api/v1/responses/compact",
+    "/v1/responses/compact",
+  ]],
+  ["compact", "model-a", ["/v1/responses/compact"]],
+  ["completions", "model-a", ["/api/v1/completions", "/v1/completions"]],
+];
+
+/** Every path that the gateway answers itself. */
+const ANSWERED = [
+  "/api/v1/models",
+  "/v1/models",
+  "/api/v1/models/model-a",
+  "/v1/models/model-a",
+  "/api/v1/limits",
+  "/v1/limits",
+  "/api/coding/paas/v4/limits",
+  "/api/anthropic/v1/limits",
+  "/livez",
+  "/readyz",
+  "/healthz",
+];
+
+/** Paths that agents look at before they begin. */
+const PROBES = [
+  "/",
+  "/api/hello",
+  "/api/api/hello",
+  "/v1/api/hello",
+  "/api/v1/api/hello",
+  "/api/anthropic/api/hello",
+];
+
+const HEADERS = {
+  ...credentials("messages"),
+  ...credentials("chat"),
+};
+
+const ALL_METHODS = [
+  "GET",
+  "HEAD",
+  "POST",
+  "PUT",
+  "PATCH",
+  "DELETE",
+  "OPTIONS",
+];
+
+/** The `Allow` of a path, by what it does. */
+function allowOf(path: string): string {
+  if (path === "/") return "GET, HEAD";
+  if (PROBES.includes(path)) return "HEAD";
+  if (path.endsWith("/limits")) return "GET";
+  return ANSWERED.includes(path) ? "GET, HEAD" : "POST";
+}
+
+function protocolOf(path: string) {
+  return /\/messages(\/|$)/.test(path) ? "messages" : "chat";
+}
+
+Deno.test("every relayed path reaches the operation of the model's upstream, whatever the query", async (t) => {
+  await using upstream = startUpstream(() => Response.json({ good: true }));
+  await using gateway = await startGateway(familiesFile(upstream.url));
+  for (const [operation, model, paths] of RELAYED) {
+    for (const path of paths) {
+      await t.step(`${path} with ${model}`, async () => {
+        const { protocol } = OPERATIONS[operation];
+        const response = await gateway.call(
+          `${path}?beta=true&x=/v1/models`,
+          ask(protocol, JSON.stringify({ model })),
+        );
+        assert.deepEqual(await response.json(), { good: true });
+        assert.equal(response.status, 200);
+        assert.match(response.headers.get("x-request-id") ?? "", /^req_/);
+        const letter = model.slice(-1);
+        const seen = await upstream.requests.next();
+        assert.equal(seen.path, `/${letter}${OPERATIONS[operation].path}`);
+        assert.equal(seen.method, "POST");
+      });
+    }
+  }
+});
+
+Deno.test("every path that the gateway answers itself does so with GET", async (t) => {
+  await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
+  for (const path of ANSWERED) {
+    await t.step(path, async () => {
+      const response = await gateway.call(path, { headers: HEADERS });
+      assert.equal(response.status, 200, await response.text());
+      assert.equal(response.headers.get("content-type"), "application/json");
+      assert.match(response.headers.get("x-request-id") ?? "", /^req_/);
+    });
+  }
+});
+
+Deno.test("agents' probes with HEAD are answered without a credential", async (t) => {
+  await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
+  for (const path of [...PROBES, "/livez", "/readyz", "/healthz"]) {
+    await t.step(path, async () => {
+      const response = await gateway.call(path, { method: "HEAD" });
+      assert.equal(response.status, 200);
+      assert.equal(await response.text(), "");
+    });
+  }
+});
+
+Deno.test("a wrong method is 405 and told which one is right, in the path's protocol", async (t) => {
+  await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
+  const paths = RELAYED.flatMap(([, , paths]) => paths);
+  for (const path of new Set([...paths, ...ANSWERED, ...PROBES])) {
+    const allow = allowOf(path);
+    await t.step(`${path} takes ${allow}`, async () => {
+      for (const method of ALL_METHODS) {
+        if (allow.split(", ").includes(method)) continue;
+        const response = await gateway.call(path, { method, headers: HEADERS });
+        assert.equal(response.status, 405, method);
+        assert.equal(response.headers.get("allow"), allow);
+        if (method === "HEAD") continue;
+        const error = await readError(response, protocolOf(path));
+        assert.equal(error.type, "invalid_request_error");
+        assert.ok(
+          error.message.endsWith(`use ${allow.replace(", ", " or ")}`),
+          error.message,
+        );
+      }
+    });
+  }
+});
+
+/** Paths that look like ours. */
+const UNKNOWN = [
+  "/v1",
+  "/v2/models",
+  "/v1/unknown",
+  "/V1/models",
+  "/v1/Models",
+  "/v1/models/",
+  "/v1/models//",
+  "/v1/chat/completions/",
+  "/v1/messages/",
+  "/v1/messages/count_tokens/",
+  "/api/anthropic/v1/messages/",
+  "/v1/responses/resp_1",
+  "/v1/messages/batches",
+  "//v1/models",
+  "/v1//models",
+  "/api//v1/models",
+  "/api/v1/v1/models",
+  "/api/openai/v1/messages",
+  "/api/openai/v1/messages/count_tokens",
+  "/api/openai/v1/limits",
+  "/api/openai/api/hello",
+  "/api/%61nthropic/v1/messages",
+  "/api/coding/paas/v4/messages",
+  "/v1/api/completions",
+  "/livez/",
+  "/metrics",
+];
+
+Deno.test("an unknown path is 404 with every method, in the shape that its clients read", async (t) => {
+  await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
+  for (const path of UNKNOWN) {
+    await t.step(path, async () => {
+      for (const method of ["GET", "POST", "HEAD", "DELETE"]) {
+        const response = await gateway.call(path, { method, headers: HEADERS });
+        assert.equal(response.status, 404, method);
+        if (method === "HEAD") continue;
+        const error = await readError(response, protocolOf(path));
+        assert.equal(error.type, "not_found_error");
+      }
+    });
+  }
+});
+
+Deno.test("/limits refuses a query, on every path that serves it", async (t) => {
+  await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
+  for (const path of ANSWERED.filter((path) => path.endsWith("/limits"))) {
+    await t.step(path, async () => {
+      const response = await gateway.call(`${path}?x=1`, { headers: HEADERS });
+      const error = await readError(response, "chat");
+      assert.equal(error.status, 400);
+      assert.equal(error.type, "invalid_request_error");
+    });
+  }
+});
+
+Deno.test("/models lists the models of the caller's assignments for both SDKs, and /models/{id} shows one", async () => {
+  await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
+  const list = await (await gateway.call("/v1/models", { headers: HEADERS }))
+    .json();
+  const ids = ["a", "b", "c"].flatMap((x) => [`model-${x}`, `renamed-${x}`]);
+  const { data, ...rest } = list;
+  assert.deepEqual(data.map(({ id }: { id: string }) => id), ids);
+  assert.deepEqual(rest, {
+    object: "list",
+    has_more: false,
+    first_id: "model-a",
+    last_id: "renamed-c",
+  });
+  const one = await gateway.call("/v1/models/model-a", { headers: HEADERS });
+  assert.deepEqual(await one.json(), data[0]);
+  assert.deepEqual(data[0], {
+    id: "model-a",
+    object: "model",
+    type: "model",
+    created: 0,
+    created_at: "1970-01-01T00:00:00.000Z",
+    display_name: "model-a",
+    owned_by: "custom",
+    protocols: ["chat", "messages", "responses"],
+  });
+});
+
+Deno.test("a model's name may hold slashes and anything that is escaped", async () => {
+  const models = ["a/b:c", "ünï 100%"];
+  await using gateway = await startGateway(
+    familiesFile("http://127.0.0.1:9", {
+      connections: [{
+        name: "one",
+        service: "custom",
+        family: "A",
+        endpoints: { chat: "http://127.0.0.1:9" },
+        auth: { scheme: "none" },
+        models,
+      }],
+    }),
+  );
+  const paths = ["a/b:c", "a%2Fb%3Ac", encodeURIComponent("ünï 100%")];
+  for (const path of paths) {
+    const response = await gateway.call(`/v1/models/${path}`, {
+      headers: HEADERS,
+    });
+    assert.equal(response.status, 200);
+    assert.ok(models.includes((await response.json()).id));
+  }
+  for (const path of ["%", "%ff", "a%252Fb:c"]) {
+    const response = await gateway.call(`/v1/models/${path}`, {
+      headers: HEADERS,
+    });
+    assert.equal((await readError(response, "chat")).code, "model_not_found");
+  }
+});

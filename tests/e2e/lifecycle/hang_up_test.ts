@@ -1,0 +1,190 @@
+import assert from "node:assert/strict";
+import {
+  JSON_HEADERS,
+  noAnswer,
+  openAnswer,
+} from "../../support/wire/answers.ts";
+import { ask, hello, PATHS, PROTOCOLS } from "../../support/wire/ask.ts";
+import { familiesFile } from "../../support/gateway/families.ts";
+import {
+  type RunningGateway,
+  startGateway,
+} from "../../support/gateway/gateway.ts";
+import {
+  listenToEnd,
+  say,
+  startRawUpstream,
+} from "../../support/upstream/raw_upstream.ts";
+import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
+import { until, within } from "../../support/within.ts";
+
+/** The one log line about a request whose caller has left; the slot must be free by then. */
+async function lineAboutLeaving(
+  gateway: RunningGateway,
+): Promise<Record<string, unknown>> {
+  const line = await gateway.lines.requests.next();
+  assert.equal(gateway.admission.active, 0);
+  return line;
+}
+
+function whenAborted(signal: AbortSignal): Promise<void> {
+  return within(
+    new Promise((resolve) => {
+      if (signal.aborted) return resolve();
+      signal.addEventListener("abort", () => resolve(), { once: true });
+    }),
+    "the upstream's request to be aborted",
+  );
+}
+
+Deno.test("a caller who leaves before the upstream answers takes the upstream's request along", async (t) => {
+  await using upstream = startUpstream(noAnswer);
+  await using gateway = await startGateway(familiesFile(upstream.url));
+  for (const protocol of PROTOCOLS) {
+    for (const stream of [true, false]) {
+      await t.step(`${protocol}, stream: ${stream}`, async () => {
+        const caller = new AbortController();
+        const call = gateway.call(PATHS[protocol], {
+          ...ask(protocol, hello(protocol, { stream })),
+          signal: caller.signal,
+        });
+        const seen = await upstream.requests.next();
+        caller.abort();
+        await assert.rejects(call, { name: "AbortError" });
+        await whenAborted(seen.signal);
+        const line = await lineAboutLeaving(gateway);
+        assert.equal(line.ended, "client_abort");
+        assert.equal(line.status, 499);
+      });
+    }
+  }
+  assert.equal(gateway.lines.requests.items.length, 6);
+});
+
+/** How far an answer has come when its caller leaves. */
+const MOMENTS: Readonly<Record<string, string>> = {
+  "before the first byte": "",
+  "in the middle": `data: {"half":1}\n\ndata: {"ha`,
+};
+
+Deno.test("a caller who leaves a stream takes the upstream's along", async (t) => {
+  await using upstream = startUpstream();
+  await using gateway = await startGateway(familiesFile(upstream.url));
+  for (const protocol of PROTOCOLS) {
+    for (const [moment, text] of Object.entries(MOMENTS)) {
+      await t.step(`${protocol}, ${moment}`, async () => {
+        const answer = openAnswer();
+        upstream.play(() => answer.response);
+        const response = await gateway.call(PATHS[protocol], ask(protocol));
+        const reader = response.body?.getReader();
+        if (text !== "") {
+          answer.write(text);
+          await reader?.read();
+        }
+        await reader?.cancel();
+        await within(answer.cancelled, "the upstream's answer to be cancelled");
+        const line = await lineAboutLeaving(gateway);
+        assert.equal(line.ended, "client_abort");
+        assert.equal(line.status, 200);
+        assert.equal(line.bytes_out, text.length);
+      });
+    }
+  }
+  assert.equal(gateway.lines.requests.items.length, 6);
+});
+
+/** JSON answers that have begun: one short enough to be waited for whole, one that goes on as it comes. */
+const BEGUN = {
+  short: 'content-length: 99\r\n\r\n{"id":',
+  long: 'transfer-encoding: chunked\r\n\r\n6\r\n{"id":\r\n',
+} as const;
+
+Deno.test("a caller who stops reading JSON has not had all of it", async () => {
+  await using upstream = startUpstream();
+  await using gateway = await startGateway(familiesFile(upstream.url));
+  const answer = openAnswer(JSON_HEADERS);
+  upstream.play(() => answer.response);
+  const response = await gateway.call(PATHS.chat, ask("chat"));
+  answer.write(`{"id":`);
+  const reader = response.body?.getReader();
+  await reader?.read();
+  await reader?.cancel();
+  await within(answer.cancelled, "the upstream's answer to be cancelled");
+  const line = await lineAboutLeaving(gateway);
+  assert.equal(line.ended, "client_abort");
+});
+
+Deno.test("a caller who leaves in the middle of JSON takes the upstream's request along", async (t) => {
+  for (const [name, begun] of Object.entries(BEGUN)) {
+    await t.step(name, async () => {
+      const began = Promise.withResolvers<void>();
+      const left = Promise.withResolvers<void>();
+      await using upstream = startRawUpstream(async (connection) => {
+        const head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
+        await say(connection, head + begun);
+        began.resolve();
+        await listenToEnd(connection).finally(left.resolve);
+      });
+      await using gateway = await startGateway(familiesFile(upstream.url));
+      const caller = new AbortController();
+      const call = gateway.call(PATHS.chat, {
+        ...ask("chat"),
+        signal: caller.signal,
+      }).then((response) => response.text());
+      await within(began.promise, "the upstream to begin");
+      await until(() => gateway.admission.active === 1, "the call to run");
+      caller.abort();
+      await assert.rejects(call, { name: "AbortError" });
+      await within(left.promise, "the upstream's connection to be closed");
+      const line = await lineAboutLeaving(gateway);
+      assert.equal(line.ended, "client_abort");
+    });
+  }
+});
+
+/** The regular end of each protocol's streams, behind which nothing comes that a client waits for. */
+const ENDS = {
+  chat: "data: [DONE]\n\n",
+  messages: `event: message_stop\ndata: {"type":"message_stop"}\n\n`,
+  responses:
+    `event: response.completed\ndata: {"type":"response.completed","response":{}}\n\n`,
+} as const;
+
+Deno.test("a caller who leaves right after the last event has had all of it", async (t) => {
+  await using upstream = startUpstream();
+  await using gateway = await startGateway(familiesFile(upstream.url));
+  for (const protocol of PROTOCOLS) {
+    await t.step(protocol, async () => {
+      const answer = openAnswer();
+      upstream.play(() => answer.response);
+      const response = await gateway.call(PATHS[protocol], ask(protocol));
+      answer.write(`data: {}\n\n${ENDS[protocol]}`);
+      const reader = response.body?.getReader();
+      await reader?.read();
+      await reader?.cancel();
+      await within(answer.cancelled, "the upstream's answer to be cancelled");
+      const line = await lineAboutLeaving(gateway);
+      assert.equal(line.ended, "complete");
+      assert.equal(line.status, 200);
+    });
+  }
+});
+
+Deno.test("a caller who leaves does not disturb the others", async () => {
+  const answers = [openAnswer(), openAnswer()];
+  let next = 0;
+  await using upstream = startUpstream(() =>
+    answers[next++]?.response ?? assert.fail()
+  );
+  await using gateway = await startGateway(familiesFile(upstream.url));
+  const leaving = await gateway.call(PATHS.chat, ask("chat"));
+  const staying = await gateway.call(PATHS.chat, ask("chat"));
+  await leaving.body?.cancel();
+  await within(
+    answers[0]?.cancelled ?? assert.fail(),
+    "the first to be cancelled",
+  );
+  answers[1]?.write("data: [DONE]\n\n");
+  answers[1]?.close();
+  assert.equal(await staying.text(), "data: [DONE]\n\n");
+});

@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { askAndCheck } from "../../soak/ask_and_check.ts";
+import { hangUpOnce, type Stage } from "../../soak/hang_up.ts";
+import { type Scene, startScene, WAYS } from "../../soak/scene.ts";
+import { createRandom } from "../../support/fakes/random.ts";
+import { until } from "../../support/within.ts";
+
+// The soak's mixed traffic, as much of it as needs no minutes.
+
+const REQUESTS = 300;
+
+/** Every so many-th caller leaves. */
+const LEAVING = 5;
+
+/** How many ask at a time; each may leave a connection behind on either side of the gateway, for the next. */
+const CALLERS = 16;
+
+/** Where they leave. */
+const STAGES: readonly Stage[] = [
+  "in the head",
+  "in the body",
+  "after the headers",
+  "in mid-stream",
+];
+
+/** Of half a head nobody knows that it would have been a request. */
+const UNHEARD: Stage = "in the head";
+
+const random = createRandom(32);
+
+/** Sends all requests and gives how many of them left in a way that the gateway can know. */
+async function sendAll(round: string, scene: Scene): Promise<number> {
+  let next = 0;
+  let left = 0;
+  await Promise.all(Array.from({ length: CALLERS }, async () => {
+    while (next < REQUESTS) {
+      const index = next++;
+      const way = WAYS[index % WAYS.length] ?? assert.fail("no way");
+      const tag = `${round}${index}`;
+      if (index % LEAVING === 0) {
+        const stage = random.pick(STAGES);
+        await hangUpOnce({ scene, way, random, tag, stage });
+        if (stage !== UNHEARD) left++;
+        continue;
+      }
+      const words = 1 + random.below(40);
+      const question = { tag, manner: "whole", words } as const;
+      const isStream = random.below(2) === 0;
+      assert.equal(
+        await askAndCheck({ way, question, isStream }, scene),
+        undefined,
+      );
+    }
+  }));
+  return left;
+}
+
+/** How many descriptors a process has; none where the system does not tell. */
+async function descriptorsOf(pid: number): Promise<number> {
+  if (Deno.build.os !== "linux") return 0;
+  const list = new Deno.Command("ls", { args: [`/proc/${pid}/fd`] });
+  const { stdout } = await list.output();
+  return new TextDecoder().decode(stdout).split("\n").length;
+}
+
+Deno.test(`of ${REQUESTS} requests over every pair of protocols a fifth leave, the others are answered right, and nothing stays behind`, async () => {
+  await using scene = await startScene();
+  const settle = (left: number) =>
+    until(
+      async () =>
+        await scene.inFlight() === 0 && (await scene.account()).open === 0 &&
+        await scene.ended("client_abort") === left,
+      `${left} callers to have left`,
+    );
+  const first = await sendAll("a", scene);
+  await settle(first);
+  const before = await descriptorsOf(scene.gateway.pid);
+  const second = await sendAll("b", scene);
+  await settle(first + second);
+  const more = await descriptorsOf(scene.gateway.pid) - before;
+  // A leak would leave one for each who left.
+  assert.ok(more < REQUESTS / LEAVING, `${more} descriptors stay behind`);
+  const served = 2 * (REQUESTS - REQUESTS / LEAVING);
+  assert.equal(await scene.ended("complete"), served);
+  assert.equal(await scene.ended("error"), 0);
+  assert.equal(await scene.ended("upstream_broken"), 0);
+});

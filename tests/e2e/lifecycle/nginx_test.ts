@@ -1,0 +1,163 @@
+import assert from "node:assert/strict";
+import { SSE_HEADERS } from "../../support/wire/answers.ts";
+import { ask, PATHS } from "../../support/wire/ask.ts";
+import { familiesFile } from "../../support/gateway/families.ts";
+import { startGateway } from "../../support/gateway/gateway.ts";
+import { hasNginx, startNginx } from "../../support/program/nginx.ts";
+import { connectRaw, type RawSocket } from "../../support/wire/raw_socket.ts";
+import { readToEnd } from "../../support/wire/read_to_end.ts";
+import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
+import { serveFile } from "../../support/gateway/serve.ts";
+import { within } from "../../support/within.ts";
+import { WIRES } from "../../support/wire/wire.ts";
+
+const page = await Deno.readTextFile(
+  new URL("../../../docs/operations.md", import.meta.url),
+);
+
+/** The documentation's site, at other ports, with deadlines that a test can wait for. */
+function siteOf(gatewayPort: number, port: number): string {
+  const [, site = ""] = page.match(/^```nginx\n([^]*?)^```$/m) ?? [];
+  return site.replace(/\b8787\b/g, `${gatewayPort}`)
+    .replace(/^ *server 127\.0\.0\.1:8788.*\n/m, "")
+    .replace(/\b8080\b/g, `${port}`)
+    .replace(
+      /^( *(?:client_header_timeout|client_body_timeout|keepalive_timeout)) .*;$/gm,
+      "$1 1s;",
+    );
+}
+
+/** A port that was free a moment ago. */
+function freePort(): number {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return listener.addr.port;
+}
+
+const ignore = !await hasNginx();
+
+const named = (name: string) =>
+  ignore ? `${name} (ignored: there is no nginx here)` : name;
+
+const HEAD = "POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\n" +
+  "content-type: application/json\r\n";
+
+/** What a caller sends who then says nothing more. */
+const SILENT: Readonly<Record<string, string>> = {
+  "a socket that says nothing": "",
+  "half a header": "POST /v1/chat/compl",
+  "half a body": `${HEAD}content-length: 100\r\n\r\n{"model":`,
+  "a connection that is kept alive": "GET /livez HTTP/1.1\r\nhost: a\r\n\r\n",
+};
+
+Deno.test({
+  name: named(
+    "the documentation's nginx closes what a silent caller leaves open",
+  ),
+  ignore,
+  async fn(t) {
+    await using gateway = await startGateway(
+      familiesFile("http://127.0.0.1:9"),
+    );
+    const port = freePort();
+    await using _ = await startNginx(siteOf(gateway.port, port), port);
+    for (const [name, text] of Object.entries(SILENT)) {
+      await t.step(name, async () => {
+        using socket = await connectRaw(port);
+        await socket.write(text);
+        await socket.readAll();
+      });
+    }
+  },
+});
+
+Deno.test({
+  name: named(
+    "the documentation's nginx keeps one address from taking every connection",
+  ),
+  ignore,
+  async fn() {
+    await using gateway = await startGateway(
+      familiesFile("http://127.0.0.1:9"),
+    );
+    const port = freePort();
+    const site = siteOf(gateway.port, port).replace(
+      /limit_conn by_address \d+;/,
+      "limit_conn by_address 2;",
+    );
+    assert.match(site, /limit_conn by_address 2;/);
+    await using _ = await startNginx(site, port);
+    const held = [await connectRaw(port), await connectRaw(port)];
+    try {
+      for (const socket of held) {
+        await socket.write(`${HEAD}content-length: 100\r\n\r\n{`);
+      }
+      using client = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });
+      await within(
+        (async () => {
+          for (;;) {
+            const answer = await fetch(`http://127.0.0.1:${port}/livez`, {
+              client,
+            });
+            await answer.body?.cancel();
+            if (answer.status === 429) return;
+          }
+        })(),
+        "nginx to turn a third connection away",
+      );
+    } finally {
+      for (const socket of held) socket[Symbol.dispose]();
+    }
+  },
+});
+
+Deno.test({
+  name: named(
+    "the documentation's nginx passes a cut on",
+  ),
+  ignore,
+  async fn() {
+    const { start, output } = WIRES.chat;
+    await using upstream = startUpstream(() =>
+      new Response(start + output, { headers: SSE_HEADERS })
+    );
+    await using gateway = await startGateway(familiesFile(upstream.url));
+    const port = freePort();
+    await using nginx = await startNginx(siteOf(gateway.port, port), port);
+    using client = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });
+    const response = await fetch(nginx.url + PATHS.chat, {
+      ...ask("chat"),
+      client,
+    });
+    const read = await within(readToEnd(response.body), "the stream to end");
+    assert.equal(read.text, start + output);
+    assert.equal(read.isCut, true);
+  },
+});
+
+Deno.test({
+  name: named(
+    "300 silent sockets keep nobody out of a gateway of 256 descriptors behind nginx",
+  ),
+  ignore,
+  async fn() {
+    await using gateway = await serveFile(
+      familiesFile("http://127.0.0.1:9", { server: { port: 0 } }),
+      { maxDescriptors: 256 },
+    );
+    const port = freePort();
+    const site = siteOf(Number(new URL(gateway.url).port), port);
+    await using nginx = await startNginx(site, port);
+    const silent: RawSocket[] = [];
+    try {
+      while (silent.length < 300) silent.push(await connectRaw(port));
+      using client = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });
+      const asking = fetch(`${nginx.url}/livez`, { client });
+      const answer = await within(asking, "the gateway to answer");
+      assert.equal(answer.status, 200);
+      await answer.body?.cancel();
+      assert.deepEqual(gateway.lines("listener_lost"), []);
+    } finally {
+      for (const socket of silent) socket[Symbol.dispose]();
+    }
+  },
+});

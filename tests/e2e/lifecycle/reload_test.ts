@@ -1,0 +1,179 @@
+import assert from "node:assert/strict";
+import { openAnswer } from "../../support/wire/answers.ts";
+import { ask, hello, PATHS } from "../../support/wire/ask.ts";
+import {
+  familiesFile,
+  familyConnection,
+} from "../../support/gateway/families.ts";
+import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
+import {
+  askOnce,
+  type ServedGateway,
+  serveFile,
+} from "../../support/gateway/serve.ts";
+import { testCertificate } from "../../support/upstream/test_certificate.ts";
+import { until, within } from "../../support/within.ts";
+
+const ignore = Deno.build.os === "windows";
+
+/** A configuration whose connection shows `key` to its upstream. */
+function fileWith(
+  key: string,
+  url: string,
+  server: Readonly<Record<string, unknown>> = {},
+): Record<string, unknown> {
+  const auth = { scheme: "bearer", key };
+  return familiesFile(url, {
+    server: { port: 0, ...server },
+    connections: [familyConnection("A", url, { auth })],
+  });
+}
+
+/** Waits for the `count`-th line about `event` and gives it. */
+async function lineNumber(
+  gateway: ServedGateway,
+  event: string,
+  count: number,
+): Promise<Record<string, unknown>> {
+  await until(
+    () => gateway.lines(event).length >= count,
+    `${count} lines ${event}`,
+  );
+  return gateway.lines(event)[count - 1] ?? {};
+}
+
+Deno.test({
+  name:
+    "a running stream goes on with the configuration that it began with, new requests have the new one",
+  ignore,
+  async fn(t) {
+    const answer = openAnswer();
+    await using upstream = startUpstream(({ text }) =>
+      JSON.parse(text()).stream === true ? answer.response : Response.json({})
+    );
+    await using gateway = await serveFile(fileWith("key-1", upstream.url));
+    const url = gateway.url + PATHS.chat;
+    const keyOf = async () =>
+      (await upstream.requests.next()).headers.get("authorization");
+    const running = fetch(url, ask("chat", hello("chat", { stream: true })));
+    answer.write("data: {}\n\n");
+    const stream = await within(running, "the stream to begin");
+    assert.equal(await keyOf(), "Bearer key-1");
+
+    await t.step("SIGHUP", async () => {
+      // The same directory is watched: whichever comes first takes it over.
+      await gateway.rewrite(fileWith("key-2", upstream.url));
+      gateway.kill("SIGHUP");
+      await lineNumber(gateway, "config_applied", 1);
+      assert.equal((await askOnce(url, ask("chat"))).status, 200);
+      assert.equal(await keyOf(), "Bearer key-2");
+    });
+
+    await t.step("a change of the file", async () => {
+      await gateway.rewrite(fileWith("key-3", upstream.url));
+      await lineNumber(gateway, "config_applied", 2);
+      assert.equal((await askOnce(url, ask("chat"))).status, 200);
+      assert.equal(await keyOf(), "Bearer key-3");
+    });
+
+    await t.step("a bad file", async () => {
+      await gateway.rewrite({
+        ...fileWith("key-4", upstream.url),
+        timeoutz: {},
+        limits: { budget: "long" },
+      });
+      gateway.kill("SIGHUP");
+      const { problems } = await gateway.line("config_rejected");
+      assert.match(String(problems), /timeoutz/);
+      assert.match(String(problems), /limits\.budget/);
+      assert.doesNotMatch(gateway.output(), /\n\s+at /);
+      assert.equal((await askOnce(url, ask("chat"))).status, 200);
+      assert.equal(await keyOf(), "Bearer key-3");
+    });
+
+    answer.write("data: [DONE]\n\n");
+    answer.close();
+    assert.equal(await stream.text(), "data: {}\n\ndata: [DONE]\n\n");
+    gateway.kill("SIGTERM");
+    assert.equal((await within(gateway.ended, "the exit")).code, 0);
+  },
+});
+
+Deno.test({
+  name: "a reload names every setting that needs a restart",
+  ignore,
+  async fn() {
+    const url = "http://127.0.0.1:9";
+    await using gateway = await serveFile(fileWith("key", url));
+    const port = 1 + Number(new URL(gateway.url).port);
+    await Deno.writeTextFile(`${gateway.path}.crt`, testCertificate.cert);
+    await Deno.writeTextFile(`${gateway.path}.key`, testCertificate.key);
+    await gateway.rewrite(fileWith("key", url, {
+      host: "127.0.0.2",
+      port,
+      workers: 2,
+      admin: { port: 0 },
+      tls: { cert: `${gateway.path}.crt`, key: `${gateway.path}.key` },
+    }));
+    gateway.kill("SIGHUP");
+    const { warnings } = await gateway.line("config_applied");
+    for (const setting of ["host", "port", "tls", "workers", "admin"]) {
+      const told =
+        `server.${setting}: has changed; it takes effect at the next start`;
+      assert.ok(String(warnings).includes(told), `${setting}: ${warnings}`);
+    }
+    assert.equal((await askOnce(`${gateway.url}/readyz`)).status, 200);
+  },
+});
+
+/** A change of the configuration file at `path`; `text` is a valid configuration. */
+type Change = (path: string, text: string) => Promise<void>;
+
+const CHANGES: Readonly<Record<string, Change>> = {
+  "written in place": Deno.writeTextFile,
+  "half written": (path, text) =>
+    Deno.writeTextFile(path, text.slice(0, text.length / 2)),
+  "made invalid": (path) => Deno.writeTextFile(path, '{"unknown":true}'),
+  "deleted": (path) => Deno.remove(path),
+  "replaced by renaming": async (path, text) => {
+    await Deno.writeTextFile(`${path}.new`, text);
+    await Deno.rename(`${path}.new`, path);
+  },
+  "replaced by a symbolic link": async (path, text) => {
+    await Deno.writeTextFile(`${path}.target`, text);
+    await Deno.symlink(`${path}.target`, `${path}.link`);
+    await Deno.rename(`${path}.link`, path);
+  },
+};
+
+const ROUNDS = 1_000;
+
+Deno.test({
+  name:
+    `a configuration that is changed in every way ${ROUNDS} times costs no request`,
+  ignore,
+  async fn() {
+    await using upstream = startUpstream();
+    await using gateway = await serveFile(fileWith("key-0", upstream.url));
+    const url = gateway.url + PATHS.chat;
+    const changes = Object.values(CHANGES);
+    for (let round = 1; round <= ROUNDS; round++) {
+      const text = JSON.stringify(fileWith(`key-${round}`, upstream.url));
+      await changes[round % changes.length]?.(gateway.path, text);
+      gateway.kill("SIGHUP");
+      const answer = await fetch(url, ask("chat"));
+      assert.equal(answer.status, 200, await answer.text());
+      await upstream.requests.next();
+    }
+    await gateway.rewrite(fileWith("key-last", upstream.url));
+    gateway.kill("SIGHUP");
+    await until(async () => {
+      await askOnce(url, ask("chat"));
+      const { headers } = await upstream.requests.next();
+      return headers.get("authorization") === "Bearer key-last";
+    }, "the last configuration");
+    assert.ok(gateway.lines("config_applied").length > 0);
+    assert.ok(gateway.lines("config_rejected").length > 0);
+    assert.equal(gateway.lines("config_failed").length, 0);
+  },
+});

@@ -1,0 +1,223 @@
+import assert from "node:assert/strict";
+import { ask, PATHS } from "../../support/wire/ask.ts";
+import {
+  ALICE_TOKEN,
+  connectionFile,
+  minimalFile,
+  UPSTREAM_KEY,
+} from "../../support/gateway/config.ts";
+import { familiesFile } from "../../support/gateway/families.ts";
+import { fromFileUrl } from "../../support/program/paths.ts";
+import { startProcess } from "../../support/program/process.ts";
+import {
+  programCommand,
+  runProgram,
+} from "../../support/program/run_program.ts";
+import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
+import { askOnce, serveFile } from "../../support/gateway/serve.ts";
+import { testCertificate } from "../../support/upstream/test_certificate.ts";
+import manifest from "../../../deno.json" with { type: "json" };
+
+const ROOT = fromFileUrl(new URL("../../../", import.meta.url));
+
+/** A directory with one file, which goes with it. */
+async function fileOf(text: string): Promise<
+  AsyncDisposable & {
+    readonly path: string;
+  }
+> {
+  const directory = await Deno.makeTempDir();
+  const path = `${directory}/gateway.yaml`;
+  await Deno.writeTextFile(path, text);
+  return {
+    path,
+    [Symbol.asyncDispose]: () => Deno.remove(directory, { recursive: true }),
+  };
+}
+
+Deno.test("serve starts without the right to write and though no upstream is there; port 0 is a free one", async () => {
+  const file = familiesFile("http://127.0.0.1:9", { server: { port: 0 } });
+  await using gateway = await serveFile(file);
+  assert.match(gateway.output(), /^listening on http:\/\/127\.0\.0\.1:\d+\n/m);
+  assert.notEqual(new URL(gateway.url).port, "0");
+  assert.equal((await askOnce(`${gateway.url}/readyz`)).status, 200);
+});
+
+const STARTS: Readonly<Record<string, (path: string) => readonly string[]>> = {
+  demo: () => ["demo", "--port", "0"],
+  serve: (path) => ["serve", "--config", path],
+};
+
+Deno.test("start-up asks the network for its listeners and nothing else, so it waits for nobody", async (t) => {
+  const url = "https://provider.test/v1";
+  const used = { type: "USAGE_LIMIT", unit: "requests", used: "/used" };
+  const quota = { kind: "json", url, windows: [{ ...used, limit: "/limit" }] };
+  await using file = await fileOf(JSON.stringify(minimalFile({
+    server: { port: 0, admin: { port: 0 } },
+    connections: [connectionFile({ endpoints: { chat: url }, quota })],
+  })));
+  for (const [name, argsOf] of Object.entries(STARTS)) {
+    await t.step(name, async () => {
+      const audit = `${file.path}.${name}.jsonl`;
+      const gateway = await startProcess(Deno.execPath(), {
+        args: [
+          ...["run", "--no-prompt", "--allow-net=127.0.0.1:0"],
+          ...["--allow-read", "--allow-env", "src/main.ts"],
+          ...argsOf(file.path),
+        ],
+        cwd: ROOT,
+        env: { DENO_AUDIT_PERMISSIONS: audit },
+      });
+      try {
+        assert.equal((await askOnce(`${gateway.url}/readyz`)).status, 200);
+        assert.deepEqual(await askedOfNetwork(audit), new Set(["127.0.0.1:0"]));
+      } finally {
+        gateway.kill("SIGTERM");
+        assert.equal((await gateway.ended).code, 0);
+      }
+    });
+  }
+});
+
+/** The addresses and names that a process wanted to reach or listen on, by the platform's own account. */
+async function askedOfNetwork(audit: string): Promise<Set<string>> {
+  const lines = (await Deno.readTextFile(audit)).trim().split("\n");
+  return new Set(
+    lines.map((line): Record<string, string> => JSON.parse(line))
+      .filter(({ permission }) => permission === "net")
+      .map(({ value = "" }) => value),
+  );
+}
+
+Deno.test("serve speaks TLS with its certificate", async () => {
+  await using upstream = startUpstream();
+  const directory = await Deno.makeTempDir();
+  try {
+    const tls = { cert: `${directory}/cert.pem`, key: `${directory}/key.pem` };
+    await Deno.writeTextFile(tls.cert, testCertificate.cert);
+    await Deno.writeTextFile(tls.key, testCertificate.key);
+    await using gateway = await serveFile(
+      familiesFile(upstream.url, { server: { port: 0, tls } }),
+    );
+    assert.match(gateway.url, /^https:/);
+    using client = Deno.createHttpClient({ caCerts: [testCertificate.cert] });
+    const answer = await fetch(gateway.url + PATHS.chat, {
+      ...ask("chat"),
+      client,
+    });
+    assert.equal(answer.status, 200);
+    assert.equal(await answer.text(), "{}");
+    const plain = gateway.url.replace("https:", "http:");
+    await assert.rejects(askOnce(plain));
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+});
+
+Deno.test("serve on a port that is taken says so and ends with 1", async () => {
+  await using taken = startUpstream();
+  const port = Number(new URL(taken.url).port);
+  await using file = await fileOf(
+    JSON.stringify(minimalFile({ server: { port } })),
+  );
+  const ran = await runProgram(["serve", "--config", file.path]);
+  assert.equal(ran.code, 1);
+  assert.equal(
+    ran.stderr,
+    `Cannot listen on 127.0.0.1:${port}: another program listens there, stop it or choose another port with --port\n`,
+  );
+});
+
+Deno.test("serve and check tell every problem of a file without a stack, and end with 2", async (t) => {
+  await using file = await fileOf(
+    JSON.stringify(
+      minimalFile({
+        server: { prot: 1 },
+        limits: { budget: "${UNSET_IN_THE_TEST}" },
+        timeouts: { idle: -1 },
+      }),
+    ),
+  );
+  for (const command of ["serve", "check"]) {
+    await t.step(command, async () => {
+      const ran = await runProgram([command, "--config", file.path]);
+      assert.equal(ran.code, 2);
+      assert.equal(ran.stdout, "");
+      for (
+        const told of [/prot.*port/, /UNSET_IN_THE_TEST/, /timeouts\.idle/]
+      ) {
+        assert.match(ran.stderr, told);
+      }
+      assert.doesNotMatch(ran.stderr, /\n\s+at /);
+    });
+    await t.step(`${command}, no file`, async () => {
+      const missing = `${file.path}.none`;
+      const ran = await runProgram([command], {
+        MODEL_GATEWAY_CONFIG: missing,
+      });
+      assert.equal(ran.code, 2);
+      assert.ok(ran.stderr.includes(missing), ran.stderr);
+      assert.doesNotMatch(ran.stderr, /\n\s+at /);
+    });
+  }
+});
+
+Deno.test("check prints a good file without its secrets and ends with 0", async () => {
+  await using file = await fileOf(JSON.stringify(minimalFile()));
+  const ran = await runProgram(["check", "--config", file.path]);
+  assert.equal(ran.code, 0, ran.stderr);
+  assert.match(ran.stdout, /model-a/);
+  assert.doesNotMatch(ran.stdout + ran.stderr, new RegExp(UPSTREAM_KEY));
+});
+
+Deno.test("a token of `token new` opens the gateway whose file has what it printed", async () => {
+  const made = await runProgram(["token", "new", "carol"]);
+  assert.equal(made.code, 0);
+  const token = made.stdout.match(/mg_[\w-]+/)?.[0] ?? "";
+  const sha256 = made.stdout.match(/[0-9a-f]{64}/)?.[0];
+  assert.ok(!made.stdout.slice(made.stdout.indexOf("tokens:")).includes(token));
+  const tokens = [{ name: "carol", sha256, connections: ["*"] }];
+  await using gateway = await serveFile(
+    minimalFile({ server: { port: 0 }, tokens }),
+  );
+  const statusOf = async (shown: string) =>
+    (await askOnce(`${gateway.url}/v1/models`, {
+      headers: { authorization: `Bearer ${shown}` },
+    })).status;
+  assert.equal(await statusOf(token), 200);
+  assert.equal(await statusOf(ALICE_TOKEN), 401);
+});
+
+Deno.test("the command line: help and version are 0, what is unknown is 2", async (t) => {
+  const cases = [
+    [["--version"], 0, `model-gateway ${manifest.version}\n`],
+    [["--help"], 0, "usage:\n"],
+    [["serve", "--help"], 0, "usage: model-gateway serve [--config FILE]"],
+    [["check", "-h"], 0, "usage: model-gateway check [--config FILE]"],
+    [["serv"], 2, "unknown command serv: did you mean serve?\nusage:\n"],
+    [
+      ["serve", "--prot", "1"],
+      2,
+      "unknown option --prot: did you mean --port?\nusage: ",
+    ],
+  ] as const;
+  for (const [args, code, begin] of cases) {
+    await t.step(args.join(" "), async () => {
+      const ran = await runProgram(args);
+      assert.equal(ran.code, code);
+      const [said, silent] = code === 0
+        ? [ran.stdout, ran.stderr]
+        : [ran.stderr, ran.stdout];
+      assert.ok(said.startsWith(begin), said);
+      assert.equal(silent, "");
+    });
+  }
+});
+
+Deno.test("a reader who has had enough gets no stack", async () => {
+  const child = programCommand(["--help"]).spawn();
+  await child.stdout.cancel();
+  const complaint = await new Response(child.stderr).text();
+  const { code } = await child.status;
+  assert.deepEqual({ code, complaint }, { code: 0, complaint: "" });
+});

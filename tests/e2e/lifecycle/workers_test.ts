@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import { ask, hello, PATHS } from "../../support/wire/ask.ts";
+import { tokenFile } from "../../support/gateway/config.ts";
+import { sha256Hex } from "../../../src/core/sha256.ts";
+import { readExposition, sumOf } from "../../support/gateway/exposition.ts";
+import { familiesFile } from "../../support/gateway/families.ts";
+import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
+import { askOnce, serveFile } from "../../support/gateway/serve.ts";
+import { until } from "../../support/within.ts";
+
+const SERVER = { port: 0, workers: 2, admin: { port: 0 } };
+
+/** So many connections reach both threads but for one time in 2 to the power of 39. */
+const REQUESTS = 40;
+
+/** Only Linux deals connections out to threads. */
+const ignore = Deno.build.os !== "linux";
+
+Deno.test({
+  name:
+    "two workers share a port: requests reach both, metrics are summed, a reload and a drain reach both",
+  ignore,
+  async fn(t) {
+    await using upstream = startUpstream();
+    const file = familiesFile(upstream.url, { server: SERVER });
+    await using gateway = await serveFile(file);
+    const url = gateway.url + PATHS.chat;
+
+    await t.step("requests and metrics", async () => {
+      for (let count = 0; count < REQUESTS; count++) {
+        assert.equal((await askOnce(url, ask("chat"))).status, 200);
+      }
+      const { text } = await askOnce(`${gateway.adminUrl}/metrics`);
+      const samples = readExposition(text);
+      assert.equal(sumOf(samples, "model_gateway_requests_total"), REQUESTS);
+      assert.equal(sumOf(samples, "model_gateway_workers"), 2);
+      await until(
+        () => gateway.lines("request").length === REQUESTS,
+        "every log line, whole",
+      );
+    });
+
+    await t.step("reload", async () => {
+      const name = "bob";
+      const sha256 = sha256Hex("mg_bob");
+      await gateway.rewrite({ ...file, tokens: [tokenFile({ name, sha256 })] });
+      gateway.kill("SIGHUP");
+      await gateway.line("config_applied");
+      const headers = { authorization: "Bearer mg_bob" };
+      const bob = ask("chat", hello("chat"), headers);
+      // A thread takes the configuration in its next turn.
+      await until(
+        async () => (await askOnce(url, bob)).status === 200,
+        "the new token",
+      );
+      const statuses: number[] = [];
+      for (let count = 0; count < REQUESTS; count++) {
+        statuses.push((await askOnce(url, bob)).status);
+        statuses.push((await askOnce(url, ask("chat"))).status);
+      }
+      assert.ok(
+        statuses.slice(2).every((status, index) =>
+          status === (index % 2 === 0 ? 200 : 401)
+        ),
+        String(statuses),
+      );
+    });
+
+    await t.step("drain", async () => {
+      assert.equal((await askOnce(`${gateway.adminUrl}/readyz`)).status, 200);
+      gateway.kill("SIGTERM");
+      assert.equal((await gateway.ended).code, 0);
+      assert.equal(gateway.lines("draining").length, 2);
+      assert.equal(gateway.lines("stopped").length, 2);
+    });
+  },
+});
+
+Deno.test({
+  name: "a drain of two workers lets what they run end",
+  ignore,
+  async fn() {
+    const gate = Promise.withResolvers<void>();
+    await using upstream = startUpstream(async () => {
+      await gate.promise;
+      return Response.json({ late: true });
+    });
+    const file = familiesFile(upstream.url, { server: SERVER });
+    await using gateway = await serveFile(file);
+    const url = gateway.url + PATHS.chat;
+    const answers = Array.from(
+      { length: 32 },
+      () => askOnce(url, ask("chat")),
+    );
+    for (const _ of answers) await upstream.requests.next();
+    gateway.kill("SIGTERM");
+    await until(() => gateway.lines("draining").length === 2, "both to drain");
+    const running = gateway.lines("draining").map(({ requests }) =>
+      Number(requests)
+    );
+    assert.ok(running.every((count) => count > 0), "both threads serve");
+    assert.equal(
+      running.reduce((sum, count) => sum + count, 0),
+      answers.length,
+    );
+    assert.equal((await askOnce(`${gateway.adminUrl}/readyz`)).status, 503);
+    gate.resolve();
+    for (const answer of answers) {
+      assert.deepEqual(await answer, { status: 200, text: '{"late":true}' });
+    }
+    assert.equal((await gateway.ended).code, 0);
+    assert.equal(gateway.lines("cut").length, 0);
+  },
+});
+
+Deno.test({
+  name: "workers that cannot listen say so once and end the program",
+  ignore,
+  async fn() {
+    await using taken = startUpstream();
+    const port = Number(new URL(taken.url).port);
+    const file = familiesFile(taken.url, { server: { port, workers: 2 } });
+    await assert.rejects(serveFile(file), /Cannot listen on 127\.0\.0\.1/);
+  },
+});
+
+Deno.test({
+  name: "workers: auto starts one thread a core",
+  ignore,
+  async fn() {
+    const server = { ...SERVER, workers: "auto" };
+    await using gateway = await serveFile(
+      familiesFile("http://127.0.0.1:9", { server }),
+    );
+    const { text } = await askOnce(`${gateway.adminUrl}/metrics`);
+    const workers = sumOf(readExposition(text), "model_gateway_workers");
+    assert.equal(workers, navigator.hardwareConcurrency);
+  },
+});

@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { ask, hello, PATHS } from "../../support/wire/ask.ts";
+import { familiesFile } from "../../support/gateway/families.ts";
+import { fromFileUrl } from "../../support/program/paths.ts";
+import { say, startRawUpstream } from "../../support/upstream/raw_upstream.ts";
+import { askOnce, serveFile } from "../../support/gateway/serve.ts";
+import { testCertificate } from "../../support/upstream/test_certificate.ts";
+
+const MIB = 1024 * 1024;
+
+const REFUSAL = JSON.stringify({
+  error: { message: "Too long for this one", type: "invalid_request_error" },
+});
+
+/** An answer after which the connection is closed at once, with the rest of the request unread. */
+const ANSWER =
+  `HTTP/1.1 413 Content Too Large\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${REFUSAL.length}\r\n\r\n${REFUSAL}`;
+
+/** Far longer than what sockets take in at once. */
+const LONG = "x".repeat(6 * MIB);
+
+/** Whether it is seen depends on who is quicker. */
+const REQUESTS = 12;
+
+/** How much of a request the provider reads before it answers, in bytes. */
+const READ_BYTES: Readonly<Record<string, number>> = {
+  "its headers": 0,
+  "the beginning of its body": MIB,
+};
+
+async function readSome(connection: Deno.Conn, bytes: number): Promise<void> {
+  const buffer = new Uint8Array(65_536);
+  for (let size = 0; size < bytes;) {
+    size += await connection.read(buffer) ?? Infinity;
+  }
+}
+
+for (const [what, bytes] of Object.entries(READ_BYTES)) {
+  Deno.test(`an answer that comes after ${what}, before the request is through, is passed on`, async (t) => {
+    await using upstream = startRawUpstream(async (connection) => {
+      await readSome(connection, bytes);
+      await say(connection, ANSWER);
+    });
+    await using gateway = await serveFile(
+      familiesFile(upstream.url, { server: { port: 0 } }),
+    );
+    for (
+      const [mode, model] of [["native", "model-a"], ["translated", "model-b"]]
+    ) {
+      await t.step(`${mode}`, async () => {
+        const body = hello("chat", {
+          model: model ?? "",
+          messages: [{ role: "user", content: LONG }],
+        });
+        for (let count = 0; count < REQUESTS; count++) {
+          const { status, text } = await askOnce(
+            gateway.url + PATHS.chat,
+            ask("chat", body),
+          );
+          assert.equal(status, 413, text);
+          assert.match(text, /Too long for this one/);
+        }
+      });
+    }
+    // The system may reset the connection between the answer's head and its body; then the gateway asks again.
+    const again = gateway.lines("request")
+      .filter(({ attempts }) => attempts !== undefined);
+    assert.ok(again.length <= REQUESTS / 4, `${again.length} asked again`);
+  });
+}
+
+const CERTIFICATE = fromFileUrl(
+  new URL("../../fixtures/tls/cert.pem", import.meta.url),
+);
+
+for (const [what, bytes] of Object.entries(READ_BYTES)) {
+  Deno.test(`an answer that comes over TLS after ${what}, before the request is through, is passed on`, async () => {
+    await using upstream = startRawUpstream(async (connection) => {
+      await readSome(connection, bytes);
+      await say(connection, ANSWER);
+    }, testCertificate);
+    await using gateway = await serveFile(
+      familiesFile(upstream.url, { server: { port: 0 } }),
+      { env: { DENO_CERT: CERTIFICATE } },
+    );
+    const body = hello("chat", { messages: [{ role: "user", content: LONG }] });
+    for (let count = 0; count < 4; count++) {
+      const url = gateway.url + PATHS.chat;
+      const { status, text } = await askOnce(url, ask("chat", body));
+      assert.equal(status, 413, text);
+    }
+  });
+}

@@ -1,0 +1,178 @@
+import assert from "node:assert/strict";
+import { ask, hello, PATHS, PROTOCOLS } from "../../support/wire/ask.ts";
+import { good } from "../../support/upstream/bad_provider.ts";
+import { connectionFile, minimalFile } from "../../support/gateway/config.ts";
+import { startGateway } from "../../support/gateway/gateway.ts";
+import {
+  listenToEnd,
+  say,
+  startRawUpstream,
+  type Talk,
+} from "../../support/upstream/raw_upstream.ts";
+import {
+  type SeenRequest,
+  startUpstream,
+} from "../../support/upstream/scripted_upstream.ts";
+import { testCertificate } from "../../support/upstream/test_certificate.ts";
+import { protocolOfPath, WIRES, WORDS } from "../../support/wire/wire.ts";
+
+/** A connection of each protocol to `bad`, and behind it one to `healthy`. */
+function poolFile(bad: string, healthy: string): Record<string, unknown> {
+  const connections = [["bad", bad], ["healthy", healthy]].flatMap((
+    [name, url],
+  ) =>
+    PROTOCOLS.map((protocol) =>
+      connectionFile({
+        name: `${name} ${protocol}`,
+        family: { chat: "A", messages: "B", responses: "C" }[protocol],
+        endpoints: { [protocol]: `${url}/v1` },
+        models: [`model-${protocol}`],
+      })
+    )
+  );
+  return minimalFile({ connections, timeouts: { first_byte: 1500 } });
+}
+
+function answerWell({ path, text }: SeenRequest): Response {
+  const body = JSON.parse(text());
+  return good({
+    host: "healthy",
+    model: body.model,
+    stream: body.stream === true,
+    atMs: 0,
+    body,
+    wire: WIRES[protocolOfPath(path)],
+    signal: new AbortController().signal,
+  });
+}
+
+/** Every protocol is answered by the second connection, as JSON and as a stream. */
+async function checkServed(bad: string, failure: string): Promise<void> {
+  await using healthy = startUpstream(answerWell);
+  await using gateway = await startGateway(poolFile(bad, healthy.url));
+  for (const protocol of PROTOCOLS) {
+    const stream = protocol !== "chat";
+    const body = hello(protocol, { model: `model-${protocol}`, stream });
+    const response = await gateway.call(PATHS[protocol], ask(protocol, body));
+    assert.equal(response.status, 200);
+    assert.ok((await response.text()).includes(WORDS));
+    const line = await gateway.lines.of(response);
+    assert.equal(line.connection, `healthy ${protocol}`);
+    const [attempt] = Array.isArray(line.attempts) ? line.attempts : [];
+    const { connection, failure: found } = Object(attempt);
+    assert.deepEqual([connection, found], [`bad ${protocol}`, failure]);
+  }
+  assert.equal(gateway.admission.active, 0);
+}
+
+/** The address of a port where nobody listens. */
+function freeAddress(): string {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  listener.close();
+  return `127.0.0.1:${listener.addr.port}`;
+}
+
+/** What an upstream does instead of answering, and what that is called. */
+const TALKS: Readonly<Record<string, readonly [Talk, string]>> = {
+  "resets the connection": [() => {}, "unreachable"],
+  "breaks off in its headers": [
+    (connection) => say(connection, "HTTP/1.1 200 OK\r\ncontent-"),
+    "unreachable",
+  ],
+  "answers in no HTTP": [
+    (connection) => say(connection, "SSH-2.0-OpenSSH\r\n\r\n"),
+    "unreachable",
+  ],
+  "closes its half of the connection": [async (connection) => {
+    await connection.closeWrite();
+    await listenToEnd(connection);
+  }, "unreachable"],
+  "breaks off before its first event": [
+    (connection) =>
+      say(
+        connection,
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n" +
+          "transfer-encoding: chunked\r\n\r\n",
+      ),
+    "broken",
+  ],
+  "never answers": [listenToEnd, "silent"],
+};
+
+Deno.test("another connection answers where the first cannot be reached or breaks", async (t) => {
+  for (const [name, [talk, failure]] of Object.entries(TALKS)) {
+    await t.step(name, async () => {
+      await using bad = startRawUpstream(talk);
+      await checkServed(bad.url, failure);
+    });
+  }
+  await t.step("nobody listens", async () => {
+    await checkServed(`http://${freeAddress()}`, "unreachable");
+  });
+  await t.step("nobody vouches for its certificate", async () => {
+    await using bad = startUpstream(undefined, testCertificate);
+    await checkServed(bad.url, "unreachable");
+  });
+  await t.step("never shakes hands", async () => {
+    await using bad = startRawUpstream(listenToEnd);
+    await checkServed(bad.url.replace("http:", "https:"), "silent");
+  });
+});
+
+Deno.test("an upstream that refuses before it has read the request is moved on from", async () => {
+  const refusal = '{"error":{"message":"Overloaded"}}';
+  await using bad = startRawUpstream((connection) =>
+    say(
+      connection,
+      "HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\n" +
+        `content-type: application/json\r\ncontent-length: ${refusal.length}\r\n\r\n${refusal}`,
+    )
+  );
+  await using healthy = startUpstream(answerWell);
+  await using gateway = await startGateway(poolFile(bad.url, healthy.url));
+  const long = "x".repeat(4 * 1024 * 1024);
+  const body = hello("messages", {
+    model: "model-messages",
+    messages: [{ role: "user", content: long }],
+  });
+  const response = await gateway.call(PATHS.messages, ask("messages", body));
+  assert.equal(response.status, 200);
+  assert.ok((await response.text()).includes(WORDS));
+  const seen = await healthy.requests.next();
+  assert.equal(seen.text(), body);
+});
+
+Deno.test("a large body goes whole to every connection that is asked, natively, renamed and translated", async () => {
+  const text = "é".repeat(1_000_000);
+  const seen: SeenRequest[] = [];
+  await using upstream = startUpstream((request) => {
+    seen.push(request);
+    return seen.length < 3
+      ? new Response(null, { status: 503 })
+      : answerWell(request);
+  });
+  const connection = (name: string, family: string, extra: object) =>
+    connectionFile({
+      name,
+      family,
+      endpoints: {
+        [family === "A" ? "chat" : "messages"]: `${upstream.url}/v1`,
+      },
+      ...extra,
+    });
+  const connections = [
+    connection("native", "A", { models: ["m"] }),
+    connection("renamed", "A", { models: [{ id: "m", upstream: "other" }] }),
+    connection("translated", "B", { models: ["m"] }),
+  ];
+  await using gateway = await startGateway(minimalFile({ connections }));
+  const messages = [{ role: "user", content: text }];
+  const body = hello("chat", { model: "m", messages });
+  const response = await gateway.call(PATHS.chat, ask("chat", body));
+  assert.equal(response.status, 200);
+  await response.text();
+  const [native, renamed, translated] = seen.map((one) => one.text());
+  assert.equal(native, body);
+  assert.equal(renamed, body.replace('"model":"m"', '"model":"other"'));
+  assert.ok(translated?.includes(text));
+});

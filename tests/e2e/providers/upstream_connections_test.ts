@@ -1,0 +1,183 @@
+import assert from "node:assert/strict";
+import type { Http2ServerResponse } from "node:http2";
+import { ask, hello, PATHS } from "../../support/wire/ask.ts";
+import { familiesFile } from "../../support/gateway/families.ts";
+import {
+  type KeepAliveUpstream,
+  startKeepAliveUpstream,
+} from "../../support/upstream/keep_alive_upstream.ts";
+import { fromFileUrl } from "../../support/program/paths.ts";
+import {
+  type SecureUpstream,
+  startSecureUpstream,
+} from "../../support/upstream/secure_upstream.ts";
+import {
+  askOnce,
+  type ServedGateway,
+  serveFile,
+} from "../../support/gateway/serve.ts";
+import { startTcpRelay } from "../../support/upstream/tcp_relay.ts";
+import { until, within } from "../../support/within.ts";
+
+const CERTIFICATE = fromFileUrl(
+  new URL("../../fixtures/tls/cert.pem", import.meta.url),
+);
+
+/** A gateway in a process of its own, which trusts the certificate of the tests. */
+function serve(
+  url: string,
+  timeouts: Readonly<Record<string, number>> = {},
+): Promise<ServedGateway> {
+  return serveFile(familiesFile(url, { server: { port: 0 }, timeouts }), {
+    env: { DENO_CERT: CERTIFICATE },
+  });
+}
+
+function chat(gateway: ServedGateway): ReturnType<typeof askOnce> {
+  const asked = askOnce(gateway.url + PATHS.chat, ask("chat"));
+  return within(asked, "the gateway to answer");
+}
+
+function sayGood(response: Http2ServerResponse): void {
+  response.writeHead(200, { "content-type": "application/json" });
+  response.end("{}");
+}
+
+function assertUncoupled({ versions }: SecureUpstream): void {
+  assert.deepEqual([...new Set(versions)], ["1.1"]);
+}
+
+/** An event of a Chat stream, as long as what one socket takes at once. */
+const LONG_EVENT = `data: ${
+  JSON.stringify({
+    choices: [{ index: 0, delta: { content: "x".repeat(64 * 1024) } }],
+  })
+}\n\n`;
+
+Deno.test("callers who stop reading large streams hold up nobody else of the same provider", async () => {
+  let written = 0;
+  const pour = (response: Http2ServerResponse) => {
+    do written++; while (response.write(LONG_EVENT));
+  };
+  await using upstream = await startSecureUpstream((_, response, body) => {
+    if (!body.includes("stream")) return sayGood(response);
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.on("drain", () => pour(response));
+    pour(response);
+  });
+  await using gateway = await serve(upstream.url);
+  using client = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });
+  const leaving = new AbortController();
+  const body = hello("chat", { stream: true });
+  const stalled = await Promise.all([1, 2, 3].map(() =>
+    within(
+      fetch(gateway.url + PATHS.chat, {
+        ...ask("chat", body),
+        client,
+        signal: leaving.signal,
+      }),
+      "the stream to begin",
+    )
+  ));
+  assert.deepEqual(stalled.map(({ status }) => status), [200, 200, 200]);
+  let before = -1;
+  let unchanged = 0;
+  await until(() => {
+    unchanged = written === before ? unchanged + 1 : 0;
+    before = written;
+    return unchanged === 20;
+  }, "the streams to stand still");
+  assert.equal((await chat(gateway)).status, 200);
+  assertUncoupled(upstream);
+  leaving.abort();
+});
+
+Deno.test("a provider that takes few requests on one HTTP/2 connection gets as many as there are", async () => {
+  const REQUESTS = 10;
+  const waiting: Http2ServerResponse[] = [];
+  await using upstream = await startSecureUpstream((_, response) => {
+    if (waiting.push(response) === REQUESTS) waiting.forEach(sayGood);
+  }, 4);
+  await using gateway = await serve(upstream.url);
+  const answers = await Promise.all(
+    Array.from({ length: REQUESTS }, () => chat(gateway)),
+  );
+  for (const { status, text } of answers) assert.equal(status, 200, text);
+  assertUncoupled(upstream);
+});
+
+Deno.test("a pooled connection that is silently lost fails one request and no later one", async () => {
+  await using upstream = await startSecureUpstream((_, response) =>
+    sayGood(response)
+  );
+  await using relay = startTcpRelay(upstream.port);
+  await using gateway = await serve(`https://127.0.0.1:${relay.port}`, {
+    first_byte: 1_000,
+  });
+  assert.equal((await chat(gateway)).status, 200);
+  relay.swallow();
+  assert.equal((await chat(gateway)).status, 504);
+  assert.equal((await chat(gateway)).status, 200);
+  assert.equal(relay.connections, 2);
+  assertUncoupled(upstream);
+});
+
+Deno.test("a provider that sends its connections away serves every request once", async () => {
+  const REQUESTS = 10;
+  await using upstream = await startSecureUpstream((request, response) => {
+    // Over HTTP/1.1 there is no stream and nothing to say.
+    if (request.httpVersion === "2.0") request.stream.session?.goaway();
+    sayGood(response);
+  });
+  await using gateway = await serve(upstream.url);
+  for (let round = 0; round < 2; round++) {
+    const answers = await Promise.all(
+      Array.from({ length: REQUESTS }, () => chat(gateway)),
+    );
+    for (const { status, text } of answers) assert.equal(status, 200, text);
+  }
+  assert.equal(upstream.versions.length, 2 * REQUESTS);
+  assertUncoupled(upstream);
+});
+
+/** How often the log says that the provider was asked, for all requests together. */
+function loggedAttempts(gateway: ServedGateway): number {
+  return gateway.lines("request").reduce(
+    (sum, { attempts }) =>
+      sum + (Array.isArray(attempts) ? attempts.length : 1),
+    0,
+  );
+}
+
+async function assertLogged(
+  gateway: ServedGateway,
+  upstream: KeepAliveUpstream,
+  requests: number,
+): Promise<void> {
+  await until(
+    () => gateway.lines("request").length === requests,
+    "all lines of the log",
+  );
+  assert.equal(upstream.heard.length, loggedAttempts(gateway));
+}
+
+Deno.test("a request goes over a new connection when the provider has closed the old one meanwhile", async () => {
+  await using upstream = startKeepAliveUpstream(() => "answer and close");
+  await using gateway = await serve(upstream.url);
+  assert.equal((await chat(gateway)).status, 200);
+  await until(() => upstream.givenUp === 1, "the connection to be given up");
+  assert.equal((await chat(gateway)).status, 200);
+  await assertLogged(gateway, upstream, 2);
+  assert.equal(upstream.heard.length, 2);
+});
+
+Deno.test("no request is sent again behind the log's back when the provider closes a kept-alive connection instead of answering", async () => {
+  await using upstream = startKeepAliveUpstream(({ connection, turn }) =>
+    connection === 0 && turn === 1 ? "close" : "answer"
+  );
+  await using gateway = await serve(upstream.url);
+  assert.equal((await chat(gateway)).status, 200);
+  assert.equal((await chat(gateway)).status, 200);
+  await assertLogged(gateway, upstream, 2);
+  assert.equal(upstream.heard.length, 3);
+});

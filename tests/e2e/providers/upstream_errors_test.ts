@@ -1,0 +1,154 @@
+import assert from "node:assert/strict";
+import {
+  ask,
+  credentials,
+  hello,
+  PATHS,
+  PROTOCOLS,
+} from "../../support/wire/ask.ts";
+import { readError } from "../../support/wire/error_answer.ts";
+import { familiesFile } from "../../support/gateway/families.ts";
+import { startGateway } from "../../support/gateway/gateway.ts";
+import { sharedFile, tokenOf } from "../../support/gateway/shared_gateway.ts";
+import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
+
+const CANARY = "canary-9e1f";
+
+Deno.test("a refusal of the gateway's own key is 502, without a word of the upstream", async (t) => {
+  await using upstream = startUpstream();
+  await using gateway = await startGateway(familiesFile(upstream.url));
+  for (const status of [401, 403]) {
+    upstream.play(() =>
+      Response.json({ error: { message: CANARY } }, {
+        status,
+        headers: { "www-authenticate": CANARY, "x-upstream": CANARY },
+      })
+    );
+    for (const protocol of PROTOCOLS) {
+      await t.step(`${status}: ${protocol}`, async () => {
+        const response = await gateway.call(PATHS[protocol], ask(protocol));
+        const text = await response.clone().text();
+        assert.ok(!text.includes(CANARY));
+        assert.ok(!JSON.stringify([...response.headers]).includes(CANARY));
+        const error = await readError(response, protocol);
+        assert.equal(error.status, 502);
+        if (protocol === "messages") {
+          assert.equal(error.type, "api_error");
+        } else {
+          assert.equal(error.type, "upstream_error");
+          assert.equal(error.code, "upstream_authentication");
+        }
+        const line = await gateway.lines.of(response);
+        assert.equal(line.error, "upstream_authentication");
+        assert.equal(line.upstream_status, status);
+        assert.equal(line.status, 502);
+        assert.equal(line.ended, "error");
+      });
+    }
+  }
+});
+
+Deno.test("an upstream's redirect is not followed and its target is not told", async (t) => {
+  await using elsewhere = startUpstream();
+  await using upstream = startUpstream();
+  for (const status of [301, 302, 303, 307, 308]) {
+    await t.step(String(status), async () => {
+      await using gateway = await startGateway(familiesFile(upstream.url));
+      const headers = { location: `${elsewhere.url}/${CANARY}` };
+      upstream.play(() => new Response(CANARY, { status, headers }));
+      const response = await gateway.call(PATHS.chat, ask("chat"));
+      assert.equal(response.headers.get("location"), null);
+      const error = await readError(response, "chat");
+      assert.equal(error.status, 502);
+      assert.equal(error.code, "upstream_redirect");
+      assert.doesNotMatch(error.message, /canary|127\.0\.0\.1/);
+    });
+  }
+  assert.equal(elsewhere.requests.items.length, 0);
+});
+
+/** What upstreams answer with, and the headers that clients and agents wait by. */
+const ERROR_HEADERS = {
+  "content-type": "application/json; charset=utf-8",
+  "retry-after": "17",
+  "retry-after-ms": "16500",
+  "x-ratelimit-remaining-requests": "0",
+  "x-ratelimit-reset-tokens": "6m0s",
+  "anthropic-ratelimit-unified-status": "rejected",
+  "anthropic-ratelimit-requests-reset": "2026-11-20T12:00:00Z",
+  "x-codex-primary-used-percent": "100",
+  "x-should-retry": "true",
+};
+
+const STATUSES = [
+  ...[400, 402, 404, 405, 406, 408, 409, 410, 413, 415, 422, 424, 429],
+  ...[451, 500, 501, 502, 503, 504, 520, 529],
+];
+
+Deno.test("all other errors of an upstream pass with status, body and the headers to wait by", async (t) => {
+  await using upstream = startUpstream();
+  for (const status of STATUSES) {
+    await t.step(String(status), async () => {
+      // A gateway of its own: the next status must not meet a connection that is left alone.
+      await using gateway = await startGateway(familiesFile(upstream.url));
+      const body = `{"error": {"message":"Nö.","status":${status}}}\n`;
+      upstream.play(() =>
+        new Response(body, { status, headers: ERROR_HEADERS })
+      );
+      for (const protocol of PROTOCOLS) {
+        const response = await gateway.call(PATHS[protocol], ask(protocol));
+        assert.equal(response.status, status);
+        assert.equal(await response.text(), body);
+        for (const [name, value] of Object.entries(ERROR_HEADERS)) {
+          assert.equal(response.headers.get(name), value);
+        }
+        const line = await gateway.lines.of(response);
+        assert.equal(line.status, status);
+        assert.equal(line.upstream_status, status);
+        assert.equal(line.ended, "complete");
+        await upstream.requests.next();
+      }
+      assert.equal(upstream.requests.items.length % PROTOCOLS.length, 0);
+    });
+  }
+});
+
+/** What upstreams put for a wait, and what callers get of it. */
+const WAITS: readonly (readonly [told: string, shown: string | null])[] = [
+  ["17", "17"],
+  [`1${"0".repeat(30)}`, "2147483"],
+  ["1e30", null],
+  ["Infinity", null],
+  ["-5", null],
+  ["NaN", null],
+];
+
+Deno.test("a wait that makes no sense becomes one that does, or nothing, natively and translated", async (t) => {
+  for (const mode of ["native", "translated"] as const) {
+    for (const protocol of PROTOCOLS) {
+      await t.step(`${protocol} ${mode}`, async () => {
+        await using upstream = startUpstream();
+        for (const [told, shown] of WAITS) {
+          await using gateway = await startGateway(
+            sharedFile({ protocol, mode }, { one: upstream.url }),
+          );
+          upstream.play(() =>
+            Response.json({ error: { message: "Refused" } }, {
+              status: 400,
+              headers: { "retry-after": told },
+            })
+          );
+          const headers = credentials(protocol, tokenOf("alice"));
+          const body = hello(protocol, { model: "model-1" });
+          const response = await gateway.call(
+            PATHS[protocol],
+            ask(protocol, body, headers),
+          );
+          await response.body?.cancel();
+          assert.equal(response.status, 400);
+          assert.equal(response.headers.get("retry-after"), shown, told);
+        }
+      });
+    }
+  }
+});

@@ -1,0 +1,207 @@
+import assert from "node:assert/strict";
+import { networkReach } from "../../../src/cli/server/network_reach.ts";
+import { noAnswer } from "../../support/wire/answers.ts";
+import { ask, hello, PATHS, PROTOCOLS } from "../../support/wire/ask.ts";
+import { readError } from "../../support/wire/error_answer.ts";
+import { familiesFile } from "../../support/gateway/families.ts";
+import { startGateway } from "../../support/gateway/gateway.ts";
+import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
+import { hurriedTimers } from "../../support/fakes/hurried_timers.ts";
+import {
+  listenToEnd,
+  type RawUpstream,
+  say,
+  startRawUpstream,
+  type Talk,
+} from "../../support/upstream/raw_upstream.ts";
+import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
+import { testCertificate } from "../../support/upstream/test_certificate.ts";
+import { within } from "../../support/within.ts";
+
+const canResolveNames = await Deno.permissions.query({
+  name: "net",
+  host: "nowhere.invalid",
+});
+
+/** Asks through a gateway whose upstreams are at `url`, in each protocol. */
+async function checkUnreachable(url: string, reason: RegExp): Promise<void> {
+  await using gateway = await startGateway(familiesFile(url), {
+    timers: hurriedTimers,
+  });
+  for (const protocol of PROTOCOLS) {
+    const response = await gateway.call(PATHS[protocol], ask(protocol));
+    const error = await readError(response, protocol);
+    assert.equal(error.status, 502);
+    assert.equal(
+      error.type,
+      protocol === "messages" ? "api_error" : "upstream_error",
+    );
+    assert.match(error.message, reason);
+    assert.doesNotMatch(error.message, /127\.0\.0\.1|invalid|http/);
+    const line = await gateway.lines.of(response);
+    assert.equal(line.ended, "error");
+    assert.equal(line.status, 502);
+    assert.equal(line.error, "upstream_unreachable");
+    assert.match(String(line.reason), reason);
+  }
+}
+
+/** The address of a port where nobody listens. */
+function freeAddress(): string {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  listener.close();
+  return `127.0.0.1:${listener.addr.port}`;
+}
+
+Deno.test("an upstream that refuses the connection is 502", async () => {
+  await checkUnreachable(`http://${freeAddress()}`, /refused the connection/);
+});
+
+Deno.test({
+  name:
+    "an upstream whose name is unknown is 502 (needs the right to look up names)",
+  ignore: canResolveNames.state !== "granted",
+  fn: () => checkUnreachable("http://nowhere.invalid", /host name is unknown/),
+});
+
+Deno.test("an upstream whose certificate nobody vouches for is 502", async () => {
+  await using upstream = startUpstream(undefined, testCertificate);
+  await checkUnreachable(upstream.url, /certificate is not valid/);
+  assert.equal(upstream.requests.items.length, 0);
+});
+
+Deno.test("an upstream that speaks no TLS where it should is 502", async () => {
+  await using upstream = startUpstream();
+  const url = upstream.url.replace("http:", "https:");
+  await checkUnreachable(url, /TLS handshake failed/);
+});
+
+/** What an upstream does instead of answering. */
+const BREAKING: Readonly<Record<string, readonly [Talk, RegExp]>> = {
+  "closes the connection": [() => {}, /closed the connection/],
+  "closes the connection in its headers": [
+    (connection) => say(connection, "HTTP/1.1 200 OK\r\ncontent-"),
+    /closed the connection/,
+  ],
+  "answers in no HTTP": [
+    (connection) => say(connection, "SSH-2.0-OpenSSH\r\n\r\n"),
+    /is no HTTP/,
+  ],
+};
+
+Deno.test("an upstream that breaks before it answers is 502", async (t) => {
+  for (const [name, [talk, reason]] of Object.entries(BREAKING)) {
+    await t.step(name, async () => {
+      await using upstream = startRawUpstream(talk);
+      await checkUnreachable(upstream.url, reason);
+    });
+  }
+});
+
+Deno.test("an upstream that gives no headers in time is 504 and let go", async (t) => {
+  await using upstream = startUpstream(noAnswer);
+  const timeouts = { first_byte: 100 };
+  const timers = createFakeTimers();
+  await using gateway = await startGateway(
+    familiesFile(upstream.url, { timeouts }),
+    { timers },
+  );
+  for (const protocol of PROTOCOLS) {
+    await t.step(protocol, async () => {
+      const answering = gateway.call(PATHS[protocol], ask(protocol));
+      const { signal } = await upstream.requests.next();
+      timers.advance(100);
+      const response = await answering;
+      const error = await readError(response, protocol);
+      assert.equal(error.status, 504);
+      assert.equal(error.type, "timeout_error");
+      await within(aborted(signal), "the upstream's request to be aborted");
+      const line = await gateway.lines.of(response);
+      assert.equal(line.ended, "error");
+      assert.equal(gateway.admission.active, 0);
+    });
+  }
+});
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
+Deno.test("an upstream that never shakes hands is given up at the same deadline", async () => {
+  const upstream: RawUpstream = startRawUpstream(listenToEnd);
+  await using _ = upstream;
+  const url = upstream.url.replace("http:", "https:");
+  await using gateway = await startGateway(
+    familiesFile(url, { timeouts: { first_byte: 100 } }),
+  );
+  const response = await gateway.call(PATHS.chat, ask("chat"));
+  assert.equal((await readError(response, "chat")).status, 504);
+});
+
+Deno.test("an upstream that swallows connects is 502 at the connect deadline, natively and translated", async (t) => {
+  const swallow = (signal: AbortSignal | null | undefined) =>
+    noAnswer({ signal: signal ?? assert.fail("no way to end it") });
+  await using gateway = await startGateway(familiesFile("http://192.0.2.1"), {
+    fetch: (_, { signal }) => swallow(signal),
+    reach: (_, signal) => swallow(signal),
+    timers: hurriedTimers,
+  });
+  for (const model of ["model-a", "model-b", "model-c"]) {
+    await t.step(model, async () => {
+      const body = hello("chat", { model });
+      const response = await gateway.call(PATHS.chat, ask("chat", body));
+      const error = await readError(response, "chat");
+      assert.equal(error.status, 502);
+      assert.match(error.message, /the connection timed out/);
+      assert.equal(gateway.admission.active, 0);
+    });
+  }
+});
+
+/** A port whose queue of connections is full: the system answers no further one. */
+async function startBlackHole(): Promise<
+  Disposable & { readonly url: string }
+> {
+  const listener = Deno.listen({
+    hostname: "127.0.0.1",
+    port: 0,
+    tcpBacklog: 1,
+  });
+  const { hostname, port } = listener.addr;
+  // Linux lets one more wait than it is told.
+  const waiting = [
+    await Deno.connect({ hostname, port }),
+    await Deno.connect({ hostname, port }),
+  ];
+  return {
+    url: `http://${hostname}:${port}`,
+    [Symbol.dispose]() {
+      for (const connection of waiting) connection.close();
+      listener.close();
+    },
+  };
+}
+
+const isLinux = Deno.build.os === "linux";
+
+Deno.test({
+  name: isLinux
+    ? "an upstream whose system answers no connect is 502 at the connect deadline"
+    : "an upstream whose system answers no connect (ignored: other systems fill a queue otherwise)",
+  ignore: !isLinux,
+  async fn() {
+    using hole = await startBlackHole();
+    await using gateway = await startGateway(familiesFile(hole.url), {
+      reach: networkReach(() => undefined) ?? assert.fail(),
+      timers: hurriedTimers,
+    });
+    const response = await gateway.call(PATHS.chat, ask("chat"));
+    const error = await readError(response, "chat");
+    assert.equal(error.status, 502);
+    assert.match(error.message, /the connection timed out/);
+    assert.equal(gateway.admission.active, 0);
+  },
+});

@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import type { Protocol } from "../../../src/core/protocol.ts";
+import type { Fetch } from "../../../src/upstream/call.ts";
+import { ALICE_TOKEN, minimalFile } from "../../support/gateway/config.ts";
+import { connectionTo } from "../../support/gateway/failover_scene.ts";
+import { startGateway } from "../../support/gateway/gateway.ts";
+import {
+  OVERFLOWS,
+  type ProviderError,
+} from "../../support/dialects/provider_errors.ts";
+import { Anthropic, Anthropic0, OpenAI } from "../../support/sdk/sdks.ts";
+
+const MODEL = "model-1";
+
+const USER = [{ role: "user" as const, content: "Hello" }];
+
+/** Where a client finds the gateway, and how it gets there. */
+interface Reach {
+  readonly url: string;
+  readonly fetch: typeof fetch;
+}
+
+/** What each official SDK asks, and what it calls the error. */
+const SDKS: readonly {
+  readonly name: string;
+  readonly protocol: Protocol;
+  ask(reach: Reach): PromiseLike<unknown>;
+  isOverflow(thrown: unknown): boolean;
+}[] = [
+  {
+    name: "OpenAI SDK, chat",
+    protocol: "chat",
+    ask: (reach) =>
+      openAi(reach).chat.completions.create({ model: MODEL, messages: USER }),
+    isOverflow: isOpenAiOverflow,
+  },
+  {
+    name: "OpenAI SDK, responses",
+    protocol: "responses",
+    ask: (reach) =>
+      openAi(reach).responses.create({ model: MODEL, input: "Hi" }),
+    isOverflow: isOpenAiOverflow,
+  },
+  {
+    name: "Anthropic SDK 1.x",
+    protocol: "messages",
+    ask: ({ url, fetch }) =>
+      new Anthropic({
+        baseURL: url,
+        apiKey: ALICE_TOKEN,
+        maxRetries: 0,
+        fetch,
+      }).messages.create({ model: MODEL, max_tokens: 9, messages: USER }),
+    isOverflow: (thrown) =>
+      thrown instanceof Anthropic.BadRequestError &&
+      /prompt is too long/i.test(thrown.message),
+  },
+  {
+    name: "Anthropic SDK 0.x",
+    protocol: "messages",
+    ask: ({ url, fetch }) =>
+      new Anthropic0({
+        baseURL: url,
+        apiKey: ALICE_TOKEN,
+        maxRetries: 0,
+        fetch,
+      }).messages.create({ model: MODEL, max_tokens: 9, messages: USER }),
+    isOverflow: (thrown) =>
+      thrown instanceof Anthropic0.BadRequestError &&
+      /prompt is too long/i.test(thrown.message),
+  },
+];
+
+function openAi({ url, fetch }: Reach): OpenAI {
+  return new OpenAI({
+    baseURL: `${url}/v1`,
+    apiKey: ALICE_TOKEN,
+    maxRetries: 0,
+    fetch,
+  });
+}
+
+function isOpenAiOverflow(thrown: unknown): boolean {
+  return thrown instanceof OpenAI.BadRequestError &&
+    thrown.code === "context_length_exceeded";
+}
+
+for (const { name, protocol, ask, isOverflow } of SDKS) {
+  Deno.test(`the ${name}, knows a prompt that does not fit, whatever provider says it in its words`, async (t) => {
+    let told: ProviderError | undefined;
+    const upstream: Fetch = () =>
+      Promise.resolve(
+        Response.json(told?.body, { status: told?.status ?? 500 }),
+      );
+    await using gateway = await startGateway(
+      minimalFile({
+        connections: [connectionTo("one", { protocol, mode: "translated" })],
+      }),
+      { fetch: upstream },
+    );
+    for (const one of OVERFLOWS) {
+      await t.step(one.provider, async () => {
+        told = one;
+        await assert.rejects(async () => {
+          await ask(gateway);
+        }, isOverflow);
+      });
+    }
+  });
+}

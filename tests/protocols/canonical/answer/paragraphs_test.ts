@@ -1,0 +1,23 @@
+import assert from "node:assert/strict";
+import { Paragraphs } from "../../../../src/protocols/canonical/answer/paragraphs.ts";
+
+Deno.test("Paragraphs keep texts together that follow each other", () => {
+  const paragraphs = new Paragraphs();
+  assert.equal(paragraphs.join("one"), "one");
+  assert.equal(paragraphs.join(" two"), " two");
+});
+
+Deno.test("Paragraphs part texts that stand apart, once", () => {
+  const paragraphs = new Paragraphs();
+  paragraphs.join("one");
+  paragraphs.part();
+  paragraphs.part();
+  assert.equal(paragraphs.join("two"), "\n\ntwo");
+  assert.equal(paragraphs.join(" more"), " more");
+});
+
+Deno.test("Paragraphs put nothing before the first text", () => {
+  const paragraphs = new Paragraphs();
+  paragraphs.part();
+  assert.equal(paragraphs.join("one"), "one");
+});

@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import type { JsonValue } from "../../../../src/core/json.ts";
+import {
+  isErrorBody,
+  parseErrorBody,
+} from "../../../../src/protocols/canonical/failure/error_body.ts";
+import { PROTOCOLS } from "../../../support/wire/ask.ts";
+import { loadRecordings } from "../../../support/recorded/recordings.ts";
+
+Deno.test("parseErrorBody() takes JSON, the data of an event, and text", () => {
+  assert.deepEqual(parseErrorBody('{"a":1}'), { a: 1 });
+  assert.deepEqual(
+    // https://help.aliyun.com/zh/model-studio/ answers so who asked for a stream.
+    parseErrorBody(
+      'id:1\nevent:error\n:HTTP_STATUS/400\ndata:{"code":"InvalidParameter","message":"m"}\n\n',
+    ),
+    { code: "InvalidParameter", message: "m" },
+  );
+  assert.equal(parseErrorBody("data: no JSON"), "data: no JSON");
+  assert.equal(parseErrorBody("words"), "words");
+  assert.equal(parseErrorBody(" \n"), undefined);
+});
+
+Deno.test("isErrorBody() knows an error in a good answer from an answer", () => {
+  const errors: JsonValue[] = [
+    { error: {} },
+    { error: "words" },
+    { type: "error" },
+    { object: "error", message: "m", code: 400 },
+    { success: false, errors: [] },
+    { code: 20015, message: "m", data: null },
+    { choices: null, base_resp: { status_code: 1008 } },
+  ];
+  for (const body of errors) {
+    assert.ok(isErrorBody(Object(body)), JSON.stringify(body));
+  }
+  const answers: JsonValue[] = [
+    { choices: [], error: null, base_resp: { status_code: 0, status_msg: "" } },
+    { choices: [], error: false },
+    { type: "message_start", message: { id: "m" } },
+    { type: "message", content: [] },
+    { object: "response", error: null, status: "completed" },
+    { type: "ping" },
+    { message: "a heartbeat" },
+  ];
+  for (const body of answers) {
+    assert.ok(!isErrorBody(Object(body)), JSON.stringify(body));
+  }
+});
+
+Deno.test("no recorded answer is taken for an error (left out without recordings)", () => {
+  for (const protocol of PROTOCOLS) {
+    for (const { name, answer } of loadRecordings(protocol)) {
+      if (answer === undefined) continue;
+      assert.ok(!isErrorBody(Object(answer)), `${protocol}/${name}`);
+    }
+  }
+});

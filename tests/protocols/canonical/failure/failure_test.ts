@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import {
+  brokenAnswer,
+  type FailureKind,
+  kindOfStatus,
+  oversizedAnswer,
+  shownFailure,
+  toldInStream,
+} from "../../../../src/protocols/canonical/failure/failure.ts";
+
+Deno.test("kindOfStatus() reads a bare status", () => {
+  const kinds: Record<number, FailureKind> = {
+    400: "invalid_request",
+    401: "authentication",
+    402: "quota",
+    403: "forbidden",
+    404: "not_found",
+    408: "timeout",
+    413: "too_large",
+    418: "invalid_request",
+    422: "invalid_request",
+    429: "rate_limited",
+    500: "server",
+    502: "server",
+    503: "overloaded",
+    504: "timeout",
+    529: "overloaded",
+    599: "server",
+  };
+  for (const [status, kind] of Object.entries(kinds)) {
+    assert.equal(kindOfStatus(Number(status)), kind, status);
+  }
+});
+
+Deno.test("shownFailure() hides what an upstream says of the gateway's own credential", () => {
+  for (const kind of ["authentication", "permission"] as const) {
+    const shown = shownFailure({
+      kind,
+      status: 401,
+      message: "key sk-123 is bad",
+    });
+    assert.equal(shown.status, 502);
+    assert.equal(shown.code, "upstream_authentication");
+    assert.doesNotMatch(shown.message, /sk-123/);
+  }
+});
+
+Deno.test("shownFailure() hides a refusal that does not say what it is about, and does not blame the credential", () => {
+  const shown = shownFailure({
+    kind: "forbidden",
+    status: 403,
+    message: "key sk-123 is bad",
+  });
+  assert.equal(shown.status, 502);
+  assert.equal(shown.code, "upstream_authentication");
+  assert.doesNotMatch(shown.message, /sk-123|credential/);
+});
+
+Deno.test("shownFailure() leaves other failures alone", () => {
+  const failure = { kind: "quota", status: 429, message: "m" } as const;
+  assert.equal(shownFailure(failure), failure);
+});
+
+Deno.test("shownFailure() shows a code that is one, and no sentence in its place", () => {
+  const failure = { kind: "server", message: "It failed" } as const;
+  for (const code of ["context_length_exceeded", "1113", "a.b:c-d"]) {
+    assert.equal(shownFailure({ ...failure, code }).code, code);
+  }
+  for (const code of ["It failed for key sk-1", "", "a".repeat(65), "a\nb"]) {
+    const shown = shownFailure({ ...failure, code });
+    assert.deepEqual(shown, { ...failure, code: undefined });
+  }
+});
+
+/**
+ * What opencode 1.18.33 takes for a passing fault in the text of a stream's error:
+ * https://github.com/anomalyco/opencode/blob/dev/packages/opencode/src/session/retry.ts
+ */
+const OPENCODE_RETRIES =
+  /overloaded|service.unavailable|internal.(?:server.)?error|server.error|rate.limit|\btry again (?:later|in\b)/i;
+
+Deno.test("opencode goes on after an answer that broke, and not after one that is too long", () => {
+  const faults = [
+    "The model's provider broke off: it closed the connection",
+    "The provider's stream ended before the answer did",
+    "The provider sent an event that is no JSON object",
+  ];
+  for (const fault of faults) {
+    assert.match(brokenAnswer(fault).message, OPENCODE_RETRIES);
+  }
+  const { message } = oversizedAnswer("The provider's answer is too long");
+  assert.doesNotMatch(message, OPENCODE_RETRIES);
+});
+
+Deno.test("toldInStream() keeps the word by which clients know a fault that passes", () => {
+  const type = (value: string) => ({ protocol: "chat", value }) as const;
+  const told = (kind: FailureKind, message: string, word?: string) =>
+    toldInStream({
+      kind,
+      message,
+      type: word === undefined ? undefined : type(word),
+    }).message;
+  assert.equal(
+    told("server", "Something broke", "server_error"),
+    "Something broke (server_error)",
+  );
+  assert.equal(
+    told("overloaded", "Busy", "overloaded_error"),
+    "Busy (overloaded_error)",
+  );
+  assert.equal(
+    told("overloaded", "Overloaded", "overloaded_error"),
+    "Overloaded",
+  );
+  assert.equal(told("server", "It failed", "EngineCore"), "It failed");
+  assert.equal(told("server", "It failed"), "It failed");
+  assert.equal(told("invalid_request", "No", "server_error"), "No");
+  assert.equal(
+    toldInStream({ kind: "server", message: "m", code: "server_error" })
+      .message,
+    "m (server_error)",
+  );
+});

@@ -1,0 +1,28 @@
+import assert from "node:assert/strict";
+import { isOutput } from "../../../../src/protocols/canonical/stream/event.ts";
+import {
+  callOf,
+  deltaOf,
+  END,
+  endOf,
+  failureOf,
+  START,
+  startOf,
+} from "../../../support/wire/events.ts";
+
+Deno.test("isOutput() knows what shows the caller something of the answer", () => {
+  for (const event of [deltaOf(0, "a"), callOf(0, "f"), END]) {
+    assert.equal(isOutput(event), true, event.type);
+  }
+  for (
+    const event of [
+      START,
+      startOf(0),
+      startOf(0, "reasoning"),
+      endOf(0),
+      failureOf("x"),
+    ]
+  ) {
+    assert.equal(isOutput(event), false, event.type);
+  }
+});

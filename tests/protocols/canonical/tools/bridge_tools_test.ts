@@ -1,0 +1,247 @@
+import assert from "node:assert/strict";
+import { GatewayError } from "../../../../src/core/error.ts";
+import { bridgeTools } from "../../../../src/protocols/canonical/tools/bridge_tools.ts";
+import type { ToolSupport } from "../../../../src/protocols/canonical/codec.ts";
+import type { Tool } from "../../../../src/protocols/canonical/tools/tool.ts";
+import { requestOf } from "../../../support/wire/requests.ts";
+
+const NOTHING: ToolSupport = {
+  custom: false,
+  namespaces: false,
+  maxNameLength: 64,
+};
+const EVERYTHING: ToolSupport = {
+  custom: true,
+  namespaces: true,
+  maxNameLength: 64,
+};
+
+const FUNCTION: Tool = {
+  kind: "function",
+  name: "weather",
+  parameters: { type: "object" },
+};
+const CUSTOM: Tool = {
+  kind: "custom",
+  name: "patch",
+  description: "Changes files",
+  grammar: { syntax: "lark", definition: "start: X" },
+};
+const NAMESPACE: Tool = {
+  kind: "namespace",
+  name: "mcp__files",
+  tools: [{ kind: "function", name: "read" }, {
+    kind: "custom",
+    name: "write",
+  }],
+};
+const HOSTED: Tool = {
+  kind: "hosted",
+  protocol: "responses",
+  type: "web_search",
+  value: {},
+};
+
+Deno.test("bridgeTools() changes nothing that the target can spell", () => {
+  const request = requestOf({
+    tools: [FUNCTION, CUSTOM, NAMESPACE, HOSTED],
+    toolChoice: { type: "tool", tool: { kind: "custom", name: "patch" } },
+    turns: [
+      {
+        role: "assistant",
+        blocks: [{ kind: "custom_call", id: "1", name: "patch", input: "x" }],
+      },
+      {
+        role: "tool",
+        blocks: [{
+          kind: "tool_result",
+          callId: "1",
+          callKind: "custom",
+          content: [],
+          isError: false,
+        }],
+      },
+    ],
+  });
+  const bridged = bridgeTools(request, EVERYTHING);
+  assert.equal(bridged.aliases.size, 0);
+  assert.deepEqual(
+    JSON.parse(JSON.stringify(bridged.request)),
+    JSON.parse(JSON.stringify(request)),
+  );
+});
+
+Deno.test("bridgeTools() makes a custom tool a function with one string, and keeps its grammar in words", () => {
+  const { request, aliases } = bridgeTools(
+    requestOf({ tools: [CUSTOM] }),
+    NOTHING,
+  );
+  const [tool] = request.tools;
+  assert.ok(tool?.kind === "function");
+  assert.equal(tool.name, "patch");
+  assert.equal(
+    tool.description,
+    "Changes files\n\nPut the raw text in `input`.\n\nThe text must match this lark grammar:\nstart: X",
+  );
+  assert.deepEqual(tool.parameters, {
+    type: "object",
+    properties: { input: { type: "string" } },
+    required: ["input"],
+    additionalProperties: false,
+  });
+  assert.deepEqual(aliases.get("patch"), { kind: "custom", name: "patch" });
+});
+
+Deno.test("bridgeTools() flattens namespaces", () => {
+  const { request, aliases } = bridgeTools(
+    requestOf({ tools: [NAMESPACE, HOSTED] }),
+    NOTHING,
+  );
+  assert.deepEqual(
+    request.tools.map((tool) => "name" in tool ? tool.name : tool.kind),
+    ["mcp__files__read", "mcp__files__write", "hosted"],
+  );
+  assert.deepEqual([...aliases], [
+    ["mcp__files__read", {
+      kind: "function",
+      name: "read",
+      namespace: "mcp__files",
+    }],
+    ["mcp__files__write", {
+      kind: "custom",
+      name: "write",
+      namespace: "mcp__files",
+    }],
+  ]);
+});
+
+Deno.test("bridgeTools() replaces custom tools inside a namespace that stays", () => {
+  const { request, aliases } = bridgeTools(requestOf({ tools: [NAMESPACE] }), {
+    ...EVERYTHING,
+    custom: false,
+  });
+  const [tool] = request.tools;
+  assert.deepEqual(
+    tool?.kind === "namespace" ? tool.tools.map(({ kind }) => kind) : [],
+    ["function", "function"],
+  );
+  assert.deepEqual([...aliases.keys()], ["mcp__files/write"]);
+});
+
+Deno.test("bridgeTools() cuts long and illegal names in the same way everywhere", () => {
+  const name = `mcp__${"x".repeat(80)}`;
+  const odd = "files.read";
+  const { request, aliases } = bridgeTools(
+    requestOf({
+      tools: [{ kind: "function", name }, { kind: "function", name: odd }],
+      toolChoice: {
+        type: "allowed",
+        mode: "auto",
+        tools: [{ kind: "function", name }],
+      },
+      turns: [{
+        role: "assistant",
+        blocks: [{ kind: "function_call", id: "1", name, arguments: "" }],
+      }],
+    }),
+    NOTHING,
+  );
+  const names = request.tools.map((tool) => "name" in tool ? tool.name : "");
+  for (const sent of names) assert.match(sent, /^[A-Za-z0-9_-]{1,64}$/);
+  assert.deepEqual(aliases.get(names[0] ?? "")?.name, name);
+  assert.deepEqual(aliases.get(names[1] ?? "")?.name, odd);
+  const choice = request.toolChoice;
+  assert.equal(
+    choice?.type === "allowed" ? choice.tools[0]?.name : "",
+    names[0],
+  );
+  const block = request.turns[0]?.blocks[0];
+  assert.equal(block?.kind === "function_call" ? block.name : "", names[0]);
+});
+
+Deno.test("bridgeTools() replaces calls and results in the history, also of tools that are no longer offered", () => {
+  const { request, aliases } = bridgeTools(
+    requestOf({
+      turns: [
+        {
+          role: "assistant",
+          blocks: [
+            { kind: "custom_call", id: "1", name: "patch", input: 'say "hi"' },
+            {
+              kind: "function_call",
+              id: "2",
+              name: "read",
+              namespace: "mcp",
+              arguments: "{}",
+            },
+            { kind: "text", text: "so" },
+          ],
+        },
+        {
+          role: "tool",
+          blocks: [{
+            kind: "tool_result",
+            callId: "1",
+            callKind: "custom",
+            content: [],
+            isError: false,
+          }],
+        },
+      ],
+      toolChoice: { type: "tool", tool: { kind: "custom", name: "patch" } },
+    }),
+    NOTHING,
+  );
+  assert.equal(aliases.size, 0);
+  assert.deepEqual(JSON.parse(JSON.stringify(request.turns)), [
+    {
+      role: "assistant",
+      blocks: [
+        {
+          kind: "function_call",
+          id: "1",
+          name: "patch",
+          arguments: '{"input":"say \\"hi\\""}',
+        },
+        { kind: "function_call", id: "2", name: "mcp__read", arguments: "{}" },
+        { kind: "text", text: "so" },
+      ],
+    },
+    {
+      role: "tool",
+      blocks: [{
+        kind: "tool_result",
+        callId: "1",
+        callKind: "function",
+        content: [],
+        isError: false,
+      }],
+    },
+  ]);
+  assert.deepEqual(JSON.parse(JSON.stringify(request.toolChoice)), {
+    type: "tool",
+    tool: { kind: "function", name: "patch" },
+  });
+});
+
+Deno.test("bridgeTools() refuses two tools that would get one name, naming both", () => {
+  const tools: Tool[] = [
+    { kind: "function", name: "a__b" },
+    { kind: "namespace", name: "a", tools: [{ kind: "function", name: "b" }] },
+  ];
+  assert.throws(
+    () => bridgeTools(requestOf({ tools }), NOTHING),
+    (error) =>
+      error instanceof GatewayError && error.kind === "invalid_request" &&
+      error.param === "tools" &&
+      error.message.includes("`a__b`") && error.message.includes("`a/b`"),
+  );
+});
+
+Deno.test("bridgeTools() takes a tool that is listed twice", () => {
+  assert.equal(
+    bridgeTools(requestOf({ tools: [FUNCTION, FUNCTION] }), NOTHING).request
+      .tools.length,
+    2,
+  );
+});

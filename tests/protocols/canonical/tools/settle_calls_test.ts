@@ -1,0 +1,135 @@
+import assert from "node:assert/strict";
+import { runStage } from "../../../../src/core/stage.ts";
+import type { AnswerEvent } from "../../../../src/protocols/canonical/stream/event.ts";
+import { UpstreamFailure } from "../../../../src/protocols/canonical/failure/failure.ts";
+import { foldAnswer } from "../../../../src/protocols/canonical/answer/fold.ts";
+import { MAX_HELD_CHARACTERS } from "../../../../src/protocols/canonical/limits.ts";
+import {
+  settleAnswerCalls,
+  settleCalls,
+} from "../../../../src/protocols/canonical/tools/settle_calls.ts";
+import type { StopReason } from "../../../../src/protocols/canonical/answer/stop.ts";
+import {
+  callOf,
+  deltaOf,
+  endOf,
+  START,
+  startOf,
+} from "../../../support/wire/events.ts";
+
+function ending(reason: StopReason): AnswerEvent {
+  return { type: "end", stop: { reason } };
+}
+
+/** An answer with one call whose arguments come in these pieces. */
+function withArguments(
+  pieces: readonly string[],
+  reason: StopReason = "tool_calls",
+): AnswerEvent[] {
+  return [
+    START,
+    callOf(0, "f"),
+    ...pieces.map((piece) => deltaOf(0, piece)),
+    endOf(0),
+    ending(reason),
+  ];
+}
+
+function settled(events: readonly AnswerEvent[]): AnswerEvent[] {
+  return runStage(settleCalls(), events);
+}
+
+function lastKind(events: readonly AnswerEvent[]): string | undefined {
+  const last = events.at(-1);
+  return last?.type === "failure" ? last.failure.kind : last?.type;
+}
+
+Deno.test("settleCalls() passes the arguments of a call on as they come", () => {
+  const events = withArguments(['{"a', '":1}']);
+  assert.deepEqual(settled(events), events);
+});
+
+Deno.test("settleCalls() passes on a call without arguments", () => {
+  assert.deepEqual(settled(withArguments([])), withArguments([]));
+});
+
+Deno.test("settleCalls() takes null for arguments as none", () => {
+  assert.deepEqual(settled(withArguments(["nu", "ll"])), withArguments([]));
+  assert.deepEqual(settled(withArguments([" null\n"])), withArguments([]));
+});
+
+Deno.test("settleCalls() ends an answer whose call cannot be run with a failure, and its block never", async (t) => {
+  const texts = {
+    "that breaks off": '{"a":',
+    "that goes on behind its end": '{"a":1}}',
+    "that is a list": "[1]",
+    "that is a number": "7",
+    "that is prose": "city = Köln",
+    "that is JSON in a string": '"{}"',
+  };
+  for (const [name, text] of Object.entries(texts)) {
+    await t.step(name, () => {
+      const events = settled(withArguments([text]));
+      assert.equal(lastKind(events), "broken");
+      assert.equal(events.some(({ type }) => type === "block-end"), false);
+      assert.equal(JSON.stringify(events.at(-1)).includes(text), false);
+    });
+  }
+});
+
+Deno.test("settleCalls() lets a call break off where the answer was cut off", () => {
+  for (const reason of ["max_tokens", "context_full", "filtered"] as const) {
+    const events = withArguments(['{"a":'], reason);
+    assert.deepEqual(settled(events), events);
+    const prose = withArguments(["city"], reason);
+    assert.deepEqual(settled(prose), prose);
+  }
+});
+
+Deno.test("settleCalls() leaves everything but function calls alone", () => {
+  const events: AnswerEvent[] = [
+    START,
+    startOf(0),
+    deltaOf(0, "{not JSON"),
+    endOf(0),
+    {
+      type: "block-start",
+      index: 1,
+      block: { kind: "custom_call", id: "c", name: "patch" },
+    },
+    deltaOf(1, "*** Begin"),
+    endOf(1),
+    ending("tool_calls"),
+  ];
+  assert.deepEqual(settled(events), events);
+});
+
+Deno.test("settleCalls() holds only so much", () => {
+  const stage = settleCalls();
+  const seen: AnswerEvent[] = [];
+  const see = (event: AnswerEvent) => {
+    seen.push(event);
+  };
+  stage.push(START, see);
+  stage.push(callOf(0, "f"), see);
+  const piece = "x".repeat(1 << 24);
+  for (let size = 0; size <= MAX_HELD_CHARACTERS; size += piece.length) {
+    stage.push(deltaOf(0, piece), see);
+  }
+  assert.equal(lastKind(seen), "oversized");
+});
+
+Deno.test("settleAnswerCalls() does the same with a whole answer", () => {
+  const whole = (pieces: string[], reason?: StopReason) =>
+    settleAnswerCalls(foldAnswer(withArguments(pieces, reason))).blocks;
+  const call = { kind: "function_call", id: "id-f", name: "f" };
+  const plain = (value: unknown) => JSON.parse(JSON.stringify(value));
+  assert.deepEqual(plain(whole(['{"a":1}'])), [
+    { ...call, arguments: '{"a":1}' },
+  ]);
+  assert.deepEqual(plain(whole(["null"])), [{ ...call, arguments: "" }]);
+  assert.deepEqual(plain(whole(['{"a":'], "max_tokens")), [
+    { ...call, arguments: '{"a":' },
+  ]);
+  assert.throws(() => whole(['{"a":']), UpstreamFailure);
+});

@@ -1,0 +1,458 @@
+import assert from "node:assert/strict";
+import { GatewayError } from "../../../../src/core/error.ts";
+import type { JsonObject } from "../../../../src/core/json.ts";
+import { decodeRequest } from "../../../../src/protocols/chat/request/decode.ts";
+import { plain } from "../../../contract/codec_contract.ts";
+
+const MESSAGES = [{ role: "user", content: "Hi" }];
+
+function decode(fields: JsonObject) {
+  return decodeRequest({ model: "m", messages: MESSAGES, ...fields });
+}
+
+/** The turns of a request with these messages. */
+function turns(...messages: JsonObject[]): unknown {
+  return plain(decode({ messages }).turns);
+}
+
+function faultOf(fields: JsonObject): string | undefined {
+  try {
+    decode(fields);
+  } catch (error) {
+    if (error instanceof GatewayError && error.kind === "invalid_request") {
+      return error.param;
+    }
+    throw error;
+  }
+  return assert.fail("the request was taken");
+}
+
+Deno.test("a Chat request names the field that is wrong", () => {
+  const faults: [fields: JsonObject, param: string][] = [
+    [{ model: 7 }, "model"],
+    [{ messages: [] }, "messages"],
+    [{ messages: "Hi" }, "messages"],
+    [{ messages: [{ role: "bot", content: "x" }] }, "messages[0].role"],
+    [{ messages: [{ content: "x" }] }, "messages[0].role"],
+    [{ messages: [{ role: "user", content: 7 }] }, "messages[0].content"],
+    [
+      { messages: [{ role: "user", content: [{}] }] },
+      "messages[0].content[0].type",
+    ],
+    [
+      { messages: [{ role: "user", content: [{ type: "text" }] }] },
+      "messages[0].content[0].text",
+    ],
+    [
+      { messages: [{ role: "user", content: [{ type: "image_url" }] }] },
+      "messages[0].content[0].image_url.url",
+    ],
+    [
+      {
+        messages: [{
+          role: "user",
+          content: [{ type: "image_url", image_url: { url: "data:,x" } }],
+        }],
+      },
+      "messages[0].content[0].image_url.url",
+    ],
+    [
+      { messages: [{ role: "user", content: [{ type: "file" }] }] },
+      "messages[0].content[0].file.file_data",
+    ],
+    [
+      { messages: [{ role: "user", content: [{ type: "input_audio" }] }] },
+      "messages[0].content[0].input_audio.format",
+    ],
+    [
+      { messages: [{ role: "tool", content: "x" }] },
+      "messages[0].tool_call_id",
+    ],
+    [{
+      messages: [{
+        role: "assistant",
+        tool_calls: [{ function: { name: "f" } }],
+      }],
+    }, "messages[0].tool_calls[0].id"],
+    [
+      { messages: [{ role: "assistant", tool_calls: [{ id: "1" }] }] },
+      "messages[0].tool_calls[0].function",
+    ],
+    [{ tools: [{ type: "function" }] }, "tools[0].function"],
+    [{ tools: [{ type: "custom" }] }, "tools[0].custom"],
+    [{ tools: [{ type: "function", function: {} }] }, "tools[0].function.name"],
+    [{ tool_choice: "sometimes" }, "tool_choice"],
+    [{ response_format: { type: "xml" } }, "response_format.type"],
+    [{ verbosity: "loud" }, "verbosity"],
+    [{ temperature: "hot" }, "temperature"],
+    [{ max_tokens: 0 }, "max_tokens"],
+    [{ stop: 7 }, "stop"],
+  ];
+  for (const [fields, param] of faults) {
+    assert.equal(faultOf(fields), param, JSON.stringify(fields));
+  }
+});
+
+Deno.test("a Chat request takes null for absent", () => {
+  const nothing = decode({
+    stream: null,
+    tools: null,
+    tool_choice: null,
+    stop: null,
+    temperature: null,
+    response_format: null,
+    max_tokens: null,
+    user: null,
+    metadata: null,
+    logit_bias: null,
+    n: null,
+    service_tier: null,
+  });
+  assert.deepEqual(plain(nothing), plain(decode({})));
+});
+
+Deno.test("a Chat request keeps system and developer messages where they stand", () => {
+  assert.deepEqual(
+    turns(
+      { role: "system", content: "a" },
+      { role: "user", content: "b" },
+      { role: "developer", content: [{ type: "text", text: "c" }] },
+    ),
+    [
+      { role: "system", blocks: [{ kind: "text", text: "a" }] },
+      { role: "user", blocks: [{ kind: "text", text: "b" }] },
+      { role: "developer", blocks: [{ kind: "text", text: "c" }] },
+    ],
+  );
+});
+
+Deno.test("a Chat request gathers the results of one round in one turn", () => {
+  assert.deepEqual(
+    turns(
+      { role: "tool", tool_call_id: "1", content: "a" },
+      {
+        role: "tool",
+        tool_call_id: "2",
+        content: [{ type: "text", text: "b" }],
+      },
+    ),
+    [{
+      role: "tool",
+      blocks: [
+        {
+          kind: "tool_result",
+          callId: "1",
+          callKind: "function",
+          content: [{ kind: "text", text: "a" }],
+          isError: false,
+        },
+        {
+          kind: "tool_result",
+          callId: "2",
+          callKind: "function",
+          content: [{ kind: "text", text: "b" }],
+          isError: false,
+        },
+      ],
+    }],
+  );
+});
+
+Deno.test("a Chat request reads an answer of the history in order, without empty text", () => {
+  assert.deepEqual(
+    turns({
+      role: "assistant",
+      content: "",
+      reasoning_content: "think",
+      refusal: "no",
+      tool_calls: [{
+        id: "1",
+        function: { name: "f", arguments: { a: 1 } },
+        extra_content: { google: 1 },
+      }],
+    }),
+    [{
+      role: "assistant",
+      blocks: [
+        { kind: "reasoning", parts: [{ form: "raw", text: "think" }] },
+        { kind: "refusal", text: "no" },
+        {
+          kind: "function_call",
+          id: "1",
+          name: "f",
+          arguments: '{"a":1}',
+          sealed: {
+            protocol: "chat",
+            form: "extra_content",
+            value: '{"google":1}',
+          },
+        },
+      ],
+    }],
+  );
+});
+
+Deno.test("a Chat request reads thoughts in content, in `reasoning` and in envelopes", () => {
+  assert.deepEqual(
+    turns(
+      {
+        role: "assistant",
+        content: [
+          { type: "thinking", thinking: [{ type: "text", text: "a" }] },
+          { type: "text", text: "b" },
+        ],
+      },
+      { role: "assistant", content: "c", reasoning: "d" },
+    ),
+    [
+      {
+        role: "assistant",
+        blocks: [{ kind: "reasoning", parts: [{ form: "raw", text: "a" }] }, {
+          kind: "text",
+          text: "b",
+        }],
+      },
+      {
+        role: "assistant",
+        blocks: [{ kind: "reasoning", parts: [{ form: "raw", text: "d" }] }, {
+          kind: "text",
+          text: "c",
+        }],
+      },
+    ],
+  );
+});
+
+Deno.test("a Chat request reads the deprecated function messages", () => {
+  assert.deepEqual(
+    turns(
+      {
+        role: "assistant",
+        content: null,
+        function_call: { name: "f", arguments: "{}" },
+      },
+      { role: "function", name: "f", content: "ok" },
+    ),
+    [
+      {
+        role: "assistant",
+        blocks: [{
+          kind: "function_call",
+          id: "function_f",
+          name: "f",
+          arguments: "{}",
+        }],
+      },
+      {
+        role: "tool",
+        blocks: [{
+          kind: "tool_result",
+          callId: "function_f",
+          callKind: "function",
+          content: [{ kind: "text", text: "ok" }],
+          isError: false,
+        }],
+      },
+    ],
+  );
+});
+
+Deno.test("a Chat request knows the result of a custom call", () => {
+  const [, tool] = decode({
+    messages: [
+      {
+        role: "assistant",
+        tool_calls: [{
+          id: "1",
+          type: "custom",
+          custom: { name: "p", input: "x" },
+        }],
+      },
+      { role: "tool", tool_call_id: "1", content: "ok" },
+    ],
+  }).turns;
+  const [result] = tool?.blocks ?? [];
+  assert.equal(result?.kind === "tool_result" ? result.callKind : "", "custom");
+});
+
+Deno.test("a Chat request reads cache marks of parts, messages and tools", () => {
+  const request = decode({
+    messages: [
+      { role: "system", content: "a", cache_control: { type: "ephemeral" } },
+      {
+        role: "user",
+        content: [
+          {
+            type: "text",
+            text: "b",
+            cache_control: { type: "ephemeral", ttl: "1h" },
+          },
+          {
+            type: "text",
+            text: "c",
+            prompt_cache_breakpoint: { mode: "explicit", ttl: "30m" },
+          },
+        ],
+      },
+    ],
+    tools: [{
+      type: "function",
+      function: { name: "f" },
+      cache_control: { type: "ephemeral", ttl: "5m" },
+    }],
+  });
+  const marks = request.turns.flatMap(({ blocks }) => blocks).map((block) =>
+    "cache" in block ? plain(block.cache) : 0
+  );
+  assert.deepEqual(marks, [{}, { ttlSeconds: 3600 }, { ttlSeconds: 1800 }]);
+  const [tool] = request.tools;
+  assert.deepEqual(tool?.kind === "function" ? tool.cache : undefined, {
+    ttlSeconds: 300,
+  });
+});
+
+Deno.test("a Chat request reads every spelling of reasoning", () => {
+  const settings: [fields: JsonObject, reasoning: unknown][] = [
+    [{}, undefined],
+    [{ reasoning_effort: "none" }, { mode: "off" }],
+    [{ reasoning_effort: "high" }, { effort: "high" }],
+    [{ reasoning_effort: "default" }, undefined],
+    [{ thinking: { type: "disabled" } }, { mode: "off" }],
+    [{ thinking: { type: "enabled" } }, { mode: "adaptive" }],
+    [{ thinking: { type: "enabled" }, reasoning_effort: "low" }, {
+      mode: "adaptive",
+      effort: "low",
+    }],
+    [{ reasoning: { effort: "low" } }, { effort: "low" }],
+    [{ reasoning: { enabled: false } }, { mode: "off" }],
+    [{ reasoning: { enabled: true } }, { mode: "adaptive" }],
+    [{ reasoning: { max_tokens: 2000 } }, {
+      mode: "budget",
+      budgetTokens: 2000,
+    }],
+  ];
+  for (const [fields, reasoning] of settings) {
+    assert.deepEqual(
+      decode(fields).reasoning,
+      reasoning,
+      JSON.stringify(fields),
+    );
+  }
+});
+
+Deno.test("a Chat request reads tool choices in every form", () => {
+  const tool = { kind: "function", name: "f" };
+  const choices: [choice: string | JsonObject, expected: unknown][] = [
+    ["auto", { type: "auto" }],
+    ["any", { type: "required" }],
+    [{ type: "function", function: { name: "f" } }, { type: "tool", tool }],
+    [{ type: "function", name: "f" }, { type: "tool", tool }],
+    [{ type: "custom", custom: { name: "p" } }, {
+      type: "tool",
+      tool: { kind: "custom", name: "p" },
+    }],
+    [
+      {
+        type: "allowed_tools",
+        allowed_tools: {
+          mode: "required",
+          tools: [{ type: "function", function: { name: "f" } }, 7],
+        },
+      },
+      { type: "allowed", mode: "required", tools: [tool] },
+    ],
+    [{ type: "allowed_tools", tools: [{ type: "function", name: "f" }] }, {
+      type: "allowed",
+      mode: "auto",
+      tools: [tool],
+    }],
+    [{ type: "web_search" }, {
+      type: "hosted",
+      protocol: "chat",
+      value: { type: "web_search" },
+    }],
+  ];
+  for (const [choice, expected] of choices) {
+    assert.deepEqual(
+      decode({ tool_choice: choice }).toolChoice,
+      expected,
+      JSON.stringify(choice),
+    );
+  }
+});
+
+Deno.test("a Chat request reads formats and service tiers", () => {
+  assert.equal(decode({ response_format: { type: "text" } }).format, undefined);
+  assert.deepEqual(
+    decode({ response_format: { type: "json_object" } }).format,
+    { type: "json" },
+  );
+  assert.deepEqual(
+    plain(decode({ response_format: { type: "json_schema" } }).format),
+    { type: "schema", schema: {} },
+  );
+  assert.equal(
+    decode({ service_tier: "default" }).serviceTier?.tier,
+    "standard",
+  );
+  assert.equal(decode({ service_tier: "scale" }).serviceTier?.tier, "priority");
+  assert.equal(decode({ service_tier: "on_demand" }).serviceTier?.tier, "auto");
+});
+
+Deno.test("a Chat request weighs what no other protocol has", () => {
+  const weights: [field: string, value: JsonObject[string], weight: string][] =
+    [
+      ["n", 1, "silent"],
+      ["n", 2, "answer"],
+      ["logprobs", false, "silent"],
+      ["logprobs", true, "answer"],
+      ["top_logprobs", 0, "silent"],
+      ["top_logprobs", 5, "answer"],
+      ["logit_bias", {}, "silent"],
+      ["logit_bias", { "1": 2 }, "answer"],
+      ["modalities", ["text"], "silent"],
+      ["modalities", ["text", "audio"], "answer"],
+      ["audio", {}, "answer"],
+      ["store", false, "silent"],
+      ["store", true, "hint"],
+      ["stream_options", {}, "silent"],
+      ["prediction", {}, "hint"],
+      ["something_new", 1, "hint"],
+      ["constructor", 1, "hint"],
+      ["reasoning_effort", "high", "silent"],
+      ["reasoning_effort", "ultra", "hint"],
+      ["thinking", { type: "enabled" }, "silent"],
+      ["safety_identifier", "x", "silent"],
+    ];
+  for (const [field, value, weight] of weights) {
+    const extra = decode({ [field]: value }).extras.chat?.[field];
+    assert.deepEqual(
+      extra,
+      { value, weight },
+      `${field} ${JSON.stringify(value)}`,
+    );
+  }
+  assert.equal(
+    decode({ user: "a", safety_identifier: "b" }).extras.chat?.safety_identifier
+      ?.weight,
+    "hint",
+  );
+});
+
+Deno.test("a Chat request keeps a tool of a kind unknown here for its own protocol", () => {
+  const tool = { type: "openrouter:web_search", parameters: {} };
+  assert.deepEqual(decode({ tools: [tool] }).tools, [
+    {
+      kind: "hosted",
+      protocol: "chat",
+      type: "openrouter:web_search",
+      value: tool,
+    },
+  ]);
+});
+
+Deno.test("a Chat request with a very deep value is read without exhausting the stack", () => {
+  let deep: JsonObject = {};
+  for (let depth = 0; depth < 20_000; depth++) deep = { a: deep };
+  assert.equal(decode({ prediction: deep }).model, "m");
+});

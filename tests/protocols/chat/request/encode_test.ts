@@ -1,0 +1,692 @@
+import assert from "node:assert/strict";
+import type { JsonObject } from "../../../../src/core/json.ts";
+import type { CanonicalRequest } from "../../../../src/protocols/canonical/request/request.ts";
+import { wrapSealed } from "../../../../src/protocols/canonical/answer/sealed.ts";
+import { encodeRequest } from "../../../../src/protocols/chat/request/encode.ts";
+import { contextFor } from "../../../support/dialects/targets.ts";
+import { requestOf } from "../../../support/wire/requests.ts";
+
+interface Encoded {
+  readonly body: JsonObject;
+  readonly lost: readonly string[];
+}
+
+function encode(
+  service: string,
+  fields: Partial<CanonicalRequest>,
+  maxOutputTokens?: number,
+): Encoded {
+  const { context, lost } = contextFor(service, { maxOutputTokens });
+  return { body: encodeRequest(requestOf(fields), context), lost };
+}
+
+const text = (value: string) => ({ kind: "text", text: value }) as const;
+const FUNCTION = {
+  kind: "function",
+  name: "f",
+  parameters: { type: "object", properties: { a: {} } },
+} as const;
+
+Deno.test("a Chat request is the model and the messages when nothing else is asked", () => {
+  assert.deepEqual(encode("custom", {}).body, {
+    model: "upstream-model",
+    messages: [{ role: "user", content: "Hi" }],
+  });
+});
+
+Deno.test("a Chat request for a stream asks for its usage", () => {
+  const { body } = encode("custom", { stream: true });
+  assert.equal(body.stream, true);
+  assert.deepEqual(body.stream_options, { include_usage: true });
+});
+
+Deno.test("a Chat request limits the answer in the service's own field, and to what the model writes", () => {
+  assert.equal(
+    encode("openai", { maxOutputTokens: 9 }).body.max_completion_tokens,
+    9,
+  );
+  assert.equal(encode("zai", { maxOutputTokens: 9 }).body.max_tokens, 9);
+  const clamped = encode("custom", { maxOutputTokens: 9000 }, 8192);
+  assert.equal(clamped.body.max_tokens, 8192);
+  assert.deepEqual(clamped.lost, ["maxOutputTokens hint"]);
+});
+
+Deno.test("a Chat request has one system message, first, for servers that know no other", () => {
+  const turns = [
+    { role: "system", blocks: [text("a"), text("b")] },
+    { role: "developer", blocks: [text("c")] },
+    { role: "user", blocks: [text("d")] },
+    { role: "system", blocks: [text("e")] },
+    { role: "user", blocks: [text("f")] },
+    { role: "assistant", blocks: [text("g")] },
+  ] as const;
+  assert.deepEqual(encode("custom", { turns }).body.messages, [
+    { role: "system", content: "a\n\nb\n\nc" },
+    {
+      role: "user",
+      content: "d\n\n<system-reminder>\ne\n</system-reminder>\n\nf",
+    },
+    { role: "assistant", content: "g" },
+  ]);
+  assert.deepEqual(
+    encode("openai", { turns: turns.slice(1, 4) }).body.messages,
+    [
+      { role: "developer", content: "c" },
+      { role: "user", content: "d" },
+      { role: "system", content: "e" },
+    ],
+  );
+});
+
+Deno.test("a Chat request of nothing but system turns is one system message", () => {
+  const { body } = encode("custom", {
+    turns: [{ role: "system", blocks: [text("a")] }],
+  });
+  assert.deepEqual(body.messages, [{ role: "system", content: "a" }]);
+});
+
+Deno.test("a Chat request writes text parts only where the service takes them, or a cache mark stands on one", () => {
+  const marked = (service: string) =>
+    encode(service, {
+      turns: [{
+        role: "user",
+        blocks: [text("a"), { ...text("b"), cache: { ttlSeconds: 3600 } }],
+      }],
+    })
+      .body.messages;
+  assert.deepEqual(marked("custom"), [{ role: "user", content: "a\n\nb" }]);
+  assert.deepEqual(marked("openrouter"), [{
+    role: "user",
+    content: [
+      { type: "text", text: "a" },
+      {
+        type: "text",
+        text: "b",
+        cache_control: { type: "ephemeral", ttl: "1h" },
+      },
+    ],
+  }]);
+  assert.deepEqual(marked("openai"), [{
+    role: "user",
+    content: [
+      { type: "text", text: "a" },
+      {
+        type: "text",
+        text: "b",
+        prompt_cache_breakpoint: { mode: "explicit", ttl: "12h" },
+      },
+    ],
+  }]);
+});
+
+Deno.test("a Chat request shows images and files, and refuses what another store holds", () => {
+  const { body, lost } = encode("custom", {
+    turns: [{
+      role: "user",
+      blocks: [
+        text("Look"),
+        {
+          kind: "image",
+          source: { type: "base64", mediaType: "image/png", data: "aGk=" },
+          detail: "low",
+        },
+        {
+          kind: "image",
+          source: { type: "url", url: "https://example.com/a.png" },
+        },
+        {
+          kind: "file",
+          source: {
+            type: "base64",
+            mediaType: "application/pdf",
+            data: "aGk=",
+          },
+          name: "a.pdf",
+        },
+        {
+          kind: "file",
+          source: { type: "text", text: "words" },
+          name: "b.txt",
+        },
+        {
+          kind: "file",
+          source: { type: "id", protocol: "responses", id: "file-1" },
+        },
+        text(""),
+      ],
+    }],
+  });
+  assert.deepEqual(body.messages, [{
+    role: "user",
+    content: [
+      { type: "text", text: "Look" },
+      {
+        type: "image_url",
+        image_url: { url: "data:image/png;base64,aGk=", detail: "low" },
+      },
+      { type: "image_url", image_url: { url: "https://example.com/a.png" } },
+      {
+        type: "file",
+        file: {
+          file_data: "data:application/pdf;base64,aGk=",
+          filename: "a.pdf",
+        },
+      },
+      { type: "text", text: "b.txt\n\nwords" },
+      { type: "file", file: { file_id: "file-1" } },
+    ],
+  }]);
+  assert.deepEqual(lost, []);
+  const refused = encode("custom", {
+    turns: [{
+      role: "user",
+      blocks: [
+        {
+          kind: "image",
+          source: { type: "id", protocol: "messages", id: "x" },
+        },
+        { kind: "file", source: { type: "id", protocol: "messages", id: "x" } },
+        {
+          kind: "file",
+          source: { type: "url", url: "https://example.com/a.pdf" },
+        },
+      ],
+    }],
+  });
+  assert.deepEqual(refused.lost, [
+    "messages answer",
+    "messages answer",
+    "messages answer",
+  ]);
+});
+
+Deno.test("a Chat request shows foreign blocks by their text, and weighs the loss of others", () => {
+  const opaque = {
+    kind: "opaque",
+    protocol: "messages",
+    type: "search_result",
+    value: {},
+  } as const;
+  const { body, lost } = encode("custom", {
+    turns: [
+      {
+        role: "user",
+        blocks: [{ ...opaque, text: "found", weight: "answer" }, {
+          ...opaque,
+          weight: "silent",
+        }],
+      },
+      {
+        role: "assistant",
+        blocks: [{ ...opaque, weight: "hint" }, text("ok")],
+      },
+    ],
+  });
+  assert.deepEqual(body.messages, [
+    { role: "user", content: [{ type: "text", text: "found" }] },
+    { role: "assistant", content: "ok" },
+  ]);
+  assert.deepEqual(lost, ["messages hint"]);
+});
+
+Deno.test("a Chat request joins an answer's text where it was one, and keeps paragraphs apart", () => {
+  const { body } = encode("custom", {
+    turns: [{
+      role: "assistant",
+      blocks: [text("One "), text("sentence."), {
+        kind: "function_call",
+        id: "1",
+        name: "f",
+        arguments: "",
+      }, text("Then.")],
+    }],
+  });
+  assert.deepEqual(body.messages, [
+    {
+      role: "assistant",
+      content: "One sentence.\n\nThen.",
+      tool_calls: [{
+        id: "1",
+        type: "function",
+        function: { name: "f", arguments: "{}" },
+      }],
+    },
+    {
+      role: "tool",
+      tool_call_id: "1",
+      content: "Error: [no result: interrupted]",
+    },
+  ]);
+});
+
+Deno.test("a Chat request puts what a tool message cannot hold into a user message after all results", () => {
+  const image = {
+    kind: "image",
+    source: { type: "url", url: "https://example.com/a.png" },
+  } as const;
+  const result = (
+    callId: string,
+    content: readonly (typeof image | ReturnType<typeof text>)[],
+    isError = false,
+  ) =>
+    ({
+      kind: "tool_result",
+      callId,
+      callKind: "function",
+      content,
+      isError,
+    }) as const;
+  const { body } = encode("custom", {
+    turns: [
+      {
+        role: "assistant",
+        blocks: ["1", "2", "3", "4"].map((id) =>
+          ({ kind: "function_call", id, name: "f", arguments: "{}" }) as const
+        ),
+      },
+      {
+        role: "tool",
+        blocks: [
+          result("1", [text("a"), image, text("b")]),
+          result("2", [image]),
+          result("3", [], true),
+          result("4", [text("Error: gone")], true),
+        ],
+      },
+      { role: "user", blocks: [text("next")] },
+    ],
+  });
+  assert.ok(Array.isArray(body.messages));
+  assert.deepEqual(body.messages.slice(1), [
+    {
+      role: "tool",
+      tool_call_id: "1",
+      content: "a\nb\n[image attached below]",
+    },
+    { role: "tool", tool_call_id: "2", content: "[image attached below]" },
+    { role: "tool", tool_call_id: "3", content: "Error: (empty)" },
+    { role: "tool", tool_call_id: "4", content: "Error: gone" },
+    {
+      role: "user",
+      content: [
+        { type: "image_url", image_url: { url: "https://example.com/a.png" } },
+        { type: "image_url", image_url: { url: "https://example.com/a.png" } },
+      ],
+    },
+    { role: "user", content: "next" },
+  ]);
+});
+
+function firstMessage({ messages }: JsonObject): unknown {
+  return Array.isArray(messages) ? messages[0] : undefined;
+}
+
+Deno.test("a Chat request gives Gemini's thought signatures back where they stood, to their issuer alone", () => {
+  const signature = (value: string, origin: string) => ({
+    protocol: "chat",
+    form: "extra_content",
+    value: JSON.stringify({ google: { thought_signature: value } }),
+    origin,
+  } as const);
+  const turnOf = (origin: string) => ({
+    turns: [{
+      role: "assistant",
+      blocks: [
+        { kind: "text", text: "so" },
+        { kind: "reasoning", parts: [], sealed: signature("text", origin) },
+        {
+          kind: "function_call",
+          id: "1",
+          name: "f",
+          arguments: "{}",
+          sealed: signature("call", origin),
+        },
+      ],
+    }],
+  } as const);
+  const call = {
+    id: "1",
+    type: "function",
+    function: { name: "f", arguments: "{}" },
+  };
+  const issuer = encode("custom", turnOf("connection-1"));
+  assert.deepEqual(firstMessage(issuer.body), {
+    role: "assistant",
+    content: "so",
+    extra_content: { google: { thought_signature: "text" } },
+    tool_calls: [{
+      ...call,
+      extra_content: { google: { thought_signature: "call" } },
+    }],
+  });
+  const other = encode("custom", turnOf("connection-2"));
+  assert.deepEqual(firstMessage(other.body), {
+    role: "assistant",
+    content: "so",
+    tool_calls: [call],
+  });
+  assert.deepEqual(new Set(other.lost), new Set(["sealedReasoning hint"]));
+});
+
+Deno.test("a Chat request gives thoughts back where they are wanted, to all messages where one has them", () => {
+  const turns = [
+    {
+      role: "assistant",
+      blocks: [{
+        kind: "reasoning",
+        parts: [{ form: "raw", text: "a" }, { form: "raw", text: "b" }],
+      }, text("x")],
+    },
+    { role: "user", blocks: [text("y")] },
+    { role: "assistant", blocks: [text("z")] },
+  ] as const;
+  assert.deepEqual(encode("kimi", { turns }).body.messages, [
+    { role: "assistant", reasoning_content: "a\n\nb", content: "x" },
+    { role: "user", content: "y" },
+    { role: "assistant", content: "z", reasoning_content: " " },
+  ]);
+  assert.deepEqual(
+    encode("openai", { turns: turns.slice(0, 1) }).body.messages,
+    [{ role: "assistant", content: "x" }],
+  );
+  assert.deepEqual(encode("kimi", { turns: turns.slice(1) }).body.messages, [
+    { role: "user", content: "y" },
+    { role: "assistant", content: "z" },
+  ]);
+});
+
+Deno.test("a Chat request gives sealed parts to their issuer only, and reports the others", () => {
+  const details = '[{"type":"reasoning.encrypted","data":"x"}]';
+  const sealed = {
+    protocol: "chat",
+    form: "reasoning_details",
+    value: details,
+  } as const;
+  const thought = (origin: string | undefined, form: string = sealed.form) =>
+    encode("openrouter", {
+      turns: [{
+        role: "assistant",
+        blocks: [{
+          kind: "reasoning",
+          parts: [],
+          sealed: { ...sealed, origin, form },
+        }, text("x")],
+      }],
+    });
+  assert.match(
+    JSON.stringify(thought("connection-1").body),
+    /"reasoning_details":\[\{"type":"reasoning.encrypted"/,
+  );
+  assert.deepEqual(thought("connection-1").lost, []);
+  assert.doesNotMatch(
+    JSON.stringify(thought("connection-2").body),
+    /reasoning_details/,
+  );
+  assert.deepEqual(thought("connection-2").lost, ["sealedReasoning hint"]);
+  assert.doesNotMatch(
+    JSON.stringify(thought("connection-1", "other").body),
+    /reasoning_details/,
+  );
+});
+
+Deno.test("a Chat request asks for reasoning in the service's own words", () => {
+  const cases: [
+    service: string,
+    settings: CanonicalRequest["reasoning"],
+    body: JsonObject,
+    lost?: string[],
+  ][] = [
+    ["openai", { mode: "off" }, { reasoning_effort: "none" }],
+    ["openai", { effort: "max" }, { reasoning_effort: "max" }],
+    ["openai", { mode: "adaptive" }, {}],
+    ["openai", { mode: "budget", budgetTokens: 10_000 }, {
+      reasoning_effort: "medium",
+    }],
+    ["custom", { mode: "off" }, {}, ["reasoning hint"]],
+    ["custom", { effort: "minimal" }, { reasoning_effort: "low" }],
+    ["custom", { effort: "medium" }, { reasoning_effort: "medium" }],
+    ["custom", { effort: "max" }, { reasoning_effort: "high" }, [
+      "reasoning hint",
+    ]],
+    ["zai", { mode: "off" }, { thinking: { type: "disabled" } }],
+    ["zai", { effort: "high" }, { thinking: { type: "enabled" } }, [
+      "reasoning hint",
+    ]],
+    ["openrouter", { mode: "off" }, { reasoning: { enabled: false } }],
+    ["openrouter", { mode: "adaptive" }, { reasoning: { enabled: true } }],
+    ["openrouter", { effort: "low" }, { reasoning: { effort: "low" } }],
+    ["openrouter", { mode: "budget", budgetTokens: 2000 }, {
+      reasoning: { max_tokens: 2000 },
+    }],
+  ];
+  for (const [service, reasoning, expected, lost = []] of cases) {
+    const { body, lost: actual } = encode(service, { reasoning });
+    const { model: _model, messages: _messages, ...rest } = body;
+    assert.deepEqual(rest, expected, `${service} ${JSON.stringify(reasoning)}`);
+    assert.deepEqual(actual, lost);
+  }
+});
+
+Deno.test("a Chat request says nothing of tools when there are none", () => {
+  const { body, lost } = encode("custom", {
+    toolChoice: { type: "required" },
+    parallelTools: false,
+    tools: [{
+      kind: "hosted",
+      protocol: "messages",
+      type: "web_search_20250305",
+      value: {},
+    }],
+  });
+  assert.deepEqual(Object.keys(body), ["model", "messages"]);
+  assert.deepEqual(lost, ["tools hint", "toolChoice hint"]);
+});
+
+Deno.test("a Chat request says that it cannot be forced to a tool that the provider does not run", () => {
+  const value = { type: "tool", name: "web_search" };
+  const { lost } = encode("custom", {
+    tools: [FUNCTION],
+    toolChoice: { type: "hosted", protocol: "messages", value },
+  });
+  assert.deepEqual(lost, ["toolChoice hint"]);
+});
+
+Deno.test("a Chat request spells tool choices, and narrows the tools where a list of allowed ones is unknown", () => {
+  const tools = [FUNCTION, { ...FUNCTION, name: "g" }];
+  const allowed = {
+    type: "allowed",
+    mode: "required",
+    tools: [{ kind: "function", name: "g" }],
+  } as const;
+  const narrowed = encode("custom", { tools, toolChoice: allowed }).body;
+  assert.equal(narrowed.tool_choice, "required");
+  assert.match(JSON.stringify(narrowed.tools), /"name":"g"/);
+  assert.doesNotMatch(JSON.stringify(narrowed.tools), /"name":"f"/);
+  assert.deepEqual(
+    encode("openai", { tools, toolChoice: allowed }).body.tool_choice,
+    {
+      type: "allowed_tools",
+      allowed_tools: {
+        mode: "required",
+        tools: [{ type: "function", function: { name: "g" } }],
+      },
+    },
+  );
+  assert.deepEqual(
+    encode("custom", {
+      tools,
+      toolChoice: { type: "tool", tool: { kind: "function", name: "f" } },
+    }).body.tool_choice,
+    { type: "function", function: { name: "f" } },
+  );
+  assert.equal(
+    encode("custom", { tools, toolChoice: { type: "none" } }).body.tool_choice,
+    "none",
+  );
+});
+
+Deno.test("a Chat request asks OpenAI for strict arguments only with a schema that allows it", () => {
+  const strict = { ...FUNCTION, strict: true };
+  const open = encode("openai", { tools: [strict] });
+  assert.doesNotMatch(JSON.stringify(open.body.tools), /strict/);
+  assert.deepEqual(open.lost, ["toolStrictness hint"]);
+  assert.match(
+    JSON.stringify(encode("custom", { tools: [strict] }).body.tools),
+    /"strict":true/,
+  );
+});
+
+Deno.test("a Chat request holds answers to a schema, or tells it in words where the service cannot", () => {
+  const closed = {
+    type: "object",
+    properties: { a: {} },
+    required: ["a"],
+    additionalProperties: false,
+  };
+  const format = { type: "schema", schema: closed } as const;
+  assert.deepEqual(encode("openai", { format }).body.response_format, {
+    type: "json_schema",
+    json_schema: { name: "output", schema: closed, strict: true },
+  });
+  const open = {
+    type: "schema",
+    schema: { type: "object", properties: { a: {} } },
+    name: "x",
+  } as const;
+  assert.deepEqual(encode("openai", { format: open }).body.response_format, {
+    type: "json_schema",
+    json_schema: { name: "x", schema: open.schema },
+  });
+  assert.deepEqual(
+    encode("openai", { format: { ...open, strict: true } }).lost,
+    ["format answer"],
+  );
+  assert.match(
+    JSON.stringify(
+      encode("custom", { format: { ...open, strict: true } }).body,
+    ),
+    /"strict":true/,
+  );
+  const told = encode("deepseek", { format });
+  assert.deepEqual(told.body.response_format, { type: "json_object" });
+  assert.deepEqual(told.lost, ["format hint"]);
+  assert.match(
+    JSON.stringify(told.body.messages),
+    /must match this JSON schema/,
+  );
+  const beside = encode("deepseek", {
+    format,
+    turns: [{ role: "system", blocks: [text("Be kind.")] }, {
+      role: "user",
+      blocks: [text("Hi")],
+    }],
+  });
+  assert.match(
+    JSON.stringify(beside.body.messages),
+    /^\[\{"role":"system","content":"Be kind\.\\n\\nAnswer with one JSON/,
+  );
+  assert.deepEqual(
+    encode("custom", { format: { type: "json" } }).body.response_format,
+    { type: "json_object" },
+  );
+});
+
+Deno.test("a Chat request refuses more stop strings than the service takes", () => {
+  const stop = ["a", "b", "c", "d", "e"];
+  assert.deepEqual(encode("openai", { stop }).lost, ["stop answer"]);
+  assert.deepEqual(encode("custom", { stop }).body.stop, stop);
+});
+
+Deno.test("a Chat request drops the settings that only OpenAI has, and says so", () => {
+  const fields = {
+    verbosity: "low",
+    serviceTier: {
+      tier: "flex",
+      raw: { protocol: "responses", value: "flex" },
+    },
+    cacheKey: "k",
+    metadata: { a: "b" },
+    sampling: { temperature: 0, topK: 3, seed: 1 },
+  } as const;
+  const { body, lost } = encode("custom", fields);
+  assert.deepEqual(lost, [
+    "topK hint",
+    "verbosity hint",
+    "cacheKey hint",
+    "metadata hint",
+    "serviceTier hint",
+  ]);
+  assert.deepEqual(Object.keys(body), [
+    "model",
+    "messages",
+    "temperature",
+    "seed",
+  ]);
+  const openai = encode("openai", fields);
+  assert.equal(openai.body.service_tier, "flex");
+  assert.equal(openai.body.prompt_cache_key, "k");
+  assert.deepEqual(openai.lost, ["topK hint"]);
+  const named = encode("openai", { conversation: "session-1" });
+  assert.equal(named.body.prompt_cache_key, "session-1");
+  assert.deepEqual(encode("custom", { conversation: "session-1" }).lost, []);
+  const auto = {
+    tier: "auto",
+    raw: { protocol: "messages", value: "auto" },
+  } as const;
+  assert.deepEqual(encode("custom", { serviceTier: auto }).lost, []);
+  const standard = {
+    tier: "standard",
+    raw: { protocol: "messages", value: "standard_only" },
+  } as const;
+  assert.equal(
+    encode("openai", { serviceTier: standard }).body.service_tier,
+    "default",
+  );
+});
+
+Deno.test("a Chat request hashes a user id that is too long", () => {
+  assert.equal(encode("custom", { user: "anna" }).body.user, "anna");
+  assert.match(
+    String(encode("openai", { user: "x".repeat(65) }).body.user),
+    /^[0-9a-f]{64}$/,
+  );
+});
+
+Deno.test("a Chat request reports the extras of other protocols and writes its own", () => {
+  const { body, lost } = encode("openai", {
+    extras: {
+      chat: { prediction: { value: { type: "content" }, weight: "hint" } },
+      messages: { container: { value: "x", weight: "hint" } },
+    },
+  });
+  assert.deepEqual(body.prediction, { type: "content" });
+  assert.deepEqual(lost, ["container hint"]);
+});
+
+Deno.test("an envelope from another protocol is no text of the history", () => {
+  const sealed = {
+    protocol: "messages",
+    form: "signature",
+    value: "s",
+    origin: "connection-1",
+  } as const;
+  const { body, lost } = encode("custom", {
+    turns: [{
+      role: "assistant",
+      blocks: [{ kind: "reasoning", parts: [], sealed }, text("x")],
+    }],
+  });
+  assert.ok(!JSON.stringify(body).includes(wrapSealed(sealed)));
+  assert.deepEqual(lost, ["sealedReasoning hint"]);
+});
+
+Deno.test("a participant's name goes along", () => {
+  const turns = [{ role: "user", name: "anna", blocks: [text("a")] }, {
+    role: "user",
+    blocks: [text("b")],
+  }] as const;
+  assert.deepEqual(encode("custom", { turns }).body.messages, [
+    { role: "user", content: "a", name: "anna" },
+    { role: "user", content: "b" },
+  ]);
+});

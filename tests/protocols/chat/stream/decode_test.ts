@@ -1,0 +1,943 @@
+import assert from "node:assert/strict";
+import type { AnswerEvent } from "../../../../src/protocols/canonical/stream/event.ts";
+import { foldAnswer } from "../../../../src/protocols/canonical/answer/fold.ts";
+import {
+  MAX_BLOCKS,
+  MAX_HELD_CHARACTERS,
+} from "../../../../src/protocols/canonical/limits.ts";
+import { chatCodec } from "../../../../src/protocols/chat/mod.ts";
+import { decodeBytes, plain } from "../../../contract/codec_contract.ts";
+import { sseBytes } from "../../../support/wire/sse_bytes.ts";
+
+type Json = Record<string, unknown>;
+
+const IDENTITY = { id: "c-1", created: 1_700_000_000, model: "gpt-x" };
+
+function chunk(delta: Json, rest: Json = {}): Json {
+  return { ...IDENTITY, choices: [{ index: 0, delta, ...rest }] };
+}
+
+function events(...data: readonly unknown[]): AnswerEvent[] {
+  return decodeBytes(chatCodec, sseBytes(...data));
+}
+
+/** The answer of a stream that ends as it should. */
+function answerOf(...data: readonly unknown[]) {
+  return foldAnswer(events(...data, "[DONE]"));
+}
+
+/** The blocks of a stream of these chunks. */
+function blocksOf(...data: readonly unknown[]): unknown {
+  return plain(answerOf(...data).blocks);
+}
+
+function calls(...entries: Json[]): Json {
+  return chunk({ tool_calls: entries });
+}
+
+/** The failure that ends a stream. */
+function failureOf(...data: readonly unknown[]) {
+  return lastFailure(events(...data));
+}
+
+function lastFailure(all: readonly AnswerEvent[]) {
+  const last = all.at(-1);
+  return last?.type === "failure"
+    ? last.failure
+    : assert.fail(`ended with ${last?.type}`);
+}
+
+Deno.test("a Chat stream shows who answers, when, why it ended and what it cost", () => {
+  const answer = answerOf(
+    chunk({ role: "assistant", content: "" }),
+    chunk({ content: "Hi" }),
+    { ...chunk({}, { finish_reason: "length" }), service_tier: "flex" },
+    {
+      ...IDENTITY,
+      choices: [],
+      usage: { prompt_tokens: 3, completion_tokens: 2 },
+    },
+  );
+  assert.deepEqual(plain(answer), {
+    id: "c-1",
+    model: "gpt-x",
+    createdAtMs: 1_700_000_000_000,
+    blocks: [{ kind: "text", text: "Hi" }],
+    stop: { reason: "max_tokens", raw: { protocol: "chat", value: "length" } },
+    usage: { inputTokens: 3, outputTokens: 2 },
+    serviceTier: { protocol: "chat", value: "flex" },
+  });
+});
+
+Deno.test("a Chat stream begins with the first chunk of the answer, not with a check of the prompt", () => {
+  const [first, second] = events(
+    { choices: [], id: "", model: "", prompt_filter_results: [] },
+    chunk({ content: "Hi" }),
+  );
+  assert.deepEqual(plain(first), {
+    type: "start",
+    id: "c-1",
+    model: "gpt-x",
+    createdAtMs: 1_700_000_000_000,
+  });
+  assert.equal(second?.type, "block-start");
+});
+
+Deno.test("a Chat stream shows text as it comes", () => {
+  const deltas = events(chunk({ content: "a" }), chunk({ content: "b" }))
+    .filter(({ type }) => type === "block-delta");
+  assert.deepEqual(deltas, [
+    { type: "block-delta", index: 0, text: "a" },
+    { type: "block-delta", index: 0, text: "b" },
+  ]);
+});
+
+Deno.test("a Chat stream's thoughts, text and refusal are blocks of their own", async (t) => {
+  const streams: Record<string, Json[]> = {
+    "in reasoning_content": [
+      chunk({ reasoning_content: "th" }),
+      chunk({ reasoning_content: "ink", content: null }),
+    ],
+    "in reasoning": [
+      chunk({ reasoning: "th" }),
+      chunk({ reasoning: "ink", content: "" }),
+    ],
+    "in reasoning_text": [chunk({ reasoning_text: "think" })],
+    "in reasoning_details": [
+      chunk({ reasoning_details: [{ type: "reasoning.text", text: "think" }] }),
+    ],
+    "in both, which are the same": [
+      chunk({
+        reasoning: "think",
+        reasoning_details: [{ type: "reasoning.text", text: "think" }],
+      }),
+    ],
+    "in parts of content": [
+      chunk({
+        content: [{
+          type: "thinking",
+          thinking: [{ type: "text", text: "think" }],
+        }],
+      }),
+    ],
+  };
+  for (const [name, thoughts] of Object.entries(streams)) {
+    await t.step(name, () =>
+      assert.deepEqual(
+        blocksOf(
+          ...thoughts,
+          chunk({ content: "so" }),
+          chunk({ refusal: "no" }),
+        ),
+        [
+          { kind: "reasoning", parts: [{ form: "raw", text: "think" }] },
+          { kind: "text", text: "so" },
+          { kind: "refusal", text: "no" },
+        ],
+      ));
+  }
+});
+
+Deno.test("a Chat stream's content may be parts or an object", () => {
+  assert.deepEqual(
+    blocksOf(
+      chunk({
+        content: [{ type: "text", text: "a" }, 7, {
+          type: "refusal",
+          refusal: "b",
+        }],
+      }),
+    ),
+    [{ kind: "text", text: "a" }, { kind: "refusal", text: "b" }],
+  );
+  assert.deepEqual(blocksOf(chunk({ content: { a: 1 } })), [{
+    kind: "text",
+    text: '{"a":1}',
+  }]);
+});
+
+Deno.test("a Chat stream's sealed reasoning stays with the thoughts before it, or stands at the end", () => {
+  const signed = [
+    chunk({
+      reasoning_details: [{ type: "reasoning.text", text: "thi", index: 0 }],
+    }),
+    chunk({
+      reasoning_details: [{
+        type: "reasoning.text",
+        text: "nk",
+        index: 0,
+        signature: null,
+      }],
+    }),
+    chunk({
+      reasoning_details: [{
+        type: "reasoning.text",
+        signature: "sig",
+        index: 0,
+      }],
+    }),
+    chunk({ content: "so" }),
+  ];
+  const sealed = (value: unknown) => ({
+    protocol: "chat",
+    form: "reasoning_details",
+    value: JSON.stringify(value),
+  });
+  assert.deepEqual(blocksOf(...signed), [
+    {
+      kind: "reasoning",
+      parts: [{ form: "raw", text: "think" }],
+      sealed: sealed([{
+        type: "reasoning.text",
+        text: "think",
+        index: 0,
+        signature: "sig",
+      }]),
+    },
+    { kind: "text", text: "so" },
+  ]);
+  const encrypted = [
+    { type: "reasoning.encrypted", data: "a", index: 0 },
+    { type: "reasoning.encrypted", data: "b", index: 0 },
+  ];
+  assert.deepEqual(
+    blocksOf(chunk({ content: "so" }), chunk({ reasoning_details: encrypted })),
+    [
+      { kind: "text", text: "so" },
+      { kind: "reasoning", parts: [], sealed: sealed(encrypted) },
+    ],
+  );
+});
+
+Deno.test("a Chat stream's tool calls are put together", async (t) => {
+  const one = {
+    kind: "function_call",
+    id: "c1",
+    name: "f",
+    arguments: '{"a":1}',
+  };
+  const two = {
+    kind: "function_call",
+    id: "c2",
+    name: "g",
+    arguments: '{"b":2}',
+  };
+  const entry = (
+    index: number | undefined,
+    id: string | undefined,
+    name: string | undefined,
+    text: unknown,
+  ): Json =>
+    JSON.parse(
+      JSON.stringify({
+        index,
+        id,
+        type: "function",
+        function: { name, arguments: text },
+      }),
+    );
+  const streams: Record<string, [chunks: Json[], blocks: unknown[]]> = {
+    "from pieces": [[
+      calls(entry(0, "c1", "f", "")),
+      calls(entry(0, undefined, undefined, '{"a"')),
+      calls(entry(0, undefined, undefined, ":1}")),
+    ], [one]],
+    "from one piece": [[calls(entry(0, "c1", "f", '{"a":1}'))], [one]],
+    "two in one chunk": [[
+      calls(entry(0, "c1", "f", '{"a":1}'), entry(1, "c2", "g", '{"b":2}')),
+    ], [one, two]],
+    "interleaved": [
+      [
+        calls(entry(0, "c1", "f", "")),
+        calls(entry(1, "c2", "g", "")),
+        calls(entry(0, undefined, undefined, '{"a"')),
+        calls(entry(1, undefined, undefined, '{"b"')),
+        calls(entry(0, undefined, undefined, ":1}")),
+        calls(entry(1, undefined, undefined, ":2}")),
+      ],
+      [one, two],
+    ],
+    "all at index 0": [
+      [
+        calls(entry(0, "c1", "f", '{"a"')),
+        calls(entry(0, undefined, undefined, ":1}")),
+        calls(entry(0, "c2", "g", '{"b"')),
+        calls(entry(0, undefined, undefined, ":2}")),
+      ],
+      [one, two],
+    ],
+    "without an index": [
+      [
+        calls(entry(undefined, "c1", "f", '{"a"')),
+        calls(entry(undefined, undefined, undefined, ":1}")),
+        calls(entry(undefined, "c2", "g", '{"b":2}')),
+      ],
+      [one, two],
+    ],
+    "from an index that is not 0": [[calls(entry(-1, "c1", "f", '{"a":1}'))], [
+      one,
+    ]],
+    "with the id and name again and again": [
+      [
+        calls(entry(0, "c1", "f", "")),
+        calls(entry(0, "c1", "f", '{"a"')),
+        calls(entry(0, "c1", "f", ":1}")),
+      ],
+      [one],
+    ],
+    "with an empty id on later pieces": [[
+      calls(entry(0, "c1", "f", '{"a"')),
+      calls(entry(0, "", undefined, ":1}")),
+    ], [one]],
+    "with a name in pieces": [
+      [
+        calls(entry(0, "c1", "get_", "")),
+        calls(entry(0, undefined, "time", "")),
+        calls(entry(0, undefined, undefined, "{}")),
+      ],
+      [{ ...one, name: "get_time", arguments: "{}" }],
+    ],
+    "with arguments before the name": [
+      [
+        calls(entry(0, "c1", undefined, '{"a"')),
+        calls(entry(0, undefined, "f", ":1}")),
+      ],
+      [one],
+    ],
+    "with an object for arguments": [[calls(entry(0, "c1", "f", { a: 1 }))], [
+      one,
+    ]],
+    "with null for arguments": [[calls(entry(0, "c1", "f", null))], [{
+      ...one,
+      arguments: "",
+    }]],
+    "without arguments": [[
+      calls({ index: 0, id: "c1", function: { name: "f" } }),
+    ], [{ ...one, arguments: "" }]],
+    "without an id": [
+      [
+        calls(entry(0, "", "f", '{"a":1}')),
+        calls(entry(1, undefined, "g", '{"b":2}')),
+      ],
+      [{ ...one, id: "call_0001" }, { ...two, id: "call_0002" }],
+    ],
+    "whose id comes late": [
+      [
+        calls(entry(0, undefined, "f", "")),
+        calls(entry(0, "c1", undefined, '{"a":1}')),
+      ],
+      [one],
+    ],
+    "without index and id": [
+      [
+        calls(entry(undefined, undefined, "f", '{"a":1}')),
+        calls(entry(undefined, undefined, "g", '{"b":2}')),
+      ],
+      [{ ...one, id: "call_0001" }, { ...two, id: "call_0002" }],
+    ],
+    "of a custom tool": [
+      [
+        calls({
+          index: 0,
+          id: "c1",
+          type: "custom",
+          custom: { name: "p", input: "" },
+        }),
+        calls({ index: 0, custom: { input: "raw" } }),
+      ],
+      [{ kind: "custom_call", id: "c1", name: "p", input: "raw" }],
+    ],
+    "in the deprecated form": [
+      [
+        chunk({ function_call: { name: "f", arguments: "" } }),
+        chunk({ function_call: { arguments: '{"a":1}' } }),
+      ],
+      [{ ...one, id: "call_0001" }],
+    ],
+    "with Gemini's signature": [
+      [calls({
+        ...entry(0, "c1", "f", '{"a":1}'),
+        extra_content: { google: 1 },
+      })],
+      [{
+        ...one,
+        sealed: {
+          protocol: "chat",
+          form: "extra_content",
+          value: '{"google":1}',
+        },
+      }],
+    ],
+    "after text": [[
+      chunk({ content: "so" }),
+      calls(entry(0, "c1", "f", '{"a":1}')),
+    ], [{ kind: "text", text: "so" }, one]],
+    "whole, and told again in a message at the end": [
+      [
+        calls(entry(0, "c1", "f", '{"a":1}')),
+        {
+          ...IDENTITY,
+          choices: [{
+            index: 0,
+            message: { tool_calls: [entry(0, "c1", "f", '{"a":1}')] },
+          }],
+        },
+      ],
+      [one],
+    ],
+    "told again under another id, which is another call": [
+      [
+        calls(entry(0, "c1", "f", '{"a":1}')),
+        calls(entry(0, "c2", "f", '{"a":1}')),
+      ],
+      [one, { ...one, id: "c2" }],
+    ],
+    "and not without a name": [[calls(entry(0, "c1", "", '{"a":1}'))], []],
+  };
+  for (const [name, [chunks, blocks]] of Object.entries(streams)) {
+    await t.step(name, () => assert.deepEqual(blocksOf(...chunks), blocks));
+  }
+});
+
+Deno.test("a Chat stream's thought signatures are sealed parts of the calls or the text that they came with", async (t) => {
+  const signed = (value: string, platform = "google") => ({
+    extra_content: { [platform]: { thought_signature: value } },
+  });
+  const sealed = (value: string, platform = "google") => ({
+    protocol: "chat",
+    form: "extra_content",
+    value: JSON.stringify(signed(value, platform).extra_content),
+  });
+  const call = (index: number) => ({
+    index,
+    id: `c${index}`,
+    function: { name: "f", arguments: "{}" },
+  });
+  const block = (index: number) => ({
+    kind: "function_call",
+    id: `c${index}`,
+    name: "f",
+    arguments: "{}",
+  });
+  const streams: Record<string, [chunks: Json[], blocks: unknown[]]> = {
+    "of parallel calls the first has one": [
+      [calls({ ...call(0), ...signed("s") }, call(1))],
+      [{ ...block(0), sealed: sealed("s") }, block(1)],
+    ],
+    "it comes behind the call": [
+      [calls(call(0)), calls({ index: 0, ...signed("s") })],
+      [{ ...block(0), sealed: sealed("s") }],
+    ],
+    "it is Vertex's": [
+      [calls({ ...call(0), ...signed("s", "vertex") })],
+      [{ ...block(0), sealed: sealed("s", "vertex") }],
+    ],
+    "it is not undone by an empty one": [
+      [
+        calls({ ...call(0), ...signed("s") }),
+        calls({ index: 0, extra_content: {} }),
+        calls({ index: 0, extra_content: null }),
+      ],
+      [{ ...block(0), sealed: sealed("s") }],
+    ],
+    "it comes behind the text": [
+      [chunk({ content: "so" }), chunk({ content: "", ...signed("s") })],
+      [
+        { kind: "text", text: "so" },
+        { kind: "reasoning", parts: [], sealed: sealed("s") },
+      ],
+    ],
+    "a mark of thoughts makes its text thoughts": [
+      [
+        chunk({ content: "hm", extra_content: { google: { thought: true } } }),
+        chunk({ content: "so" }),
+      ],
+      [
+        { kind: "reasoning", parts: [{ form: "raw", text: "hm" }] },
+        { kind: "text", text: "so" },
+      ],
+    ],
+  };
+  for (const [name, [chunks, blocks]] of Object.entries(streams)) {
+    await t.step(name, () => assert.deepEqual(blocksOf(...chunks), blocks));
+  }
+});
+
+Deno.test("a Chat stream's reason to stop agrees with its calls", () => {
+  const call = calls({
+    index: 0,
+    id: "c1",
+    function: { name: "f", arguments: "{}" },
+  });
+  const reason = (...data: unknown[]) => answerOf(...data).stop.reason;
+  assert.equal(
+    reason(call, chunk({}, { finish_reason: "stop" })),
+    "tool_calls",
+  );
+  assert.equal(reason(call), "tool_calls");
+  assert.equal(
+    reason(call, chunk({}, { finish_reason: "length" })),
+    "max_tokens",
+  );
+  assert.equal(
+    reason(chunk({ content: "x" }, { finish_reason: "tool_calls" })),
+    "end",
+  );
+  assert.equal(
+    reason(
+      calls({ index: 0, id: "c1", function: { arguments: "{}" } }),
+      chunk({}, { finish_reason: "tool_calls" }),
+    ),
+    "end",
+  );
+  assert.equal(reason(chunk({ content: "x" })), "end");
+  assert.equal(
+    reason(chunk({}, { finish_reason: "content_filter" })),
+    "filtered",
+  );
+  assert.equal(reason(chunk({}, { finish_reason: "weird" })), "other");
+  assert.equal(reason(chunk({}, { finish_reason: "constructor" })), "other");
+});
+
+Deno.test("a Chat stream's end is what the provider's word means", () => {
+  const words: [word: string, reason: string][] = [
+    ["stop", "end"],
+    ["eos_token", "end"],
+    ["tool_call", "end"],
+    ["MAX_TOKENS", "max_tokens"],
+    ["model_context_window_exceeded", "context_full"],
+    ["model_length", "context_full"],
+    ["sensitive", "filtered"],
+    ["PROHIBITED_CONTENT", "filtered"],
+    ["content_filter: RECITATION", "filtered"],
+    ["weird", "other"],
+  ];
+  for (const [finish_reason, reason] of words) {
+    const { stop } = answerOf(
+      chunk({ content: "x" }),
+      chunk({}, { finish_reason }),
+    );
+    assert.equal(stop.reason, reason, finish_reason);
+  }
+});
+
+Deno.test("a Chat stream's end may be a failure", () => {
+  const words: [word: string, kind: string][] = [
+    ["error", "server"],
+    ["network_error", "server"],
+    ["abort", "server"],
+    ["insufficient_system_resource", "overloaded"],
+    ["MALFORMED_FUNCTION_CALL", "broken"],
+    ["function_call_filter: MALFORMED_FUNCTION_CALL", "broken"],
+  ];
+  for (const [finish_reason, kind] of words) {
+    const failure = failureOf(
+      chunk({ content: "x" }),
+      chunk({}, { finish_reason }),
+      "[DONE]",
+    );
+    assert.equal(failure.kind, kind, finish_reason);
+  }
+});
+
+Deno.test("a Chat stream that ends with a full context before it says anything is a prompt that is too long", () => {
+  const finish_reason = "model_context_window_exceeded";
+  assert.equal(
+    failureOf(chunk({ role: "assistant" }), chunk({}, { finish_reason })).kind,
+    "context_too_long",
+  );
+});
+
+Deno.test("a Chat stream goes on behind the word null", () => {
+  const { blocks } = answerOf(
+    chunk({ content: "a" }, { finish_reason: "null" }),
+    chunk({ content: "b" }, { finish_reason: "stop" }),
+  );
+  assert.deepEqual(plain(blocks), [{ kind: "text", text: "ab" }]);
+  assert.equal(
+    failureOf(chunk({ content: "a" }, { finish_reason: "null" })).kind,
+    "broken",
+  );
+});
+
+Deno.test("a Chat stream's end is not better than that of the provider behind a router, nor than an earlier one", () => {
+  const call = calls({
+    index: 0,
+    id: "c1",
+    function: { name: "f", arguments: "{}" },
+  });
+  const reasonOf = (...ends: Json[]) =>
+    answerOf(call, ...ends.map((end) => chunk({}, end))).stop.reason;
+  const routed = (finish_reason: string, native_finish_reason: string | null) =>
+    reasonOf({ finish_reason, native_finish_reason });
+  assert.equal(routed("tool_calls", "length"), "max_tokens");
+  assert.equal(routed("tool_calls", "MAX_TOKENS"), "max_tokens");
+  assert.equal(routed("stop", "content_filter"), "filtered");
+  assert.equal(routed("length", "stop"), "max_tokens");
+  assert.equal(routed("tool_calls", "STOP"), "tool_calls");
+  assert.equal(routed("tool_calls", "unheard of"), "tool_calls");
+  assert.equal(routed("tool_calls", null), "tool_calls");
+  assert.equal(
+    reasonOf({ finish_reason: "length" }, { finish_reason: "stop" }),
+    "max_tokens",
+  );
+  assert.equal(
+    failureOf(
+      call,
+      chunk({}, {
+        finish_reason: "stop",
+        native_finish_reason: "MALFORMED_FUNCTION_CALL",
+      }),
+    ).kind,
+    "broken",
+  );
+});
+
+Deno.test("a Chat stream tells which stop string was met, where the provider does", () => {
+  const stopOf = (end: Json) => {
+    const { stop } = answerOf(
+      chunk({ content: "x" }),
+      chunk({}, { finish_reason: "stop", ...end }),
+    );
+    return [stop.reason, stop.sequence];
+  };
+  assert.deepEqual(stopOf({ stop_reason: "END" }), ["stop_sequence", "END"]);
+  assert.deepEqual(stopOf({ matched_stop: "END" }), ["stop_sequence", "END"]);
+  assert.deepEqual(stopOf({ stop_reason: 151_645 }), ["end", undefined]);
+  assert.deepEqual(stopOf({ matched_stop: 2 }), ["end", undefined]);
+  assert.deepEqual(stopOf({ stop_reason: null }), ["end", undefined]);
+  assert.deepEqual(stopOf({ stop_reason: "end_turn" }), ["end", undefined]);
+});
+
+Deno.test("a Chat stream's usage is the last one that counts, wherever it stands", async (t) => {
+  const usage = { prompt_tokens: 10, completion_tokens: 5 };
+  const streams: Record<string, Json[]> = {
+    "in a chunk of its own": [chunk({}, { finish_reason: "stop" }), {
+      ...IDENTITY,
+      choices: [],
+      usage,
+    }],
+    "in a chunk without choices": [chunk({}, { finish_reason: "stop" }), {
+      usage,
+    }],
+    "beside the finish": [{ ...chunk({}, { finish_reason: "stop" }), usage }],
+    "in x_groq alone": [{
+      ...chunk({}, { finish_reason: "stop" }),
+      x_groq: { id: "req_1", usage },
+    }],
+    "in the choice": [chunk({}, { finish_reason: "stop", usage })],
+    "in every chunk": [{
+      ...chunk({ content: "a" }),
+      usage: { prompt_tokens: 10, completion_tokens: 1 },
+    }, { ...chunk({}), usage }],
+    "before nulls": [{ ...chunk({}), usage }, {
+      ...chunk({}, { finish_reason: "stop" }),
+      usage: null,
+    }],
+    "in the other protocols' words": [{
+      ...chunk({}),
+      usage: { input_tokens: 10, output_tokens: 5 },
+    }],
+  };
+  for (const [name, chunks] of Object.entries(streams)) {
+    await t.step(name, () => {
+      const { usage } = answerOf(...chunks);
+      assert.deepEqual([usage?.inputTokens, usage?.outputTokens], [10, 5]);
+    });
+  }
+  await t.step("or absent when nothing counts", () => {
+    assert.equal(
+      answerOf({ ...chunk({}), usage: { prompt_tokens: null } }).usage,
+      undefined,
+    );
+  });
+});
+
+Deno.test("a Chat stream's usage counts cached, written and reasoning tokens", async (t) => {
+  const usages: [name: string, wire: Json, expected: Json][] = [
+    [
+      "as OpenAI does",
+      {
+        prompt_tokens: 10,
+        completion_tokens: 5,
+        total_tokens: 15,
+        prompt_tokens_details: { cached_tokens: 4, cache_write_tokens: 2 },
+        completion_tokens_details: { reasoning_tokens: 3 },
+      },
+      {
+        inputTokens: 10,
+        cachedInputTokens: 4,
+        cacheWriteTokens: 2,
+        outputTokens: 5,
+        reasoningTokens: 3,
+      },
+    ],
+    ["as DeepSeek does", {
+      prompt_tokens: 10,
+      completion_tokens: 5,
+      prompt_cache_hit_tokens: 4,
+    }, { inputTokens: 10, cachedInputTokens: 4, outputTokens: 5 }],
+    [
+      "as xAI does, which leaves reasoning out of the completion",
+      {
+        prompt_tokens: 10,
+        completion_tokens: 5,
+        total_tokens: 18,
+        completion_tokens_details: { reasoning_tokens: 3 },
+      },
+      { inputTokens: 10, outputTokens: 8, reasoningTokens: 3 },
+    ],
+    ["as Gemini does, which hides its thoughts", {
+      prompt_tokens: 10,
+      completion_tokens: 5,
+      total_tokens: 18,
+    }, { inputTokens: 10, outputTokens: 8 }],
+    ["as Mistral does for sound, in seconds", {
+      prompt_audio_seconds: 20,
+      prompt_tokens: 4,
+      completion_tokens: 635,
+      total_tokens: 3264,
+    }, { inputTokens: 2629, outputTokens: 635 }],
+    ["for sound in tokens beside the prompt", {
+      prompt_tokens: 10,
+      completion_tokens: 5,
+      total_tokens: 115,
+      prompt_tokens_details: { audio_tokens: 100 },
+    }, { inputTokens: 110, outputTokens: 5 }],
+    [
+      "for sound in tokens within the prompt",
+      {
+        prompt_tokens: 110,
+        completion_tokens: 5,
+        total_tokens: 115,
+        prompt_tokens_details: { audio_tokens: 100 },
+        completion_tokens_details: { reasoning_tokens: 0 },
+      },
+      { inputTokens: 110, outputTokens: 5, reasoningTokens: 0 },
+    ],
+    [
+      "and not what no part explains",
+      {
+        prompt_tokens: 10,
+        completion_tokens: 5,
+        total_tokens: 99,
+        completion_tokens_details: { reasoning_tokens: 0 },
+      },
+      { inputTokens: 10, outputTokens: 5, reasoningTokens: 0 },
+    ],
+    ["as gateways to Claude do", {
+      prompt_tokens: 10,
+      completion_tokens: 5,
+      cache_read_input_tokens: 4,
+      cache_creation_input_tokens: 2,
+    }, {
+      inputTokens: 10,
+      cachedInputTokens: 4,
+      cacheWriteTokens: 2,
+      outputTokens: 5,
+    }],
+  ];
+  for (const [name, usage, expected] of usages) {
+    await t.step(
+      name,
+      () =>
+        assert.deepEqual(
+          plain(answerOf({ ...chunk({}), usage }).usage),
+          expected,
+        ),
+    );
+  }
+});
+
+Deno.test("a Chat stream's annotations are citations of its text", () => {
+  const annotation = {
+    type: "url_citation",
+    url_citation: {
+      url: "https://example.com",
+      title: "T",
+      content: "q",
+      start_index: 1,
+      end_index: 4,
+    },
+  };
+  const other = { type: "file", file: {} };
+  const [block] = answerOf(
+    chunk({ content: "text" }),
+    chunk({ annotations: [annotation, other, 7] }),
+  ).blocks;
+  assert.deepEqual(plain(block?.kind === "text" ? block.citations : []), [
+    {
+      url: "https://example.com",
+      title: "T",
+      quote: "q",
+      startIndex: 1,
+      endIndex: 4,
+      raw: { protocol: "chat", value: annotation },
+    },
+    { raw: { protocol: "chat", value: other } },
+  ]);
+});
+
+Deno.test("a Chat stream's citations count from the text that they back", () => {
+  const annotation = (start_index: number, end_index: number) => ({
+    type: "url_citation",
+    url_citation: { url: "https://example.com", start_index, end_index },
+  });
+  const { blocks } = answerOf(
+    chunk({ content: "Look. " }),
+    chunk({ reasoning_content: "hm" }),
+    chunk({ content: "It rains" }),
+    chunk({ annotations: [annotation(9, 14), annotation(0, 4)] }),
+  );
+  const last = blocks.at(-1);
+  assert.ok(last?.kind === "text");
+  assert.deepEqual(
+    last.citations?.map(({ startIndex, endIndex }) => [startIndex, endIndex]),
+    [[3, 8], [undefined, undefined]],
+  );
+});
+
+Deno.test("a Chat stream's other choices and unknown frames are passed over", () => {
+  assert.deepEqual(
+    blocksOf(
+      { type: "ping" },
+      {
+        ...IDENTITY,
+        choices: [{ index: 1, delta: { content: "other" } }, {
+          index: 0,
+          delta: { content: "first" },
+        }],
+      },
+      { ...IDENTITY, choices: [7, null] },
+      chunk({ obfuscation: "x" }),
+    ),
+    [{ kind: "text", text: "first" }],
+  );
+});
+
+Deno.test("a Chat stream's chunk may hold the first choice in several pieces", () => {
+  assert.deepEqual(
+    blocksOf({
+      ...IDENTITY,
+      choices: [
+        { delta: { content: "a" } },
+        { index: null, delta: { content: "b" } },
+        { index: 1, delta: { content: "other" } },
+        { index: 0, delta: { content: "c" } },
+      ],
+    }),
+    [{ kind: "text", text: "abc" }],
+  );
+});
+
+Deno.test("a Chat stream may end without [DONE] once it has a reason to", () => {
+  const last = events(
+    chunk({ content: "a" }),
+    chunk({}, { finish_reason: "stop" }),
+  ).at(-1);
+  assert.equal(last?.type, "end");
+});
+
+Deno.test("a Chat stream is broken", async (t) => {
+  const call = calls({
+    index: 0,
+    id: "c1",
+    function: { name: "f", arguments: "{" },
+  });
+  const streams: Record<string, unknown[]> = {
+    "when it ends before the answer does": [chunk({ content: "a" })],
+    "when it holds nothing": [],
+    "when it holds no answer": ["[DONE]"],
+    "when an event is no JSON": [chunk({ content: "a" }), "{oops", "[DONE]"],
+    "when an event is no object": [chunk({ content: "a" }), "7"],
+    "in the middle of a call": [call],
+    "when calls are mixed up": [
+      calls({ index: 0, id: "c1", function: { name: "f", arguments: "{}" } }),
+      calls({ index: 0, function: { arguments: '{"a":1}' } }),
+      calls({ index: 0, function: { arguments: '{"b":2}' } }),
+      "[DONE]",
+    ],
+  };
+  for (const [name, data] of Object.entries(streams)) {
+    await t.step(name, () => assert.equal(failureOf(...data).kind, "broken"));
+  }
+});
+
+Deno.test("a Chat stream tells the failure that the upstream reports", async (t) => {
+  const error = { message: "Too fast", type: "rate", code: 429 };
+  await t.step("as a frame of its own", () => {
+    const failure = failureOf(chunk({ content: "a" }), { error });
+    assert.deepEqual([failure.kind, failure.message, failure.code], [
+      "rate_limited",
+      "Too fast",
+      "429",
+    ]);
+  });
+  await t.step(
+    "as a bare word",
+    () => assert.equal(failureOf({ error: "overload" }).message, "overload"),
+  );
+  await t.step("inside a choice", () => {
+    assert.equal(
+      failureOf(
+        chunk({}, { error: { message: "Provider returned error", code: 502 } }),
+      ).kind,
+      "server",
+    );
+  });
+  await t.step("behind the name `error`", () => {
+    const bytes = new TextEncoder().encode(
+      'event: error\ndata: {"message":"Broke"}\n\n',
+    );
+    const last = decodeBytes(chatCodec, bytes).at(-1);
+    assert.equal(last?.type === "failure" ? last.failure.message : "", "Broke");
+  });
+  await t.step("and nothing after it", () => {
+    assert.equal(
+      events({ error }, chunk({ content: "a" }), "[DONE]").length,
+      1,
+    );
+  });
+});
+
+Deno.test("a Chat stream that grows past all bounds is a failure", async (t) => {
+  await t.step("by its number of calls", () => {
+    const many = Array.from(
+      { length: MAX_BLOCKS + 1 },
+      (_, index) => ({
+        index,
+        id: `c${index}`,
+        function: { name: "f", arguments: "{}" },
+      }),
+    );
+    const all = events(calls(...many), "[DONE]");
+    assert.equal(lastFailure(all).kind, "oversized");
+    assert.equal(
+      all.filter(({ type }) => type === "block-start").length,
+      MAX_BLOCKS,
+    );
+  });
+  await t.step("by calls that never get a name", () => {
+    const many = Array.from(
+      { length: MAX_BLOCKS + 1 },
+      (_, index) => ({ index, function: {} }),
+    );
+    assert.equal(failureOf(calls(...many)).kind, "oversized");
+  });
+  await t.step("by arguments that wait for a name", () => {
+    const decoder = chatCodec.createStreamDecoder({ next: (prefix) => prefix });
+    const seen: AnswerEvent[] = [];
+    const data = JSON.stringify(
+      calls({ index: 0, function: { arguments: "x".repeat(1 << 24) } }),
+    );
+    for (let size = 0; size <= MAX_HELD_CHARACTERS; size += 1 << 24) {
+      decoder.push({ data }, (event) => seen.push(event));
+    }
+    assert.equal(lastFailure(seen).kind, "oversized");
+  });
+  await t.step("by its nesting", () => {
+    const deep = `${"[".repeat(200_000)}${"]".repeat(200_000)}`;
+    const data = `{"choices":[{"index":0,"delta":{"content":{"a":${deep}}}}]}`;
+    assert.equal(failureOf(data).kind, "broken");
+  });
+});

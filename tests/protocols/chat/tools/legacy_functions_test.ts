@@ -1,0 +1,245 @@
+import assert from "node:assert/strict";
+import { runStage } from "../../../../src/core/stage.ts";
+import type { JsonObject } from "../../../../src/core/json.ts";
+import type { Answer } from "../../../../src/protocols/canonical/answer/answer.ts";
+import type { AnswerEvent } from "../../../../src/protocols/canonical/stream/event.ts";
+import { unfoldAnswer } from "../../../../src/protocols/canonical/answer/fold.ts";
+import { CODECS } from "../../../../src/protocols/mod.ts";
+import { answerContext } from "../../../contract/codec_contract.ts";
+import { asking, told } from "../../../support/dialects/told.ts";
+
+// The deprecated `functions` and `function_call`, whose answers hold a `function_call` in place of calls of tools.
+
+const PARAMETERS = {
+  type: "object",
+  properties: { city: { type: "string" } },
+  required: ["city"],
+};
+
+const FUNCTIONS = [
+  { name: "weather", description: "Tells it", parameters: PARAMETERS },
+  { name: "news" },
+];
+
+const TARGETS = [
+  ["messages", "anthropic", "claude-sonnet-4-6"],
+  ["responses", "openai", "gpt-5.2"],
+] as const;
+
+Deno.test("functions are tools of which one is called at a time", () => {
+  const asked = asking("chat", { functions: FUNCTIONS, function_call: "auto" });
+  const [messages, responses] = TARGETS.map(([to, service, model]) =>
+    told(asked, { from: "chat", to, service, model })
+  );
+  assert.deepEqual(messages?.body.tools, [
+    { name: "weather", description: "Tells it", input_schema: PARAMETERS },
+    { name: "news", input_schema: { type: "object", properties: {} } },
+  ]);
+  assert.deepEqual(messages?.body.tool_choice, {
+    type: "auto",
+    disable_parallel_tool_use: true,
+  });
+  assert.deepEqual(responses?.body.tools, [
+    {
+      type: "function",
+      name: "weather",
+      description: "Tells it",
+      parameters: PARAMETERS,
+      strict: false,
+    },
+    {
+      type: "function",
+      name: "news",
+      parameters: { type: "object", properties: {} },
+      strict: false,
+    },
+  ]);
+  assert.equal(responses?.body.parallel_tool_calls, false);
+  assert.deepEqual(messages?.dropped, []);
+  assert.deepEqual(responses?.dropped, []);
+});
+
+Deno.test("function_call chooses as tool_choice does", () => {
+  const cases: [JsonObject[string], JsonObject[string]][] = [
+    ["none", "none"],
+    ["auto", "auto"],
+    [{ name: "news" }, { type: "function", name: "news" }],
+  ];
+  for (const [function_call, expected] of cases) {
+    const { body } = told(
+      asking("chat", { functions: FUNCTIONS, function_call }),
+      { from: "chat", to: "responses", service: "openai", model: "gpt-5.2" },
+    );
+    assert.deepEqual(body.tool_choice, expected);
+  }
+});
+
+Deno.test("a history of functions pairs calls and results", () => {
+  const { body } = told(
+    asking("chat", {
+      functions: FUNCTIONS,
+      messages: [
+        { role: "user", content: "Hello" },
+        {
+          role: "assistant",
+          content: null,
+          function_call: { name: "news", arguments: "{}" },
+        },
+        { role: "function", name: "news", content: "None" },
+      ],
+    }),
+    { from: "chat", to: "responses", service: "openai", model: "gpt-5.2" },
+  );
+  assert.deepEqual(Array.isArray(body.input) && body.input.slice(1), [
+    {
+      type: "function_call",
+      call_id: "function_news",
+      name: "news",
+      arguments: "{}",
+    },
+    { type: "function_call_output", call_id: "function_news", output: "None" },
+  ]);
+});
+
+const ANSWER: Answer = {
+  id: "1",
+  model: "m",
+  blocks: [{
+    kind: "function_call",
+    id: "call_1",
+    name: "weather",
+    arguments: '{"city":"Bonn"}',
+  }],
+  stop: { reason: "tool_calls" },
+};
+
+function contextFor(fields: JsonObject) {
+  const request = CODECS.chat.decodeRequest({
+    model: "m",
+    ...asking("chat", fields),
+  });
+  const dropped: string[] = [];
+  const drop = (part: string) => {
+    dropped.push(part);
+  };
+  return { context: { ...answerContext(request), drop }, dropped };
+}
+
+function streamed(answer: Answer, fields: JsonObject) {
+  const events: AnswerEvent[] = [];
+  unfoldAnswer(answer, (event) => {
+    events.push(event);
+  });
+  const { context, dropped } = contextFor(fields);
+  const frames = runStage(CODECS.chat.createStreamEncoder(context), events);
+  const choices = frames.map(({ data }) => data).filter((data) =>
+    data !== "[DONE]"
+  ).map((data) => JSON.parse(data).choices[0]);
+  return { choices, dropped };
+}
+
+Deno.test("a caller of functions is answered with a function_call, whole", () => {
+  const { context } = contextFor({ functions: FUNCTIONS });
+  assert.deepEqual(
+    JSON.parse(JSON.stringify(CODECS.chat.encodeAnswer(ANSWER, context)))
+      .choices[0],
+    {
+      index: 0,
+      message: {
+        role: "assistant",
+        content: null,
+        refusal: null,
+        function_call: { name: "weather", arguments: '{"city":"Bonn"}' },
+      },
+      logprobs: null,
+      finish_reason: "function_call",
+    },
+  );
+});
+
+Deno.test("a caller of functions is answered with a function_call, streamed", () => {
+  const { choices } = streamed(ANSWER, { functions: FUNCTIONS });
+  assert.deepEqual(choices.slice(1).map(({ delta }) => delta), [
+    { function_call: { name: "weather", arguments: "" } },
+    { function_call: { arguments: '{"city":"Bonn"}' } },
+    {},
+  ]);
+  assert.equal(choices.at(-1).finish_reason, "function_call");
+});
+
+Deno.test("a caller of functions is told of one call, and the log of the others", () => {
+  const [block] = ANSWER.blocks;
+  assert.ok(block?.kind === "function_call");
+  const two: Answer = {
+    ...ANSWER,
+    blocks: [block, { ...block, id: "call_2", name: "news", arguments: "" }],
+  };
+  const { context, dropped } = contextFor({ functions: FUNCTIONS });
+  const whole = JSON.stringify(CODECS.chat.encodeAnswer(two, context));
+  assert.doesNotMatch(whole, /news/);
+  assert.deepEqual(dropped, ["tool_calls"]);
+  const stream = streamed(two, { functions: FUNCTIONS });
+  assert.doesNotMatch(JSON.stringify(stream.choices), /news/);
+  assert.deepEqual(stream.dropped, ["tool_calls"]);
+});
+
+Deno.test("a caller of tools is answered with calls of tools", () => {
+  const tools = [{ type: "function", function: { name: "weather" } }];
+  const { context } = contextFor({ tools });
+  const whole = JSON.stringify(CODECS.chat.encodeAnswer(ANSWER, context));
+  assert.match(whole, /"tool_calls":\[\{"id":"call_1"/);
+  assert.match(whole, /"finish_reason":"tool_calls"/);
+  assert.doesNotMatch(whole, /"function_call"/);
+  const { choices } = streamed(ANSWER, { tools });
+  assert.equal(choices.at(-1).finish_reason, "tool_calls");
+});
+
+Deno.test("a search of the web is a tool for OpenAI, and refused by others", () => {
+  const asked = asking("chat", {
+    web_search_options: {
+      search_context_size: "high",
+      user_location: {
+        type: "approximate",
+        approximate: { country: "DE", city: "Bonn" },
+      },
+    },
+  });
+  const { body, dropped } = told(asked, {
+    from: "chat",
+    to: "responses",
+    service: "openai",
+    model: "gpt-5.2",
+  });
+  assert.deepEqual(body.tools, [{
+    type: "web_search",
+    search_context_size: "high",
+    user_location: { type: "approximate", country: "DE", city: "Bonn" },
+  }]);
+  assert.deepEqual(dropped, []);
+  const plain = told(asking("chat", { web_search_options: {} }), {
+    from: "chat",
+    to: "responses",
+    service: "codex",
+    model: "gpt-5.5",
+  });
+  assert.deepEqual(plain.body.tools, [{ type: "web_search" }]);
+  for (
+    const [to, service, model] of [
+      ["messages", "anthropic", "claude-opus-5"],
+      ["responses", "custom", "m"],
+      ["chat", "custom", "m"],
+    ] as const
+  ) {
+    assert.throws(
+      () => told(asked, { from: "chat", to, service, model }),
+      /Cannot pass `web_search_options` on/,
+    );
+  }
+  const own = told(asked, {
+    from: "chat",
+    to: "chat",
+    service: "openai",
+    model: "gpt-4o-search-preview",
+  });
+  assert.deepEqual(own.body.web_search_options, asked.web_search_options);
+});

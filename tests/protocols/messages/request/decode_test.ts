@@ -1,0 +1,568 @@
+import assert from "node:assert/strict";
+import { GatewayError } from "../../../../src/core/error.ts";
+import type { JsonObject, JsonValue } from "../../../../src/core/json.ts";
+import type { CanonicalRequest } from "../../../../src/protocols/canonical/request/request.ts";
+import { wrapSealed } from "../../../../src/protocols/canonical/answer/sealed.ts";
+import { decodeRequest } from "../../../../src/protocols/messages/request/decode.ts";
+import { plain } from "../../../contract/codec_contract.ts";
+
+function decode(fields: JsonObject = {}): CanonicalRequest {
+  return decodeRequest({
+    model: "m",
+    max_tokens: 100,
+    messages: [{ role: "user", content: "Hi" }],
+    ...fields,
+  });
+}
+
+function turns(messages: JsonValue[], fields: JsonObject = {}): unknown {
+  return plain(decode({ messages, ...fields }).turns);
+}
+
+const text = (value: string) => ({ kind: "text", text: value });
+
+Deno.test("Messages request read: the smallest request is a model, a limit and the user's words", () => {
+  assert.deepEqual(plain(decode()), {
+    model: "m",
+    stream: false,
+    turns: [{ role: "user", blocks: [text("Hi")] }],
+    tools: [],
+    maxOutputTokens: 100,
+    sampling: {},
+    extras: { messages: {} },
+  });
+});
+
+Deno.test("Messages request read: system text stands first, and among the messages where the caller put it", () => {
+  const messages = [
+    { role: "user", content: "a" },
+    { role: "system", content: "b" },
+    { role: "assistant", content: [{ type: "text", text: "c" }] },
+  ];
+  assert.deepEqual(turns(messages, { system: "s" }), [
+    { role: "system", blocks: [text("s")] },
+    { role: "user", blocks: [text("a")] },
+    { role: "system", blocks: [text("b")] },
+    { role: "assistant", blocks: [text("c")] },
+  ]);
+});
+
+Deno.test("Messages request read: the note to Anthropic's billing is for upstreams of the protocol alone", () => {
+  const note = {
+    type: "text",
+    text: "x-anthropic-billing-header: cc_version=2;",
+  };
+  const [system] =
+    decode({ system: [note, { type: "text", text: "s" }] }).turns;
+  assert.deepEqual(plain(system?.blocks), [
+    {
+      kind: "opaque",
+      protocol: "messages",
+      type: "text",
+      value: note,
+      weight: "silent",
+    },
+    text("s"),
+  ]);
+});
+
+Deno.test("Messages request read: tool results of a user message are a turn before its other words", () => {
+  const content = [
+    { type: "text", text: "late" },
+    {
+      type: "tool_result",
+      tool_use_id: "x",
+      content: "out",
+      is_error: true,
+      cache_control: { type: "ephemeral" },
+    },
+    { type: "tool_result", tool_use_id: "y", toolset_name: "z" },
+  ];
+  const result = { kind: "tool_result", callKind: "function" };
+  assert.deepEqual(turns([{ role: "user", content }]), [
+    {
+      role: "tool",
+      blocks: [
+        {
+          ...result,
+          callId: "x",
+          content: [text("out")],
+          isError: true,
+          cache: {},
+        },
+        {
+          ...result,
+          callId: "y",
+          content: [],
+          isError: false,
+          marks: { messages: { toolset_name: "z" } },
+        },
+      ],
+    },
+    { role: "user", blocks: [text("late")] },
+  ]);
+});
+
+Deno.test("Messages request read: a tool result keeps text, pictures, documents and references", () => {
+  const content = [
+    { type: "text", text: "t" },
+    {
+      type: "image",
+      source: { type: "base64", media_type: "image/JPG", data: "AA==" },
+    },
+    { type: "tool_reference", tool_name: "Fetch" },
+    { type: "browser_state", tabs: [] },
+    {
+      type: "search_result",
+      source: "https://s.example",
+      title: "S",
+      content: [{ type: "text", text: "found" }],
+    },
+  ];
+  const [turn] = decode({
+    messages: [{
+      role: "user",
+      content: [{ type: "tool_result", tool_use_id: "x", content }],
+    }],
+  }).turns;
+  const [result] = turn?.blocks ?? [];
+  assert.ok(result?.kind === "tool_result");
+  const [first, second, ...others] = result.content;
+  assert.deepEqual(plain(first), text("t"));
+  assert.deepEqual(plain(second), {
+    kind: "image",
+    source: { type: "base64", mediaType: "image/jpeg", data: "AA==" },
+  });
+  assert.deepEqual(
+    others.map((block) =>
+      block.kind === "opaque" && [block.type, block.text, block.weight]
+    ),
+    [
+      ["tool_reference", "Fetch", "hint"],
+      ["browser_state", undefined, "hint"],
+      ["search_result", "https://s.example\nS\nfound", "answer"],
+    ],
+  );
+});
+
+Deno.test("Messages request read: a call keeps its arguments as text in the caller's order of keys", () => {
+  const content = [
+    { type: "tool_use", id: "x", name: "f", input: { b: 1, a: 2 } },
+    {
+      type: "tool_use",
+      id: "y",
+      name: "g",
+      input: {},
+      caller: { type: "direct" },
+    },
+  ];
+  assert.deepEqual(turns([{ role: "assistant", content }]), [{
+    role: "assistant",
+    blocks: [
+      { kind: "function_call", id: "x", name: "f", arguments: '{"b":1,"a":2}' },
+      {
+        kind: "function_call",
+        id: "y",
+        name: "g",
+        arguments: "{}",
+        marks: { messages: { caller: { type: "direct" } } },
+      },
+    ],
+  }]);
+});
+
+Deno.test("Messages request read: thinking keeps its signature, and gives back what the gateway put there", () => {
+  const sealed = {
+    protocol: "responses",
+    form: "encrypted_content",
+    value: "enc",
+    origin: "connection-1",
+  } as const;
+  const content = [
+    { type: "thinking", thinking: "a", signature: "c2ln" },
+    { type: "thinking", thinking: "", signature: wrapSealed(sealed) },
+    { type: "thinking", thinking: "b", signature: wrapSealed() },
+    { type: "thinking", thinking: "c" },
+    { type: "redacted_thinking", data: "cmVk" },
+  ];
+  const raw = (value: string) => [{ form: "raw", text: value }];
+  assert.deepEqual(turns([{ role: "assistant", content }]), [{
+    role: "assistant",
+    blocks: [
+      {
+        kind: "reasoning",
+        parts: raw("a"),
+        sealed: { protocol: "messages", form: "signature", value: "c2ln" },
+      },
+      { kind: "reasoning", parts: [], sealed },
+      { kind: "reasoning", parts: raw("b") },
+      { kind: "reasoning", parts: raw("c") },
+      {
+        kind: "reasoning",
+        parts: [],
+        sealed: { protocol: "messages", form: "redacted", value: "cmVk" },
+      },
+    ],
+  }]);
+});
+
+Deno.test("Messages request read: what server tools did can be read by models of other protocols", () => {
+  const content = [
+    {
+      type: "server_tool_use",
+      id: "s",
+      name: "web_search",
+      input: { query: "q" },
+    },
+    {
+      type: "web_search_tool_result",
+      tool_use_id: "s",
+      content: [{
+        type: "web_search_result",
+        title: "T",
+        url: "https://w.example",
+        encrypted_content: "ZW5j",
+      }],
+    },
+    {
+      type: "code_execution_tool_result",
+      tool_use_id: "s",
+      content: { type: "code_execution_result", stdout: "4", return_code: 0 },
+    },
+    { type: "compaction", content: "so far" },
+    { type: "container_state", encrypted: "x" },
+  ];
+  const [turn] = decode({ messages: [{ role: "assistant", content }] }).turns;
+  assert.deepEqual(
+    turn?.blocks.map((block) => block.kind === "opaque" && block.text),
+    [
+      '[called web_search with {"query":"q"}]',
+      "[web_search_tool_result]\nT\nhttps://w.example",
+      "[code_execution_tool_result]\n4\nreturn_code: 0",
+      "[summary of the earlier conversation]\nso far",
+      undefined,
+    ],
+  );
+});
+
+Deno.test("Messages request read: documents are files, and those made of blocks are told in words where they are text", () => {
+  const source = (value: JsonObject, rest: JsonObject = {}) => {
+    const content = [{ type: "document", source: value, ...rest }];
+    return decode({ messages: [{ role: "user", content }] }).turns[0]
+      ?.blocks[0];
+  };
+  assert.deepEqual(
+    plain(source({ type: "text", media_type: "text/plain", data: "w" }, {
+      title: "T",
+      citations: { enabled: true },
+    })),
+    {
+      kind: "file",
+      source: { type: "text", text: "w" },
+      name: "T",
+      isCited: true,
+      marks: { messages: { citations: { enabled: true } } },
+    },
+  );
+  assert.deepEqual(plain(source({ type: "file", file_id: "f" })), {
+    kind: "file",
+    source: { type: "id", protocol: "messages", id: "f" },
+  });
+  const parts = source({
+    type: "content",
+    content: [{ type: "text", text: "p" }],
+  }, { title: "T" });
+  assert.equal(parts?.kind === "opaque" && parts.text, "T\n\np");
+  const plainContent = source({ type: "content", content: "q" });
+  assert.equal(plainContent?.kind === "opaque" && plainContent.text, "q");
+  const url = { type: "url", url: "https://example.com/a.png" };
+  const picture = source({
+    type: "content",
+    content: [{ type: "text", text: "p" }, { type: "image", source: url }],
+  });
+  assert.equal(picture?.kind === "opaque" && picture.text, undefined);
+  assert.deepEqual(plain(picture?.kind === "opaque" && picture.content), [
+    { kind: "text", text: "p" },
+    { kind: "image", source: url },
+  ]);
+});
+
+Deno.test("Messages request read: citations are kept whole, pages understood, and the gateway's own not given to upstreams", () => {
+  const page = {
+    type: "web_search_result_location",
+    url: "https://w.example",
+    title: "W",
+    cited_text: "c",
+  };
+  const own = { ...page, encrypted_index: "" };
+  const theirs = { ...page, encrypted_index: "ZW5j" };
+  const content = [{ type: "text", text: "t", citations: [own, theirs] }];
+  const read = { url: page.url, title: "W", quote: "c" };
+  assert.deepEqual(turns([{ role: "assistant", content }]), [{
+    role: "assistant",
+    blocks: [{
+      ...text("t"),
+      citations: [
+        read,
+        { ...read, raw: { protocol: "messages", value: theirs } },
+      ],
+    }],
+  }]);
+});
+
+Deno.test("Messages request read: cache marks keep how long to cache", () => {
+  const mark = (ttl?: string) => ({
+    type: "text",
+    text: "t",
+    cache_control: { type: "ephemeral", ...(ttl ? { ttl } : {}) },
+  });
+  const content = [mark(), mark("5m"), mark("1h")];
+  const [turn] = decode({ messages: [{ role: "user", content }] }).turns;
+  assert.deepEqual(
+    plain(turn?.blocks.map((block) => "cache" in block && block.cache)),
+    [{}, { ttlSeconds: 300 }, { ttlSeconds: 3600 }],
+  );
+  assert.deepEqual(decode({ cache_control: { type: "ephemeral" } }).cache, {});
+});
+
+Deno.test("Messages request read: typed tools that the caller runs are functions, others are hosted", () => {
+  const { tools } = decode({
+    tools: [
+      {
+        type: "bash_20250124",
+        name: "bash",
+        cache_control: { type: "ephemeral" },
+      },
+      { type: "memory_20250818", name: "memory" },
+      { type: "computer_20251124", name: "computer", display_width_px: 800 },
+      { type: "web_search_20250305", name: "web_search", max_uses: 2 },
+      { type: "computer_toolset_20260801" },
+      { type: "mcp_toolset", mcp_server_name: "m" },
+    ],
+  });
+  assert.deepEqual(tools.map(({ kind }) => kind), [
+    "function",
+    "function",
+    "function",
+    "hosted",
+    "hosted",
+    "hosted",
+  ]);
+  const [bash, , computer] = tools;
+  assert.ok(bash?.kind === "function" && computer?.kind === "function");
+  assert.equal(bash.name, "bash");
+  assert.deepEqual(bash.cache, {});
+  assert.deepEqual(plain(bash.parameters), {
+    type: "object",
+    properties: {
+      command: { type: "string", description: "The command to run" },
+      restart: { type: "boolean", description: "Starts the session anew" },
+    },
+    required: [],
+  });
+  assert.deepEqual(computer.marks?.messages, {
+    type: "computer_20251124",
+    display_width_px: 800,
+  });
+});
+
+Deno.test("Messages request read: deferred tools are tools like others", () => {
+  const { tools } = decode({
+    tools: [{
+      name: "f",
+      description: null,
+      input_schema: { type: "object" },
+      defer_loading: true,
+      strict: true,
+    }],
+  });
+  assert.deepEqual(plain(tools), [{
+    kind: "function",
+    name: "f",
+    parameters: { type: "object" },
+    strict: true,
+    marks: { messages: { defer_loading: true } },
+  }]);
+});
+
+Deno.test("Messages request read: tool_choice has every form, and the switch for parallel calls", () => {
+  const tools = [
+    { name: "f", input_schema: { type: "object" } },
+    { type: "web_search_20250305", name: "web_search" },
+  ];
+  const choice = (value: JsonObject) => {
+    const { toolChoice, parallelTools } = decode({ tools, tool_choice: value });
+    return [toolChoice, parallelTools];
+  };
+  assert.deepEqual(choice({ type: "auto" }), [{ type: "auto" }, undefined]);
+  assert.deepEqual(choice({ type: "none" }), [{ type: "none" }, undefined]);
+  assert.deepEqual(choice({ type: "any", disable_parallel_tool_use: true }), [
+    { type: "required" },
+    false,
+  ]);
+  assert.deepEqual(
+    choice({ type: "tool", name: "f", disable_parallel_tool_use: false }),
+    [{ type: "tool", tool: { kind: "function", name: "f" } }, true],
+  );
+  assert.deepEqual(choice({ type: "tool", name: "web_search" })[0], {
+    type: "hosted",
+    protocol: "messages",
+    value: { type: "tool", name: "web_search" },
+  });
+});
+
+Deno.test("Messages request read: thinking has every mode, display and effort", () => {
+  const reasoning = (fields: JsonObject) =>
+    plain(decode(fields).reasoning ?? null);
+  const thinking = (value: JsonObject) => reasoning({ thinking: value });
+  assert.equal(reasoning({}), null);
+  assert.deepEqual(
+    thinking({ type: "enabled", budget_tokens: 2000, display: "omitted" }),
+    { mode: "budget", budgetTokens: 2000, summary: "none" },
+  );
+  assert.deepEqual(thinking({ type: "adaptive", display: "summarized" }), {
+    mode: "adaptive",
+    summary: "auto",
+  });
+  assert.deepEqual(thinking({ type: "disabled" }), { mode: "off" });
+  assert.deepEqual(thinking({ type: "between_tools" }), {
+    mode: "between_tools",
+  });
+  assert.deepEqual(reasoning({ output_config: { effort: "max" } }), {
+    effort: "max",
+  });
+});
+
+Deno.test("Messages request read: an effort unknown here is kept for upstreams of the protocol", () => {
+  const { reasoning, extras } = decode({ output_config: { effort: "ultra" } });
+  assert.equal(reasoning, undefined);
+  assert.deepEqual(extras.messages, {
+    output_config: { value: { effort: "ultra" }, weight: "hint" },
+  });
+});
+
+Deno.test("Messages request read: structured output is read from its place of today and from its former one", () => {
+  const schema = { type: "object" };
+  const format = { type: "json_schema", schema };
+  const expected = { type: "schema", schema };
+  assert.deepEqual(decode({ output_config: { format } }).format, expected);
+  assert.deepEqual(decode({ output_format: format }).format, expected);
+});
+
+Deno.test("Messages request read: requests of one Claude Code session name one conversation", () => {
+  const key = (user_id: string) =>
+    decode({ metadata: { user_id } }).conversation;
+  assert.equal(key('{"device_id":"d","session_id":"s-1"}'), "s-1");
+  assert.equal(key("user_ab_account__session_0f-1"), "0f-1");
+  assert.equal(key("anna"), undefined);
+  assert.equal(decode({ metadata: { user_id: "anna" } }).user, "anna");
+});
+
+Deno.test("Messages request read: fields without a canonical place are kept with what their loss means", () => {
+  const { extras } = decode({
+    context_management: { edits: [] },
+    mcp_servers: [],
+    inference_geo: "eu",
+    speed: "standard",
+    metadata: { user_id: "u", team: "t" },
+    future_field: 1,
+    container: null,
+  });
+  const weights = Object.entries(extras.messages ?? {})
+    .map(([name, { weight }]) => `${name} ${weight}`);
+  assert.deepEqual(weights, [
+    "context_management hint",
+    "mcp_servers silent",
+    "inference_geo answer",
+    "speed silent",
+    "future_field hint",
+    "metadata hint",
+  ]);
+  const servers = decode({ mcp_servers: [{ url: "u" }] }).extras.messages;
+  assert.equal(servers?.mcp_servers?.weight, "answer");
+});
+
+Deno.test("Messages request read: a thread is refused with the code on which the SDK sends the whole history", () => {
+  for (
+    const thread of [
+      { type: "create" },
+      { type: "continue", previous_message_id: "msg_1" },
+    ]
+  ) {
+    assert.throws(() => decode({ thread }), (error) => {
+      assert.ok(error instanceof GatewayError);
+      assert.equal(error.status, 400);
+      assert.equal(error.param, "thread");
+      assert.deepEqual(error.details, {
+        error_code: "thread_unsupported_request",
+      });
+      return true;
+    });
+  }
+  assert.equal(decode({ thread: false }).model, "m");
+  assert.equal(decode({ thread: null }).model, "m");
+});
+
+Deno.test("Messages request read: a wrong field is refused by its name", async (t) => {
+  const block = (value: JsonObject, role = "user"): JsonObject => ({
+    messages: [{ role, content: [value] }],
+  });
+  const wrong: [string, JsonObject][] = [
+    ["max_tokens", { max_tokens: null }],
+    ["max_tokens", { max_tokens: -1 }],
+    ["messages", { messages: [] }],
+    ["messages[0].role", { messages: [{ role: "tool", content: "a" }] }],
+    ["messages[0].content", { messages: [{ role: "user", content: 1 }] }],
+    ["messages[0].content[0].type", block({})],
+    ["messages[0].content[0].type", block({}, "assistant")],
+    ["messages[0].content[0].type", block({}, "system")],
+    ["messages[0].content[0].text", block({ type: "text" })],
+    ["messages[0].content[0].text", block({ type: "text", text: 1 })],
+    [
+      "messages[0].content[0].source.type",
+      block({ type: "image", source: { type: "path" } }),
+    ],
+    [
+      "messages[0].content[0].source.data",
+      block({
+        type: "image",
+        source: { type: "base64", media_type: "image/png" },
+      }),
+    ],
+    ["messages[0].content[0].tool_use_id", block({ type: "tool_result" })],
+    [
+      "messages[0].content[0].content[0].text",
+      block({
+        type: "tool_result",
+        tool_use_id: "x",
+        content: [{ type: "text" }],
+      }),
+    ],
+    ["messages[0].content[0].id", block({ type: "tool_use" }, "assistant")],
+    [
+      "messages[0].content[0].name",
+      block({ type: "tool_use", id: "x", name: "" }, "assistant"),
+    ],
+    ["system[0].text", { system: [{ type: "text" }] }],
+    ["tools[0].name", { tools: [{}] }],
+    ["tools[0].input_schema", { tools: [{ name: "f" }] }],
+    ["tool_choice.type", { tool_choice: { type: "required" } }],
+    ["tool_choice.name", { tool_choice: { type: "tool" } }],
+    ["thinking.type", { thinking: { type: "constructor" } }],
+    ["thinking.budget_tokens", { thinking: { type: "enabled" } }],
+    ["output_config.format.type", { output_config: { format: { type: "x" } } }],
+    ["output_format.schema", { output_format: { type: "json_schema" } }],
+    ["stop_sequences", { stop_sequences: "a" }],
+    ["temperature", { temperature: "0" }],
+  ];
+  for (const [param, fields] of wrong) {
+    await t.step(`${param} of ${JSON.stringify(fields)}`, () => {
+      assert.throws(() => decode(fields), (error) => {
+        assert.ok(error instanceof GatewayError);
+        assert.equal(error.kind, "invalid_request");
+        assert.equal(error.param, param);
+        return true;
+      });
+    });
+  }
+});

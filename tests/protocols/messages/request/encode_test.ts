@@ -1,0 +1,318 @@
+import assert from "node:assert/strict";
+import type { JsonObject } from "../../../../src/core/json.ts";
+import type { Target } from "../../../../src/protocols/canonical/codec.ts";
+import type { CanonicalRequest } from "../../../../src/protocols/canonical/request/request.ts";
+import { encodeRequest } from "../../../../src/protocols/messages/request/encode.ts";
+import { requestOf } from "../../../support/wire/requests.ts";
+import { contextFor } from "../../../support/dialects/targets.ts";
+
+interface Encoded {
+  readonly body: JsonObject;
+  readonly lost: readonly string[];
+}
+
+const OLD = "claude-3-5-sonnet-20241022";
+const MIDDLE = "claude-sonnet-4-6";
+const NEW = "claude-opus-5";
+const OPEN = "glm-5";
+
+function encode(
+  fields: Partial<CanonicalRequest>,
+  model = MIDDLE,
+  target: Partial<Target> = {},
+): Encoded {
+  const { context, lost } = contextFor(target.service ?? "custom", {
+    model,
+    ...target,
+  });
+  return { body: encodeRequest(requestOf(fields), context), lost };
+}
+
+Deno.test("Messages request written: the smallest request is a model, a limit and the user's words", () => {
+  assert.deepEqual(encode({}, OPEN).body, {
+    model: OPEN,
+    max_tokens: 32_000,
+    messages: [{ role: "user", content: [{ type: "text", text: "Hi" }] }],
+  });
+  assert.equal(encode({ stream: true }).body.stream, true);
+});
+
+Deno.test("Messages request written: the limit is the caller's, the configured one or the model's", () => {
+  assert.equal(encode({}, OLD).body.max_tokens, 8192);
+  assert.equal(encode({}, OLD, { maxOutputTokens: 500 }).body.max_tokens, 500);
+  assert.equal(encode({ maxOutputTokens: 9 }, OLD).body.max_tokens, 9);
+  const clamped = encode({ maxOutputTokens: 9000 }, OLD);
+  assert.equal(clamped.body.max_tokens, 8192);
+  assert.deepEqual(clamped.lost, ["maxOutputTokens hint"]);
+});
+
+Deno.test("Messages request written: sampling goes as far as the model takes it", () => {
+  const sampling = { temperature: 0.3, topP: 0.5, topK: 4 };
+  const old = encode({ sampling }, OLD);
+  assert.deepEqual(
+    [old.body.temperature, old.body.top_p, old.body.top_k],
+    [0.3, 0.5, 4],
+  );
+  const one = encode({ sampling }, MIDDLE);
+  assert.deepEqual(
+    [one.body.temperature, one.body.top_p, one.body.top_k],
+    [0.3, undefined, 4],
+  );
+  assert.deepEqual(one.lost, ["topP hint"]);
+  const none = encode({ sampling }, NEW);
+  assert.deepEqual(
+    [none.body.temperature, none.body.top_p, none.body.top_k],
+    [undefined, undefined, undefined],
+  );
+  assert.deepEqual(none.lost, ["temperature hint", "topP hint", "topK hint"]);
+});
+
+Deno.test("Messages request written: values that change nothing pass where others are refused", () => {
+  const { body, lost } = encode({ sampling: { temperature: 1 } }, NEW);
+  assert.equal(body.temperature, 1);
+  assert.deepEqual(lost, []);
+  assert.equal(encode({ sampling: { topP: 1 } }, NEW).body.top_p, 1);
+});
+
+Deno.test("Messages request written: a temperature above 1 becomes 1", () => {
+  const { body, lost } = encode({ sampling: { temperature: 1.7 } }, OPEN);
+  assert.equal(body.temperature, 1);
+  assert.deepEqual(lost, ["temperature hint"]);
+});
+
+Deno.test("Messages request written: a model that thinks is drawn as it wants", () => {
+  const fields = {
+    reasoning: { mode: "budget", budgetTokens: 2000 },
+    sampling: { temperature: 0.2, topP: 0.96, topK: 5 },
+    maxOutputTokens: 4000,
+  } as const;
+  const { body, lost } = encode(fields, "claude-sonnet-4-5");
+  assert.equal(body.temperature, undefined);
+  assert.equal(body.top_p, 0.96);
+  assert.deepEqual(lost, ["temperature hint", "topK hint"]);
+  assert.deepEqual(encode(fields, OPEN).lost, []);
+});
+
+Deno.test("Messages request written: settings that the protocol lacks are reported, unless they say nothing", () => {
+  const { lost } = encode({
+    verbosity: "low",
+    cacheKey: "k",
+    metadata: { a: "b" },
+    sampling: { seed: 1, frequencyPenalty: 0.1, presencePenalty: 0 },
+    extras: {
+      chat: {
+        n: { value: 2, weight: "answer" },
+        store: { value: false, weight: "silent" },
+      },
+      messages: { speed: { value: "fast", weight: "hint" } },
+    },
+  });
+  assert.deepEqual(lost, [
+    "n answer",
+    "verbosity hint",
+    "cacheKey hint",
+    "metadata hint",
+    "seed hint",
+    "frequencyPenalty hint",
+  ]);
+});
+
+Deno.test("Messages request written: the protocol's own extras are written again", () => {
+  const { body, lost } = encode({
+    extras: {
+      messages: {
+        speed: { value: "fast", weight: "hint" },
+        metadata: { value: { team: "t" }, weight: "hint" },
+        output_config: { value: { task_budget: 1 }, weight: "hint" },
+      },
+    },
+    user: "u",
+    reasoning: { mode: "adaptive", effort: "low" },
+  }, NEW);
+  assert.equal(body.speed, "fast");
+  assert.deepEqual(body.metadata, { team: "t", user_id: "u" });
+  assert.deepEqual(body.output_config, { task_budget: 1, effort: "low" });
+  assert.deepEqual(lost, []);
+});
+
+Deno.test("Messages request written: blank stop strings are left out", () => {
+  const { body, lost } = encode({ stop: ["END", "\n"] });
+  assert.deepEqual(body.stop_sequences, ["END"]);
+  assert.deepEqual(lost, ["stop hint"]);
+  assert.equal(encode({ stop: ["\n"] }).body.stop_sequences, undefined);
+});
+
+Deno.test("Messages request written: a user who could be known or is too long is told apart only", () => {
+  const id = (user: string) => JSON.stringify(encode({ user }).body.metadata);
+  assert.equal(id("u-1"), '{"user_id":"u-1"}');
+  assert.match(id("anna@example.com"), /^\{"user_id":"[0-9a-f]{64}"\}$/);
+  assert.match(id("x".repeat(300)), /^\{"user_id":"[0-9a-f]{64}"\}$/);
+});
+
+Deno.test("Messages request written: a service tier is written in the protocol's words, where tiers exist", () => {
+  const tier = (
+    name: "auto" | "standard" | "flex" | "priority",
+    model = MIDDLE,
+  ) => {
+    const { body, lost } = encode({
+      serviceTier: { tier: name, raw: { protocol: "chat", value: name } },
+    }, model);
+    return [body.service_tier, ...lost];
+  };
+  assert.deepEqual(tier("auto"), ["auto"]);
+  assert.deepEqual(tier("priority"), ["auto"]);
+  assert.deepEqual(tier("standard"), ["standard_only"]);
+  assert.deepEqual(tier("flex"), [undefined, "serviceTier hint"]);
+  assert.deepEqual(tier("auto", OPEN), [undefined]);
+  assert.deepEqual(tier("priority", OPEN), [undefined, "serviceTier hint"]);
+  const own = encode({
+    serviceTier: { tier: "auto", raw: { protocol: "messages", value: "new" } },
+  });
+  assert.equal(own.body.service_tier, "new");
+});
+
+Deno.test("Messages request written: a shape that the upstream cannot hold is told in words", () => {
+  const schema = { type: "object", properties: { a: { type: "string" } } };
+  const held = encode({ format: { type: "schema", schema } });
+  assert.deepEqual(held.body.output_config, {
+    format: {
+      type: "json_schema",
+      schema: { ...schema, additionalProperties: false },
+    },
+  });
+  assert.deepEqual(held.lost, []);
+  const system = [{
+    role: "system",
+    blocks: [{ kind: "text", text: "s" }],
+  }] as const;
+  const told = encode(
+    { format: { type: "schema", schema }, turns: system },
+    OPEN,
+  );
+  assert.deepEqual(told.body.system, [
+    { type: "text", text: "s" },
+    {
+      type: "text",
+      text:
+        "Answer with one JSON object and nothing else. It must match this JSON schema:\n" +
+        JSON.stringify(schema),
+    },
+  ]);
+  assert.equal(told.body.output_config, undefined);
+  assert.deepEqual(told.lost, ["format hint"]);
+  const any = encode({ format: { type: "json" } });
+  assert.deepEqual(any.lost, ["format hint"]);
+  assert.match(JSON.stringify(any.body.system), /one JSON object/);
+});
+
+Deno.test("Messages request written: a strict shape that cannot be held is refused", () => {
+  const schema = { type: "object", additionalProperties: { type: "string" } };
+  const { lost } = encode({
+    format: { type: "schema", schema, strict: true },
+  });
+  assert.equal(lost[0], "format answer");
+  assert.deepEqual(encode({ format: { type: "schema", schema } }).lost, [
+    "format hint",
+  ]);
+});
+
+Deno.test("Messages request written: at most four cache marks are written, the last ones", () => {
+  const marked = (text: string) => ({ kind: "text", text, cache: {} }) as const;
+  const fields: Partial<CanonicalRequest> = {
+    tools: [{ kind: "function", name: "f", cache: { ttlSeconds: 300 } }],
+    turns: [
+      { role: "system", blocks: [marked("s")] },
+      { role: "user", blocks: [marked("a"), marked("b")] },
+      { role: "assistant", blocks: [marked("c")] },
+      { role: "user", blocks: [marked("d")] },
+    ],
+  };
+  const { body, lost } = encode(fields);
+  const marks = (value: unknown) =>
+    JSON.stringify(value).split("cache_control").length - 1;
+  assert.deepEqual(lost, ["cache hint"]);
+  assert.equal(marks(body.tools), 0);
+  assert.equal(marks(body.system), 0);
+  assert.equal(marks(body.messages), 4);
+  const automatic = encode({ ...fields, cache: { ttlSeconds: 1800 } });
+  assert.deepEqual(automatic.body.cache_control, {
+    type: "ephemeral",
+    ttl: "1h",
+  });
+  assert.equal(marks(automatic.body.messages), 3);
+});
+
+Deno.test("Messages request written: pictures and documents are written where upstreams take their kind", () => {
+  const block = (
+    value: CanonicalRequest["turns"][number]["blocks"][number],
+  ) => {
+    const { body, lost } = encode({
+      turns: [{ role: "user", blocks: [value] }],
+    });
+    const [message] = Array.isArray(body.messages) ? body.messages : [];
+    return [JSON.stringify(message).replace(/.*\[(.*)\].*/, "$1"), ...lost];
+  };
+  const base64 = (mediaType: string, data: string) =>
+    ({ type: "base64", mediaType, data }) as const;
+  assert.deepEqual(
+    block({
+      kind: "image",
+      source: base64("image/webp", "AA=="),
+      detail: "auto",
+    }),
+    [
+      '{"type":"image","source":{"type":"base64","media_type":"image/webp","data":"AA=="}}',
+    ],
+  );
+  assert.deepEqual(
+    block({
+      kind: "image",
+      source: { type: "url", url: "https://a.example" },
+      detail: "high",
+    }),
+    [
+      '{"type":"image","source":{"type":"url","url":"https://a.example"}}',
+      "detail hint",
+    ],
+  );
+  const refused = '{"type":"text","text":"(no content)"}';
+  assert.deepEqual(
+    block({ kind: "image", source: base64("image/svg+xml", "AA==") }),
+    [refused, "messages answer"],
+  );
+  assert.deepEqual(
+    block({ kind: "image", source: { type: "id", protocol: "chat", id: "f" } }),
+    [refused, "messages answer"],
+  );
+  assert.deepEqual(
+    block({
+      kind: "file",
+      source: { type: "id", protocol: "messages", id: "f" },
+    }),
+    ['{"type":"document","source":{"type":"file","file_id":"f"}}'],
+  );
+  assert.deepEqual(
+    block({
+      kind: "file",
+      source: base64("application/pdf", "AA=="),
+      name: "a.pdf",
+    }),
+    [
+      '{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"AA=="},"title":"a.pdf"}',
+    ],
+  );
+  assert.deepEqual(
+    block({ kind: "file", source: base64("text/csv", btoa("a,b")) }),
+    [
+      '{"type":"document","source":{"type":"text","media_type":"text/plain","data":"a,b"}}',
+    ],
+  );
+  assert.deepEqual(
+    block({ kind: "file", source: base64("text/csv", "/w==") }),
+    [refused, "messages answer"],
+  );
+  assert.deepEqual(
+    block({ kind: "file", source: base64("application/zip", "AA==") }),
+    [refused, "messages answer"],
+  );
+});

@@ -1,0 +1,264 @@
+import assert from "node:assert/strict";
+import type { JsonObject } from "../../../../src/core/json.ts";
+import type {
+  CanonicalRequest,
+  ReasoningSettings,
+} from "../../../../src/protocols/canonical/request/request.ts";
+import { encodeRequest } from "../../../../src/protocols/messages/request/encode.ts";
+import { requestOf } from "../../../support/wire/requests.ts";
+import { contextFor } from "../../../support/dialects/targets.ts";
+
+const OLD = "claude-3-5-haiku-20241022";
+const BUDGET = "claude-haiku-4-5";
+const EITHER = "claude-opus-4-6";
+const ADAPTIVE = "claude-opus-4-8";
+const BETWEEN = "claude-sonnet-5-5";
+const ALWAYS = "claude-fable-5-1";
+const OPEN = "glm-5";
+
+/** What a request says of thinking: the config, the effort, the limit, and what was lost. */
+function think(
+  reasoning: ReasoningSettings | undefined,
+  model: string,
+  fields: Partial<CanonicalRequest> = {},
+): unknown[] {
+  const { context, lost } = contextFor("custom", { model });
+  const request = requestOf({ reasoning, maxOutputTokens: 10_000, ...fields });
+  const { thinking, output_config, max_tokens } = encodeRequest(
+    request,
+    context,
+  );
+  return [thinking, effortOf(output_config), max_tokens, ...lost];
+}
+
+function effortOf(config: JsonObject["output_config"]): unknown {
+  return typeof config === "object" && config !== null && "effort" in config
+    ? config.effort
+    : undefined;
+}
+
+const enabled = (budget_tokens: number, display?: string) => ({
+  type: "enabled",
+  budget_tokens,
+  ...(display === undefined ? {} : { display }),
+});
+const adaptive = (display?: string) => ({
+  type: "adaptive",
+  ...(display === undefined ? {} : { display }),
+});
+
+Deno.test("Messages thinking written: nothing is said of thinking where nothing was asked", () => {
+  for (const model of [OLD, BUDGET, EITHER, ADAPTIVE, ALWAYS, OPEN]) {
+    const maximum = model === OLD ? 8192 : 10_000;
+    assert.deepEqual(think(undefined, model).slice(0, 3), [
+      undefined,
+      undefined,
+      maximum,
+    ]);
+    assert.equal(think({ summary: "auto" }, model)[0], undefined);
+  }
+});
+
+Deno.test("Messages thinking written: an effort becomes thinking that is shown, in the form that the model knows", () => {
+  const effort = { effort: "high" } as const;
+  assert.deepEqual(think(effort, BUDGET), [
+    enabled(6000, "summarized"),
+    undefined,
+    10_000,
+  ]);
+  assert.deepEqual(think(effort, EITHER), [
+    adaptive("summarized"),
+    "high",
+    10_000,
+  ]);
+  assert.deepEqual(think(effort, ADAPTIVE), [
+    adaptive("summarized"),
+    "high",
+    10_000,
+  ]);
+  assert.deepEqual(think(effort, OPEN), [
+    enabled(6000, "summarized"),
+    undefined,
+    10_000,
+  ]);
+  assert.deepEqual(think(effort, OLD, { maxOutputTokens: 100 }), [
+    undefined,
+    undefined,
+    100,
+    "reasoning hint",
+  ]);
+});
+
+Deno.test("Messages thinking written: an effort that the model does not know becomes the nearest that it does", () => {
+  assert.equal(think({ effort: "minimal" }, ADAPTIVE)[1], "low");
+  assert.equal(think({ effort: "xhigh" }, ADAPTIVE)[1], "xhigh");
+  assert.deepEqual(think({ effort: "xhigh" }, EITHER).slice(1), [
+    "high",
+    10_000,
+    "reasoning hint",
+  ]);
+  assert.equal(think({ effort: "max" }, EITHER)[1], "max");
+  assert.deepEqual(
+    think(
+      { mode: "budget", budgetTokens: 2000, effort: "max" },
+      "claude-opus-4-5",
+    )
+      .slice(1),
+    ["high", 10_000, "reasoning hint"],
+  );
+});
+
+Deno.test("Messages thinking written: a budget stays one where the model knows budgets", () => {
+  const budget = {
+    mode: "budget",
+    budgetTokens: 4000,
+    summary: "none",
+  } as const;
+  assert.deepEqual(think(budget, BUDGET), [
+    enabled(4000, "omitted"),
+    undefined,
+    10_000,
+  ]);
+  assert.deepEqual(think(budget, EITHER)[0], enabled(4000, "omitted"));
+  assert.deepEqual(think(budget, OPEN)[0], enabled(4000, "omitted"));
+  assert.deepEqual(think(budget, ADAPTIVE)[0], adaptive("omitted"));
+});
+
+Deno.test("Messages thinking written: thinking as the model sees fit becomes a budget where it knows nothing else", () => {
+  assert.deepEqual(think({ mode: "adaptive" }, BUDGET), [
+    enabled(3000),
+    undefined,
+    10_000,
+  ]);
+  assert.deepEqual(think({ mode: "adaptive" }, OPEN)[0], adaptive());
+  assert.deepEqual(
+    think({ mode: "adaptive", summary: "detailed" }, ADAPTIVE)[0],
+    adaptive("summarized"),
+  );
+});
+
+Deno.test("Messages thinking written: a limit that leaves no room for an answer is raised, up to the model's own", () => {
+  const budget = { mode: "budget", budgetTokens: 2000 } as const;
+  assert.deepEqual(think(budget, BUDGET, { maxOutputTokens: 500 }), [
+    enabled(2000),
+    undefined,
+    2500,
+  ]);
+  assert.deepEqual(
+    think({ mode: "budget", budgetTokens: 100_000 }, BUDGET),
+    [enabled(63_999), undefined, 64_000],
+  );
+  assert.deepEqual(
+    think({ mode: "budget", budgetTokens: 10 }, BUDGET)[0],
+    enabled(1024),
+  );
+  const { context, lost } = contextFor("custom", {
+    model: BUDGET,
+    maxOutputTokens: 800,
+  });
+  const body = encodeRequest(requestOf({ reasoning: budget }), context);
+  assert.deepEqual([body.thinking, body.max_tokens, ...lost], [
+    { type: "disabled" },
+    800,
+    "reasoning hint",
+  ]);
+});
+
+Deno.test("Messages thinking written: no thinking is as little as the model can", () => {
+  const off = { mode: "off" } as const;
+  assert.deepEqual(think(off, BUDGET)[0], { type: "disabled" });
+  assert.deepEqual(think(off, ADAPTIVE)[0], { type: "disabled" });
+  assert.deepEqual(think(off, OPEN)[0], { type: "disabled" });
+  assert.deepEqual(think(off, BETWEEN)[0], { type: "between_tools" });
+  assert.deepEqual(think(off, OLD, { maxOutputTokens: 100 }), [
+    undefined,
+    undefined,
+    100,
+  ]);
+  assert.deepEqual(think(off, ALWAYS), [
+    undefined,
+    "low",
+    10_000,
+    "reasoning hint",
+  ]);
+  assert.equal(think({ mode: "off", effort: "max" }, ADAPTIVE)[1], "high");
+});
+
+Deno.test("Messages thinking written: thinking between tools stays where the model knows it", () => {
+  const between = { mode: "between_tools", summary: "auto" } as const;
+  assert.deepEqual(think(between, BETWEEN)[0], { type: "between_tools" });
+  assert.deepEqual(think(between, OPEN)[0], { type: "between_tools" });
+  assert.deepEqual(think(between, ADAPTIVE)[0], adaptive("summarized"));
+  assert.deepEqual(think(between, BUDGET)[0], enabled(3000, "summarized"));
+});
+
+const TOOLS = [{ kind: "function", name: "f" }] as const;
+
+Deno.test("Messages thinking written: a model that must call a tool does not think where it cannot do both", () => {
+  const fields: Partial<CanonicalRequest> = {
+    tools: TOOLS,
+    toolChoice: { type: "required" },
+  };
+  assert.deepEqual(think({ effort: "high" }, BUDGET, fields), [
+    { type: "disabled" },
+    undefined,
+    10_000,
+    "reasoning hint",
+  ]);
+  assert.deepEqual(
+    think({ effort: "high" }, OPEN, fields)[0],
+    enabled(6000, "summarized"),
+  );
+});
+
+Deno.test("Messages thinking written: a model that goes on in a tool loop without its thoughts does not think by budget", () => {
+  const call = {
+    kind: "function_call",
+    id: "x",
+    name: "f",
+    arguments: "{}",
+  } as const;
+  const result = {
+    kind: "tool_result",
+    callId: "x",
+    callKind: "function",
+    content: [],
+    isError: false,
+  } as const;
+  const loop = (sealed: boolean): Partial<CanonicalRequest> => ({
+    tools: TOOLS,
+    turns: [
+      { role: "user", blocks: [{ kind: "text", text: "a" }] },
+      {
+        role: "assistant",
+        blocks: sealed
+          ? [{
+            kind: "reasoning",
+            parts: [],
+            sealed: { protocol: "messages", form: "signature", value: "s" },
+          }, call]
+          : [call],
+      },
+      { role: "tool", blocks: [result] },
+    ],
+  });
+  const effort = { effort: "high" } as const;
+  assert.deepEqual(
+    think(effort, BUDGET, loop(true))[0],
+    enabled(6000, "summarized"),
+  );
+  assert.deepEqual(think(effort, BUDGET, loop(false)), [
+    { type: "disabled" },
+    undefined,
+    10_000,
+    "reasoning hint",
+  ]);
+  assert.deepEqual(
+    think(effort, ADAPTIVE, loop(false))[0],
+    adaptive("summarized"),
+  );
+  assert.deepEqual(
+    think(effort, OPEN, loop(false))[0],
+    enabled(6000, "summarized"),
+  );
+});

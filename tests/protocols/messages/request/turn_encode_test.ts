@@ -1,0 +1,458 @@
+import assert from "node:assert/strict";
+import type { JsonObject } from "../../../../src/core/json.ts";
+import type {
+  Block,
+  FunctionCallBlock,
+  TextBlock,
+  ToolResultBlock,
+} from "../../../../src/protocols/canonical/answer/block.ts";
+import type {
+  CanonicalRequest,
+  Turn,
+} from "../../../../src/protocols/canonical/request/request.ts";
+import { encodeRequest } from "../../../../src/protocols/messages/request/encode.ts";
+import { assertSendable } from "../../../support/sdk/messages_rules.ts";
+import { createRandom, type Random } from "../../../support/fakes/random.ts";
+import { requestOf } from "../../../support/wire/requests.ts";
+import { contextFor } from "../../../support/dialects/targets.ts";
+
+interface Encoded {
+  readonly body: JsonObject;
+  readonly lost: readonly string[];
+}
+
+const PLACING = "claude-opus-4-8";
+const FOLDING = "claude-opus-4-6";
+
+function encode(
+  turns: readonly Turn[],
+  model = FOLDING,
+  fields: Partial<CanonicalRequest> = {},
+): Encoded {
+  const { context, lost } = contextFor("custom", { model });
+  return {
+    body: encodeRequest(requestOf({ turns, ...fields }), context),
+    lost,
+  };
+}
+
+const text = (value: string): TextBlock => ({ kind: "text", text: value });
+const wire = (value: string) => ({ type: "text", text: value });
+const user = (...blocks: readonly Block[]): Turn => ({ role: "user", blocks });
+const assistant = (...blocks: readonly Block[]): Turn => ({
+  role: "assistant",
+  blocks,
+});
+const call = (id: string): FunctionCallBlock => ({
+  kind: "function_call",
+  id,
+  name: "f",
+  arguments: '{"a":1}',
+});
+const result = (
+  callId: string,
+  ...content: ToolResultBlock["content"]
+): ToolResultBlock => ({
+  kind: "tool_result",
+  callId,
+  callKind: "function",
+  content,
+  isError: false,
+});
+const reminder = (value: string) =>
+  wire(`<system-reminder>\n${value}\n</system-reminder>`);
+
+Deno.test("Messages turns written: leading system and developer turns are the system text, a block each", () => {
+  const { body } = encode([
+    { role: "system", blocks: [text("a")] },
+    { role: "developer", blocks: [text("b"), text("c")] },
+    user(text("d")),
+  ]);
+  assert.deepEqual(body.system, [wire("a"), wire("b"), wire("c")]);
+  assert.deepEqual(body.messages, [{ role: "user", content: [wire("d")] }]);
+});
+
+Deno.test("Messages turns written: a later system turn stays where the model takes one", () => {
+  const turns = [
+    user(text("a")),
+    { role: "developer", blocks: [text("b")] },
+    { role: "system", blocks: [text("c")] },
+    assistant(text("d")),
+    user(text("e")),
+    { role: "system", blocks: [text("f")] },
+  ] as const;
+  assert.deepEqual(encode(turns, PLACING).body.messages, [
+    { role: "user", content: [wire("a")] },
+    { role: "system", content: [wire("b"), wire("c")] },
+    { role: "assistant", content: [wire("d")] },
+    { role: "user", content: [wire("e")] },
+    { role: "system", content: [wire("f")] },
+  ]);
+});
+
+Deno.test("Messages turns written: a later system turn becomes a reminder where the model takes none", () => {
+  const turns = [
+    user(text("a")),
+    { role: "system", blocks: [text("b")] },
+    assistant(text("c")),
+    { role: "system", blocks: [text("d")] },
+    user(text("e")),
+  ] as const;
+  assert.deepEqual(encode(turns, FOLDING).body.messages, [
+    { role: "user", content: [wire("a"), reminder("b")] },
+    { role: "assistant", content: [wire("c")] },
+    { role: "user", content: [reminder("d"), wire("e")] },
+  ]);
+});
+
+Deno.test("Messages turns written: a system turn between an answer and the user's words is a reminder everywhere", () => {
+  const turns = [
+    user(text("a")),
+    assistant(text("b")),
+    { role: "system", blocks: [text("c")] },
+    user(text("d")),
+  ] as const;
+  assert.deepEqual(encode(turns, PLACING).body.messages, [
+    { role: "user", content: [wire("a")] },
+    { role: "assistant", content: [wire("b")] },
+    { role: "user", content: [reminder("c"), wire("d")] },
+  ]);
+});
+
+Deno.test("Messages turns written: what is no text in a system turn is reported where it becomes a reminder", () => {
+  const addition: Block = {
+    kind: "opaque",
+    protocol: "messages",
+    type: "tool_addition",
+    value: { type: "tool_addition" },
+    weight: "hint",
+  };
+  const turns = [user(text("a")), {
+    role: "system",
+    blocks: [addition],
+  }] as const;
+  const { body, lost } = encode(turns, FOLDING);
+  assert.deepEqual(body.messages, [{ role: "user", content: [wire("a")] }]);
+  assert.deepEqual(lost, ["messages hint"]);
+  assert.deepEqual(encode(turns, PLACING).lost, []);
+});
+
+Deno.test("Messages turns written: neighbours of one speaker are one message", () => {
+  const { body } = encode([
+    user(text("a")),
+    user(text("b")),
+    assistant(text("c")),
+    assistant(call("x")),
+    user(text("d")),
+    { role: "tool", blocks: [result("x", text("e"))] },
+  ]);
+  assert.deepEqual(body.messages, [
+    { role: "user", content: [wire("a"), wire("b")] },
+    {
+      role: "assistant",
+      content: [
+        wire("c"),
+        { type: "tool_use", id: "x", name: "f", input: { a: 1 } },
+      ],
+    },
+    {
+      role: "user",
+      content: [
+        { type: "tool_result", tool_use_id: "x", content: [wire("e")] },
+        wire("d"),
+      ],
+    },
+  ]);
+});
+
+Deno.test("Messages turns written: a conversation that the user does not begin gets words before it", () => {
+  assert.deepEqual(
+    encode([assistant(text("a")), user(text("b"))]).body.messages,
+    [
+      { role: "user", content: [wire("(continued)")] },
+      { role: "assistant", content: [wire("a")] },
+      { role: "user", content: [wire("b")] },
+    ],
+  );
+  assert.deepEqual(
+    encode([{ role: "system", blocks: [text("a")] }]).body.messages,
+    [{ role: "user", content: [wire("(continued)")] }],
+  );
+});
+
+Deno.test("Messages turns written: blank text is left out, an empty answer too, and a user who says nothing says so", () => {
+  const { body } = encode([
+    user(text("a"), text(" \n")),
+    assistant(text(""), call("x")),
+    { role: "tool", blocks: [result("x", text(""))] },
+    user(text("")),
+    assistant(text(" ")),
+    user(text("b")),
+  ]);
+  assert.deepEqual(body.messages, [
+    { role: "user", content: [wire("a")] },
+    {
+      role: "assistant",
+      content: [{ type: "tool_use", id: "x", name: "f", input: { a: 1 } }],
+    },
+    {
+      role: "user",
+      content: [
+        { type: "tool_result", tool_use_id: "x", content: [] },
+        wire("(no content)"),
+        wire("b"),
+      ],
+    },
+  ]);
+});
+
+Deno.test("Messages turns written: an answer to be continued ends in no white space", () => {
+  const { body } = encode([user(text("a")), assistant(text("It is "))]);
+  assert.deepEqual(body.messages, [
+    { role: "user", content: [wire("a")] },
+    { role: "assistant", content: [wire("It is")] },
+  ]);
+});
+
+Deno.test("Messages turns written: an error result that says nothing says so", () => {
+  const silent = { ...result("x"), isError: true };
+  const { body } = encode([
+    user(text("a")),
+    assistant(call("x")),
+    { role: "tool", blocks: [silent] },
+  ]);
+  assert.deepEqual(body.messages, [
+    { role: "user", content: [wire("a")] },
+    {
+      role: "assistant",
+      content: [{ type: "tool_use", id: "x", name: "f", input: { a: 1 } }],
+    },
+    {
+      role: "user",
+      content: [{
+        type: "tool_result",
+        tool_use_id: "x",
+        content: [wire("(no output)")],
+        is_error: true,
+      }],
+    },
+  ]);
+});
+
+Deno.test("Messages turns written: ids of calls and of their results are cleaned alike", () => {
+  const { body } = encode([
+    user(text("a")),
+    assistant(call("functions.f:0")),
+    { role: "tool", blocks: [result("functions.f:0", text("b"))] },
+  ]);
+  assertSendable(body);
+});
+
+Deno.test("Messages turns written: ids that come up again become others, and results follow them", () => {
+  const { body } = encode([
+    user(text("a")),
+    assistant(call("f:0"), call("f:0")),
+    {
+      role: "tool",
+      blocks: [result("f:0", text("1")), result("f:0", text("2"))],
+    },
+    assistant(call("f:0")),
+    { role: "tool", blocks: [result("f:0", text("3"))] },
+  ]);
+  assertSendable(body);
+  const told = JSON.stringify(body.messages);
+  const ids = [...told.matchAll(/"id":"([^"]*)"/g)].map(([, id]) => id);
+  const results = [...told.matchAll(/"tool_use_id":"([^"]*)"/g)]
+    .map(([, id]) => id);
+  assert.equal(new Set(ids).size, 3);
+  assert.deepEqual(results, ids);
+});
+
+Deno.test("Messages turns written: arguments that are no object are kept beside a marker", () => {
+  const { body } = encode([
+    user(text("a")),
+    assistant({ ...call("x"), arguments: '{"a":' }, {
+      ...call("y"),
+      arguments: "",
+    }),
+    { role: "tool", blocks: [result("x"), result("y")] },
+  ]);
+  assert.match(
+    JSON.stringify(body.messages),
+    /"input":\{"_raw":"\{\\"a\\":"\}/,
+  );
+  assert.match(
+    JSON.stringify(body.messages),
+    /"id":"y","name":"f","input":\{\}/,
+  );
+});
+
+Deno.test("Messages turns written: names of participants, sound and pictures by others than the user are reported", () => {
+  const named: Turn = { ...user(text("a")), name: "anna" };
+  assert.deepEqual(encode([named]).lost, ["messageName hint"]);
+  const sound: Block = { kind: "audio", format: "wav", data: "AA==" };
+  assert.deepEqual(encode([user(text("a"), sound)]).lost, ["messages answer"]);
+  const picture: Block = {
+    kind: "image",
+    source: { type: "url", url: "https://a.example" },
+  };
+  const weights = { assistant: "hint", system: "answer" } as const;
+  for (const role of ["assistant", "system"] as const) {
+    const turn: Turn = { role, blocks: [picture, text("b")] };
+    const lost = [`messages ${weights[role]}`];
+    assert.deepEqual(encode([user(text("a")), turn]).lost, lost);
+    assert.deepEqual(encode([turn, user(text("a"))]).lost, lost);
+  }
+});
+
+Deno.test("Messages turns written: blocks of other protocols are told in words, or reported by their weight", () => {
+  const foreign = (fields: object): Block => ({
+    kind: "opaque",
+    protocol: "responses",
+    type: "web_search_call",
+    value: {},
+    weight: "hint",
+    ...fields,
+  });
+  const { body, lost } = encode([
+    user(text("a")),
+    assistant(foreign({ text: "[searched]" }), foreign({})),
+    user(foreign({ weight: "silent" }), { kind: "refusal", text: "no" }),
+  ]);
+  assert.deepEqual(body.messages, [
+    { role: "user", content: [wire("a")] },
+    { role: "assistant", content: [wire("[searched]")] },
+    { role: "user", content: [wire("no")] },
+  ]);
+  assert.deepEqual(lost, ["messages hint"]);
+});
+
+Deno.test("Messages turns written: thinking goes back to its issuer as it was", () => {
+  const { body, lost } = encode([
+    user(text("a")),
+    assistant(
+      {
+        kind: "reasoning",
+        parts: [{ form: "raw", text: "Hm" }],
+        sealed: { protocol: "messages", form: "signature", value: "c2ln" },
+      },
+      {
+        kind: "reasoning",
+        parts: [],
+        sealed: {
+          protocol: "messages",
+          form: "redacted",
+          value: "cmVk",
+          origin: "connection-1",
+        },
+      },
+      text("b"),
+    ),
+    user(text("c")),
+  ]);
+  assert.deepEqual(body.messages, [
+    { role: "user", content: [wire("a")] },
+    {
+      role: "assistant",
+      content: [
+        { type: "thinking", thinking: "Hm", signature: "c2ln" },
+        { type: "redacted_thinking", data: "cmVk" },
+        wire("b"),
+      ],
+    },
+    { role: "user", content: [wire("c")] },
+  ]);
+  assert.deepEqual(lost, []);
+});
+
+Deno.test("Messages turns written: thinking of another issuer is left out for models that verify it, and text for those that do not", () => {
+  const turns = [
+    user(text("a")),
+    assistant({
+      kind: "reasoning",
+      parts: [{ form: "summary", text: "One" }, {
+        form: "summary",
+        text: "Two",
+      }],
+      sealed: { protocol: "responses", form: "encrypted_content", value: "x" },
+    }, text("b")),
+    user(text("c")),
+  ];
+  const verified = encode(turns, FOLDING);
+  assert.doesNotMatch(JSON.stringify(verified.body), /One/);
+  assert.deepEqual(verified.lost, ["sealedReasoning hint"]);
+  const open = encode(turns, "glm-5");
+  assert.match(
+    JSON.stringify(open.body),
+    /\{"type":"thinking","thinking":"One\\n\\nTwo","signature":""\}/,
+  );
+  assert.deepEqual(open.lost, ["sealedReasoning hint"]);
+});
+
+Deno.test("Messages turns written: thinking of the same protocol but another connection is left out", () => {
+  const { body, lost } = encode([
+    user(text("a")),
+    assistant({
+      kind: "reasoning",
+      parts: [],
+      sealed: {
+        protocol: "messages",
+        form: "signature",
+        value: "c2ln",
+        origin: "connection-2",
+      },
+    }, text("b")),
+  ]);
+  assert.doesNotMatch(JSON.stringify(body), /c2ln/);
+  assert.deepEqual(lost, ["sealedReasoning hint"]);
+});
+
+Deno.test("Messages turns written: any history becomes one that upstreams take", () => {
+  const random = createRandom(7);
+  for (let round = 0; round < 400; round++) {
+    const turns = Array.from(
+      { length: random.below(9) },
+      () => randomTurn(random),
+    );
+    assertSendable(encode(turns, PLACING).body);
+    assertSendable(encode(turns, FOLDING).body);
+  }
+});
+
+Deno.test("Messages turns written: histories as long as a body may be are taken", () => {
+  const many = assistant(...Array(50_000).fill(call("x")));
+  const said = Array.from({ length: 50_000 }, () => user(text("a")));
+  const { body } = encode([...said, many]);
+  assert.equal(Array.isArray(body.messages) && body.messages.length, 3);
+});
+
+function randomTurn(random: Random): Turn {
+  const role = random.pick(
+    ["user", "assistant", "tool", "system", "developer"] as const,
+  );
+  const blocks = Array.from(
+    { length: random.below(4) },
+    () =>
+      role === "tool"
+        ? result(`c.${random.below(9)}`, text(random.pick(["", "r"])))
+        : randomBlock(random, `c.${random.below(9)}`),
+  );
+  if (role === "assistant") return { role, blocks };
+  return {
+    role,
+    blocks: blocks.filter(({ kind }) =>
+      kind !== "function_call" && kind !== "reasoning"
+    ),
+  };
+}
+
+function randomBlock(random: Random, id: string): Block {
+  return random.pick<Block>([
+    text("t"),
+    text(" "),
+    text("end "),
+    call(id),
+    { kind: "refusal", text: "no" },
+    { kind: "reasoning", parts: [{ form: "raw", text: "hm" }] },
+  ]);
+}

@@ -1,0 +1,498 @@
+import assert from "node:assert/strict";
+import type { SseFrame } from "../../../../src/core/frame.ts";
+import { runStage } from "../../../../src/core/stage.ts";
+import type { Answer } from "../../../../src/protocols/canonical/answer/answer.ts";
+import type { AnswerEvent } from "../../../../src/protocols/canonical/stream/event.ts";
+import {
+  type Failure,
+  oversizedAnswer,
+} from "../../../../src/protocols/canonical/failure/failure.ts";
+import { foldAnswer } from "../../../../src/protocols/canonical/answer/fold.ts";
+import {
+  MAX_BLOCKS,
+  MAX_HELD_CHARACTERS,
+} from "../../../../src/protocols/canonical/limits.ts";
+import { createStreamDecoder } from "../../../../src/protocols/messages/stream/decode.ts";
+import { createGrammar } from "../../../contract/grammar.ts";
+import { counterIds, plain } from "../../../contract/codec_contract.ts";
+
+/** The events of a stream whose frames have these values as data; a string stands as it is. */
+function decode(...events: readonly unknown[]): AnswerEvent[] {
+  const frames = events.map((event): SseFrame => ({
+    data: typeof event === "string" ? event : JSON.stringify(event),
+  }));
+  return run(frames);
+}
+
+function run(frames: readonly SseFrame[]): AnswerEvent[] {
+  return runStage(
+    createGrammar(),
+    runStage(createStreamDecoder(counterIds()), frames),
+  );
+}
+
+function fold(...events: readonly unknown[]): Answer {
+  return foldAnswer(decode(...events));
+}
+
+/** The message of the failure that ends a stream. */
+function failureOf(...events: readonly unknown[]): string {
+  return lastFailure(...events).message;
+}
+
+function lastFailure(...events: readonly unknown[]): Failure {
+  const last = decode(...events).at(-1);
+  assert.ok(last?.type === "failure", `the last event is ${last?.type}`);
+  return last.failure;
+}
+
+const START = {
+  type: "message_start",
+  message: {
+    id: "msg_1",
+    model: "m",
+    usage: { input_tokens: 5, output_tokens: 1 },
+  },
+};
+const open = (content_block: unknown, index: unknown = 0) => ({
+  type: "content_block_start",
+  index,
+  content_block,
+});
+const delta = (value: unknown, index: unknown = 0) => ({
+  type: "content_block_delta",
+  index,
+  delta: value,
+});
+const json = (partial_json: string, index: unknown = 0) =>
+  delta({ type: "input_json_delta", partial_json }, index);
+const said = (text: string, index: unknown = 0) =>
+  delta({ type: "text_delta", text }, index);
+const close = (index: unknown = 0) => ({ type: "content_block_stop", index });
+const ending = (stop_reason: unknown = "end_turn", rest: object = {}) => ({
+  type: "message_delta",
+  delta: { stop_reason, stop_sequence: null },
+  usage: { output_tokens: 9 },
+  ...rest,
+});
+const STOP = { type: "message_stop" };
+const TEXT = { type: "text", text: "" };
+const CALL = { type: "tool_use", id: "toolu_1", name: "f", input: {} };
+
+Deno.test("Messages stream read: a text streams as it comes", () => {
+  const events = decode(
+    START,
+    open(TEXT),
+    said("A"),
+    said("b"),
+    close(),
+    ending(),
+    STOP,
+  );
+  assert.deepEqual(plain(events), [
+    {
+      type: "start",
+      id: "msg_1",
+      model: "m",
+      usage: { inputTokens: 5, outputTokens: 1 },
+    },
+    { type: "block-start", index: 0, block: { kind: "text" } },
+    { type: "block-delta", index: 0, text: "A" },
+    { type: "block-delta", index: 0, text: "b" },
+    { type: "block-end", index: 0 },
+    {
+      type: "end",
+      stop: { reason: "end", raw: { protocol: "messages", value: "end_turn" } },
+      usage: { inputTokens: 5, outputTokens: 9 },
+    },
+  ]);
+});
+
+Deno.test("Messages stream read: arguments come in pieces, at the start, or not at all", () => {
+  const args = (...deltas: unknown[]) => {
+    const { blocks } = fold(START, ...deltas, ending("tool_use"), STOP);
+    const [block] = blocks;
+    return block?.kind === "function_call" && block.arguments;
+  };
+  assert.equal(
+    args(open(CALL), json(""), json('{"a"'), json(":1}"), close()),
+    '{"a":1}',
+  );
+  assert.equal(args(open({ ...CALL, input: { a: 1 } }), close()), '{"a":1}');
+  assert.equal(
+    args(open({ ...CALL, input: { a: 1 } }), json('{"b":2}'), close()),
+    '{"b":2}',
+  );
+  assert.equal(args(open(CALL), json(""), close()), "{}");
+  assert.equal(args(open({ ...CALL, input: null }), close()), "{}");
+});
+
+Deno.test("Messages stream read: a call without an id gets one, and keeps the wire's other facts as marks", () => {
+  const { blocks } = fold(
+    START,
+    open({ ...CALL, id: "", caller: { type: "direct" } }),
+    ending("tool_use"),
+    STOP,
+  );
+  assert.deepEqual(plain(blocks), [{
+    kind: "function_call",
+    id: "toolu_0001",
+    name: "f",
+    arguments: "{}",
+    marks: { messages: { caller: { type: "direct" } } },
+  }]);
+});
+
+Deno.test("Messages stream read: calls whose pieces mix are told apart by their place", () => {
+  const { blocks } = fold(
+    START,
+    open({ ...CALL, id: "a" }, 3),
+    open({ ...CALL, id: "b" }, 7),
+    json('{"b":', 7),
+    json('{"a":', 3),
+    json("2}", 7),
+    json("1}", 3),
+    close(3),
+    close(7),
+    ending("tool_use"),
+    STOP,
+  );
+  assert.deepEqual(
+    blocks.map((block) => block.kind === "function_call" && block.arguments),
+    ['{"a":1}', '{"b":2}'],
+  );
+});
+
+Deno.test("Messages stream read: the last signature of a thinking block counts, and stands at its end", () => {
+  const sign = (signature: string) =>
+    delta({ type: "signature_delta", signature });
+  const { blocks } = fold(
+    START,
+    open({ type: "thinking", thinking: "A", signature: "early" }),
+    delta({ type: "thinking_delta", thinking: "b", estimated_tokens: 3 }),
+    sign("one"),
+    sign("two"),
+    close(),
+    open({ type: "thinking" }, 1),
+    close(1),
+    ending(),
+    STOP,
+  );
+  assert.deepEqual(plain(blocks), [
+    {
+      kind: "reasoning",
+      parts: [{ form: "raw", text: "Ab" }],
+      sealed: { protocol: "messages", form: "signature", value: "two" },
+    },
+    { kind: "reasoning", parts: [] },
+  ]);
+});
+
+Deno.test("Messages stream read: blocks of server tools are given whole and are no calls of the caller's tools", () => {
+  const { blocks, stop } = fold(
+    START,
+    open({ type: "server_tool_use", id: "s", name: "web_search", input: {} }),
+    json('{"query":'),
+    json('"q"}'),
+    close(),
+    open({ type: "compaction", content: null }, 1),
+    delta({ type: "compaction_delta", content: "so " }, 1),
+    delta({ type: "compaction_delta", content: "far" }, 1),
+    close(1),
+    open({ type: "mcp_tool_use", id: "n", input: {} }, 2),
+    json("{", 2),
+    close(2),
+    ending("tool_use"),
+    STOP,
+  );
+  assert.deepEqual(
+    blocks.map((block) => block.kind === "opaque" && block.value),
+    [
+      {
+        type: "server_tool_use",
+        id: "s",
+        name: "web_search",
+        input: { query: "q" },
+      },
+      { type: "compaction", content: "so far" },
+      { type: "mcp_tool_use", id: "n", input: "{" },
+    ],
+  );
+  assert.equal(stop.reason, "end");
+});
+
+Deno.test("Messages stream read: every stop reason has its meaning", () => {
+  const reasons: [string | null, string][] = [
+    ["end_turn", "end"],
+    ["max_tokens", "max_tokens"],
+    ["model_context_window_exceeded", "context_full"],
+    ["pause_turn", "paused"],
+    ["refusal", "filtered"],
+    ["constructor", "other"],
+    ["length", "max_tokens"],
+    [null, "end"],
+  ];
+  for (const [word, reason] of reasons) {
+    assert.equal(
+      fold(START, open(TEXT), close(), ending(word), STOP).stop.reason,
+      reason,
+      `${word}`,
+    );
+  }
+  const sequence = {
+    delta: { stop_reason: "stop_sequence", stop_sequence: "END" },
+  };
+  const { stop } = fold(START, ending("", sequence), STOP);
+  assert.equal(stop.reason, "stop_sequence");
+  assert.equal(stop.sequence, "END");
+});
+
+Deno.test("Messages stream read: a word for a failure is one, and so is a context that is full from the start", () => {
+  for (const word of ["network_error", "error", "abort"]) {
+    const last = decode(START, open(TEXT), close(), ending(word), STOP).at(-1);
+    assert.equal(last?.type === "failure" && last.failure.kind, "server", word);
+  }
+  const last = decode(START, ending("model_context_window_exceeded"), STOP)
+    .at(-1);
+  assert.equal(
+    last?.type === "failure" && last.failure.kind,
+    "context_too_long",
+  );
+});
+
+Deno.test("Messages stream read: a call in the answer wins over a plain end, and no call over tool_use", () => {
+  const call = [open(CALL), close()];
+  assert.equal(fold(START, ...call, ending(), STOP).stop.reason, "tool_calls");
+  assert.equal(fold(START, ...call, STOP).stop.reason, "tool_calls");
+  assert.equal(
+    fold(START, ...call, ending("max_tokens"), STOP).stop.reason,
+    "max_tokens",
+  );
+  assert.equal(fold(START, ending("tool_use"), STOP).stop.reason, "end");
+});
+
+Deno.test("Messages stream read: a refusal tells why", () => {
+  const details = {
+    delta: {
+      stop_reason: "refusal",
+      stop_details: { type: "refusal", explanation: "Not that" },
+    },
+  };
+  assert.equal(
+    fold(START, ending("", details), STOP).stop.explanation,
+    "Not that",
+  );
+});
+
+Deno.test("Messages stream read: a second message_delta without a reason keeps the first one's", () => {
+  const { stop, usage } = fold(
+    START,
+    ending("max_tokens"),
+    ending(null, { usage: { output_tokens: 11 } }),
+    STOP,
+  );
+  assert.equal(stop.reason, "max_tokens");
+  assert.equal(usage?.outputTokens, 11);
+});
+
+Deno.test("Messages stream read: counts add up whichever event brings them", () => {
+  const counts = (first: unknown, last: unknown) =>
+    plain(
+      fold(
+        { type: "message_start", message: { usage: first } },
+        ending("end_turn", { usage: last }),
+        STOP,
+      ).usage ?? null,
+    );
+  assert.deepEqual(
+    counts({ input_tokens: 0, output_tokens: 0 }, {
+      input_tokens: 4,
+      cache_read_input_tokens: 10,
+      cache_creation_input_tokens: 3,
+      output_tokens: 2,
+      output_tokens_details: { thinking_tokens: 1 },
+    }),
+    {
+      inputTokens: 17,
+      cachedInputTokens: 10,
+      cacheWriteTokens: 3,
+      outputTokens: 2,
+      reasoningTokens: 1,
+    },
+  );
+  assert.deepEqual(
+    counts({ input_tokens: 4, cache_read_input_tokens: 10 }, {
+      input_tokens: 0,
+      cache_read_input_tokens: null,
+      output_tokens: 2,
+    }),
+    { inputTokens: 14, cachedInputTokens: 10, outputTokens: 2 },
+  );
+  assert.equal(counts(undefined, undefined), null);
+  assert.equal(counts({ input_tokens: "4" }, { output_tokens: -1 }), null);
+});
+
+Deno.test("Messages stream read: a start with counts of zero says nothing of them yet", () => {
+  const [start] = decode({
+    type: "message_start",
+    message: { usage: { input_tokens: 0, output_tokens: 0 } },
+  });
+  assert.ok(start?.type === "start");
+  assert.equal(start.usage, undefined);
+});
+
+Deno.test("Messages stream read: what is left out or comes twice is put up with", () => {
+  const { blocks } = fold(
+    START,
+    START,
+    { type: "content_block_start", content_block: TEXT },
+    { type: "content_block_delta", delta: { type: "text_delta", text: "a" } },
+    { type: "content_block_start", content_block: TEXT },
+    { type: "content_block_delta", delta: { type: "text_delta", text: "b" } },
+    open(TEXT, 1),
+    said("c", 1),
+    close(9),
+    "",
+    "[DONE]",
+    { type: "ping" },
+    { type: "vendor_event", data: 1 },
+    ending(),
+    STOP,
+    said("late"),
+    "{",
+  );
+  assert.deepEqual(
+    blocks.map((block) => block.kind === "text" && block.text),
+    ["a", "b", "c"],
+  );
+});
+
+Deno.test("Messages stream read: a stream without message_start begins with its first block", () => {
+  const answer = fold(open(TEXT), said("a"), ending(), STOP);
+  assert.equal(answer.id, "");
+  assert.equal(answer.blocks.length, 1);
+});
+
+Deno.test("Messages stream read: the event line counts where the data names no kind", () => {
+  const events = run([
+    { event: "message_start", data: '{"message":{"id":"msg_1"}}' },
+    {
+      event: "error",
+      data: '{"error":{"type":"overloaded_error","message":"Busy"}}',
+    },
+  ]);
+  assert.deepEqual(plain(events), [
+    { type: "start", id: "msg_1", model: "" },
+    {
+      type: "failure",
+      failure: {
+        kind: "overloaded",
+        status: 529,
+        message: "Busy",
+        type: { protocol: "messages", value: "overloaded_error" },
+      },
+    },
+  ]);
+});
+
+Deno.test("Messages stream read: an error is the answer's failure, whatever its shape", () => {
+  const error = { type: "rate_limit_error", message: "Slow" };
+  assert.equal(failureOf(START, { type: "error", error }), "Slow");
+  assert.equal(failureOf(START, { error }), "Slow");
+  assert.equal(
+    failureOf({ type: "error" }),
+    "The provider answered with status 200",
+  );
+});
+
+Deno.test("Messages stream read: a stream that ends before message_stop is broken", () => {
+  const message =
+    "The provider's stream ended before the answer did. Try again later";
+  assert.equal(failureOf(), message);
+  assert.equal(failureOf(START), message);
+  assert.equal(
+    failureOf(START, open(TEXT), said("a"), close(), ending()),
+    message,
+  );
+});
+
+Deno.test("Messages stream read: malformed events are the answer's failure", async (t) => {
+  const broken: [string, unknown[]][] = [
+    ["no JSON", ["{"]],
+    ["no object", ["[]"]],
+    ["a block of no kind", [open({})]],
+    ["a block that is no object", [open("text")]],
+    ["a call without a name", [open({ ...CALL, name: "" })]],
+    ["a delta of no block", [said("a")]],
+    ["a delta after the block's end", [open(TEXT), close(), said("a")]],
+    ["an end of nothing", []],
+  ];
+  for (const [name, events] of broken) {
+    await t.step(name, () => {
+      const start = name === "an end of nothing" ? [] : [START];
+      const last = decode(...start, ...events, STOP).at(-1);
+      assert.ok(last?.type === "failure");
+      assert.equal(last.failure.kind, "broken");
+    });
+  }
+});
+
+Deno.test("Messages stream read: deltas of another kind than their block are ignored", () => {
+  const { blocks } = fold(
+    START,
+    open(TEXT),
+    json("{}"),
+    delta({ type: "text_delta", text: 1 }),
+    { type: "content_block_delta", index: 0 },
+    said("a"),
+    close(),
+    open(CALL, 1),
+    said("b", 1),
+    close(1),
+    ending(),
+    STOP,
+  );
+  assert.deepEqual(plain(blocks), [
+    { kind: "text", text: "a" },
+    { kind: "function_call", id: "toolu_1", name: "f", arguments: "{}" },
+  ]);
+});
+
+Deno.test("Messages stream read: an answer of too many blocks is oversized", () => {
+  const blocks = Array.from({ length: MAX_BLOCKS + 1 }, () => open(TEXT));
+  assert.deepEqual(
+    lastFailure(START, ...blocks, STOP),
+    oversizedAnswer("The provider's answer has too many parts"),
+  );
+});
+
+Deno.test("Messages stream read: an answer that makes the gateway hold too much is oversized", () => {
+  const piece = "x".repeat(MAX_HELD_CHARACTERS / 8);
+  const block = { type: "mcp_tool_result", content: "" };
+  const growing = Array.from(
+    { length: 9 },
+    () => delta({ type: "content_delta", content: piece }),
+  );
+  const many = Array.from(
+    { length: 9 },
+    (_, index) => open({ ...CALL, input: { piece } }, index),
+  );
+  for (const events of [[open(block), ...growing], many]) {
+    assert.deepEqual(
+      lastFailure(START, ...events, STOP),
+      oversizedAnswer(
+        "The provider's answer is longer than the gateway can hold",
+      ),
+    );
+  }
+});
+
+Deno.test("Messages stream read: counts do not grow without bound", () => {
+  const events = Array.from({ length: 300 }, (_, index) => ({
+    type: "message_delta",
+    usage: { [`count_${index}`]: 1, output_tokens: index },
+  }));
+  const { usage } = fold(START, ...events, STOP);
+  assert.equal(usage?.outputTokens, 299);
+  assert.ok(Object.keys(usage.marks?.messages ?? {}).length <= 64);
+});

@@ -1,0 +1,300 @@
+import assert from "node:assert/strict";
+import type { JsonObject } from "../../../../src/core/json.ts";
+import type { CanonicalRequest } from "../../../../src/protocols/canonical/request/request.ts";
+import type {
+  FunctionTool,
+  Tool,
+} from "../../../../src/protocols/canonical/tools/tool.ts";
+import { enforceableSchema } from "../../../../src/protocols/messages/tools/enforceable_schema.ts";
+import { inputSchema } from "../../../../src/protocols/messages/tools/input_schema.ts";
+import { messagesCodec } from "../../../../src/protocols/messages/mod.ts";
+import { encodeRequest } from "../../../../src/protocols/messages/request/encode.ts";
+import { requestOf } from "../../../support/wire/requests.ts";
+import { contextFor } from "../../../support/dialects/targets.ts";
+
+interface Encoded {
+  readonly body: JsonObject;
+  readonly lost: readonly string[];
+}
+
+function encode(
+  fields: Partial<CanonicalRequest>,
+  model = "claude-sonnet-4-5",
+): Encoded {
+  const { context, lost } = contextFor("custom", { model });
+  return { body: encodeRequest(requestOf(fields), context), lost };
+}
+
+const tool = (name: string): FunctionTool => ({ kind: "function", name });
+const wire = (name: string) => ({
+  name,
+  input_schema: { type: "object", properties: {} },
+});
+
+Deno.test("Messages tools written: a function without parameters has the schema of an empty object", () => {
+  assert.deepEqual(encode({ tools: [tool("f")] }).body.tools, [wire("f")]);
+});
+
+Deno.test("Messages tools written: strictness is asked for where the model can hold arguments to the schema", () => {
+  const parameters = {
+    type: "object",
+    properties: { a: { type: "integer", minimum: 1 } },
+  };
+  const tools = [{ ...tool("f"), parameters, strict: true }];
+  const held = encode({ tools });
+  assert.deepEqual(held.body.tools, [{
+    name: "f",
+    input_schema: {
+      type: "object",
+      properties: { a: { type: "integer", description: "{minimum: 1}" } },
+      additionalProperties: false,
+    },
+    strict: true,
+  }]);
+  assert.deepEqual(held.lost, []);
+  const loose = encode({ tools }, "claude-3-5-haiku");
+  assert.deepEqual(loose.body.tools, [{ name: "f", input_schema: parameters }]);
+  assert.deepEqual(loose.lost, ["toolStrictness hint"]);
+  const open = encode({
+    tools: [{ ...tool("f"), parameters: { type: "object" }, strict: true }],
+  });
+  assert.deepEqual(open.lost, ["toolStrictness hint"]);
+  const not = encode({ tools: [{ ...tool("f"), parameters, strict: false }] });
+  assert.deepEqual(not.body.tools, [{ name: "f", input_schema: parameters }]);
+});
+
+Deno.test("Messages tools written: tools that another provider runs are reported", () => {
+  const hosted: Tool = {
+    kind: "hosted",
+    protocol: "responses",
+    type: "web_search",
+    value: { type: "web_search" },
+  };
+  const { body, lost } = encode({
+    tools: [hosted],
+    toolChoice: { type: "auto" },
+    parallelTools: false,
+  });
+  assert.equal(body.tools, undefined);
+  assert.equal(body.tool_choice, undefined);
+  assert.deepEqual(lost, ["tools hint"]);
+  const forced = encode({
+    tools: [hosted, tool("f")],
+    toolChoice: { type: "hosted", protocol: "responses", value: {} },
+  });
+  assert.deepEqual(forced.lost, ["tools hint", "toolChoice hint"]);
+});
+
+Deno.test("Messages tools written: tool_choice has every form", () => {
+  const choice = (
+    toolChoice: CanonicalRequest["toolChoice"],
+    parallelTools?: boolean,
+  ) =>
+    encode({ tools: [tool("f"), tool("g")], toolChoice, parallelTools }).body
+      .tool_choice;
+  const named = { kind: "function", name: "f" } as const;
+  assert.equal(choice(undefined), undefined);
+  assert.equal(choice(undefined, true), undefined);
+  assert.deepEqual(choice(undefined, false), {
+    type: "auto",
+    disable_parallel_tool_use: true,
+  });
+  assert.deepEqual(choice({ type: "none" }, false), { type: "none" });
+  assert.deepEqual(choice({ type: "required" }, false), {
+    type: "any",
+    disable_parallel_tool_use: true,
+  });
+  assert.deepEqual(choice({ type: "tool", tool: named }), {
+    type: "tool",
+    name: "f",
+  });
+});
+
+Deno.test("Messages tools written: of allowed tools the others are left out", () => {
+  const allowed = (mode: "auto" | "required") =>
+    encode({
+      tools: [tool("f"), tool("g")],
+      toolChoice: {
+        type: "allowed",
+        mode,
+        tools: [{ kind: "function", name: "g" }],
+      },
+    }).body;
+  assert.deepEqual(allowed("auto").tools, [wire("g")]);
+  assert.deepEqual(allowed("auto").tool_choice, { type: "auto" });
+  assert.deepEqual(allowed("required").tool_choice, { type: "any" });
+});
+
+Deno.test("Messages tools written: a model that cannot be forced is told to call at the end of the user's words", () => {
+  const nudge = (toolChoice: CanonicalRequest["toolChoice"]) => {
+    const { body, lost } = encode(
+      { tools: [tool("f")], toolChoice },
+      "claude-opus-5-5",
+    );
+    assert.deepEqual(body.tool_choice, { type: "auto" });
+    assert.deepEqual(lost, ["toolChoice hint"]);
+    return body.messages;
+  };
+  const told = (words: string) => [{
+    role: "user",
+    content: [
+      { type: "text", text: "Hi" },
+      {
+        type: "text",
+        text: `<system-reminder>\n${words}\n</system-reminder>`,
+      },
+    ],
+  }];
+  assert.deepEqual(
+    nudge({ type: "required" }),
+    told("Answer by calling one of the tools."),
+  );
+  assert.deepEqual(
+    nudge({ type: "tool", tool: { kind: "function", name: "f" } }),
+    told("Answer by calling the tool `f`."),
+  );
+});
+
+Deno.test("Messages tools written: tools of other kinds must have been bridged", () => {
+  assert.throws(
+    () => encode({ tools: [{ kind: "custom", name: "c" }] }),
+    TypeError,
+  );
+  const support = (model: string) =>
+    messagesCodec.toolSupport({
+      service: "custom",
+      connectionId: "c",
+      model,
+      maxOutputTokens: undefined,
+    });
+  assert.deepEqual(support("claude-opus-5"), {
+    custom: false,
+    namespaces: false,
+    maxNameLength: 128,
+  });
+  assert.equal(support("glm-5").maxNameLength, 64);
+});
+
+Deno.test("inputSchema() makes one object of a choice between objects", () => {
+  const a = {
+    type: "object",
+    properties: { a: {}, c: {} },
+    required: ["a", "c"],
+  };
+  const b = {
+    type: "object",
+    properties: { b: {}, c: {} },
+    required: ["b", "c"],
+  };
+  assert.deepEqual(inputSchema({ anyOf: [a, b], description: "d" }), {
+    type: "object",
+    description: "d",
+    properties: { a: {}, b: {}, c: {} },
+    required: ["c"],
+  });
+  assert.deepEqual(
+    inputSchema({ type: "object", required: ["c"], oneOf: [a] }),
+    {
+      type: "object",
+      properties: { a: {}, c: {} },
+      required: ["c", "a"],
+    },
+  );
+  assert.deepEqual(inputSchema({ allOf: [a, b] }).required, ["a", "c", "b"]);
+});
+
+Deno.test("inputSchema() follows a root that is only a reference", () => {
+  const $defs = { In: { type: "object", properties: { a: {} } } };
+  assert.deepEqual(inputSchema({ $ref: "#/$defs/In", $defs }), {
+    $defs,
+    type: "object",
+    properties: { a: {} },
+  });
+  assert.deepEqual(inputSchema({ $ref: "#/$defs/Out", $defs }), {
+    $defs,
+    type: "object",
+  });
+  assert.deepEqual(inputSchema({ type: "string" }), { type: "object" });
+});
+
+Deno.test("enforceableSchema() leaves a schema in that form as it is", () => {
+  const schema = {
+    $schema: "https://json-schema.org/draft/2020-12/schema",
+    type: "object",
+    title: "T",
+    properties: {
+      a: { type: "string", format: "date", enum: ["x"] },
+      b: { type: "array", items: { $ref: "#/$defs/d" }, minItems: 1 },
+      c: { anyOf: [{ type: "null" }, { const: 1 }] },
+    },
+    required: ["a"],
+    additionalProperties: false,
+    $defs: {
+      d: { type: "object", properties: {}, additionalProperties: false },
+    },
+  };
+  assert.deepEqual(enforceableSchema(schema), schema);
+});
+
+Deno.test("enforceableSchema() closes objects and tells the rest in words", () => {
+  assert.deepEqual(
+    enforceableSchema({
+      type: "object",
+      description: "D",
+      properties: {
+        a: { oneOf: [{ type: "string", pattern: "x", format: "hex" }] },
+        b: { type: ["object", "null"], properties: { c: {} } },
+      },
+      minProperties: 1,
+    }),
+    {
+      type: "object",
+      description: "D\n\n{minProperties: 1}",
+      properties: {
+        a: {
+          anyOf: [{
+            type: "string",
+            description: '{pattern: "x", format: "hex"}',
+          }],
+        },
+        b: {
+          type: ["object", "null"],
+          properties: { c: {} },
+          additionalProperties: false,
+        },
+      },
+      additionalProperties: false,
+    },
+  );
+});
+
+Deno.test("enforceableSchema() gives up on what upstreams refuse or closing would change", () => {
+  const inside = (a: JsonObject): JsonObject => ({
+    type: "object",
+    properties: { a },
+  });
+  const refused: JsonObject[] = [
+    inside({ type: "object" }),
+    inside({ type: "object", additionalProperties: { type: "string" } }),
+    inside({ $ref: "https://elsewhere.example" }),
+    inside({ $ref: "#/$defs/none" }),
+    {
+      ...inside({ $ref: "#/$defs/d" }),
+      $defs: { d: { items: { $ref: "#/$defs/d" } } },
+    },
+    inside({ $ref: "#" }),
+  ];
+  for (const schema of refused) {
+    assert.equal(enforceableSchema(schema), undefined, JSON.stringify(schema));
+  }
+});
+
+Deno.test("enforceableSchema() follows many references once each", () => {
+  const $defs: JsonObject = { d40: { type: "string" } };
+  for (let level = 0; level < 40; level++) {
+    const next = { $ref: `#/$defs/d${level + 1}` };
+    $defs[`d${level}`] = { anyOf: [next, { anyOf: [next] }] };
+  }
+  const schema = { $ref: "#/$defs/d0", $defs };
+  assert.deepEqual(enforceableSchema(schema), schema);
+});

@@ -1,0 +1,540 @@
+import assert from "node:assert/strict";
+import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
+import type { Protocol } from "../../../src/core/protocol.ts";
+import { PROTOCOLS } from "../../support/wire/ask.ts";
+import {
+  type Act,
+  failureInBody,
+  failureInPieces,
+  good,
+  longEvent,
+  longJson,
+  longStream,
+  reset,
+  silent,
+  status,
+  streamOf,
+} from "../../support/upstream/bad_provider.ts";
+import {
+  connectionTo,
+  type Mode,
+  openScene,
+  type Told,
+} from "../../support/gateway/failover_scene.ts";
+import { WORDS } from "../../support/wire/wire.ts";
+
+/** What a fault must come to. */
+interface Row {
+  /** The fault, and what comes of it (docs/faults.md). */
+  readonly name: string;
+  /** What the provider of the model does, one act a request. */
+  readonly acts: readonly Act[];
+  /** Only for streams, or only for JSON; default both. */
+  readonly only?: "stream" | "json";
+  /** Only in this mode; default both. */
+  readonly mode?: Mode;
+  /** Keys of the connection's configuration. */
+  readonly connection?: Readonly<Record<string, unknown>>;
+  /** Whether the model has a fallback at another provider, and what that does. */
+  readonly fallback?: readonly Act[];
+  /** Who was asked, in order. */
+  readonly asked: readonly string[];
+  /** The least and the most time between requests, in milliseconds. */
+  readonly gaps?: readonly (readonly [number, number])[];
+  /** What the caller saw. */
+  readonly told: Ending | Readonly<Record<Mode, Ending>>;
+  /** What the log names for the error that the caller got. */
+  readonly logged?: string;
+  /** How long that took at most, in milliseconds. */
+  readonly withinMs?: number;
+}
+
+/** A whole answer, an answer that broke off, or an error with this status. */
+type Ending = "answer" | "broken" | number;
+
+const SILENCE = { timeouts: { first_byte: 8000, idle: 10_000 } };
+
+const CUT = streamOf(({ start, output }) => [start, output], "break");
+
+/** What a provider that keeps to its rate limits says. */
+const limited = (headers: Record<string, string>) =>
+  status(429, { type: "rate_limit_error", message: "Too fast", headers });
+
+/** An error page that is longer than any error. */
+const longPage = (code: number, headers: Record<string, string> = {}) =>
+  status(code, { message: "It is broken. ".repeat(32 * 1024), headers });
+
+/** What is too long is told at once and costs nobody another answer. */
+const TOO_LONG = {
+  mode: "translated",
+  fallback: [good],
+  asked: ["one"],
+  told: 502,
+  logged: "upstream_oversized",
+} as const;
+
+const ROWS: readonly Row[] = [
+  {
+    name: "a 429 with Retry-After: 2 is tried again once, not before that",
+    acts: [limited({ "retry-after": "2" }), good],
+    asked: ["one", "one"],
+    gaps: [[2000, 2250]],
+    told: "answer",
+  },
+  {
+    name: "a 429 for ever goes to the fallback after spread out attempts",
+    acts: [limited({})],
+    fallback: [good],
+    asked: ["one", "one", "two"],
+    gaps: [[250, 550], [0, 50]],
+    told: "answer",
+  },
+  {
+    name: "a 429 for ever without a fallback is told after three attempts",
+    acts: [limited({})],
+    asked: ["one", "one", "one"],
+    gaps: [[250, 550], [500, 1050]],
+    told: 429,
+  },
+  {
+    name: "a 429 with a long Retry-After is not waited for",
+    acts: [limited({ "retry-after": "30" })],
+    fallback: [good],
+    asked: ["one", "two"],
+    told: "answer",
+    withinMs: 100,
+  },
+  {
+    name: "a 500 once is tried again on the same model",
+    acts: [status(500), good],
+    fallback: [good],
+    asked: ["one", "one"],
+    told: "answer",
+  },
+  {
+    name: "a 503 for ever goes to the fallback",
+    acts: [status(503)],
+    fallback: [good],
+    asked: ["one", "one", "two"],
+    told: "answer",
+  },
+  {
+    name: "a reset before the headers is tried again",
+    acts: [reset, good],
+    asked: ["one", "one"],
+    told: "answer",
+  },
+  {
+    name: "an unreachable provider is told after three attempts",
+    acts: [reset],
+    asked: ["one", "one", "one"],
+    told: 502,
+  },
+  {
+    name: "silence is given up at the deadline and not asked again",
+    acts: [silent],
+    connection: SILENCE,
+    fallback: [good],
+    asked: ["one", "two"],
+    gaps: [[8000, 8100]],
+    told: "answer",
+  },
+  {
+    name: "silence without a fallback is told, not repeated",
+    acts: [silent],
+    connection: SILENCE,
+    asked: ["one"],
+    told: 504,
+    withinMs: 8100,
+  },
+  {
+    name: "a first token that is late goes to the fallback",
+    acts: [streamOf(({ start }) => [start], "stall")],
+    only: "stream",
+    connection: { timeouts: { first_output: 5000 } },
+    fallback: [good],
+    asked: ["one", "two"],
+    gaps: [[5000, 5100]],
+    told: "answer",
+  },
+  {
+    name: "headers that are late count for the first output too",
+    acts: [silent],
+    only: "stream",
+    connection: { timeouts: { first_output: 5000 } },
+    fallback: [good],
+    asked: ["one", "two"],
+    gaps: [[5000, 5100]],
+    told: "answer",
+  },
+  {
+    name: "a first token that is late without a fallback is told",
+    acts: [streamOf(({ start }) => [start], "stall")],
+    only: "stream",
+    connection: { timeouts: { first_output: 20_000 } },
+    asked: ["one"],
+    told: 504,
+    withinMs: 20_100,
+  },
+  {
+    name: "a stream that is cut after output breaks and is not repeated",
+    acts: [CUT],
+    only: "stream",
+    fallback: [good],
+    asked: ["one"],
+    told: "broken",
+  },
+  {
+    name: "a stream that stalls after output breaks at the idle deadline",
+    acts: [streamOf(({ start, output }) => [start, output], "stall")],
+    only: "stream",
+    connection: SILENCE,
+    fallback: [good],
+    asked: ["one"],
+    told: "broken",
+    withinMs: 10_200,
+  },
+  {
+    name: "a stream that stalls before output goes to the fallback",
+    acts: [streamOf(({ start }) => [start], "stall")],
+    only: "stream",
+    connection: { timeouts: { idle: 10_000 } },
+    fallback: [good],
+    asked: ["one", "two"],
+    gaps: [[10_000, 10_100]],
+    told: "answer",
+  },
+  {
+    name:
+      "a malformed event after output passes natively and is an error translated",
+    acts: [
+      streamOf(
+        ({ start, output, end }) => [start + output, "data: {oops\n\n" + end],
+        "end",
+      ),
+    ],
+    only: "stream",
+    fallback: [good],
+    asked: ["one"],
+    told: { native: "answer", translated: "broken" },
+  },
+  {
+    name: "a conversation that is too long goes straight to the fallback",
+    acts: [
+      status(400, {
+        type: "invalid_request_error",
+        message: "prompt is too long: 250000 tokens > 200000 maximum",
+        errorCode: "context_length_exceeded",
+      }),
+    ],
+    fallback: [good],
+    asked: ["one", "two"],
+    told: "answer",
+  },
+  {
+    name: "a conversation that is too long is told where nothing else is",
+    acts: [
+      status(400, {
+        type: "invalid_request_error",
+        message: "prompt is too long: 250000 tokens > 200000 maximum",
+        errorCode: "context_length_exceeded",
+      }),
+    ],
+    asked: ["one"],
+    told: 400,
+  },
+  {
+    name: "a content filter's refusal is told, not routed around",
+    acts: [
+      status(400, {
+        type: "invalid_request_error",
+        message: "Blocked by the content policy",
+        errorCode: "content_filter",
+      }),
+    ],
+    fallback: [good],
+    asked: ["one"],
+    told: 400,
+  },
+  {
+    name: "a cut after output is not glued to a fallback's answer",
+    acts: [CUT],
+    only: "stream",
+    fallback: [status(400, { type: "invalid_request_error" })],
+    asked: ["one"],
+    told: "broken",
+  },
+  {
+    name: "a fallback that refuses leaves the first failure to be told",
+    acts: [status(503)],
+    fallback: [status(400, { type: "invalid_request_error" })],
+    asked: ["one", "one", "two"],
+    told: 503,
+  },
+  {
+    name: "an error event before any output goes to the fallback",
+    acts: [streamOf(({ start, failure }) => [start, failure], "end")],
+    only: "stream",
+    fallback: [good],
+    asked: ["one", "one", "two"],
+    told: "answer",
+  },
+  {
+    name: "an error event after output is passed on and not repeated",
+    acts: [
+      streamOf(
+        ({ start, output, failure }) => [start + output, failure],
+        "end",
+      ),
+    ],
+    only: "stream",
+    fallback: [good],
+    asked: ["one"],
+    told: "broken",
+  },
+  {
+    name: "an error in place of a JSON answer goes to the fallback",
+    acts: [failureInBody],
+    only: "json",
+    fallback: [good],
+    asked: ["one", "one", "two"],
+    told: "answer",
+  },
+  {
+    name:
+      "an error in place of a JSON answer of untold length goes to the fallback",
+    acts: [failureInPieces],
+    only: "json",
+    fallback: [good],
+    asked: ["one", "one", "two"],
+    told: "answer",
+  },
+  {
+    name: "an end before any output goes to the fallback",
+    acts: [streamOf(({ start }) => [start], "end")],
+    only: "stream",
+    fallback: [good],
+    asked: ["one", "one", "two"],
+    told: "answer",
+  },
+  {
+    name: "a break before any output is tried again",
+    acts: [streamOf(({ start }) => [start], "break"), good],
+    only: "stream",
+    fallback: [good],
+    asked: ["one", "one"],
+    told: "answer",
+  },
+  {
+    name: "the gateway's bad credential is not tried again, but elsewhere",
+    acts: [status(401, { type: "authentication_error" })],
+    fallback: [good],
+    asked: ["one", "two"],
+    told: "answer",
+  },
+  {
+    name: "the gateway's bad credential is told as the gateway's",
+    acts: [status(403, { type: "permission_error" })],
+    asked: ["one"],
+    told: 502,
+  },
+  {
+    ...TOO_LONG,
+    name: "JSON that is too long to be translated is told and not asked again",
+    acts: [longJson],
+    only: "json",
+  },
+  {
+    ...TOO_LONG,
+    name:
+      "a stream that is too long to make one answer of is told and not asked again",
+    acts: [longStream],
+    only: "json",
+    connection: { stream_only: true },
+  },
+  {
+    ...TOO_LONG,
+    name:
+      "an event that is too long to make an answer of is told and not asked again",
+    acts: [longEvent],
+    only: "json",
+    connection: { stream_only: true },
+  },
+  {
+    ...TOO_LONG,
+    name:
+      "an event that is too long before any output is told and not asked again",
+    acts: [longEvent],
+    only: "stream",
+  },
+  {
+    name: "an error page that is too long is tried again by its status",
+    acts: [longPage(500), good],
+    fallback: [good],
+    asked: ["one", "one"],
+    told: "answer",
+  },
+  {
+    name: "an error page that is too long is told with its status",
+    acts: [longPage(503)],
+    asked: ["one", "one", "one"],
+    told: 503,
+    logged: "overloaded",
+  },
+  {
+    name: "an error page that is too long is waited for as its headers say",
+    acts: [longPage(429, { "retry-after": "2" }), good],
+    asked: ["one", "one"],
+    gaps: [[2000, 2250]],
+    told: "answer",
+  },
+  {
+    name:
+      "an error page that is too long is told at once if its status refuses",
+    acts: [longPage(400)],
+    fallback: [good],
+    asked: ["one"],
+    told: 400,
+    logged: "invalid_request",
+  },
+  {
+    name: "an error page that is too long goes elsewhere for a bad credential",
+    acts: [longPage(401)],
+    fallback: [good],
+    asked: ["one", "two"],
+    told: "answer",
+  },
+];
+
+const OTHER_REFUSALS = [400, 404, 409, 413, 422, 501];
+
+for (const code of OTHER_REFUSALS) {
+  const type = "invalid_request_error";
+  Deno.test(`a ${code} is told at once and never sent again`, async (t) => {
+    await play(t, {
+      name: "",
+      acts: [status(code, { type })],
+      fallback: [good],
+      asked: ["one"],
+      told: code,
+    });
+  });
+}
+
+for (const code of [408, 500, 502, 503, 504, 520, 529]) {
+  Deno.test(`a ${code} is tried again`, async (t) => {
+    await play(t, {
+      name: "",
+      acts: [status(code), good],
+      asked: ["one", "one"],
+      told: "answer",
+    });
+  });
+}
+
+for (const row of ROWS) Deno.test(row.name, (t) => play(t, row));
+
+/** Every protocol, natively and translated, as a stream and as JSON. */
+async function play(t: Deno.TestContext, row: Row): Promise<void> {
+  for (const protocol of PROTOCOLS) {
+    for (const mode of ["native", "translated"] as const) {
+      if (row.mode !== undefined && row.mode !== mode) continue;
+      for (const kind of ["stream", "json"] as const) {
+        if (row.only !== undefined && row.only !== kind) continue;
+        const way = { protocol, mode, stream: kind === "stream" };
+        await t.step(`${protocol} ${mode} ${kind}`, () => check(row, way));
+      }
+    }
+  }
+}
+
+async function check(row: Row, way: {
+  readonly protocol: Protocol;
+  readonly mode: Mode;
+  readonly stream: boolean;
+}): Promise<void> {
+  const { protocol, mode, stream } = way;
+  const fallbacks = row.fallback === undefined ? [] : ["model-2"];
+  const scene = await openScene(
+    [
+      connectionTo("one", way, {
+        models: [{ id: "model-1", fallbacks }],
+        ...row.connection,
+      }),
+      connectionTo("two", way, { models: ["model-2"] }),
+    ],
+    { one: row.acts, two: row.fallback ?? [] },
+  );
+  const told = await scene.ask(protocol, { stream });
+  const { asked } = scene.providers;
+  assert.deepEqual(scene.providers.hosts(), row.asked);
+  row.gaps?.forEach(([least, most], index) => {
+    const gap = (asked[index + 1]?.atMs ?? 0) - (asked[index]?.atMs ?? 0);
+    assert.ok(gap >= least && gap <= most, `gap ${index} is ${gap} ms`);
+  });
+  if (row.withinMs !== undefined) {
+    assert.ok(told.atMs <= row.withinMs, `took ${told.atMs} ms`);
+  }
+  const ending = typeof row.told === "object" ? row.told[mode] : row.told;
+  checkTold(told, ending, way);
+  checkRecord(told, row.asked);
+  if (row.logged !== undefined) assert.equal(told.line.error, row.logged);
+  const isLast = row.logged === TOO_LONG.logged;
+  assert.equal(told.headers.get("x-should-retry"), isLast ? "false" : null);
+  const servedByFallback = ending === "answer" && row.asked.at(-1) === "two";
+  assert.equal(
+    told.headers.get("x-gateway-model"),
+    servedByFallback ? "model-2" : null,
+  );
+  assert.equal(scene.gateway.admission.active, 0);
+  assert.equal(scene.timers.running, 0, "a timer is left");
+  for (const { signal } of asked.slice(0, -1)) {
+    assert.ok(signal.aborted, "an attempt that was given up is still open");
+  }
+}
+
+/** What each protocol writes when all is well, and only then. */
+const END_REGEXPS: Readonly<Record<Protocol, RegExp>> = {
+  chat: /data: \[DONE\]/,
+  messages: /"type":"message_stop"/,
+  responses: /"type":"response\.completed"/,
+};
+
+function checkTold(told: Told, ending: Ending, { protocol, mode, stream }: {
+  readonly protocol: Protocol;
+  readonly mode: Mode;
+  readonly stream: boolean;
+}): void {
+  const isWhole = END_REGEXPS[protocol].test(told.text);
+  if (ending === "answer") {
+    assert.equal(told.status, 200, told.text);
+    assert.equal(told.text.split(WORDS).length - 1 > 0, true, told.text);
+    assert.ok(!told.broken);
+    if (stream) assert.ok(isWhole, told.text);
+    assert.ok(isJsonObject(told.line.usage), "no usage in the log");
+    return;
+  }
+  assert.ok(!isWhole, "it looks like a success");
+  if (ending === "broken") {
+    assert.equal(told.status, 200);
+    assert.ok(told.text.includes(WORDS));
+    const isTold = /error|response\.failed/.test(told.text);
+    assert.ok(told.broken || isTold, "nothing tells of the failure");
+    if (mode === "translated") assert.ok(isTold && !told.broken, told.text);
+    // Natively `response.failed` is an end like others: it is for the caller to read.
+    const isOwnEnd = /response\.failed/.test(told.text) && mode === "native";
+    assert.equal(told.line.ended, isOwnEnd ? "complete" : "upstream_broken");
+    return;
+  }
+  assert.equal(told.status, ending, told.text);
+  const body: JsonObject = JSON.parse(told.text);
+  assert.ok(isJsonObject(body.error), told.text);
+  assert.equal(body.type, protocol === "messages" ? "error" : undefined);
+}
+
+function checkRecord({ line }: Told, asked: readonly string[]): void {
+  const attempts = Array.isArray(line.attempts) ? line.attempts : [];
+  const hosts = attempts.filter(isJsonObject).map((one) => one.connection);
+  assert.deepEqual(hosts, asked.length < 2 ? [] : asked);
+  assert.equal(line.connection, asked.at(-1));
+}

@@ -1,0 +1,379 @@
+import assert from "node:assert/strict";
+import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
+import { sha256Hex } from "../../../src/core/sha256.ts";
+import { ask, credentials, hello, PATHS } from "../../support/wire/ask.ts";
+import {
+  type Act,
+  good,
+  longEventAfterOutput,
+  longJson,
+  reset,
+  silent,
+  status,
+} from "../../support/upstream/bad_provider.ts";
+import { tokenFile } from "../../support/gateway/config.ts";
+import {
+  connectionTo,
+  openScene,
+  type Scene,
+} from "../../support/gateway/failover_scene.ts";
+import { settle } from "../../support/settle.ts";
+import { WORDS } from "../../support/wire/wire.ts";
+
+const CHAT = { protocol: "chat", mode: "native" } as const;
+
+/** Fails until `untilMs`, then answers. */
+function downUntil(untilMs: number, act: Act = status(503)): Act {
+  return (asked) => asked.atMs < untilMs ? act(asked) : good(asked);
+}
+
+function withFallback() {
+  return [
+    connectionTo("one", CHAT, {
+      models: [{ id: "model-1", fallbacks: ["model-2"] }],
+    }),
+    connectionTo("two", CHAT, { models: ["model-2"] }),
+  ];
+}
+
+/** Two connections with the same model. */
+function pool(overrides: Readonly<Record<string, unknown>> = {}) {
+  return [
+    connectionTo("one", CHAT, overrides),
+    connectionTo("two", CHAT, overrides),
+  ];
+}
+
+Deno.test("a primary that is down for a minute is left alone, and used again within 15 s", async () => {
+  const scene = await openScene(withFallback(), {
+    one: [downUntil(60_000)],
+    two: [good],
+  });
+  let backAtMs: number | undefined;
+  for (let count = 0; count < 160; count++) {
+    scene.timers.advance(Math.max(0, count * 500 - scene.timers.elapsedMs()));
+    const told = await scene.ask("chat");
+    assert.equal(told.status, 200);
+    const isPrimary = told.headers.get("x-gateway-model") === null;
+    if (isPrimary) backAtMs ??= told.atMs;
+  }
+  const asked = scene.providers.asked.filter(({ host, atMs }) =>
+    host === "one" && atMs < 60_000
+  );
+  // Cool-downs that double up to 30 s would make it eleven.
+  assert.ok(asked.length <= 12, `${asked.length} requests while it was down`);
+  assert.ok(backAtMs !== undefined && backAtMs >= 60_000 && backAtMs <= 75_000);
+});
+
+Deno.test("a 503 that recovers after 17 s is used again within 15 s", async () => {
+  const scene = await openScene(pool(), {
+    one: [downUntil(17_000)],
+    two: [good],
+  });
+  const served: [atMs: number, host: unknown][] = [];
+  for (let count = 0; count < 60; count++) {
+    scene.timers.advance(1000);
+    const { atMs, line } = await scene.ask("chat");
+    served.push([atMs, line.connection]);
+  }
+  const back = served.find(([, host]) => host === "one")?.[0];
+  assert.ok(back !== undefined && back <= 17_000 + 15_000, `back at ${back}`);
+});
+
+/** Answers after `ms` milliseconds on the scene's clock. */
+function slow(scene: () => Scene, ms: number): Act {
+  return async (asked) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    scene().timers.ring(ms, resolve);
+    await promise;
+    return good(asked);
+  };
+}
+
+Deno.test("an upstream whose answers take 12 s serves all again within two seconds of its first probe", async () => {
+  const scene: Scene = await openScene([connectionTo("one", CHAT)], {
+    one: [
+      (asked) =>
+        asked.atMs < 2000
+          ? status(500)(asked)
+          : slow(() => scene, 12_000)(asked),
+    ],
+  });
+  const told: { readonly atMs: number; readonly status: number }[] = [];
+  const running: Promise<void>[] = [];
+  for (let count = 0; count < 400; count++) {
+    const atMs = scene.timers.elapsedMs();
+    running.push(
+      scene.gateway.handler(scene.request("chat")).then((answer) => {
+        told.push({ atMs, status: answer.status });
+        return answer.body?.cancel();
+      }),
+    );
+    scene.timers.advance(25);
+    await settle();
+  }
+  await scene.pass(Promise.all(running));
+  const recovered = scene.providers.asked.filter(({ atMs }) => atMs >= 2000);
+  const probeAtMs = recovered[0]?.atMs ?? Infinity;
+  assert.ok(probeAtMs < 6000, `probed at ${probeAtMs}`);
+  const turnedAway = told.filter(({ status }) => status === 503);
+  assert.ok(turnedAway.length > 0);
+  assert.ok(turnedAway.every(({ atMs }) => atMs < probeAtMs + 2000));
+  const early = recovered.filter(({ atMs }) => atMs < probeAtMs + 250);
+  assert.equal(early.length, 1, "more than one probe at once");
+});
+
+Deno.test("200 requests a second on a dead provider come to at most 1.2 attempts each", async () => {
+  const scene = await openScene([connectionTo("one", CHAT)], {
+    one: [status(503)],
+  });
+  const statuses = new Map<number, number>();
+  const running: Promise<void>[] = [];
+  for (let count = 0; count < 1000; count++) {
+    running.push(
+      scene.gateway.handler(scene.request("chat")).then((answer) => {
+        statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
+        return answer.body?.cancel();
+      }),
+    );
+    scene.timers.advance(5);
+    if (count % 20 === 0) await new Promise((go) => setTimeout(go, 0));
+  }
+  await scene.pass(Promise.all(running));
+  assert.deepEqual([...statuses.keys()], [503]);
+  assert.ok(
+    scene.providers.asked.length <= 1200,
+    `${scene.providers.asked.length} attempts`,
+  );
+});
+
+Deno.test("a burst on a provider that dies comes to at most 1.2 attempts each", async () => {
+  const scene = await openScene([connectionTo("one", CHAT)], { one: [reset] });
+  const burst = Array.from({ length: 100 }, () => scene.ask("chat"));
+  await scene.pass(Promise.all(burst));
+  assert.ok(
+    scene.providers.asked.length <= 120,
+    `${scene.providers.asked.length} attempts`,
+  );
+});
+
+Deno.test("a model whose every connection cools down is 503, with the time to wait", async () => {
+  const scene = await openScene([connectionTo("one", CHAT)], {
+    one: [status(500)],
+  });
+  // Three fail and one probe does.
+  for (let count = 0; count < 4; count++) {
+    assert.equal((await scene.ask("chat")).status, 500);
+  }
+  const before = scene.providers.asked.length;
+  const told = await scene.ask("chat");
+  assert.equal(told.status, 503);
+  assert.equal(told.headers.get("retry-after"), "2");
+  const { error } = JSON.parse(told.text);
+  assert.equal(error.type, "overloaded_error");
+  assert.equal(error.code, "connection_cooling_down");
+  assert.equal(scene.providers.asked.length, before);
+});
+
+Deno.test("while a 429 is waited out, other requests go elsewhere", async () => {
+  const limited = status(429, { headers: { "retry-after": "60" } });
+  const scene = await openScene(pool(), { one: [limited], two: [good] });
+  for (let count = 0; count < 5; count++) {
+    assert.equal((await scene.ask("chat")).status, 200);
+  }
+  assert.deepEqual(scene.providers.hosts(), [
+    "one",
+    ...Array.from({ length: 5 }, () => "two"),
+  ]);
+});
+
+Deno.test("a 429 without Retry-After whose window is used up benches to the reset", async () => {
+  const exhausted = status(429, {
+    headers: {
+      "x-codex-primary-used-percent": "100",
+      "x-codex-primary-window-minutes": "300",
+      "x-codex-primary-reset-after-seconds": "1200",
+    },
+  });
+  const way = { protocol: "responses", mode: "native" } as const;
+  const scene = await openScene([
+    connectionTo("one", way, { quota: { kind: "codex" } }),
+    connectionTo("two", way),
+  ], { one: [exhausted, good], two: [good] });
+  await scene.ask("responses");
+  scene.timers.advance(1_190_000);
+  await scene.ask("responses");
+  scene.timers.advance(11_000);
+  await scene.ask("responses");
+  assert.deepEqual(scene.providers.hosts(), ["one", "two", "two", "one"]);
+});
+
+Deno.test("a burst 429 while the window is 30 % used is tried again on the same connection", async () => {
+  const burst = status(429, {
+    headers: {
+      "retry-after": "1",
+      "x-codex-primary-used-percent": "30",
+      "x-codex-primary-window-minutes": "300",
+      "x-codex-primary-reset-after-seconds": "1200",
+    },
+  });
+  const way = { protocol: "responses", mode: "native" } as const;
+  const scene = await openScene([
+    connectionTo("one", way, { quota: { kind: "codex" } }),
+    connectionTo("two", way),
+  ], { one: [burst, good], two: [good] });
+  await scene.ask("responses");
+  assert.deepEqual(scene.providers.hosts(), ["one", "one"]);
+});
+
+Deno.test("a pool is asked in the file's order, a failing connection left for the next at once", async () => {
+  const scene = await openScene(pool(), { one: [status(500)], two: [good] });
+  const told = await scene.ask("chat");
+  assert.deepEqual(scene.providers.hosts(), ["one", "two"]);
+  assert.equal(told.atMs, 0);
+  assert.equal(told.headers.get("x-gateway-model"), null);
+});
+
+Deno.test("an answer that is too long to be translated never counts against a connection", async (t) => {
+  const way = { protocol: "chat", mode: "translated" } as const;
+  const cases = [
+    ["before any output", longJson, false],
+    ["after output", longEventAfterOutput, true],
+  ] as const;
+  for (const [name, act, stream] of cases) {
+    await t.step(name, async () => {
+      const scene = await openScene([
+        connectionTo("one", way),
+        connectionTo("two", way),
+      ], { one: [act], two: [good] });
+      for (let count = 0; count < 4; count++) {
+        const told = await scene.ask("chat", { stream });
+        assert.equal(told.line.ended, "error");
+      }
+      assert.deepEqual(scene.providers.hosts(), ["one", "one", "one", "one"]);
+    });
+  }
+});
+
+Deno.test("the answer names the model that served, and the log every attempt", async () => {
+  const way = { protocol: "messages", mode: "translated" } as const;
+  const scene = await openScene([
+    connectionTo("one", way, {
+      models: [{ id: "model-1", fallbacks: ["model-2"] }],
+    }),
+    connectionTo("two", way, {
+      models: [{ id: "model-2", upstream: "upstream-2" }],
+    }),
+  ], { one: [status(401)], two: [good] });
+  const told = await scene.ask("messages");
+  assert.equal(JSON.parse(told.text).model, "model-2");
+  assert.equal(told.headers.get("x-gateway-model"), "model-2");
+  assert.equal(scene.providers.asked[1]?.model, "upstream-2");
+  assert.equal(told.line.model, "model-1");
+  assert.equal(told.line.upstream_model, "upstream-2");
+  assert.deepEqual(told.line.attempts, [
+    {
+      connection: "one",
+      model: "model-1",
+      status: 401,
+      failure: "misconfigured",
+      ms: 0,
+    },
+    { connection: "two", model: "model-2", status: 200, ms: 0 },
+  ]);
+  assert.ok(isJsonObject(told.line.usage));
+});
+
+Deno.test("a fallback that is not assigned to the caller is not used", async () => {
+  const scene = await openScene(withFallback(), {
+    one: [status(401)],
+    two: [good],
+  }, { tokens: [tokenFile({ models: ["model-1"] })] });
+  const told = await scene.ask("chat");
+  assert.equal(told.status, 502);
+  assert.deepEqual(scene.providers.hosts(), ["one"]);
+});
+
+Deno.test("fallbacks are taken in their order", async () => {
+  const scene = await openScene([
+    connectionTo("one", CHAT, {
+      models: [{ id: "model-1", fallbacks: ["model-2", "model-3"] }],
+    }),
+    connectionTo("two", CHAT, { models: ["model-3"] }),
+    connectionTo("three", CHAT, { models: ["model-2"] }),
+  ], { one: [status(401)], two: [good], three: [status(500)] });
+  const told = await scene.ask("chat");
+  assert.deepEqual(scene.providers.hosts(), ["one", "three", "two"]);
+  assert.equal(told.headers.get("x-gateway-model"), "model-3");
+  assert.ok(told.text.includes(WORDS));
+});
+
+Deno.test("a connection that is full is passed over, and its place is free once its attempt has failed", async () => {
+  const scene = await openScene(pool({ max_concurrent: 1 }), {
+    one: [silent],
+    two: [good],
+  });
+  const controller = new AbortController();
+  const first = scene.gateway.handler(
+    new Request(scene.request("chat"), { signal: controller.signal }),
+  );
+  const second = await scene.ask("chat");
+  assert.equal(second.line.connection, "two");
+  controller.abort();
+  await scene.pass(first);
+  assert.equal(scene.gateway.admission.active, 0);
+});
+
+Deno.test("of 1,000 requests of one token none notices another's that fail a hundred times a second", async (t) => {
+  const acts = {
+    "500": status(500),
+    "403 without a reason": status(403, { message: "No" }),
+    "403 for the content": status(403, { errorCode: "content_filter" }),
+    "a reset": reset,
+    "429": status(429, { headers: { "retry-after": "30" } }),
+  };
+  for (const [name, act] of Object.entries(acts)) {
+    await t.step(name, async () => {
+      const scene = await openScene([connectionTo("one", CHAT)], {
+        one: [(asked) => isPoison(asked.body) ? act(asked) : good(asked)],
+      }, {
+        tokens: ["alice", "bob"].map((caller) =>
+          tokenFile({ name: caller, sha256: sha256Hex(`token of ${caller}`) })
+        ),
+      });
+      const send = (caller: string, content: string) =>
+        scene.gateway.handler(
+          new Request(
+            `http://gateway${PATHS.chat}`,
+            ask(
+              "chat",
+              hello("chat", {
+                model: "model-1",
+                messages: [{ role: "user", content }],
+              }),
+              credentials("chat", `token of ${caller}`),
+            ),
+          ),
+        );
+      const poisoned: Promise<unknown>[] = [];
+      const statuses = new Map<number, number>();
+      for (let count = 0; count < 1000; count++) {
+        poisoned.push(
+          send("alice", POISON).then((answer) => answer.body?.cancel()),
+        );
+        const answer = await send("bob", "Hello");
+        await answer.body?.cancel();
+        statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
+        scene.timers.advance(10);
+      }
+      await scene.pass(Promise.all(poisoned));
+      assert.deepEqual([...statuses], [[200, 1000]]);
+    });
+  }
+});
+
+const POISON = "words over which the provider falls";
+
+function isPoison(body: JsonObject): boolean {
+  return JSON.stringify(body).includes(POISON);
+}

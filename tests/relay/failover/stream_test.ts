@@ -1,0 +1,160 @@
+import assert from "node:assert/strict";
+import { isJsonObject } from "../../../src/core/json.ts";
+import { openAnswer, SSE_HEADERS } from "../../support/wire/answers.ts";
+import { PROTOCOLS } from "../../support/wire/ask.ts";
+import {
+  type Act,
+  good,
+  streamOf,
+} from "../../support/upstream/bad_provider.ts";
+import {
+  connectionTo,
+  openScene,
+} from "../../support/gateway/failover_scene.ts";
+import { settle } from "../../support/settle.ts";
+import { WIRES, WORDS } from "../../support/wire/wire.ts";
+
+for (const protocol of PROTOCOLS) {
+  const way = { protocol, mode: "native" } as const;
+  const { start, output, end } = WIRES[protocol];
+
+  Deno.test(`a ${protocol} stream that could not go elsewhere is held back by nothing`, async () => {
+    const { response, write, close } = openAnswer();
+    const scene = await openScene([connectionTo("one", way)], {
+      one: [() => response],
+    });
+    const answer = await scene.gateway.handler(
+      scene.request(protocol, { stream: true }),
+    );
+    const reader = answer.body?.getReader();
+    write(start);
+    const first = await reader?.read();
+    assert.equal(new TextDecoder().decode(first?.value), start);
+    write(output + end);
+    close();
+    while (!(await reader?.read())?.done);
+  });
+
+  Deno.test(`a ${protocol} stream that could go elsewhere comes with its first output, byte for byte`, async () => {
+    const { response, write, close } = openAnswer();
+    const scene = await openScene([
+      connectionTo("one", way),
+      connectionTo("two", way),
+    ], { one: [() => response], two: [good] });
+    const answers: Response[] = [];
+    scene.gateway.handler(scene.request(protocol, { stream: true }))
+      .then((given) => answers.push(given));
+    write(start);
+    for (let turn = 0; turn < 10; turn++) await settle();
+    assert.equal(answers.length, 0);
+    write(output);
+    for (let turn = 0; turn < 10; turn++) await settle();
+    assert.equal(answers.length, 1);
+    write(end);
+    close();
+    assert.equal(await answers[0]?.text(), start + output + end);
+    assert.deepEqual(scene.providers.hosts(), ["one"]);
+  });
+
+  Deno.test(`a ${protocol} answer of a fallback comes byte for byte, and the header names the model`, async () => {
+    const text = JSON.stringify(WIRES[protocol].answer, null, 1);
+    const act: Act = () => new Response(text, { headers: JSON_TYPE });
+    const scene = await openScene([
+      connectionTo("one", way, {
+        models: [{ id: "model-1", fallbacks: ["model-2"] }],
+      }),
+      connectionTo("two", way, { models: ["model-2"] }),
+    ], { one: [() => new Response(null, { status: 401 })], two: [act] });
+    const told = await scene.ask(protocol);
+    assert.equal(told.text, text);
+    assert.equal(told.headers.get("x-gateway-model"), "model-2");
+    assert.equal(scene.providers.asked[1]?.model, "model-2");
+  });
+}
+
+const JSON_TYPE = { "content-type": "application/json" };
+
+Deno.test("a stream that is whole but for [DONE] ends at once, with its usage", async (t) => {
+  const unmarked = streamOf(
+    ({ start, output, end }) => [
+      start + output + end.replace("data: [DONE]\n\n", ""),
+    ],
+    "end",
+  );
+  const ways = [
+    ["chat", "native"],
+    ["messages", "translated"],
+    ["responses", "translated"],
+  ] as const;
+  for (const [protocol, mode] of ways) {
+    await t.step(`${protocol} ${mode}`, async () => {
+      const way = { protocol, mode };
+      const scene = await openScene([connectionTo("one", way)], {
+        one: [unmarked],
+      });
+      const told = await scene.ask(protocol, { stream: true });
+      assert.equal(told.status, 200);
+      assert.ok(!told.broken);
+      assert.ok(told.text.includes(WORDS));
+      assert.equal(told.line.ended, "complete");
+      const { usage } = told.line;
+      assert.ok(isJsonObject(usage));
+      assert.equal(usage.output_tokens, 2);
+      assert.ok(told.atMs < 100, `took ${told.atMs} ms`);
+      assert.deepEqual(scene.providers.hosts(), ["one"]);
+    });
+  }
+});
+
+/** How many bytes of its output a trickling stream sends one by one. */
+const SINGLE_BYTES = 40;
+
+/** A stream that waits before each piece, and sends many pieces of one byte. */
+function trickle(wait: () => Promise<void>): Act {
+  return ({ wire }) => {
+    const encoder = new TextEncoder();
+    const output = encoder.encode(wire.output);
+    const pieces = [
+      encoder.encode(wire.start),
+      ...Array.from(
+        output.subarray(0, SINGLE_BYTES),
+        (byte) => Uint8Array.of(byte),
+      ),
+      output.subarray(SINGLE_BYTES),
+      encoder.encode(wire.end),
+    ];
+    const body = new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        await wait();
+        const piece = pieces.shift();
+        if (piece === undefined) controller.close();
+        else controller.enqueue(piece);
+      },
+    }, { highWaterMark: 0 });
+    return new Response(body, { headers: SSE_HEADERS });
+  };
+}
+
+Deno.test("a stream that comes a byte a second passes whole, natively and translated", async (t) => {
+  for (const protocol of PROTOCOLS) {
+    for (const mode of ["native", "translated"] as const) {
+      await t.step(`${protocol} ${mode}`, async () => {
+        const way = { protocol, mode };
+        const connection = connectionTo("one", way, {
+          timeouts: { idle: 10_000 },
+        });
+        const second = () =>
+          new Promise<void>((go) => void scene.timers.ring(1000, go));
+        const scene = await openScene([connection], {
+          one: [trickle(second)],
+        });
+        const told = await scene.ask(protocol, { stream: true });
+        assert.equal(told.status, 200);
+        assert.ok(!told.broken);
+        assert.ok(told.text.includes(WORDS));
+        assert.equal(told.line.ended, "complete");
+        assert.equal(scene.timers.running, 0);
+      });
+    }
+  }
+});

@@ -1,0 +1,175 @@
+import assert from "node:assert/strict";
+import { createDeadlines } from "../../../src/core/deadlines.ts";
+import type { Protocol } from "../../../src/core/protocol.ts";
+import { WATCHES } from "../../../src/protocols/watch.ts";
+import {
+  type Beginning,
+  holdBack,
+} from "../../../src/relay/native/hold_back.ts";
+import {
+  createLookAhead,
+  type LookAhead,
+} from "../../../src/streams/look_ahead.ts";
+import { PROTOCOLS } from "../../support/wire/ask.ts";
+import {
+  createFakeTimers,
+  type FakeTimers,
+} from "../../support/fakes/fake_timers.ts";
+import { settle } from "../../support/settle.ts";
+import { WIRES } from "../../support/wire/wire.ts";
+
+interface Scene {
+  readonly timers: FakeTimers;
+  readonly source: ReadableStreamDefaultController<Uint8Array>;
+  readonly ahead: LookAhead;
+  readonly held: Promise<Beginning>;
+  /** What was found out by now. */
+  found(): Promise<Beginning | undefined>;
+}
+
+function begin(
+  protocol: Protocol,
+  { idleMs = 0, outputMs }: {
+    readonly idleMs?: number;
+    readonly outputMs?: number;
+  } = {},
+): Scene {
+  const timers = createFakeTimers();
+  let source: ReadableStreamDefaultController<Uint8Array> | undefined;
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => void (source = controller),
+  });
+  assert.ok(source);
+  const ahead = createLookAhead(body.getReader());
+  const held = holdBack(ahead, {
+    watch: WATCHES[protocol],
+    deadlines: createDeadlines(timers),
+    idleMs,
+    outputMs,
+  });
+  let now: Beginning | undefined;
+  held.then((found) => now = found, () => {});
+  const found = async () => {
+    await settle();
+    return now;
+  };
+  return { timers, source, ahead, held, found };
+}
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+
+async function readRest(ahead: LookAhead): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for (;;) {
+    const { done, value } = await ahead.read();
+    if (done) return text;
+    text += decoder.decode(value, { stream: true });
+  }
+}
+
+for (const protocol of PROTOCOLS) {
+  const { start, output, end, failure } = WIRES[protocol];
+
+  Deno.test(`holdBack() gives a ${protocol} stream at its first output, byte for byte`, async () => {
+    const text = `: comment\r\n\r\n${start}${output}${end}`;
+    for (const size of [1, 7, 100, text.length]) {
+      const scene = begin(protocol);
+      for (let at = 0; at < text.length; at += size) {
+        scene.source.enqueue(bytes(text.slice(at, at + size)));
+      }
+      scene.source.close();
+      assert.deepEqual(await scene.held, { kind: "good" });
+      assert.equal(await readRest(scene.ahead), text);
+      assert.equal(scene.timers.running, 0);
+    }
+  });
+
+  Deno.test(`holdBack() waits through a ${protocol} stream's start events`, async () => {
+    const scene = begin(protocol);
+    scene.source.enqueue(bytes(start));
+    assert.equal(await scene.found(), undefined);
+    scene.source.enqueue(bytes(output));
+    assert.deepEqual(await scene.found(), { kind: "good" });
+  });
+
+  Deno.test(`holdBack() finds a ${protocol} failure before any output`, async () => {
+    const scene = begin(protocol);
+    scene.source.enqueue(bytes(start + failure));
+    assert.equal((await scene.found())?.kind, "failure");
+  });
+
+  Deno.test(`holdBack() takes an empty ${protocol} answer for good`, async () => {
+    const scene = begin(protocol);
+    scene.source.enqueue(bytes(start + end));
+    assert.deepEqual(await scene.found(), { kind: "good" });
+  });
+}
+
+Deno.test("holdBack() tells a stream that ends with nothing in it", async () => {
+  const scene = begin("chat");
+  scene.source.enqueue(bytes(WIRES.chat.start));
+  scene.source.close();
+  assert.deepEqual(await scene.held, { kind: "cut" });
+});
+
+Deno.test("holdBack() finds the failure in a last line without a line feed", async () => {
+  const scene = begin("chat");
+  scene.source.enqueue(bytes('data: {"error":{"message":"no"}}'));
+  scene.source.close();
+  assert.equal((await scene.held).kind, "failure");
+});
+
+Deno.test("holdBack() keeps no more than 64 events, 256 KiB and 15 s", async (t) => {
+  await t.step("64 events", async () => {
+    const scene = begin("messages");
+    const ping = bytes('event: ping\ndata: {"type":"ping"}\n\n');
+    for (let count = 0; count < 63; count++) scene.source.enqueue(ping);
+    assert.equal(await scene.found(), undefined);
+    scene.source.enqueue(ping);
+    assert.deepEqual(await scene.found(), { kind: "good" });
+  });
+  await t.step("256 KiB", async () => {
+    const scene = begin("chat");
+    scene.source.enqueue(bytes(":".padEnd(256 * 1024 - 1)));
+    assert.equal(await scene.found(), undefined);
+    scene.source.enqueue(bytes(" "));
+    assert.deepEqual(await scene.found(), { kind: "good" });
+  });
+  await t.step("15 s", async () => {
+    const scene = begin("chat", { idleMs: 60_000 });
+    scene.source.enqueue(bytes(": ping\n\n"));
+    await scene.found();
+    scene.timers.advance(14_999);
+    assert.equal(await scene.found(), undefined);
+    scene.timers.advance(1);
+    assert.deepEqual(await scene.found(), { kind: "good" });
+    scene.source.enqueue(bytes("data: late\n\n"));
+    scene.source.close();
+    assert.equal(await readRest(scene.ahead), ": ping\n\ndata: late\n\n");
+  });
+});
+
+Deno.test("holdBack() waits for output as long as a deadline for it says", async () => {
+  const scene = begin("chat", { outputMs: 40_000 });
+  await scene.found();
+  scene.timers.advance(39_999);
+  assert.equal(await scene.found(), undefined);
+  scene.timers.advance(1);
+  assert.deepEqual(await scene.found(), { kind: "silent" });
+});
+
+Deno.test("holdBack() tells silence between two chunks", async () => {
+  const scene = begin("chat", { idleMs: 5000 });
+  scene.source.enqueue(bytes(WIRES.chat.start));
+  await scene.found();
+  scene.timers.advance(5000);
+  assert.deepEqual(await scene.found(), { kind: "silent" });
+});
+
+Deno.test("holdBack() throws what its source throws, and leaves no timer", async () => {
+  const scene = begin("chat", { idleMs: 5000 });
+  scene.source.error(new TypeError("connection reset"));
+  await assert.rejects(scene.held, /connection reset/);
+  assert.equal(scene.timers.running, 0);
+});

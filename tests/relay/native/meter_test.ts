@@ -1,0 +1,362 @@
+import assert from "node:assert/strict";
+import { randomIds } from "../../../src/core/ids.ts";
+import type { SseFrame } from "../../../src/core/frame.ts";
+import type { Protocol } from "../../../src/core/protocol.ts";
+import { runStage } from "../../../src/core/stage.ts";
+import type { Usage } from "../../../src/protocols/canonical/answer/usage.ts";
+import { CODECS } from "../../../src/protocols/mod.ts";
+import { WATCHES } from "../../../src/protocols/watch.ts";
+import {
+  type AnswerEnd,
+  createBodyMeter,
+  createStreamMeter,
+} from "../../../src/relay/native/meter.ts";
+import { openTestRecord } from "../../support/gateway/open_record.ts";
+import {
+  hasRecordings,
+  loadRecordings,
+  parseFrames,
+} from "../../support/recorded/recordings.ts";
+import { sseBytes } from "../../support/wire/sse_bytes.ts";
+
+const encoder = new TextEncoder();
+
+function streamScene(protocol: Protocol = "chat") {
+  const { record, clock } = openTestRecord();
+  const meter = createStreamMeter(WATCHES[protocol], record);
+  return { meter, clock, facts: record.facts };
+}
+
+function bodyScene(protocol: Protocol = "chat") {
+  const { record, clock } = openTestRecord();
+  const meter = createBodyMeter(WATCHES[protocol], record);
+  return { meter, clock, facts: record.facts };
+}
+
+const chunk = (delta: object) => ({ choices: [{ index: 0, delta }] });
+
+Deno.test("createStreamMeter() notes when the first output passed, and every byte", () => {
+  const { meter, clock, facts } = streamScene();
+  const role = sseBytes(chunk({ role: "assistant", content: "" }));
+  const text = sseBytes(chunk({ content: "a" }));
+  clock.advance(5);
+  meter.push(role);
+  assert.equal(facts.firstOutputMs, undefined);
+  clock.advance(5);
+  meter.push(text);
+  assert.equal(facts.firstOutputMs, 10);
+  clock.advance(5);
+  meter.push(text);
+  assert.equal(facts.firstOutputMs, 10);
+  assert.equal(facts.bytesOut, role.length + 2 * text.length);
+});
+
+Deno.test("createStreamMeter() puts together the counts of several events", () => {
+  const { meter, facts } = streamScene("messages");
+  meter.push(sseBytes(
+    {
+      type: "message_start",
+      message: { usage: { input_tokens: 10, output_tokens: 1 } },
+    },
+    { type: "content_block_delta", delta: { type: "text_delta", text: "a" } },
+    { type: "message_delta", usage: { output_tokens: 30 } },
+  ));
+  assert.equal(facts.usage?.inputTokens, 10);
+  assert.equal(facts.usage?.outputTokens, 30);
+});
+
+Deno.test("createStreamMeter() sees usage before, with and behind the first output", () => {
+  const usage = { prompt_tokens: 1, completion_tokens: 2 };
+  const streams = [
+    sseBytes({ usage, choices: [] }, chunk({ content: "a" })),
+    sseBytes({ ...chunk({ content: "a" }), usage }),
+    sseBytes(chunk({ content: "a" }), { usage, choices: [] }),
+  ];
+  for (const stream of streams) {
+    const { meter, facts } = streamScene();
+    meter.push(stream);
+    assert.equal(facts.usage?.inputTokens, 1);
+    assert.equal(facts.firstOutputMs, 0);
+  }
+});
+
+Deno.test("createStreamMeter() takes no text of an answer for usage", () => {
+  const { meter, facts } = streamScene();
+  const content = '{"usage":{"prompt_tokens":9,"completion_tokens":9}}';
+  meter.push(sseBytes(chunk({ content: "a" }), chunk({ content })));
+  meter.push(sseBytes({ ...chunk({ content: "b" }), usage: null }));
+  assert.equal(facts.usage, undefined);
+});
+
+Deno.test("createStreamMeter() knows whether a stream came to its regular end", async (t) => {
+  const stop = { type: "message_stop" };
+  const finish = { choices: [{ index: 0, delta: {}, finish_reason: "stop" }] };
+  const completed = { type: "response.completed", response: {} };
+  const typeLast = {
+    response: { text: "x".repeat(9000) },
+    type: "response.completed",
+  };
+  const broken = { error: { message: "no" } };
+  const cases: readonly [string, Protocol, Uint8Array, AnswerEnd][] = [
+    ["chat with [DONE]", "chat", sseBytes(finish, "[DONE]"), "whole"],
+    ["chat without [DONE]", "chat", sseBytes(finish), "whole"],
+    [
+      "chat with usage last",
+      "chat",
+      sseBytes(finish, { choices: [] }),
+      "whole",
+    ],
+    ["chat cut", "chat", sseBytes(chunk({ content: "a" })), "cut"],
+    [
+      "chat cut by an error",
+      "chat",
+      sseBytes(chunk({ content: "a" }), broken),
+      "failed",
+    ],
+    ["messages", "messages", sseBytes(stop), "whole"],
+    ["messages with [DONE]", "messages", sseBytes(stop, "[DONE]"), "whole"],
+    ["messages with [DONE] alone", "messages", sseBytes("[DONE]"), "cut"],
+    ["messages cut", "messages", sseBytes({ type: "ping" }), "cut"],
+    ["responses", "responses", sseBytes(completed), "whole"],
+    [
+      "responses with [DONE]",
+      "responses",
+      sseBytes(completed, "[DONE]"),
+      "whole",
+    ],
+    ["responses, type last", "responses", sseBytes(typeLast), "whole"],
+    [
+      "responses cut",
+      "responses",
+      sseBytes({ type: "response.created" }),
+      "cut",
+    ],
+    [
+      "chat cut by an error and [DONE]",
+      "chat",
+      sseBytes(broken, "[DONE]"),
+      "whole",
+    ],
+    [
+      "chat that finishes with an error",
+      "chat",
+      sseBytes({
+        choices: [{ delta: {}, finish_reason: "error", error: { code: 502 } }],
+      }),
+      "failed",
+    ],
+    [
+      "chat with three events behind its end",
+      "chat",
+      sseBytes(finish, { choices: [] }, { x: 1 }, { x: 2 }),
+      "whole",
+    ],
+    [
+      "chat with its end in the middle of a long line",
+      "chat",
+      sseBytes({ a: "x".repeat(9000), ...finish, z: "x".repeat(9000) }),
+      "whole",
+    ],
+    [
+      "chat that speaks of ends and errors",
+      "chat",
+      sseBytes(chunk({ content: JSON.stringify([finish, broken]) })),
+      "cut",
+    ],
+    [
+      "messages cut by an error",
+      "messages",
+      sseBytes({ type: "error", error: { type: "overloaded_error" } }),
+      "failed",
+    ],
+    [
+      "responses that failed",
+      "responses",
+      sseBytes({
+        type: "response.failed",
+        response: { status: "failed", text: "x".repeat(9000) },
+      }),
+      "whole",
+    ],
+    [
+      "responses cut by an error",
+      "responses",
+      sseBytes({ type: "error", message: "no" }),
+      "failed",
+    ],
+    [
+      "responses that hold a failed call",
+      "responses",
+      sseBytes({
+        type: "response.completed",
+        response: { error: null, output: [{ type: "error" }] },
+      }),
+      "whole",
+    ],
+    ["nothing", "chat", new Uint8Array(), "cut"],
+  ];
+  for (const [name, protocol, stream, expected] of cases) {
+    await t.step(name, () => {
+      const { meter } = streamScene(protocol);
+      meter.push(stream);
+      assert.equal(meter.end(true), expected);
+      assert.equal(meter.end(true), expected, "asked again");
+    });
+  }
+});
+
+Deno.test("createStreamMeter() takes a last line without its line feed if it is whole", () => {
+  const whole = [
+    ["chat", "data: [DONE]"],
+    ["messages", 'data: {"type":"message_stop"}'],
+    ["responses", 'data: {"type":"response.completed","response":{}}'],
+  ] as const;
+  for (const [protocol, last] of whole) {
+    for (let length = 0; length <= last.length; length++) {
+      const { meter } = streamScene(protocol);
+      meter.push(encoder.encode("data: {}\n\n" + last.slice(0, length)));
+      assert.equal(
+        meter.end(true),
+        length === last.length ? "whole" : "cut",
+        last.slice(0, length),
+      );
+    }
+  }
+});
+
+Deno.test("createStreamMeter() counts usage in a last line without its line feed", () => {
+  const { meter, facts } = streamScene();
+  meter.push(encoder.encode('data: {"usage":{"prompt_tokens":3}}'));
+  meter.end(true);
+  assert.equal(facts.usage?.inputTokens, 3);
+});
+
+Deno.test("createStreamMeter() bears streams that are no protocol's", () => {
+  const streams = [
+    "data: {\n",
+    "data: null\n",
+    "data: [1]\n",
+    'data: {"usage":{}}\n',
+    'data: {"usage":{"prompt_tokens":"x"}}\n',
+    "\u0000\u0001\n",
+    "<html>\n",
+  ];
+  for (const protocol of ["chat", "messages", "responses"] as const) {
+    for (const stream of streams) {
+      const { meter, facts } = streamScene(protocol);
+      meter.push(encoder.encode(stream));
+      assert.equal(meter.end(true), "cut");
+      assert.equal(facts.usage, undefined);
+      assert.equal(facts.bytesOut, encoder.encode(stream).length);
+    }
+  }
+});
+
+Deno.test({
+  name:
+    "createStreamMeter() counts what the codec counts in every recorded stream",
+  ignore: !hasRecordings(),
+  fn() {
+    for (const protocol of ["chat", "messages", "responses"] as const) {
+      for (const { name, stream } of loadRecordings(protocol)) {
+        if (stream === undefined) continue;
+        const { meter, facts } = streamScene(protocol);
+        meter.push(stream);
+        const isWhole = meter.end(true) === "whole";
+        const decoder = CODECS[protocol].createStreamDecoder(randomIds);
+        const frames = parseFrames(stream);
+        const last = runStage(decoder, frames).at(-1);
+        assert.equal(isWhole, last?.type === "end", name);
+        if (frames.filter(isStart).length > 1) continue; // several answers
+        const usage = last?.type === "end" ? last.usage : undefined;
+        assert.deepEqual(countsOf(facts.usage), countsOf(usage), name);
+      }
+    }
+  },
+});
+
+Deno.test("createBodyMeter() reads the usage of a body that comes in pieces", () => {
+  const { meter, clock, facts } = bodyScene();
+  const bytes = encoder.encode(JSON.stringify({
+    choices: [{ message: { content: "é…🌻" } }],
+    usage: { prompt_tokens: 1, completion_tokens: 2 },
+  }));
+  clock.advance(3);
+  for (const byte of bytes) meter.push(Uint8Array.of(byte));
+  clock.advance(3);
+  assert.equal(meter.end(true), "whole");
+  assert.equal(facts.firstOutputMs, 3);
+  assert.equal(facts.bytesOut, bytes.length);
+  assert.equal(facts.usage?.inputTokens, 1);
+});
+
+Deno.test("createBodyMeter() keeps no view of the chunks", () => {
+  const { meter, facts } = bodyScene("messages");
+  const bytes = encoder.encode('{"input_tokens":42}');
+  meter.push(bytes);
+  bytes.fill(0);
+  meter.end(true);
+  assert.equal(facts.usage?.inputTokens, 42);
+});
+
+Deno.test("createBodyMeter() bears what is no JSON, or counts nothing", () => {
+  for (const text of ["<html>", '["usage"]', '{"usage":{"x":1}}', "{]"]) {
+    const { meter, facts } = bodyScene();
+    meter.push(encoder.encode(text));
+    assert.equal(meter.end(true), "whole");
+    assert.equal(facts.usage, undefined);
+  }
+});
+
+Deno.test("createBodyMeter() knows whether an object came to its end", () => {
+  const text = ' {"a":[1,{"b":"}\\""}],"c":"ü"} ';
+  const bytes = encoder.encode(text);
+  const last = text.lastIndexOf("}") + 2; // in bytes, the ü has two
+  for (let length = 0; length <= bytes.length; length++) {
+    const { meter } = bodyScene();
+    meter.push(bytes.subarray(0, length >> 1));
+    meter.push(bytes.subarray(length >> 1, length));
+    assert.equal(
+      meter.end(true),
+      length < last ? "cut" : "whole",
+      text.slice(0, length),
+    );
+    assert.equal(meter.end(false), "cut");
+  }
+});
+
+Deno.test("createBodyMeter() takes what is said to be no JSON as it comes", () => {
+  const { record } = openTestRecord();
+  const meter = createBodyMeter(WATCHES.chat, record, false);
+  meter.push(encoder.encode('{"a":'));
+  assert.equal(meter.end(true), "whole");
+});
+
+Deno.test("createBodyMeter() looks into bodies of up to 4 MiB, and counts the bytes of longer ones", () => {
+  const usage = '"usage":{"prompt_tokens":1}}';
+  for (
+    const [size, isSeen] of [[4 << 20, true], [(4 << 20) + 1, false]] as const
+  ) {
+    const { meter, facts } = bodyScene();
+    const text = `{"a":"${"x".repeat(size - usage.length - 8)}",${usage}`;
+    const bytes = encoder.encode(text);
+    assert.equal(bytes.length, size);
+    for (let start = 0; start < size; start += 1 << 20) {
+      meter.push(bytes.subarray(start, start + (1 << 20)));
+    }
+    assert.equal(meter.end(true), "whole");
+    assert.equal(facts.bytesOut, size);
+    assert.equal(facts.usage !== undefined, isSeen);
+  }
+});
+
+/** What the log shows of a usage. */
+function countsOf(usage: Usage | undefined): Omit<Usage, "marks"> | undefined {
+  if (usage === undefined) return undefined;
+  const { marks: _marks, ...counts } = usage;
+  return counts;
+}
+
+function isStart({ data }: SseFrame): boolean {
+  return /^\{"type":"(message_start|response\.created)"/.test(data);
+}

@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import {
+  bodyBytes,
+  type HeldBody,
+} from "../../../src/relay/request/held_body.ts";
+import { nativeBody } from "../../../src/relay/native/native_body.ts";
+import { createQuestionReader } from "../../../src/relay/request/request_head.ts";
+
+const encoder = new TextEncoder();
+
+/** A body with the model in the middle, of `size` bytes at least. */
+function bodyOf(size: number): Uint8Array<ArrayBuffer> {
+  const text = '{"x":1.50 ,"model" : "glm" ,"y":"é\\u00e9"}';
+  const spaces = size - encoder.encode(text).length;
+  return encoder.encode(text + " ".repeat(Math.max(0, spaces)));
+}
+
+/** As the reading of a body leaves it. */
+function holdBody(bytes: Uint8Array<ArrayBuffer>): HeldBody {
+  return bytes.length > 256 * 1024 ? new Blob([bytes]) : bytes;
+}
+
+/** What goes upstream, and what it was made of. */
+async function sent(
+  body: HeldBody,
+  renamedTo: string | undefined,
+): Promise<{ readonly kind: string; readonly text: string }> {
+  const reader = createQuestionReader();
+  reader.push(await bodyBytes(body));
+  const { modelSpan } = reader.end();
+  const built = nativeBody({ body, modelSpan, renamedTo });
+  return {
+    kind: built.constructor.name,
+    text: await new Response(built).text(),
+  };
+}
+
+const SIZES = [
+  [0, "Uint8Array"],
+  [256 * 1024, "Uint8Array"],
+  [256 * 1024 + 1, "Blob"],
+] as const;
+
+Deno.test("nativeBody() is the caller's bytes where the model keeps its name", async () => {
+  for (const [size, kind] of SIZES) {
+    const body = bodyOf(size);
+    const text = new TextDecoder().decode(body);
+    assert.deepEqual(await sent(holdBody(body), undefined), { kind, text });
+  }
+});
+
+Deno.test("nativeBody() replaces the model's name and nothing else", async () => {
+  for (const [size, kind] of SIZES) {
+    for (const name of ["m", "a-longer-name", 'é"\\', ""]) {
+      const body = bodyOf(size);
+      const text = new TextDecoder().decode(body)
+        .replace('"glm"', () => JSON.stringify(name));
+      assert.deepEqual(await sent(holdBody(body), name), { kind, text });
+    }
+  }
+});
+
+Deno.test("nativeBody() leaves the caller's bytes as they are", async () => {
+  for (const [size] of SIZES) {
+    const body = holdBody(bodyOf(size));
+    await sent(body, "another");
+    assert.deepEqual(await bodyBytes(body), bodyOf(size));
+  }
+});

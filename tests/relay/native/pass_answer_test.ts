@@ -1,0 +1,266 @@
+import assert from "node:assert/strict";
+import { createDeadlines } from "../../../src/core/deadlines.ts";
+import { GatewayError } from "../../../src/core/error.ts";
+import { UpstreamFailure } from "../../../src/protocols/canonical/failure/failure.ts";
+import { passAnswer } from "../../../src/relay/native/pass_answer.ts";
+import { CallerLeft } from "../../../src/upstream/call.ts";
+import { createSecrets } from "../../../src/upstream/secrets.ts";
+import {
+  openTestAttempt,
+  type TestAttempt,
+  type TestAttemptOptions,
+} from "../../support/gateway/attempt.ts";
+import { createFakeClock } from "../../support/fakes/fake_clock.ts";
+import {
+  createFakeTimers,
+  type FakeTimers,
+} from "../../support/fakes/fake_timers.ts";
+import { settle } from "../../support/settle.ts";
+import { sseBytes } from "../../support/wire/sse_bytes.ts";
+
+interface Scene extends TestAttempt {
+  readonly timers: FakeTimers;
+  pass(answer: Response): Promise<Response>;
+}
+
+async function begin(options: TestAttemptOptions = {}): Promise<Scene> {
+  const opened = await openTestAttempt(options);
+  const timers = createFakeTimers();
+  return {
+    ...opened,
+    timers,
+    pass: (answer) =>
+      passAnswer(answer, {
+        attempt: opened.attempt,
+        protocol: "chat",
+        headers: [["x-upstream", "1"]],
+        secrets: createSecrets([]),
+        deadlines: createDeadlines(timers),
+        clock: createFakeClock(0),
+      }),
+  };
+}
+
+/** An answer in the test's hand. */
+function openAnswer(
+  headers: Readonly<Record<string, string>>,
+): {
+  readonly answer: Response;
+  readonly source: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>;
+} {
+  let source:
+    | ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>
+    | undefined;
+  const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    start: (controller) => void (source = controller),
+  });
+  assert.ok(source);
+  return { answer: new Response(body, { headers }), source };
+}
+
+const EVENTS = { "content-type": "text/event-stream" };
+const JSON_TYPE = { "content-type": "application/json" };
+const DELTA = sseBytes({ choices: [{ delta: { content: "a" } }] });
+const DONE = sseBytes("[DONE]");
+
+const encoder = new TextEncoder();
+
+Deno.test("passAnswer() gives a short JSON answer in one piece", async () => {
+  const { pass, record, ended } = await begin();
+  const text =
+    '{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2}}';
+  const given = await pass(
+    new Response(text, {
+      status: 201,
+      headers: { ...JSON_TYPE, "content-length": String(text.length) },
+    }),
+  );
+  assert.equal(ended(), "complete");
+  assert.equal(given.status, 201);
+  assert.equal(given.headers.get("x-upstream"), "1");
+  assert.equal(await given.text(), text);
+  assert.equal(record.facts.status, 201);
+  assert.equal(record.facts.bytesOut, text.length);
+  assert.equal(record.facts.usage?.outputTokens, 2);
+});
+
+Deno.test("passAnswer() gives every other JSON answer in pieces", async (t) => {
+  const cases: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+    "that does not say how long it is": JSON_TYPE,
+    "that is long": { ...JSON_TYPE, "content-length": String(64 * 1024 + 1) },
+    "that is compressed": {
+      ...JSON_TYPE,
+      "content-length": "10",
+      "content-encoding": "gzip",
+    },
+    "whose length is no number": { ...JSON_TYPE, "content-length": "x" },
+  };
+  for (const [name, headers] of Object.entries(cases)) {
+    await t.step(name, async () => {
+      const { pass, record, ended } = await begin();
+      const { answer, source } = openAnswer(headers);
+      const given = await pass(answer);
+      assert.equal(ended(), undefined);
+      source.enqueue(encoder.encode('{"usage":'));
+      source.enqueue(encoder.encode('{"prompt_tokens":7}}'));
+      source.close();
+      assert.equal(await given.text(), '{"usage":{"prompt_tokens":7}}');
+      assert.equal(ended(), "complete");
+      assert.equal(record.facts.usage?.inputTokens, 7);
+    });
+  }
+});
+
+Deno.test("passAnswer() gives an answer without a body as it is", async () => {
+  const { pass, ended } = await begin();
+  const given = await pass(new Response(null, { status: 204 }));
+  assert.equal(given.status, 204);
+  assert.equal(given.body, null);
+  assert.equal(ended(), "complete");
+});
+
+Deno.test("passAnswer() passes a stream on and finishes when it ends", async () => {
+  const { pass, attempt, record, ended } = await begin();
+  const { answer, source } = openAnswer(EVENTS);
+  const given = await pass(answer);
+  source.enqueue(DELTA);
+  source.enqueue(DONE);
+  source.close();
+  assert.equal((await given.bytes()).length, DELTA.length + DONE.length);
+  assert.equal(ended(), "complete");
+  assert.equal(record.facts.firstOutputMs, 0);
+  assert.equal(attempt.controller.signal.aborted, false);
+});
+
+Deno.test("passAnswer() says how a stream ended", async (t) => {
+  await t.step("without its last event", async () => {
+    const { pass, record, ended } = await begin();
+    const { answer, source } = openAnswer(EVENTS);
+    const given = await pass(answer);
+    source.enqueue(DELTA);
+    source.close();
+    await assert.rejects(given.bytes(), /not whole/);
+    assert.equal(ended(), "upstream_broken");
+    assert.match(record.facts.reason ?? "", /before it was whole/);
+  });
+  await t.step("because the upstream broke off", async () => {
+    const { pass, record, ended } = await begin();
+    const { answer, source } = openAnswer(EVENTS);
+    const given = await pass(answer);
+    source.enqueue(DELTA);
+    source.error(new TypeError("error reading a body from connection"));
+    await assert.rejects(given.bytes());
+    assert.equal(ended(), "upstream_broken");
+    assert.equal(record.facts.reason, "its answer broke off");
+  });
+  await t.step("because the upstream fell silent", async () => {
+    const { pass, attempt, record, timers, ended } = await begin();
+    const { answer } = openAnswer(EVENTS);
+    const reading = (await pass(answer)).bytes();
+    await settle();
+    timers.advance(100);
+    await assert.rejects(reading, /fell silent/);
+    assert.equal(ended(), "upstream_broken");
+    assert.equal(record.facts.reason, "the upstream fell silent");
+    assert.equal(attempt.controller.signal.aborted, true);
+  });
+  await t.step("because the caller left", async () => {
+    const { pass, attempt, ended } = await begin();
+    const { answer, source } = openAnswer(EVENTS);
+    const given = await pass(answer);
+    source.enqueue(DELTA);
+    await given.body?.cancel();
+    assert.equal(ended(), "client_abort");
+    assert.equal(attempt.controller.signal.aborted, true);
+  });
+  await t.step("because the caller left behind the last event", async () => {
+    const { pass, ended } = await begin();
+    const { answer, source } = openAnswer(EVENTS);
+    const reader = (await pass(answer)).body?.getReader();
+    source.enqueue(DONE);
+    await reader?.read();
+    await reader?.cancel();
+    assert.equal(ended(), "complete");
+  });
+});
+
+Deno.test("passAnswer() says who ended an exchange that was aborted", async (t) => {
+  const cases = [
+    ["the caller", new CallerLeft(), DELTA, "client_abort"],
+    ["the caller, behind the last event", new CallerLeft(), DONE, "complete"],
+    ["the gateway", new GatewayError("overloaded", "stop"), DELTA, "error"],
+  ] as const;
+  for (const [name, reason, last, expected] of cases) {
+    await t.step(name, async () => {
+      const { pass, attempt, ended } = await begin();
+      const { answer, source } = openAnswer(EVENTS);
+      const { signal } = attempt.controller;
+      signal.addEventListener("abort", () => source.error(signal.reason));
+      const reader = (await pass(answer)).body?.getReader();
+      source.enqueue(last);
+      await reader?.read();
+      attempt.controller.abort(reason);
+      await assert.rejects(async () => await reader?.read());
+      assert.equal(ended(), expected);
+    });
+  }
+});
+
+const SHORT = { ...JSON_TYPE, "content-length": "100" };
+
+Deno.test("passAnswer() throws when a short answer breaks off", async () => {
+  const { pass, ended } = await begin();
+  const { answer, source } = openAnswer(SHORT);
+  const passing = pass(answer);
+  source.enqueue(encoder.encode("{"));
+  const cause = new TypeError("error reading a body from connection");
+  source.error(cause);
+  await assert.rejects(passing, (error) => {
+    assert.ok(error instanceof GatewayError);
+    assert.equal(error.code, "upstream_broken");
+    assert.equal(error.cause, cause);
+    return true;
+  });
+  assert.equal(ended(), undefined);
+});
+
+Deno.test("passAnswer() throws when a short answer is silent for too long", async () => {
+  const { pass, attempt, timers } = await begin();
+  const { answer, source } = openAnswer(SHORT);
+  const { signal } = attempt.controller;
+  signal.addEventListener("abort", () => source.error(signal.reason));
+  const passing = pass(answer);
+  await settle();
+  timers.advance(100);
+  await assert.rejects(passing, (error) => {
+    assert.ok(error instanceof GatewayError);
+    assert.equal(error.code, "upstream_timeout");
+    return true;
+  });
+});
+
+Deno.test("passAnswer() throws why a short answer was given up", async () => {
+  const { pass, attempt, timers } = await begin();
+  const { answer, source } = openAnswer(SHORT);
+  const { signal } = attempt.controller;
+  signal.addEventListener("abort", () => source.error(signal.reason));
+  const passing = pass(answer);
+  await settle();
+  attempt.controller.abort(new CallerLeft());
+  await assert.rejects(passing, CallerLeft);
+  assert.equal(timers.running, 0);
+});
+
+Deno.test("passAnswer() takes an error in a good answer's place for a failure while it may repeat", async () => {
+  const text = '{"error":{"message":"overloaded","code":529}}';
+  const answer = () =>
+    new Response(text, {
+      headers: { ...JSON_TYPE, "content-length": String(text.length) },
+    });
+  const first = await begin({ mayRepeat: true });
+  await assert.rejects(first.pass(answer()), UpstreamFailure);
+  assert.equal(first.ended(), undefined);
+  const last = await begin({ mayRepeat: false });
+  assert.equal(await (await last.pass(answer())).text(), text);
+  assert.equal(last.ended(), "complete");
+});

@@ -1,0 +1,258 @@
+import assert from "node:assert/strict";
+import type { Caller, Config, Connection } from "../../../src/config/config.ts";
+import { GatewayError } from "../../../src/core/error.ts";
+import {
+  type Admission,
+  type Admitted,
+  createAdmission,
+} from "../../../src/relay/request/admission.ts";
+import { createLine } from "../../../src/relay/attempt_control.ts";
+import { minimalConfig, tokenFile } from "../../support/gateway/config.ts";
+import { openTestRecord } from "../../support/gateway/open_record.ts";
+import { createRandom } from "../../support/fakes/random.ts";
+
+/** Who asks, under which limits. */
+interface Scene {
+  readonly admission: Admission;
+  readonly config: Config;
+  readonly alice: Caller;
+  readonly bob: Caller;
+  readonly connection: Connection;
+}
+
+async function begin(
+  { most = 100, mostOfAlice = 100, mostOfConnection = 100 } = {},
+): Promise<Scene> {
+  const { connections: [first] } = await minimalConfig();
+  const config = await minimalConfig({
+    server: { max_concurrent_requests: most },
+    tokens: [
+      tokenFile({ max_concurrent: mostOfAlice }),
+      tokenFile({
+        name: "bob",
+        sha256: "b".repeat(64),
+        max_concurrent: 100,
+      }),
+    ],
+  });
+  const [alice, bob] = config.callers.values();
+  assert.ok(alice && bob && first);
+  return {
+    admission: createAdmission(),
+    config,
+    alice,
+    bob,
+    connection: { ...first, maxConcurrent: mostOfConnection },
+  };
+}
+
+function request(): Admitted {
+  const { record } = openTestRecord();
+  return { record, line: createLine() };
+}
+
+function enter({ admission, config }: Scene, caller: Caller): Admitted {
+  const admitted = request();
+  admission.enter(admitted, caller, config);
+  return admitted;
+}
+
+/** Whether an error turns a request away so. */
+function refuses(kind: string, code: string, text: RegExp) {
+  return (error: unknown) => {
+    assert.ok(error instanceof GatewayError);
+    assert.equal(error.kind, kind);
+    assert.equal(error.code, code);
+    assert.equal(error.headers["retry-after"], "1");
+    assert.match(error.message, text);
+    return true;
+  };
+}
+
+Deno.test("createAdmission() lets in as many as the gateway may serve", async () => {
+  const scene = await begin({ most: 2 });
+  const first = enter(scene, scene.alice);
+  enter(scene, scene.bob);
+  assert.equal(scene.admission.active, 2);
+  assert.throws(
+    () => enter(scene, scene.bob),
+    refuses("overloaded", "gateway_overloaded", /as many requests as it may/),
+  );
+  assert.equal(scene.admission.active, 2);
+  first.record.finish("complete");
+  assert.equal(scene.admission.active, 1);
+  enter(scene, scene.bob);
+});
+
+Deno.test("createAdmission() lets in as many of one caller as its token may have", async () => {
+  const scene = await begin({ mostOfAlice: 1 });
+  const first = enter(scene, scene.alice);
+  assert.throws(
+    () => enter(scene, scene.alice),
+    refuses("rate_limited", "token_concurrency_exceeded", /this token/),
+  );
+  enter(scene, scene.bob);
+  assert.equal(scene.admission.active, 2);
+  first.record.finish("error");
+  enter(scene, scene.alice);
+});
+
+Deno.test("createAdmission() does not count a caller's request that the gateway turned away", async () => {
+  const scene = await begin({ most: 1, mostOfAlice: 1 });
+  const first = enter(scene, scene.bob);
+  assert.throws(() => enter(scene, scene.alice), GatewayError);
+  first.record.finish("complete");
+  enter(scene, scene.alice);
+});
+
+Deno.test("createAdmission() gives a connection's places to as many as there are", async () => {
+  const { admission, connection } = await begin({ mostOfConnection: 1 });
+  const leave = admission.occupy(connection);
+  assert.ok(leave);
+  assert.equal(admission.occupy(connection), undefined);
+  leave();
+  leave();
+  assert.ok(admission.occupy(connection));
+  assert.equal(admission.occupy(connection), undefined);
+});
+
+Deno.test("createAdmission() gives a connection without a limit to everybody", async () => {
+  const { admission, connection } = await begin();
+  const free = { ...connection, maxConcurrent: undefined };
+  for (let count = 0; count < 5000; count++) {
+    assert.ok(admission.occupy(free));
+  }
+});
+
+Deno.test("createAdmission() frees at once what a request takes that has ended", async () => {
+  const scene = await begin({ mostOfAlice: 1 });
+  const ended = request();
+  ended.record.finish("client_abort");
+  scene.admission.enter(ended, scene.alice, scene.config);
+  assert.equal(scene.admission.active, 0);
+  enter(scene, scene.alice);
+});
+
+Deno.test("createAdmission() counts a caller and a connection on over a reload", async () => {
+  const scene = await begin({ mostOfAlice: 1, mostOfConnection: 1 });
+  enter(scene, scene.alice);
+  scene.admission.occupy(scene.connection);
+  const reloaded = { ...scene.alice };
+  assert.throws(() => enter(scene, reloaded), GatewayError);
+  const same = { ...scene.connection };
+  assert.equal(scene.admission.occupy(same), undefined);
+});
+
+Deno.test("Admission.drain() turns new requests away and waits for the running ones", async () => {
+  const scene = await begin();
+  const { admission } = scene;
+  const running = [enter(scene, scene.alice), enter(scene, scene.bob)];
+  assert.equal(admission.draining, false);
+  let drained = false;
+  const draining = admission.drain().then(() => drained = true);
+  assert.equal(admission.draining, true);
+  assert.throws(
+    () => enter(scene, scene.alice),
+    refuses("overloaded", "gateway_overloaded", /shutting down/),
+  );
+  for (const { record } of running) {
+    await Promise.resolve();
+    assert.equal(drained, false);
+    record.finish("complete");
+  }
+  await draining;
+  await admission.drain();
+});
+
+Deno.test("Admission.drain() resolves at once when nothing runs", async () => {
+  const { admission } = await begin();
+  await admission.drain();
+  assert.equal(admission.draining, true);
+});
+
+Deno.test("Admission.cut() ends every running request, and none that has ended", async () => {
+  const scene = await begin();
+  const running = [enter(scene, scene.alice), enter(scene, scene.bob)];
+  const ended = enter(scene, scene.bob);
+  ended.record.finish("complete");
+  scene.admission.cut();
+  for (const { line } of running) {
+    const { reason } = line.controller.signal;
+    assert.ok(reason instanceof GatewayError);
+    assert.equal(reason.kind, "overloaded");
+  }
+  assert.equal(ended.line.controller.signal.aborted, false);
+});
+
+Deno.test("Admission.cut() bears requests that end because they are cut", async () => {
+  const scene = await begin();
+  const { admission } = scene;
+  for (let count = 0; count < 10; count++) {
+    const { record, line } = enter(scene, scene.bob);
+    const { signal } = line.controller;
+    signal.addEventListener("abort", () => record.finish("error"));
+  }
+  const drained = admission.drain();
+  admission.cut();
+  await drained;
+  assert.equal(admission.active, 0);
+});
+
+Deno.test("Admission.cut() ends every request, though some end because another one is cut", async () => {
+  const scene = await begin();
+  const [first, second, third] = [1, 2, 3].map(() => enter(scene, scene.bob));
+  assert.ok(first && second && third);
+  first.line.controller.signal.addEventListener("abort", () => {
+    first.record.finish("error");
+    second.record.finish("error");
+  });
+  scene.admission.cut();
+  assert.equal(third.line.controller.signal.aborted, true);
+  assert.equal(scene.admission.active, 1);
+});
+
+Deno.test("createAdmission() never lets in more than it may, and forgets all who have ended", async () => {
+  const scene = await begin({ most: 7, mostOfAlice: 3, mostOfConnection: 4 });
+  const { admission, alice, bob, connection } = scene;
+  const random = createRandom(3);
+  const running = new Set<{
+    readonly one: Admitted;
+    readonly caller: Caller;
+    readonly occupies: boolean;
+  }>();
+  const count = (
+    test: (one: { caller: Caller; occupies: boolean }) => boolean,
+  ) => [...running].filter(test).length;
+  for (let step = 0; step < 5000; step++) {
+    if (random.below(2) === 0 && running.size > 0) {
+      const ending = random.pick([...running]);
+      ending.one.record.finish("complete");
+      running.delete(ending);
+    } else {
+      const caller = random.pick([alice, bob]);
+      const isFull = running.size >= 7;
+      const isOver = caller === alice &&
+        count((other) => other.caller === alice) >= 3;
+      try {
+        const one = enter(scene, caller);
+        assert.ok(!isFull && !isOver);
+        const isTaken = count(({ occupies }) => occupies) >= 4;
+        const leave = admission.occupy(connection);
+        const occupies = leave !== undefined;
+        assert.equal(occupies, !isTaken);
+        if (occupies) one.record.onFinish(leave);
+        running.add({ one, caller, occupies });
+      } catch (error) {
+        assert.ok(error instanceof GatewayError);
+        assert.ok(isFull || isOver);
+      }
+    }
+    assert.equal(admission.active, running.size);
+  }
+  for (const { one } of running) one.record.finish("complete");
+  assert.equal(admission.active, 0);
+  for (let place = 0; place < 4; place++) {
+    assert.ok(admission.occupy(connection));
+  }
+  assert.ok(!admission.occupy(connection));
+});

@@ -1,0 +1,433 @@
+import assert from "node:assert/strict";
+import { gzipSync } from "node:zlib";
+import {
+  createDeadlines,
+  type Deadlines,
+} from "../../../src/core/deadlines.ts";
+import { nextTurn } from "../../../src/core/next_turn.ts";
+import { type ErrorKind, GatewayError } from "../../../src/core/error.ts";
+import { readBody } from "../../../src/relay/request/body.ts";
+import {
+  createBodyMemory,
+  type MemoryShare,
+} from "../../../src/relay/request/body_memory.ts";
+import {
+  bodyBytes,
+  type HeldBody,
+} from "../../../src/relay/request/held_body.ts";
+import { CallerLeft } from "../../../src/upstream/call.ts";
+import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
+import { settle } from "../../support/settle.ts";
+
+const MAX_BYTES = 2 * 1024 * 1024;
+
+type Body = ReadableStream<Uint8Array> | Uint8Array<ArrayBuffer> | string;
+
+/** A request as it reaches a handler; a stream is no byte stream here, as in any handler but the platform's. */
+function requestOf(
+  body: Body | undefined,
+  headers: Readonly<Record<string, string>> = {},
+): Request {
+  const init = { method: "POST", headers: { ...headers } };
+  const request = new Request(
+    "http://gateway/",
+    body === undefined ? init : { ...init, body },
+  );
+  if (headers["content-type"] === undefined) {
+    request.headers.delete("content-type");
+  }
+  return request;
+}
+
+interface Reading {
+  readonly deadlines?: Deadlines;
+  readonly deadlineMs?: number;
+  readonly memory?: MemoryShare;
+  readonly onPiece?: (piece: Uint8Array) => void;
+}
+
+function hold(
+  request: Request,
+  {
+    deadlines = createDeadlines(createFakeTimers()),
+    deadlineMs = 0,
+    memory = createBodyMemory().open(MAX_BYTES),
+    onPiece = () => {},
+  }: Reading = {},
+): Promise<HeldBody> {
+  return readBody(request, {
+    deadlines,
+    maxBytes: MAX_BYTES,
+    deadlineMs,
+    memory,
+    onPiece,
+  });
+}
+
+async function read(
+  request: Request,
+  reading?: Reading,
+): Promise<Uint8Array> {
+  return await bodyBytes(await hold(request, reading));
+}
+
+function bytesOf(length: number): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from({ length }, (_, index) => index % 251);
+}
+
+/** The bytes in chunks of 64 KiB. */
+function streamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
+  let start = 0;
+  return new ReadableStream({
+    pull(controller) {
+      if (start >= bytes.length) return controller.close();
+      controller.enqueue(bytes.slice(start, start + 65_536));
+      start += 65_536;
+    },
+  });
+}
+
+function isGatewayError(kind: ErrorKind): (error: unknown) => boolean {
+  return (error) => error instanceof GatewayError && error.kind === kind;
+}
+
+/** The longest body that stays an array. */
+const SHORT_BYTES = 256 * 1024;
+
+const PIECE_BYTES = 1024 * 1024;
+
+const SIZES = [
+  0,
+  1,
+  1000,
+  SHORT_BYTES,
+  SHORT_BYTES + 1,
+  PIECE_BYTES,
+  PIECE_BYTES + 1,
+  MAX_BYTES,
+];
+
+Deno.test("readBody() reads a body whose length is declared", async () => {
+  for (const size of SIZES) {
+    const headers = { "content-length": String(size) };
+    for (const body of [bytesOf(size), streamOf(bytesOf(size))]) {
+      assert.deepEqual(await read(requestOf(body, headers)), bytesOf(size));
+    }
+  }
+});
+
+Deno.test("readBody() reads a body whose length is not declared", async () => {
+  for (const size of SIZES) {
+    const bytes = await read(requestOf(streamOf(bytesOf(size))));
+    assert.deepEqual(bytes, bytesOf(size));
+  }
+});
+
+/** Every way of saying how long a body is, for bodies of every way of coming. */
+function waysOfSending(size: number): readonly Request[] {
+  const headers = { "content-length": String(size) };
+  const gzip = { "content-encoding": "gzip" };
+  return [
+    requestOf(bytesOf(size), headers),
+    requestOf(streamOf(bytesOf(size)), headers),
+    requestOf(streamOf(bytesOf(size))),
+    requestOf(Uint8Array.from(gzipSync(bytesOf(size))), gzip),
+  ];
+}
+
+Deno.test("readBody() shows all of a body while it comes, in pieces of no more than 1 MiB", async () => {
+  for (const size of SIZES) {
+    for (const request of waysOfSending(size)) {
+      const pieces: Uint8Array<ArrayBuffer>[] = [];
+      await hold(request, { onPiece: (piece) => pieces.push(piece.slice()) });
+      assert.deepEqual(await new Blob(pieces).bytes(), bytesOf(size));
+      assert.ok(pieces.every(({ length }) => length <= PIECE_BYTES));
+    }
+  }
+});
+
+Deno.test("readBody() shows the beginning of a long body before its end has come", async () => {
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+  const writer = writable.getWriter();
+  const headers = { "content-length": String(MAX_BYTES) };
+  const first = Promise.withResolvers<number>();
+  const reading = hold(requestOf(readable, headers), {
+    onPiece: ({ length }) => first.resolve(length),
+  });
+  await writer.write(bytesOf(MAX_BYTES).subarray(0, PIECE_BYTES));
+  assert.ok(await first.promise <= PIECE_BYTES);
+  await writer.write(bytesOf(MAX_BYTES).subarray(PIECE_BYTES));
+  await writer.close();
+  assert.deepEqual(await bodyBytes(await reading), bytesOf(MAX_BYTES));
+});
+
+Deno.test("readBody() leaves a long body with the platform, a short one as an array", async () => {
+  for (const size of SIZES) {
+    for (const request of waysOfSending(size)) {
+      const held = await hold(request);
+      const isLong = size > SHORT_BYTES;
+      assert.equal(held instanceof Blob, isLong);
+    }
+  }
+});
+
+Deno.test("readBody() reads a request without a body as an empty one", async () => {
+  assert.equal((await read(requestOf(undefined))).length, 0);
+});
+
+Deno.test("readBody() undoes a content encoding, whatever length was declared", async () => {
+  const compressed = Uint8Array.from(gzipSync(bytesOf(300_000)));
+  const headers = { "content-encoding": "gzip" };
+  for (const declared of [undefined, String(compressed.length)]) {
+    const request = requestOf(streamOf(compressed), {
+      ...headers,
+      ...(declared === undefined ? {} : { "content-length": declared }),
+    });
+    assert.deepEqual(await read(request), bytesOf(300_000));
+  }
+});
+
+Deno.test("readBody() refuses a body that says it is too long before it reads", async () => {
+  const headers = { "content-length": String(MAX_BYTES + 1) };
+  const request = requestOf(streamOf(bytesOf(10)), headers);
+  await assert.rejects(read(request), (error) => {
+    assert.ok(error instanceof GatewayError);
+    assert.equal(error.kind, "body_too_large");
+    assert.equal(
+      error.message,
+      "Cannot take a body of this size: this path takes up to 2 MiB, send less",
+    );
+    return true;
+  });
+  assert.equal(request.bodyUsed, false);
+});
+
+Deno.test("readBody() refuses a body that turns out too long, and reads no further", async (t) => {
+  const headers: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+    "without a declared length": {},
+    "with one that is no number": { "content-length": "1e3" },
+  };
+  for (const [name, given] of Object.entries(headers)) {
+    await t.step(name, async () => {
+      let pulled = 0;
+      const cancelled = Promise.withResolvers<void>();
+      const body = new ReadableStream<Uint8Array>({
+        pull(controller) {
+          pulled += 65_536;
+          controller.enqueue(new Uint8Array(65_536));
+        },
+        cancel: () => cancelled.resolve(),
+      });
+      await assert.rejects(
+        read(requestOf(body, given)),
+        isGatewayError("body_too_large"),
+      );
+      await cancelled.promise;
+      assert.ok(pulled < 2 * MAX_BYTES);
+    });
+  }
+  await t.step("by one byte", async () => {
+    await assert.rejects(
+      read(requestOf(streamOf(bytesOf(MAX_BYTES + 1)))),
+      isGatewayError("body_too_large"),
+    );
+  });
+});
+
+Deno.test("readBody() counts what a body inflates to", async () => {
+  for (
+    const [size, fits] of [[MAX_BYTES, true], [MAX_BYTES + 1, false]] as const
+  ) {
+    const compressed = Uint8Array.from(gzipSync(new Uint8Array(size)));
+    const request = requestOf(compressed, {
+      "content-encoding": "gzip",
+      "content-length": String(compressed.length),
+    });
+    if (fits) assert.equal((await read(request)).length, size);
+    else await assert.rejects(read(request), isGatewayError("body_too_large"));
+  }
+});
+
+Deno.test("readBody() refuses a body that is not as long as it says", async () => {
+  for (const declared of [1000, 300_000]) {
+    for (const actual of [declared - 1, declared + 1]) {
+      const headers = { "content-length": String(declared) };
+      await assert.rejects(
+        read(requestOf(streamOf(bytesOf(actual)), headers)),
+        isGatewayError("invalid_request"),
+      );
+    }
+  }
+});
+
+Deno.test("readBody() refuses what does not keep to its content encoding", async () => {
+  const request = requestOf("{}", { "content-encoding": "gzip" });
+  await assert.rejects(read(request), isGatewayError("invalid_request"));
+});
+
+Deno.test("readBody() refuses content encodings that it does not know", async () => {
+  const request = requestOf("{}", { "content-encoding": "compress" });
+  await assert.rejects(read(request), isGatewayError("unsupported_media_type"));
+});
+
+Deno.test("readBody() takes JSON of any name, and no type at all", async () => {
+  const types = [
+    "application/json",
+    "Application/JSON; charset=utf-8",
+    " application/json ;charset=utf-8",
+    "text/json",
+    "application/vnd.api+json",
+  ];
+  for (const type of types) {
+    const bytes = await read(requestOf("{}", { "content-type": type }));
+    assert.equal(new TextDecoder().decode(bytes), "{}", type);
+  }
+  assert.equal((await read(requestOf("{}"))).length, 2);
+});
+
+Deno.test("readBody() refuses every other type before it reads", async () => {
+  const types = [
+    "text/plain",
+    "application/jsonl",
+    "application/x-www-form-urlencoded",
+    "multipart/form-data; boundary=json",
+    "image/json",
+    "json",
+    "application/json-seq",
+    "application/json, text/plain",
+    "x application/json",
+  ];
+  for (const type of types) {
+    const request = requestOf("{}", { "content-type": type });
+    await assert.rejects(
+      read(request),
+      isGatewayError("unsupported_media_type"),
+      type,
+    );
+    assert.equal(request.bodyUsed, false);
+  }
+});
+
+/** The headers of a body that does not come whole, one for each way of reading. */
+const UNFINISHED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  "of a small declared length": { "content-length": "1000" },
+  "of a large declared length": { "content-length": "300000" },
+  "of no declared length": {},
+  "in a content encoding": { "content-encoding": "gzip" },
+};
+
+Deno.test("readBody() gives up a body that does not arrive in time", async (t) => {
+  for (const [name, given] of Object.entries(UNFINISHED)) {
+    await t.step(name, async () => {
+      const timers = createFakeTimers();
+      const deadlines = createDeadlines(timers);
+      const body = new ReadableStream<Uint8Array>();
+      const reading = read(requestOf(body, given), {
+        deadlines,
+        deadlineMs: 5000,
+      });
+      await settle();
+      timers.advance(5000);
+      await assert.rejects(reading, (error) => {
+        assert.ok(error instanceof GatewayError);
+        assert.equal(error.kind, "body_timeout");
+        assert.equal(error.status, 408);
+        return true;
+      });
+      assert.equal(timers.running, 0);
+    });
+  }
+});
+
+Deno.test("readBody() leaves no deadline behind, however it ends", async () => {
+  const timers = createFakeTimers();
+  const options = { deadlines: createDeadlines(timers), deadlineMs: 5000 };
+  await read(requestOf("{}"), options);
+  await assert.rejects(
+    read(requestOf("{}", { "content-encoding": "x" }), options),
+  );
+  await assert.rejects(
+    read(requestOf(streamOf(bytesOf(MAX_BYTES + 1))), options),
+  );
+  assert.equal(timers.running, 0);
+});
+
+Deno.test("readBody() takes a body that breaks for a caller who left", async (t) => {
+  for (const [name, given] of Object.entries(UNFINISHED)) {
+    await t.step(name, async () => {
+      const cause = new TypeError("connection closed");
+      const body = new ReadableStream<Uint8Array>({
+        pull: (controller) => controller.error(cause),
+      });
+      await assert.rejects(read(requestOf(body, given)), (error) => {
+        assert.ok(error instanceof CallerLeft);
+        assert.equal(error.cause, cause);
+        return true;
+      });
+    });
+  }
+});
+
+Deno.test("readBody() takes memory for a body whose length is declared before it reads", async () => {
+  for (const size of [1000, SHORT_BYTES + 1]) {
+    const memory = createBodyMemory();
+    let pulled = false;
+    const body = new ReadableStream<Uint8Array>({
+      pull() {
+        pulled = true;
+      },
+    }, { highWaterMark: 0 });
+    const request = requestOf(body, { "content-length": String(size) });
+    await assert.rejects(
+      hold(request, { memory: memory.open(size - 1) }),
+      isGatewayError("overloaded"),
+    );
+    assert.ok(!pulled);
+    assert.equal(memory.usedBytes, 0);
+    const enough = requestOf(bytesOf(size), { "content-length": String(size) });
+    await hold(enough, { memory: memory.open(size) });
+    assert.equal(memory.usedBytes, size);
+  }
+});
+
+Deno.test("readBody() takes memory for a body of unknown or compressed length as it comes", async () => {
+  const gzip = { "content-encoding": "gzip" };
+  const size = PIECE_BYTES + 1000;
+  const requests = [
+    () => requestOf(streamOf(bytesOf(size))),
+    () => requestOf(Uint8Array.from(gzipSync(bytesOf(size))), gzip),
+  ];
+  for (const request of requests) {
+    const memory = createBodyMemory();
+    await hold(request(), { memory: memory.open(size) });
+    assert.equal(memory.usedBytes, size);
+    const small = createBodyMemory();
+    await assert.rejects(
+      hold(request(), { memory: small.open(size - 1) }),
+      isGatewayError("overloaded"),
+    );
+    assert.equal(small.usedBytes, PIECE_BYTES);
+  }
+});
+
+Deno.test("readBody() lets others have their turn between the parts of a body that is there already", async () => {
+  const order: string[] = [];
+  let over = false;
+  const others = (async () => {
+    while (!over) {
+      order.push("other");
+      await nextTurn();
+    }
+  })();
+  const headers = { "content-length": String(PIECE_BYTES) };
+  await hold(requestOf(bytesOf(PIECE_BYTES), headers), {
+    onPiece: ({ length }) => {
+      assert.ok(length <= 64 * 1024);
+      order.push("part");
+    },
+  });
+  over = true;
+  await others;
+  assert.equal(order.filter((one) => one === "part").length, 16);
+  assert.doesNotMatch(order.join(" "), /part part/);
+});

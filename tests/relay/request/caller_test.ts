@@ -1,0 +1,317 @@
+import assert from "node:assert/strict";
+import type { Config } from "../../../src/config/config.ts";
+import { workerShare } from "../../../src/config/worker_share.ts";
+import { GatewayError } from "../../../src/core/error.ts";
+import { sha256Hex } from "../../../src/core/sha256.ts";
+import {
+  authenticate,
+  type CredentialGroup,
+} from "../../../src/relay/request/caller.ts";
+import {
+  ALICE_TOKEN,
+  minimalConfig,
+  NOW_MS,
+  tokenFile,
+} from "../../support/gateway/config.ts";
+
+const BOB_TOKEN = "mg_bob";
+const EXPIRES_AT = "2026-01-02T00:00:00Z";
+
+function loadConfig(): Promise<Config> {
+  return minimalConfig({
+    tokens: [
+      tokenFile(),
+      tokenFile({
+        name: "bob",
+        sha256: sha256Hex(BOB_TOKEN),
+        expires_at: EXPIRES_AT,
+      }),
+    ],
+  });
+}
+
+type HeaderList = Readonly<Record<string, string>>;
+
+const VERSION: HeaderList = { "anthropic-version": "2023-06-01" };
+
+interface Attempt {
+  readonly group: CredentialGroup;
+  readonly headers: HeaderList;
+  readonly nowMs?: number;
+}
+
+/** The caller's name, or the error that refuses it. */
+async function decide(
+  { group, headers, nowMs = NOW_MS }: Attempt,
+): Promise<string | GatewayError> {
+  const config = await loadConfig();
+  try {
+    return authenticate(new Headers(headers), { group, config, nowMs }).name;
+  } catch (error) {
+    assert.ok(error instanceof GatewayError);
+    return error;
+  }
+}
+
+const bearer = (token: string): HeaderList => ({
+  authorization: `Bearer ${token}`,
+});
+const apiKey = (token: string): HeaderList => ({ "x-api-key": token });
+
+/** Who is let in: by group, headers, and the name or the error's code. */
+const CASES: Readonly<
+  Record<string, readonly [CredentialGroup, HeaderList, string]>
+> = {
+  "Bearer on a bearer route": ["bearer", bearer(ALICE_TOKEN), "alice"],
+  "bearer in lower case": [
+    "bearer",
+    { authorization: `bearer ${ALICE_TOKEN}` },
+    "alice",
+  ],
+  "several spaces behind Bearer": [
+    "bearer",
+    { authorization: `Bearer   ${ALICE_TOKEN}` },
+    "alice",
+  ],
+  "x-api-key on a bearer route": [
+    "bearer",
+    apiKey(ALICE_TOKEN),
+    "no credential",
+  ],
+  "x-api-key of another on a bearer route": [
+    "bearer",
+    { ...bearer(ALICE_TOKEN), ...apiKey(BOB_TOKEN) },
+    "alice",
+  ],
+  "x-api-key on a Messages route": ["messages", apiKey(ALICE_TOKEN), "alice"],
+  "Bearer on a Messages route": ["messages", bearer(ALICE_TOKEN), "alice"],
+  "the same twice": [
+    "messages",
+    { ...bearer(ALICE_TOKEN), ...apiKey(ALICE_TOKEN) },
+    "alice",
+  ],
+  "one valid and one unknown": [
+    "messages",
+    { ...bearer("unknown"), ...apiKey(ALICE_TOKEN) },
+    "alice",
+  ],
+  "one unknown and one valid": [
+    "messages",
+    { ...bearer(ALICE_TOKEN), ...apiKey("unknown") },
+    "alice",
+  ],
+  "two callers": [
+    "messages",
+    { ...bearer(ALICE_TOKEN), ...apiKey(BOB_TOKEN) },
+    "bad credential",
+  ],
+  "two unknown ones": [
+    "either",
+    { ...bearer("one"), ...apiKey("two") },
+    "bad credential",
+  ],
+  "Bearer on an either route": ["either", bearer(BOB_TOKEN), "bob"],
+  "x-api-key on an either route": ["either", apiKey(BOB_TOKEN), "bob"],
+  "nothing": ["bearer", {}, "no credential"],
+  "nothing on a Messages route": ["messages", {}, "no credential"],
+  "another scheme": [
+    "bearer",
+    { authorization: `Basic ${ALICE_TOKEN}` },
+    "no credential",
+  ],
+  "the token without a scheme": [
+    "bearer",
+    { authorization: ALICE_TOKEN },
+    "no credential",
+  ],
+  "Bearer alone": ["bearer", { authorization: "Bearer" }, "no credential"],
+  "Bearer and spaces": [
+    "bearer",
+    { authorization: "Bearer  " },
+    "no credential",
+  ],
+  "an empty x-api-key": ["either", { "x-api-key": "" }, "no credential"],
+  "an unknown token": ["bearer", bearer("unknown"), "bad credential"],
+  "the token's hash": [
+    "bearer",
+    bearer(sha256Hex(ALICE_TOKEN)),
+    "bad credential",
+  ],
+  "a token and more": ["bearer", bearer(`${ALICE_TOKEN}x`), "bad credential"],
+  "two tokens in one header": [
+    "bearer",
+    bearer(`${ALICE_TOKEN}, Bearer ${ALICE_TOKEN}`),
+    "bad credential",
+  ],
+};
+
+Deno.test("authenticate() lets in whom the credential names", async (t) => {
+  for (const [name, [group, headers, expected]] of Object.entries(CASES)) {
+    await t.step(name, async () => {
+      const decided = await decide({
+        group,
+        headers: { ...headers, ...VERSION },
+      });
+      if (typeof decided === "string") {
+        assert.equal(decided, expected);
+        return;
+      }
+      assert.equal(decided.kind, "unauthenticated");
+      assert.equal(decided.headers["www-authenticate"], "Bearer");
+      const isBad = decided.code === "invalid_api_key";
+      assert.equal(isBad ? "bad credential" : "no credential", expected);
+    });
+  }
+});
+
+/** Tokens that are nearly Alice's. */
+function nearMisses(): string[] {
+  const last = ALICE_TOKEN.length - 1;
+  const changed = [...ALICE_TOKEN].map((_, at) =>
+    `${ALICE_TOKEN.slice(0, at)}~${ALICE_TOKEN.slice(at + 1)}`
+  );
+  const cut = Array.from(
+    { length: last },
+    (_, at) => ALICE_TOKEN.slice(0, at + 1),
+  );
+  return [...changed, ...cut, `${ALICE_TOKEN}~`, ALICE_TOKEN.toUpperCase()];
+}
+
+Deno.test("authenticate() tells a token that is nearly right no more than any other", async () => {
+  const refuse = async (token: string) => {
+    const error = await decide({ group: "bearer", headers: bearer(token) });
+    assert.ok(error instanceof GatewayError, token);
+    const { kind, message, code, headers } = error;
+    return { kind, message, code, headers };
+  };
+  const stranger = await refuse("nothing alike");
+  for (const token of nearMisses()) {
+    assert.deepEqual(await refuse(token), stranger, token);
+  }
+});
+
+Deno.test("authenticate() tells which header a route takes", async () => {
+  const messages = new Map<CredentialGroup, string>();
+  for (const group of ["bearer", "messages", "either"] as const) {
+    const error = await decide({ group, headers: {} });
+    assert.ok(error instanceof GatewayError);
+    messages.set(group, error.message);
+  }
+  const begin = "Cannot tell who is calling: send your token as";
+  const both = `${begin} x-api-key or Authorization: Bearer`;
+  assert.equal(messages.get("bearer"), `${begin} Authorization: Bearer`);
+  assert.equal(messages.get("messages"), both);
+  assert.equal(messages.get("either"), both);
+});
+
+Deno.test("authenticate() refuses a token from the moment at which it expires", async () => {
+  const attempt = { group: "bearer", headers: bearer(BOB_TOKEN) } as const;
+  const endMs = Date.parse(EXPIRES_AT);
+  assert.equal(await decide({ ...attempt, nowMs: endMs - 1 }), "bob");
+  const expired = await decide({ ...attempt, nowMs: endMs });
+  const unknown = await decide({ ...attempt, headers: bearer("unknown") });
+  assert.ok(expired instanceof GatewayError);
+  assert.ok(unknown instanceof GatewayError);
+  assert.equal(expired.message, unknown.message);
+});
+
+Deno.test("authenticate() counts an expired token as none beside a valid one", async () => {
+  const decided = await decide({
+    group: "either",
+    headers: { ...bearer(BOB_TOKEN), ...apiKey(ALICE_TOKEN) },
+    nowMs: Date.parse(EXPIRES_AT),
+  });
+  assert.equal(decided, "alice");
+});
+
+Deno.test("authenticate() wants a date as the version on Messages routes alone", async () => {
+  const headers = bearer(ALICE_TOKEN);
+  for (const group of ["bearer", "either"] as const) {
+    assert.equal(await decide({ group, headers }), "alice");
+  }
+  const error = await decide({ group: "messages", headers });
+  assert.ok(error instanceof GatewayError);
+  assert.equal(error.kind, "invalid_request");
+  assert.equal(error.param, "anthropic-version");
+  assert.match(error.message, /is missing, send anthropic-version: 2023-06-01/);
+});
+
+Deno.test("authenticate() takes any day of the calendar as the version", async () => {
+  const headers = (version: string) => ({
+    ...bearer(ALICE_TOKEN),
+    "anthropic-version": version,
+  });
+  for (const version of ["2023-06-01", "2026-10-21", "2024-02-29"]) {
+    const decided = await decide({
+      group: "messages",
+      headers: headers(version),
+    });
+    assert.equal(decided, "alice", version);
+  }
+  for (
+    const version of [
+      "",
+      "latest",
+      "2023-6-1",
+      "2023-06-01T00:00:00Z",
+      "2023-13-01",
+      "2023-02-30",
+      "2023-02-29",
+      "2023-06-01, 2023-06-01",
+      "20230601",
+    ]
+  ) {
+    const error = await decide({
+      group: "messages",
+      headers: headers(version),
+    });
+    assert.ok(error instanceof GatewayError, version);
+    assert.equal(error.kind, "invalid_request");
+    assert.match(error.message, /it is no date/);
+  }
+});
+
+Deno.test("authenticate() asks a stranger for a credential before the version", async () => {
+  const error = await decide({ group: "messages", headers: bearer("unknown") });
+  assert.ok(error instanceof GatewayError);
+  assert.equal(error.kind, "unauthenticated");
+});
+
+Deno.test("authenticate() names the version header after the configured vendor", async () => {
+  const config = await minimalConfig({ messages_vendor: "acme" });
+  const decideBy = (headers: HeaderList) =>
+    authenticate(new Headers({ ...bearer(ALICE_TOKEN), ...headers }), {
+      group: "messages",
+      config,
+      nowMs: NOW_MS,
+    }).name;
+  assert.equal(decideBy({ "acme-version": "2023-06-01" }), "alice");
+  assert.throws(() => decideBy(VERSION), /acme-version/);
+});
+
+Deno.test("authenticate() takes the old token and the new one of a caller, also both at once and in a thread", async () => {
+  const config = await minimalConfig({
+    tokens: [
+      tokenFile({
+        sha256: [sha256Hex(ALICE_TOKEN), sha256Hex("mg_new")],
+        max_concurrent: 4,
+      }),
+    ],
+  });
+  for (const one of [config, workerShare(config, 2)]) {
+    const who = (headers: HeaderList) =>
+      authenticate(new Headers(headers), {
+        group: "either",
+        config: one,
+        nowMs: NOW_MS,
+      });
+    const old = who({ authorization: `Bearer ${ALICE_TOKEN}` });
+    const renewed = who({ authorization: "Bearer mg_new" });
+    const both = who({
+      "authorization": "Bearer mg_new",
+      "x-api-key": ALICE_TOKEN,
+    });
+    assert.deepEqual(renewed, old);
+    assert.deepEqual(both, old);
+  }
+});

@@ -1,0 +1,129 @@
+import assert from "node:assert/strict";
+import type { JsonObject } from "../../../src/core/json.ts";
+import { conversationOf } from "../../../src/relay/request/conversation.ts";
+import { minimalConfig, tokenFile } from "../../support/gateway/config.ts";
+
+const config = await minimalConfig({
+  tokens: [tokenFile(), tokenFile({ name: "bob", sha256: "b".repeat(64) })],
+});
+const [alice, bob] = config.callers.values();
+
+function nameOf(
+  body: JsonObject | string,
+  headers: Readonly<Record<string, string>> = {},
+  caller = alice,
+): Promise<string | undefined> {
+  assert.ok(caller);
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  const request = new Request("http://gateway/", { headers });
+  return conversationOf(
+    { caller, request },
+    new TextEncoder().encode(text),
+  );
+}
+
+const HI = { role: "user", content: "Hi" };
+const HELLO = { role: "assistant", content: "Hello" };
+const SYSTEM = { role: "system", content: "Be brief" };
+
+Deno.test("conversationOf() is the same for every turn of a conversation", async (t) => {
+  const cases: Readonly<Record<string, readonly [JsonObject, JsonObject]>> = {
+    "Chat": [
+      { messages: [SYSTEM, HI] },
+      { model: "m", messages: [SYSTEM, HI, HELLO, HI] },
+    ],
+    "Messages": [{ messages: [HI] }, { messages: [HI, HELLO, HI] }],
+    "Responses": [{ input: [HI] }, { input: [HI, HELLO], stream: true }],
+    "Responses of one text": [{ input: "Hi" }, { input: "Hi" }],
+  };
+  for (const [name, [first, later]] of Object.entries(cases)) {
+    await t.step(name, async () => {
+      assert.ok(await nameOf(first));
+      assert.equal(await nameOf(first), await nameOf(later));
+    });
+  }
+});
+
+Deno.test("conversationOf() tells conversations apart", async () => {
+  const other = { role: "user", content: "Hi there" };
+  assert.notEqual(
+    await nameOf({ messages: [SYSTEM, HI] }),
+    await nameOf({ messages: [SYSTEM, other] }),
+  );
+  assert.notEqual(
+    await nameOf({ input: "Hi" }),
+    await nameOf({ input: "Hi there" }),
+  );
+});
+
+Deno.test("conversationOf() tells callers apart, whatever ids they send", async () => {
+  const headers = { "session-id": "1" };
+  assert.notEqual(
+    await nameOf({ messages: [HI] }),
+    await nameOf({ messages: [HI] }, {}, bob),
+  );
+  assert.notEqual(await nameOf({}, headers), await nameOf({}, headers, bob));
+});
+
+Deno.test("conversationOf() goes by the name that an agent gives, before the messages", async () => {
+  for (
+    const header of [
+      "x-claude-code-session-id",
+      "session-id",
+      "session_id",
+      "x-session-affinity",
+    ]
+  ) {
+    assert.equal(
+      await nameOf({ messages: [HI] }, { [header]: "s-1" }),
+      await nameOf({ messages: [HELLO] }, { [header]: "s-1" }),
+    );
+    assert.notEqual(
+      await nameOf({ messages: [HI] }, { [header]: "s-1" }),
+      await nameOf({ messages: [HI] }, { [header]: "s-2" }),
+    );
+  }
+});
+
+Deno.test("conversationOf() reads no more of a long beginning than it needs", async () => {
+  const long = "x".repeat(100_000);
+  assert.equal(
+    await nameOf({ messages: [{ role: "user", content: `${long}a` }] }),
+    await nameOf({ messages: [{ role: "user", content: `${long}b` }] }),
+  );
+  const other = "y".repeat(100_000);
+  assert.notEqual(
+    await nameOf({ messages: [{ role: "user", content: long }] }),
+    await nameOf({ messages: [{ role: "user", content: other }] }),
+  );
+  const many = Array(3).fill({ role: "system", content: "z".repeat(30_000) });
+  assert.equal(
+    await nameOf({ messages: [...many, HI] }),
+    await nameOf({ messages: [...many, HELLO, HI] }),
+  );
+});
+
+Deno.test("conversationOf() bears bodies without a conversation", async () => {
+  assert.equal(await nameOf({ prompt: "Hi" }), undefined);
+  assert.equal(await nameOf(`{"messages":[],"messages":[]}`), undefined);
+  for (const messages of [[], [1], [[HI]], {}, null, "Hi", [SYSTEM]]) {
+    assert.ok(await nameOf({ messages }));
+  }
+  for (const messages of [["{"], ["}{", HI], [SYSTEM, "{x", HI], [1, HI]]) {
+    assert.ok(await nameOf({ messages }));
+  }
+});
+
+Deno.test("conversationOf() takes a long body and a short one for the same when they begin alike", async () => {
+  const [caller] = config.callers.values();
+  assert.ok(caller);
+  const request = new Request("http://gateway/");
+  const begun = JSON.stringify({ messages: [SYSTEM, HI] });
+  const gone = JSON.stringify({
+    messages: [SYSTEM, HI, { ...HELLO, content: "x".repeat(300_000) }],
+  });
+  assert.equal(
+    await conversationOf({ caller, request }, new Blob([gone])),
+    await conversationOf({ caller, request }, new TextEncoder().encode(begun)),
+  );
+});

@@ -1,0 +1,129 @@
+import assert from "node:assert/strict";
+import { GatewayError } from "../../../src/core/error.ts";
+import { createQuestionReader } from "../../../src/relay/request/request_head.ts";
+
+/** What a body names, as `field: model`; it comes in pieces of so many bytes. */
+function named(
+  fields: string,
+  pieceBytes = Infinity,
+): readonly string[] {
+  const bytes = new TextEncoder().encode(`{"model":"asked",${fields}}`);
+  const reader = createQuestionReader();
+  for (let start = 0; start < bytes.length; start += pieceBytes) {
+    reader.push(bytes.slice(start, start + pieceBytes));
+  }
+  return reader.end().namedModels.map(({ param, name }) => `${param}: ${name}`);
+}
+
+/** Fields by which an upstream could choose another model. */
+const NAMING: Readonly<Record<string, readonly string[]>> = {
+  '"models":["a","b"]': ["models: a", "models: b"],
+  '"mod\\u0065ls":["\\u0061"]': ["models: a"],
+  '"fallback_models":["a"]': ["fallback_models: a"],
+  '"fallback_model":"a"': ["fallback_model: a"],
+  '"fallbacks":[{"model":"a"},{"model":"b","max_tokens":1}]': [
+    "fallbacks: a",
+    "fallbacks: b",
+  ],
+  '"fallbacks":[{"model":"a","model":"b"}]': ["fallbacks: a", "fallbacks: b"],
+  '"fallbacks":[{"MODEL":"a"}]': ["fallbacks: a"],
+  '"fallbacks":["a",{"provider":"p","model":"b"}]': [
+    "fallbacks: a",
+    "fallbacks: b",
+  ],
+  '"fallbacks":[{"asked":["a","b"]}]': ["fallbacks: a", "fallbacks: b"],
+  '"context_window_fallbacks":[{"asked":["a"]}]': [
+    "context_window_fallbacks: a",
+  ],
+  '"router_settings_override":{"fallbacks":[{"asked":["a"]}]}': [
+    "router_settings_override: a",
+  ],
+  '"extra_body":{"models":["a"],"model":"b","x":{"models":["c"]}}': [
+    "extra_body: a",
+    "extra_body: b",
+  ],
+  '"providerOptions":{"gateway":{"models":["a"],"order":["x"]}}': [
+    "providerOptions: a",
+  ],
+  '"preset":"a"': ["preset: a"],
+  '"plugins":[{"id":"fusion","model":"a","analysis_models":["b"]}]': [
+    "plugins: a",
+    "plugins: b",
+  ],
+  '"tools":[{"type":"advisor_20260301","name":"advisor","model":"a"}]': [
+    "tools: a",
+  ],
+  '"tools":[{"type":"openrouter:subagent","parameters":{"model":"a"}}]': [
+    "tools: a",
+  ],
+  '"tools":[{"type":"image_generation","model":"a","type":"advisor"}]': [
+    "tools: a",
+  ],
+  '"tools":[{"type":"image_generation"},{"model":"a"}]': ["tools: a"],
+};
+
+/** Fields that name no model that could answer. */
+const NAMELESS = [
+  '"models":null',
+  '"models":[]',
+  '"route":"fallback"',
+  '"provider":{"order":["openai"],"allow_fallbacks":true}',
+  '"plugins":[{"id":"auto-router","allowed_models":["openai/*"]}]',
+  '"metadata":{"models":["a"],"model":"b"}',
+  '"messages":[{"role":"user","content":"x","models":["a"]}]',
+  '"tools":[{"type":"image_generation","model":"gpt-image-1"}]',
+  '"tools":[{"model":"gpt-image-1","type":"image_generation"}]',
+  `"tools":[{"name":"Agent","input_schema":{"type":"object","properties":{"model":{"enum":["a"]}}}}]`,
+  `"tools":[{"type":"function","function":{"name":"f","parameters":{"model":"a"}}}]`,
+  `"tools":[{"type":"function","name":"f","parameters":{"type":"object","properties":{"model":{"type":"string"}},"required":["model"]}}]`,
+];
+
+Deno.test("A QuestionReader tells every model that a body names beside its own, in pieces of any length", () => {
+  for (const [fields, expected] of Object.entries(NAMING)) {
+    for (const pieceBytes of [1, 2, 7, 64, Infinity]) {
+      assert.deepEqual(named(fields, pieceBytes), expected, fields);
+    }
+  }
+});
+
+Deno.test("A QuestionReader takes what names no model for what it is", () => {
+  for (const fields of NAMELESS) assert.deepEqual(named(fields), [], fields);
+});
+
+Deno.test("A QuestionReader refuses such a field that stands twice, in any case or spelling", () => {
+  const twice = [
+    ['"models":[],"models":["a"]', "models"],
+    ['"models":[],"mod\\u0065ls":["a"]', "models"],
+    ['"Models":["a"]', "models"],
+    ['"model\u017f":["a"]', "models"],
+    ['"model\\u017f":["a"]', "models"],
+    ['"fallbac\u212as":["a"]', "fallbacks"],
+    ['"FALLBACKS":["a"]', "fallbacks"],
+    ['"tools":[],"Tools":[]', "tools"],
+    ['"provideroptions":{}', "providerOptions"],
+  ] as const;
+  for (const [fields, param] of twice) {
+    try {
+      named(fields);
+      assert.fail(`${fields} was taken`);
+    } catch (error) {
+      assert.ok(error instanceof GatewayError, String(error));
+      assert.equal(error.param, param);
+    }
+  }
+});
+
+Deno.test("A QuestionReader keeps a bounded number of names, and marks that there were more", () => {
+  const names = Array.from({ length: 10_000 }, () => "a");
+  for (
+    const fields of [
+      `"models":${JSON.stringify(names)}`,
+      `"tools":${JSON.stringify([{ models: names }])}`,
+      `"tools":${JSON.stringify(names.map((model) => ({ model })))}`,
+    ]
+  ) {
+    const found = named(fields);
+    assert.equal(found.length, 101);
+    assert.match(found.at(-1) ?? "", /: undefined$/);
+  }
+});

@@ -1,0 +1,142 @@
+import assert from "node:assert/strict";
+import { GatewayError } from "../../../src/core/error.ts";
+import {
+  createQuestionReader,
+  type Question,
+} from "../../../src/relay/request/request_head.ts";
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+
+/** Reads a body in one piece. */
+function read(body: Uint8Array): Question {
+  const reader = createQuestionReader();
+  reader.push(body);
+  return reader.end();
+}
+
+Deno.test("A QuestionReader finds the model and where it stands", () => {
+  const body = bytes(' {"x":{"model":"no"}, "model" : "glm-5é" ,"y":1} ');
+  const { model, modelSpan, stream } = read(body);
+  assert.equal(model, "glm-5é");
+  assert.equal(stream, false);
+  const { start, end } = modelSpan;
+  assert.equal(new TextDecoder().decode(body.subarray(start, end)), '"glm-5é"');
+});
+
+Deno.test("A QuestionReader reads a model however it is escaped", () => {
+  const { model } = read(bytes('{"mod\\u0065l":"a\\/b\\u0063\\n"}'));
+  assert.equal(model, "a/bc\n");
+});
+
+Deno.test("A QuestionReader reads whether to stream", () => {
+  const cases = [
+    ['{"model":"m"}', false],
+    ['{"model":"m","stream":true}', true],
+    ['{"stream":false,"model":"m"}', false],
+    ['{"model":"m","stream":null}', false],
+  ] as const;
+  for (const [text, stream] of cases) {
+    assert.equal((read(bytes(text))).stream, stream, text);
+  }
+});
+
+function refusal(text: string): GatewayError {
+  try {
+    read(bytes(text));
+  } catch (error) {
+    assert.ok(error instanceof GatewayError);
+    assert.equal(error.kind, "invalid_request");
+    return error;
+  }
+  return assert.fail(`${text} was taken`);
+}
+
+Deno.test("A QuestionReader refuses a model that is missing or no name", () => {
+  assert.match((refusal('{"messages":[]}')).message, /it is missing/);
+  const wrong = [
+    '""',
+    "null",
+    "1",
+    "true",
+    "[]",
+    '["m"]',
+    '{"id":"m"}',
+    `"${"x".repeat(4096)}"`,
+  ];
+  for (const value of wrong) {
+    const { message, param } = refusal(`{"model":${value}}`);
+    assert.equal(param, "model");
+    assert.match(message, /it is not a non-empty string/);
+    assert.ok(!message.includes("xxx"));
+  }
+});
+
+Deno.test("A QuestionReader takes names of up to 4094 bytes", () => {
+  const name = "x".repeat(4094);
+  assert.equal((read(bytes(`{"model":"${name}"}`))).model, name);
+});
+
+Deno.test("A QuestionReader refuses a stream that is no truth value", () => {
+  for (const value of ['"true"', "1", "0", "[]", "{}", '""']) {
+    const { message, param } = refusal(`{"model":"m","stream":${value}}`);
+    assert.equal(param, "stream");
+    assert.match(message, /send true or false/);
+  }
+});
+
+Deno.test("A QuestionReader refuses to choose between two values", () => {
+  assert.equal((refusal('{"model":"a","model":"a"}')).param, "model");
+  assert.equal(
+    (refusal('{"model":"a","\\u006dodel":"b"}')).param,
+    "model",
+  );
+  const { param } = refusal('{"model":"a","stream":true,"stream":false}');
+  assert.equal(param, "stream");
+});
+
+Deno.test("A QuestionReader refuses what is not exactly one JSON object, and quotes none of it", () => {
+  const secret = "my secret prompt";
+  const bodies = [
+    "",
+    secret,
+    `"${secret}"`,
+    `["${secret}"]`,
+    "null",
+    `{"model":"m","x":"${secret}"`,
+    `{"model":"m"} "${secret}"`,
+    `{"model":"m","x":${secret}}`,
+    `{"model":"m",}`,
+    `\ufeff{"model":"m"}`,
+  ];
+  for (const body of bodies) {
+    const { message, param } = refusal(body);
+    assert.equal(param, undefined);
+    assert.ok(!message.includes("secret"), message);
+  }
+});
+
+Deno.test("A QuestionReader refuses bytes that are no UTF-8", () => {
+  const body = Uint8Array.of(...bytes('{"model":"'), 0xff, ...bytes('"}'));
+  assert.throws(() => read(body), GatewayError);
+});
+
+Deno.test("A question is read from pieces as it is from the whole, and nothing of them is needed afterwards", () => {
+  const body = bytes('{"x":"é","mod\\u0065l" : "glm-5é" ,"stream":true}');
+  for (let size = 1; size <= body.length; size++) {
+    const reader = createQuestionReader();
+    for (let start = 0; start < body.length; start += size) {
+      const piece = body.slice(start, start + size);
+      reader.push(piece);
+      piece.buffer.transfer();
+    }
+    assert.deepEqual(reader.end(), read(body), `pieces of ${size} bytes`);
+  }
+});
+
+Deno.test("A fault is told when the body is whole, and it is the first one", () => {
+  const reader = createQuestionReader();
+  reader.push(bytes('{"model":"a",'));
+  reader.push(bytes("]"));
+  reader.push(bytes('"model":"b"}'));
+  assert.throws(() => reader.end(), /the byte at offset 13 does not belong/);
+});

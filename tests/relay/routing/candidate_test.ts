@@ -1,0 +1,227 @@
+import assert from "node:assert/strict";
+import type { Candidate, Connection } from "../../../src/config/config.ts";
+import { GatewayError } from "../../../src/core/error.ts";
+import {
+  type Endpoint,
+  type Family,
+  type Operation,
+  OPERATIONS,
+} from "../../../src/core/protocol.ts";
+import { plan } from "../../../src/relay/routing/candidate.ts";
+import { minimalConfig } from "../../support/gateway/config.ts";
+
+/** A model on a connection of `family` that has `endpoints`. */
+async function candidate(
+  family: Family,
+  endpoints: readonly Endpoint[],
+): Promise<Candidate> {
+  const { connections: [first] } = await minimalConfig();
+  const [model] = first?.models ?? [];
+  assert.ok(first && model);
+  const connection: Connection = {
+    ...first,
+    name: `${family}: ${endpoints.join(" ")}`,
+    family,
+    endpoints: Object.fromEntries(
+      endpoints.map((endpoint) => [endpoint, `http://127.0.0.1:9/${endpoint}`]),
+    ),
+  };
+  return { connection, model };
+}
+
+/** In short: `native`, the protocol that is translated to, or the error's status. */
+async function outcome(
+  operation: Operation,
+  family: Family,
+  endpoints: readonly Endpoint[],
+): Promise<string> {
+  try {
+    const [first] = plan(operation, [await candidate(family, endpoints)]);
+    return first.mode === "native" ? "native" : first.protocol;
+  } catch (error) {
+    assert.ok(error instanceof GatewayError);
+    return `${error.status} ${error.code}`;
+  }
+}
+
+const GONE = "404 operation_not_supported";
+const WRONG = "400 unsupported_path";
+
+/**
+ * The table of docs/design.md#paths: per operation, a family with its endpoints and what comes of it. The
+ * configuration gives every connection the endpoint of its family.
+ */
+const TABLE: Readonly<
+  Record<Operation, readonly (readonly [Family, string, string])[]>
+> = {
+  chat_completions: [
+    ["A", "chat", "native"],
+    ["A", "chat messages responses", "native"],
+    ["B", "messages", "messages"],
+    ["B", "chat messages", "messages"],
+    ["C", "responses", "responses"],
+    ["C", "chat responses", "responses"],
+  ],
+  completions: [
+    ["A", "chat", "chat"],
+    ["A", "chat completions", "native"],
+    ["B", "messages", WRONG],
+    ["B", "messages completions", WRONG],
+    ["C", "responses", WRONG],
+  ],
+  messages: [
+    ["A", "chat", "chat"],
+    ["A", "chat responses", "chat"],
+    ["A", "chat messages", "native"],
+    ["B", "messages", "native"],
+    ["C", "responses", WRONG],
+    ["C", "messages responses", WRONG],
+  ],
+  count_tokens: [
+    ["A", "chat", GONE],
+    ["A", "chat messages", "native"],
+    ["B", "messages", "native"],
+    ["C", "responses", WRONG],
+    ["C", "messages responses", WRONG],
+  ],
+  responses: [
+    ["A", "chat", "chat"],
+    ["A", "chat messages", "chat"],
+    ["A", "chat responses", "native"],
+    ["B", "messages", WRONG],
+    ["B", "messages responses", WRONG],
+    ["C", "responses", "native"],
+  ],
+  compact: [
+    ["A", "chat", GONE],
+    ["A", "chat responses", "native"],
+    ["B", "messages", WRONG],
+    ["B", "messages responses", WRONG],
+    ["C", "responses", "native"],
+  ],
+};
+
+const ENDPOINTS: readonly Endpoint[] = [
+  "chat",
+  "messages",
+  "responses",
+  "completions",
+];
+
+Deno.test("plan() serves each path by family and endpoints as the table says", async (t) => {
+  for (const operation of operations()) {
+    for (const [family, names, expected] of TABLE[operation]) {
+      await t.step(`${operation} of ${family} with ${names}`, async () => {
+        const endpoints = ENDPOINTS.filter((one) =>
+          names.split(" ").includes(one)
+        );
+        assert.equal(await outcome(operation, family, endpoints), expected);
+      });
+    }
+  }
+});
+
+function operations(): readonly Operation[] {
+  return [
+    "chat_completions",
+    "completions",
+    "messages",
+    "count_tokens",
+    "responses",
+    "compact",
+  ];
+}
+
+Deno.test("plan() uses no endpoint that the connection lacks", async () => {
+  for (let bits = 0; bits < 2 ** ENDPOINTS.length; bits++) {
+    const endpoints = ENDPOINTS.filter((_, index) => bits & (1 << index));
+    for (const family of ["A", "B", "C"] as const) {
+      for (const operation of operations()) {
+        const found = await outcome(operation, family, endpoints);
+        if (/^\d/.test(found)) continue;
+        const used = ENDPOINTS.find((one) => one === found) ??
+          OPERATIONS[operation].endpoint;
+        assert.ok(endpoints.includes(used), `${operation} ${family} ${found}`);
+      }
+    }
+  }
+});
+
+Deno.test("plan() names the path and those that serve the model instead", async () => {
+  const cases: readonly (readonly [Operation, Family, string])[] = [
+    [
+      "responses",
+      "B",
+      "/responses for this model: use /messages or /chat/completions instead",
+    ],
+    [
+      "compact",
+      "B",
+      "/responses/compact for this model: use /messages or /chat/completions instead",
+    ],
+    [
+      "completions",
+      "B",
+      "/completions for this model: use /messages or /chat/completions instead",
+    ],
+    [
+      "messages",
+      "C",
+      "/messages for this model: use /responses or /chat/completions instead",
+    ],
+    [
+      "count_tokens",
+      "C",
+      "/messages/count_tokens for this model: use /responses or /chat/completions instead",
+    ],
+    [
+      "completions",
+      "C",
+      "/completions for this model: use /responses or /chat/completions instead",
+    ],
+    [
+      "compact",
+      "A",
+      "/responses/compact for this model: its provider has no such operation",
+    ],
+    [
+      "count_tokens",
+      "A",
+      "/messages/count_tokens for this model: its provider has no such operation",
+    ],
+  ];
+  for (const [operation, family, text] of cases) {
+    const endpoint =
+      ({ A: "chat", B: "messages", C: "responses" } as const)[family];
+    const only = await candidate(family, [endpoint]);
+    assert.throws(() => plan(operation, [only]), (error) => {
+      assert.ok(error instanceof GatewayError);
+      assert.equal(error.message, `Cannot serve ${text}`);
+      return true;
+    });
+  }
+});
+
+Deno.test("plan() keeps the order of the candidates that can serve", async () => {
+  const candidates = [
+    await candidate("C", ["responses"]),
+    await candidate("A", ["chat"]),
+    await candidate("B", ["messages"]),
+  ] as const;
+  const [c, a, b] = candidates;
+  assert.deepEqual(plan("messages", [c, a, b]), [
+    { mode: "translated", candidate: a, protocol: "chat" },
+    { mode: "native", candidate: b },
+  ]);
+  assert.deepEqual(
+    plan("messages", [b, a, c]).map(({ candidate }) => candidate),
+    [b, a],
+  );
+});
+
+Deno.test("plan() refuses as the first candidate does when none can serve", async () => {
+  const a = await candidate("A", ["chat"]);
+  const b = await candidate("B", ["messages"]);
+  assert.throws(() => plan("compact", [a, b]), /no such operation/);
+  assert.throws(() => plan("compact", [b, a]), /use \/messages/);
+});

@@ -1,0 +1,477 @@
+import assert from "node:assert/strict";
+import type { Caller, Candidate } from "../../../src/config/config.ts";
+import { createLog } from "../../../src/observe/log.ts";
+import type { Fault, FaultKind } from "../../../src/relay/fault.ts";
+import {
+  createHealth,
+  type Health,
+  type Trial,
+} from "../../../src/relay/routing/health.ts";
+import {
+  connectionFile,
+  minimalConfig,
+  NOW_MS,
+  tokenFile,
+} from "../../support/gateway/config.ts";
+import {
+  createFakeClock,
+  type FakeClock,
+} from "../../support/fakes/fake_clock.ts";
+
+interface Scene {
+  readonly health: Health;
+  readonly clock: FakeClock;
+  readonly one: Candidate;
+  /** Another model of the same connection. */
+  readonly other: Candidate;
+  readonly alice: Caller;
+  readonly bob: Caller;
+  readonly carol: Caller;
+  /** What was logged, a line each. */
+  readonly lines: readonly string[];
+  readonly cooled: readonly string[];
+}
+
+async function begin(): Promise<Scene> {
+  const config = await minimalConfig({
+    connections: [connectionFile({ models: ["model-1", "model-2"] })],
+    tokens: ["alice", "bob", "carol"].map((name, index) =>
+      tokenFile({ name, sha256: String(index).repeat(64) })
+    ),
+  });
+  const [alice, bob, carol] = config.callers.values();
+  assert.ok(alice && bob && carol);
+  const [one] = config.pools.get("model-1") ?? [];
+  const [other] = config.pools.get("model-2") ?? [];
+  assert.ok(one && other);
+  const clock = createFakeClock(NOW_MS);
+  const lines: string[] = [];
+  const cooled: string[] = [];
+  const log = createLog({
+    format: "json",
+    now: clock.now,
+    sink: (line) => lines.push(line),
+  });
+  const metrics = {
+    requestEnded() {},
+    cooledDown: (connection: string) => void cooled.push(connection),
+  };
+  const health = createHealth({ clock, log, metrics });
+  return { health, clock, one, other, alice, bob, carol, lines, cooled };
+}
+
+function fault(kind: FaultKind, rest: Partial<Fault> = {}): Fault {
+  return { kind, status: undefined, retryAfterMs: undefined, ...rest };
+}
+
+/** A request of alice's, or of who is named. */
+function ask(
+  { health, alice }: Scene,
+  candidate: Candidate,
+  { caller = alice, isStranded = true, isRepeat = false }: {
+    readonly caller?: Caller;
+    readonly isStranded?: boolean;
+    readonly isRepeat?: boolean;
+  } = {},
+): Trial | undefined {
+  return health.begin(candidate, { caller, isStranded, isRepeat });
+}
+
+function restMs(
+  { health, alice }: Scene,
+  candidate: Candidate,
+  caller = alice,
+): number {
+  return health.restMs(candidate, caller);
+}
+
+/** A request that fails; it must be let in. */
+function fail(
+  scene: Scene,
+  candidate: Candidate,
+  { kind, status, retryAfterMs, wasConnected }: Fault = fault("trouble"),
+  caller = scene.alice,
+): void {
+  const trial = ask(scene, candidate, { caller });
+  assert.ok(trial, "was not let in");
+  trial.failed({ kind, status, retryAfterMs, wasConnected });
+}
+
+function succeed(
+  scene: Scene,
+  candidate: Candidate,
+  caller = scene.alice,
+): void {
+  const trial = ask(scene, candidate, { caller });
+  assert.ok(trial, "was not let in");
+  trial.answered();
+  trial.succeeded();
+}
+
+Deno.test("begin() lets everything in that fails now and then", async () => {
+  const scene = await begin();
+  for (let count = 0; count < 20; count++) {
+    fail(scene, scene.one);
+    fail(scene, scene.one);
+    succeed(scene, scene.one);
+  }
+  assert.equal(scene.lines.length, 0);
+});
+
+Deno.test("begin() leaves alone for a second what failed three requests in a row", async () => {
+  const scene = await begin();
+  for (let count = 0; count < 3; count++) fail(scene, scene.one);
+  assert.equal(ask(scene, scene.one), undefined);
+  assert.equal(restMs(scene, scene.one), 1000);
+  scene.clock.advance(999);
+  assert.equal(ask(scene, scene.one), undefined);
+  scene.clock.advance(1);
+  assert.ok(ask(scene, scene.one)?.isProbe);
+  assert.match(scene.lines.join(), /"cooling_down".*"model-1".*"trouble"/);
+  assert.deepEqual(scene.cooled, ["main"]);
+});
+
+Deno.test("begin() lets one probe through at a time, after pauses that double up to 15 s", async () => {
+  const scene = await begin();
+  for (let count = 0; count < 3; count++) fail(scene, scene.one);
+  for (const seconds of [1, 2, 4, 8, 15, 15]) {
+    assert.equal(restMs(scene, scene.one), seconds * 1000);
+    scene.clock.advance(seconds * 1000);
+    const probe = ask(scene, scene.one);
+    assert.ok(probe?.isProbe);
+    assert.equal(ask(scene, scene.one), undefined);
+    assert.ok(restMs(scene, scene.one) > 0);
+    probe.failed(fault("trouble"));
+  }
+});
+
+Deno.test("a probe that succeeds clears all that was held against a connection", async () => {
+  const scene = await begin();
+  for (let count = 0; count < 3; count++) fail(scene, scene.one);
+  scene.clock.advance(1000);
+  succeed(scene, scene.one);
+  fail(scene, scene.one);
+  fail(scene, scene.one);
+  assert.equal(restMs(scene, scene.one), 0);
+  fail(scene, scene.one);
+  assert.equal(restMs(scene, scene.one), 1000);
+});
+
+Deno.test("a probe that begins to answer lets others in before it ends", async () => {
+  const scene = await begin();
+  for (let count = 0; count < 3; count++) fail(scene, scene.one);
+  scene.clock.advance(1000);
+  ask(scene, scene.one)?.answered();
+  assert.equal(restMs(scene, scene.one), 0);
+});
+
+Deno.test("a probe whose caller left, or that tells nothing, holds nobody up", async (t) => {
+  const scene = await begin();
+  for (let count = 0; count < 3; count++) fail(scene, scene.one);
+  scene.clock.advance(1000);
+  await t.step("left", () => {
+    ask(scene, scene.one)?.dismissed();
+    assert.ok(ask(scene, scene.one)?.isProbe);
+  });
+  await t.step("silent for half a minute", () => {
+    scene.clock.advance(30_000);
+    assert.ok(ask(scene, scene.one)?.isProbe);
+  });
+});
+
+Deno.test("a request that fails again and again is one piece of evidence", async () => {
+  const scene = await begin();
+  for (let count = 0; count < 2; count++) {
+    fail(scene, scene.one);
+    for (let again = 0; again < 5; again++) {
+      ask(scene, scene.one, { isRepeat: true })?.failed(fault("trouble"));
+    }
+  }
+  assert.equal(restMs(scene, scene.one), 0);
+});
+
+Deno.test("what had begun before a cool-down does not lengthen it", async () => {
+  const scene = await begin();
+  const early = Array.from(
+    { length: 50 },
+    () => ask(scene, scene.one),
+  );
+  scene.clock.advance(10);
+  for (const trial of early) trial?.failed(fault("trouble"));
+  assert.equal(restMs(scene, scene.one), 1000);
+});
+
+Deno.test("what the caller asks for and leaving never count against a connection", async (t) => {
+  const kinds = ["refused", "too_long", "oversized", "untranslatable"] as const;
+  for (const kind of kinds) {
+    await t.step(kind, async () => {
+      const scene = await begin();
+      for (let count = 0; count < 20; count++) {
+        fail(scene, scene.one, fault(kind));
+      }
+      assert.equal(restMs(scene, scene.one), 0);
+    });
+  }
+  await t.step("left", async () => {
+    const scene = await begin();
+    for (let count = 0; count < 20; count++) {
+      ask(scene, scene.one)?.dismissed();
+    }
+    assert.equal(restMs(scene, scene.one), 0);
+  });
+});
+
+Deno.test("a model that fails leaves the connection's other models alone", async (t) => {
+  for (const kind of ["trouble", "silent", "broken"] as const) {
+    await t.step(kind, async () => {
+      const scene = await begin();
+      for (let count = 0; count < 3; count++) {
+        fail(scene, scene.one, fault(kind));
+      }
+      assert.equal(restMs(scene, scene.one), 1000);
+      assert.equal(restMs(scene, scene.other), 0);
+    });
+  }
+});
+
+Deno.test("a connection that cannot be reached, or refuses the key, takes all its models with it", async (t) => {
+  for (const kind of ["unreachable", "misconfigured"] as const) {
+    await t.step(kind, async () => {
+      const scene = await begin();
+      for (let count = 0; count < 3; count++) {
+        fail(scene, scene.one, fault(kind));
+      }
+      assert.equal(restMs(scene, scene.one), 1000);
+      assert.equal(restMs(scene, scene.other), 1000);
+      assert.doesNotMatch(scene.lines.join(), /"model"/);
+    });
+  }
+});
+
+Deno.test("a 429 benches a model for as long as it says, and no longer", async () => {
+  const scene = await begin();
+  const limited = fault("rate_limited", { status: 429, retryAfterMs: 17_000 });
+  fail(scene, scene.one, limited);
+  assert.equal(restMs(scene, scene.one), 17_000);
+  assert.equal(restMs(scene, scene.other), 0);
+  scene.clock.advance(17_000);
+  const trials = [1, 2, 3].map(() => ask(scene, scene.one));
+  assert.ok(trials.every((trial) => trial !== undefined && !trial.isProbe));
+});
+
+Deno.test("an exhausted window benches to its reset, with a try an hour", async () => {
+  const scene = await begin();
+  const hour = 3_600_000;
+  const exhausted = fault("exhausted", {
+    status: 429,
+    retryAfterMs: 30 * hour,
+  });
+  fail(scene, scene.one, exhausted);
+  scene.clock.advance(hour - 1);
+  assert.equal(ask(scene, scene.one), undefined);
+  scene.clock.advance(1);
+  fail(scene, scene.one, { ...exhausted, retryAfterMs: 29 * hour });
+  assert.equal(restMs(scene, scene.one), hour);
+});
+
+Deno.test("a success that had begun before a 429 does not lift its bench", async () => {
+  const scene = await begin();
+  const early = ask(scene, scene.one);
+  scene.clock.advance(10);
+  const limited = fault("rate_limited", { status: 429, retryAfterMs: 5000 });
+  fail(scene, scene.one, limited);
+  early?.answered();
+  early?.succeeded();
+  assert.equal(restMs(scene, scene.one), 5000);
+});
+
+Deno.test("only the first verdict of a trial counts", async () => {
+  const scene = await begin();
+  for (let count = 0; count < 5; count++) {
+    const trial = ask(scene, scene.one);
+    trial?.succeeded();
+    trial?.failed(fault("trouble"));
+  }
+  assert.equal(restMs(scene, scene.one), 0);
+});
+
+Deno.test("what is probed opens gradually, and to all within two seconds, while the probe is unanswered", async () => {
+  const scene = await begin();
+  for (let count = 0; count < 3; count++) fail(scene, scene.one);
+  scene.clock.advance(1000);
+  const letIn: number[] = [];
+  let longestMs = 0;
+  for (let ms = 0; ms <= 3000; ms += 10) {
+    longestMs = Math.max(longestMs, restMs(scene, scene.one));
+    if (ask(scene, scene.one) !== undefined) letIn.push(ms);
+    scene.clock.advance(10);
+  }
+  const before = (ms: number) => letIn.filter((atMs) => atMs < ms).length;
+  assert.deepEqual([250, 500, 750].map(before), [1, 2, 4]);
+  assert.ok(longestMs <= 2000);
+  assert.ok(letIn.filter((ms) => ms > 2000).length === 100, "not open to all");
+});
+
+Deno.test("who has somewhere else to go does not go beside a probe", async () => {
+  const scene = await begin();
+  for (let count = 0; count < 3; count++) fail(scene, scene.one);
+  scene.clock.advance(1000);
+  const way = { isStranded: false };
+  const probe = ask(scene, scene.one, way);
+  assert.ok(probe?.isProbe);
+  scene.clock.advance(10_000);
+  assert.equal(ask(scene, scene.one, way), undefined);
+  assert.ok(ask(scene, scene.one));
+  probe.answered();
+  assert.ok(ask(scene, scene.one, way));
+});
+
+Deno.test("probes whose callers keep leaving hold nobody up for more than two seconds", async () => {
+  const scene = await begin();
+  for (let count = 0; count < 3; count++) fail(scene, scene.one);
+  scene.clock.advance(1000);
+  for (let count = 0; count < 20; count++) {
+    const probe = ask(scene, scene.one);
+    scene.clock.advance(100);
+    probe?.dismissed();
+  }
+  const stay = Array.from({ length: 50 }, () => ask(scene, scene.one));
+  assert.ok(stay.every((trial) => trial !== undefined));
+});
+
+Deno.test("of many probes the first that fails closes once, and the others no longer", async () => {
+  const scene = await begin();
+  for (let count = 0; count < 3; count++) fail(scene, scene.one);
+  scene.clock.advance(1000);
+  const probes = [ask(scene, scene.one)];
+  scene.clock.advance(2000);
+  for (let count = 0; count < 20; count++) probes.push(ask(scene, scene.one));
+  for (const probe of probes) probe?.failed(fault("trouble"));
+  assert.equal(restMs(scene, scene.one), 2000);
+  assert.equal(scene.lines.length, 2);
+});
+
+Deno.test("what one token alone has seen fail is left alone by that token alone", async (t) => {
+  const faults = [
+    fault("trouble"),
+    fault("broken"),
+    fault("silent"),
+    fault("misconfigured"),
+    fault("unreachable", { wasConnected: true }),
+    fault("rate_limited", { status: 429, retryAfterMs: 1000 }),
+  ];
+  for (const one of faults) {
+    await t.step(one.kind, async () => {
+      const scene = await begin();
+      const { alice, bob, carol } = scene;
+      const times = one.kind === "rate_limited" ? 1 : 3;
+      for (let count = 0; count < times; count++) fail(scene, scene.one, one);
+      assert.equal(restMs(scene, scene.one, alice), 1000);
+      assert.equal(restMs(scene, scene.one, bob), 0);
+      fail(scene, scene.one, one, bob);
+      assert.equal(restMs(scene, scene.one, bob), 1000);
+      assert.equal(restMs(scene, scene.one, carol), 1000);
+    });
+  }
+});
+
+Deno.test("a cool-down says whom it keeps away", async () => {
+  const scene = await begin();
+  for (let count = 0; count < 3; count++) fail(scene, scene.one);
+  fail(scene, scene.one, fault("trouble"), scene.bob);
+  const callers = scene.lines.map((line) => JSON.parse(line).caller);
+  assert.deepEqual(callers, ["alice", undefined]);
+  assert.deepEqual(scene.cooled, ["main", "main"]);
+});
+
+Deno.test("a connection that cannot be made is left alone by all, whoever has seen it", async () => {
+  const scene = await begin();
+  for (let count = 0; count < 3; count++) {
+    fail(scene, scene.one, fault("unreachable"));
+  }
+  assert.equal(restMs(scene, scene.other, scene.bob), 1000);
+  scene.clock.advance(1000);
+  succeed(scene, scene.one, scene.bob);
+  assert.equal(restMs(scene, scene.one, scene.alice), 0);
+});
+
+Deno.test("a token that is kept away probes for itself, whatever the others do", async () => {
+  const scene = await begin();
+  const { alice, bob } = scene;
+  for (let count = 0; count < 3; count++) fail(scene, scene.one);
+  for (const seconds of [1, 2, 4, 8, 15, 15]) {
+    succeed(scene, scene.one, bob);
+    assert.equal(restMs(scene, scene.one, alice), seconds * 1000);
+    scene.clock.advance(seconds * 1000);
+    fail(scene, scene.one);
+    assert.equal(restMs(scene, scene.one, bob), 0);
+  }
+  scene.clock.advance(15_000);
+  succeed(scene, scene.one);
+  fail(scene, scene.one);
+  assert.equal(restMs(scene, scene.one, alice), 0);
+});
+
+Deno.test("one token's failures between another's successes never keep that other away", async () => {
+  const scene = await begin();
+  for (let count = 0; count < 200; count++) {
+    scene.clock.advance(500);
+    if (restMs(scene, scene.one) === 0) fail(scene, scene.one);
+    succeed(scene, scene.one, scene.bob);
+  }
+});
+
+Deno.test("a token that takes every probe and fails keeps the others away for two cool-downs at most", async () => {
+  const scene = await begin();
+  const { alice, bob } = scene;
+  fail(scene, scene.one);
+  fail(scene, scene.one);
+  fail(scene, scene.one, fault("trouble"), bob);
+  let waitedMs = 0;
+  while (restMs(scene, scene.one, bob) > 0) {
+    const stepMs = restMs(scene, scene.one, bob);
+    waitedMs += stepMs;
+    scene.clock.advance(stepMs);
+    if (restMs(scene, scene.one) === 0) fail(scene, scene.one);
+  }
+  assert.equal(waitedMs, 1000 + 2000);
+  assert.ok(restMs(scene, scene.one, alice) > 0);
+  succeed(scene, scene.one, bob);
+});
+
+Deno.test("a probe that is answered lets in all whom the outage kept away, the one whose probes failed too", async () => {
+  const scene = await begin();
+  const { alice, bob, carol } = scene;
+  fail(scene, scene.one);
+  fail(scene, scene.one, fault("trouble"), bob);
+  fail(scene, scene.one);
+  for (const seconds of [1, 2]) {
+    scene.clock.advance(seconds * 1000);
+    fail(scene, scene.one, fault("trouble"), bob);
+  }
+  assert.ok(restMs(scene, scene.one, bob) > 0);
+  assert.equal(restMs(scene, scene.one, carol), 0);
+  ask(scene, scene.one, { caller: carol })?.answered();
+  assert.equal(restMs(scene, scene.one, alice), 0);
+  assert.equal(restMs(scene, scene.one, bob), 0);
+});
+
+Deno.test("an outage that many tokens see asks hardly more of a connection than one that one token sees", async () => {
+  const attempts = { one: 0, many: 0 };
+  for (const kind of ["one", "many"] as const) {
+    const scene = await begin();
+    const callers = [scene.alice, scene.bob, scene.carol];
+    for (let ms = 0; ms < 60_000; ms += 100) {
+      const caller = kind === "one"
+        ? scene.alice
+        : callers[(ms / 100) % 3] ?? scene.alice;
+      if (restMs(scene, scene.one, caller) === 0) {
+        fail(scene, scene.one, fault("trouble"), caller);
+        attempts[kind] += 1;
+      }
+      scene.clock.advance(100);
+    }
+  }
+  assert.equal(attempts.one, 9);
+  assert.ok(attempts.many <= 18, `${attempts.many} attempts`);
+});

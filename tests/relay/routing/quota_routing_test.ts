@@ -1,0 +1,140 @@
+import assert from "node:assert/strict";
+import type { Connection } from "../../../src/config/config.ts";
+import type { QuotaWindow } from "../../../src/limits/window.ts";
+import type { Plan } from "../../../src/relay/routing/candidate.ts";
+import {
+  createQuotaRouting,
+  type RoutedWays,
+} from "../../../src/relay/routing/quota_routing.ts";
+import { findWays } from "../../../src/relay/routing/candidates.ts";
+import {
+  connectionFile,
+  minimalConfig,
+  NOW_MS,
+} from "../../support/gateway/config.ts";
+import {
+  createFakeClock,
+  type FakeClock,
+} from "../../support/fakes/fake_clock.ts";
+
+interface Scene {
+  readonly clock: FakeClock;
+  /** How much of each connection's windows is used, in percent. */
+  readonly used: Record<string, readonly (number | null)[]>;
+  route(session?: string): Promise<RoutedWays>;
+  /** The connections in the order in which a request would try them. */
+  order(session?: string): Promise<readonly string[]>;
+}
+
+const nameOf = ({ candidate }: Plan) => candidate.connection.name;
+
+async function begin(quotaRouting = true): Promise<Scene> {
+  const models = [{ id: "model-1", quota_routing: quotaRouting }];
+  const config = await minimalConfig({
+    connections: ["one", "two", "three"].map((name) =>
+      connectionFile({ name, models })
+    ),
+  });
+  const [caller] = config.callers.values();
+  assert.ok(caller);
+  const clock = createFakeClock(NOW_MS);
+  const used: Scene["used"] = {};
+  const routing = createQuotaRouting({
+    clock,
+    limits: {
+      known: ({ name }: Connection) => (used[name] ?? []).map(windowOf),
+    },
+  });
+  const route = (session?: string) => {
+    const asked = { operation: "chat_completions", model: "model-1" } as const;
+    const headers = new Headers();
+    if (session !== undefined) headers.set("session-id", session);
+    const request = new Request("http://gateway/", { headers });
+    const body = new TextEncoder().encode("{}");
+    const ways = findWays(asked, { caller, config });
+    return routing.route(ways, { caller, request }, body);
+  };
+  return {
+    clock,
+    used,
+    route,
+    order: async (session) => (await route(session)).own.map(nameOf),
+  };
+}
+
+function windowOf(used_percent: number | null): QuotaWindow {
+  return {
+    type: "USAGE_LIMIT",
+    window: "five_hour",
+    unit: "percent",
+    period_unit: 3,
+    period_count: 5,
+    limit: 100,
+    used: used_percent,
+    remaining: used_percent === null ? null : 100 - used_percent,
+    used_percent,
+    resets_at: null,
+  };
+}
+
+Deno.test("route() leaves the file's order where the model does not ask for more", async () => {
+  const { used, order } = await begin(false);
+  used.one = [99];
+  assert.deepEqual(await order("s"), ["one", "two", "three"]);
+});
+
+Deno.test("route() leaves the file's order where nothing is known", async () => {
+  const { order } = await begin();
+  assert.deepEqual(await order(), ["one", "two", "three"]);
+});
+
+Deno.test("route() prefers the connection with the most left in its tightest window", async () => {
+  const { used, order } = await begin();
+  used.one = [10, 90];
+  used.two = [40, null];
+  used.three = [20, 60];
+  assert.deepEqual(await order(), ["two", "three", "one"]);
+});
+
+Deno.test("route() takes a connection of which nothing is known for half used", async () => {
+  const { used, order } = await begin();
+  used.one = [60];
+  used.two = [40];
+  assert.deepEqual(await order(), ["two", "three", "one"]);
+});
+
+Deno.test("route() changes the lead only when another connection has clearly more left", async () => {
+  const { used, order } = await begin();
+  used.one = [10];
+  used.two = [11];
+  used.three = [90];
+  assert.equal((await order())[0], "one");
+  used.one = [20];
+  assert.equal((await order())[0], "one");
+  used.one = [22];
+  assert.equal((await order())[0], "two");
+  used.one = [9];
+  assert.equal((await order())[0], "two");
+  used.two = [100];
+  assert.equal((await order())[0], "one");
+});
+
+Deno.test("route() keeps a conversation where it was, as long as there is something left", async () => {
+  const { used, order, route, clock } = await begin();
+  used.one = [10];
+  used.two = [50];
+  used.three = [50];
+  const routed = await route("s-1");
+  const served = routed.own.find((plan) => nameOf(plan) === "two");
+  assert.ok(served);
+  routed.onServed?.(served);
+  assert.deepEqual(await order("s-1"), ["two", "one", "three"]);
+  assert.equal((await order("s-2"))[0], "one");
+  used.two = [99];
+  assert.equal((await order("s-1"))[0], "two");
+  used.two = [100];
+  assert.equal((await order("s-1"))[0], "one");
+  used.two = [50];
+  clock.advance(3_600_000);
+  assert.equal((await order("s-1"))[0], "one");
+});

@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { createRetryBudget } from "../../../src/relay/routing/retry_budget.ts";
+import { NOW_MS } from "../../support/gateway/config.ts";
+import { createFakeClock } from "../../support/fakes/fake_clock.ts";
+
+function begin() {
+  const clock = createFakeClock(NOW_MS);
+  return { clock, budget: createRetryBudget(clock) };
+}
+
+/** How many repetitions are granted in a row. */
+function granted(spend: () => boolean): number {
+  let count = 0;
+  while (count < 1000 && spend()) count++;
+  return count;
+}
+
+Deno.test("spend() always grants a few repetitions", () => {
+  const { budget } = begin();
+  assert.equal(granted(() => budget.spend("one")), 10);
+});
+
+Deno.test("spend() grants one repetition for five requests", () => {
+  const { budget } = begin();
+  for (let count = 0; count < 1000; count++) budget.earn("one");
+  assert.equal(granted(() => budget.spend("one")), 200);
+});
+
+Deno.test("spend() begins anew after ten seconds", () => {
+  const { budget, clock } = begin();
+  granted(() => budget.spend("one"));
+  clock.advance(9999);
+  assert.equal(budget.spend("one"), false);
+  clock.advance(1);
+  assert.equal(granted(() => budget.spend("one")), 10);
+});
+
+Deno.test("spend() keeps the connections apart", () => {
+  const { budget } = begin();
+  granted(() => budget.spend("one"));
+  assert.equal(budget.spend("two"), true);
+});

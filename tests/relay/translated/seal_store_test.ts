@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import type { Thoughts } from "../../../src/protocols/canonical/answer/thoughts.ts";
+import { createSealStore } from "../../../src/relay/translated/seal_store.ts";
+
+const SEALED = { protocol: "messages", form: "signature", value: "s" } as const;
+
+function thoughts(text: string, ...callIds: string[]): Thoughts {
+  return {
+    callIds,
+    blocks: [{
+      kind: "reasoning",
+      parts: [{ form: "raw", text }],
+      sealed: SEALED,
+    }],
+    calls: new Map(),
+    said: [],
+  };
+}
+
+function storeAt(options: { ttlMs?: number; maxCharacters?: number } = {}) {
+  let nowMs = 0;
+  const clock = { now: () => nowMs, elapsedMs: () => nowMs };
+  return {
+    store: createSealStore({ clock, ...options }),
+    pass: (ms: number) => nowMs += ms,
+  };
+}
+
+const ALICE = { callerSha256: "alice", callId: "call_1" };
+
+Deno.test("the seal store gives reasoning back for each tool call of its answer", () => {
+  const { store } = storeAt();
+  const kept = thoughts("because", "call_1", "call_2");
+  store.keep("alice", kept);
+  assert.deepEqual(store.recall(ALICE), kept);
+  assert.deepEqual(store.recall({ ...ALICE, callId: "call_2" }), kept);
+  assert.equal(store.recall({ ...ALICE, callId: "call_3" }), undefined);
+});
+
+Deno.test("the seal store gives nobody the reasoning of another caller", () => {
+  const { store } = storeAt();
+  store.keep("alice", thoughts("secret", "call_1"));
+  assert.equal(store.recall({ ...ALICE, callerSha256: "bob" }), undefined);
+});
+
+Deno.test("the seal store forgets reasoning that waited too long", () => {
+  const { store, pass } = storeAt({ ttlMs: 1000 });
+  store.keep("alice", thoughts("old", "call_1"));
+  pass(999);
+  assert.ok(store.recall(ALICE));
+  pass(1);
+  assert.equal(store.recall(ALICE), undefined);
+});
+
+Deno.test("the seal store drops the oldest when it grows past its bound", () => {
+  const { store } = storeAt({ maxCharacters: 1000 });
+  for (let count = 0; count < 50; count++) {
+    store.keep("alice", thoughts("x".repeat(300), `call_${count}`));
+  }
+  assert.equal(store.recall({ ...ALICE, callId: "call_0" }), undefined);
+  assert.ok(store.recall({ ...ALICE, callId: "call_49" }));
+});
+
+Deno.test("the seal store keeps the newer answer when an id comes up again", () => {
+  const { store } = storeAt({ ttlMs: 1000 });
+  store.keep("alice", thoughts("first", "call_1"));
+  store.keep("alice", thoughts("second", "call_1"));
+  assert.deepEqual(store.recall(ALICE), thoughts("second", "call_1"));
+});
+
+Deno.test("the seal store counts the signatures of calls, however many answers hold nothing else", () => {
+  const { store } = storeAt({ maxCharacters: 10_000 });
+  for (let count = 0; count < 100; count++) {
+    const callId = `call_${count}`;
+    store.keep("alice", {
+      callIds: [callId],
+      blocks: [],
+      calls: new Map([[callId, { ...SEALED, value: "x".repeat(500) }]]),
+      said: [],
+    });
+  }
+  assert.equal(store.recall({ ...ALICE, callId: "call_0" }), undefined);
+  assert.equal(store.recall({ ...ALICE, callId: "call_80" }), undefined);
+  assert.ok(store.recall({ ...ALICE, callId: "call_99" }));
+});

@@ -1,0 +1,164 @@
+import assert from "node:assert/strict";
+import { createDeadlines } from "../../../src/core/deadlines.ts";
+import { GatewayError } from "../../../src/core/error.ts";
+import { CODECS } from "../../../src/protocols/mod.ts";
+import { createSealStore } from "../../../src/relay/translated/seal_store.ts";
+import { translateAnswer } from "../../../src/relay/translated/translate_answer.ts";
+import { createTranslation } from "../../../src/relay/translated/translation.ts";
+import { CallerLeft } from "../../../src/upstream/call.ts";
+import { counterIds } from "../../contract/codec_contract.ts";
+import { openTestAttempt } from "../../support/gateway/attempt.ts";
+import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
+import { requestOf } from "../../support/wire/requests.ts";
+import { settle } from "../../support/settle.ts";
+import { sseBytes } from "../../support/wire/sse_bytes.ts";
+
+/** A Chat caller who asks for JSON, of a Messages upstream that only streams. */
+async function begin() {
+  const opened = await openTestAttempt({ idleMs: 100 });
+  const timers = createFakeTimers();
+  const translate = (answer: Response) =>
+    translateAnswer(answer, {
+      attempt: opened.attempt,
+      from: CODECS.chat,
+      to: CODECS.messages,
+      translated: {
+        stream: true,
+        request: requestOf(),
+        aliases: new Map(),
+        cuts: [],
+        estimatedInputTokens: 1,
+        dropped: new Set(["seed", "a,b", "é".repeat(100)]),
+      },
+      tools: {
+        seals: createSealStore({ clock: opened.clock }),
+        deadlines: createDeadlines(timers),
+        ids: counterIds(),
+        clock: opened.clock,
+        translation: createTranslation(undefined, counterIds()),
+      },
+    });
+  return { ...opened, timers, translate };
+}
+
+const EVENTS = { "content-type": "text/event-stream" };
+
+const START = sseBytes(
+  { type: "message_start", message: { id: "m", model: "x", usage: {} } },
+  {
+    type: "content_block_start",
+    index: 0,
+    content_block: { type: "text", text: "" },
+  },
+);
+
+function delta(text: string): Uint8Array<ArrayBuffer> {
+  return sseBytes({
+    type: "content_block_delta",
+    index: 0,
+    delta: { type: "text_delta", text },
+  });
+}
+
+const STOP = sseBytes(
+  { type: "content_block_stop", index: 0 },
+  {
+    type: "message_delta",
+    delta: { stop_reason: "end_turn" },
+    usage: { input_tokens: 3, output_tokens: 2 },
+  },
+  { type: "message_stop" },
+);
+
+/** A stream of these chunks that breaks, or waits until its exchange is aborted. */
+function answerOf(
+  chunks: readonly Uint8Array<ArrayBuffer>[],
+  end: "close" | "break" | AbortSignal,
+): Response {
+  const rest = [...chunks];
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      const chunk = rest.shift();
+      if (chunk !== undefined) return controller.enqueue(chunk);
+      if (end === "close") return controller.close();
+      if (end === "break") return controller.error(new Error("reset by peer"));
+      end.addEventListener("abort", () => controller.error(end.reason));
+    },
+  });
+  return new Response(body, { headers: EVENTS });
+}
+
+Deno.test("translateAnswer() makes one object of a stream for a caller who asks for one", async () => {
+  const { translate, ended, record } = await begin();
+  const given = await translate(answerOf([START, delta("Hi"), STOP], "close"));
+  const body = await given.json();
+  assert.equal(body.choices[0].message.content, "Hi");
+  assert.equal(body.usage.completion_tokens, 2);
+  assert.equal(ended(), "complete");
+  assert.equal(record.facts.usage?.outputTokens, 2);
+});
+
+Deno.test("translateAnswer() names what was dropped so that a header can hold it", async () => {
+  const { translate } = await begin();
+  const { headers } = await translate(answerOf([START, STOP], "close"));
+  assert.equal(
+    headers.get("x-gateway-dropped"),
+    `seed,a?b,${"?".repeat(100)}`,
+  );
+});
+
+Deno.test("translateAnswer() throws when the stream that it folds is not whole", async () => {
+  const parts = [START, delta("Hi")];
+  for (const end of ["close", "break"] as const) {
+    const { attempt, translate, ended, timers } = await begin();
+    await assert.rejects(translate(answerOf(parts, end)));
+    assert.equal(ended(), undefined);
+    assert.equal(attempt.controller.signal.aborted, true);
+    assert.equal(timers.running, 0);
+  }
+});
+
+Deno.test("translateAnswer() throws when the stream that it folds is silent for too long", async () => {
+  const { attempt, translate, timers } = await begin();
+  const answer = answerOf([START], attempt.controller.signal);
+  const translating = translate(answer);
+  await settle();
+  timers.advance(100);
+  await assert.rejects(translating, (error) => {
+    assert.ok(error instanceof GatewayError);
+    assert.equal(error.code, "upstream_timeout");
+    return true;
+  });
+});
+
+Deno.test("translateAnswer() throws why the stream that it folds was given up", async () => {
+  const { attempt, translate } = await begin();
+  const answer = answerOf([START], attempt.controller.signal);
+  const translating = translate(answer);
+  await settle();
+  attempt.controller.abort(new CallerLeft());
+  await assert.rejects(translating, CallerLeft);
+});
+
+Deno.test("translateAnswer() folds no stream that has no end", async () => {
+  const { attempt, translate } = await begin();
+  const part = delta("x".repeat(1024 * 1024));
+  let given = 0;
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      controller.enqueue(given === 0 ? START : part);
+      given += part.length;
+    },
+  });
+  await assert.rejects(
+    translate(new Response(body, { headers: EVENTS })),
+    (error) => {
+      assert.ok(error instanceof GatewayError);
+      assert.equal(error.code, "upstream_oversized");
+      assert.match(error.message, /it is too long/);
+      return true;
+    },
+  );
+  assert.ok(given < 80 * 1024 * 1024);
+  assert.equal(attempt.controller.signal.aborted, true);
+});

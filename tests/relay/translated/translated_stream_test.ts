@@ -1,0 +1,412 @@
+import assert from "node:assert/strict";
+import { createDeadlines } from "../../../src/core/deadlines.ts";
+import type { AnswerEvent } from "../../../src/protocols/canonical/stream/event.ts";
+import { isOutput } from "../../../src/protocols/canonical/stream/event.ts";
+import { CODECS } from "../../../src/protocols/mod.ts";
+import { createTranslator } from "../../../src/protocols/translate_stream.ts";
+import {
+  createTranslatedStream,
+  type TranslatedStream,
+} from "../../../src/relay/translated/translated_stream.ts";
+import { createSecrets } from "../../../src/upstream/secrets.ts";
+import { answerContext, counterIds } from "../../contract/codec_contract.ts";
+import {
+  createFakeTimers,
+  type FakeTimers,
+} from "../../support/fakes/fake_timers.ts";
+import { requestOf } from "../../support/wire/requests.ts";
+import { settle } from "../../support/settle.ts";
+import { sseBytes } from "../../support/wire/sse_bytes.ts";
+import { within } from "../../support/within.ts";
+
+/** A Messages stream that a Chat caller reads, its source in the test's hand. */
+interface Scene extends TranslatedStream {
+  readonly timers: FakeTimers;
+  readonly source: ReadableStreamDefaultController<Uint8Array>;
+  /** How often the source was asked for a chunk. */
+  pulls(): number;
+  /** How often the source was cancelled. */
+  cancels(): number;
+  /** How it ended, each time that it did. */
+  readonly ends: readonly string[];
+  readonly seen: readonly AnswerEvent[];
+  /** What the caller was given so far. */
+  said(): string;
+}
+
+interface SceneOptions {
+  readonly idleMs?: number;
+  /** Sees every event before it is written. */
+  readonly observe?: (event: AnswerEvent) => void;
+  readonly signal?: AbortSignal;
+}
+
+function begin(
+  { idleMs = 60_000, observe, signal }: SceneOptions = {},
+): Scene {
+  const timers = createFakeTimers();
+  const ends: string[] = [];
+  const seen: AnswerEvent[] = [];
+  let pulls = 0;
+  let cancels = 0;
+  let said = "";
+  let source: ReadableStreamDefaultController<Uint8Array> | undefined;
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => void (source = controller),
+    pull: () => void pulls++,
+    cancel: () => void cancels++,
+  }, { highWaterMark: 0 });
+  assert.ok(source);
+  const stream = createTranslatedStream(body, {
+    secrets: createSecrets([]),
+    translator: createTranslator({
+      decoder: CODECS.messages.createStreamDecoder(counterIds()),
+      encoder: CODECS.chat.createStreamEncoder(answerContext(requestOf())),
+      observe(event) {
+        seen.push(event);
+        observe?.(event);
+      },
+    }),
+    deadlines: createDeadlines(timers),
+    idleMs,
+    failureOf: (cause) => ({ kind: "broken", message: `Broke: ${cause}` }),
+    signal,
+    onText: (text) => void (said += text),
+    onEnd: (how) => ends.push(how),
+  });
+  return {
+    ...stream,
+    timers,
+    source,
+    pulls: () => pulls,
+    cancels: () => cancels,
+    ends,
+    seen,
+    said: () => said,
+  };
+}
+
+const START = sseBytes({
+  type: "message_start",
+  message: { id: "m", model: "x", usage: { input_tokens: 1 } },
+});
+const PING = sseBytes({ type: "ping" });
+const HELLO = sseBytes(
+  {
+    type: "content_block_start",
+    index: 0,
+    content_block: { type: "text", text: "" },
+  },
+  {
+    type: "content_block_delta",
+    index: 0,
+    delta: { type: "text_delta", text: "Hello" },
+  },
+);
+const MORE = sseBytes({
+  type: "content_block_delta",
+  index: 0,
+  delta: { type: "text_delta", text: " more" },
+});
+const STOP = sseBytes(
+  { type: "content_block_stop", index: 0 },
+  {
+    type: "message_delta",
+    delta: { stop_reason: "end_turn" },
+    usage: { output_tokens: 2 },
+  },
+  { type: "message_stop" },
+);
+
+const decoder = new TextDecoder();
+
+/** The next that the caller reads; "" for the end. */
+async function next(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+): Promise<string> {
+  const { value } = await reader.read();
+  return decoder.decode(value);
+}
+
+/** Until something of the answer can be seen. */
+function holdForOutput(scene: Scene, withinMs?: number): Promise<boolean> {
+  return scene.hold(() => scene.seen.some(isOutput), withinMs);
+}
+
+Deno.test("a translated stream holds back until there is output, and gives all of it then", async () => {
+  const scene = begin();
+  const holding = holdForOutput(scene);
+  scene.source.enqueue(START);
+  scene.source.enqueue(PING);
+  await settle();
+  assert.equal(scene.said(), "");
+  scene.source.enqueue(HELLO);
+  assert.equal(await holding, false);
+  const reader = scene.body.getReader();
+  assert.match(
+    await next(reader),
+    /"role":"assistant".*\n\n.*"content":"Hello"/s,
+  );
+  scene.source.enqueue(STOP);
+  scene.source.close();
+  assert.match(await next(reader), /"finish_reason":"stop".*\[DONE\]/s);
+  assert.equal((await reader.read()).done, true);
+  assert.deepEqual(scene.ends, ["over"]);
+  assert.equal(scene.timers.running, 0);
+});
+
+Deno.test("a translated stream reads nothing ahead of its caller", async () => {
+  const scene = begin();
+  await settle();
+  assert.equal(scene.pulls(), 0);
+  const reader = scene.body.getReader();
+  const reading = next(reader);
+  scene.source.enqueue(START);
+  scene.source.enqueue(HELLO);
+  scene.source.enqueue(MORE);
+  await reading;
+  const pulls = scene.pulls();
+  await settle();
+  assert.equal(scene.pulls(), pulls);
+  await reader.cancel();
+});
+
+Deno.test("a translated stream closes with the answer's end though the upstream lingers", async () => {
+  const scene = begin();
+  const reader = scene.body.getReader();
+  scene.source.enqueue(START);
+  scene.source.enqueue(HELLO);
+  scene.source.enqueue(STOP);
+  let text = "";
+  for (let part = await next(reader); part !== ""; part = await next(reader)) {
+    text += part;
+  }
+  assert.match(text, /\[DONE\]\n\n$/);
+  assert.equal(scene.cancels(), 1);
+  assert.deepEqual(scene.ends, ["over"]);
+});
+
+Deno.test("a translated stream says what went wrong, and never looks whole then", async (t) => {
+  const cases: Readonly<Record<string, (scene: Scene) => void>> = {
+    "the upstream ends too early": ({ source }) => source.close(),
+    "the upstream breaks": ({ source }) => source.error(new Error("reset")),
+    "the upstream is silent": ({ timers }) => timers.advance(60_000),
+    "the upstream says so": ({ source }) =>
+      source.enqueue(sseBytes({
+        type: "error",
+        error: { type: "overloaded_error", message: "Busy" },
+      })),
+  };
+  for (const [name, act] of Object.entries(cases)) {
+    await t.step(name, async () => {
+      const scene = begin({ idleMs: 60_000 });
+      const reader = scene.body.getReader();
+      scene.source.enqueue(START);
+      scene.source.enqueue(HELLO);
+      while (!scene.said().includes("Hello")) await next(reader);
+      const reading = next(reader);
+      await settle();
+      act(scene);
+      let text = await reading;
+      for (let part = "x"; part !== "";) {
+        part = await next(reader);
+        text += part;
+      }
+      assert.match(text, /^event: error\ndata: \{.*"error"/m);
+      assert.doesNotMatch(text, /\[DONE\]/);
+      assert.deepEqual(scene.ends, ["over"]);
+      assert.equal(scene.seen.at(-1)?.type, "failure");
+      assert.equal(scene.timers.running, 0);
+    });
+  }
+});
+
+Deno.test("a translated stream holds no longer than it may", async () => {
+  const scene = begin();
+  const holding = holdForOutput(scene, 5000);
+  scene.source.enqueue(START);
+  await settle();
+  scene.timers.advance(4999);
+  await settle();
+  assert.equal(scene.seen.length, 1);
+  scene.timers.advance(1);
+  assert.equal(await holding, true);
+  scene.discard();
+  assert.equal(scene.timers.running, 0);
+  assert.equal(scene.cancels(), 1);
+  assert.deepEqual(scene.ends, []);
+});
+
+Deno.test("a translated stream goes on with the read that holding had begun", async () => {
+  const scene = begin();
+  const holding = holdForOutput(scene);
+  await settle();
+  scene.timers.advance(15_000);
+  assert.equal(await holding, true);
+  const reader = scene.body.getReader();
+  const reading = next(reader);
+  await settle();
+  scene.source.enqueue(START);
+  scene.source.enqueue(HELLO);
+  let text = await reading;
+  while (!text.includes("Hello")) text += await next(reader);
+  await reader.cancel();
+});
+
+const KEEP_ALIVE_REGEXP = /^: ?.*\n\n/;
+
+Deno.test("a translated stream says something every 15 s while nothing comes", async () => {
+  const scene = begin();
+  const reader = scene.body.getReader();
+  for (let count = 0; count < 3; count++) {
+    const reading = next(reader);
+    await settle();
+    scene.timers.advance(14_999);
+    assert.equal(scene.said().match(/:/g)?.length ?? 0, count);
+    scene.timers.advance(1);
+    assert.match(await reading, KEEP_ALIVE_REGEXP);
+  }
+  await reader.cancel();
+});
+
+Deno.test("a translated stream says something every 15 s though the upstream sends what shows nothing", async () => {
+  const scene = begin();
+  const reader = scene.body.getReader();
+  scene.source.enqueue(START);
+  scene.source.enqueue(HELLO);
+  while (!scene.said().includes("Hello")) await next(reader);
+  const reading = next(reader);
+  for (let seconds = 0; seconds < 15; seconds += 5) {
+    await settle();
+    scene.source.enqueue(PING);
+    await settle();
+    scene.timers.advance(5000);
+  }
+  assert.match(await reading, KEEP_ALIVE_REGEXP);
+  await reader.cancel();
+});
+
+Deno.test("a translated stream says nothing to a caller who does not wait", async () => {
+  const scene = begin();
+  const reader = scene.body.getReader();
+  scene.source.enqueue(START);
+  scene.source.enqueue(HELLO);
+  while (!scene.said().includes("Hello")) await next(reader);
+  await settle();
+  const before = scene.said();
+  scene.timers.advance(300_000);
+  assert.equal(scene.said(), before);
+  await reader.cancel();
+});
+
+Deno.test("a translated stream gives a caller up who takes nothing for ten minutes", async () => {
+  const scene = begin({ idleMs: 0 });
+  const reader = scene.body.getReader();
+  scene.source.enqueue(START);
+  scene.source.enqueue(HELLO);
+  while (!scene.said().includes("Hello")) await next(reader);
+  const reading = next(reader);
+  scene.source.enqueue(MORE);
+  await reading;
+  // The next is asked for once; what it gets beyond that, nobody takes.
+  const last = next(reader);
+  await settle();
+  scene.timers.advance(15_000);
+  await last;
+  scene.timers.advance(15_000);
+  await settle();
+  assert.deepEqual(scene.ends, []);
+  scene.timers.advance(1_300_000);
+  await assert.rejects(next(reader), /takes nothing/);
+  assert.deepEqual(scene.ends, ["stalled"]);
+  assert.equal(scene.cancels(), 1);
+  assert.equal(scene.timers.running, 0);
+});
+
+Deno.test("a translated stream keeps a caller who takes all of what little comes", async () => {
+  const scene = begin({ idleMs: 0 });
+  const reader = scene.body.getReader();
+  const texts: string[] = [];
+  const reading = (async () => {
+    for (
+      let text = await next(reader);
+      text !== "";
+      text = await next(reader)
+    ) {
+      texts.push(text);
+    }
+  })();
+  for (let minutes = 0; minutes < 40; minutes += 0.25) {
+    await settle();
+    scene.timers.advance(15_000);
+  }
+  await settle();
+  assert.ok(texts.length >= 100);
+  assert.deepEqual(scene.ends, []);
+  await reader.cancel();
+  await reading;
+  assert.deepEqual(scene.ends, ["cancelled"]);
+});
+
+Deno.test("a translated stream ends when its caller leaves", async (t) => {
+  await t.step("while it waits", async () => {
+    const scene = begin();
+    const reader = scene.body.getReader();
+    const reading = next(reader);
+    await settle();
+    await reader.cancel();
+    assert.equal(await reading, "");
+    assert.equal(scene.cancels(), 1);
+    assert.deepEqual(scene.ends, ["cancelled"]);
+    assert.equal(scene.timers.running, 0);
+  });
+  await t.step("before it has read", async () => {
+    const scene = begin();
+    await scene.body.cancel();
+    assert.equal(scene.cancels(), 1);
+    assert.deepEqual(scene.ends, ["cancelled"]);
+  });
+});
+
+Deno.test("a translated stream ends and breaks when something fails that nobody foresaw", async () => {
+  const scene = begin({
+    observe() {
+      throw new TypeError("a fault of our own");
+    },
+  });
+  const reader = scene.body.getReader();
+  scene.source.enqueue(START);
+  await assert.rejects(next(reader), /a fault of our own/);
+  assert.deepEqual(scene.ends, ["over"]);
+  assert.equal(scene.cancels(), 1);
+  assert.equal(scene.timers.running, 0);
+});
+
+Deno.test("holding leaves no deadline behind when something fails that nobody foresaw", async () => {
+  const scene = begin({
+    observe() {
+      throw new TypeError("a fault of our own");
+    },
+  });
+  scene.source.enqueue(START);
+  await assert.rejects(holdForOutput(scene), /a fault of our own/);
+  scene.discard();
+  assert.equal(scene.timers.running, 0);
+});
+
+Deno.test("a translated stream that is cut tells its caller, though its source does not notice", async () => {
+  const controller = new AbortController();
+  const scene = begin({ signal: controller.signal });
+  scene.source.enqueue(START);
+  scene.source.enqueue(HELLO);
+  const reader = scene.body.getReader();
+  for (const _ of ["the start", "the text"]) await reader.read();
+  const rest = reader.read();
+  await settle();
+  controller.abort(new Error("shutting down"));
+  const { value } = await within(rest, "the caller to be told");
+  assert.match(new TextDecoder().decode(value), /event: error\n.*shutting/);
+  assert.equal((await reader.read()).done, true);
+  assert.deepEqual(scene.ends, ["over"]);
+  assert.equal(scene.cancels(), 1);
+});

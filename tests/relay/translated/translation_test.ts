@@ -1,0 +1,554 @@
+import assert from "node:assert/strict";
+import { startTranslationThread } from "../../../src/cli/workers/translation_thread.ts";
+import { createDeadlines } from "../../../src/core/deadlines.ts";
+import { GatewayError } from "../../../src/core/error.ts";
+import {
+  isJsonObject,
+  type JsonValue,
+  parseJson,
+} from "../../../src/core/json.ts";
+import { randomIds } from "../../../src/core/ids.ts";
+import type { Operation, Protocol } from "../../../src/core/protocol.ts";
+import { runStage } from "../../../src/core/stage.ts";
+import type { AnswerEvent } from "../../../src/protocols/canonical/stream/event.ts";
+import { UpstreamFailure } from "../../../src/protocols/canonical/failure/failure.ts";
+import { unfoldAnswer } from "../../../src/protocols/canonical/answer/fold.ts";
+import { keptRequest } from "../../../src/protocols/kept_request.ts";
+import { CODECS } from "../../../src/protocols/mod.ts";
+import { createBodyMemory } from "../../../src/relay/request/body_memory.ts";
+import {
+  createTranslation,
+  LONG_BYTES,
+  type RequestOptions,
+  type Translation,
+} from "../../../src/relay/translated/translation.ts";
+import type {
+  AnswerJob,
+  RequestJob,
+} from "../../../src/relay/translated/translation_jobs.ts";
+import {
+  createTranslationPool,
+  type TranslationPool,
+} from "../../../src/relay/translated/translation_pool.ts";
+import { ANSWERS } from "../../contract/answers.ts";
+import { answerContext } from "../../contract/codec_contract.ts";
+import { hello } from "../../support/wire/ask.ts";
+import { createFakeThreads } from "../../support/fakes/fake_translation_threads.ts";
+import { FEATURES } from "../../support/dialects/features.ts";
+import { requestOf } from "../../support/wire/requests.ts";
+import { settle } from "../../support/settle.ts";
+
+const OPERATIONS: readonly (readonly [Operation, Protocol])[] = [
+  ["chat_completions", "messages"],
+  ["chat_completions", "responses"],
+  ["messages", "chat"],
+  ["responses", "chat"],
+];
+
+const PROTOCOL_OF = {
+  chat_completions: "chat",
+  completions: "chat",
+  messages: "messages",
+  count_tokens: "messages",
+  responses: "responses",
+  compact: "responses",
+} as const;
+
+/** Long enough for a thread, and the same JSON. */
+function longBody(value: string | JsonValue): Uint8Array<ArrayBuffer> {
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return new TextEncoder().encode(text + " ".repeat(LONG_BYTES));
+}
+
+function jobOf(
+  body: Uint8Array<ArrayBuffer>,
+  parts: Partial<RequestJob> = {},
+): RequestJob {
+  return {
+    body,
+    operation: "chat_completions",
+    to: "messages",
+    target: {
+      service: "custom",
+      connectionId: "connection-1",
+      model: "upstream-model",
+      maxOutputTokens: undefined,
+    },
+    strict: false,
+    streamOnly: false,
+    force: { store: false },
+    omit: ["top_p"],
+    recallable: new Set(),
+    ...parts,
+  };
+}
+
+const SHAPE = { values: 10, depth: 3 };
+
+function wanted(parts: Partial<RequestOptions> = {}): RequestOptions {
+  return {
+    memory: createBodyMemory().open(Infinity),
+    signal: new AbortController().signal,
+    recall: () => new Map(),
+    ...parts,
+  };
+}
+
+/** Real threads, for as long as `use` takes. */
+async function withThreads(
+  use: (elsewhere: Translation, pool: TranslationPool) => Promise<void>,
+): Promise<void> {
+  const pool = createTranslationPool({
+    startThread: startTranslationThread,
+    maxThreads: 1,
+    deadlines: createDeadlines(),
+  });
+  try {
+    await use(createTranslation(pool, randomIds), pool);
+  } finally {
+    pool.close();
+  }
+}
+
+const here = createTranslation(undefined, randomIds);
+
+/** What came of a job, or the error of it, in a form that can be compared. */
+async function outcome(work: Promise<object>): Promise<unknown> {
+  try {
+    return plainOf(await work);
+  } catch (error) {
+    if (error instanceof UpstreamFailure) return error.failure;
+    assert.ok(error instanceof GatewayError, `${error}`);
+    const { kind, message, param, type, code, details, headers } = error;
+    return { kind, message, param, type, code, details, headers };
+  }
+}
+
+function plainOf(result: object): unknown {
+  const entries = Object.entries(result).map(([key, value]) => {
+    if (typeof value === "function") return [key, undefined];
+    if (value instanceof Uint8Array) return [key, textOf(value)];
+    return [key, value];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** Ids that nobody gave are drawn. */
+function textOf(bytes: Uint8Array): string {
+  return new TextDecoder().decode(bytes).replaceAll(/[0-9a-f]{32}/g, "ID");
+}
+
+Deno.test("a request becomes the same in a thread of its own as at once, refusals too", async (t) => {
+  await withThreads(async (elsewhere) => {
+    for (const [operation, to] of OPERATIONS) {
+      const from = PROTOCOL_OF[operation];
+      await t.step(`${operation} to ${to}`, async () => {
+        for (const { name, asked } of FEATURES) {
+          if (asked[from] === undefined) continue;
+          for (const strict of [false, true]) {
+            const body = longBody(hello(from, asked[from]));
+            const job = jobOf(body, { operation, to, strict });
+            assert.deepEqual(
+              await outcome(elsewhere.request(job, SHAPE, wanted())),
+              await outcome(here.request(job, SHAPE, wanted())),
+              name,
+            );
+          }
+        }
+      });
+    }
+  });
+});
+
+Deno.test("an answer becomes the same in a thread of its own as at once, failures too", async (t) => {
+  await withThreads(async (elsewhere) => {
+    for (const [operation, to] of OPERATIONS) {
+      await t.step(`${to} to ${operation}`, async () => {
+        const bodies = [
+          ...ANSWERS.map(({ answer }) =>
+            CODECS[to].encodeAnswer(answer, answerContext(requestOf()))
+          ),
+          { error: { message: "The upstream is unwell", type: "api_error" } },
+          [],
+        ];
+        for (const body of bodies) {
+          for (const stream of [false, true]) {
+            const job = () => answerJob(longBody(body), operation, to, stream);
+            const { memory, signal } = wanted();
+            const run = (translation: Translation) =>
+              outcome(
+                translation.answer(job(), LONG_BYTES + 1, { memory, signal }),
+              );
+            assert.deepEqual(await run(elsewhere), await run(here));
+          }
+        }
+        const folded = ANSWERS.map(({ answer }) => answer);
+        for (const answer of folded) {
+          const job = answerJob(answer, operation, to, true);
+          assert.deepEqual(
+            await outcome(elsewhere.answer(job, LONG_BYTES + 1, wanted())),
+            await outcome(here.answer(job, LONG_BYTES + 1, wanted())),
+          );
+        }
+      });
+    }
+  });
+});
+
+function answerJob(
+  answer: AnswerJob["answer"],
+  operation: Operation,
+  to: Protocol,
+  stream: boolean,
+): AnswerJob {
+  return {
+    answer,
+    operation,
+    to,
+    request: requestOf({ stream }),
+    aliases: new Map(),
+    cuts: [],
+    nowMs: 1_700_000_000_000,
+    model: "public-model",
+    estimatedInputTokens: 7,
+    requestId: "req_1",
+    connectionId: "connection-1",
+  };
+}
+
+Deno.test("a body is translated in a thread wherever it is, and is there to be translated again", async () => {
+  const body = longBody(hello("chat"));
+  await withThreads(async (elsewhere) => {
+    for (const one of [body, new Blob([body]), body]) {
+      const job = { ...jobOf(body), body: one };
+      const told = await elsewhere.request(job, SHAPE, wanted());
+      assert.match(textOf(told.body), /"model":"upstream-model"/);
+    }
+  });
+  assert.ok(body.length > LONG_BYTES);
+});
+
+Deno.test("sealed reasoning reaches a thread, and no more of it than the request needs", async () => {
+  const call = { id: "call_1", function: { name: "f", arguments: "{}" } };
+  const body = longBody({
+    model: "m",
+    messages: [
+      { role: "user", content: "Hi" },
+      { role: "assistant", tool_calls: [{ type: "function", ...call }] },
+      { role: "tool", tool_call_id: "call_1", content: "ok" },
+    ],
+  });
+  const thoughts = {
+    callIds: ["call_1"],
+    blocks: [{
+      kind: "reasoning",
+      parts: [{ form: "raw", text: "I must call" }],
+      sealed: {
+        protocol: "messages",
+        form: "signature",
+        value: "seal-1",
+        origin: "connection-1",
+      },
+    }],
+    calls: new Map(),
+    said: [],
+  } as const;
+  const asked: (readonly string[])[] = [];
+  const options = wanted({
+    recall(callIds) {
+      asked.push(callIds);
+      return new Map([["call_1", thoughts]]);
+    },
+  });
+  const job = jobOf(body, { recallable: new Set(["call_0", "call_1"]) });
+  await withThreads(async (elsewhere) => {
+    const told = await elsewhere.request(job, SHAPE, options);
+    assert.match(
+      textOf(told.body),
+      /"signature":"seal-1"/,
+    );
+    assert.deepEqual(
+      await outcome(elsewhere.request(job, SHAPE, options)),
+      await outcome(here.request(job, SHAPE, options)),
+    );
+  });
+  assert.deepEqual(asked, [["call_1"], ["call_1"], ["call_1"]]);
+});
+
+Deno.test("a thread that translates may do nothing else", async () => {
+  const reports: unknown[] = [];
+  const module = `data:text/javascript,${
+    encodeURIComponent(`
+      globalThis.addEventListener("message", async ({ ports: [port] }) => {
+        const names = ["net", "read", "write", "env", "run", "sys", "ffi"];
+        const states = await Promise.all(names.map(async (name) =>
+          (await Deno.permissions.query({ name })).state));
+        port.postMessage(states.filter((state) => state === "granted"));
+      }, { once: true });
+    `)
+  }`;
+  const reported = Promise.withResolvers<void>();
+  const thread = startTranslationThread((report) => {
+    reports.push(report);
+    reported.resolve();
+  }, new URL(module));
+  await reported.promise;
+  thread.end();
+  assert.deepEqual(reports, [[]]);
+});
+
+Deno.test("a thread that dies is told, and does not end the program", async () => {
+  const reported = Promise.withResolvers<unknown>();
+  const thread = startTranslationThread(
+    reported.resolve,
+    new URL(
+      `data:text/javascript,${
+        encodeURIComponent(`
+          globalThis.addEventListener("message", ({ ports: [port] }) => {
+            port.close();
+            throw new Error("canary");
+          });
+        `)
+      }`,
+    ),
+  );
+  assert.deepEqual(await reported.promise, { kind: "died" });
+  thread.end();
+});
+
+/** A translation whose threads say what the test says. */
+function withFakeThreads() {
+  const fake = createFakeThreads();
+  const pool = createTranslationPool({
+    startThread: fake.start,
+    maxThreads: 1,
+    deadlines: createDeadlines(),
+  });
+  const memory = createBodyMemory();
+  return {
+    ...fake,
+    pool,
+    memory,
+    share: memory.open(100_000_000),
+    translation: createTranslation(pool, randomIds),
+  };
+}
+
+Deno.test("what is short is translated at once, what is longer in a thread", async () => {
+  const { threads, pool, translation } = withFakeThreads();
+  const text = hello("chat");
+  const bodyOf = (length: number) =>
+    new TextEncoder().encode(text.padEnd(length));
+  await translation.request(jobOf(bodyOf(LONG_BYTES)), SHAPE, wanted());
+  assert.equal(threads.length, 0);
+  const leaver = new AbortController();
+  const long = translation.request(
+    jobOf(bodyOf(LONG_BYTES + 1)),
+    SHAPE,
+    wanted({ signal: leaver.signal }),
+  );
+  await settle();
+  assert.equal(threads.length, 1);
+  leaver.abort("left");
+  await assert.rejects(long, (reason) => reason === "left");
+  pool.close();
+});
+
+Deno.test("a translation takes 5 times its bytes and 1,100 for each value while it runs, then what it has written", async () => {
+  const { threads, pool, memory, share, translation } = withFakeThreads();
+  const body = longBody(hello("chat"));
+  const shape = { values: 1000, depth: 3 };
+  const working = translation.request(
+    jobOf(body),
+    shape,
+    wanted({ memory: share }),
+  );
+  await settle();
+  assert.equal(memory.usedBytes, 5 * body.length + 1100 * 1000);
+  threads[0]?.report({
+    kind: "request_done",
+    result: {
+      body: new Uint8Array(5000),
+      stream: false,
+      request: requestOf(),
+      aliases: new Map(),
+      cuts: [],
+      estimatedInputTokens: 7,
+      dropped: new Set(),
+    },
+  });
+  const { letGo } = await working;
+  assert.equal(memory.usedBytes, 5000);
+  letGo();
+  letGo();
+  assert.equal(memory.usedBytes, 0);
+  pool.close();
+});
+
+Deno.test("a short translated body takes its length until it is let go", async () => {
+  const { pool, memory, share, translation } = withFakeThreads();
+  const body = new TextEncoder().encode(hello("chat"));
+  const options = wanted({ memory: share });
+  const told = await translation.request(jobOf(body), SHAPE, options);
+  assert.equal(memory.usedBytes, told.body.length);
+  told.letGo();
+  told.letGo();
+  assert.equal(memory.usedBytes, 0);
+  pool.close();
+});
+
+Deno.test("memory and thread are free again, however a translation fails", async (t) => {
+  const { threads, pool, memory, share, translation } = withFakeThreads();
+  const begin = (signal: AbortSignal, length = LONG_BYTES + 1) =>
+    translation.answer(
+      answerJob(new Uint8Array(), "chat_completions", "messages", false),
+      length,
+      { memory: share, signal },
+    );
+  await t.step("it finds something wrong", async () => {
+    const failing = begin(new AbortController().signal);
+    await settle();
+    assert.equal(memory.usedBytes, 8 * (LONG_BYTES + 1));
+    threads.at(-1)?.report({
+      kind: "failed",
+      error: { type: "unforeseen", name: "TypeError" },
+    });
+    await assert.rejects(failing, isBroken);
+  });
+  await t.step("its thread dies", async () => {
+    const failing = begin(new AbortController().signal);
+    await settle();
+    threads.at(-1)?.report({ kind: "died" });
+    await assert.rejects(failing, isBroken);
+  });
+  await t.step("its caller leaves", async () => {
+    const leaver = new AbortController();
+    const failing = begin(leaver.signal);
+    await settle();
+    leaver.abort("left");
+    await assert.rejects(failing, (reason) => reason === "left");
+  });
+  await t.step("it finds no memory", async () => {
+    await assert.rejects(
+      begin(new AbortController().signal, 100_000_000),
+      (error) =>
+        error instanceof GatewayError && error.kind === "overloaded" &&
+        error.headers["retry-after"] === "1",
+    );
+  });
+  assert.equal(memory.usedBytes, 0);
+  (await pool.enter(new AbortController().signal)).leave();
+  pool.close();
+});
+
+function isBroken(error: unknown): boolean {
+  return error instanceof GatewayError && error.status === 500 &&
+    error.code === "translation_failed";
+}
+
+Deno.test("what no client sends is 400 before anything is translated, and what a client may send is not", async () => {
+  const { threads, pool, translation } = withFakeThreads();
+  const job = jobOf(new TextEncoder().encode(hello("chat")));
+  const refusals = [
+    [{ values: 250_001, depth: 3 }, /more than 250,000 objects/],
+    [{ values: 10, depth: 1001 }, /more than 1,000 levels/],
+  ] as const;
+  for (const [shape, words] of refusals) {
+    await assert.rejects(translation.request(job, shape, wanted()), (error) => {
+      assert.ok(error instanceof GatewayError);
+      assert.equal(error.status, 400);
+      assert.match(error.message, words);
+      return true;
+    });
+  }
+  const most = { values: 250_000, depth: 1000 };
+  assert.ok(await translation.request(job, most, wanted()));
+  assert.equal(threads.length, 0);
+  pool.close();
+});
+
+Deno.test("an answer is written the same with what is kept of its request as with all of it", async (t) => {
+  for (const [operation] of OPERATIONS) {
+    const codec = CODECS[PROTOCOL_OF[operation]];
+    await t.step(codec.protocol, () => {
+      for (const { name, asked } of FEATURES) {
+        const fields = asked[codec.protocol];
+        if (fields === undefined) continue;
+        const body = parseJson(hello(codec.protocol, fields));
+        assert.ok(isJsonObject(body));
+        const request = accepted(() => codec.decodeRequest(body));
+        if (request === undefined) continue;
+        const kept = keptRequest(request, codec);
+        for (const { answer } of ANSWERS) {
+          const whole = answerContext(request);
+          const less = answerContext(kept);
+          const events: AnswerEvent[] = [];
+          unfoldAnswer(answer, (event) => {
+            events.push(event);
+          });
+          assert.deepEqual(
+            codec.encodeAnswer(answer, less),
+            codec.encodeAnswer(answer, whole),
+            name,
+          );
+          assert.deepEqual(
+            runStage(codec.createStreamEncoder(less), events),
+            runStage(codec.createStreamEncoder(whole), events),
+            name,
+          );
+        }
+      }
+    });
+  }
+});
+
+/** `undefined` for a request that is refused by itself. */
+function accepted<Value>(decode: () => Value): Value | undefined {
+  try {
+    return decode();
+  } catch (error) {
+    if (error instanceof GatewayError) return undefined;
+    throw error;
+  }
+}
+
+Deno.test("an answer's calls get other ids than those of a history that is not kept", () => {
+  const call = ANSWERS.find(({ name }) => name === "one call")?.answer;
+  assert.ok(call);
+  const history = call.blocks.filter(({ kind }) => kind === "function_call");
+  const request = requestOf({
+    turns: [
+      { role: "user", blocks: [{ kind: "text", text: "x".repeat(1000) }] },
+      { role: "assistant", blocks: history },
+    ],
+  });
+  const kept = keptRequest(request, CODECS.messages);
+  assert.ok(JSON.stringify(kept).length < 500);
+  const encode = (context: ReturnType<typeof answerContext>) =>
+    CODECS.messages.encodeAnswer(call, context);
+  const told = encode(answerContext(kept));
+  assert.deepEqual(told, encode(answerContext(request)));
+  assert.notDeepEqual(told, encode(answerContext(requestOf())));
+});
+
+Deno.test("a request is 400 whose tools and settings are more than any client sends", () => {
+  const tool = (values: number) => ({
+    kind: "function" as const,
+    name: "f",
+    parameters: {
+      enum: Array.from({ length: values }, (_, index) => index),
+    },
+  });
+  keptRequest(requestOf({ tools: [tool(99_000)] }), CODECS.chat);
+  const tooMuch = [
+    requestOf({ tools: [tool(100_001)] }),
+    requestOf({ user: "x".repeat(8 * 1024 * 1024 + 1) }),
+  ];
+  for (const request of tooMuch) {
+    assert.throws(() => keptRequest(request, CODECS.chat), (error) => {
+      assert.ok(error instanceof GatewayError);
+      assert.equal(error.status, 400);
+      return /more than 100,000 values/.test(error.message);
+    });
+  }
+});

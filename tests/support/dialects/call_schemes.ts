@@ -1,0 +1,422 @@
+import type { JsonObject } from "../../../src/core/json.ts";
+import type { Random } from "../fakes/random.ts";
+
+/** A tool call as a model makes it. */
+export interface ModelCall {
+  readonly id: string;
+  readonly name: string;
+  /** JSON text. */
+  readonly arguments: string;
+}
+
+/** A way in which a provider cuts the tool calls of one answer into chunks. */
+export interface CallScheme {
+  readonly name: string;
+  /** Where it was seen. */
+  readonly source: string;
+  /** The `tool_calls` of each chunk; an entry without a piece of arguments has none. */
+  cut(calls: readonly ModelCall[], random: Random): readonly JsonObject[][];
+  /** Why the callers may read other ids than the model's. */
+  readonly losesIds?: string;
+  /** What the scheme cannot tell apart, where there is such a thing. */
+  readonly suits?: (calls: readonly ModelCall[]) => boolean;
+}
+
+/** Every scheme that a provider of Chat Completions is known to use. */
+export const CALL_SCHEMES: readonly CallScheme[] = [
+  {
+    name: "head first, then pieces at the index",
+    source: "OpenAI: platform.openai.com/docs/api-reference/chat-streaming",
+    cut: inRow((call, index, random) => [
+      { index, id: call.id, type: "function", function: head(call, "") },
+      ...piecesOf(call, random).map((piece) => ({
+        index,
+        function: { arguments: piece },
+      })),
+    ]),
+  },
+  {
+    name: "head with the first piece, empty ids behind it",
+    source:
+      "DashScope: github.com/ThinkInAIXYZ/deepchat/issues/355; llama.cpp: github.com/agentjido/req_llm/pull/801",
+    cut: inRow((call, index, random) =>
+      piecesOf(call, random).map((piece, position) =>
+        position === 0
+          ? {
+            index,
+            id: call.id,
+            type: "function",
+            function: head(call, piece),
+          }
+          : { index, id: "", function: { arguments: piece } }
+      )
+    ),
+  },
+  {
+    name: "heads first, then pieces of all calls mixed",
+    source:
+      "aggregators: github.com/bigduu/Bamboo-agent/pull/377; OpenAI allows it",
+    cut(calls, random) {
+      const rows = calls.map((call, index) =>
+        piecesOf(call, random).map((piece) => ({
+          index,
+          function: { arguments: piece },
+        }))
+      );
+      const heads = calls.map((call, index) => ({
+        index,
+        id: call.id,
+        type: "function",
+        function: head(call, ""),
+      }));
+      return [heads, ...mixed(rows, random)];
+    },
+  },
+  {
+    name: "every call whole, all in one chunk",
+    source: "xAI, Groq, Mistral: recordings of this project",
+    cut: (calls) => [
+      calls.map((call, index) => ({
+        index,
+        id: call.id,
+        type: "function",
+        function: head(call, call.arguments),
+      })),
+    ],
+  },
+  {
+    name: "every call whole, no index",
+    source: "Gemini: github.com/noho/dayu-agent/issues/45",
+    cut: inRow((call) => [{
+      id: call.id,
+      type: "function",
+      function: head(call, call.arguments),
+    }]),
+  },
+  {
+    name: "every call whole, no index, no id",
+    source: "Ollama before 0.5: github.com/ollama/ollama/issues/7881",
+    losesIds: "there are none",
+    cut: inRow((call) => [{ function: head(call, call.arguments) }]),
+  },
+  {
+    name: "every call whole at index 0, each with its id",
+    source: "Ollama: github.com/ollama/ollama/issues/15457",
+    cut: inRow((call) => [{
+      index: 0,
+      id: call.id,
+      type: "function",
+      function: head(call, call.arguments),
+    }]),
+  },
+  {
+    name: "every call in pieces at index 0, each with its id",
+    source:
+      "Dynamo: github.com/ai-dynamo/dynamo/issues/4723; Ollama behind proxies: github.com/LibreChat-AI/agents/pull/260",
+    cut: inRow((call, _index, random) => [
+      { index: 0, id: call.id, type: "function", function: head(call, "") },
+      ...piecesOf(call, random).map((piece) => ({
+        index: 0,
+        function: { arguments: piece },
+      })),
+    ]),
+  },
+  {
+    name: "every call whole at index 0, no ids",
+    source: "github.com/vercel/ai/issues/18333; unslothai/unsloth/pull/9983",
+    losesIds: "there are none",
+    suits: areDifferent,
+    cut: inRow((call) => [{
+      index: 0,
+      function: head(call, call.arguments),
+    }]),
+  },
+  {
+    name: "every call in pieces at index 0, no ids",
+    source: "github.com/vercel/ai/issues/18333; unslothai/unsloth/pull/9983",
+    losesIds: "there are none",
+    suits: areDifferent,
+    cut: inRow((call, _index, random) => [
+      { index: 0, type: "function", function: head(call, "") },
+      ...piecesOf(call, random).map((piece) => ({
+        index: 0,
+        function: { arguments: piece },
+      })),
+    ]),
+  },
+  {
+    name: "id and name on every piece",
+    source:
+      "vLLM: github.com/spring-projects/spring-ai/pull/5973; mlx: cubist38/mlx-openai-server/pull/216",
+    cut: inRow((call, index, random) =>
+      piecesOf(call, random).map((piece) => ({
+        index,
+        id: call.id,
+        type: "function",
+        function: head(call, piece),
+      }))
+    ),
+  },
+  {
+    name: "the name again on the last piece, without an id",
+    source: "github.com/agentscope-ai/agentscope-java/pull/1223",
+    cut: inRow((call, index, random) => {
+      const pieces = piecesOf(call, random);
+      return pieces.map((piece, position) =>
+        position === 0
+          ? {
+            index,
+            id: call.id,
+            type: "function",
+            function: head(call, piece),
+          }
+          : {
+            index,
+            id: null,
+            function: position === pieces.length - 1
+              ? head(call, piece)
+              : { arguments: piece },
+          }
+      );
+    }),
+  },
+  {
+    name: "the head again behind the arguments, with none",
+    source: "vLLM with GLM: github.com/vllm-project/vllm/issues/44098",
+    cut: inRow((call, index, random) => [
+      { index, id: call.id, type: "function", function: head(call, "") },
+      ...piecesOf(call, random).map((piece) => ({
+        index,
+        function: { arguments: piece },
+      })),
+      { index, id: call.id, type: "function", function: head(call, "") },
+    ]),
+  },
+  {
+    name: "another id behind the first piece",
+    source: "Poolside: github.com/poolsideai/pool/issues/9",
+    cut: inRow((call, index, random) => [
+      { index, id: call.id, type: "function", function: head(call, "") },
+      ...piecesOf(call, random).map((piece) => ({
+        index,
+        id: `chatcmpl-tool-${call.id}`,
+        function: { arguments: piece },
+      })),
+    ]),
+  },
+  {
+    name: "another id and the name on every piece",
+    source: "vLLM with gpt-oss: github.com/vllm-project/vllm/pull/23522",
+    cut: inRow((call, index, random) =>
+      piecesOf(call, random).map((piece, position) => ({
+        index,
+        id: position === 0 ? call.id : `${call.id}-${position}`,
+        type: "function",
+        function: head(call, piece),
+      }))
+    ),
+  },
+  {
+    name: "an index that counts the chunks",
+    source:
+      "Nebius, Cerebras: github.com/dirac-run/dirac/pull/215 (pieces without id or name)",
+    cut(calls, random) {
+      let index = 0;
+      return calls.flatMap((call) => [
+        [{
+          index: index++,
+          id: call.id,
+          type: "function",
+          function: head(call, ""),
+        }],
+        ...piecesOf(call, random).map((piece) => [{
+          index: index++,
+          function: { arguments: piece },
+        }]),
+      ]);
+    },
+  },
+  {
+    name: "an empty object as text before the arguments",
+    source:
+      "vLLM behind Llama Stack: github.com/ogx-ai/ogx/pull/5462; bridges from Anthropic, whose `input` begins as {}",
+    cut: inRow((call, index, random) => [
+      { index, id: call.id, type: "function", function: head(call, "{}") },
+      ...piecesOf(call, random).map((piece) => ({
+        index,
+        function: { arguments: piece },
+      })),
+    ]),
+  },
+  {
+    name: "an empty object as an object before the arguments",
+    source: "bridges from Anthropic, whose `input` begins as {}",
+    cut: inRow((call, index, random) => [
+      { index, id: call.id, type: "function", function: head(call, {}) },
+      ...piecesOf(call, random).map((piece) => ({
+        index,
+        function: { arguments: piece },
+      })),
+    ]),
+  },
+  {
+    name: "arguments as an object",
+    source: "MiniMax: github.com/can1357/oh-my-pi/pull/1779; Ollama",
+    cut: inRow((call, index) => [{
+      index,
+      id: call.id,
+      type: "function",
+      function: head(call, JSON.parse(call.arguments)),
+    }]),
+  },
+  {
+    name: "the whole call again at the end",
+    source: "bridges: github.com/mudler/cogito/pull/66",
+    cut(calls, random) {
+      const [standard] = CALL_SCHEMES;
+      if (standard === undefined) throw new Error("There is no first scheme");
+      return [
+        ...standard.cut(calls, random),
+        calls.map((call, index) => ({
+          index,
+          id: call.id,
+          type: "function",
+          function: head(call, call.arguments),
+        })),
+      ];
+    },
+  },
+  {
+    name: "the arguments again at the end of each call",
+    source: "bridges: github.com/mudler/cogito/pull/66",
+    cut: inRow((call, index, random) => [
+      { index, id: call.id, type: "function", function: head(call, "") },
+      ...piecesOf(call, random).map((piece) => ({
+        index,
+        function: { arguments: piece },
+      })),
+      { index, function: { arguments: call.arguments } },
+    ]),
+  },
+  {
+    name: "one id at two indexes",
+    source:
+      "Foundry Local counts from 1 in some chunks: github.com/microsoft/foundry-local/issues/372",
+    cut: inRow((call, index, random) => [
+      {
+        index: 2 * index,
+        id: call.id,
+        type: "function",
+        function: head(call, ""),
+      },
+      ...piecesOf(call, random).map((piece) => ({
+        index: 2 * index + 1,
+        id: call.id,
+        function: { arguments: piece },
+      })),
+    ]),
+  },
+  {
+    name: "one id for all calls",
+    source: "proxies that take the function's name for an id",
+    losesIds: "callers could not tell the results apart",
+    cut: inRow((call, index, random) => [
+      { index, id: "call_0", type: "function", function: head(call, "") },
+      ...piecesOf(call, random).map((piece) => ({
+        index,
+        function: { arguments: piece },
+      })),
+    ]),
+    // Two heads of one function under one id say nothing of whether they are one call.
+    suits: (calls) =>
+      new Set(calls.map(({ name }) => name)).size === calls.length,
+  },
+  {
+    name: "the id behind the name",
+    source:
+      "Mistral, Azure behind LiteLLM: github.com/pipecat-ai/pipecat/pull/5023",
+    cut: inRow((call, index, random) => [
+      { index, function: head(call, "") },
+      { index, id: call.id, type: "function", function: { arguments: "" } },
+      ...piecesOf(call, random).map((piece) => ({
+        index,
+        function: { arguments: piece },
+      })),
+    ]),
+  },
+  {
+    name: "the name in pieces",
+    source: "servers that stream the model's own text, such as vLLM's parsers",
+    cut: inRow((call, index, random) => [
+      {
+        index,
+        id: call.id,
+        type: "function",
+        function: { name: call.name.slice(0, 3), arguments: "" },
+      },
+      { index, function: { name: call.name.slice(3) } },
+      ...piecesOf(call, random).map((piece) => ({
+        index,
+        function: { arguments: piece },
+      })),
+    ]),
+  },
+  {
+    name: "an index that begins at 1",
+    source: "Foundry Local: github.com/microsoft/foundry-local/issues/372",
+    cut: inRow((call, index, random) => [
+      {
+        index: index + 1,
+        id: call.id,
+        type: "function",
+        function: head(call, ""),
+      },
+      ...piecesOf(call, random).map((piece) => ({
+        index: index + 1,
+        function: { arguments: piece },
+      })),
+    ]),
+  },
+];
+
+/** A scheme that finishes one call before the next, an entry a chunk. */
+function inRow(
+  entriesOf: (call: ModelCall, index: number, random: Random) => JsonObject[],
+): CallScheme["cut"] {
+  return (calls, random) =>
+    calls.flatMap((call, index) =>
+      entriesOf(call, index, random).map((entry) => [entry])
+    );
+}
+
+function head(call: ModelCall, given: string | JsonObject): JsonObject {
+  return { name: call.name, arguments: given };
+}
+
+/** The arguments in pieces of 1 to 12 characters. */
+function piecesOf(call: ModelCall, random: Random): string[] {
+  const pieces: string[] = [];
+  for (let from = 0; from < call.arguments.length;) {
+    const to = from + 1 + random.below(12);
+    pieces.push(call.arguments.slice(from, to));
+    from = to;
+  }
+  return pieces;
+}
+
+/** One entry of any row after another, each row in its order. */
+function mixed(rows: JsonObject[][], random: Random): JsonObject[][] {
+  const chunks: JsonObject[][] = [];
+  for (;;) {
+    const left = rows.filter((row) => row.length > 0);
+    if (left.length === 0) return chunks;
+    const entry = random.pick(left).shift();
+    if (entry !== undefined) chunks.push([entry]);
+  }
+}
+
+/** Without ids, the same call at the same index is the first one told again. */
+function areDifferent(calls: readonly ModelCall[]): boolean {
+  const said = calls.map((call) => `${call.name} ${call.arguments}`);
+  return new Set(said).size === calls.length;
+}

@@ -1,0 +1,105 @@
+import type { JsonObject } from "../../../src/core/json.ts";
+import type { Family, Protocol } from "../../../src/core/protocol.ts";
+import type { Answer } from "../../../src/protocols/canonical/answer/answer.ts";
+import { CODECS } from "../../../src/protocols/mod.ts";
+import { formatFrame } from "../../../src/streams/sse_format.ts";
+import { ANSWERS } from "../../contract/answers.ts";
+import { answerContext, encodeStream } from "../../contract/codec_contract.ts";
+import { JSON_HEADERS, SSE_HEADERS } from "../wire/answers.ts";
+import { minimalFile } from "../gateway/config.ts";
+import { familyConnection } from "../gateway/families.ts";
+
+/** A route that the gateway translates (docs/design.md#paths). */
+export interface Pair {
+  /** What the caller speaks. */
+  readonly from: Protocol;
+  /** What the upstream speaks. */
+  readonly to: Protocol;
+  /** A model behind the upstream, in {@linkcode pairsFile}. */
+  readonly model: string;
+}
+
+/** Every translated route of the three protocols. */
+export const PAIRS: readonly Pair[] = [
+  { from: "chat", to: "messages", model: "model-b" },
+  { from: "chat", to: "responses", model: "model-c" },
+  { from: "messages", to: "chat", model: "model-a" },
+  { from: "responses", to: "chat", model: "model-a" },
+];
+
+/** The one protocol of each family's upstream. */
+export const PROTOCOL_BY_FAMILY = {
+  A: "chat",
+  B: "messages",
+  C: "responses",
+} as const satisfies Record<Family, Protocol>;
+
+/** A configuration with one connection a family, whose upstream speaks one protocol alone. */
+export function pairsFile(
+  url: string,
+  overrides: Readonly<Record<string, unknown>> = {},
+): Record<string, unknown> {
+  const families = ["A", "B", "C"] as const;
+  return minimalFile({
+    connections: families.map((family) =>
+      familyConnection(family, url, {
+        endpoints: { [PROTOCOL_BY_FAMILY[family]]: `${url}/v1` },
+        ...overrides,
+      })
+    ),
+  });
+}
+
+/** Where an upstream of each protocol is asked. */
+export const UPSTREAM_PATHS: Readonly<Record<Protocol, string>> = {
+  chat: "/v1/chat/completions",
+  messages: "/v1/messages",
+  responses: "/v1/responses",
+};
+
+/** The sample answer named `name`. */
+export function sampleAnswer(name: string): Answer {
+  const found = ANSWERS.find((sample) => sample.name === name);
+  if (found === undefined) throw new Error(`There is no sample "${name}"`);
+  return found.answer;
+}
+
+/** The frames of an answer as an upstream streams them, each as text. */
+export function streamFrames(protocol: Protocol, answer: Answer): string[] {
+  const codec = CODECS[protocol];
+  const request = codec.decodeRequest(STREAMED[protocol]);
+  return encodeStream(codec, answer, request).map(formatFrame);
+}
+
+/** An answer of an upstream, as a stream or as one object. */
+export function upstreamAnswer(
+  protocol: Protocol,
+  answer: Answer,
+  stream: boolean,
+): Response {
+  if (stream) {
+    const text = streamFrames(protocol, answer).join("");
+    return new Response(text, { headers: SSE_HEADERS });
+  }
+  const codec = CODECS[protocol];
+  const request = codec.decodeRequest(STREAMED[protocol]);
+  const body = codec.encodeAnswer(answer, answerContext(request));
+  return new Response(JSON.stringify(body), { headers: JSON_HEADERS });
+}
+
+/** A request for a stream with counts, in each protocol. */
+export const STREAMED: Readonly<Record<Protocol, JsonObject>> = {
+  chat: {
+    model: "m",
+    stream: true,
+    stream_options: { include_usage: true },
+    messages: [{ role: "user", content: "Hi" }],
+  },
+  messages: {
+    model: "m",
+    stream: true,
+    max_tokens: 100,
+    messages: [{ role: "user", content: "Hi" }],
+  },
+  responses: { model: "m", stream: true, input: "Hi" },
+};

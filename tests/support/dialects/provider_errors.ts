@@ -1,0 +1,657 @@
+import type { JsonValue } from "../../../src/core/json.ts";
+import type { FailureKind } from "../../../src/protocols/canonical/failure/failure.ts";
+
+/** An error as a provider sends it. */
+export interface ProviderError {
+  /** Who sends it. */
+  readonly provider: string;
+  /** The HTTP status; 200 for one that comes inside a good answer. */
+  readonly status: number;
+  /** JSON, or the text of a body that is none. */
+  readonly body: JsonValue;
+  /** A page that shows it, or the folder of a recording. */
+  readonly source: string;
+  /** Whether it never comes inside a good answer. */
+  readonly isOutside?: boolean;
+}
+
+/** Every protocol's usual error, around a provider's words. */
+function envelope(
+  message: string,
+  fields: { readonly type?: string; readonly code?: JsonValue } = {},
+): JsonValue {
+  return {
+    error: { message, type: "invalid_request_error", param: null, ...fields },
+  };
+}
+
+const pi =
+  "https://github.com/badlogic/pi-mono/blob/main/packages/ai/src/utils/overflow.ts";
+
+/** A prompt that does not fit, in every provider's words. */
+export const OVERFLOWS: readonly ProviderError[] = [
+  {
+    provider: "Anthropic",
+    status: 400,
+    body: {
+      type: "error",
+      error: {
+        type: "invalid_request_error",
+        message: "prompt is too long: 208732 tokens > 200000 maximum",
+      },
+    },
+    source: "https://github.com/RooCodeInc/Roo-Code/issues/5816",
+  },
+  {
+    provider: "Anthropic, with max_tokens",
+    status: 400,
+    body: {
+      type: "error",
+      error: {
+        type: "invalid_request_error",
+        message:
+          "input length and `max_tokens` exceed context limit: 178959 + 64000 > 200000, decrease input length or `max_tokens` and try again",
+      },
+      request_id: "req_011CUB2XUHWkFnQzxcKBbjpF",
+    },
+    source: "https://github.com/docker/docker-agent/issues/569",
+  },
+  {
+    provider: "OpenAI",
+    status: 400,
+    body: envelope(
+      "This model's maximum context length is 8192 tokens. However, your messages resulted in 8202 tokens. Please reduce the length of the messages.",
+      { code: "context_length_exceeded" },
+    ),
+    source: "https://github.com/dimagi/open-chat-studio/issues/463",
+  },
+  {
+    provider: "OpenAI, Responses, without its code",
+    status: 400,
+    body: envelope(
+      "Your input exceeds the context window of this model. Please adjust your input and try again.",
+      { type: "upstream_error", code: null },
+    ),
+    source: "https://github.com/openai/codex/issues/2921",
+  },
+  {
+    provider: "Azure",
+    status: 400,
+    body: envelope(
+      "Input tokens exceed the configured limit of 272000 tokens. Your messages resulted in 289650 tokens. Please reduce the length of the messages.",
+    ),
+    source: "https://github.com/cline/cline/issues/5474",
+  },
+  {
+    provider: "DeepSeek",
+    status: 400,
+    body: envelope(
+      "This model's maximum context length is 131072 tokens. However, you requested 131134 tokens (122942 in the messages, 8192 in the completion). Please reduce the length of the messages or completion.",
+      { code: "invalid_request_error" },
+    ),
+    source: "https://github.com/evalstate/fast-agent/issues/621",
+  },
+  {
+    provider: "OpenRouter",
+    status: 400,
+    body: {
+      error: {
+        message:
+          "This endpoint's maximum context length is 204800 tokens. However, you requested about 212000 tokens (168000 of text input, 12000 of tool input, 32000 in the output). Please reduce the length of either one, or use the context-compression plugin to compress your prompt automatically.",
+        code: 400,
+      },
+    },
+    source: "https://github.com/Kilo-Org/cloud/pull/2671",
+  },
+  {
+    provider: "OpenRouter, about its provider",
+    status: 400,
+    body: {
+      error: {
+        message: "Provider returned error",
+        code: 400,
+        metadata: {
+          raw:
+            '{"error":{"message":"The input (516368 tokens) is longer than the model\'s context length (262144 tokens).","type":"invalid_request_error","code":null}}',
+          provider_name: "Together",
+        },
+      },
+      user_id: "user_1",
+    },
+    source:
+      "chat-http400-openrouter-google-gemma-3n-e4b-it-free-streaming; https://github.com/Alishahryar1/free-claude-code/issues/263",
+  },
+  {
+    provider: "vLLM",
+    status: 400,
+    body: {
+      object: "error",
+      message:
+        "This model's maximum context length is 16384 tokens. However, you requested 122946 tokens (112946 in the messages, 10000 in the completion). Please reduce the length of the messages or completion.",
+      type: "BadRequestError",
+      param: null,
+      code: 400,
+    },
+    source: "https://github.com/vllm-project/vllm/issues/20409",
+  },
+  {
+    provider: "vLLM, at its engine",
+    status: 500,
+    body: envelope(
+      "The decoder prompt (length 21535) is longer than the maximum model length of 16384. Make sure that `max_model_len` is no smaller than the number of text tokens.",
+      { type: "InternalServerError", code: 500 },
+    ),
+    source: "https://github.com/xorbitsai/inference/issues/3785",
+  },
+  {
+    provider: "vLLM, with pictures",
+    status: 400,
+    body: envelope(
+      "The prompt (total length 25938) is too long to fit into the model (context length 4096).",
+      { type: "BadRequestError", code: 400 },
+    ),
+    source: "https://github.com/vllm-project/vllm/issues/12165",
+  },
+  {
+    provider: "SGLang",
+    status: 400,
+    body: {
+      object: "error",
+      message:
+        "The input (61709 tokens) is longer than the model's context length (40960 tokens).",
+      type: "BadRequestError",
+      param: null,
+      code: 400,
+    },
+    source: "https://github.com/QwenLM/Qwen3/issues/1321",
+  },
+  {
+    provider: "SGLang, with a smaller cache",
+    status: 400,
+    body: {
+      object: "error",
+      message:
+        "Input length (160062 tokens) exceeds the maximum allowed length (59862 tokens).",
+      type: "BadRequestError",
+      code: 400,
+    },
+    source: "https://github.com/sgl-project/sglang/issues/4048",
+  },
+  {
+    provider: "Cloudflare",
+    status: 400,
+    body: {
+      errors: [{
+        message:
+          "AiError: Requested token count exceeds the model's maximum context length of 256000 tokens. You requested a total of 256878 tokens: 31216 tokens from the input messages and 225662 tokens for the completion.",
+        code: 5021,
+      }],
+      success: false,
+      result: {},
+      messages: [],
+    },
+    source: "https://github.com/anomalyco/models.dev/pull/4422",
+  },
+  {
+    provider: "Together",
+    status: 422,
+    body: envelope(
+      "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 65537. Given: 79993 `inputs` tokens and 1024 `max_new_tokens`",
+    ),
+    source: "https://github.com/bytedance/UI-TARS-desktop/issues/626",
+  },
+  {
+    provider: "Fireworks",
+    status: 400,
+    body: envelope(
+      "The prompt is too long: 221782, model maximum context length: 202752",
+    ),
+    source: pi,
+  },
+  {
+    provider: "Groq",
+    status: 400,
+    body: envelope(
+      "Please reduce the length of the messages or completion.",
+      { code: "context_length_exceeded" },
+    ),
+    source: pi,
+  },
+  {
+    provider: "Cerebras",
+    status: 400,
+    body: {
+      message:
+        "Please reduce the length of the messages or completion. Current length is 42328 while limit is 40000",
+      type: "invalid_request_error",
+      param: "messages",
+      code: "context_length_exceeded",
+    },
+    source: "https://github.com/cline/cline/issues/5140",
+  },
+  {
+    provider: "Gemini",
+    status: 400,
+    body: [{
+      error: {
+        code: 400,
+        message:
+          "The input token count (1200293) exceeds the maximum number of tokens allowed (1048576).",
+        errors: [{
+          message:
+            "The input token count (1200293) exceeds the maximum number of tokens allowed (1048576).",
+          domain: "global",
+          reason: "badRequest",
+        }],
+        status: "INVALID_ARGUMENT",
+      },
+    }],
+    source: "https://github.com/google-gemini/gemini-cli/issues/6678",
+  },
+  {
+    provider: "Gemini, behind a proxy that quotes it",
+    status: 400,
+    body: {
+      error: {
+        message:
+          '{\n  "error": {\n    "code": 400,\n    "message": "The input token count (3475108) exceeds the maximum number of tokens allowed (1048576).",\n    "status": "INVALID_ARGUMENT"\n  }\n}\n',
+        code: 400,
+        status: "Bad Request",
+      },
+    },
+    source: "https://github.com/google-gemini/gemini-cli/issues/4231",
+  },
+  {
+    provider: "xAI",
+    status: 400,
+    body: {
+      code: "Client specified an invalid argument",
+      error:
+        "This model's maximum prompt length is 131072 but the request contains 136973 tokens.",
+    },
+    source: "https://github.com/cline/cline/issues/3120",
+  },
+  {
+    provider: "z.ai",
+    status: 400,
+    body: { error: { code: "1261", message: "Prompt exceeds max length" } },
+    source: "https://github.com/zeroclaw-labs/zeroclaw/issues/4124",
+  },
+  {
+    provider: "BigModel, in its own language",
+    status: 400,
+    body: { error: { code: "1261", message: "Prompt 超长" } },
+    source: "https://docs.bigmodel.cn/cn/faq/api-code",
+  },
+  {
+    provider: "Kimi",
+    status: 400,
+    body: envelope(
+      "Invalid request: Your request exceeded model token limit: 262144 (requested: 269030)",
+    ),
+    source: "https://github.com/MoonshotAI/kimi-cli/issues/2011",
+  },
+  {
+    provider: "DashScope",
+    status: 400,
+    body: {
+      error: {
+        code: "invalid_parameter_error",
+        message:
+          "<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 983616]",
+        param: null,
+        type: "invalid_request_error",
+      },
+      request_id: "81a373d6-28bd-9968-8335-e22a2127c41b",
+    },
+    source: "https://github.com/agentscope-ai/QwenPaw/issues/6255",
+  },
+  {
+    provider: "MiniMax",
+    status: 400,
+    body: {
+      type: "error",
+      error: {
+        type: "invalid_request_error",
+        message: "invalid params, context window exceeds limit (2013)",
+      },
+    },
+    source: "https://github.com/MiniMax-AI/MiniMax-M2/issues/119",
+  },
+  {
+    provider: "Mistral",
+    status: 400,
+    body: {
+      object: "error",
+      message:
+        "Prompt contains 65673 tokens and 0 draft tokens, too large for model with 32768 maximum context length",
+      type: "invalid_request_prompt",
+      param: null,
+      code: "3051",
+    },
+    source: pi,
+  },
+  {
+    provider: "GitHub Copilot",
+    status: 400,
+    body: {
+      error: {
+        message: "prompt token count of 138898 exceeds the limit of 64000",
+        code: "model_max_prompt_tokens_exceeded",
+      },
+    },
+    source: "https://github.com/microsoft/copilot-intellij-feedback/issues/94",
+  },
+  {
+    provider: "GitHub Copilot, without its code",
+    status: 400,
+    body: {
+      error: {
+        message: "prompt token count of 65446 exceeds the limit of 64000",
+        param: "",
+        code: "",
+        type: "",
+      },
+    },
+    source: "https://github.com/microsoft/vscode-copilot-release/issues/6700",
+  },
+  {
+    provider: "GitHub Models",
+    status: 413,
+    body: {
+      error: {
+        code: "tokens_limit_reached",
+        message:
+          "Request body too large for gpt-4o model. Max size: 8000 tokens.",
+        details:
+          "Request body too large for gpt-4o model. Max size: 8000 tokens.",
+      },
+    },
+    source: "https://github.com/eslint/tsc-meetings/pull/593",
+  },
+  {
+    provider: "Bedrock",
+    status: 400,
+    body: {
+      message:
+        "The model returned the following errors: Input is too long for requested model.",
+    },
+    source: "https://github.com/continuedev/continue/issues/9592",
+    isOutside: true,
+  },
+  {
+    provider: "Volcengine Ark",
+    status: 400,
+    body: envelope("Input length 203743 exceeds the maximum length 202752", {
+      type: "BadRequest",
+      code: "InvalidParameter",
+    }),
+    source: "https://github.com/langgenius/dify/issues/32221",
+  },
+  {
+    provider: "SiliconFlow",
+    status: 400,
+    body: {
+      code: 20015,
+      message:
+        "length of prompt_tokens (68957) must be less than max_seq_len (65536).",
+      data: null,
+    },
+    source: "https://github.com/chatboxai/chatbox/issues/2060",
+  },
+  {
+    provider: "Perplexity",
+    status: 400,
+    body: {
+      error: {
+        message: "The total length of all messages is too long.",
+        type: "too_many_prompt_tokens",
+        code: 400,
+      },
+    },
+    source:
+      "chat-http400-perplexity-sonar-chat-real-error-scenarios-sonar-handles-context-length-exce",
+  },
+  {
+    provider: "llama.cpp",
+    status: 400,
+    body: {
+      error: {
+        code: 400,
+        message:
+          "request (9412 tokens) exceeds the available context size (8192 tokens), try increasing it",
+        type: "exceed_context_size_error",
+        n_prompt_tokens: 9412,
+        n_ctx: 8192,
+      },
+    },
+    source: "https://github.com/ggml-org/llama.cpp/pull/15780",
+  },
+  {
+    provider: "llama.cpp, older",
+    status: 500,
+    body: {
+      error: {
+        code: 500,
+        message:
+          "the request exceeds the available context size. try increasing the context size or enable context shift",
+        type: "server_error",
+      },
+    },
+    source: "https://github.com/ggml-org/llama.cpp/pull/15780",
+  },
+  {
+    provider: "llama-cpp-python",
+    status: 500,
+    body: {
+      error: {
+        message: "Requested tokens (2285) exceed context window of 2048",
+        type: "internal_server_error",
+        param: null,
+        code: null,
+      },
+    },
+    source: "https://github.com/fedora-copr/logdetective-website/pull/193",
+  },
+  {
+    provider: "Ollama",
+    status: 400,
+    body: {
+      error: "prompt too long; exceeded max context length by 100918 tokens",
+    },
+    source: pi,
+  },
+  {
+    provider: "LM Studio",
+    status: 400,
+    body: {
+      error:
+        "The number of tokens to keep from the initial prompt is greater than the context length (n_keep: 13055>= n_ctx: 4096). Try to load the model with a larger context length, or provide a shorter input.",
+    },
+    source: "https://github.com/Gitlawb/openclaude/issues/353",
+  },
+  {
+    provider: "LM Studio, older",
+    status: 400,
+    body: {
+      error:
+        "Trying to keep the first 111490 tokens when context the overflows. However, the model is loaded with context length of only 32768 tokens, which is not enough. Try to load the model with a larger context length, or provide a shorter input.",
+    },
+    source: "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/546",
+  },
+  {
+    provider: "LM Studio, on a Mac",
+    status: 400,
+    body: {
+      error: "Cannot truncate prompt with n_keep (15028) >= n_ctx (7424)",
+    },
+    source: "https://github.com/anomalyco/opencode/issues/11141",
+  },
+  {
+    provider: "LiteLLM",
+    status: 400,
+    body: envelope(
+      "litellm.ContextWindowExceededError: litellm.BadRequestError: this is what the provider said",
+      { code: "400" },
+    ),
+    source: "https://docs.litellm.ai/docs/exception_mapping",
+  },
+  {
+    provider: "mlx-serve",
+    status: 400,
+    body: envelope("Prompt exceeds maximum context length"),
+    source: "https://github.com/ddalcu/mlx-serve/issues/66",
+  },
+];
+
+/** Errors with the like words that say something else, and what. */
+export const NO_OVERFLOWS:
+  readonly (ProviderError & { readonly kind: FailureKind })[] = [
+    {
+      provider: "z.ai: a parameter",
+      kind: "invalid_request",
+      status: 400,
+      body: {
+        error: {
+          code: "1210",
+          message: "max_tokens参数非法：限制数值范围[1,131072]",
+        },
+      },
+      source: "https://docs.z.ai/api-reference/api-code",
+    },
+    {
+      provider: "OpenAI: more output than the model writes",
+      kind: "invalid_request",
+      status: 400,
+      body: envelope(
+        "max_tokens is too large: 200000. This model supports at most 16384 completion tokens, whereas you provided 200000.",
+        { code: "invalid_value" },
+      ),
+      source: "https://github.com/anomalyco/models.dev/pull/4422",
+    },
+    {
+      provider: "vLLM: more output than the window",
+      kind: "invalid_request",
+      status: 400,
+      body: envelope(
+        "'max_tokens' or 'max_completion_tokens' is too large: 200000. This model's maximum context length is 131072 tokens and your request has 1000 input tokens (200000 > 131072 - 1000).",
+        { type: "BadRequestError", code: 400 },
+      ),
+      source:
+        "https://github.com/vllm-project/vllm/blob/main/vllm/entrypoints/openai/serving_engine.py",
+    },
+    {
+      provider: "OpenRouter: as much output as the window",
+      kind: "invalid_request",
+      status: 400,
+      body: envelope(
+        'This endpoint\'s maximum context length is 131072 tokens. However, you requested about 138956 tokens (7884 of text input, 131072 in the output). Please reduce the length of either one, or use the "middle-out" transform to compress your prompt automatically.',
+        { code: 400 },
+      ),
+      source: "https://github.com/OpenHands/OpenHands/issues/9937",
+    },
+    {
+      provider: "Groq: more output than the model writes",
+      kind: "invalid_request",
+      status: 400,
+      body: envelope(
+        "`max_tokens` must be less than or equal to `16384`, the maximum value for `max_tokens` is less than the `context_window` for this model",
+      ),
+      source: "https://github.com/RooCodeInc/Roo-Code/issues/5729",
+    },
+    {
+      provider: "Anthropic: more output than the model writes",
+      kind: "invalid_request",
+      status: 400,
+      body: {
+        type: "error",
+        error: {
+          type: "invalid_request_error",
+          message:
+            "max_tokens: 200000 > 64000, which is the maximum allowed number of output tokens for claude-sonnet-4-5",
+        },
+      },
+      source: "https://docs.claude.com/en/api/errors",
+    },
+    {
+      provider: "DashScope: more output than the model writes",
+      kind: "invalid_request",
+      status: 400,
+      body: envelope("Range of max_tokens should be [1, 8192]", {
+        code: "invalid_parameter_error",
+      }),
+      source: "https://github.com/QwenLM/qwen-code/issues/98",
+    },
+    {
+      provider: "Text Generation Inference: more output than it writes",
+      kind: "invalid_request",
+      status: 422,
+      body: {
+        error: "Input validation error: `max_new_tokens` must be <= 192",
+        error_type: "validation",
+      },
+      source: "https://github.com/huggingface/transformers/issues/28523",
+    },
+    {
+      provider: "OpenAI: a field is too long",
+      kind: "invalid_request",
+      status: 400,
+      body: envelope(
+        "Invalid 'input[0].call_id': string too long. Expected a string with maximum length 64, but got a string with length 71 instead.",
+        { code: "string_above_max_length" },
+      ),
+      source: "https://github.com/jundot/omlx/issues/1997",
+    },
+    {
+      provider: "Groq: too much for a minute",
+      kind: "too_large",
+      status: 413,
+      body: envelope(
+        "Request too large for model `moonshotai/kimi-k2-instruct` in organization `org_01` service tier `on_demand` on tokens per minute (TPM): Limit 10000, Requested 15088, please reduce your message size and try again.",
+        { type: "tokens", code: "rate_limit_exceeded" },
+      ),
+      source: "https://github.com/cline/cline/issues/4971",
+    },
+    {
+      provider: "OpenAI: too much for a minute",
+      kind: "rate_limited",
+      status: 429,
+      body: envelope(
+        "Request too large for gpt-4o in organization org-1 on tokens per min (TPM): Limit 30000, Requested 132819. The input or output tokens must be reduced in order to run successfully.",
+        { type: "tokens", code: "rate_limit_exceeded" },
+      ),
+      source: "https://github.com/continuedev/continue/issues/10602",
+    },
+    {
+      provider: "Bedrock: too much for now",
+      kind: "rate_limited",
+      status: 429,
+      body: {
+        message:
+          "ThrottlingException: Too many tokens, please wait before trying again.",
+      },
+      source: pi,
+    },
+    {
+      provider: "Anthropic: a body that is too large",
+      kind: "too_large",
+      status: 413,
+      body: {
+        type: "error",
+        error: {
+          type: "request_too_large",
+          message: "Request exceeds the maximum size",
+        },
+      },
+      source: "https://docs.claude.com/en/api/errors",
+    },
+    {
+      provider: "a server that only speaks of its window",
+      kind: "server",
+      status: 500,
+      body: envelope("The context length is 8192, and something broke", {
+        type: "server_error",
+      }),
+      source: "tests/protocols/chat/failure_test.ts",
+    },
+  ];

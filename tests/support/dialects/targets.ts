@@ -1,0 +1,36 @@
+import type {
+  RequestContext,
+  Target,
+} from "../../../src/protocols/canonical/codec.ts";
+import type { Loss } from "../../../src/protocols/canonical/request/loss.ts";
+
+/** A context that notes losses instead of judging them. */
+export interface NotedContext {
+  readonly context: RequestContext;
+  /** Every loss as `field weight`, in order. */
+  readonly lost: string[];
+}
+
+/** A context for an upstream of the kind `service`. */
+export function contextFor(
+  service: string,
+  target: Partial<Target> = {},
+): NotedContext {
+  const lost: string[] = [];
+  const lose = ({ field, weight }: Loss) => {
+    lost.push(`${typeof field === "string" ? field : field.extra} ${weight}`);
+  };
+  return {
+    lost,
+    context: {
+      lose,
+      target: {
+        service,
+        connectionId: "connection-1",
+        model: "upstream-model",
+        maxOutputTokens: undefined,
+        ...target,
+      },
+    },
+  };
+}

@@ -1,0 +1,55 @@
+import type { Timers } from "../../../src/core/timers.ts";
+
+/** Timers that ring only while time is told to pass. */
+export interface FakeTimers extends Timers {
+  /** Lets `ms` milliseconds pass; what is due meanwhile rings at its moment, in order. */
+  advance(ms: number): void;
+  /** How long until the next one rings, in milliseconds; `undefined` when none runs. */
+  readonly untilNextMs: number | undefined;
+  /** How many timers have neither rung nor been taken back. */
+  readonly running: number;
+  /** How many timers were ever set. */
+  readonly started: number;
+}
+
+/** Creates {@linkcode FakeTimers}; their clock begins at 0. */
+export function createFakeTimers(): FakeTimers {
+  const timers = new Set<{ dueMs: number; onRing: () => void }>();
+  let nowMs = 0;
+  let started = 0;
+
+  function nextUntil(untilMs: number) {
+    const [first] = [...timers].filter(({ dueMs }) => dueMs <= untilMs)
+      .sort((one, other) => one.dueMs - other.dueMs);
+    return first;
+  }
+
+  return {
+    elapsedMs: () => nowMs,
+    ring(delayMs, onRing) {
+      const timer = { dueMs: nowMs + delayMs, onRing };
+      timers.add(timer);
+      started += 1;
+      return () => void timers.delete(timer);
+    },
+    advance(ms) {
+      const untilMs = nowMs + ms;
+      for (let next = nextUntil(untilMs); next; next = nextUntil(untilMs)) {
+        timers.delete(next);
+        nowMs = next.dueMs;
+        next.onRing();
+      }
+      nowMs = untilMs;
+    },
+    get untilNextMs() {
+      const next = nextUntil(Infinity);
+      return next && next.dueMs - nowMs;
+    },
+    get running() {
+      return timers.size;
+    },
+    get started() {
+      return started;
+    },
+  };
+}

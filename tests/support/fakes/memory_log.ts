@@ -1,0 +1,27 @@
+import type { Log, LogFields, LogLevel } from "../../../src/observe/log.ts";
+
+/** One line, before it is spelled. */
+export interface LogEntry {
+  readonly level: LogLevel;
+  readonly event: string;
+  /** Without what is absent. */
+  readonly fields: LogFields;
+}
+
+/** A log whose lines a test can look at. */
+export interface MemoryLog extends Log {
+  readonly entries: readonly LogEntry[];
+}
+
+/** Creates an empty {@linkcode MemoryLog}. */
+export function createMemoryLog(): MemoryLog {
+  const entries: LogEntry[] = [];
+  return {
+    entries,
+    write: (level, event, fields) => {
+      const present = Object.entries(fields)
+        .filter(([, value]) => value !== undefined);
+      entries.push({ level, event, fields: Object.fromEntries(present) });
+    },
+  };
+}

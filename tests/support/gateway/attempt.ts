@@ -1,0 +1,55 @@
+import type { Operation } from "../../../src/core/protocol.ts";
+import type { Attempt } from "../../../src/relay/attempt.ts";
+import { createBodyMemory } from "../../../src/relay/request/body_memory.ts";
+import { keepBody } from "../../../src/relay/request/held_body.ts";
+import { createLine } from "../../../src/relay/attempt_control.ts";
+import { createQuestionReader } from "../../../src/relay/request/request_head.ts";
+import { minimalConfig } from "./config.ts";
+import { type OpenRecord, openTestRecord } from "./open_record.ts";
+
+/** An attempt with the record of its request. */
+export interface TestAttempt extends OpenRecord {
+  readonly attempt: Attempt;
+}
+
+/** What an attempt is like; a minimal configuration serves `model-a` otherwise. */
+export interface TestAttemptOptions {
+  readonly operation?: Operation;
+  /** How long the upstream may be silent, in milliseconds. */
+  readonly idleMs?: number;
+  readonly mayRepeat?: boolean;
+}
+
+/** The first and only attempt of a request by `alice`. */
+export async function openTestAttempt(
+  { operation = "chat_completions", idleMs = 100, mayRepeat = false }:
+    TestAttemptOptions = {},
+): Promise<TestAttempt> {
+  const config = await minimalConfig({ timeouts: { idle: idleMs } });
+  const [caller] = config.callers.values();
+  const [candidate] = config.pools.get("model-a") ?? [];
+  if (!caller || !candidate) throw new Error("There is no alice or no model");
+  const opened = openTestRecord();
+  const line = createLine();
+  const body = new TextEncoder().encode('{"model":"model-a"}');
+  const request = new Request("http://gateway/", { method: "POST" });
+  const { record } = opened;
+  const reader = createQuestionReader();
+  reader.push(body);
+  return {
+    ...opened,
+    attempt: {
+      exchange: { request, record, caller, config, line },
+      operation,
+      candidate,
+      body: keepBody(body, () => {}),
+      memory: createBodyMemory().open(2 ** 20),
+      question: reader.end(),
+      startedMs: 0,
+      controller: line.controller,
+      mayRepeat,
+      mayMoveOn: false,
+      noteFailure() {},
+    },
+  };
+}

@@ -1,0 +1,112 @@
+import type { Config } from "../../../src/config/config.ts";
+import {
+  loadConfig,
+  type LoadContext,
+  type LoadResult,
+} from "../../../src/config/load.ts";
+import { formatProblem, type Problem } from "../../../src/config/problems.ts";
+import { sha256Hex } from "../../../src/core/sha256.ts";
+
+/** The token of the caller `alice` in {@linkcode minimalFile}. */
+export const ALICE_TOKEN = "mg_alice";
+
+/** The key of the one connection in {@linkcode minimalFile}. */
+export const UPSTREAM_KEY = "upstream-key";
+
+/** A moment for tests: 2026-01-01T00:00:00Z. */
+export const NOW_MS = Date.UTC(2026, 0, 1);
+
+/**
+ * The smallest valid configuration, as the file says it: one connection of family A that serves
+ * `model-a`, and one caller.
+ *
+ * @param overrides Outermost keys to put in, such as `connections`.
+ */
+export function minimalFile(
+  overrides: Readonly<Record<string, unknown>> = {},
+): Record<string, unknown> {
+  return {
+    connections: [connectionFile()],
+    tokens: [tokenFile()],
+    ...overrides,
+  };
+}
+
+/** A valid entry of `connections`; `undefined` takes a key out. */
+export function connectionFile(
+  overrides: Readonly<Record<string, unknown>> = {},
+): Record<string, unknown> {
+  return {
+    name: "main",
+    service: "custom",
+    family: "A",
+    endpoints: { chat: "http://127.0.0.1:9/v1" },
+    auth: { scheme: "bearer", key: UPSTREAM_KEY },
+    models: ["model-a"],
+    ...overrides,
+  };
+}
+
+/** A valid entry of `tokens`; `undefined` takes a key out. */
+export function tokenFile(
+  overrides: Readonly<Record<string, unknown>> = {},
+): Record<string, unknown> {
+  return {
+    name: "alice",
+    sha256: sha256Hex(ALICE_TOKEN),
+    connections: ["*"],
+    ...overrides,
+  };
+}
+
+/** Loads what a file says, without an environment and without other files unless they are given. */
+export async function loadFile(
+  file: unknown,
+  context: Partial<LoadContext> = {},
+): Promise<LoadResult> {
+  return await loadText(JSON.stringify(file), context);
+}
+
+/** Loads a text, without an environment and without other files unless they are given. */
+export async function loadText(
+  text: string,
+  context: Partial<LoadContext> = {},
+): Promise<LoadResult> {
+  return await loadConfig(text, {
+    env: () => undefined,
+    readFile: (path) =>
+      Promise.reject(new Error(`The test has no file ${path}`)),
+    nowMs: NOW_MS,
+    ...context,
+  });
+}
+
+/** The configuration of a file that must be valid; see {@linkcode minimalFile}. */
+export async function minimalConfig(
+  overrides: Readonly<Record<string, unknown>> = {},
+  context: Partial<LoadContext> = {},
+): Promise<Config> {
+  return configOf(await loadFile(minimalFile(overrides), context));
+}
+
+/** The configuration of a result that must have one. */
+export function configOf(result: LoadResult): Config {
+  if ("config" in result) return result.config;
+  throw new Error(`The configuration has problems:\n${lines(result.problems)}`);
+}
+
+/** The problems of a result that must have some, a line each. */
+export function problemsOf(result: LoadResult): readonly string[] {
+  if ("problems" in result) return result.problems.map(formatProblem);
+  throw new Error("The configuration has no problems");
+}
+
+/** The warnings of a result that must have a configuration, a line each. */
+export function warningsOf(result: LoadResult): readonly string[] {
+  if ("config" in result) return result.warnings.map(formatProblem);
+  throw new Error(`The configuration has problems:\n${lines(result.problems)}`);
+}
+
+function lines(problems: readonly Problem[]): string {
+  return problems.map(formatProblem).join("\n");
+}

@@ -1,0 +1,42 @@
+import { isJsonObject } from "../../../src/core/json.ts";
+import { systemClock } from "../../../src/core/clock.ts";
+import { randomIds } from "../../../src/core/ids.ts";
+import { sha256Hex } from "../../../src/core/sha256.ts";
+import { parseYaml } from "../../../src/core/std.ts";
+import { demoConfigText } from "../../../src/demo/config.ts";
+import { createDemoUpstream } from "../../../src/demo/upstream.ts";
+import type { Fetch } from "../../../src/upstream/call.ts";
+import { ALICE_TOKEN } from "./config.ts";
+import { type RunningGateway, startGateway } from "./gateway.ts";
+import { hurriedTimers } from "../fakes/hurried_timers.ts";
+
+/** What went from the gateway to a simulated provider. */
+export interface DemoRequest {
+  readonly url: string;
+  readonly body: string;
+}
+
+/** A gateway in front of the simulated providers. */
+export interface DemoGateway extends RunningGateway {
+  /** What the providers were asked, in order. */
+  readonly asked: readonly DemoRequest[];
+}
+
+/** A gateway on a socket in front of the simulated providers, who answer without waiting. */
+export async function startDemoGateway(): Promise<DemoGateway> {
+  const file = parseYaml(demoConfigText(sha256Hex(ALICE_TOKEN)));
+  if (!isJsonObject(file)) throw new Error("The demo has no configuration");
+  const demo = createDemoUpstream({
+    clock: systemClock,
+    ids: randomIds,
+    wordMs: 0,
+  });
+  const asked: DemoRequest[] = [];
+  const fetch: Fetch = async (url, init) => {
+    const request = new Request(url, init);
+    asked.push({ url, body: await request.clone().text() });
+    return await demo(request);
+  };
+  const gateway = await startGateway(file, { fetch, timers: hurriedTimers });
+  return { ...gateway, asked };
+}

@@ -1,0 +1,156 @@
+import { createGateway, type Gateway } from "../../../src/app.ts";
+import { createConfigStore } from "../../../src/config/store.ts";
+import type { JsonObject } from "../../../src/core/json.ts";
+import type { Protocol } from "../../../src/core/protocol.ts";
+import { ask, hello, PATHS } from "../wire/ask.ts";
+import {
+  type Act,
+  type BadProviders,
+  badProviders,
+} from "../upstream/bad_provider.ts";
+import {
+  configOf,
+  connectionFile,
+  loadFile,
+  minimalFile,
+  NOW_MS,
+} from "./config.ts";
+import { createFakeTimers, type FakeTimers } from "../fakes/fake_timers.ts";
+import { createLogLines, type LogLines } from "./log_lines.ts";
+import { readToEnd } from "../wire/read_to_end.ts";
+import { settle } from "../settle.ts";
+
+/** A gateway whose providers and whose time are the test's. */
+export interface Scene {
+  readonly gateway: Gateway;
+  readonly providers: BadProviders;
+  readonly timers: FakeTimers;
+  readonly lines: LogLines;
+  /** Sends a request and lets time pass until it has been answered whole. */
+  ask(protocol: Protocol, overrides?: JsonObject): Promise<Told>;
+  /** Lets time pass until `work` is done. */
+  pass<Value>(work: Promise<Value>): Promise<Value>;
+  /** A request, as `ask` sends it. */
+  request(protocol: Protocol, overrides?: JsonObject): Request;
+}
+
+/** What a caller was told. */
+export interface Told {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** Whether the body broke off. */
+  readonly broken: boolean;
+  /** When, in milliseconds on the test's clock. */
+  readonly atMs: number;
+  readonly line: JsonObject;
+}
+
+/** How a caller's protocol reaches its upstream. */
+export type Mode = "native" | "translated";
+
+/** No test has to wait for more timers than this. */
+const MAX_RINGS = 1000;
+
+/**
+ * A gateway in front of scripted providers.
+ *
+ * @param connections As the configuration file says them, see {@linkcode connectionTo}.
+ */
+export async function openScene(
+  connections: readonly Record<string, unknown>[],
+  scripts: Readonly<Record<string, readonly Act[]>>,
+  overrides: Readonly<Record<string, unknown>> = {},
+): Promise<Scene> {
+  const file = minimalFile({ connections, ...overrides });
+  const timers = createFakeTimers();
+  const providers = badProviders(scripts, timers.elapsedMs);
+  const lines = createLogLines();
+  const gateway = createGateway({
+    store: createConfigStore(configOf(await loadFile(file))),
+    fetch: providers.fetch,
+    log: lines.log,
+    clock: {
+      now: () => NOW_MS + timers.elapsedMs(),
+      elapsedMs: timers.elapsedMs,
+    },
+    timers,
+    random: () => 0.5,
+  });
+
+  async function pass<Value>(work: Promise<Value>): Promise<Value> {
+    let over = false;
+    const done = () => {
+      over = true;
+    };
+    work.then(done, done);
+    for (let ring = 0; ring < MAX_RINGS; ring++) {
+      for (let turn = 0; turn < 3 && !over; turn++) await settle();
+      if (over) return await work;
+      timers.advance(timers.untilNextMs ?? 0);
+    }
+    throw new Error("Waited in vain for the gateway");
+  }
+
+  function request(protocol: Protocol, overrides: JsonObject = {}): Request {
+    const body = hello(protocol, { model: "model-1", ...overrides });
+    return new Request(`http://gateway${PATHS[protocol]}`, ask(protocol, body));
+  }
+
+  return {
+    gateway,
+    providers,
+    timers,
+    lines,
+    pass,
+    request,
+    async ask(protocol, overrides) {
+      const response = await pass(
+        gateway.handler(request(protocol, overrides)),
+      );
+      const { text, isCut } = await pass(readToEnd(response.body));
+      return {
+        status: response.status,
+        headers: response.headers,
+        text,
+        broken: isCut,
+        atMs: timers.elapsedMs(),
+        line: await lines.of(response),
+      };
+    },
+  };
+}
+
+/**
+ * A connection to the provider `name`, which serves a caller's protocol in a mode: the host has its name.
+ *
+ * @param overrides Keys of the connection, such as `models`; by default it has `model-1`.
+ */
+export function connectionTo(
+  name: string,
+  { protocol, mode }: { readonly protocol: Protocol; readonly mode: Mode },
+  overrides: Readonly<Record<string, unknown>> = {},
+): Record<string, unknown> {
+  const { family, endpoint } = UPSTREAMS[mode][protocol];
+  return connectionFile({
+    name,
+    family,
+    endpoints: { [endpoint]: `http://${name}/v1` },
+    models: ["model-1"],
+    ...overrides,
+  });
+}
+
+/** Who serves a caller's protocol. */
+const UPSTREAMS = {
+  native: {
+    chat: { family: "A", endpoint: "chat" },
+    messages: { family: "B", endpoint: "messages" },
+    responses: { family: "C", endpoint: "responses" },
+  },
+  translated: {
+    chat: { family: "B", endpoint: "messages" },
+    messages: { family: "A", endpoint: "chat" },
+    responses: { family: "A", endpoint: "chat" },
+  },
+} as const;

@@ -1,0 +1,75 @@
+import { createGateway } from "../../../src/app.ts";
+import { listen } from "../../../src/cli/server/listen.ts";
+import { openNetworkClient } from "../../../src/cli/server/network_client.ts";
+import {
+  type ConfigStore,
+  createConfigStore,
+} from "../../../src/config/store.ts";
+import type { Clock } from "../../../src/core/clock.ts";
+import type { Timers } from "../../../src/core/timers.ts";
+import type { Admission } from "../../../src/relay/request/admission.ts";
+import type { Fetch } from "../../../src/upstream/call.ts";
+import type { Reach } from "../../../src/upstream/connect_watch.ts";
+import { configOf, loadFile } from "./config.ts";
+import { createLogLines, type LogLines } from "./log_lines.ts";
+
+/** A gateway on a socket of this machine. */
+export interface RunningGateway extends AsyncDisposable {
+  readonly url: string;
+  readonly port: number;
+  /** A request to the gateway, over connections that end with it. */
+  call(path: string, init?: RequestInit): Promise<Response>;
+  /** The same as a `fetch`, for clients that bring their own addresses. */
+  readonly fetch: typeof fetch;
+  readonly lines: LogLines;
+  readonly store: ConfigStore;
+  readonly admission: Admission;
+}
+
+/**
+ * Serves what a configuration file says, on a free port.
+ *
+ * @param given How the upstreams are reached; default: over the network.
+ * @param reach How a connection to an upstream is proved; default: not at all.
+ * @param timers What the deadlines of requests go by; default: those of this machine.
+ * @param clock What cool-downs and time stamps go by; default: that of this machine.
+ */
+export async function startGateway(
+  file: Readonly<Record<string, unknown>>,
+  { fetch: given, reach, timers, clock }: {
+    readonly fetch?: Fetch;
+    readonly reach?: Reach;
+    readonly timers?: Timers;
+    readonly clock?: Clock;
+  } = {},
+): Promise<RunningGateway> {
+  const config = configOf(await loadFile(file));
+  const store = createConfigStore(config);
+  const lines = createLogLines();
+  const client = Deno.createHttpClient({ poolMaxIdlePerHost: 100 });
+  const viaClient: Fetch = (url, init) => fetch(url, { ...init, client });
+  const network = openNetworkClient();
+  const { handler, admission } = createGateway({
+    store,
+    fetch: given ?? network.fetch,
+    log: lines.log,
+    reach,
+    ...(timers === undefined ? {} : { timers }),
+    ...(clock === undefined ? {} : { clock }),
+  });
+  const listener = listen({ ...config.server, port: 0 }, handler);
+  return {
+    url: listener.url,
+    port: Number(new URL(listener.url).port),
+    call: (path, init = {}) => viaClient(listener.url + path, init),
+    fetch: (input, init) => fetch(input, { ...init, client }),
+    lines,
+    store,
+    admission,
+    async [Symbol.asyncDispose]() {
+      client.close();
+      network[Symbol.dispose]();
+      await listener.close();
+    },
+  };
+}

@@ -1,0 +1,46 @@
+import type { JsonObject } from "../../../src/core/json.ts";
+import { createLog, type Log } from "../../../src/observe/log.ts";
+import { createInbox, type Inbox } from "../fakes/inbox.ts";
+import { until } from "../within.ts";
+
+/** What a gateway has logged. */
+export interface LogLines {
+  readonly log: Log;
+  /** Everything, as it is printed. */
+  text(): string;
+  /** The lines about requests. */
+  readonly requests: Inbox<JsonObject>;
+  /** The line about the request that this is the answer to; waits for it, but not for ever. */
+  of(response: Pick<Response, "headers">): Promise<JsonObject>;
+  /** All other lines. */
+  readonly others: Inbox<JsonObject>;
+}
+
+/** A log as `serve` writes it, kept in memory. */
+export function createLogLines(): LogLines {
+  const requests = createInbox<JsonObject>("a log line about a request");
+  const others = createInbox<JsonObject>("a log line");
+  let text = "";
+  const log = createLog({
+    format: "json",
+    now: Date.now,
+    sink(line) {
+      text += line;
+      const fields = JSON.parse(line);
+      (fields.event === "request" ? requests : others).put(fields);
+    },
+  });
+  async function of(
+    { headers }: Pick<Response, "headers">,
+  ): Promise<JsonObject> {
+    const id = headers.get("x-request-id");
+    let line: JsonObject | undefined;
+    await until(() => {
+      line = requests.items.find(({ request_id }) => request_id === id);
+      return line !== undefined;
+    }, `the log line about ${id}`);
+    return line ?? {};
+  }
+
+  return { log, text: () => text, requests, of, others };
+}

@@ -1,0 +1,59 @@
+import type { Protocol } from "../../../src/core/protocol.ts";
+import { sha256Hex } from "../../../src/core/sha256.ts";
+import { good } from "../upstream/bad_provider.ts";
+import { minimalFile, tokenFile } from "./config.ts";
+import { connectionTo, type Mode } from "./failover_scene.ts";
+import type { SeenRequest } from "../upstream/scripted_upstream.ts";
+import { protocolOfPath, WIRES } from "../wire/wire.ts";
+
+/** Who shares the gateway. */
+const CALLERS = ["alice", "bob", "carol"] as const;
+
+export type CallerName = typeof CALLERS[number];
+
+/** How a caller's protocol reaches its upstream. */
+export interface Way {
+  readonly protocol: Protocol;
+  readonly mode: Mode;
+}
+
+/** The token that a caller sends. */
+export function tokenOf(caller: CallerName): string {
+  return `token-of-${caller}`;
+}
+
+/**
+ * The configuration of a gateway that three callers share.
+ *
+ * @param urls The upstreams of one pool by the names of their connections, in order; each has two models.
+ */
+export function sharedFile(
+  way: Way,
+  urls: Readonly<Record<string, string>>,
+): Record<string, unknown> {
+  return minimalFile({
+    connections: Object.entries(urls).map(([name, url]) => {
+      const file = connectionTo(name, way, { models: ["model-1", "model-2"] });
+      const endpoints = Object.keys(Object(file.endpoints))
+        .map((endpoint) => [endpoint, `${url}/v1`]);
+      return { ...file, endpoints: Object.fromEntries(endpoints) };
+    }),
+    tokens: CALLERS.map((name) =>
+      tokenFile({ name, sha256: sha256Hex(tokenOf(name)) })
+    ),
+  });
+}
+
+/** Answers a request in its protocol. */
+export function answerWell({ path, text }: SeenRequest): Response {
+  const body = JSON.parse(text());
+  return good({
+    host: "upstream",
+    model: body.model,
+    stream: body.stream === true,
+    atMs: 0,
+    body,
+    wire: WIRES[protocolOfPath(path)],
+    signal: new AbortController().signal,
+  });
+}

@@ -1,0 +1,12 @@
+/** The pages of the documentation, by their path in the repository. */
+export async function readPages(): Promise<ReadonlyMap<string, string>> {
+  const root = new URL("../../../", import.meta.url);
+  const paths = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"];
+  for await (const { name } of Deno.readDir(new URL("docs/", root))) {
+    if (name.endsWith(".md")) paths.push(`docs/${name}`);
+  }
+  const pages = paths.map(async (path) =>
+    [path, await Deno.readTextFile(new URL(path, root))] as const
+  );
+  return new Map(await Promise.all(pages));
+}

@@ -1,0 +1,71 @@
+import {
+  isJsonObject,
+  type JsonObject,
+  parseJson,
+} from "../../../src/core/json.ts";
+import type { Protocol } from "../../../src/core/protocol.ts";
+import { objectOf, textOf } from "../../../src/demo/fields.ts";
+import { formatFrame } from "../../../src/streams/sse_format.ts";
+import { readChat } from "./recorded_chat.ts";
+import { readMessages } from "./recorded_messages.ts";
+import { readResponses } from "./recorded_responses.ts";
+import { recordedUsage } from "./recorded_usage.ts";
+import type { RecordedWords } from "./recorded_words.ts";
+import { framesOf } from "../wire/sse_frames.ts";
+
+/** What a recorded answer tells its caller. */
+export interface RecordedAnswer extends RecordedWords {
+  /** As the log spells it; `undefined` where nothing is counted. */
+  readonly usage: JsonObject | undefined;
+}
+
+/** A body as it was recorded. */
+interface Recorded {
+  readonly text: string;
+  readonly streamed: boolean;
+}
+
+/**
+ * Reads a whole answer by nothing but the shape of its protocol, so that it can judge the codecs; `undefined`
+ * where the recording holds no answer that has come to its end. Of several streams in one recording it
+ * reads the first.
+ */
+export function recordedAnswer(
+  recorded: Recorded,
+  protocol: Protocol,
+): RecordedAnswer | undefined {
+  const first = recorded.streamed ? firstStream(recorded, protocol) : recorded;
+  const objects = first.streamed
+    ? framesOf(first.text).map(({ data }) => parseJson(data))
+      .filter(isJsonObject)
+    : [objectOf(parseJson(first.text))];
+  const words = READERS[protocol](objects, first.streamed);
+  return words && { ...words, usage: recordedUsage(first, protocol) };
+}
+
+/** The types of the events that end a stream; of Chat's there is one in each recording. */
+const LAST_TYPES: Readonly<Record<Protocol, readonly string[]>> = {
+  chat: [],
+  messages: ["message_stop"],
+  responses: ["response.completed", "response.incomplete", "response.failed"],
+};
+
+function firstStream({ text }: Recorded, protocol: Protocol): Recorded {
+  const frames = framesOf(text + "\n\n");
+  const last = frames.findIndex(({ data }) =>
+    LAST_TYPES[protocol].includes(textOf(objectOf(parseJson(data)).type))
+  );
+  const own = last < 0 ? frames : frames.slice(0, last + 1);
+  return { text: own.map(formatFrame).join(""), streamed: true };
+}
+
+type Reader = (
+  objects: readonly JsonObject[],
+  streamed: boolean,
+) => RecordedWords | undefined;
+
+const READERS: Readonly<Record<Protocol, Reader>> = {
+  chat: readChat,
+  messages: readMessages,
+  responses: readResponses,
+};

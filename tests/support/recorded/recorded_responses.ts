@@ -1,0 +1,71 @@
+import { type JsonObject, type JsonValue } from "../../../src/core/json.ts";
+import { objectOf, objectsOf, textOf } from "../../../src/demo/fields.ts";
+import {
+  jsonText,
+  type RecordedCall,
+  type RecordedWords,
+} from "./recorded_words.ts";
+
+/** The items of an answer; some streams tell them only as they are done. */
+export function readResponses(
+  objects: readonly JsonObject[],
+  streamed: boolean,
+): RecordedWords | undefined {
+  const answer = streamed
+    ? objectOf(objects.at(-1)?.response)
+    : objects[0] ?? {};
+  if (/^(queued|in_progress|cancelled)$/.test(textOf(answer.status))) {
+    return undefined;
+  }
+  const told = objectsOf(answer.output);
+  const done = objects.filter(({ type }) =>
+    type === "response.output_item.done"
+  ).map(({ item }) => objectOf(item));
+  const items = told.length > 0 ? told : done;
+  const parts = items.filter(({ type }) => type === "message")
+    .flatMap(({ content }) => objectsOf(content));
+  const thoughts = items.filter(({ type }) => type === "reasoning");
+  return {
+    text: parts.map(({ text }) => textOf(text)).join(""),
+    refusal: parts.map(({ refusal }) => textOf(refusal)).join(""),
+    reasoning: thoughts.flatMap(({ summary, content }) => [
+      ...objectsOf(summary),
+      ...objectsOf(content),
+    ]).map(({ text }) => textOf(text)).join(""),
+    calls: items.flatMap((item) => responsesCall(item, items)),
+    finish: textOf(objectOf(answer.incomplete_details).reason) ||
+      textOf(answer.status),
+  };
+}
+
+/** A call that the caller is to run; a shell of the provider's has its output beside it. */
+function responsesCall(
+  item: JsonObject,
+  items: readonly JsonObject[],
+): RecordedCall[] {
+  const call = (name: JsonValue | undefined, input: JsonValue | undefined) => [{
+    name: textOf(name),
+    input: jsonText(input),
+    isCustom: item.type === "custom_tool_call",
+  }];
+  switch (item.type) {
+    case "function_call":
+      return call(item.name, item.arguments);
+    case "custom_tool_call":
+      return call(item.name, item.input);
+    case "local_shell_call": {
+      const { type: _, ...action } = objectOf(item.action);
+      return call("local_shell", action);
+    }
+    case "apply_patch_call":
+      return call("apply_patch", item.operation);
+    case "shell_call":
+      return items.some(({ type, call_id }) =>
+          type === "shell_call_output" && call_id === item.call_id
+        )
+        ? []
+        : call("shell", item.action);
+    default:
+      return [];
+  }
+}

@@ -1,0 +1,16 @@
+const FOLDER = new URL("../../fixtures/tls/", import.meta.url);
+
+/**
+ * A certificate for `localhost` and 127.0.0.1 that nobody vouches for, and its key, which protects nothing:
+ * made for the tests alone.
+ */
+export const testCertificate = {
+  cert: await Deno.readTextFile(new URL("cert.pem", FOLDER)),
+  key: await Deno.readTextFile(new URL("key.pem", FOLDER)),
+};
+
+/** Another one of the same kind, to take its place. */
+export const nextTestCertificate = {
+  cert: await Deno.readTextFile(new URL("next_cert.pem", FOLDER)),
+  key: await Deno.readTextFile(new URL("next_key.pem", FOLDER)),
+};

@@ -1,0 +1,95 @@
+import { within } from "../within.ts";
+
+/** What came back over a socket. */
+export interface RawAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** As it came, chunk sizes included. */
+  readonly body: string;
+  /** Whether as much came as the server said; never so when it did not say. */
+  readonly isWhole: boolean;
+}
+
+/** A socket to a server on this machine, for requests that no client would send. */
+export interface RawSocket extends Disposable {
+  /** The characters of a text are bytes, so that any byte can be written. */
+  write(piece: string | Uint8Array): Promise<void>;
+  /** What comes next, however much that is. */
+  readSome(): Promise<void>;
+  /** Everything until the server closes or breaks the connection. */
+  readAll(): Promise<string>;
+  /** One answer: up to its declared length, or until the server closes or breaks the connection. */
+  answer(): Promise<RawAnswer>;
+}
+
+/** Connects to a port of this machine. */
+export async function connectRaw(port: number): Promise<RawSocket> {
+  const connection = await Deno.connect({ hostname: "127.0.0.1", port });
+
+  async function readUntil(isEnough: (text: string) => boolean) {
+    const decoder = new TextDecoder();
+    const buffer = new Uint8Array(65_536);
+    let text = "";
+    while (!isEnough(text)) {
+      const size = await connection.read(buffer).catch(() => null);
+      if (size === null) break;
+      text += decoder.decode(buffer.subarray(0, size), { stream: true });
+    }
+    return text;
+  }
+
+  return {
+    async write(piece) {
+      let rest = typeof piece === "string"
+        ? Uint8Array.from(piece, (one) => one.charCodeAt(0))
+        : piece;
+      while (rest.length > 0) {
+        rest = rest.subarray(await connection.write(rest));
+      }
+    },
+    async readSome() {
+      const read = connection.read(new Uint8Array(65_536));
+      if (await within(read, "the server to answer") === null) {
+        throw new Error("The server closed the connection");
+      }
+    },
+    readAll: () =>
+      within(readUntil(() => false), "the server to close the connection"),
+    async answer() {
+      const text = readUntil((text) => parseAnswer(text)?.isWhole ?? false);
+      const answer = parseAnswer(await within(text, "the server to answer"));
+      if (answer === undefined) throw new Error("The server gave no answer");
+      return answer;
+    },
+    [Symbol.dispose]: () => connection.close(),
+  };
+}
+
+/** Sends one request as it is and gives the answer. */
+export async function sendRaw(port: number, text: string): Promise<RawAnswer> {
+  using socket = await connectRaw(port);
+  await socket.write(text);
+  return await socket.answer();
+}
+
+/** @returns `undefined` while the headers are not there. */
+function parseAnswer(text: string): RawAnswer | undefined {
+  const end = text.indexOf("\r\n\r\n");
+  if (end === -1) return undefined;
+  const [statusLine = "", ...lines] = text.slice(0, end).split("\r\n");
+  const headers = new Headers(lines.map((line): [string, string] => {
+    const colon = line.indexOf(":");
+    return [line.slice(0, colon), line.slice(colon + 1).trim()];
+  }));
+  const bytes = new TextEncoder().encode(text.slice(end + 4));
+  return {
+    status: Number(statusLine.split(" ")[1]),
+    headers,
+    body: new TextDecoder().decode(bytes.subarray(0, declaredBytes(headers))),
+    isWhole: bytes.length >= declaredBytes(headers),
+  };
+}
+
+function declaredBytes(headers: Headers): number {
+  return Number(headers.get("content-length") ?? Infinity);
+}
