@@ -16,7 +16,9 @@ import { startProcess } from "./support/program/process.ts";
 import { startUpstream } from "./support/upstream/scripted_upstream.ts";
 import { canSeclude, secludedCommand } from "./support/program/seclusion.ts";
 
-const ASK_DEMO = fromFileUrl(new URL("support/ask_demo.ts", import.meta.url));
+const ASK_DEMO = fromFileUrl(
+  new URL("./support/wire/ask_demo.ts", import.meta.url),
+);
 
 const compiled = await compileGateway();
 const ignore = "reason" in compiled;

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, parseJson } from "../core/json.ts";
 import type { Protocol } from "../core/protocol.ts";
-import { textOf } from "./fields.ts";
+import { textOf } from "./ask/fields.ts";
 import { modelsOf } from "./models.ts";
 import type { Provider } from "./providers.ts";
 import { Refusal } from "./refusal.ts";

@@ -1,10 +1,10 @@
 import type { JsonObject } from "../core/json.ts";
 import type { Protocol } from "../core/protocol.ts";
-import { type Ask, freshResults, promptOf } from "./ask.ts";
+import { type Ask, freshResults, promptOf } from "./ask/ask.ts";
 import { cut } from "./cut.ts";
 import { exampleOf } from "./schema_example.ts";
 import type { Block, Script } from "./script.ts";
-import { callInput, toolsToCall } from "./tools.ts";
+import { callInput, toolsToCall } from "./ask/tools.ts";
 import { measure } from "./usage.ts";
 
 const PROTOCOL_NAMES: Readonly<Record<Protocol, string>> = {

@@ -1,4 +1,4 @@
-import type { Ask } from "./ask.ts";
+import type { Ask } from "./ask/ask.ts";
 import type { Block, Script } from "./script.ts";
 import { blockTokens, UNITS_PER_TOKEN } from "./usage.ts";
 

@@ -1,6 +1,6 @@
 import type { Clock } from "../core/clock.ts";
 import type { Ids } from "../core/ids.ts";
-import type { Quota } from "./quota.ts";
+import type { Quota } from "./quota/quota.ts";
 import type { Wait } from "./wait.ts";
 
 /** What the whole simulation shares: one a program, or one a test. */

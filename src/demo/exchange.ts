@@ -1,6 +1,6 @@
 import { type Operation, OPERATIONS } from "../core/protocol.ts";
 import { readBody, readModel } from "./admission.ts";
-import type { Ask } from "./ask.ts";
+import type { Ask } from "./ask/ask.ts";
 import type { Demo } from "./demo.ts";
 import {
   type Fault,
@@ -12,8 +12,8 @@ import {
 import { faultOf } from "./models.ts";
 import { type Rendering, SERVICES } from "./operations.ts";
 import type { Provider } from "./providers.ts";
-import { quotaHeaders } from "./quota_headers.ts";
-import { wordCountOf } from "./render.ts";
+import { quotaHeaders } from "./quota/headers.ts";
+import { wordCountOf } from "./render/render.ts";
 import type { Script } from "./script.ts";
 import { speak } from "./speak.ts";
 import { type Step, write } from "./step.ts";

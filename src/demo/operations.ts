@@ -1,24 +1,24 @@
 import type { JsonObject } from "../core/json.ts";
 import type { Operation } from "../core/protocol.ts";
 import { compose, composeCompaction } from "./answers.ts";
-import type { Ask, AskOfBody } from "./ask.ts";
-import { readChatAsk, readCompletionAsk } from "./ask_chat.ts";
-import { readMessagesAsk } from "./ask_messages.ts";
-import { readResponsesAsk } from "./ask_responses.ts";
+import type { Ask, AskOfBody } from "./ask/ask.ts";
+import { readChatAsk, readCompletionAsk } from "./ask/chat.ts";
+import { readMessagesAsk } from "./ask/messages.ts";
+import { readResponsesAsk } from "./ask/responses.ts";
 import { overloaded } from "./faults.ts";
-import { objectOf } from "./fields.ts";
+import { objectOf } from "./ask/fields.ts";
 import { messagesError, openaiError } from "./refusal.ts";
-import type { RenderContext } from "./render.ts";
-import { renderChat, streamChat } from "./render_chat.ts";
-import { renderCompletion, streamCompletion } from "./render_completions.ts";
-import { renderMessages, streamMessages } from "./render_messages.ts";
+import type { RenderContext } from "./render/render.ts";
+import { renderChat, streamChat } from "./render/chat.ts";
+import { renderCompletion, streamCompletion } from "./render/completions.ts";
+import { renderMessages, streamMessages } from "./render/messages.ts";
 import {
   renderCompactedResponse,
   renderResponses,
-} from "./render_responses.ts";
+} from "./render/responses.ts";
 import type { Script } from "./script.ts";
 import { type Step, writeData, writeEvent } from "./step.ts";
-import { failedEvent, streamResponses } from "./stream_responses.ts";
+import { failedEvent, streamResponses } from "./render/responses_stream.ts";
 import { inputTokens } from "./usage.ts";
 
 /** What a protocol makes of a script. */

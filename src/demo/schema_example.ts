@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "../core/json.ts";
-import { listOf, numberOf, objectOf, objectsOf, textOf } from "./fields.ts";
+import { listOf, numberOf, objectOf, objectsOf, textOf } from "./ask/fields.ts";
 
 /** Values that look right for fields of these names; the first pattern that matches wins. */
 const TEXT_BY_NAME: readonly (readonly [name: RegExp, text: string])[] = [

@@ -1,4 +1,4 @@
-import type { Tool } from "./ask.ts";
+import type { Tool } from "./ask/ask.ts";
 
 /** What the provider says, before any protocol spells it. */
 export interface Script {

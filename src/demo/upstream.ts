@@ -6,8 +6,8 @@ import type { Demo } from "./demo.ts";
 import { exchange } from "./exchange.ts";
 import { modelList, modelNamed } from "./model_list.ts";
 import { BASE_PATH, type Provider, providerAt } from "./providers.ts";
-import { createQuota } from "./quota.ts";
-import { quotaAnswer } from "./quota_endpoint.ts";
+import { createQuota } from "./quota/quota.ts";
+import { quotaAnswer } from "./quota/endpoint.ts";
 import { Refusal, refusalResponse } from "./refusal.ts";
 import { type Wait, waitInRealTime } from "./wait.ts";
 

@@ -1,4 +1,4 @@
-import type { Ask, Turn } from "./ask.ts";
+import type { Ask, Turn } from "./ask/ask.ts";
 import type { Block, Usage } from "./script.ts";
 
 /** The demo's stand-in for a tokeniser: every four UTF-16 units, rounded up, are one token. */

@@ -1,6 +1,6 @@
 import type { Usage } from "../protocols/canonical/answer/usage.ts";
 import type { LogFields } from "./log.ts";
-import type { RequestFacts } from "./record.ts";
+import type { RequestFacts } from "./facts.ts";
 
 /** What is the caller's text, or an upstream's, is cut where it is long, in characters. */
 const MAX_LENGTH = {

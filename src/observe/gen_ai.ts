@@ -1,5 +1,5 @@
 import type { Operation } from "../core/protocol.ts";
-import type { Ending, RequestFacts } from "./record.ts";
+import type { Ending, RequestFacts } from "./facts.ts";
 import type { TracedRequest } from "./tracing.ts";
 
 /** What a span or a metric says of a request. */

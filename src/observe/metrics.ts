@@ -1,4 +1,4 @@
-import type { Ending, RequestFacts } from "./record.ts";
+import type { Ending, RequestFacts } from "./facts.ts";
 
 /** A request that has ended. */
 export interface EndedRequest {

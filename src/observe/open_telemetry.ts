@@ -14,7 +14,7 @@ import {
   sharedAttributes,
   spanAttributes,
 } from "./gen_ai.ts";
-import type { Ending } from "./record.ts";
+import type { Ending } from "./facts.ts";
 import type { TracedRequest, Tracing } from "./tracing.ts";
 
 const SCOPE = "model-gateway";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Ask, createTurn, type Turn } from "../../src/demo/ask.ts";
+import { type Ask, createTurn, type Turn } from "../../src/demo/ask/ask.ts";
 import { compose } from "../../src/demo/answers.ts";
 import { estimateTokens } from "../../src/demo/usage.ts";
 

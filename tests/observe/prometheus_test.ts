@@ -10,7 +10,7 @@ import {
   createGatewayMetrics,
   type GatewayMetrics,
 } from "../../src/observe/prometheus.ts";
-import type { RequestFacts } from "../../src/observe/record.ts";
+import type { RequestFacts } from "../../src/observe/facts.ts";
 import {
   readExposition,
   type Sample,

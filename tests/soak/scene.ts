@@ -1,6 +1,6 @@
 import type { Protocol } from "../../src/core/protocol.ts";
 import { sha256Hex } from "../../src/core/sha256.ts";
-import type { Ending } from "../../src/observe/record.ts";
+import type { Ending } from "../../src/observe/facts.ts";
 import { memory, type Program, startProgram } from "../bench/processes.ts";
 import { readExposition, sumOf } from "../support/gateway/exposition.ts";
 import { fromFileUrl } from "../support/program/paths.ts";

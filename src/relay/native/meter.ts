@@ -1,4 +1,4 @@
-import { createJsonEnd } from "../../core/json_scan/json_end.ts";
+import { createJsonEnd } from "../../json_scan/json_end.ts";
 import { isJsonObject, type JsonObject, parseJson } from "../../core/json.ts";
 import type { RequestRecord } from "../../observe/record.ts";
 import type { AnswerWatch } from "../../protocols/canonical/stream/watch.ts";

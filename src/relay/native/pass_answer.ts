@@ -1,28 +1,10 @@
-import type { Clock } from "../../core/clock.ts";
-import type { Deadlines } from "../../core/deadlines.ts";
-import type { Protocol } from "../../core/protocol.ts";
-import type { Secrets } from "../../upstream/secrets.ts";
-import type { Attempt } from "../attempt.ts";
+import type { PassAnswerOptions } from "./pass_answer_options.ts";
 import { ONE_PIECE_BYTES, passInOnePiece } from "./pass_in_one_piece.ts";
 import { passInPieces } from "./pass_in_pieces.ts";
 
-/** How an upstream's answer goes to the caller. */
-export interface PassAnswerOptions {
-  readonly attempt: Attempt;
-  /** Of the path and of the upstream. */
-  readonly protocol: Protocol;
-  /** What the caller gets of the upstream's headers. */
-  readonly headers: [string, string][];
-  /** What must not be seen in it. */
-  readonly secrets: Secrets;
-  readonly deadlines: Deadlines;
-  readonly clock: Clock;
-}
-
 /**
  * Gives an upstream's good answer to the caller with its status and bytes unchanged, but for the gateway's own key
- * if it should stand in it, and finishes the record
- * when it ends.
+ * if it should stand in it, and finishes the record when it ends.
  *
  * @throws {UpstreamFailure} When a failure stands in its place, and something can be tried again.
  * @throws {GatewayError} When the answer breaks off or is silent before any of it went out.

@@ -4,7 +4,7 @@ import { brokenUpstream } from "../../upstream/failure.ts";
 import { readAnswerBytes } from "../../upstream/read_answer.ts";
 import { createBodyMeter } from "./meter.ts";
 import { nativeFailure } from "./native_failure.ts";
-import type { PassAnswerOptions } from "./pass_answer.ts";
+import type { PassAnswerOptions } from "./pass_answer_options.ts";
 import { tellsFailure } from "./tells_failure.ts";
 
 /** A JSON answer that says it is no longer than this goes on in one piece, which is much cheaper than a stream. */

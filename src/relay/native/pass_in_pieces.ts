@@ -1,4 +1,5 @@
-import type { Ending, RequestRecord } from "../../observe/record.ts";
+import type { Ending } from "../../observe/facts.ts";
+import type { RequestRecord } from "../../observe/record.ts";
 import { UpstreamFailure } from "../../protocols/canonical/failure/failure.ts";
 import { CODECS } from "../../protocols/mod.ts";
 import { WATCHES } from "../../protocols/watch.ts";
@@ -23,7 +24,7 @@ import { firstOutputRestMs } from "../attempt.ts";
 import { holdBack } from "./hold_back.ts";
 import { type AnswerEnd, createBodyMeter, createStreamMeter } from "./meter.ts";
 import { nativeFailure } from "./native_failure.ts";
-import type { PassAnswerOptions } from "./pass_answer.ts";
+import type { PassAnswerOptions } from "./pass_answer_options.ts";
 import { seeFailure } from "./tells_failure.ts";
 
 /** An answer that goes to the caller as it comes. */

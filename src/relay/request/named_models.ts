@@ -3,7 +3,7 @@ import {
   type Place,
   type SoughtString,
   SoughtStrings,
-} from "../../core/json_scan/sought_strings.ts";
+} from "../../json_scan/sought_strings.ts";
 
 /** A model that a body names beside the one that it asks for. */
 export interface NamedModel {

@@ -1,7 +1,7 @@
 import { byteLength } from "../../core/byte_length.ts";
 import { GatewayError } from "../../core/error.ts";
 import { pipe } from "../../core/stage.ts";
-import type { Ending } from "../../observe/record.ts";
+import type { Ending } from "../../observe/facts.ts";
 import {
   brokenAnswer,
   type Failure,

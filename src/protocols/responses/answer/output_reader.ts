@@ -12,11 +12,8 @@ import {
 } from "../../canonical/stream/event.ts";
 import { MAX_BLOCKS } from "../../canonical/limits.ts";
 import { createBlockWriter } from "../stream/block_writer.ts";
-import {
-  createItemReader,
-  type ItemReader,
-  type ReaderScope,
-} from "../stream/item_reader.ts";
+import { createItemReader } from "../stream/item_reader.ts";
+import type { ItemReader, ReaderScope } from "../stream/reader.ts";
 
 /** An item that has begun. */
 interface Item {

@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from "../../../core/json.ts";
 import type { ToolCallBlock } from "../../canonical/answer/block.ts";
 import type { BlockHead } from "../../canonical/stream/event.ts";
 import { decodeCall } from "../items/call_item.ts";
-import type { ItemReader, ReaderScope } from "./item_reader.ts";
+import type { ItemReader, ReaderScope } from "./reader.ts";
 import { SaidText } from "../items/said_text.ts";
 
 /** Whether the item calls a tool that the caller runs. */

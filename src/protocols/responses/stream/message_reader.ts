@@ -4,7 +4,7 @@ import {
   type JsonValue,
 } from "../../../core/json.ts";
 import type { BlockWriter } from "./block_writer.ts";
-import type { ItemReader } from "./item_reader.ts";
+import type { ItemReader } from "./reader.ts";
 import { markOwn, messageHead, restOf } from "../request/marks.ts";
 import { opaquePart } from "../request/part_decode.ts";
 import { type PartKind, partKind, PartReader } from "./part_reader.ts";

@@ -5,7 +5,7 @@ import {
 } from "../../../core/json.ts";
 import type { ReasoningForm } from "../../canonical/answer/block.ts";
 import type { BlockWriter } from "./block_writer.ts";
-import type { ItemReader } from "./item_reader.ts";
+import type { ItemReader } from "./reader.ts";
 import { markOwn } from "../request/marks.ts";
 import { decodeSealed, summaryForm, textsOf } from "../items/reasoning_item.ts";
 import { SaidText } from "../items/said_text.ts";

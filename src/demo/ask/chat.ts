@@ -1,0 +1,134 @@
+import type { JsonObject, JsonValue } from "../../core/json.ts";
+import {
+  type AskOfBody,
+  createTurn,
+  type JsonFormat,
+  type ReasoningMode,
+  type Tool,
+  type ToolChoice,
+} from "./ask.ts";
+import { listOf, numberOf, objectOf, objectsOf, textOf } from "./fields.ts";
+import { isThinkingModel } from "../models.ts";
+import { checkToolNames, refuseForeignFields } from "./openai_rules.ts";
+import { Refusal } from "../refusal.ts";
+import { readChatTurns } from "./chat_turns.ts";
+
+/** Fields of the other protocols; one in a Chat request means that a translation left it standing. */
+const FOREIGN_FIELDS = [
+  "input",
+  "instructions",
+  "include",
+  "max_output_tokens",
+  "stop_sequences",
+  "system",
+];
+
+/**
+ * Reads a Chat Completions request as a provider would.
+ *
+ * @throws {Refusal} When a field is missing, wrong or not of this protocol, or calls and results do not pair up.
+ */
+export function readChatAsk(body: JsonObject): AskOfBody {
+  refuseForeignFields(body, FOREIGN_FIELDS);
+  checkCount(body.n);
+  const tools = objectsOf(body.tools).map(readTool);
+  checkToolNames(tools, "function.name");
+  return {
+    isStream: body.stream === true,
+    turns: readChatTurns(body.messages),
+    tools,
+    toolChoice: readToolChoice(body.tool_choice),
+    mayCallInParallel: body.parallel_tool_calls !== false,
+    reasoning: readReasoning(body),
+    maxOutputTokens: numberOf(body.max_completion_tokens) ??
+      numberOf(body.max_tokens),
+    stopSequences: readStops(body.stop),
+    format: readFormat(objectOf(body.response_format)),
+    isCompaction: false,
+  };
+}
+
+/**
+ * Reads a request of the legacy text completions as a conversation of one turn.
+ *
+ * @throws {Refusal} When the prompt is missing or several completions are asked for.
+ */
+export function readCompletionAsk(body: JsonObject): AskOfBody {
+  checkCount(body.n);
+  const [prompt] = Array.isArray(body.prompt) ? body.prompt : [body.prompt];
+  if (typeof prompt !== "string") {
+    throw new Refusal(
+      "invalid",
+      "you must provide a prompt",
+      { param: "prompt" },
+    );
+  }
+  return {
+    isStream: body.stream === true,
+    turns: [createTurn("user", { texts: [prompt] })],
+    tools: [],
+    toolChoice: { mode: "none", names: undefined },
+    mayCallInParallel: false,
+    reasoning: "none",
+    maxOutputTokens: numberOf(body.max_tokens) ?? 16,
+    stopSequences: readStops(body.stop),
+    format: undefined,
+    isCompaction: false,
+  };
+}
+
+function checkCount(count: JsonValue | undefined): void {
+  if (count === undefined || count === null || count === 1) return;
+  throw new Refusal(
+    "invalid",
+    "Invalid value for 'n': this model gives one choice, expected 1",
+    { param: "n", code: "invalid_value" },
+  );
+}
+
+function readTool(tool: JsonObject): Tool {
+  const isCustom = tool.type === "custom";
+  const made = objectOf(isCustom ? tool.custom : tool.function);
+  return {
+    kind: isCustom ? "custom" : "function",
+    name: textOf(made.name),
+    namespace: undefined,
+    description: textOf(made.description),
+    schema: objectOf(made.parameters),
+  };
+}
+
+function readToolChoice(choice: JsonValue | undefined): ToolChoice {
+  if (choice === "none" || choice === "required") {
+    return { mode: choice, names: undefined };
+  }
+  const { type, allowed_tools, ...named } = objectOf(choice);
+  if (type === "allowed_tools") {
+    const { mode, tools } = objectOf(allowed_tools);
+    const names = objectsOf(tools).map((tool) => readTool(tool).name);
+    return { mode: mode === "required" ? "required" : "auto", names };
+  }
+  const name = textOf(objectOf(named[textOf(type)]).name);
+  return name === ""
+    ? { mode: "auto", names: undefined }
+    : { mode: "required", names: [name] };
+}
+
+function readReasoning(body: JsonObject): ReasoningMode {
+  const effort = textOf(body.reasoning_effort);
+  const thinking = textOf(objectOf(body.thinking).type);
+  if (effort === "none" || thinking === "disabled") return "none";
+  const isAsked = effort !== "" || thinking !== "" ||
+    isThinkingModel(textOf(body.model));
+  return isAsked ? "shown" : "none";
+}
+
+function readStops(stop: JsonValue | undefined): string[] {
+  return typeof stop === "string" ? [stop] : listOf(stop).map(textOf);
+}
+
+function readFormat(format: JsonObject): JsonFormat | undefined {
+  if (format.type === "json_object") return { schema: undefined };
+  if (format.type !== "json_schema") return undefined;
+  return { schema: objectOf(objectOf(format.json_schema).schema) };
+}

@@ -1,0 +1,155 @@
+import type { JsonObject, JsonValue } from "../../core/json.ts";
+import type {
+  AskOfBody,
+  JsonFormat,
+  ReasoningMode,
+  Tool,
+  ToolChoice,
+} from "./ask.ts";
+import { numberOf, objectOf, objectsOf, textOf } from "./fields.ts";
+import { isThinkingModel } from "../models.ts";
+import { checkToolNames, refuseForeignFields } from "./openai_rules.ts";
+import { Refusal } from "../refusal.ts";
+import { readResponsesTurns } from "./responses_turns.ts";
+
+/** Fields of the other protocols; one in a Responses request means that a translation left it standing. */
+const FOREIGN_FIELDS = [
+  "frequency_penalty",
+  "logit_bias",
+  "max_completion_tokens",
+  "max_tokens",
+  "messages",
+  "n",
+  "presence_penalty",
+  "reasoning_effort",
+  "response_format",
+  "seed",
+  "stop",
+  "stop_sequences",
+  "system",
+  "thinking",
+];
+
+const MIN_OUTPUT_TOKENS = 16;
+
+/**
+ * Reads a Responses request, or a request to compact one, as a provider would.
+ *
+ * @throws {Refusal} When a field is missing, wrong or not of this protocol, when it refers to an answer
+ * that is kept at the provider (the demo keeps none), when sealed reasoning is not the provider's own, or
+ * when calls and results do not pair up.
+ */
+export function readResponsesAsk(body: JsonObject): AskOfBody {
+  refuseForeignFields(body, FOREIGN_FIELDS);
+  refuseState(body);
+  checkLimit(body.max_output_tokens);
+  const items = readItems(body.input);
+  const added = items.filter((item) => item.type === "additional_tools")
+    .flatMap((item) => objectsOf(item.tools));
+  const tools = [...objectsOf(body.tools), ...added].flatMap(readTool);
+  checkToolNames(tools, "name");
+  return {
+    isStream: body.stream === true,
+    turns: readResponsesTurns(items, textOf(body.instructions)),
+    tools,
+    toolChoice: readToolChoice(body.tool_choice),
+    mayCallInParallel: body.parallel_tool_calls !== false,
+    reasoning: readReasoning(body),
+    maxOutputTokens: numberOf(body.max_output_tokens),
+    stopSequences: [],
+    format: readFormat(objectOf(objectOf(body.text).format)),
+    isCompaction: items.at(-1)?.type === "compaction_trigger",
+  };
+}
+
+function refuseState(body: JsonObject): void {
+  const previous = textOf(body.previous_response_id);
+  if (previous !== "") {
+    throw new Refusal(
+      "invalid",
+      `Previous response with id '${previous}' not found.`,
+      {
+        param: "previous_response_id",
+        code: "previous_response_not_found",
+      },
+    );
+  }
+  for (const param of ["conversation", "background"]) {
+    if (body[param] === undefined || !body[param]) continue;
+    throw new Refusal("invalid", `Unsupported parameter: '${param}'.`, {
+      param,
+      code: "unsupported_parameter",
+    });
+  }
+}
+
+function checkLimit(limit: JsonValue | undefined): void {
+  const tokens = numberOf(limit);
+  if (tokens === undefined || tokens >= MIN_OUTPUT_TOKENS) return;
+  throw new Refusal(
+    "invalid",
+    `Invalid 'max_output_tokens': integer below minimum value. Expected a value >= ${MIN_OUTPUT_TOKENS}, but got ${tokens} instead.`,
+    { param: "max_output_tokens", code: "integer_below_min_value" },
+  );
+}
+
+function readItems(input: JsonValue | undefined): JsonObject[] {
+  if (typeof input === "string") return [{ role: "user", content: input }];
+  if (Array.isArray(input)) return objectsOf(input);
+  throw new Refusal("invalid", "Missing required parameter: 'input'.", {
+    param: "input",
+    code: "missing_required_parameter",
+  });
+}
+
+/** Functions, custom tools and groups of them; tools that run at the provider are passed over. */
+function readTool(tool: JsonObject): Tool[] {
+  switch (tool.type) {
+    case "function":
+    case "custom":
+      return [{
+        kind: tool.type,
+        name: textOf(tool.name),
+        namespace: undefined,
+        description: textOf(tool.description),
+        schema: objectOf(tool.parameters),
+      }];
+    case "namespace":
+      return objectsOf(tool.tools).flatMap(readTool)
+        .map((inner) => ({ ...inner, namespace: textOf(tool.name) }));
+    default:
+      return [];
+  }
+}
+
+function readToolChoice(choice: JsonValue | undefined): ToolChoice {
+  if (choice === "none" || choice === "required") {
+    return { mode: choice, names: undefined };
+  }
+  const { type, name, mode, tools } = objectOf(choice);
+  if (type === "allowed_tools") {
+    return {
+      mode: mode === "required" ? "required" : "auto",
+      names: objectsOf(tools).map((tool) => textOf(tool.name)),
+    };
+  }
+  return typeof name === "string"
+    ? { mode: "required", names: [name] }
+    : { mode: "auto", names: undefined };
+}
+
+/** Without a summary asked for, a Responses provider reasons in secret. */
+function readReasoning(body: JsonObject): ReasoningMode {
+  const { effort, summary } = objectOf(body.reasoning);
+  if (effort === "none") return "none";
+  if (summary !== undefined && summary !== null) return "shown";
+  if (isThinkingModel(textOf(body.model))) return "shown";
+  return effort === undefined || effort === null ? "none" : "hidden";
+}
+
+function readFormat(format: JsonObject): JsonFormat | undefined {
+  if (format.type === "json_object") return { schema: undefined };
+  return format.type === "json_schema"
+    ? { schema: objectOf(format.schema) }
+    : undefined;
+}

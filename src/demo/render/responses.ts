@@ -1,0 +1,163 @@
+import type { Ids } from "../../core/ids.ts";
+import type { JsonValue } from "../../core/json.ts";
+import { listOf, objectOf } from "../ask/fields.ts";
+import type { RenderContext } from "./render.ts";
+import type { Block, Script, Usage } from "../script.ts";
+import {
+  type ItemStatus,
+  type OutputItem,
+  outputText,
+  type ResponsesAnswer,
+  type ResponsesUsage,
+} from "./responses_answer.ts";
+import { seal } from "../seal.ts";
+
+/** `script` as a whole Responses answer. */
+export function renderResponses(
+  script: Script,
+  context: RenderContext,
+): ResponsesAnswer {
+  const isCut = script.stop === "length";
+  return {
+    id: context.ids.next("resp"),
+    object: "response",
+    created_at: context.createdAt,
+    status: isCut ? "incomplete" : "completed",
+    background: false,
+    completed_at: isCut ? null : context.createdAt,
+    error: null,
+    incomplete_details: isCut ? { reason: "max_output_tokens" } : null,
+    ...echoes(context),
+    output: outputItems(script, context),
+    usage: responsesUsage(script.usage),
+  };
+}
+
+/** `script` as the answer to a compaction request: the user's messages and one sealed item. */
+export function renderCompactedResponse(
+  script: Script,
+  context: RenderContext,
+): object {
+  const kept = context.ask.turns.filter((turn) => turn.role === "user");
+  return {
+    id: context.ids.next("resp"),
+    object: "response.compaction",
+    created_at: context.createdAt,
+    output: [
+      ...kept.map((turn) => ({
+        id: context.ids.next("msg"),
+        type: "message",
+        role: "user",
+        status: "completed",
+        content: turn.texts.map((text) => ({ type: "input_text", text })),
+      })),
+      ...outputItems(script, context),
+    ],
+    usage: responsesUsage(script.usage),
+  };
+}
+
+/** The fields of the answer that repeat the request's settings, or tell their defaults. */
+function echoes({ ask, body }: RenderContext): Record<string, JsonValue> {
+  const reasoning = objectOf(body.reasoning);
+  const text = objectOf(body.text);
+  return {
+    instructions: body.instructions ?? null,
+    max_output_tokens: body.max_output_tokens ?? null,
+    max_tool_calls: body.max_tool_calls ?? null,
+    model: ask.model,
+    parallel_tool_calls: body.parallel_tool_calls ?? true,
+    previous_response_id: null,
+    prompt_cache_key: body.prompt_cache_key ?? null,
+    reasoning: {
+      effort: reasoning.effort ?? null,
+      summary: reasoning.summary ?? null,
+    },
+    safety_identifier: body.safety_identifier ?? null,
+    service_tier: "default",
+    store: body.store ?? true,
+    temperature: body.temperature ?? 1,
+    text: { ...text, format: text.format ?? { type: "text" } },
+    tool_choice: body.tool_choice ?? "auto",
+    tools: [...listOf(body.tools)],
+    top_logprobs: body.top_logprobs ?? 0,
+    top_p: body.top_p ?? 1,
+    truncation: body.truncation ?? "disabled",
+    user: body.user ?? null,
+    metadata: body.metadata ?? {},
+  };
+}
+
+function outputItems(script: Script, context: RenderContext): OutputItem[] {
+  const isSealed = listOf(context.body.include)
+    .includes("reasoning.encrypted_content");
+  const last = script.blocks.length - 1;
+  return script.blocks.map((block, index) =>
+    outputItem(block, context.ids, {
+      isSealed,
+      status: script.stop === "length" && index === last
+        ? "incomplete"
+        : "completed",
+    })
+  );
+}
+
+function outputItem(
+  block: Block,
+  ids: Ids,
+  options: { readonly isSealed: boolean; readonly status: ItemStatus },
+): OutputItem {
+  const { status, isSealed } = options;
+  switch (block.kind) {
+    case "reasoning":
+      return {
+        id: ids.next("rs"),
+        type: "reasoning",
+        summary: block.isShown
+          ? [{ type: "summary_text", text: block.text }]
+          : [],
+        ...(isSealed ? { encrypted_content: seal(block.text) } : {}),
+      };
+    case "text":
+      return {
+        id: ids.next("msg"),
+        type: "message",
+        status,
+        role: "assistant",
+        content: [outputText(block.text)],
+      };
+    case "call":
+      return callItem(block, ids);
+    case "compaction":
+      return {
+        id: ids.next("cmp"),
+        type: "compaction",
+        encrypted_content: seal(block.text),
+      };
+  }
+}
+
+function callItem(
+  { tool, input }: Block & { readonly kind: "call" },
+  ids: Ids,
+): OutputItem {
+  const call = {
+    status: "completed" as const,
+    call_id: ids.next("call"),
+    name: tool.name,
+    ...(tool.namespace === undefined ? {} : { namespace: tool.namespace }),
+  };
+  return tool.kind === "custom"
+    ? { id: ids.next("ctc"), type: "custom_tool_call", ...call, input }
+    : { id: ids.next("fc"), type: "function_call", ...call, arguments: input };
+}
+
+function responsesUsage(usage: Usage): ResponsesUsage {
+  return {
+    input_tokens: usage.inputTokens,
+    input_tokens_details: { cached_tokens: usage.cachedTokens },
+    output_tokens: usage.outputTokens,
+    output_tokens_details: { reasoning_tokens: usage.reasoningTokens },
+    total_tokens: usage.inputTokens + usage.outputTokens,
+  };
+}

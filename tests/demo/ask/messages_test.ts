@@ -1,0 +1,308 @@
+import assert from "node:assert/strict";
+import type { JsonObject, JsonValue } from "../../../src/core/json.ts";
+import { objectOf, objectsOf, textOf } from "../../../src/demo/ask/fields.ts";
+import { seal } from "../../../src/demo/seal.ts";
+import { ask } from "../harness.ts";
+
+const HELLO = { role: "user", content: "Hello" };
+
+const TOOL_USE = {
+  role: "assistant",
+  content: [{ type: "tool_use", id: "toolu_1", name: "f", input: {} }],
+};
+
+const RESULT = { type: "tool_result", tool_use_id: "toolu_1", content: "1" };
+
+const SPEECH = { type: "text", text: "Hello" };
+
+function assistant(block: JsonObject): JsonValue {
+  return [HELLO, { role: "assistant", content: [block] }];
+}
+
+const REFUSALS: readonly (readonly [
+  name: string,
+  fields: JsonObject,
+  message: RegExp,
+])[] = [
+  ["no limit", { max_tokens: undefined }, /^max_tokens: Field required$/],
+  ["a limit of zero", { max_tokens: 0 }, /^max_tokens: .*equal to 1$/],
+  ["no messages", { messages: undefined }, /^messages: Field required$/],
+  ["messages that are no list", { messages: "Hi" }, /^messages: .*valid list$/],
+  ["an empty list of messages", { messages: [] }, /at least one message/],
+  [
+    "an unknown role",
+    { messages: [{ role: "tool", content: "Hi" }] },
+    /^messages\.0\.role: /,
+  ],
+  [
+    "a message without content",
+    { messages: [HELLO, { role: "user" }] },
+    /^messages\.1\.content: Field required$/,
+  ],
+  [
+    "a user message with no blocks",
+    { messages: [{ role: "user", content: [] }] },
+    /^messages\.0: all messages must have non-empty content/,
+  ],
+  [
+    "an empty text",
+    { messages: [{ role: "user", content: "" }] },
+    /^messages\.0\.content\.0: text content blocks must be non-empty$/,
+  ],
+  [
+    "a block of the Chat protocol",
+    { messages: [{ role: "user", content: [{ type: "image_url" }] }] },
+    /^messages\.0\.content\.0: Input tag 'image_url' found/,
+  ],
+  [
+    "arguments that are a text",
+    {
+      messages: assistant({
+        type: "tool_use",
+        id: "x",
+        name: "f",
+        input: "{}",
+      }),
+    },
+    /tool_use\.input: Input should be an object$/,
+  ],
+  [
+    "a thinking block without a signature",
+    { messages: assistant({ type: "thinking", thinking: "Hm" }) },
+    /Invalid `signature` in `thinking` block$/,
+  ],
+  [
+    "a thinking block with the signature of another",
+    {
+      messages: assistant({
+        type: "thinking",
+        thinking: "Hm",
+        signature: seal("Aha"),
+      }),
+    },
+    /Invalid `signature` in `thinking` block$/,
+  ],
+  [
+    "a field of the Chat protocol",
+    { stop: ["x"] },
+    /^stop: Extra inputs are not permitted$/,
+  ],
+  [
+    "a field of the Responses protocol",
+    { instructions: "x" },
+    /^instructions: Extra inputs are not permitted$/,
+  ],
+  [
+    "a thinking budget that is too small",
+    { thinking: { type: "enabled", budget_tokens: 1000 } },
+    /budget_tokens: .*equal to 1024$/,
+  ],
+  [
+    "a thinking budget above the limit",
+    { max_tokens: 2000, thinking: { type: "enabled", budget_tokens: 2000 } },
+    /`max_tokens` must be greater/,
+  ],
+  [
+    "a call without a result",
+    { messages: [HELLO, TOOL_USE, HELLO] },
+    /without `tool_result` blocks immediately after: toolu_1/,
+  ],
+  [
+    "a result behind a text",
+    {
+      messages: [HELLO, TOOL_USE, { role: "user", content: [SPEECH, RESULT] }],
+    },
+    /without `tool_result` blocks immediately after: toolu_1/,
+  ],
+  [
+    "a result without a call",
+    { messages: [{ role: "user", content: [RESULT] }] },
+    /unexpected `tool_use_id` found in `tool_result` blocks: toolu_1/,
+  ],
+  [
+    "a tool with other characters in its name",
+    { tools: [{ name: "a.b", input_schema: { type: "object" } }] },
+    /^tools\.0\.custom\.name: /,
+  ],
+  [
+    "a tool whose schema is no object",
+    { tools: [{ name: "f", input_schema: {} }] },
+    /^tools\.0\.custom\.input_schema\.type: /,
+  ],
+  [
+    "a tool_choice that is a text",
+    { tool_choice: "auto" },
+    /^tool_choice: Input should be an object/,
+  ],
+];
+
+Deno.test("messages refuse with 400 and say where", async (t) => {
+  for (const [name, fields, message] of REFUSALS) {
+    await t.step(name, async () => {
+      const { status, answer } = await ask("B", "/v1/messages", {
+        model: "demo-b",
+        max_tokens: 500,
+        messages: [HELLO],
+        ...fields,
+      });
+      const error = objectOf(answer.error);
+      assert.equal(status, 400);
+      assert.equal(answer.type, "error");
+      assert.equal(answer.request_id, "req_1");
+      assert.equal(error.type, "invalid_request_error");
+      assert.match(textOf(error.message), message);
+    });
+  }
+});
+
+/** The answer to a messages request with `fields`. */
+async function answerTo(fields: JsonObject): Promise<JsonObject> {
+  const { status, answer } = await ask("B", "/v1/messages", {
+    model: "demo-b",
+    max_tokens: 500,
+    messages: [HELLO],
+    ...fields,
+  });
+  assert.equal(status, 200);
+  return answer;
+}
+
+/** The text of the last block of an answer. */
+function lastText(answer: JsonObject): string {
+  return textOf(objectsOf(answer.content).at(-1)?.text);
+}
+
+Deno.test("messages read what they are asked", async (t) => {
+  await t.step("a result with text and an image, before a text", async () => {
+    const answer = await answerTo({
+      messages: [HELLO, TOOL_USE, {
+        role: "user",
+        content: [{
+          ...RESULT,
+          content: [{ type: "text", text: "sunny" }, { type: "image" }],
+        }, SPEECH],
+      }],
+    });
+    assert.match(lastText(answer), /^The tool f returned: sunny\./);
+  });
+
+  await t.step("a system message between the others", async () => {
+    const answer = await answerTo({
+      system: [{ type: "text", text: "Be brief" }],
+      messages: [HELLO, { role: "system", content: "It rains" }],
+    });
+    assert.match(lastText(answer), /"Hello"/);
+  });
+
+  await t.step("thinking that was shown, and that was omitted", async () => {
+    const answer = await answerTo({
+      messages: [
+        HELLO,
+        {
+          role: "assistant",
+          content: [
+            { type: "thinking", thinking: "Hm", signature: seal("Hm") },
+            { type: "thinking", thinking: "", signature: seal("Aha") },
+            SPEECH,
+          ],
+        },
+        { role: "user", content: "Go on" },
+      ],
+    });
+    assert.match(lastText(answer), /"Go on"/);
+  });
+
+  await t.step("thinking switched off", async () => {
+    const answer = await answerTo({
+      model: "demo-b-think",
+      thinking: { type: "disabled" },
+    });
+    assert.deepEqual(objectsOf(answer.content).map((block) => block.type), [
+      "text",
+    ]);
+  });
+
+  await t.step("a stop sequence, which it names", async () => {
+    const answer = await answerTo({ stop_sequences: [" demo"] });
+    assert.equal(answer.stop_reason, "stop_sequence");
+    assert.equal(answer.stop_sequence, " demo");
+    assert.equal(lastText(answer), 'You said: "Hello". This is');
+  });
+
+  await t.step("a schema for the answer", async () => {
+    const answer = await answerTo({
+      output_config: {
+        format: { type: "json_schema", schema: { enum: [42] } },
+      },
+    });
+    assert.equal(lastText(answer), "42");
+  });
+});
+
+/** The names of the tools that are called for a `tool_choice`, of the two tools `f` and `g`. */
+async function calledFor(
+  tool_choice: JsonObject,
+  content = "Hello",
+): Promise<string[]> {
+  const input_schema = { type: "object" };
+  const answer = await answerTo({
+    messages: [{ role: "user", content }],
+    tools: [
+      { name: "f", input_schema },
+      { type: "custom", name: "g", input_schema },
+      { type: "web_search_20260318", name: "web_search" },
+    ],
+    tool_choice,
+  });
+  return objectsOf(answer.content).filter((block) => block.type === "tool_use")
+    .map((block) => textOf(block.name));
+}
+
+Deno.test("messages obey tool_choice", async (t) => {
+  await t.step("auto", async () => {
+    assert.deepEqual(await calledFor({ type: "auto" }), []);
+    assert.deepEqual(await calledFor({ type: "auto" }, "call the tools f, g"), [
+      "f",
+      "g",
+    ]);
+  });
+  await t.step("no parallel use", async () => {
+    const choice = { type: "auto", disable_parallel_tool_use: true };
+    assert.deepEqual(await calledFor(choice, "call the tools f, g"), ["f"]);
+  });
+  await t.step("none", async () => {
+    assert.deepEqual(await calledFor({ type: "none" }, "call f"), []);
+  });
+  await t.step("any", async () => {
+    assert.deepEqual(await calledFor({ type: "any" }), ["f"]);
+  });
+  await t.step("one tool", async () => {
+    assert.deepEqual(await calledFor({ type: "tool", name: "g" }), ["g"]);
+  });
+  await t.step(
+    "a tool of the provider's own, which it has none of",
+    async () => {
+      assert.deepEqual(await calledFor({ type: "auto" }, "use web_search"), []);
+    },
+  );
+});
+
+Deno.test("messages refuse a thread in the way that makes an SDK send it whole", async () => {
+  const { status, answer } = await ask("B", "/v1/messages", {
+    model: "demo-b",
+    max_tokens: 500,
+    messages: [HELLO],
+    thread: { type: "create" },
+  });
+  assert.equal(status, 400);
+  assert.deepEqual(objectOf(answer.error).details, {
+    error_code: "thread_unsupported_request",
+  });
+});
+
+Deno.test("count_tokens needs no limit and counts what messages report", async () => {
+  const body = { model: "demo-b", messages: [HELLO] };
+  const { answer } = await ask("B", "/v1/messages/count_tokens", body);
+  const { usage } = await answerTo({});
+  assert.deepEqual(answer, { input_tokens: objectOf(usage).input_tokens });
+});

@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+
+// The lint rule sees one file at a time, so it cannot see a ring; this looks at all of them at once.
+
+const SOURCE = new URL("../src/", import.meta.url);
+
+const IMPORT_REGEXP = /(?:from|import)\s*\(?\s*"(\.{1,2}\/[^"]+\.ts)"/g;
+
+/** Every file of the source with the files that it imports, types too, as paths below `src/`. */
+async function importGraph(
+  folder = "",
+  graph = new Map<string, readonly string[]>(),
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  for await (
+    const { name, isDirectory } of Deno.readDir(new URL(folder, SOURCE))
+  ) {
+    const path = folder + name;
+    if (isDirectory) await importGraph(`${path}/`, graph);
+    else if (name.endsWith(".ts")) {
+      const url = new URL(path, SOURCE);
+      const text = await Deno.readTextFile(url);
+      const imported = [...text.matchAll(IMPORT_REGEXP)].map(([, to = ""]) =>
+        new URL(to, url).href.slice(SOURCE.href.length)
+      );
+      graph.set(path, imported);
+    }
+  }
+  return graph;
+}
+
+/** The first ring that is found from `file` on; `undefined` when there is none. */
+function ringFrom(
+  file: string,
+  graph: ReadonlyMap<string, readonly string[]>,
+  { path, clear }: {
+    readonly path: readonly string[];
+    readonly clear: Set<string>;
+  },
+): readonly string[] | undefined {
+  if (path.includes(file)) return [...path.slice(path.indexOf(file)), file];
+  if (clear.has(file)) return undefined;
+  for (const next of graph.get(file) ?? []) {
+    const ring = ringFrom(next, graph, { path: [...path, file], clear });
+    if (ring !== undefined) return ring;
+  }
+  clear.add(file);
+  return undefined;
+}
+
+function firstRing(
+  graph: ReadonlyMap<string, readonly string[]>,
+): readonly string[] | undefined {
+  const clear = new Set<string>();
+  for (const file of graph.keys()) {
+    const ring = ringFrom(file, graph, { path: [], clear });
+    if (ring !== undefined) return ring;
+  }
+  return undefined;
+}
+
+Deno.test("no file of the source imports itself by way of others, not even for a type", async () => {
+  const graph = await importGraph();
+  assert.ok(graph.size > 300);
+  assert.ok(graph.get("main.ts")?.includes("cli/mod.ts"));
+  assert.deepEqual(firstRing(graph), undefined);
+});
+
+Deno.test("a ring of imports is found wherever it begins", () => {
+  const graph = new Map([
+    ["a", ["b", "c"]],
+    ["b", ["d"]],
+    ["c", ["d"]],
+    ["d", ["e"]],
+    ["e", ["c"]],
+  ]);
+  assert.deepEqual(firstRing(graph), ["d", "e", "c", "d"]);
+});
+
+Deno.test("no folder of the source holds more than 40 files side by side", async () => {
+  const graph = await importGraph();
+  const counts = Map.groupBy(
+    graph.keys(),
+    (path) => path.slice(0, path.lastIndexOf("/") + 1),
+  );
+  for (const [folder, files] of counts) {
+    assert.ok(files.length <= 40, `${folder} has ${files.length}`);
+  }
+});

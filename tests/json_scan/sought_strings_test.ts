@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import {
+  type Place,
+  SoughtStrings,
+} from "../../src/json_scan/sought_strings.ts";
+
+const HERE: Place = { seeks: true };
+const MODELS: Place = {
+  seeks: true,
+  member: (name) => name === "model" ? HERE : undefined,
+};
+const LISTS: Place = { member: () => ({ seeks: "in_list" }) };
+
+type Found = readonly [text: string | undefined, element: number];
+
+/** What is found in a value that comes in pieces of so many bytes. */
+function find(text: string, place: Place, pieceBytes = Infinity): Found[] {
+  const found: Found[] = [];
+  const strings = new SoughtStrings(
+    place,
+    (one) => found.push([one.text, one.element]),
+  );
+  const bytes = new TextEncoder().encode(text);
+  for (let start = 0; start < bytes.length; start += pieceBytes) {
+    // A copy that is overwritten: nothing of a piece may be needed later.
+    const piece = bytes.slice(start, start + pieceBytes);
+    strings.push(piece);
+    piece.fill(0);
+  }
+  return found;
+}
+
+const CASES: readonly (readonly [string, Place, readonly Found[]])[] = [
+  ['"a"', MODELS, [["a", 0]]],
+  ["[]", MODELS, []],
+  ["null", MODELS, []],
+  ["[1,true,null,-1e5]", MODELS, []],
+  ['["a", "b"]', MODELS, [["a", 0], ["b", 1]]],
+  ['["",[["é😀"]]]', MODELS, [["", 0], ["é😀", 1]]],
+  ['["\\"a\\\\","\\u0061\\/\\n"]', MODELS, [['"a\\', 0], ["a/\n", 1]]],
+  ['{"model":"a"}', MODELS, [["a", 0]]],
+  ['[{"model":"a","x":"y"},{"x":1},{"model":"b"}]', MODELS, [["a", 0], [
+    "b",
+    2,
+  ]]],
+  ['{"model":"a","model":"b"}', MODELS, [["a", 0], ["b", 0]]],
+  ['{"mod\\u0065l":"a","MODEL":"b"}', MODELS, [["a", 0], ["b", 0]]],
+  ['{"x":{"model":"a"},"y":[{"model":"b"}]}', MODELS, []],
+  ['{"x":{"model":"a"},"model":["b",{"model":"c"}]}', MODELS, [["b", 0]]],
+  ['{"x":[{}],"model":"a"}', MODELS, [["a", 0]]],
+  ['{"x":"model","y":"}","z":"]","model":"a"}', MODELS, [["a", 0]]],
+  ['{"model":{"model":"a"},"x":[],"model" : "b" }', MODELS, [["b", 0]]],
+  ['{"__proto__":"a","constructor":"b"}', MODELS, []],
+  ['{"a":"b","c":["d",["e"],{"f":"g"}],"h":["i"]}', LISTS, [
+    ["d", 0],
+    ["e", 0],
+    ["i", 0],
+  ]],
+];
+
+Deno.test("SoughtStrings finds the strings at its places, in pieces of any length", () => {
+  for (const [text, place, expected] of CASES) {
+    const { length } = new TextEncoder().encode(text);
+    for (let pieceBytes = 1; pieceBytes <= length; pieceBytes++) {
+      assert.deepEqual(find(text, place, pieceBytes), expected, text);
+    }
+  }
+});
+
+Deno.test("SoughtStrings takes a name in any case, of the characters too that only two letters have", () => {
+  const place: Place = {
+    member: (name) => name === "fallbacks" ? HERE : undefined,
+  };
+  for (const name of ["FallBacks", "fallbac\u212as", "fallback\u017f"]) {
+    assert.deepEqual(find(`{"${name}":"a"}`, place), [["a", 0]], name);
+  }
+});
+
+Deno.test("SoughtStrings keeps nothing of a long string, and goes on behind it", () => {
+  for (const pieceBytes of [100, 100_000]) {
+    const found = find(`["${"x".repeat(2000)}","a"]`, MODELS, pieceBytes);
+    assert.deepEqual(found, [[undefined, 0], ["a", 1]]);
+    const named = find(
+      `{"${"x".repeat(2000)}":"a","model":"b"}`,
+      MODELS,
+      pieceBytes,
+    );
+    assert.deepEqual(named, [["b", 0]]);
+  }
+});
+
+Deno.test("SoughtStrings tells of lists in lists without end that it did not look into them", () => {
+  const depth = 100_000;
+  const text = `${"[".repeat(depth)}"a"${"]".repeat(depth)}`;
+  assert.deepEqual(find(text, MODELS), [[undefined, 0]]);
+  assert.deepEqual(find(`[${text},"b"]`, MODELS), [[undefined, 0], ["b", 1]]);
+});
