@@ -1,0 +1,178 @@
+import assert from "node:assert/strict";
+import { readArguments } from "../../src/cli/arguments.ts";
+import { COMMANDS } from "../../src/cli/mod.ts";
+import { TARGETS } from "../../release/executable.ts";
+import { VERSION } from "../../src/core/version.ts";
+import { hasProgram } from "../support/has_program.ts";
+
+const ROOT = new URL("../../", import.meta.url);
+
+async function read(path: string): Promise<string> {
+  return await Deno.readTextFile(new URL(path, ROOT));
+}
+
+/** Fails unless the program understands these words. */
+function assertUnderstood([name, ...args]: readonly string[]): void {
+  const command = COMMANDS.find(({ spec }) => spec.name === name);
+  assert.ok(command !== undefined, name);
+  const read = readArguments(command.spec, args);
+  assert.ok(!("fault" in read), JSON.stringify(read));
+}
+
+/** The instructions of a Dockerfile, with the lines that continue them. */
+async function instructions(): Promise<readonly (readonly [string, string])[]> {
+  const text = (await read("packaging/Dockerfile"))
+    .replaceAll(/^#.*\n/gm, "").replaceAll(/\\\n\s*/g, "");
+  return text.split("\n").filter((line) => line !== "").map((line) => {
+    const [, instruction = "", rest = ""] = /^([A-Z]+) (.*)$/.exec(line) ?? [];
+    return [instruction, rest] as const;
+  });
+}
+
+/** What an instruction that stands once says. */
+function only(
+  all: readonly (readonly [string, string])[],
+  instruction: string,
+): string {
+  const found = all.filter(([name]) => name === instruction);
+  assert.equal(found.length, 1, instruction);
+  return found[0]?.[1] ?? "";
+}
+
+Deno.test("the image runs one file as a user without rights, without a shell", async () => {
+  const all = await instructions();
+  const known =
+    "FROM ARG COPY ENV WORKDIR USER EXPOSE STOPSIGNAL HEALTHCHECK ENTRYPOINT CMD";
+  for (const [instruction] of all) {
+    assert.ok(known.split(" ").includes(instruction), instruction);
+  }
+  assert.match(
+    only(all, "FROM"),
+    /^gcr\.io\/distroless\/cc-debian\d+:nonroot$/,
+  );
+  assert.equal(only(all, "USER"), "nonroot:nonroot");
+  assert.match(only(all, "COPY"), /^--chmod=0555 \$\{EXECUTABLE\} /);
+  assert.deepEqual(JSON.parse(only(all, "ENTRYPOINT")), [
+    only(all, "COPY").split(" ").at(-1),
+  ]);
+});
+
+Deno.test("the image serves, and asks for its health, in words that the program understands", async () => {
+  const all = await instructions();
+  const serve: readonly string[] = JSON.parse(only(all, "CMD"));
+  assertUnderstood(serve);
+  assert.equal(serve[serve.indexOf("--port") + 1], only(all, "EXPOSE"));
+  const [, check = ""] = only(all, "HEALTHCHECK").split(" CMD ");
+  const [program, ...words]: readonly string[] = JSON.parse(check);
+  assert.deepEqual([program], JSON.parse(only(all, "ENTRYPOINT")));
+  assertUnderstood(words);
+  assert.ok(words.at(-1)?.endsWith(`:${only(all, "EXPOSE")}`));
+});
+
+Deno.test("the image is told to be built from a file that a release has", async () => {
+  const names = TARGETS.map(({ name }) =>
+    `dist/release/model-gateway-${VERSION}-${name}`
+  );
+  const [, named = ""] =
+    /EXECUTABLE=(\S+)/.exec(await read("packaging/Dockerfile")) ?? [];
+  assert.ok(names.includes(named), named);
+});
+
+Deno.test("the nginx file is that of the documentation", async () => {
+  const page = await read("docs/operations.md");
+  const [, site = ""] = /^```nginx\n([^]*?)^```$/m.exec(page) ?? [];
+  const file = await read("packaging/nginx.conf");
+  assert.equal(file.replace(/^#.*\n/, ""), site);
+});
+
+/** The settings of the unit by section; later ones of a name stand behind earlier ones. */
+async function unitSettings(): Promise<ReadonlyMap<string, readonly string[]>> {
+  const settings = new Map<string, string[]>();
+  let section = "";
+  for (
+    const line of (await read("packaging/model-gateway.service")).split("\n")
+  ) {
+    if (line === "" || line.startsWith("#")) continue;
+    const [, heading] = /^\[(\w+)\]$/.exec(line) ?? [];
+    section = heading ?? section;
+    if (heading !== undefined) continue;
+    const [, key = "", value = ""] = /^(\w+)=(.*)$/.exec(line) ?? [];
+    assert.notEqual(key, "", line);
+    const name = `${section}.${key}`;
+    settings.set(name, [...settings.get(name) ?? [], value]);
+  }
+  return settings;
+}
+
+Deno.test("the unit starts and reloads the program in words that it understands, and gives it time to drain", async () => {
+  const settings = await unitSettings();
+  const one = (name: string) =>
+    settings.get(`Service.${name}`)?.join(" ") ?? "";
+  const [, ...words] = one("ExecStart").split(" ");
+  assertUnderstood(words);
+  assert.match(one("ExecReload"), /-HUP \$MAINPID$/);
+  assert.ok(Number(one("TimeoutStopSec")) > 30);
+  assert.equal(one("RestartPreventExitStatus"), "2");
+  assert.ok(Number(one("LimitNOFILE")) >= 4096);
+});
+
+Deno.test("the unit switches off what the program does not need", async () => {
+  const settings = await unitSettings();
+  const one = (name: string) => settings.get(`Service.${name}`)?.join(" ");
+  for (
+    const name of [
+      "NoNewPrivileges",
+      "PrivateDevices",
+      "PrivateTmp",
+      "ProtectHome",
+      "ProtectKernelModules",
+      "ProtectKernelTunables",
+      "RestrictNamespaces",
+      "RestrictSUIDSGID",
+    ]
+  ) assert.equal(one(name), "yes", name);
+  assert.equal(one("ProtectSystem"), "strict");
+  assert.equal(one("CapabilityBoundingSet"), "");
+  assert.notEqual(one("User"), "root");
+  // V8 makes machine code as it runs.
+  assert.equal(one("MemoryDenyWriteExecute"), undefined);
+});
+
+const hasSystemd = await hasProgram("systemd-analyze");
+
+/** Of 10; what a unit without any switch has is 9.6. */
+const MOST_EXPOSED = 1.5;
+
+Deno.test({
+  name: hasSystemd
+    ? "systemd reads the unit, and finds little exposed"
+    : "systemd reads the unit, and finds little exposed (ignored: there is no systemd-analyze here)",
+  ignore: !hasSystemd,
+  async fn() {
+    const directory = await Deno.makeTempDir();
+    const unit = `${directory}/model-gateway.service`;
+    // A program that is there, since that of a release is not installed here.
+    const text = (await read("packaging/model-gateway.service"))
+      .replaceAll("/usr/local/bin/model-gateway", Deno.execPath());
+    await Deno.writeTextFile(unit, text);
+    const decoder = new TextDecoder();
+    const verified = await new Deno.Command("systemd-analyze", {
+      args: ["verify", unit],
+    }).output();
+    assert.equal(decoder.decode(verified.stderr), "");
+    assert.ok(verified.success);
+    const judged = await new Deno.Command("systemd-analyze", {
+      args: [
+        "security",
+        "--offline=yes",
+        `--threshold=${MOST_EXPOSED * 10}`,
+        unit,
+      ],
+    }).output();
+    await Deno.remove(directory, { recursive: true });
+    const report = decoder.decode(judged.stdout);
+    assert.ok(judged.success, report + decoder.decode(judged.stderr));
+    const [, level] = /exposure level for \S+: ([\d.]+)/.exec(report) ?? [];
+    assert.ok(Number(level) <= MOST_EXPOSED, report);
+  },
+});
