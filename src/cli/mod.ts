@@ -3,7 +3,7 @@ import { CHECK, runCheck } from "./commands/check.ts";
 import { type Command, commandHelp, usageLine } from "./command.ts";
 import { DEMO, runDemo } from "./commands/demo.ts";
 import { DEV, runDev } from "./commands/dev.ts";
-import { HEALTH, runHealth } from "./health.ts";
+import { HEALTH, runHealth } from "./commands/health.ts";
 import { INIT, runInit } from "./commands/init.ts";
 import { type CliIo, EXIT } from "./io.ts";
 import { runLimits } from "./limits/command.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { runHealth } from "../../src/cli/health.ts";
-import { createMemoryIo } from "../support/fakes/memory_io.ts";
+import { runHealth } from "../../../src/cli/commands/health.ts";
+import { createMemoryIo } from "../../support/fakes/memory_io.ts";
 
 /** Runs `health` against something that answers as told. */
 async function health(
