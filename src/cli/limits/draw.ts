@@ -4,6 +4,7 @@ import type { ConnectionEntry, LimitsList } from "../../limits/list.ts";
 import type { Paint } from "../colours.ts";
 import { drawRow, rowOf, type Widths, widthsOf } from "./rows.ts";
 import { plainText } from "../plain_text.ts";
+import { wrapWords } from "./wrap.ts";
 
 /** How {@linkcode drawLimits} draws. */
 export interface DrawOptions {
@@ -17,7 +18,9 @@ export interface DrawOptions {
 /** Draws every connection with its windows, as lines of a terminal. */
 export function drawLimits(list: LimitsList, options: DrawOptions): string {
   if (list.data.length === 0) {
-    return "No connection is assigned to this token: ask the administrator\n";
+    const text =
+      "No connection is assigned to this token: ask the administrator";
+    return `${wrapWords(text, options.columns).join("\n")}\n`;
   }
   const widths = widthsOf(
     list.data.flatMap(({ limits }) =>
@@ -41,7 +44,8 @@ function drawConnection(
   const lines = entry.status === "ok"
     ? windowLines(entry, options)
     : stateLines(entry, options).map((line) => `  ${line}`);
-  return [headLine(entry, options), ...lines, ""].join("\n");
+  return [headLine(entry, options), ...lines, ""]
+    .flatMap((line) => wrapWords(line, options.columns)).join("\n");
 }
 
 function headLine(

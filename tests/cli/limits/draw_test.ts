@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { stripVTControlCharacters } from "node:util";
 import { inColour, withoutColour } from "../../../src/cli/colours.ts";
 import { drawLimits } from "../../../src/cli/limits/draw.ts";
 import type { LimitsList } from "../../../src/limits/list.ts";
@@ -47,6 +48,30 @@ Deno.test("drawLimits() sets the windows of all connections into the same column
   ]);
 });
 
+Deno.test("drawLimits() breaks lines between words where the terminal is narrow", async (t) => {
+  const wordsOf = (lines: readonly string[]) =>
+    lines.join(" ").split(/ +/).filter((word) => !/[█░·]/.test(word));
+  const wide = wordsOf(draw(everyState(), { columns: 60 }));
+  for (const columns of [20, 32, 48]) {
+    await t.step(`${columns} columns`, () => {
+      const lines = draw(everyState(), { columns });
+      for (const line of lines) {
+        assert.ok(line.length <= columns || !line.trim().includes(" "), line);
+      }
+      assert.deepEqual(wordsOf(lines), wide);
+      const painted = draw(everyState(), { columns, paint: inColour });
+      assert.deepEqual(painted.map(stripVTControlCharacters), lines);
+    });
+  }
+  const nothing = draw(listOf(), { columns: 30 });
+  assert.deepEqual(nothing, [
+    "No connection is assigned to",
+    "this token: ask the",
+    "administrator",
+    "",
+  ]);
+});
+
 Deno.test("drawLimits() draws no bar beyond the columns of the terminal", async (t) => {
   for (const columns of [20, 40, 60, 80, 100, 140, 300]) {
     await t.step(`${columns} columns`, () => {
@@ -64,7 +89,8 @@ Deno.test("drawLimits() gives a window three lines where one does not hold it", 
     "one  zai, checked 12 s ago",
     "  1 week credits  nearly used up",
     "  ████████████████████████████░░",
-    "  93% used, 7,500 of 10,000 left, resets in 1 d 0 h",
+    "  93% used, 7,500 of 10,000 left, resets",
+    "  in 1 d 0 h",
     "",
   ]);
 });
