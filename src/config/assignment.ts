@@ -1,7 +1,7 @@
-import type { Caller, Candidate, Config } from "./config.ts";
+import type { Caller, Config, Deployment } from "./config.ts";
 
 /** The ways to serve one model, in the file's order. */
-export type Candidates = readonly [Candidate, ...Candidate[]];
+export type Deployments = readonly [Deployment, ...Deployment[]];
 
 /**
  * The ways to serve a model to a caller: enabled connections that are assigned to the caller and have the
@@ -9,11 +9,11 @@ export type Candidates = readonly [Candidate, ...Candidate[]];
  *
  * @returns `undefined` when there is none, for whatever reason.
  */
-export function candidatesFor(
+export function deploymentsFor(
   model: string,
   caller: Caller,
   config: Config,
-): Candidates | undefined {
+): Deployments | undefined {
   const isAllowed = caller.models === undefined || caller.models.has(model);
   const pool = isAllowed ? config.pools.get(model) ?? [] : [];
   const [first, ...rest] = pool.filter(({ connection }) =>
@@ -26,11 +26,11 @@ export function candidatesFor(
 export function assignedModels(
   caller: Caller,
   config: Config,
-): Map<string, Candidates> {
-  const models = new Map<string, Candidates>();
+): Map<string, Deployments> {
+  const models = new Map<string, Deployments>();
   for (const model of config.pools.keys()) {
-    const candidates = candidatesFor(model, caller, config);
-    if (candidates !== undefined) models.set(model, candidates);
+    const deployments = deploymentsFor(model, caller, config);
+    if (deployments !== undefined) models.set(model, deployments);
   }
   return models;
 }

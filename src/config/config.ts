@@ -15,7 +15,7 @@ export interface Config {
   /** In the file's order, the disabled ones included. */
   readonly connections: readonly Connection[];
   /** Every model id with the enabled connections that serve it, in the file's order. */
-  readonly pools: ReadonlyMap<string, readonly Candidate[]>;
+  readonly pools: ReadonlyMap<string, readonly Deployment[]>;
   /** Callers by the SHA-256 of each of their tokens, 64 lower-case hexadecimal digits. */
   readonly callers: ReadonlyMap<string, Caller>;
 }
@@ -108,8 +108,8 @@ export interface ConnectionModel {
   readonly quotaRouting: boolean;
 }
 
-/** One way to serve a model: a connection and the model there. */
-export interface Candidate {
+/** A model at a connection that serves it. */
+export interface Deployment {
   readonly connection: Connection;
   readonly model: ConnectionModel;
 }

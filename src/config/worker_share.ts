@@ -1,4 +1,4 @@
-import type { Caller, Candidate, Config, Connection } from "./config.ts";
+import type { Caller, Config, Connection, Deployment } from "./config.ts";
 
 /**
  * What one of several threads may take: every limit on how many requests run at once and on what their bodies take
@@ -10,7 +10,7 @@ export function workerShare(config: Config, workers: number): Config {
     config.connections.map((one) => [one, limited(one, part)]),
   );
   const own = (one: Connection) => connections.get(one) ?? limited(one, part);
-  const candidate = ({ connection, model }: Candidate): Candidate => ({
+  const candidate = ({ connection, model }: Deployment): Deployment => ({
     connection: own(connection),
     model,
   });

@@ -9,7 +9,7 @@ import type { Tracing } from "../observe/tracing.ts";
 import { authenticate, type CredentialGroup } from "../relay/request/caller.ts";
 import { followCaller } from "../relay/exchange.ts";
 import { relay, type RelayTask } from "../relay/relay.ts";
-import type { RelayTools } from "../relay/services.ts";
+import type { RelayServices } from "../relay/services.ts";
 import { failureResponse } from "./failure_response.ts";
 import { healthResponse } from "./health.ts";
 import { limitsResponse } from "./limits.ts";
@@ -22,7 +22,7 @@ import { endRequest } from "./unread_body.ts";
 import { websocketError } from "./websocket.ts";
 
 /** What the gateway is built of. */
-export interface GatewayParts extends RelayTools {
+export interface GatewayParts extends RelayServices {
   readonly store: ConfigStore;
   readonly limits: LimitsService;
   readonly log: Log;
@@ -92,9 +92,9 @@ async function relayed(
   caller: Caller,
   { request, record, config, parts }: Served,
 ): Promise<Response> {
-  const line = followCaller(request, record);
+  const control = followCaller(request, record);
   const serveModel = () =>
-    relay({ request, record, caller, config, line }, task, parts);
+    relay({ request, record, caller, config, control }, task, parts);
   const { operation } = task;
   return parts.tracing === undefined
     ? await serveModel()

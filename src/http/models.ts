@@ -1,4 +1,4 @@
-import { assignedModels, type Candidates } from "../config/assignment.ts";
+import { assignedModels, type Deployments } from "../config/assignment.ts";
 import type { Caller, Config } from "../config/config.ts";
 import { assign } from "../relay/routing/assign.ts";
 import { servedProtocols } from "../relay/routing/candidate.ts";
@@ -9,8 +9,8 @@ import { servedProtocols } from "../relay/routing/candidate.ts";
  * model can be asked, so that a client which speaks one knows what it may choose.
  */
 export function modelsResponse(caller: Caller, config: Config): Response {
-  const data = [...assignedModels(caller, config)].map(([id, candidates]) =>
-    modelEntry(id, candidates)
+  const data = [...assignedModels(caller, config)].map(([id, deployments]) =>
+    modelEntry(id, deployments)
   );
   return Response.json({
     object: "list",
@@ -39,9 +39,9 @@ const UNKNOWN_DATE_MS = 0;
 
 function modelEntry(
   id: string,
-  candidates: Candidates,
+  deployments: Deployments,
 ) {
-  const [{ connection }] = candidates;
+  const [{ connection }] = deployments;
   return {
     id,
     object: "model",
@@ -50,6 +50,6 @@ function modelEntry(
     created_at: new Date(UNKNOWN_DATE_MS).toISOString(),
     display_name: id,
     owned_by: connection.service,
-    protocols: servedProtocols(candidates),
+    protocols: servedProtocols(deployments),
   };
 }

@@ -1,22 +1,22 @@
-import type { Candidate } from "../config/config.ts";
+import type { Deployment } from "../config/config.ts";
 import type { Deadlines } from "../core/deadlines.ts";
 import type { Operation } from "../core/protocol.ts";
 import type { Failure } from "../protocols/canonical/failure/failure.ts";
 import type { Exchange } from "./exchange.ts";
 import type { MemoryShare } from "./request/body_memory.ts";
 import type { KeptBody } from "./request/held_body.ts";
-import type { Question } from "./request/request_head.ts";
+import type { RequestHead } from "./request/request_head.ts";
 
 /** One call of one connection for a request, whatever came of the ones before. */
 export interface Attempt {
   readonly exchange: Exchange;
   readonly operation: Operation;
-  readonly candidate: Candidate;
+  readonly deployment: Deployment;
   /** There until the attempt that is the last has it, or an answer goes to the caller. */
   readonly body: KeptBody;
   /** For what the attempt makes of the body. */
   readonly memory: MemoryShare;
-  readonly question: Question;
+  readonly head: RequestHead;
   /** When it began, on the clock of the deadlines. */
   readonly startedMs: number;
   /** Ends this attempt alone. */
@@ -31,9 +31,9 @@ export interface Attempt {
 
 /** Names the model that served where it is not the one that was asked for. */
 export function standInHeader(
-  { candidate: { model }, question }: Attempt,
+  { deployment: { model }, head }: Attempt,
 ): [string, string][] {
-  return model.id === question.model
+  return model.id === head.model
     ? []
     : [["x-gateway-model", encodeURI(model.id.toWellFormed())]];
 }
@@ -42,9 +42,9 @@ export function standInHeader(
  * How long the upstream may take to its response headers, in milliseconds; 0 means for ever. What has no
  * headers in time has no output in time either.
  */
-export function firstAnswerMs({ candidate, question }: Attempt): number {
-  const { firstByteMs, firstOutputMs } = candidate.connection.timeouts;
-  if (!question.stream || firstOutputMs === 0) return firstByteMs;
+export function firstAnswerMs({ deployment, head }: Attempt): number {
+  const { firstByteMs, firstOutputMs } = deployment.connection.timeouts;
+  if (!head.stream || firstOutputMs === 0) return firstByteMs;
   return firstByteMs === 0
     ? firstOutputMs
     : Math.min(firstByteMs, firstOutputMs);
@@ -52,10 +52,10 @@ export function firstAnswerMs({ candidate, question }: Attempt): number {
 
 /** How long a stream's first output may take yet, in milliseconds; `undefined` when there is no such deadline. */
 export function firstOutputRestMs(
-  { candidate, startedMs }: Attempt,
+  { deployment, startedMs }: Attempt,
   deadlines: Deadlines,
 ): number | undefined {
-  const { firstOutputMs } = candidate.connection.timeouts;
+  const { firstOutputMs } = deployment.connection.timeouts;
   if (firstOutputMs === 0) return undefined;
   return Math.max(1, startedMs + firstOutputMs - deadlines.elapsedMs());
 }

@@ -1,35 +1,35 @@
 /**
- * What a request has to the upstreams: one attempt at a time, each with an abort controller of its own, so
+ * Controls the attempts of a request: one at a time, each with an abort controller of its own, so
  * that giving one up leaves the next alone.
  */
-export interface Line {
+export interface AttemptControl {
   /** Ends the current attempt. */
   readonly controller: AbortController;
   /**
    * Gives the current attempt up and opens the next.
    *
-   * @throws The reason of {@linkcode Line.hangUp}, when that was called.
+   * @throws The reason of {@linkcode AttemptControl.cancel}, when that was called.
    */
-  renew(): AbortController;
+  nextAttempt(): AbortController;
   /** Ends the current attempt, and lets no other follow. */
-  hangUp(reason: Error): void;
+  cancel(reason: Error): void;
 }
 
-/** A line with its first attempt. */
-export function createLine(): Line {
+/** A control with its first attempt. */
+export function createAttemptControl(): AttemptControl {
   let controller = new AbortController();
   let over: Error | undefined;
   return {
     get controller() {
       return controller;
     },
-    renew() {
+    nextAttempt() {
       controller.abort();
       if (over !== undefined) throw over;
       controller = new AbortController();
       return controller;
     },
-    hangUp(reason) {
+    cancel(reason) {
       over ??= reason;
       controller.abort(over);
     },

@@ -1,7 +1,10 @@
 import type { Caller, Config } from "../config/config.ts";
 import type { RequestRecord } from "../observe/record.ts";
 import { CallerLeft } from "../upstream/call.ts";
-import { createLine, type Line } from "./attempt_control.ts";
+import {
+  type AttemptControl,
+  createAttemptControl,
+} from "./attempt_control.ts";
 
 /** One request of a known caller on its way through the gateway. */
 export interface Exchange {
@@ -11,21 +14,24 @@ export interface Exchange {
   /** The same for the whole request, whatever is reloaded meanwhile. */
   readonly config: Config;
   /** To the upstreams; cut when the caller leaves, or when the gateway must stop. */
-  readonly line: Line;
+  readonly control: AttemptControl;
 }
 
 /**
- * A line that follows the caller: it ends with {@linkcode CallerLeft} when the caller goes away before the
+ * A control that follows the caller: it ends with {@linkcode CallerLeft} when the caller goes away before the
  * record finishes, or has gone already.
  */
-export function followCaller(request: Request, record: RequestRecord): Line {
-  const line = createLine();
+export function followCaller(
+  request: Request,
+  record: RequestRecord,
+): AttemptControl {
+  const control = createAttemptControl();
   const { signal } = request;
   const leave = () => {
-    if (!record.finished) line.hangUp(new CallerLeft());
+    if (!record.finished) control.cancel(new CallerLeft());
   };
   if (signal.aborted) leave();
   signal.addEventListener("abort", leave, { once: true });
   record.onFinish(() => signal.removeEventListener("abort", leave));
-  return line;
+  return control;
 }

@@ -15,12 +15,12 @@ import {
   type Step,
   type Tried,
 } from "./next_steps.ts";
-import type { Plan } from "./routing/candidate.ts";
-import type { Question } from "./request/request_head.ts";
-import type { RelayTools } from "./services.ts";
+import type { Candidate } from "./routing/candidate.ts";
+import type { RequestHead } from "./request/request_head.ts";
+import type { RelayServices } from "./services.ts";
 import { relayTranslated } from "./translated/relay_translated.ts";
 import { unavailable } from "./routing/unavailable.ts";
-import type { RoutedWays } from "./routing/quota_routing.ts";
+import type { RoutedCandidates } from "./routing/quota_routing.ts";
 import { withWindow } from "./routing/window_evidence.ts";
 
 /** What is to be served, and every way in which it could be. */
@@ -28,8 +28,8 @@ export interface FailoverTask {
   readonly operation: Operation;
   readonly body: KeptBody;
   readonly memory: MemoryShare;
-  readonly question: Question;
-  readonly ways: RoutedWays;
+  readonly head: RequestHead;
+  readonly candidates: RoutedCandidates;
 }
 
 /** An attempt that failed, with what was thrown. */
@@ -56,26 +56,29 @@ interface Entry {
 export async function serve(
   exchange: Exchange,
   task: FailoverTask,
-  tools: RelayTools,
+  services: RelayServices,
 ): Promise<Response> {
   const failed: Failed[] = [];
   for (;;) {
-    const steps = nextSteps(task.ways, failed, tools.random);
-    const entry = await enter(steps, exchange, tools);
+    const steps = nextSteps(task.candidates, failed, services.random);
+    const entry = await enter(steps, exchange, services);
     if (entry === undefined) break;
-    const outcome = await attempt(entry, { exchange, task, failed }, tools);
+    const outcome = await attempt(entry, { exchange, task, failed }, services);
     if (outcome instanceof Response) {
       // Nothing is sent again behind an answer, which may go on for long.
       task.body.letGo();
       return outcome;
     }
     failed.push(outcome);
-    exchange.line.renew();
+    exchange.control.nextAttempt();
   }
-  const told = failed.findLast(({ plan }) => task.ways.own.includes(plan)) ??
-    failed.at(-1);
+  const told =
+    failed.findLast(({ candidate }) =>
+      task.candidates.own.includes(candidate)
+    ) ??
+      failed.at(-1);
   if (told === undefined) {
-    throw unavailable(task.ways, exchange.caller, tools.health);
+    throw unavailable(task.candidates, exchange.caller, services.health);
   }
   if (told.thrown instanceof NativeFailure) return told.thrown.pass(exchange);
   throw told.thrown;
@@ -88,16 +91,16 @@ export async function serve(
 async function enter(
   steps: readonly Step[],
   exchange: Exchange,
-  tools: RelayTools,
+  services: RelayServices,
 ): Promise<Entry | undefined> {
   for (const step of steps) {
-    if (step.again && !await awaitTurn(step, exchange, tools)) continue;
-    const entry = tryStep(step, { exchange, isStranded: false }, tools);
+    if (step.again && !await awaitTurn(step, exchange, services)) continue;
+    const entry = tryStep(step, { exchange, isStranded: false }, services);
     if (entry !== undefined) return entry;
   }
   for (const step of steps) {
     if (step.again) continue;
-    const entry = tryStep(step, { exchange, isStranded: true }, tools);
+    const entry = tryStep(step, { exchange, isStranded: true }, services);
     if (entry !== undefined) return entry;
   }
   return undefined;
@@ -105,12 +108,12 @@ async function enter(
 
 /** Waits until a connection may be asked again; `false` when it may not. */
 async function awaitTurn(
-  { plan: { candidate }, waitMs }: Step,
-  { line }: Exchange,
-  { budget, deadlines }: RelayTools,
+  { candidate: { deployment }, waitMs }: Step,
+  { control }: Exchange,
+  { budget, deadlines }: RelayServices,
 ): Promise<boolean> {
-  if (!budget.spend(candidate.connection.id)) return false;
-  await wait(waitMs, { deadlines, signal: line.controller.signal });
+  if (!budget.spend(deployment.connection.id)) return false;
+  await wait(waitMs, { deadlines, signal: control.controller.signal });
   return true;
 }
 
@@ -121,12 +124,12 @@ function tryStep(
     readonly exchange: Exchange;
     readonly isStranded: boolean;
   },
-  { health, budget, admission }: RelayTools,
+  { health, budget, admission }: RelayServices,
 ): Entry | undefined {
-  const { candidate } = step.plan;
-  const { connection } = candidate;
+  const { deployment } = step.candidate;
+  const { connection } = deployment;
   const asker = { caller, isRepeat: step.again, isStranded };
-  const trial = health.begin(candidate, asker);
+  const trial = health.begin(deployment, asker);
   if (trial === undefined) return undefined;
   const leave = admission.occupy(connection);
   if (leave === undefined) {
@@ -145,25 +148,25 @@ interface Course {
 }
 
 async function attempt(
-  { step: { plan }, trial, leave }: Entry,
+  { step: { candidate }, trial, leave }: Entry,
   course: Course,
-  tools: RelayTools,
+  services: RelayServices,
 ): Promise<Response | Failed> {
   const { record } = course.exchange;
   let lateFailure: Failure | undefined;
   const call = {
-    ...attemptOf(plan, course, tools),
+    ...attemptOf(candidate, course, services),
     noteFailure(failure: Failure) {
       lateFailure ??= failure;
     },
   };
-  noteBeginning(plan, course.exchange);
+  noteBeginning(candidate, course.exchange);
   try {
-    const answer = plan.mode === "native"
-      ? await relayNative(call, tools)
-      : await relayTranslated(call, plan.protocol, tools);
+    const answer = candidate.mode === "native"
+      ? await relayNative(call, services)
+      : await relayTranslated(call, candidate.protocol, services);
     trial.answered();
-    course.task.ways.onServed?.(plan);
+    course.task.candidates.onServed?.(candidate);
     record.onFinish((ending) => {
       leave();
       if (ending === "complete") trial.succeeded();
@@ -180,10 +183,10 @@ async function attempt(
       call.controller.abort();
       throw thrown;
     }
-    const fault = withWindow(told, call.candidate.connection, tools);
+    const fault = withWindow(told, call.deployment.connection, services);
     trial.failed(fault);
     noteFailure(fault, course.exchange);
-    return { plan, fault, wasProbe: trial.isProbe, thrown };
+    return { candidate, fault, wasProbe: trial.isProbe, thrown };
   }
 }
 
@@ -195,23 +198,23 @@ function lateFault(failure: Failure | undefined): Fault {
 }
 
 function attemptOf(
-  plan: Plan,
+  candidate: Candidate,
   { exchange, task, failed }: Course,
-  { deadlines }: RelayTools,
+  { deadlines }: RelayServices,
 ): Omit<Attempt, "noteFailure"> {
-  const { own, fallbacks } = task.ways;
+  const { own, fallbacks } = task.candidates;
   const mayRepeat = failed.length + 1 < MAX_ATTEMPTS;
   const untried = own.length + fallbacks.length -
-    new Set(failed.map((one) => one.plan)).add(plan).size;
+    new Set(failed.map((one) => one.candidate)).add(candidate).size;
   return {
     exchange,
     operation: task.operation,
-    candidate: plan.candidate,
+    deployment: candidate.deployment,
     body: task.body,
     memory: task.memory,
-    question: task.question,
+    head: task.head,
     startedMs: deadlines.elapsedMs(),
-    controller: exchange.line.controller,
+    controller: exchange.control.controller,
     mayRepeat,
     mayMoveOn: mayRepeat && untried > 0,
   };
@@ -219,16 +222,16 @@ function attemptOf(
 
 /** The record's fields tell of the last attempt alone. */
 function noteBeginning(
-  { candidate, mode }: Plan,
+  { deployment, mode }: Candidate,
   { record }: Exchange,
 ): void {
   const { facts } = record;
-  facts.connection = candidate.connection.name;
-  facts.upstreamModel = candidate.model.upstream;
+  facts.connection = deployment.connection.name;
+  facts.upstreamModel = deployment.model.upstream;
   facts.mode = mode;
   facts.attempts.push({
-    connection: candidate.connection.name,
-    model: candidate.model.id,
+    connection: deployment.connection.name,
+    model: deployment.model.id,
     startedMs: record.elapsedMs(),
   });
   if (facts.attempts.length === 1) return;

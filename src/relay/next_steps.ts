@@ -1,10 +1,10 @@
 import type { Fault, FaultKind } from "./fault.ts";
-import type { Plan } from "./routing/candidate.ts";
-import type { Ways } from "./routing/candidates.ts";
+import type { Candidate } from "./routing/candidate.ts";
+import type { Candidates } from "./routing/candidates.ts";
 
 /** An attempt that failed. */
 export interface Tried {
-  readonly plan: Plan;
+  readonly candidate: Candidate;
   readonly fault: Fault;
   /** Whether it was to show that a connection is well again. */
   readonly wasProbe: boolean;
@@ -12,7 +12,7 @@ export interface Tried {
 
 /** An attempt that may be made now. */
 export interface Step {
-  readonly plan: Plan;
+  readonly candidate: Candidate;
   /** How long to wait before, in milliseconds. */
   readonly waitMs: number;
   /** Whether the last attempt went the same way. */
@@ -50,28 +50,28 @@ const SEQUEL_BY_FAULT = {
  * @param random Gives a number from 0 up to 1, so that what failed together does not come back together.
  */
 export function nextSteps(
-  { own, fallbacks }: Ways,
+  { own, fallbacks }: Candidates,
   tried: readonly Tried[],
   random: () => number,
 ): readonly Step[] {
   const last = tried.at(-1);
   if (last === undefined) return [...own, ...fallbacks].map(fresh);
-  const { plan, fault, wasProbe } = last;
+  const { candidate, fault, wasProbe } = last;
   const sequel = SEQUEL_BY_FAULT[fault.kind];
   const left = MAX_ATTEMPTS - tried.length;
   if (left <= 0 || sequel === "nothing") return [];
-  const untried = (plans: readonly Plan[]) =>
-    plans.filter((one) => tried.every((other) => other.plan !== one));
+  const untried = (candidates: readonly Candidate[]) =>
+    candidates.filter((one) => tried.every((other) => other.candidate !== one));
   const standIns = untried(fallbacks).map(fresh);
   if (sequel === "other model") {
-    return standIns.filter(({ plan: { candidate } }) =>
-      candidate.model.id !== plan.candidate.model.id
+    return standIns.filter(({ candidate: { deployment } }) =>
+      deployment.model.id !== candidate.deployment.model.id
     );
   }
-  const isOwn = own.includes(plan);
+  const isOwn = own.includes(candidate);
   const others = isOwn ? untried(own).map(fresh) : [];
   const again = sequel === "again" && !wasProbe
-    ? againSteps(plan, fault, { failures: tried.length, random })
+    ? againSteps(candidate, fault, { failures: tried.length, random })
     : [];
   const here = fault.retryAfterMs === undefined
     ? [...others, ...again]
@@ -79,13 +79,13 @@ export function nextSteps(
   return isOwn && left > 1 ? [...here, ...standIns] : [...standIns, ...here];
 }
 
-function fresh(plan: Plan): Step {
-  return { plan, waitMs: 0, again: false };
+function fresh(candidate: Candidate): Step {
+  return { candidate, waitMs: 0, again: false };
 }
 
 /** The same way once more, unless the upstream asks for a longer wait than a caller bears. */
 function againSteps(
-  plan: Plan,
+  candidate: Candidate,
   { retryAfterMs }: Fault,
   { failures, random }: {
     readonly failures: number;
@@ -93,11 +93,11 @@ function againSteps(
   },
 ): readonly Step[] {
   if (retryAfterMs === undefined) {
-    return [{ plan, waitMs: backoffMs(failures, random), again: true }];
+    return [{ candidate, waitMs: backoffMs(failures, random), again: true }];
   }
   if (retryAfterMs > MAX_WAIT_MS) return [];
   const waitMs = retryAfterMs * (1 + MAX_LATENESS * random());
-  return [{ plan, waitMs, again: true }];
+  return [{ candidate, waitMs, again: true }];
 }
 
 /** By how much a `Retry-After` may be outstayed, as a share of it. */

@@ -4,9 +4,9 @@ import type { Exchange } from "./exchange.ts";
 import { serve } from "./failover.ts";
 import { allowNamedModels } from "./routing/allow_named_models.ts";
 import { bodyLength, keepBody } from "./request/held_body.ts";
-import { createQuestionReader } from "./request/request_head.ts";
-import type { RelayTools } from "./services.ts";
-import { findWays } from "./routing/candidates.ts";
+import { createRequestHeadReader } from "./request/request_head.ts";
+import type { RelayServices } from "./services.ts";
+import { findCandidates } from "./routing/candidates.ts";
 
 /** What a route asks the relay to do. */
 export interface RelayTask {
@@ -24,15 +24,15 @@ export interface RelayTask {
 export async function relay(
   exchange: Exchange,
   { operation, maxBodyBytes }: RelayTask,
-  tools: RelayTools,
+  services: RelayServices,
 ): Promise<Response> {
   const { caller, config, record } = exchange;
-  tools.admission.enter(exchange, caller, config);
-  const memory = tools.memory.open(config.server.maxBodyMemoryBytes);
+  services.admission.enter(exchange, caller, config);
+  const memory = services.memory.open(config.server.maxBodyMemoryBytes);
   record.onFinish(memory.close);
-  const reader = createQuestionReader();
+  const reader = createRequestHeadReader();
   const held = await readBody(exchange.request, {
-    deadlines: tools.deadlines,
+    deadlines: services.deadlines,
     maxBytes: maxBodyBytes,
     deadlineMs: config.timeouts.bodyMs,
     memory,
@@ -40,15 +40,15 @@ export async function relay(
   });
   const length = bodyLength(held);
   record.facts.bytesIn = length;
-  const question = reader.end();
-  record.facts.model = question.model;
+  const head = reader.end();
+  record.facts.model = head.model;
   const found = allowNamedModels(
-    findWays({ operation, model: question.model }, exchange),
-    question.namedModels,
+    findCandidates({ operation, model: head.model }, exchange),
+    head.namedModels,
     caller,
   );
-  const ways = await tools.routing.route(found, exchange, held);
+  const candidates = await services.routing.route(found, exchange, held);
   const body = keepBody(held, () => memory.give(length));
-  const task = { operation, body, memory, question, ways };
-  return await serve(exchange, task, tools);
+  const task = { operation, body, memory, head, candidates };
+  return await serve(exchange, task, services);
 }

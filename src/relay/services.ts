@@ -13,7 +13,7 @@ import type { SealStore } from "./translated/seal_store.ts";
 import type { Translation } from "./translated/translation.ts";
 
 /** What the relay works with; one set for the whole program. */
-export interface RelayTools {
+export interface RelayServices {
   readonly admission: Admission;
   /** What bodies take of memory. */
   readonly memory: BodyMemory;

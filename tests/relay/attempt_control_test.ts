@@ -1,35 +1,35 @@
 import assert from "node:assert/strict";
-import { createLine } from "../../src/relay/attempt_control.ts";
+import { createAttemptControl } from "../../src/relay/attempt_control.ts";
 
-Deno.test("Line.renew() gives up the attempt before and leaves the next alone", () => {
-  const line = createLine();
-  const first = line.controller;
-  const second = line.renew();
+Deno.test("AttemptControl.nextAttempt() gives up the attempt before and leaves the next alone", () => {
+  const control = createAttemptControl();
+  const first = control.controller;
+  const second = control.nextAttempt();
   assert.equal(first.signal.aborted, true);
   assert.equal(second.signal.aborted, false);
-  assert.equal(line.controller, second);
+  assert.equal(control.controller, second);
 });
 
-Deno.test("Line.hangUp() ends the attempt and lets no other follow", () => {
-  const line = createLine();
+Deno.test("AttemptControl.cancel() ends the attempt and lets no other follow", () => {
+  const control = createAttemptControl();
   const reason = new Error("left");
-  line.hangUp(reason);
-  assert.equal(line.controller.signal.reason, reason);
-  assert.throws(() => line.renew(), reason);
+  control.cancel(reason);
+  assert.equal(control.controller.signal.reason, reason);
+  assert.throws(() => control.nextAttempt(), reason);
 });
 
-Deno.test("Line.hangUp() keeps its first reason", () => {
-  const line = createLine();
+Deno.test("AttemptControl.cancel() keeps its first reason", () => {
+  const control = createAttemptControl();
   const reason = new Error("left");
-  line.hangUp(reason);
-  line.hangUp(new Error("stopped"));
-  assert.throws(() => line.renew(), reason);
+  control.cancel(reason);
+  control.cancel(new Error("stopped"));
+  assert.throws(() => control.nextAttempt(), reason);
 });
 
-Deno.test("Line.hangUp() lets no attempt follow one that was given up already", () => {
-  const line = createLine();
-  line.controller.abort();
+Deno.test("AttemptControl.cancel() lets no attempt follow one that was given up already", () => {
+  const control = createAttemptControl();
+  control.controller.abort();
   const reason = new Error("left");
-  line.hangUp(reason);
-  assert.throws(() => line.renew(), reason);
+  control.cancel(reason);
+  assert.throws(() => control.nextAttempt(), reason);
 });

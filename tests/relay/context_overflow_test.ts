@@ -18,7 +18,7 @@ import {
 
 const MODES = ["native", "translated"] as const;
 
-/** The ways in which a provider tells an error, each as text of the whole answer. */
+/** The candidates in which a provider tells an error, each as text of the whole answer. */
 const WAYS = {
   "with its status": {
     stream: false,

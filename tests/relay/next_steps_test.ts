@@ -1,12 +1,15 @@
 import assert from "node:assert/strict";
 import type { Fault, FaultKind } from "../../src/relay/fault.ts";
 import { nextSteps, type Tried } from "../../src/relay/next_steps.ts";
-import type { Plan } from "../../src/relay/routing/candidate.ts";
-import { findWays, type Ways } from "../../src/relay/routing/candidates.ts";
+import type { Candidate } from "../../src/relay/routing/candidate.ts";
+import {
+  type Candidates,
+  findCandidates,
+} from "../../src/relay/routing/candidates.ts";
 import { connectionFile, minimalConfig } from "../support/gateway/config.ts";
 
 /** A pool of `one` and `two`, and a fallback at `three`. */
-async function waysOf(fallbacks: readonly string[]): Promise<Ways> {
+async function waysOf(fallbacks: readonly string[]): Promise<Candidates> {
   const models = [{ id: "model-1", fallbacks }];
   const config = await minimalConfig({
     connections: [
@@ -18,35 +21,41 @@ async function waysOf(fallbacks: readonly string[]): Promise<Ways> {
   const [caller] = config.callers.values();
   assert.ok(caller);
   const asked = { operation: "chat_completions", model: "model-1" } as const;
-  return findWays(asked, { caller, config });
+  return findCandidates(asked, { caller, config });
 }
 
 function tried(
-  plan: Plan | undefined,
+  candidate: Candidate | undefined,
   kind: FaultKind,
   rest: Partial<Fault> = {},
 ): Tried {
-  assert.ok(plan);
+  assert.ok(candidate);
   const fault = { kind, status: undefined, retryAfterMs: undefined, ...rest };
-  return { plan, fault, wasProbe: false };
+  return { candidate, fault, wasProbe: false };
 }
 
 /** The names of the connections, `again` and the pause where there is one. */
-function stepsOf(ways: Ways, attempts: readonly Tried[]): readonly string[] {
-  return nextSteps(ways, attempts, () => 0).map(({ plan, again, waitMs }) =>
-    plan.candidate.connection.name + (again ? ` again after ${waitMs}` : "")
+function stepsOf(
+  candidates: Candidates,
+  attempts: readonly Tried[],
+): readonly string[] {
+  return nextSteps(candidates, attempts, () => 0).map((
+    { candidate, again, waitMs },
+  ) =>
+    candidate.deployment.connection.name +
+    (again ? ` again after ${waitMs}` : "")
   );
 }
 
 Deno.test("nextSteps() begins with the pool and then the fallbacks", async () => {
-  const ways = await waysOf(["model-2"]);
-  assert.deepEqual(stepsOf(ways, []), ["one", "two", "three"]);
+  const candidates = await waysOf(["model-2"]);
+  assert.deepEqual(stepsOf(candidates, []), ["one", "two", "three"]);
 });
 
 Deno.test("nextSteps() prefers another connection, then the same after a pause, then a fallback", async () => {
-  const ways = await waysOf(["model-2"]);
-  const attempts = [tried(ways.own[0], "trouble")];
-  assert.deepEqual(stepsOf(ways, attempts), [
+  const candidates = await waysOf(["model-2"]);
+  const attempts = [tried(candidates.own[0], "trouble")];
+  assert.deepEqual(stepsOf(candidates, attempts), [
     "two",
     "one again after 250",
     "three",
@@ -54,42 +63,48 @@ Deno.test("nextSteps() prefers another connection, then the same after a pause, 
 });
 
 Deno.test("nextSteps() keeps the last attempt for a fallback", async () => {
-  const ways = await waysOf(["model-2"]);
+  const candidates = await waysOf(["model-2"]);
   const attempts = [
-    tried(ways.own[0], "trouble"),
-    tried(ways.own[1], "trouble"),
+    tried(candidates.own[0], "trouble"),
+    tried(candidates.own[1], "trouble"),
   ];
-  assert.deepEqual(stepsOf(ways, attempts), ["three", "two again after 500"]);
+  assert.deepEqual(stepsOf(candidates, attempts), [
+    "three",
+    "two again after 500",
+  ]);
 });
 
 Deno.test("nextSteps() waits out a Retry-After of up to 5 s, and goes elsewhere for a longer one", async () => {
-  const ways = await waysOf([]);
+  const candidates = await waysOf([]);
   const limited = (retryAfterMs: number) => [
-    tried(ways.own[0], "rate_limited", { retryAfterMs }),
+    tried(candidates.own[0], "rate_limited", { retryAfterMs }),
   ];
-  assert.deepEqual(stepsOf(ways, limited(5000)), [
+  assert.deepEqual(stepsOf(candidates, limited(5000)), [
     "one again after 5000",
     "two",
   ]);
-  assert.deepEqual(stepsOf(ways, limited(5001)), ["two"]);
+  assert.deepEqual(stepsOf(candidates, limited(5001)), ["two"]);
 });
 
 Deno.test("nextSteps() never repeats what a probe has shown", async () => {
-  const ways = await waysOf([]);
-  const probe = { ...tried(ways.own[0], "trouble"), wasProbe: true };
-  assert.deepEqual(stepsOf(ways, [probe]), ["two"]);
+  const candidates = await waysOf([]);
+  const probe = { ...tried(candidates.own[0], "trouble"), wasProbe: true };
+  assert.deepEqual(stepsOf(candidates, [probe]), ["two"]);
 });
 
 Deno.test("nextSteps() goes to another model alone when the conversation is too long", async () => {
-  const ways = await waysOf(["model-2"]);
-  assert.deepEqual(stepsOf(ways, [tried(ways.own[0], "too_long")]), ["three"]);
+  const candidates = await waysOf(["model-2"]);
+  assert.deepEqual(
+    stepsOf(candidates, [tried(candidates.own[0], "too_long")]),
+    ["three"],
+  );
 });
 
 Deno.test("nextSteps() ends with three attempts, with a refusal and with an answer that is too long", async () => {
-  const ways = await waysOf(["model-2"]);
-  const trouble = tried(ways.own[0], "trouble");
-  assert.deepEqual(stepsOf(ways, [trouble, trouble, trouble]), []);
+  const candidates = await waysOf(["model-2"]);
+  const trouble = tried(candidates.own[0], "trouble");
+  assert.deepEqual(stepsOf(candidates, [trouble, trouble, trouble]), []);
   for (const kind of ["refused", "untranslatable", "oversized"] as const) {
-    assert.deepEqual(stepsOf(ways, [tried(ways.own[0], kind)]), []);
+    assert.deepEqual(stepsOf(candidates, [tried(candidates.own[0], kind)]), []);
   }
 });

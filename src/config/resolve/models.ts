@@ -1,4 +1,4 @@
-import type { Candidate, Connection } from "../config.ts";
+import type { Connection, Deployment } from "../config.ts";
 import type { DirectoryEntry } from "../directory.ts";
 import {
   type Findings,
@@ -19,8 +19,8 @@ interface Fallback {
 /** Every model id with the enabled connections that serve it, both in the file's order. */
 export function resolvePools(
   connections: readonly Connection[],
-): ReadonlyMap<string, readonly Candidate[]> {
-  const pools = new Map<string, Candidate[]>();
+): ReadonlyMap<string, readonly Deployment[]> {
+  const pools = new Map<string, Deployment[]>();
   for (const connection of connections) {
     if (!connection.enabled) continue;
     for (const model of connection.models) {

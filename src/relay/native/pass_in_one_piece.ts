@@ -45,12 +45,12 @@ export async function passInOnePiece(
 
 async function readShort(
   answer: Response,
-  { attempt: { controller, candidate }, deadlines }: PassAnswerOptions,
+  { attempt: { controller, deployment }, deadlines }: PassAnswerOptions,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const bytes = await readAnswerBytes(answer, {
     maxBytes: ONE_PIECE_BYTES,
     deadlines,
-    idleMs: candidate.connection.timeouts.idleMs,
+    idleMs: deployment.connection.timeouts.idleMs,
     controller,
   });
   if (bytes === undefined) throw brokenUpstream("it is longer than it says");

@@ -48,7 +48,7 @@ export async function passInPieces(
 ): Promise<Response> {
   const { attempt, headers } = options;
   const { status } = answer;
-  const { firstOutputMs } = attempt.candidate.connection.timeouts;
+  const { firstOutputMs } = attempt.deployment.connection.timeouts;
   const isHeld = attempt.mayMoveOn || options.isStream && firstOutputMs > 0;
   const reader = options.secrets.cover(createByteReader(options.body));
   const source = createLookAhead(reader);
@@ -67,14 +67,14 @@ function passOn(
   source: ByteReader,
   { attempt, protocol, isStream, isJson, deadlines }: PiecesOptions,
 ): ReadableStream<Uint8Array> {
-  const { controller, candidate, exchange: { record } } = attempt;
+  const { controller, deployment, exchange: { record } } = attempt;
   const watch = WATCHES[protocol];
   const meter = isStream
     ? createStreamMeter(watch, record)
     : createBodyMeter(watch, record, isJson);
   return passThrough(source, {
     deadlines,
-    idleMs: candidate.connection.timeouts.idleMs,
+    idleMs: deployment.connection.timeouts.idleMs,
     onChunk: (chunk) => meter.push(chunk),
     isWhole: () => meter.end(true) !== "cut",
     onEnd(end) {
@@ -94,12 +94,12 @@ async function awaitGood(
   options: PiecesOptions,
 ): Promise<void> {
   const { attempt, protocol, deadlines } = options;
-  const { controller, candidate } = attempt;
+  const { controller, deployment } = attempt;
   const beginning = await reading(
     holdBack(source, {
       watch: WATCHES[protocol],
       deadlines,
-      idleMs: candidate.connection.timeouts.idleMs,
+      idleMs: deployment.connection.timeouts.idleMs,
       outputMs: firstOutputRestMs(attempt, deadlines),
     }),
     controller,
@@ -126,10 +126,10 @@ async function refuseFailure(
   source: LookAhead,
   { attempt, protocol, headers, secrets, deadlines, clock }: PiecesOptions,
 ): Promise<void> {
-  const { controller, candidate } = attempt;
+  const { controller, deployment } = attempt;
   const idle = createIdleWatch({
     deadlines,
-    idleMs: candidate.connection.timeouts.idleMs,
+    idleMs: deployment.connection.timeouts.idleMs,
     onIdle: () => controller.abort(silentUpstream()),
   });
   const failure = seeFailure(source, { watch: WATCHES[protocol], idle });

@@ -10,7 +10,7 @@ import { nativeBody } from "./native_body.ts";
 import { readNativeFailure } from "./native_failure.ts";
 import { noteAnswer } from "../note_answer.ts";
 import { passAnswer } from "./pass_answer.ts";
-import type { RelayTools } from "../services.ts";
+import type { RelayServices } from "../services.ts";
 
 /**
  * Forwards a request whose upstream speaks its protocol: the body byte for byte (the model's name replaced in
@@ -22,18 +22,18 @@ import type { RelayTools } from "../services.ts";
  */
 export async function relayNative(
   attempt: Attempt,
-  { fetch, harvest, deadlines, connects, clock }: RelayTools,
+  { fetch, harvest, deadlines, connects, clock }: RelayServices,
 ): Promise<Response> {
-  const { exchange, question, controller } = attempt;
-  const { connection, model } = attempt.candidate;
+  const { exchange, head, controller } = attempt;
+  const { connection, model } = attempt.deployment;
   const { endpoint, path, protocol } = OPERATIONS[attempt.operation];
-  const isRenamed = model.upstream !== question.model;
+  const isRenamed = model.upstream !== head.model;
   const answer = await callUpstream(fetch, {
     url: `${connection.endpoints[endpoint]}${path}`,
     headers: upstreamHeaders(exchange.request.headers, connection),
     body: nativeBody({
       body: attempt.body.get(),
-      modelSpan: question.modelSpan,
+      modelSpan: head.modelSpan,
       renamedTo: isRenamed ? model.upstream : undefined,
     }),
     deadlines,

@@ -2,14 +2,14 @@ import type { Caller, Config, Connection } from "../../config/config.ts";
 import { GatewayError } from "../../core/error.ts";
 import { LinkedList, type TakeOut } from "../../core/linked_list.ts";
 import type { RequestRecord } from "../../observe/record.ts";
-import type { Line } from "../attempt_control.ts";
+import type { AttemptControl } from "../attempt_control.ts";
 import { overloadedGateway } from "./overloaded.ts";
 
 /** A request that is being served. */
 export interface Admitted {
   readonly record: RequestRecord;
   /** To the upstreams. */
-  readonly line: Line;
+  readonly control: AttemptControl;
 }
 
 /** Gives a place back; only the first call counts. */
@@ -74,7 +74,7 @@ export function createAdmission(): Admission {
       return drained.promise;
     },
     cut() {
-      for (const { line } of [...admitted]) line.hangUp(shuttingDown());
+      for (const { control } of [...admitted]) control.cancel(shuttingDown());
     },
   };
 }

@@ -10,7 +10,7 @@ import {
 } from "./named_models.ts";
 
 /** What a body asks for, found without parsing it. */
-export interface Question {
+export interface RequestHead {
   readonly model: string;
   /** Where the value of `model` stands in the body, quotes included. */
   readonly modelSpan: ByteSpan;
@@ -30,7 +30,7 @@ export interface BodyShape {
 }
 
 /** Finds out what a body asks for while it is read. */
-export interface QuestionReader {
+export interface RequestHeadReader {
   /** Sees the next piece and keeps nothing of it; never throws for what it holds. */
   push(piece: Uint8Array): void;
   /**
@@ -38,7 +38,7 @@ export interface QuestionReader {
    *
    * @throws {GatewayError} `invalid_request`, with `param` where a field is at fault.
    */
-  end(): Question;
+  end(): RequestHead;
 }
 
 /**
@@ -46,7 +46,7 @@ export interface QuestionReader {
  * different things to the gateway and to an upstream is refused: two values of a field that matters, or anything that is
  * not exactly one JSON object. That is told when the body is whole: many clients read no answer before.
  */
-export function createQuestionReader(): QuestionReader {
+export function createRequestHeadReader(): RequestHeadReader {
   const named = createNamedModels();
   const scan = new JsonObjectScan(WATCHED_KEYS, named.sinkOf);
   let fault: unknown;
@@ -86,7 +86,7 @@ function questionOf(
     readonly named: NamedModels;
     readonly shape: BodyShape;
   },
-): Question {
+): RequestHead {
   const modelValue = found.get("model");
   if (modelValue === undefined) throw wrongModel("it is missing");
   const model = valueOf(modelValue);

@@ -2,8 +2,8 @@ import type { Caller, Connection } from "../../config/config.ts";
 import { GatewayError } from "../../core/error.ts";
 import { quoteModel } from "./assign.ts";
 import type { NamedModel } from "../request/named_models.ts";
-import type { Plan } from "./candidate.ts";
-import type { Ways } from "./candidates.ts";
+import type { Candidate } from "./candidate.ts";
+import type { Candidates } from "./candidates.ts";
 
 /**
  * Keeps a token to its models where a body goes upstream as it is: each model that it names must be the upstream's
@@ -13,27 +13,27 @@ import type { Ways } from "./candidates.ts";
  * @throws {GatewayError} `invalid_request` naming the field, when no connection of the model itself is left.
  */
 export function allowNamedModels(
-  ways: Ways,
+  candidates: Candidates,
   named: readonly NamedModel[],
   caller: Caller,
-): Ways {
-  if (named.length === 0) return ways;
-  const isAllowed = (plan: Plan) =>
-    refusedModel(plan, named, caller) === undefined;
-  const [first, ...rest] = ways.own.filter(isAllowed);
+): Candidates {
+  if (named.length === 0) return candidates;
+  const isAllowed = (candidate: Candidate) =>
+    refusedModel(candidate, named, caller) === undefined;
+  const [first, ...rest] = candidates.own.filter(isAllowed);
   if (first === undefined) {
-    throw refusal(refusedModel(ways.own[0], named, caller));
+    throw refusal(refusedModel(candidates.own[0], named, caller));
   }
   return {
-    ...ways,
+    ...candidates,
     own: [first, ...rest],
-    fallbacks: ways.fallbacks.filter(isAllowed),
+    fallbacks: candidates.fallbacks.filter(isAllowed),
   };
 }
 
 /** The first of the names that may not go to a connection. */
 function refusedModel(
-  { mode, candidate: { connection } }: Plan,
+  { mode, deployment: { connection } }: Candidate,
   named: readonly NamedModel[],
   caller: Caller,
 ): NamedModel | undefined {

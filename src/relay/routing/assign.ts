@@ -1,10 +1,10 @@
-import { type Candidates, candidatesFor } from "../../config/assignment.ts";
+import { type Deployments, deploymentsFor } from "../../config/assignment.ts";
 import type { Caller, Config } from "../../config/config.ts";
 import { GatewayError } from "../../core/error.ts";
 import { shorten } from "../../core/shorten.ts";
 
 /**
- * The ways to serve a model to a caller, in the file's order.
+ * The deployments of a model that a caller may use, in the file's order.
  *
  * @throws {GatewayError} `not_found` with code `model_not_found`: the same for a model that does not exist and
  * one that is not assigned, so that nobody can probe for models (docs/design.md#paths).
@@ -13,10 +13,10 @@ export function assign(
   model: string,
   caller: Caller,
   config: Config,
-): Candidates {
-  const candidates = candidatesFor(model, caller, config);
-  if (candidates === undefined) throw modelNotFound(model);
-  return candidates;
+): Deployments {
+  const deployments = deploymentsFor(model, caller, config);
+  if (deployments === undefined) throw modelNotFound(model);
+  return deployments;
 }
 
 /** The error for a model that the caller may not use, for whatever reason. */

@@ -1,4 +1,4 @@
-import type { Candidate, Connection } from "../../config/config.ts";
+import type { Connection, Deployment } from "../../config/config.ts";
 import { GatewayError } from "../../core/error.ts";
 import {
   type Operation,
@@ -7,50 +7,50 @@ import {
 } from "../../core/protocol.ts";
 
 /** How one connection serves an operation (docs/design.md#paths). */
-export type Plan =
+export type Candidate =
   /** Bytes pass: the upstream speaks the operation. */
-  | { readonly mode: "native"; readonly candidate: Candidate }
+  | { readonly mode: "native"; readonly deployment: Deployment }
   /** The upstream speaks `protocol` instead. */
   | {
     readonly mode: "translated";
-    readonly candidate: Candidate;
+    readonly deployment: Deployment;
     readonly protocol: Protocol;
   };
 
 /**
- * The first candidates that can serve an operation, in their order.
+ * The first deployments that can serve an operation, in their order.
  *
- * @throws {GatewayError} The refusal of the first candidate, when none can.
+ * @throws {GatewayError} The refusal of the first deployment, when none can.
  */
-export function plan(
+export function candidatesFor(
   operation: Operation,
-  candidates: readonly [Candidate, ...Candidate[]],
-): readonly [Plan, ...Plan[]] {
-  const plans: Plan[] = [];
+  deployments: readonly [Deployment, ...Deployment[]],
+): readonly [Candidate, ...Candidate[]] {
+  const candidates: Candidate[] = [];
   let refusal: GatewayError | undefined;
-  for (const candidate of candidates) {
-    const found = planFor(operation, candidate);
+  for (const deployment of deployments) {
+    const found = candidateFor(operation, deployment);
     if (found instanceof GatewayError) refusal ??= found;
-    else plans.push(found);
+    else candidates.push(found);
   }
-  const [first, ...rest] = plans;
+  const [first, ...rest] = candidates;
   if (first !== undefined) return [first, ...rest];
   throw refusal;
 }
 
-function planFor(
+function candidateFor(
   operation: Operation,
-  candidate: Candidate,
-): Plan | GatewayError {
-  const { connection } = candidate;
+  deployment: Deployment,
+): Candidate | GatewayError {
+  const { connection } = deployment;
   const { endpoint } = OPERATIONS[operation];
   if (
     isOfferedTo(operation, connection) &&
     connection.endpoints[endpoint] !== undefined
-  ) return { mode: "native", candidate };
+  ) return { mode: "native", deployment };
   const protocol = translationTarget(operation, connection);
   if (protocol !== undefined) {
-    return { mode: "translated", candidate, protocol };
+    return { mode: "translated", deployment, protocol };
   }
   return isOfferedTo(operation, connection)
     ? unsupported(operation)
@@ -58,17 +58,17 @@ function planFor(
 }
 
 /**
- * The protocols in which a model can be asked, whichever of its candidates serves it then.
+ * The protocols in which a model can be asked, whichever of its deployments serves it then.
  *
- * @param candidates The ways to serve the model.
+ * @param deployments Where the model is served.
  */
 export function servedProtocols(
-  candidates: readonly Candidate[],
+  deployments: readonly Deployment[],
 ): readonly Protocol[] {
   return MAIN_OPERATIONS
     .filter((operation) =>
-      candidates.some((candidate) =>
-        !(planFor(operation, candidate) instanceof GatewayError)
+      deployments.some((deployment) =>
+        !(candidateFor(operation, deployment) instanceof GatewayError)
       )
     )
     .map((operation) => OPERATIONS[operation].protocol);

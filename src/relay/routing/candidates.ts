@@ -2,14 +2,14 @@ import { GatewayError } from "../../core/error.ts";
 import type { Operation } from "../../core/protocol.ts";
 import { assign } from "./assign.ts";
 import type { Exchange } from "../exchange.ts";
-import { type Plan, plan } from "./candidate.ts";
+import { type Candidate, candidatesFor } from "./candidate.ts";
 
 /** Everything that could serve a request, in the order of preference. */
-export interface Ways {
+export interface Candidates {
   /** Through the connections that have the model. */
-  readonly own: readonly [Plan, ...Plan[]];
+  readonly own: readonly [Candidate, ...Candidate[]];
   /** Through the model's fallbacks. */
-  readonly fallbacks: readonly Plan[];
+  readonly fallbacks: readonly Candidate[];
 }
 
 /** What is asked for. */
@@ -24,17 +24,17 @@ export interface Asked {
  *
  * @throws {GatewayError} When the model itself is not assigned, or the path cannot serve it.
  */
-export function findWays(
+export function findCandidates(
   { operation, model }: Asked,
   { caller, config }: Pick<Exchange, "caller" | "config">,
-): Ways {
-  const own = plan(operation, assign(model, caller, config));
+): Candidates {
+  const own = candidatesFor(operation, assign(model, caller, config));
   const named = new Set(
-    own.flatMap(({ candidate }) => candidate.model.fallbacks),
+    own.flatMap(({ deployment }) => deployment.model.fallbacks),
   );
   const fallbacks = [...named].flatMap((id) => {
     try {
-      return plan(operation, assign(id, caller, config));
+      return candidatesFor(operation, assign(id, caller, config));
     } catch (error) {
       if (error instanceof GatewayError) return [];
       throw error;

@@ -1,4 +1,4 @@
-import type { Caller, Candidate } from "../../config/config.ts";
+import type { Caller, Deployment } from "../../config/config.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Log } from "../../observe/log.ts";
 import type { Metrics } from "../../observe/metrics.ts";
@@ -11,20 +11,20 @@ import type { Fault, FaultKind } from "../fault.ts";
 
 /** Knows which connections fail, and keeps requests away from them for a while (docs/design.md#failover). */
 export interface Health {
-  /** How long a candidate is left alone by a caller yet, in milliseconds; 0 when it may be asked now. */
-  restMs(candidate: Candidate, caller: Caller): number;
+  /** How long a deployment is left alone by a caller yet, in milliseconds; 0 when it may be asked now. */
+  restMs(deployment: Deployment, caller: Caller): number;
   /**
    * Begins an attempt.
    *
-   * @returns `undefined` while the candidate is left alone.
+   * @returns `undefined` while the deployment is left alone.
    */
-  begin(candidate: Candidate, asker: Asker): Trial | undefined;
+  begin(deployment: Deployment, asker: Asker): Trial | undefined;
 }
 
-/** Who wants to ask a candidate. */
+/** Who wants to ask a deployment. */
 export interface Asker {
   readonly caller: Caller;
-  /** Whether the request has asked the candidate before; then nothing holds it up. */
+  /** Whether the request has asked the deployment before; then nothing holds it up. */
   readonly isRepeat: boolean;
   /** Whether it has nowhere else to go: only then it goes beside a probe that has shown nothing yet. */
   readonly isStranded: boolean;
@@ -32,14 +32,14 @@ export interface Asker {
 
 /** An attempt as evidence. Told at most one of `succeeded`, `failed` and `dismissed`; later ones do not count. */
 export interface Trial {
-  /** Whether it is to show that the candidate is well again; nothing else is asked of it meanwhile. */
+  /** Whether it is to show that the deployment is well again; nothing else is asked of it meanwhile. */
   readonly isProbe: boolean;
   /** An answer has begun. */
   answered(): void;
   /** An answer came to its end. */
   succeeded(): void;
   failed(fault: Fault): void;
-  /** The attempt says nothing of the candidate, as when the caller left. */
+  /** The attempt says nothing of the deployment, as when the caller left. */
   dismissed(): void;
 }
 
@@ -85,18 +85,18 @@ export function createHealth(
   }
 
   function mayBegin(
-    candidate: Candidate,
+    deployment: Deployment,
     { caller, isRepeat, isStranded }: Asker,
   ): boolean {
     if (isRepeat) return true;
-    if (restMs(candidate, caller) > 0) return false;
+    if (restMs(deployment, caller) > 0) return false;
     return isStranded ||
-      [candidate.connection, candidate.model].every((subject) =>
+      [deployment.connection, deployment.model].every((subject) =>
         breakers.get(subject)?.isProbing(caller.name) !== true
       );
   }
 
-  function restMs({ connection, model }: Candidate, { name }: Caller): number {
+  function restMs({ connection, model }: Deployment, { name }: Caller): number {
     return Math.max(
       breakers.get(connection)?.restMs(name) ?? 0,
       breakers.get(model)?.restMs(name) ?? 0,
@@ -104,7 +104,7 @@ export function createHealth(
   }
 
   function tellCooling(
-    { connection, model }: Candidate,
+    { connection, model }: Deployment,
     { ms, isForAll }: Cooling,
     { fault, caller }: { readonly fault: Fault; readonly caller: Caller },
   ): void {
@@ -121,16 +121,16 @@ export function createHealth(
 
   return {
     restMs,
-    begin(candidate, asker) {
-      if (!mayBegin(candidate, asker)) return undefined;
+    begin(deployment, asker) {
+      if (!mayBegin(deployment, asker)) return undefined;
       const { caller, isRepeat } = asker;
       return createTrial({
-        connection: breakerOf(candidate.connection),
-        model: breakerOf(candidate.model),
+        connection: breakerOf(deployment.connection),
+        model: breakerOf(deployment.model),
         token: caller.name,
         isRepeat,
         onCooling: (cooling, fault) =>
-          tellCooling(candidate, cooling, { fault, caller }),
+          tellCooling(deployment, cooling, { fault, caller }),
       });
     },
   };

@@ -6,13 +6,13 @@ import type { QuotaWindow } from "../../limits/window.ts";
 import { conversationOf } from "../request/conversation.ts";
 import type { Exchange } from "../exchange.ts";
 import type { HeldBody } from "../request/held_body.ts";
-import type { Plan } from "./candidate.ts";
-import type { Ways } from "./candidates.ts";
+import type { Candidate } from "./candidate.ts";
+import type { Candidates } from "./candidates.ts";
 
-/** Ways in the order in which a request should try them. */
-export interface RoutedWays extends Ways {
+/** Candidates in the order in which a request should try them. */
+export interface RoutedCandidates extends Candidates {
   /** Told of the way that gave the answer. */
-  readonly onServed?: (plan: Plan) => void;
+  readonly onServed?: (candidate: Candidate) => void;
 }
 
 /** Spreads the load of a pool by what is left of its connections' quotas. */
@@ -23,10 +23,10 @@ export interface QuotaRouting {
    * Asks no provider.
    */
   route(
-    ways: Ways,
+    candidates: Candidates,
     exchange: Pick<Exchange, "caller" | "request">,
     body: HeldBody,
-  ): Promise<RoutedWays>;
+  ): Promise<RoutedCandidates>;
 }
 
 /** What {@linkcode createQuotaRouting} goes by. */
@@ -72,24 +72,24 @@ export function createQuotaRouting(
   }
 
   return {
-    async route(ways, exchange, body) {
-      const isRouted = ways.own.length > 1 &&
-        ways.own.some(({ candidate }) => candidate.model.quotaRouting);
-      if (!isRouted) return ways;
-      const ranked = rank(ways.own, limits);
-      const conversation = await conversationIn(ways, { exchange, body });
+    async route(candidates, exchange, body) {
+      const isRouted = candidates.own.length > 1 &&
+        candidates.own.some(({ deployment }) => deployment.model.quotaRouting);
+      if (!isRouted) return candidates;
+      const ranked = rank(candidates.own, limits);
+      const conversation = await conversationIn(candidates, { exchange, body });
       const home = conversation && conversations.get(conversation);
       const order = new Set([
         ...ranked.filter(({ id, left }) => id === home && left > 0),
         ...lead(ranked),
         ...ranked,
       ]);
-      const [first = ways.own[0], ...others] = [...order]
-        .map(({ plan }) => plan);
+      const [first = candidates.own[0], ...others] = [...order]
+        .map(({ candidate }) => candidate);
       return {
-        ...ways,
+        ...candidates,
         own: [first, ...others],
-        onServed({ candidate: { connection } }) {
+        onServed({ deployment: { connection } }) {
           if (conversation === undefined) return;
           conversations.set(conversation, connection.id);
         },
@@ -100,19 +100,19 @@ export function createQuotaRouting(
 
 /** A prompt cache is one model's. */
 async function conversationIn(
-  { own: [{ candidate }] }: Ways,
+  { own: [{ deployment }] }: Candidates,
   { exchange, body }: {
     readonly exchange: Pick<Exchange, "caller" | "request">;
     readonly body: HeldBody;
   },
 ): Promise<string | undefined> {
   const conversation = await conversationOf(exchange, body);
-  return conversation && `${conversation} ${candidate.model.id}`;
+  return conversation && `${conversation} ${deployment.model.id}`;
 }
 
 /** A way with what is left of its connection's quota. */
 interface Ranked {
-  readonly plan: Plan;
+  readonly candidate: Candidate;
   /** The connection's. */
   readonly id: string;
   /** From 0, nothing, to 1, the whole. */
@@ -121,14 +121,14 @@ interface Ranked {
 
 /** The most left first; the file's order among equals. */
 function rank(
-  plans: readonly Plan[],
+  candidates: readonly Candidate[],
   limits: Pick<LimitsService, "known">,
 ): readonly Ranked[] {
-  return plans
-    .map((plan) => {
-      const { connection } = plan.candidate;
+  return candidates
+    .map((candidate) => {
+      const { connection } = candidate.deployment;
       const left = leftOf(connection, limits);
-      return { plan, id: connection.id, left };
+      return { candidate, id: connection.id, left };
     })
     .sort((one, other) => other.left - one.left);
 }

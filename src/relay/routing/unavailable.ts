@@ -1,16 +1,16 @@
 import type { Caller } from "../../config/config.ts";
 import { GatewayError } from "../../core/error.ts";
 import type { Health } from "./health.ts";
-import type { Ways } from "./candidates.ts";
+import type { Candidates } from "./candidates.ts";
 
 /** The error for a caller whom no connection may serve now; says when to come back. */
 export function unavailable(
-  { own, fallbacks }: Ways,
+  { own, fallbacks }: Candidates,
   caller: Caller,
   health: Health,
 ): GatewayError {
-  const rests = [...own, ...fallbacks].map(({ candidate }) =>
-    health.restMs(candidate, caller)
+  const rests = [...own, ...fallbacks].map(({ deployment }) =>
+    health.restMs(deployment, caller)
   );
   return rests.some((restMs) => restMs === 0)
     ? overloaded("connection_overloaded", {

@@ -4,7 +4,7 @@ import type {
   Codec,
 } from "../../protocols/canonical/codec.ts";
 import { type Attempt, standInHeader } from "../attempt.ts";
-import type { RelayTools } from "../services.ts";
+import type { RelayServices } from "../services.ts";
 import type { TranslatedBody } from "./translation_jobs.ts";
 
 /** What an answer needs to get from the upstream's protocol to the caller's. */
@@ -15,24 +15,24 @@ export interface TranslateAnswerOptions {
   /** The upstream's protocol. */
   readonly to: Codec;
   readonly translated: Omit<TranslatedBody, "body">;
-  readonly tools: Pick<
-    RelayTools,
+  readonly services: Pick<
+    RelayServices,
     "seals" | "deadlines" | "ids" | "clock" | "translation"
   >;
 }
 
 /** What the caller's codec may need to write an answer, as far as it is plain data. */
 export function plainContextOf(
-  { attempt: { candidate, exchange }, translated, tools }:
+  { attempt: { deployment, exchange }, translated, services }:
     TranslateAnswerOptions,
 ): Omit<AnswerContext, "ids" | "drop"> {
   return {
-    nowMs: tools.clock.now(),
-    model: candidate.model.id,
+    nowMs: services.clock.now(),
+    model: deployment.model.id,
     request: translated.request,
     estimatedInputTokens: translated.estimatedInputTokens,
     requestId: exchange.record.requestId,
-    connectionId: candidate.connection.id,
+    connectionId: deployment.connection.id,
   };
 }
 
@@ -41,7 +41,7 @@ export function contextOf(options: TranslateAnswerOptions): AnswerContext {
   const { facts } = options.attempt.exchange.record;
   return {
     ...plainContextOf(options),
-    ids: options.tools.ids,
+    ids: options.services.ids,
     drop(part) {
       facts.droppedParts = [...new Set([...facts.droppedParts ?? [], part])];
     },

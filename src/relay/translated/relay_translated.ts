@@ -19,7 +19,7 @@ import { secretsOf } from "../../upstream/secrets.ts";
 import { translatedHeaders } from "../../upstream/translated_headers.ts";
 import { type Attempt, firstAnswerMs } from "../attempt.ts";
 import { noteAnswer } from "../note_answer.ts";
-import type { RelayTools } from "../services.ts";
+import type { RelayServices } from "../services.ts";
 import { translateAnswer } from "./translate_answer.ts";
 import type { TranslatedBodyLoan } from "./translation.ts";
 import { callerCodec } from "./translation_jobs.ts";
@@ -43,44 +43,44 @@ const OPERATION_BY_PROTOCOL = {
 export async function relayTranslated(
   attempt: Attempt,
   protocol: Protocol,
-  tools: RelayTools,
+  services: RelayServices,
 ): Promise<Response> {
-  const { exchange, candidate: { connection } } = attempt;
+  const { exchange, deployment: { connection } } = attempt;
   const from = callerCodec(attempt.operation);
   const to = CODECS[protocol];
   const { body, letGo, ...translated } = await translate(
     attempt,
     protocol,
-    tools,
+    services,
   );
   let answer: Response;
   try {
     answer = await ask(
       { attempt, protocol, body, stream: translated.stream },
-      tools,
+      services,
     );
   } finally {
     letGo();
   }
   noteAnswer(answer, exchange.record, secretsOf(connection));
-  tools.harvest.observe(connection, answer.headers);
-  if (!answer.ok) throw await failureOf(answer, { attempt, to }, tools);
+  services.harvest.observe(connection, answer.headers);
+  if (!answer.ok) throw await failureOf(answer, { attempt, to }, services);
   return await translateAnswer(answer, {
     attempt,
     from,
     to,
     translated,
-    tools,
+    services,
   });
 }
 
 async function translate(
   attempt: Attempt,
   to: Protocol,
-  { translation, seals }: RelayTools,
+  { translation, seals }: RelayServices,
 ): Promise<TranslatedBodyLoan> {
-  const { exchange, candidate, body, question } = attempt;
-  const { connection, model } = candidate;
+  const { exchange, deployment, body, head } = attempt;
+  const { connection, model } = deployment;
   const callerSha256 = exchange.caller.sha256;
   const translated = await translation.request(
     {
@@ -99,7 +99,7 @@ async function translate(
       omit: connection.omit,
       recallable: seals.known(callerSha256),
     },
-    question.shape,
+    head.shape,
     {
       memory: attempt.memory,
       signal: attempt.controller.signal,
@@ -127,9 +127,9 @@ interface Sending {
 
 async function ask(
   { attempt, protocol, body, stream }: Sending,
-  { fetch, deadlines, connects }: RelayTools,
+  { fetch, deadlines, connects }: RelayServices,
 ): Promise<Response> {
-  const { exchange, candidate: { connection }, controller } = attempt;
+  const { exchange, deployment: { connection }, controller } = attempt;
   const { endpoint, path } = OPERATIONS[OPERATION_BY_PROTOCOL[protocol]];
   return await callUpstream(fetch, {
     url: `${connection.endpoints[endpoint]}${path}`,
@@ -149,11 +149,11 @@ async function ask(
 
 async function failureOf(
   answer: Response,
-  { attempt: { candidate, controller }, to }: {
+  { attempt: { deployment, controller }, to }: {
     readonly attempt: Attempt;
     readonly to: Codec;
   },
-  { deadlines, clock }: RelayTools,
+  { deadlines, clock }: RelayServices,
 ): Promise<Error> {
   const { status, headers } = answer;
   if (status < 400) {
@@ -162,11 +162,11 @@ async function failureOf(
   }
   const bytes = await readErrorBytes(answer, {
     deadlines,
-    idleMs: candidate.connection.timeouts.idleMs,
+    idleMs: deployment.connection.timeouts.idleMs,
     controller,
   });
   const body = bytes && parseErrorBody(new TextDecoder().decode(bytes));
-  const failure: Failure = secretsOf(candidate.connection).leaveOut(
+  const failure: Failure = secretsOf(deployment.connection).leaveOut(
     to.decodeFailure(status, body),
   );
   return new UpstreamFailure({

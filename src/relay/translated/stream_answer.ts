@@ -57,14 +57,14 @@ function openStream(
   body: ReadableStream<Uint8Array>,
   options: StreamAnswerOptions,
 ): TranslatedStream {
-  const { attempt: { controller, candidate, exchange }, tools } = options;
+  const { attempt: { controller, deployment, exchange }, services } = options;
   const { record } = exchange;
   const noteChunk = record.watchChunks();
   return createTranslatedStream(body, {
-    secrets: secretsOf(candidate.connection),
+    secrets: secretsOf(deployment.connection),
     translator: translatorFor(options),
-    deadlines: tools.deadlines,
-    idleMs: candidate.connection.timeouts.idleMs,
+    deadlines: services.deadlines,
+    idleMs: deployment.connection.timeouts.idleMs,
     failureOf: (cause) => failureOfBreak(cause, controller),
     signal: controller.signal,
     onText(text) {
@@ -79,12 +79,12 @@ function openStream(
 }
 
 function translatorFor(options: StreamAnswerOptions): Translator {
-  const { from, to, translated: { aliases, cuts }, tools, watch } = options;
+  const { from, to, translated: { aliases, cuts }, services, watch } = options;
   const restored = aliases.size === 0
     ? settleCalls()
     : pipe(restoreTools(aliases), settleCalls());
   return createTranslator({
-    decoder: to.createStreamDecoder(tools.ids),
+    decoder: to.createStreamDecoder(services.ids),
     between: cuts.length === 0 ? restored : pipe(cutAtStops(cuts), restored),
     encoder: from.createStreamEncoder(contextOf(options)),
     observe: watch.see,
@@ -118,9 +118,9 @@ function endingOf(
 /** Holds the stream back until there is something for the caller. */
 async function awaitOutput(
   stream: TranslatedStream,
-  { attempt, tools, watch }: StreamAnswerOptions,
+  { attempt, services, watch }: StreamAnswerOptions,
 ): Promise<void> {
-  const outputMs = firstOutputRestMs(attempt, tools.deadlines);
+  const outputMs = firstOutputRestMs(attempt, services.deadlines);
   const isLate = await stream.hold(() => watch.hasOutput, outputMs);
   // Without a deadline the caller waits on, kept company.
   if (isLate && outputMs !== undefined) {

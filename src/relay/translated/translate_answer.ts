@@ -23,12 +23,12 @@ export async function translateAnswer(
   answer: Response,
   options: TranslateAnswerOptions,
 ): Promise<Response> {
-  const { attempt: { exchange, candidate }, tools, translated } = options;
+  const { attempt: { exchange, deployment }, services, translated } = options;
   const watchOptions = {
     record: exchange.record,
-    seals: tools.seals,
+    seals: services.seals,
     callerSha256: exchange.caller.sha256,
-    connectionId: candidate.connection.id,
+    connectionId: deployment.connection.id,
   };
   const isStream = isEventStream(answer, translated.stream);
   if (translated.request.stream && isStream && answer.body !== null) {
@@ -66,7 +66,7 @@ function write(
     cuts: options.translated.cuts,
   };
   const { signal } = controller;
-  return options.tools.translation.answer(job, length, { memory, signal });
+  return options.services.translation.answer(job, length, { memory, signal });
 }
 
 /** One object, or one short stream of it for a caller who asked for events. */

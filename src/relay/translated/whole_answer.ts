@@ -25,16 +25,16 @@ export interface WholeAnswer {
 /** Reads a stream whole, for a caller who wants one object. */
 export async function foldAnswer(
   answer: Response,
-  { attempt: { controller, candidate }, to, tools }: TranslateAnswerOptions,
+  { attempt: { controller, deployment }, to, services }: TranslateAnswerOptions,
 ): Promise<WholeAnswer> {
-  const fold = createStreamFold(to.createStreamDecoder(tools.ids));
+  const fold = createStreamFold(to.createStreamDecoder(services.ids));
   const idle = createIdleWatch({
-    deadlines: tools.deadlines,
-    idleMs: candidate.connection.timeouts.idleMs,
+    deadlines: services.deadlines,
+    idleMs: deployment.connection.timeouts.idleMs,
     onIdle: () => controller.abort(silentUpstream()),
   });
   const reader = answer.body &&
-    secretsOf(candidate.connection).cover(answer.body.getReader());
+    secretsOf(deployment.connection).cover(answer.body.getReader());
   let bytes = 0;
   try {
     for (;;) {
@@ -62,15 +62,15 @@ export async function foldAnswer(
 /** Reads an answer that is one object. */
 export async function readAnswer(
   answer: Response,
-  { attempt: { controller, candidate }, tools }: TranslateAnswerOptions,
+  { attempt: { controller, deployment }, services }: TranslateAnswerOptions,
 ): Promise<WholeAnswer> {
   const bytes = await readAnswerBytes(answer, {
     maxBytes: MAX_ANSWER_BYTES,
-    deadlines: tools.deadlines,
-    idleMs: candidate.connection.timeouts.idleMs,
+    deadlines: services.deadlines,
+    idleMs: deployment.connection.timeouts.idleMs,
     controller,
   });
   if (bytes === undefined) throw oversized();
-  const covered = secretsOf(candidate.connection).coverIn(bytes);
+  const covered = secretsOf(deployment.connection).coverIn(bytes);
   return { answer: covered, length: covered.length };
 }

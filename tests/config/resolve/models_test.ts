@@ -27,12 +27,12 @@ Deno.test("a pool has the enabled connections of a model, in the file's order", 
   assert.deepEqual(pools, [["x", ["a:x", "c:x-1"]], ["y", ["a:y"]]]);
 });
 
-Deno.test("a candidate is the connection itself, not a copy", async () => {
+Deno.test("a deployment is the connection itself, not a copy", async () => {
   const config = await minimalConfig();
-  const [candidate] = config.pools.get("model-a") ?? [];
-  assert.ok(candidate);
-  assert.equal(candidate.connection, config.connections[0]);
-  assert.equal(candidate.model, config.connections[0]?.models[0]);
+  const [deployment] = config.pools.get("model-a") ?? [];
+  assert.ok(deployment);
+  assert.equal(deployment.connection, config.connections[0]);
+  assert.equal(deployment.model, config.connections[0]?.models[0]);
 });
 
 Deno.test("a fallback must be a model of some connection", async () => {

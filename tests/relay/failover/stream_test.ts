@@ -81,12 +81,12 @@ Deno.test("a stream that is whole but for [DONE] ends at once, with its usage", 
     ],
     "end",
   );
-  const ways = [
+  const candidates = [
     ["chat", "native"],
     ["messages", "translated"],
     ["responses", "translated"],
   ] as const;
-  for (const [protocol, mode] of ways) {
+  for (const [protocol, mode] of candidates) {
     await t.step(`${protocol} ${mode}`, async () => {
       const way = { protocol, mode };
       const scene = await openScene([connectionTo("one", way)], {

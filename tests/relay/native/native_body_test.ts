@@ -4,7 +4,7 @@ import {
   type HeldBody,
 } from "../../../src/relay/request/held_body.ts";
 import { nativeBody } from "../../../src/relay/native/native_body.ts";
-import { createQuestionReader } from "../../../src/relay/request/request_head.ts";
+import { createRequestHeadReader } from "../../../src/relay/request/request_head.ts";
 
 const encoder = new TextEncoder();
 
@@ -25,7 +25,7 @@ async function sent(
   body: HeldBody,
   renamedTo: string | undefined,
 ): Promise<{ readonly kind: string; readonly text: string }> {
-  const reader = createQuestionReader();
+  const reader = createRequestHeadReader();
   reader.push(await bodyBytes(body));
   const { modelSpan } = reader.end();
   const built = nativeBody({ body, modelSpan, renamedTo });

@@ -6,7 +6,7 @@ import {
   type Admitted,
   createAdmission,
 } from "../../../src/relay/request/admission.ts";
-import { createLine } from "../../../src/relay/attempt_control.ts";
+import { createAttemptControl } from "../../../src/relay/attempt_control.ts";
 import { minimalConfig, tokenFile } from "../../support/gateway/config.ts";
 import { openTestRecord } from "../../support/gateway/open_record.ts";
 import { createRandom } from "../../support/fakes/random.ts";
@@ -48,7 +48,7 @@ async function begin(
 
 function request(): Admitted {
   const { record } = openTestRecord();
-  return { record, line: createLine() };
+  return { record, control: createAttemptControl() };
 }
 
 function enter({ admission, config }: Scene, caller: Caller): Admitted {
@@ -176,20 +176,20 @@ Deno.test("Admission.cut() ends every running request, and none that has ended",
   const ended = enter(scene, scene.bob);
   ended.record.finish("complete");
   scene.admission.cut();
-  for (const { line } of running) {
-    const { reason } = line.controller.signal;
+  for (const { control } of running) {
+    const { reason } = control.controller.signal;
     assert.ok(reason instanceof GatewayError);
     assert.equal(reason.kind, "overloaded");
   }
-  assert.equal(ended.line.controller.signal.aborted, false);
+  assert.equal(ended.control.controller.signal.aborted, false);
 });
 
 Deno.test("Admission.cut() bears requests that end because they are cut", async () => {
   const scene = await begin();
   const { admission } = scene;
   for (let count = 0; count < 10; count++) {
-    const { record, line } = enter(scene, scene.bob);
-    const { signal } = line.controller;
+    const { record, control } = enter(scene, scene.bob);
+    const { signal } = control.controller;
     signal.addEventListener("abort", () => record.finish("error"));
   }
   const drained = admission.drain();
@@ -202,12 +202,12 @@ Deno.test("Admission.cut() ends every request, though some end because another o
   const scene = await begin();
   const [first, second, third] = [1, 2, 3].map(() => enter(scene, scene.bob));
   assert.ok(first && second && third);
-  first.line.controller.signal.addEventListener("abort", () => {
+  first.control.controller.signal.addEventListener("abort", () => {
     first.record.finish("error");
     second.record.finish("error");
   });
   scene.admission.cut();
-  assert.equal(third.line.controller.signal.aborted, true);
+  assert.equal(third.control.controller.signal.aborted, true);
   assert.equal(scene.admission.active, 1);
 });
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { GatewayError } from "../../../src/core/error.ts";
-import { createQuestionReader } from "../../../src/relay/request/request_head.ts";
+import { createRequestHeadReader } from "../../../src/relay/request/request_head.ts";
 
 /** What a body names, as `field: model`; it comes in pieces of so many bytes. */
 function named(
@@ -8,7 +8,7 @@ function named(
   pieceBytes = Infinity,
 ): readonly string[] {
   const bytes = new TextEncoder().encode(`{"model":"asked",${fields}}`);
-  const reader = createQuestionReader();
+  const reader = createRequestHeadReader();
   for (let start = 0; start < bytes.length; start += pieceBytes) {
     reader.push(bytes.slice(start, start + pieceBytes));
   }
@@ -78,7 +78,7 @@ const NAMELESS = [
   `"tools":[{"type":"function","name":"f","parameters":{"type":"object","properties":{"model":{"type":"string"}},"required":["model"]}}]`,
 ];
 
-Deno.test("A QuestionReader tells every model that a body names beside its own, in pieces of any length", () => {
+Deno.test("A RequestHeadReader tells every model that a body names beside its own, in pieces of any length", () => {
   for (const [fields, expected] of Object.entries(NAMING)) {
     for (const pieceBytes of [1, 2, 7, 64, Infinity]) {
       assert.deepEqual(named(fields, pieceBytes), expected, fields);
@@ -86,11 +86,11 @@ Deno.test("A QuestionReader tells every model that a body names beside its own, 
   }
 });
 
-Deno.test("A QuestionReader takes what names no model for what it is", () => {
+Deno.test("A RequestHeadReader takes what names no model for what it is", () => {
   for (const fields of NAMELESS) assert.deepEqual(named(fields), [], fields);
 });
 
-Deno.test("A QuestionReader refuses such a field that stands twice, in any case or spelling", () => {
+Deno.test("A RequestHeadReader refuses such a field that stands twice, in any case or spelling", () => {
   const twice = [
     ['"models":[],"models":["a"]', "models"],
     ['"models":[],"mod\\u0065ls":["a"]', "models"],
@@ -113,7 +113,7 @@ Deno.test("A QuestionReader refuses such a field that stands twice, in any case 
   }
 });
 
-Deno.test("A QuestionReader keeps a bounded number of names, and marks that there were more", () => {
+Deno.test("A RequestHeadReader keeps a bounded number of names, and marks that there were more", () => {
   const names = Array.from({ length: 10_000 }, () => "a");
   for (
     const fields of [

@@ -1,20 +1,20 @@
 import assert from "node:assert/strict";
 import { GatewayError } from "../../../src/core/error.ts";
 import {
-  createQuestionReader,
-  type Question,
+  createRequestHeadReader,
+  type RequestHead,
 } from "../../../src/relay/request/request_head.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
 /** Reads a body in one piece. */
-function read(body: Uint8Array): Question {
-  const reader = createQuestionReader();
+function read(body: Uint8Array): RequestHead {
+  const reader = createRequestHeadReader();
   reader.push(body);
   return reader.end();
 }
 
-Deno.test("A QuestionReader finds the model and where it stands", () => {
+Deno.test("A RequestHeadReader finds the model and where it stands", () => {
   const body = bytes(' {"x":{"model":"no"}, "model" : "glm-5é" ,"y":1} ');
   const { model, modelSpan, stream } = read(body);
   assert.equal(model, "glm-5é");
@@ -23,12 +23,12 @@ Deno.test("A QuestionReader finds the model and where it stands", () => {
   assert.equal(new TextDecoder().decode(body.subarray(start, end)), '"glm-5é"');
 });
 
-Deno.test("A QuestionReader reads a model however it is escaped", () => {
+Deno.test("A RequestHeadReader reads a model however it is escaped", () => {
   const { model } = read(bytes('{"mod\\u0065l":"a\\/b\\u0063\\n"}'));
   assert.equal(model, "a/bc\n");
 });
 
-Deno.test("A QuestionReader reads whether to stream", () => {
+Deno.test("A RequestHeadReader reads whether to stream", () => {
   const cases = [
     ['{"model":"m"}', false],
     ['{"model":"m","stream":true}', true],
@@ -51,7 +51,7 @@ function refusal(text: string): GatewayError {
   return assert.fail(`${text} was taken`);
 }
 
-Deno.test("A QuestionReader refuses a model that is missing or no name", () => {
+Deno.test("A RequestHeadReader refuses a model that is missing or no name", () => {
   assert.match((refusal('{"messages":[]}')).message, /it is missing/);
   const wrong = [
     '""',
@@ -71,12 +71,12 @@ Deno.test("A QuestionReader refuses a model that is missing or no name", () => {
   }
 });
 
-Deno.test("A QuestionReader takes names of up to 4094 bytes", () => {
+Deno.test("A RequestHeadReader takes names of up to 4094 bytes", () => {
   const name = "x".repeat(4094);
   assert.equal((read(bytes(`{"model":"${name}"}`))).model, name);
 });
 
-Deno.test("A QuestionReader refuses a stream that is no truth value", () => {
+Deno.test("A RequestHeadReader refuses a stream that is no truth value", () => {
   for (const value of ['"true"', "1", "0", "[]", "{}", '""']) {
     const { message, param } = refusal(`{"model":"m","stream":${value}}`);
     assert.equal(param, "stream");
@@ -84,7 +84,7 @@ Deno.test("A QuestionReader refuses a stream that is no truth value", () => {
   }
 });
 
-Deno.test("A QuestionReader refuses to choose between two values", () => {
+Deno.test("A RequestHeadReader refuses to choose between two values", () => {
   assert.equal((refusal('{"model":"a","model":"a"}')).param, "model");
   assert.equal(
     (refusal('{"model":"a","\\u006dodel":"b"}')).param,
@@ -94,7 +94,7 @@ Deno.test("A QuestionReader refuses to choose between two values", () => {
   assert.equal(param, "stream");
 });
 
-Deno.test("A QuestionReader refuses what is not exactly one JSON object, and quotes none of it", () => {
+Deno.test("A RequestHeadReader refuses what is not exactly one JSON object, and quotes none of it", () => {
   const secret = "my secret prompt";
   const bodies = [
     "",
@@ -115,15 +115,15 @@ Deno.test("A QuestionReader refuses what is not exactly one JSON object, and quo
   }
 });
 
-Deno.test("A QuestionReader refuses bytes that are no UTF-8", () => {
+Deno.test("A RequestHeadReader refuses bytes that are no UTF-8", () => {
   const body = Uint8Array.of(...bytes('{"model":"'), 0xff, ...bytes('"}'));
   assert.throws(() => read(body), GatewayError);
 });
 
-Deno.test("A question is read from pieces as it is from the whole, and nothing of them is needed afterwards", () => {
+Deno.test("A head is read from pieces as it is from the whole, and nothing of them is needed afterwards", () => {
   const body = bytes('{"x":"é","mod\\u0065l" : "glm-5é" ,"stream":true}');
   for (let size = 1; size <= body.length; size++) {
-    const reader = createQuestionReader();
+    const reader = createRequestHeadReader();
     for (let start = 0; start < body.length; start += size) {
       const piece = body.slice(start, start + size);
       reader.push(piece);
@@ -134,7 +134,7 @@ Deno.test("A question is read from pieces as it is from the whole, and nothing o
 });
 
 Deno.test("A fault is told when the body is whole, and it is the first one", () => {
-  const reader = createQuestionReader();
+  const reader = createRequestHeadReader();
   reader.push(bytes('{"model":"a",'));
   reader.push(bytes("]"));
   reader.push(bytes('"model":"b"}'));

@@ -128,8 +128,8 @@ Deno.test("assignedModels() lists just what assign() serves", async () => {
     const listed = assignedModels(caller, config);
     for (const model of config.pools.keys()) {
       if (listed.has(model)) {
-        const candidates = assign(model, caller, config);
-        assert.deepEqual(listed.get(model), candidates);
+        const deployments = assign(model, caller, config);
+        assert.deepEqual(listed.get(model), deployments);
       } else {
         assert.throws(() => assign(model, caller, config), GatewayError);
       }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Candidate, Connection } from "../../../src/config/config.ts";
+import type { Connection, Deployment } from "../../../src/config/config.ts";
 import { GatewayError } from "../../../src/core/error.ts";
 import {
   type Endpoint,
@@ -7,14 +7,14 @@ import {
   type Operation,
   OPERATIONS,
 } from "../../../src/core/protocol.ts";
-import { plan } from "../../../src/relay/routing/candidate.ts";
+import { candidatesFor } from "../../../src/relay/routing/candidate.ts";
 import { minimalConfig } from "../../support/gateway/config.ts";
 
 /** A model on a connection of `family` that has `endpoints`. */
-async function candidate(
+async function deployment(
   family: Family,
   endpoints: readonly Endpoint[],
-): Promise<Candidate> {
+): Promise<Deployment> {
   const { connections: [first] } = await minimalConfig();
   const [model] = first?.models ?? [];
   assert.ok(first && model);
@@ -36,7 +36,9 @@ async function outcome(
   endpoints: readonly Endpoint[],
 ): Promise<string> {
   try {
-    const [first] = plan(operation, [await candidate(family, endpoints)]);
+    const [first] = candidatesFor(operation, [
+      await deployment(family, endpoints),
+    ]);
     return first.mode === "native" ? "native" : first.protocol;
   } catch (error) {
     assert.ok(error instanceof GatewayError);
@@ -108,7 +110,7 @@ const ENDPOINTS: readonly Endpoint[] = [
   "completions",
 ];
 
-Deno.test("plan() serves each path by family and endpoints as the table says", async (t) => {
+Deno.test("candidatesFor() serves each path by family and endpoints as the table says", async (t) => {
   for (const operation of operations()) {
     for (const [family, names, expected] of TABLE[operation]) {
       await t.step(`${operation} of ${family} with ${names}`, async () => {
@@ -132,7 +134,7 @@ function operations(): readonly Operation[] {
   ];
 }
 
-Deno.test("plan() uses no endpoint that the connection lacks", async () => {
+Deno.test("candidatesFor() uses no endpoint that the connection lacks", async () => {
   for (let bits = 0; bits < 2 ** ENDPOINTS.length; bits++) {
     const endpoints = ENDPOINTS.filter((_, index) => bits & (1 << index));
     for (const family of ["A", "B", "C"] as const) {
@@ -147,7 +149,7 @@ Deno.test("plan() uses no endpoint that the connection lacks", async () => {
   }
 });
 
-Deno.test("plan() names the path and those that serve the model instead", async () => {
+Deno.test("candidatesFor() names the path and those that serve the model instead", async () => {
   const cases: readonly (readonly [Operation, Family, string])[] = [
     [
       "responses",
@@ -193,8 +195,8 @@ Deno.test("plan() names the path and those that serve the model instead", async 
   for (const [operation, family, text] of cases) {
     const endpoint =
       ({ A: "chat", B: "messages", C: "responses" } as const)[family];
-    const only = await candidate(family, [endpoint]);
-    assert.throws(() => plan(operation, [only]), (error) => {
+    const only = await deployment(family, [endpoint]);
+    assert.throws(() => candidatesFor(operation, [only]), (error) => {
       assert.ok(error instanceof GatewayError);
       assert.equal(error.message, `Cannot serve ${text}`);
       return true;
@@ -202,26 +204,26 @@ Deno.test("plan() names the path and those that serve the model instead", async 
   }
 });
 
-Deno.test("plan() keeps the order of the candidates that can serve", async () => {
-  const candidates = [
-    await candidate("C", ["responses"]),
-    await candidate("A", ["chat"]),
-    await candidate("B", ["messages"]),
+Deno.test("candidatesFor() keeps the order of the deployments that can serve", async () => {
+  const deployments = [
+    await deployment("C", ["responses"]),
+    await deployment("A", ["chat"]),
+    await deployment("B", ["messages"]),
   ] as const;
-  const [c, a, b] = candidates;
-  assert.deepEqual(plan("messages", [c, a, b]), [
-    { mode: "translated", candidate: a, protocol: "chat" },
-    { mode: "native", candidate: b },
+  const [c, a, b] = deployments;
+  assert.deepEqual(candidatesFor("messages", [c, a, b]), [
+    { mode: "translated", deployment: a, protocol: "chat" },
+    { mode: "native", deployment: b },
   ]);
   assert.deepEqual(
-    plan("messages", [b, a, c]).map(({ candidate }) => candidate),
+    candidatesFor("messages", [b, a, c]).map(({ deployment }) => deployment),
     [b, a],
   );
 });
 
-Deno.test("plan() refuses as the first candidate does when none can serve", async () => {
-  const a = await candidate("A", ["chat"]);
-  const b = await candidate("B", ["messages"]);
-  assert.throws(() => plan("compact", [a, b]), /no such operation/);
-  assert.throws(() => plan("compact", [b, a]), /use \/messages/);
+Deno.test("candidatesFor() refuses as the first deployment does when none can serve", async () => {
+  const a = await deployment("A", ["chat"]);
+  const b = await deployment("B", ["messages"]);
+  assert.throws(() => candidatesFor("compact", [a, b]), /no such operation/);
+  assert.throws(() => candidatesFor("compact", [b, a]), /use \/messages/);
 });

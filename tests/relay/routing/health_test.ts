@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Caller, Candidate } from "../../../src/config/config.ts";
+import type { Caller, Deployment } from "../../../src/config/config.ts";
 import { createLog } from "../../../src/observe/log.ts";
 import type { Fault, FaultKind } from "../../../src/relay/fault.ts";
 import {
@@ -21,9 +21,9 @@ import {
 interface Scene {
   readonly health: Health;
   readonly clock: FakeClock;
-  readonly one: Candidate;
+  readonly one: Deployment;
   /** Another model of the same connection. */
-  readonly other: Candidate;
+  readonly other: Deployment;
   readonly alice: Caller;
   readonly bob: Caller;
   readonly carol: Caller;
@@ -67,42 +67,42 @@ function fault(kind: FaultKind, rest: Partial<Fault> = {}): Fault {
 /** A request of alice's, or of who is named. */
 function ask(
   { health, alice }: Scene,
-  candidate: Candidate,
+  deployment: Deployment,
   { caller = alice, isStranded = true, isRepeat = false }: {
     readonly caller?: Caller;
     readonly isStranded?: boolean;
     readonly isRepeat?: boolean;
   } = {},
 ): Trial | undefined {
-  return health.begin(candidate, { caller, isStranded, isRepeat });
+  return health.begin(deployment, { caller, isStranded, isRepeat });
 }
 
 function restMs(
   { health, alice }: Scene,
-  candidate: Candidate,
+  deployment: Deployment,
   caller = alice,
 ): number {
-  return health.restMs(candidate, caller);
+  return health.restMs(deployment, caller);
 }
 
 /** A request that fails; it must be let in. */
 function fail(
   scene: Scene,
-  candidate: Candidate,
+  deployment: Deployment,
   { kind, status, retryAfterMs, wasConnected }: Fault = fault("trouble"),
   caller = scene.alice,
 ): void {
-  const trial = ask(scene, candidate, { caller });
+  const trial = ask(scene, deployment, { caller });
   assert.ok(trial, "was not let in");
   trial.failed({ kind, status, retryAfterMs, wasConnected });
 }
 
 function succeed(
   scene: Scene,
-  candidate: Candidate,
+  deployment: Deployment,
   caller = scene.alice,
 ): void {
-  const trial = ask(scene, candidate, { caller });
+  const trial = ask(scene, deployment, { caller });
   assert.ok(trial, "was not let in");
   trial.answered();
   trial.succeeded();

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import type { Connection } from "../../../src/config/config.ts";
 import type { QuotaWindow } from "../../../src/limits/window.ts";
-import type { Plan } from "../../../src/relay/routing/candidate.ts";
+import type { Candidate } from "../../../src/relay/routing/candidate.ts";
 import {
   createQuotaRouting,
-  type RoutedWays,
+  type RoutedCandidates,
 } from "../../../src/relay/routing/quota_routing.ts";
-import { findWays } from "../../../src/relay/routing/candidates.ts";
+import { findCandidates } from "../../../src/relay/routing/candidates.ts";
 import {
   connectionFile,
   minimalConfig,
@@ -21,12 +21,12 @@ interface Scene {
   readonly clock: FakeClock;
   /** How much of each connection's windows is used, in percent. */
   readonly used: Record<string, readonly (number | null)[]>;
-  route(session?: string): Promise<RoutedWays>;
+  route(session?: string): Promise<RoutedCandidates>;
   /** The connections in the order in which a request would try them. */
   order(session?: string): Promise<readonly string[]>;
 }
 
-const nameOf = ({ candidate }: Plan) => candidate.connection.name;
+const nameOf = ({ deployment }: Candidate) => deployment.connection.name;
 
 async function begin(quotaRouting = true): Promise<Scene> {
   const models = [{ id: "model-1", quota_routing: quotaRouting }];
@@ -51,8 +51,8 @@ async function begin(quotaRouting = true): Promise<Scene> {
     if (session !== undefined) headers.set("session-id", session);
     const request = new Request("http://gateway/", { headers });
     const body = new TextEncoder().encode("{}");
-    const ways = findWays(asked, { caller, config });
-    return routing.route(ways, { caller, request }, body);
+    const candidates = findCandidates(asked, { caller, config });
+    return routing.route(candidates, { caller, request }, body);
   };
   return {
     clock,
@@ -125,7 +125,7 @@ Deno.test("route() keeps a conversation where it was, as long as there is someth
   used.two = [50];
   used.three = [50];
   const routed = await route("s-1");
-  const served = routed.own.find((plan) => nameOf(plan) === "two");
+  const served = routed.own.find((candidate) => nameOf(candidate) === "two");
   assert.ok(served);
   routed.onServed?.(served);
   assert.deepEqual(await order("s-1"), ["two", "one", "three"]);

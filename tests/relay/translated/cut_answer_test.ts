@@ -97,7 +97,7 @@ async function given(
       stream: translated.body.stream === true,
       estimatedInputTokens: 1,
     },
-    tools: {
+    services: {
       seals: createSealStore({ clock: opened.clock }),
       deadlines: createDeadlines(createFakeTimers()),
       ids: counterIds(),

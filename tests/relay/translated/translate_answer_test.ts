@@ -30,7 +30,7 @@ async function begin() {
         estimatedInputTokens: 1,
         dropped: new Set(["seed", "a,b", "é".repeat(100)]),
       },
-      tools: {
+      services: {
         seals: createSealStore({ clock: opened.clock }),
         deadlines: createDeadlines(timers),
         ids: counterIds(),

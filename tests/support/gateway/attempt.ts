@@ -2,8 +2,8 @@ import type { Operation } from "../../../src/core/protocol.ts";
 import type { Attempt } from "../../../src/relay/attempt.ts";
 import { createBodyMemory } from "../../../src/relay/request/body_memory.ts";
 import { keepBody } from "../../../src/relay/request/held_body.ts";
-import { createLine } from "../../../src/relay/attempt_control.ts";
-import { createQuestionReader } from "../../../src/relay/request/request_head.ts";
+import { createAttemptControl } from "../../../src/relay/attempt_control.ts";
+import { createRequestHeadReader } from "../../../src/relay/request/request_head.ts";
 import { minimalConfig } from "./config.ts";
 import { type OpenRecord, openTestRecord } from "./open_record.ts";
 
@@ -27,26 +27,26 @@ export async function openTestAttempt(
 ): Promise<TestAttempt> {
   const config = await minimalConfig({ timeouts: { idle: idleMs } });
   const [caller] = config.callers.values();
-  const [candidate] = config.pools.get("model-a") ?? [];
-  if (!caller || !candidate) throw new Error("There is no alice or no model");
+  const [deployment] = config.pools.get("model-a") ?? [];
+  if (!caller || !deployment) throw new Error("There is no alice or no model");
   const opened = openTestRecord();
-  const line = createLine();
+  const control = createAttemptControl();
   const body = new TextEncoder().encode('{"model":"model-a"}');
   const request = new Request("http://gateway/", { method: "POST" });
   const { record } = opened;
-  const reader = createQuestionReader();
+  const reader = createRequestHeadReader();
   reader.push(body);
   return {
     ...opened,
     attempt: {
-      exchange: { request, record, caller, config, line },
+      exchange: { request, record, caller, config, control },
       operation,
-      candidate,
+      deployment,
       body: keepBody(body, () => {}),
       memory: createBodyMemory().open(2 ** 20),
-      question: reader.end(),
+      head: reader.end(),
       startedMs: 0,
-      controller: line.controller,
+      controller: control.controller,
       mayRepeat,
       mayMoveOn: false,
       noteFailure() {},
