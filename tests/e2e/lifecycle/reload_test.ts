@@ -177,3 +177,31 @@ Deno.test({
     assert.equal(gateway.lines("config_failed").length, 0);
   },
 });
+
+Deno.test("a bad edit is told once, and the way back to the good file too", async () => {
+  await using upstream = startUpstream(() => Response.json({}));
+  const good = fileWith("key-1", upstream.url);
+  await using gateway = await serveFile(good);
+  const bad = { ...good, timeoutz: {} };
+  await gateway.rewrite(bad);
+  await lineNumber(gateway, "config_rejected", 1);
+  await gateway.rewrite(good);
+  await lineNumber(gateway, "config_unchanged", 1);
+  assert.equal(gateway.lines("config_rejected").length, 1);
+  await gateway.rewrite(bad);
+  await lineNumber(gateway, "config_rejected", 2);
+  await gateway.rewrite(fileWith("key-2", upstream.url));
+  await lineNumber(gateway, "config_applied", 1);
+  assert.equal(gateway.lines("config_unchanged").length, 1);
+});
+
+Deno.test("a port that is changed and changed back needs no restart any more", async () => {
+  await using upstream = startUpstream(() => Response.json({}));
+  await using gateway = await serveFile(fileWith("key-1", upstream.url));
+  await gateway.rewrite(fileWith("key-1", upstream.url, { port: 1 }));
+  const { warnings } = await lineNumber(gateway, "config_applied", 1);
+  assert.match(String(warnings), /^server\.port: /);
+  await gateway.rewrite(fileWith("key-1", upstream.url));
+  const back = await lineNumber(gateway, "config_applied", 2);
+  assert.deepEqual(back.warnings, []);
+});
