@@ -15,6 +15,12 @@ import { fromFileUrl } from "./support/program/paths.ts";
 import { startProcess } from "./support/program/process.ts";
 import { startUpstream } from "./support/upstream/scripted_upstream.ts";
 import { canSeclude, secludedCommand } from "./support/program/seclusion.ts";
+import {
+  allowedCalls,
+  canTrace,
+  countedCalls,
+} from "./support/program/system_calls.ts";
+import { until } from "./support/within.ts";
 
 const ASK_DEMO = fromFileUrl(
   new URL("./support/wire/ask_demo.ts", import.meta.url),
@@ -202,6 +208,49 @@ Deno.test({
     assert.equal(seen.status, 200, seen.text);
     assert.match(seen.text, /chat\.completion/);
     assert.equal(seen.code, 0);
+  },
+});
+
+const traceable = await canTrace();
+
+Deno.test({
+  name: traceable
+    ? "the executable makes no system call that its unit forbids"
+    : "the executable makes no system call that its unit forbids (ignored: there is no strace or no systemd-analyze here)",
+  ignore: ignore || !traceable,
+  async fn() {
+    if ("reason" in compiled) return;
+    const unit = await Deno.readTextFile(
+      new URL("../packaging/model-gateway.service", import.meta.url),
+    );
+    const filters = [...unit.matchAll(/^SystemCallFilter=(.*)$/gm)]
+      .map(([, filter = ""]) => filter);
+    const directory = await Deno.makeTempDir();
+    const summary = `${directory}/calls`;
+    // With -D what is traced has the process id that is known here, and gets the signal.
+    const gateway = await startProcess("strace", {
+      args: [
+        ...["-D", "-f", "-c", "-o", summary],
+        ...[compiled.path, "demo", "--port", "0"],
+      ],
+    });
+    for (const { path, body } of REQUESTS) {
+      const answer = await fetch(gateway.url + path, {
+        method: "POST",
+        headers: HEADERS,
+        body: JSON.stringify(body),
+      });
+      assert.equal(answer.status, 200, await answer.text());
+    }
+    gateway.kill("SIGTERM");
+    assert.equal((await gateway.ended).code, 0);
+    const read = () => Deno.readTextFileSync(summary);
+    await until(() => read().includes("total"), "the summary of strace");
+    const made = countedCalls(read());
+    await Deno.remove(directory, { recursive: true });
+    assert.ok(made.size > 30 && made.has("accept4"), [...made].join(" "));
+    const forbidden = made.difference(await allowedCalls(filters));
+    assert.deepEqual([...forbidden], []);
   },
 });
 

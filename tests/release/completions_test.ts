@@ -5,7 +5,7 @@ import {
   zshCompletion,
 } from "../../release/completions.ts";
 import { COMMANDS } from "../../src/cli/mod.ts";
-import { hasProgram } from "../support/has_program.ts";
+import { hasProgram } from "../support/program/has_program.ts";
 
 const COMMAND_SPECS = COMMANDS.map(({ spec }) => spec);
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { releaseDocuments } from "../../release/documents.ts";
 import { configJsonSchema } from "../../src/config/schema/json_schema.ts";
-import { hasProgram } from "../support/has_program.ts";
+import { hasProgram } from "../support/program/has_program.ts";
 
 const documents = await releaseDocuments();
 

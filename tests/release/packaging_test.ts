@@ -3,7 +3,7 @@ import { readArguments } from "../../src/cli/arguments.ts";
 import { COMMANDS } from "../../src/cli/mod.ts";
 import { TARGETS } from "../../release/executable.ts";
 import { VERSION } from "../../src/core/version.ts";
-import { hasProgram } from "../support/has_program.ts";
+import { hasProgram } from "../support/program/has_program.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 
