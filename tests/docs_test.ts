@@ -14,6 +14,10 @@ import { formatExposition } from "../src/observe/exposition.ts";
 import { createProcessMetrics } from "../src/observe/process_metrics.ts";
 import { createGatewayMetrics } from "../src/observe/prometheus.ts";
 import { configOf, loadText, minimalConfig } from "./support/gateway/config.ts";
+import {
+  type ConfigOption,
+  configOptions,
+} from "./support/gateway/config_options.ts";
 import { schemaFaults } from "./support/gateway/config_schema.ts";
 import { readPages } from "./support/program/pages.ts";
 
@@ -51,6 +55,23 @@ Deno.test("every configuration in the documentation is valid", async (t) => {
     });
   }
 });
+
+Deno.test("the reference of the configuration has a row for every option of the schema", () => {
+  const [, section = ""] = pageOf("docs/configuration.md").split(
+    "## Every option\n",
+  );
+  const rows = [...section.matchAll(/^\| `.*\|$/gm)]
+    .map(([row]) => row.replace(/ +/g, " "));
+  assert.deepEqual(rows, configOptions().map(rowOf));
+});
+
+/** The row of an option in the reference of the configuration, to paste there where one is missing. */
+function rowOf({ path, preset, description }: ConfigOption): string {
+  const shown = preset === undefined || preset === ""
+    ? ""
+    : `\`${String(preset)}\` `;
+  return `| \`${path}\` | ${shown}| ${description} |`;
+}
 
 Deno.test("the changelog begins with what is not released, then with this version", () => {
   const headings = [...pageOf("CHANGELOG.md").matchAll(/^## (.*)$/gm)]

@@ -5,7 +5,9 @@ import type {
   Connection,
   ConnectionModel,
   QuotaConfig,
+  Timeouts,
 } from "./config.ts";
+import type { JsonQuota, JsonWindow } from "./json_quota.ts";
 import { assignedModels } from "./assignment.ts";
 
 /** So much of a token's hash tells it from others. */
@@ -34,6 +36,10 @@ export function describeConfig(config: Config): string {
         : `${server.admin.host}, port ${server.admin.port}`,
     },
     messages_vendor: config.messagesVendor,
+    timeouts: {
+      ...describeTimeouts(config.timeouts),
+      body: describeDeadline(config.timeouts.bodyMs),
+    },
     limits: {
       budget: `${limits.budgetMs} ms`,
       cache: `${limits.cacheMs} ms`,
@@ -62,14 +68,18 @@ function describeConnection(connection: Connection): Record<string, unknown> {
     strict: connection.strict,
     quota: describeQuota(connection.quota),
     max_concurrent: connection.maxConcurrent ?? "no limit",
-    timeouts: {
-      connect: describeDeadline(timeouts.connectMs),
-      first_byte: describeDeadline(timeouts.firstByteMs),
-      first_output: describeDeadline(timeouts.firstOutputMs),
-      idle: describeDeadline(timeouts.idleMs),
-      body: describeDeadline(timeouts.bodyMs),
-    },
+    timeouts: describeTimeouts(timeouts),
     models: connection.models.map(describeModel),
+  };
+}
+
+/** The deadlines of an exchange with a provider; the caller's body arrives before there is one. */
+function describeTimeouts(timeouts: Timeouts): Record<string, string> {
+  return {
+    connect: describeDeadline(timeouts.connectMs),
+    first_byte: describeDeadline(timeouts.firstByteMs),
+    first_output: describeDeadline(timeouts.firstOutputMs),
+    idle: describeDeadline(timeouts.idleMs),
   };
 }
 
@@ -97,10 +107,25 @@ function describeQuota(quota: QuotaConfig | undefined): unknown {
     project: quota.project ?? "none",
     url: url === undefined ? "of the kind" : url.origin + url.pathname,
     key: quota.key === undefined ? "of the connection" : "set",
-    ...(quota.json === undefined
-      ? {}
-      : { windows: quota.json.windows.map(({ type }) => type) }),
+    ...(quota.json === undefined ? {} : describeJsonQuota(quota.json)),
   };
+}
+
+function describeJsonQuota(quota: JsonQuota): Record<string, unknown> {
+  const { headers, success, unauthorized, windows } = quota;
+  return {
+    headers: describeNames(Object.keys(headers)),
+    success: success ?? "every JSON",
+    unauthorized: unauthorized ?? "by its status",
+    windows: windows.map(describeWindow),
+  };
+}
+
+function describeWindow(
+  { resetsAt, ...window }: JsonWindow,
+): Record<string, unknown> {
+  const options = Object.entries({ ...window, resets_at: resetsAt });
+  return Object.fromEntries(options.filter(([, value]) => value !== undefined));
 }
 
 function describeCaller(
@@ -112,7 +137,7 @@ function describeCaller(
   );
   return {
     name: caller.name,
-    ...describeDigests(caller, config),
+    sha256: describeDigests(caller, config),
     expires_at: caller.expiresAtMs === undefined
       ? "never"
       : new Date(caller.expiresAtMs).toISOString(),
@@ -127,14 +152,13 @@ function describeBytes(bytes: number): string {
   return Number.isInteger(mib) ? `${mib} MiB` : `${bytes} bytes`;
 }
 
-/** Which hashes of tokens let a caller in, where that is more than one. */
+/** How the hashes of the tokens begin that let a caller in. */
 function describeDigests(
   caller: Caller,
   { callers }: Config,
-): Record<string, unknown> {
-  const digests = [...callers].filter(([, one]) => one === caller)
+): readonly string[] {
+  return [...callers].filter(([, one]) => one === caller)
     .map(([digest]) => `${digest.slice(0, SHOWN_DIGITS)}…`);
-  return digests.length > 1 ? { sha256: digests } : {};
 }
 
 function describeNames(names: readonly string[]): readonly string[] | string {

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { describeConfig } from "../../src/config/describe.ts";
 import { parseYaml } from "../../src/core/std.ts";
+import { sha256Hex } from "../../src/core/sha256.ts";
 import {
+  ALICE_TOKEN,
   connectionFile,
   minimalConfig,
   tokenFile,
@@ -21,6 +23,12 @@ Deno.test("describeConfig() shows what a small file resolves to", async () => {
   drain: 30000 ms
   admin: none
 messages_vendor: anthropic
+timeouts:
+  connect: 10000 ms
+  first_byte: 300000 ms
+  first_output: none
+  idle: 120000 ms
+  body: 60000 ms
 limits:
   budget: 12000 ms
   cache: 60000 ms
@@ -45,11 +53,12 @@ connections:
       first_byte: 300000 ms
       first_output: none
       idle: 120000 ms
-      body: 60000 ms
     models:
       - model-a
 tokens:
   - name: alice
+    sha256:
+      - ${sha256Hex(ALICE_TOKEN).slice(0, 12)}…
     expires_at: never
     connections:
       - main

@@ -1,0 +1,297 @@
+import assert from "node:assert/strict";
+import { describeConfig } from "../../src/config/describe.ts";
+import {
+  connectionFile,
+  minimalConfig,
+  tokenFile,
+} from "../support/gateway/config.ts";
+import { configOptions } from "../support/gateway/config_options.ts";
+
+/** Outermost keys of a configuration. */
+type Overrides = Readonly<Record<string, unknown>>;
+
+const UUID = "0b1d3c52-6a0e-4a3e-8f0e-2f9c3b0d1a11";
+
+/** Two values of an option, as configurations that differ in nothing else. */
+type Pair = readonly [Overrides, Overrides];
+
+/** What `check` does not show although it is configured, with the reason. */
+const HIDDEN: Readonly<Record<string, string>> = {
+  "connections[].auth.key": "a secret; that it is set is shown",
+  "connections[].auth.key_file": "names where that secret lies",
+  "connections[].timeouts.body": "has no effect, of which check warns",
+};
+
+const server = (one: unknown, other: unknown): Pair => [
+  { server: one },
+  { server: other },
+];
+
+const connection = (one: Overrides, other: Overrides): Pair => [
+  { connections: [connectionFile(one)] },
+  { connections: [connectionFile(other)] },
+];
+
+const model = (one: Overrides, other: Overrides): Pair =>
+  connection({ models: [{ id: "a", ...one }, "b"] }, {
+    models: [{ id: "a", ...other }, "b"],
+  });
+
+const token = (one: Overrides, other: Overrides): Pair => [
+  { tokens: [tokenFile(one)] },
+  { tokens: [tokenFile(other)] },
+];
+
+const endpoint = (name: string): Pair =>
+  connection(
+    { endpoints: { chat: "https://a.example/v1" } },
+    {
+      endpoints: {
+        chat: "https://a.example/v1",
+        [name]: "https://b.example/v1",
+      },
+    },
+  );
+
+/** What all connections have, where the one connection has every deadline of its own. */
+const deadline = (name: string): Pair => {
+  const connections = [
+    connectionFile({
+      timeouts: { connect: 1, first_byte: 1, first_output: 1, idle: 1 },
+    }),
+  ];
+  return [
+    { connections, timeouts: { [name]: 2 } },
+    { connections, timeouts: { [name]: 3 } },
+  ];
+};
+
+const connectionDeadline = (name: string): Pair =>
+  connection({ timeouts: { [name]: 2 } }, { timeouts: { [name]: 3 } });
+
+const quota = (one: Overrides, other: Overrides): Pair =>
+  connection({ quota: one }, { quota: other });
+
+const teamQuota = (one: Overrides, other: Overrides): Pair =>
+  quota({ kind: "zai", plan: "team", ...one }, {
+    kind: "zai",
+    plan: "team",
+    ...other,
+  });
+
+const WINDOW = { type: "TOKENS_LIMIT", unit: "tokens", limit: "/a" };
+
+const jsonQuota = (one: Overrides, other: Overrides): Pair => {
+  const whole = { kind: "json", url: "https://a.example/", windows: [WINDOW] };
+  return quota({ ...whole, ...one }, { ...whole, ...other });
+};
+
+const quotaWindow = (one: Overrides, other: Overrides): Pair =>
+  jsonQuota({ windows: [{ ...WINDOW, ...one }] }, {
+    windows: [{ ...WINDOW, ...other }],
+  });
+
+const SHOWN: Readonly<Record<string, Pair>> = {
+  "server.host": server({ host: "127.0.0.1" }, { host: "127.0.0.2" }),
+  "server.port": server({ port: 1 }, { port: 2 }),
+  "server.tls.cert": server({}, { tls: { cert: "c", key: "k" } }),
+  "server.tls.key": server({}, { tls: { cert: "c", key: "k" } }),
+  "server.workers": server({ workers: 1 }, { workers: "auto" }),
+  "server.max_concurrent_requests": server({ max_concurrent_requests: 8 }, {
+    max_concurrent_requests: 9,
+  }),
+  "server.max_body_memory": server({ max_body_memory: "1GiB" }, {
+    max_body_memory: "2GiB",
+  }),
+  "server.drain_seconds": server({ drain_seconds: 1 }, { drain_seconds: 2 }),
+  "server.admin.host": server({ admin: { host: "127.0.0.1" } }, {
+    admin: { host: "127.0.0.2" },
+  }),
+  "server.admin.port": server({ admin: { port: 1 } }, { admin: { port: 2 } }),
+  messages_vendor: [{ messages_vendor: "a" }, { messages_vendor: "b" }],
+  "timeouts.connect": deadline("connect"),
+  "timeouts.first_byte": deadline("first_byte"),
+  "timeouts.first_output": deadline("first_output"),
+  "timeouts.idle": deadline("idle"),
+  "timeouts.body": deadline("body"),
+  "limits.budget": [{ limits: { budget: 1 } }, { limits: { budget: 2 } }],
+  "limits.cache_seconds": [
+    { limits: { cache_seconds: 1 } },
+    { limits: { cache_seconds: 2 } },
+  ],
+  "connections[].name": connection({ name: "a", id: UUID }, {
+    name: "b",
+    id: UUID,
+  }),
+  "connections[].id": connection(
+    { id: UUID },
+    { id: "0b1d3c52-6a0e-4a3e-8f0e-2f9c3b0d1a12" },
+  ),
+  "connections[].service": connection({ service: "custom" }, {
+    service: "gateway",
+  }),
+  "connections[].family": connection(
+    {
+      family: "A",
+      endpoints: {
+        chat: "https://a.example/v1",
+        messages: "https://a.example/v1",
+      },
+    },
+    {
+      family: "B",
+      endpoints: {
+        chat: "https://a.example/v1",
+        messages: "https://a.example/v1",
+      },
+    },
+  ),
+  "connections[].enabled": connection({ enabled: true }, { enabled: false }),
+  "connections[].endpoints.chat": connection(
+    { endpoints: { chat: "https://a.example/v1" } },
+    { endpoints: { chat: "https://b.example/v1" } },
+  ),
+  "connections[].endpoints.messages": endpoint("messages"),
+  "connections[].endpoints.responses": endpoint("responses"),
+  "connections[].endpoints.completions": endpoint("completions"),
+  "connections[].auth.scheme": connection(
+    { auth: { scheme: "bearer", key: "k" } },
+    { auth: { scheme: "x-api-key", key: "k" } },
+  ),
+  "connections[].headers": connection({}, { headers: { "x-team": "a" } }),
+  "connections[].stream_only": connection({}, { stream_only: true }),
+  "connections[].force": connection({}, { force: { store: false } }),
+  "connections[].omit": connection({}, { omit: ["temperature"] }),
+  "connections[].strict": connection({}, { strict: true }),
+  "connections[].quota.kind": quota({ kind: "zai" }, {
+    kind: "bigmodel",
+  }),
+  "connections[].quota.plan": teamQuota({ plan: "personal" }, {}),
+  "connections[].quota.organization": teamQuota({ organization: "a" }, {
+    organization: "b",
+  }),
+  "connections[].quota.project": teamQuota({ project: "a" }, { project: "b" }),
+  "connections[].quota.url": quota(
+    { kind: "zai", url: "https://a.example/" },
+    { kind: "zai", url: "https://b.example/" },
+  ),
+  "connections[].quota.key": quota({ kind: "zai" }, { kind: "zai", key: "k" }),
+  "connections[].quota.key_file": quota({ kind: "zai" }, {
+    kind: "zai",
+    key_file: "f",
+  }),
+  "connections[].quota.headers": jsonQuota({}, { headers: { "x-a": "1" } }),
+  "connections[].quota.success.at": jsonQuota(
+    { success: { at: "/a", in: [1] } },
+    { success: { at: "/b", in: [1] } },
+  ),
+  "connections[].quota.success.in": jsonQuota(
+    { success: { at: "/a", in: [1] } },
+    { success: { at: "/a", in: [2] } },
+  ),
+  "connections[].quota.unauthorized.at": jsonQuota(
+    { unauthorized: { at: "/a", in: [1] } },
+    { unauthorized: { at: "/b", in: [1] } },
+  ),
+  "connections[].quota.unauthorized.in": jsonQuota(
+    { unauthorized: { at: "/a", in: [1] } },
+    { unauthorized: { at: "/a", in: [2] } },
+  ),
+  "connections[].quota.windows[].type": quotaWindow({ type: "A" }, {
+    type: "B",
+  }),
+  "connections[].quota.windows[].period": quotaWindow({}, { period: "5h" }),
+  "connections[].quota.windows[].unit": quotaWindow({ unit: "a" }, {
+    unit: "b",
+  }),
+  "connections[].quota.windows[].at": quotaWindow({}, { at: "/a" }),
+  "connections[].quota.windows[].where": quotaWindow({ where: { a: 1 } }, {
+    where: { a: 2 },
+  }),
+  "connections[].quota.windows[].limit": quotaWindow({}, { limit: "/b" }),
+  "connections[].quota.windows[].used": quotaWindow({}, { used: "/b" }),
+  "connections[].quota.windows[].remaining": quotaWindow({}, {
+    remaining: "/b",
+  }),
+  "connections[].quota.windows[].scale": quotaWindow({}, { scale: 0.01 }),
+  "connections[].quota.windows[].share.at": quotaWindow(
+    { share: { at: "/a", of: "used_percent" } },
+    { share: { at: "/b", of: "used_percent" } },
+  ),
+  "connections[].quota.windows[].share.of": quotaWindow(
+    { share: { at: "/a", of: "used_percent" } },
+    { share: { at: "/a", of: "used_fraction" } },
+  ),
+  "connections[].quota.windows[].resets_at.at": quotaWindow(
+    { resets_at: { at: "/a", format: "iso" } },
+    { resets_at: { at: "/b", format: "iso" } },
+  ),
+  "connections[].quota.windows[].resets_at.format": quotaWindow(
+    { resets_at: { at: "/a", format: "iso" } },
+    { resets_at: { at: "/a", format: "epoch_ms" } },
+  ),
+  "connections[].max_concurrent": connection({}, { max_concurrent: 1 }),
+  "connections[].timeouts.connect": connectionDeadline("connect"),
+  "connections[].timeouts.first_byte": connectionDeadline("first_byte"),
+  "connections[].timeouts.first_output": connectionDeadline("first_output"),
+  "connections[].timeouts.idle": connectionDeadline("idle"),
+  "connections[].models[].id": model({ id: "a", upstream: "u" }, {
+    id: "c",
+    upstream: "u",
+  }),
+  "connections[].models[].upstream": model({}, { upstream: "u" }),
+  "connections[].models[].max_output_tokens": model({}, {
+    max_output_tokens: 5,
+  }),
+  "connections[].models[].fallbacks": model({}, { fallbacks: ["b"] }),
+  "connections[].models[].quota_routing": model({}, { quota_routing: true }),
+  "tokens[].name": token({}, { name: "bob" }),
+  "tokens[].sha256": token({ sha256: "a".repeat(64) }, {
+    sha256: "b".repeat(64),
+  }),
+  "tokens[].expires_at": token({}, { expires_at: "2030-01-01" }),
+  "tokens[].connections": token({}, { connections: [] }),
+  "tokens[].models": [
+    {
+      connections: [connectionFile({ models: ["a", "b"] })],
+      tokens: [tokenFile({ models: ["a"] })],
+    },
+    {
+      connections: [connectionFile({ models: ["a", "b"] })],
+      tokens: [tokenFile({ models: ["b"] })],
+    },
+  ],
+  "tokens[].max_concurrent": token({}, { max_concurrent: 1 }),
+};
+
+/** Files that a row may name: a certificate, its key, and the key of a provider. */
+const FILES: Readonly<Record<string, string>> = {
+  c: "CERTIFICATE-----",
+  k: "PRIVATE KEY-----",
+  f: "key-of-a-file",
+};
+
+async function describe(overrides: Overrides): Promise<string> {
+  const config = await minimalConfig(overrides, {
+    readFile: (path) => Promise.resolve(FILES[path] ?? ""),
+  });
+  return describeConfig(config);
+}
+
+Deno.test("every option of the schema is shown by describeConfig(), or hidden for a reason", () => {
+  const options = configOptions().filter(({ isLeaf }) => isLeaf)
+    .map(({ path }) => path);
+  assert.ok(options.length > 60);
+  assert.deepEqual(
+    [...Object.keys(SHOWN), ...Object.keys(HIDDEN)].sort(),
+    options.sort(),
+  );
+});
+
+Deno.test("describeConfig() tells two values of an option apart", async (t) => {
+  for (const [path, [one, other]] of Object.entries(SHOWN)) {
+    await t.step(path, async () => {
+      assert.notEqual(await describe(one), await describe(other));
+    });
+  }
+});
