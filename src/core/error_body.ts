@@ -20,39 +20,51 @@ const TYPES_BY_KIND: Readonly<
   timeout: ["timeout_error", "timeout_error"],
 };
 
-/** Whom an error is told. */
+/** Who gets an error. */
 export interface Addressee {
   /** The protocol that the caller speaks. */
   readonly protocol: Protocol;
   readonly requestId: string;
 }
 
-/**
- * The error as the caller's protocol spells it (docs/design.md#errors): Chat and Responses share one shape,
- * Messages has its own, with the request id in the body.
- */
+/** How each protocol spells an error. Chat and Responses share one shape; that of Messages tells the request id. */
+const SPELLINGS: Readonly<
+  Record<Protocol, (error: GatewayError, requestId: string) => object>
+> = {
+  chat: openaiBody,
+  messages: messagesBody,
+  responses: openaiBody,
+};
+
+/** The error as the caller's protocol spells it (docs/design.md#errors). */
 export function errorBody(
   error: GatewayError,
   { protocol, requestId }: Addressee,
 ): object {
-  const [openaiType, messagesType] = TYPES_BY_KIND[error.kind];
-  if (protocol === "messages") {
-    return {
-      type: "error",
-      error: {
-        type: error.type ?? messagesType,
-        message: error.message,
-        ...(error.details === undefined ? {} : { details: error.details }),
-      },
-      request_id: requestId,
-    };
-  }
+  return SPELLINGS[protocol](error, requestId);
+}
+
+function openaiBody(error: GatewayError): object {
+  const [type] = TYPES_BY_KIND[error.kind];
   return {
     error: {
       message: error.message,
-      type: error.type ?? openaiType,
+      type: error.type ?? type,
       param: error.param ?? null,
       code: error.code ?? null,
     },
+  };
+}
+
+function messagesBody(error: GatewayError, requestId: string): object {
+  const [, type] = TYPES_BY_KIND[error.kind];
+  return {
+    type: "error",
+    error: {
+      type: error.type ?? type,
+      message: error.message,
+      ...(error.details === undefined ? {} : { details: error.details }),
+    },
+    request_id: requestId,
   };
 }

@@ -1,14 +1,25 @@
 /**
- * A wire protocol: Chat Completions, Messages or Responses (docs/design.md#paths). The path of a request
- * selects it.
+ * Every wire protocol: Chat Completions, Messages and Responses. What differs between them stands in tables
+ * that are a `Record` over {@linkcode Protocol}, so that the compiler names every table that lacks a new one.
  */
-export type Protocol = "chat" | "messages" | "responses";
+export const PROTOCOLS = ["chat", "messages", "responses"] as const;
+
+/** One of {@linkcode PROTOCOLS} (docs/design.md#paths). The path of a request selects it. */
+export type Protocol = typeof PROTOCOLS[number];
+
+/** Whether a value from outside names a protocol. */
+export function isProtocol(value: unknown): value is Protocol {
+  return PROTOCOLS.some((protocol) => protocol === value);
+}
 
 /**
- * A base URL that a connection may have. `completions` is the legacy text-completion interface of
+ * Every base URL that a connection may have. `completions` is the legacy text-completion interface of
  * family A; it is no protocol of its own, its errors have the Chat shape.
  */
-export type Endpoint = Protocol | "completions";
+export const ENDPOINTS = [...PROTOCOLS, "completions"] as const;
+
+/** One of {@linkcode ENDPOINTS}. */
+export type Endpoint = typeof ENDPOINTS[number];
 
 /** What a model family is native to (docs/design.md#paths). */
 export type Family = "A" | "B" | "C";

@@ -146,15 +146,23 @@ function identify(
   return caller;
 }
 
-/** `request-id` is where the Anthropic SDK looks; the upstream's own stays. */
+/** Where the SDKs of a protocol look for the request id instead of `x-request-id`. */
+const OWN_ID_HEADERS: Readonly<Record<Protocol, string | undefined>> = {
+  chat: undefined,
+  messages: "request-id",
+  responses: undefined,
+};
+
+/** Names the request in the headers; the upstream's own `request-id` stays. */
 function stamp(
   response: Response,
   protocol: Protocol,
   { requestId }: RequestRecord,
 ): Response {
   response.headers.set("x-request-id", requestId);
-  if (protocol === "messages" && !response.headers.has("request-id")) {
-    response.headers.set("request-id", requestId);
+  const own = OWN_ID_HEADERS[protocol];
+  if (own !== undefined && !response.headers.has(own)) {
+    response.headers.set(own, requestId);
   }
   return response;
 }

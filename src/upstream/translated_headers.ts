@@ -15,8 +15,14 @@ export interface TranslatedHeadersOptions {
   readonly messagesVendor: string;
 }
 
-/** The version of the Messages protocol that the codec writes. */
-const MESSAGES_VERSION = "2023-06-01";
+/** What each protocol asks for in headers of its own, in the version that the codec writes. */
+const OWN_HEADERS: Readonly<
+  Record<Protocol, (messagesVendor: string) => readonly [string, string][]>
+> = {
+  chat: () => [],
+  messages: (messagesVendor) => [[`${messagesVendor}-version`, "2023-06-01"]],
+  responses: () => [],
+};
 
 /** The headers of a translated upstream request: those of a native one without the caller's protocol's own. */
 export function translatedHeaders(
@@ -33,9 +39,7 @@ export function translatedHeaders(
   const added: [string, string][] = [
     ["content-type", "application/json"],
     ["accept", stream ? "text/event-stream" : "application/json"],
+    ...OWN_HEADERS[protocol](messagesVendor),
   ];
-  if (protocol === "messages") {
-    added.push([`${messagesVendor}-version`, MESSAGES_VERSION]);
-  }
   return [...added.filter(([name]) => !names.has(name)), ...kept];
 }

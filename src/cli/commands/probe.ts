@@ -1,5 +1,5 @@
 import type { Config, Connection } from "../../config/config.ts";
-import type { Endpoint } from "../../core/protocol.ts";
+import { PROTOCOLS } from "../../core/protocol.ts";
 import { discard } from "../../streams/discard.ts";
 import { secretsOf } from "../../upstream/secrets.ts";
 import { connectionFault, innermostMessage } from "../connection_fault.ts";
@@ -21,9 +21,6 @@ export interface ProbeOptions {
 
 const DEADLINE_MS = 10_000;
 
-/** Where the list of models is asked for, the first that a connection has. */
-const PROBED_ENDPOINTS: readonly Endpoint[] = ["chat", "messages", "responses"];
-
 /** Asks every enabled connection for its models, all at once; the results are in the file's order. */
 export async function probeConnections(
   config: Config,
@@ -39,7 +36,7 @@ async function probe(
   connection: Connection,
   { fetch, deadline, config }: ProbeOptions & { readonly config: Config },
 ): Promise<Probe> {
-  const endpoint = PROBED_ENDPOINTS.find((name) =>
+  const endpoint = PROTOCOLS.find((name) =>
     connection.endpoints[name] !== undefined
   );
   const base = endpoint && connection.endpoints[endpoint];

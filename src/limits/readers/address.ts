@@ -1,13 +1,6 @@
-import type { Endpoint } from "../../core/protocol.ts";
+import { ENDPOINTS } from "../../core/protocol.ts";
 import { QuotaFailure } from "../failure.ts";
 import type { QuotaSource } from "./reader.ts";
-
-const ENDPOINTS: readonly Endpoint[] = [
-  "chat",
-  "messages",
-  "responses",
-  "completions",
-];
 
 /**
  * The first base URL of the connection. Quota addresses are built from it and from nothing else, so that

@@ -1,5 +1,5 @@
 import { isJsonObject, parseJson } from "../../../core/json.ts";
-import type { Protocol } from "../../../core/protocol.ts";
+import { isProtocol, type Protocol } from "../../../core/protocol.ts";
 
 /**
  * A part of reasoning that only its issuer can read: a signature, redacted thinking, encrypted content.
@@ -44,9 +44,7 @@ export function unwrapSealed(text: string): Sealed | undefined {
   const content = json === undefined ? undefined : parseJson(json);
   if (!isJsonObject(content)) return undefined;
   const { protocol, form, value, id, origin } = content;
-  if (
-    protocol !== "chat" && protocol !== "messages" && protocol !== "responses"
-  ) return undefined;
+  if (!isProtocol(protocol)) return undefined;
   if (typeof form !== "string" || typeof value !== "string") return undefined;
   return {
     protocol,
