@@ -70,3 +70,10 @@ export const OPERATIONS: Readonly<Record<Operation, OperationShape>> = {
     protocol: "responses",
   },
 };
+
+/** The operation of each protocol that asks a model. */
+export const MAIN_OPERATIONS: Readonly<Record<Protocol, Operation>> = {
+  chat: "chat_completions",
+  messages: "messages",
+  responses: "responses",
+};

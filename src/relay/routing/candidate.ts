@@ -1,9 +1,12 @@
 import type { Connection, Deployment } from "../../config/config.ts";
 import { GatewayError } from "../../core/error.ts";
 import {
+  type Family,
+  MAIN_OPERATIONS,
   type Operation,
   OPERATIONS,
   type Protocol,
+  PROTOCOLS,
 } from "../../core/protocol.ts";
 
 /** How one connection serves an operation (docs/design.md#paths). */
@@ -65,48 +68,48 @@ function candidateFor(
 export function servedProtocols(
   deployments: readonly Deployment[],
 ): readonly Protocol[] {
-  return MAIN_OPERATIONS
-    .filter((operation) =>
-      deployments.some((deployment) =>
-        !(candidateFor(operation, deployment) instanceof GatewayError)
-      )
+  return PROTOCOLS.filter((protocol) =>
+    deployments.some((deployment) =>
+      !(candidateFor(MAIN_OPERATIONS[protocol], deployment) instanceof
+        GatewayError)
     )
-    .map((operation) => OPERATIONS[operation].protocol);
+  );
 }
 
-/** The one of each protocol that asks a model. */
-const MAIN_OPERATIONS = ["chat_completions", "messages", "responses"] as const;
+/** The families that the paths of an operation serve without translation. */
+const OFFERED_FAMILIES: Readonly<Record<Operation, readonly Family[]>> = {
+  chat_completions: ["A"],
+  completions: ["A"],
+  messages: ["A", "B"],
+  count_tokens: ["A", "B"],
+  responses: ["A", "C"],
+  compact: ["A", "C"],
+};
 
-/** Whether the paths of an operation serve the connection's family without translation. */
 function isOfferedTo(operation: Operation, { family }: Connection): boolean {
-  switch (operation) {
-    case "chat_completions":
-    case "completions":
-      return family === "A";
-    case "messages":
-    case "count_tokens":
-      return family !== "C";
-    case "responses":
-    case "compact":
-      return family !== "B";
-  }
+  return OFFERED_FAMILIES[operation].includes(family);
 }
 
-/** The protocol that an operation is translated to, where the table says so. */
+/** The protocol that an operation is translated to for a family whose providers may lack it. */
+const TRANSLATION_TARGETS: Readonly<
+  Record<Operation, Readonly<Partial<Record<Family, Protocol>>>>
+> = {
+  chat_completions: { B: "messages", C: "responses" },
+  completions: { A: "chat" },
+  messages: { A: "chat" },
+  count_tokens: {},
+  responses: { A: "chat" },
+  compact: {},
+};
+
 function translationTarget(
   operation: Operation,
   { family, endpoints }: Connection,
 ): Protocol | undefined {
-  if (operation === "chat_completions") {
-    if (family === "B" && endpoints.messages !== undefined) return "messages";
-    if (family === "C" && endpoints.responses !== undefined) return "responses";
-    return undefined;
-  }
-  const isTranslatable = operation === "messages" ||
-    operation === "responses" || operation === "completions";
-  return isTranslatable && family === "A" && endpoints.chat !== undefined
-    ? "chat"
-    : undefined;
+  const target = TRANSLATION_TARGETS[operation][family];
+  return target === undefined || endpoints[target] === undefined
+    ? undefined
+    : target;
 }
 
 /** Counting and compaction are never guessed (docs/design.md#paths). */

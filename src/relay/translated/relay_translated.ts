@@ -1,5 +1,5 @@
 import {
-  type Operation,
+  MAIN_OPERATIONS,
   OPERATIONS,
   type Protocol,
 } from "../../core/protocol.ts";
@@ -23,13 +23,6 @@ import type { RelayServices } from "../services.ts";
 import { translateAnswer } from "./translate_answer.ts";
 import type { TranslatedBodyLoan } from "./translation.ts";
 import { callerCodec } from "./translation_jobs.ts";
-
-/** Where each protocol takes requests. */
-const OPERATION_BY_PROTOCOL = {
-  chat: "chat_completions",
-  messages: "messages",
-  responses: "responses",
-} as const satisfies Record<Protocol, Operation>;
 
 /**
  * Serves a request through an upstream of another protocol: the request, the answer and its errors are
@@ -130,7 +123,7 @@ async function ask(
   { fetch, deadlines, connects }: RelayServices,
 ): Promise<Response> {
   const { exchange, deployment: { connection }, controller } = attempt;
-  const { endpoint, path } = OPERATIONS[OPERATION_BY_PROTOCOL[protocol]];
+  const { endpoint, path } = OPERATIONS[MAIN_OPERATIONS[protocol]];
   return await callUpstream(fetch, {
     url: `${connection.endpoints[endpoint]}${path}`,
     headers: translatedHeaders(exchange.request.headers, connection, {
