@@ -30,6 +30,18 @@ const NOTHING: TakeBack = () => {};
 /**
  * No deadline is running yet. While none is, there is no timer either; while some are, there is one, which is
  * not set anew for each that is taken back.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ *
+ * const deadlines = createDeadlines();
+ * const passed: string[] = [];
+ * const takeBack = deadlines.start(60_000, () => passed.push("minute"));
+ * takeBack();
+ * await new Promise<void>((resolve) => deadlines.start(1, resolve));
+ * assert.deepEqual(passed, []);
+ * ```
  */
 export function createDeadlines(timers: Timers = systemTimers): Deadlines {
   const queues: Queues = new Map();

@@ -4,6 +4,18 @@ export type Emit<Out> = (output: Out) => void;
 /**
  * A synchronous step of a stream with its own state: takes one input at a time and gives any number of
  * outputs by calling `emit` before it returns. One instance serves one stream.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ *
+ * // Joins what it is given to lines.
+ * const lines: Stage<string, string> = {
+ *   push: (text, emit) => text.split("\n").forEach(emit),
+ *   end: (emit) => emit("(end)"),
+ * };
+ * assert.deepEqual(runStage(lines, ["a\nb", "c"]), ["a", "b", "c", "(end)"]);
+ * ```
  */
 export interface Stage<In, Out> {
   /** Takes the next input. */

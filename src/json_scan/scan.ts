@@ -36,6 +36,19 @@ const MAX_SPELLING_BYTES = 6;
  * accepts what a strict UTF-8 decoder followed by `JSON.parse` accepts and gives an object for, less two things: a
  * byte order mark, and a second top-level occurrence of one of the keys in any spelling, for which one in another
  * case counts too.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ *
+ * const scan = new JsonObjectScan(["model"]);
+ * for (const piece of ['{"n":1,"mod', 'el":"glm-5.1"}']) {
+ *   scan.push(new TextEncoder().encode(piece));
+ * }
+ * const model = scan.end().get("model");
+ * assert.deepEqual(model?.span, { start: 15, end: 24 });
+ * assert.equal(new TextDecoder().decode(model.bytes), '"glm-5.1"');
+ * ```
  */
 export class JsonObjectScan {
   readonly #keys: WatchedKeys;

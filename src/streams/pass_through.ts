@@ -39,6 +39,24 @@ export interface PassThroughOptions {
  * Hands a body on chunk by chunk as it comes. Nothing is read ahead, so a slow reader slows the source. A
  * source that breaks, falls silent or ends too early errors the result, which cuts the connection instead of ending it as
  * if the answer were whole (docs/design.md#streams). A reader that leaves cancels the source at once.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { createDeadlines } from "../core/deadlines.ts";
+ *
+ * const ends: string[] = [];
+ * let bytes = 0;
+ * const body = passThrough(new Blob(["hello"]).stream().getReader(), {
+ *   deadlines: createDeadlines(),
+ *   idleMs: 120_000,
+ *   onChunk: (chunk) => bytes += chunk.length,
+ *   onEnd: ({ kind }) => ends.push(kind),
+ * });
+ * assert.equal(await new Response(body).text(), "hello");
+ * assert.equal(bytes, 5);
+ * assert.deepEqual(ends, ["complete"]);
+ * ```
  */
 export function passThrough(
   reader: ByteReader,

@@ -19,6 +19,20 @@ export interface SseParserOptions {
  * counts.
  *
  * @throws {FrameTooLongError} From `push` and `end`, once a frame grows past the limit.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { runStage } from "../core/stage.ts";
+ *
+ * const parser = createSseParser({ maxFrameCharacters: 1024 });
+ * const chunks = ["event: ping\nda", "ta: {}\n\n"].map((text) =>
+ *   new TextEncoder().encode(text)
+ * );
+ * const [frame] = runStage(parser, chunks);
+ * assert.equal(frame?.event, "ping");
+ * assert.equal(frame?.data, "{}");
+ * ```
  */
 export function createSseParser(
   options: SseParserOptions,

@@ -4,6 +4,35 @@ import type { QuotaWindow } from "../window.ts";
 /**
  * How the quota of one kind of service is learnt. Pure: what to ask and what an answer means; asking is
  * `../read.ts`, and remembering headers is `../harvest.ts`.
+ *
+ * @example
+ * ```ts
+ * import { amounts } from "../amounts.ts";
+ * import { TOTAL } from "../period.ts";
+ * import { LIMIT_TYPES, quotaWindow } from "../window.ts";
+ * import { bearerHeaders, hostUrl } from "./address.ts";
+ * import { checkPayload, quantity } from "./payload.ts";
+ * import { z } from "zod";
+ *
+ * const payload = z.object({ left: quantity });
+ *
+ * // A prepaid balance in dollars.
+ * const example: QuotaReader = {
+ *   poll: {
+ *     requests: (source) => [{
+ *       url: hostUrl(source, "/balance"),
+ *       headers: bearerHeaders(source),
+ *     }],
+ *     parse: ([body]) => [quotaWindow({
+ *       type: LIMIT_TYPES.balance,
+ *       unit: "USD",
+ *       period: TOTAL,
+ *       amounts: amounts({ remaining: checkPayload(payload, body).left }),
+ *       resetsAt: null,
+ *     })],
+ *   },
+ * };
+ * ```
  */
 export interface QuotaReader {
   /** For services that have a quota endpoint. */

@@ -17,6 +17,25 @@ import type {
  * One wire protocol, both directions: decode = wire to canonical, encode = canonical to wire. Pure: no I/O,
  * no clock, no shared state; safe to call again on a retry. An encoder never asks where what it encodes
  * came from.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { CODECS } from "../mod.ts";
+ * import { runStage } from "../../core/stage.ts";
+ *
+ * // The canonical events of a stream of Chat Completions that is cut short.
+ * const decoder = CODECS.chat.createStreamDecoder({ next: (prefix) => `${prefix}_1` });
+ * const events = runStage(decoder, [
+ *   { data: '{"id":"a","model":"m","choices":[{"delta":{"content":"Hi"}}]}' },
+ * ]);
+ * assert.deepEqual(events.map(({ type }) => type), [
+ *   "start",
+ *   "block-start",
+ *   "block-delta",
+ *   "failure",
+ * ]);
+ * ```
  */
 export interface Codec {
   readonly protocol: Protocol;

@@ -43,7 +43,25 @@ interface Draft {
   sealed: Sealed | undefined;
 }
 
-/** An empty fold. */
+/**
+ * An empty fold.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ *
+ * const fold = createFold();
+ * fold.push({ type: "start", id: "a", model: "glm-5.1" });
+ * fold.push({ type: "block-start", index: 0, block: { kind: "text" } });
+ * fold.push({ type: "block-delta", index: 0, text: "Hel" });
+ * fold.push({ type: "block-delta", index: 0, text: "lo" });
+ * fold.push({ type: "block-end", index: 0 });
+ * fold.push({ type: "end", stop: { reason: "end" } });
+ * const [block] = fold.answer().blocks;
+ * assert.ok(block?.kind === "text");
+ * assert.equal(block.text, "Hello");
+ * ```
+ */
 export function createFold(): Fold {
   const drafts: Draft[] = [];
   let start: StartEvent | undefined;

@@ -20,6 +20,24 @@ interface Waiting {
  * block streams, those that began after it wait until it ends. Indexes stay as they are.
  *
  * Its `push` throws an {@linkcode UpstreamFailure} when more waits than the gateway can hold.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { runStage } from "../../../core/stage.ts";
+ *
+ * const block = { kind: "text" } as const;
+ * const events = runStage(createSequence(), [
+ *   { type: "block-start", index: 0, block },
+ *   { type: "block-start", index: 1, block },
+ *   { type: "block-end", index: 1 },
+ *   { type: "block-end", index: 0 },
+ * ]);
+ * assert.deepEqual(
+ *   events.map((event) => "index" in event && event.index),
+ *   [0, 0, 1, 1],
+ * );
+ * ```
  */
 export function createSequence(): Stage<AnswerEvent, AnswerEvent> {
   let live: number | undefined;

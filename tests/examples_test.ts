@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { fromFileUrl } from "./support/program/paths.ts";
+
+const ROOT = new URL("../", import.meta.url);
+
+/** The files below a folder of the repository whose comments hold an example. */
+async function filesWithExamples(folder: string): Promise<string[]> {
+  const found: string[] = [];
+  for await (
+    const { name, isDirectory } of Deno.readDir(new URL(folder, ROOT))
+  ) {
+    const path = folder + name;
+    if (isDirectory) found.push(...await filesWithExamples(`${path}/`));
+    else if (name.endsWith(".ts")) {
+      const text = await Deno.readTextFile(new URL(path, ROOT));
+      if (/^ +\* @example$/m.test(text)) found.push(path);
+    }
+  }
+  return found;
+}
+
+Deno.test("every example in the source has right types, and what it says is so", async () => {
+  const files = await filesWithExamples("src/");
+  assert.ok(files.length >= 8);
+  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["test", "--doc", "--lock=tests/deno.lock", "--allow-read", ...files],
+    cwd: fromFileUrl(ROOT),
+    env: { NO_COLOR: "1" },
+  }).output();
+  const told = new TextDecoder().decode(stdout);
+  assert.ok(success, told + new TextDecoder().decode(stderr));
+  const [, passed = ""] = /^ok \| (\d+) passed/m.exec(told) ?? [];
+  assert.ok(Number(passed) >= files.length, told);
+});
