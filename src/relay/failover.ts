@@ -6,15 +6,15 @@ import type { Exchange } from "./exchange.ts";
 import { type Fault, faultOf, faultOfFailure } from "./fault.ts";
 import type { MemoryShare } from "./request/body_memory.ts";
 import type { KeptBody } from "./request/held_body.ts";
-import type { Trial } from "./routing/health.ts";
+import type { AttemptReport } from "./routing/health.ts";
 import { relayNative } from "./native/relay_native.ts";
 import { NativeFailure } from "./native/native_failure.ts";
 import {
+  type FailedAttempt,
   MAX_ATTEMPTS,
-  nextSteps,
-  type Step,
-  type Tried,
-} from "./next_steps.ts";
+  type NextAttempt,
+  nextAttempts,
+} from "./next_attempts.ts";
 import type { Candidate } from "./routing/candidate.ts";
 import type { RequestHead } from "./request/request_head.ts";
 import type { RelayServices } from "./services.ts";
@@ -32,15 +32,10 @@ export interface FailoverTask {
   readonly candidates: RoutedCandidates;
 }
 
-/** An attempt that failed, with what was thrown. */
-interface Failed extends Tried {
-  readonly thrown: unknown;
-}
-
 /** An attempt that was let in. */
-interface Entry {
-  readonly step: Step;
-  readonly trial: Trial;
+interface AdmittedAttempt {
+  readonly next: NextAttempt;
+  readonly report: AttemptReport;
   /** Gives the connection's place back. */
   readonly leave: () => void;
 }
@@ -58,12 +53,16 @@ export async function serve(
   task: FailoverTask,
   services: RelayServices,
 ): Promise<Response> {
-  const failed: Failed[] = [];
+  const failed: FailedAttempt[] = [];
   for (;;) {
-    const steps = nextSteps(task.candidates, failed, services.random);
-    const entry = await enter(steps, exchange, services);
-    if (entry === undefined) break;
-    const outcome = await attempt(entry, { exchange, task, failed }, services);
+    const next = nextAttempts(task.candidates, failed, services.random);
+    const admitted = await admitFirst(next, exchange, services);
+    if (admitted === undefined) break;
+    const outcome = await runAttempt(
+      admitted,
+      { exchange, task, failed },
+      services,
+    );
     if (outcome instanceof Response) {
       // Nothing is sent again behind an answer, which may go on for long.
       task.body.letGo();
@@ -85,30 +84,30 @@ export async function serve(
 }
 
 /**
- * Takes the first step that is allowed now. What is being probed, and may be well again, is taken where there is
+ * Begins the first attempt that is allowed now. What is being probed, and may be well again, is taken where there is
  * nothing else.
  */
-async function enter(
-  steps: readonly Step[],
+async function admitFirst(
+  attempts: readonly NextAttempt[],
   exchange: Exchange,
   services: RelayServices,
-): Promise<Entry | undefined> {
-  for (const step of steps) {
-    if (step.again && !await awaitTurn(step, exchange, services)) continue;
-    const entry = tryStep(step, { exchange, isStranded: false }, services);
-    if (entry !== undefined) return entry;
+): Promise<AdmittedAttempt | undefined> {
+  for (const next of attempts) {
+    if (next.again && !await awaitTurn(next, exchange, services)) continue;
+    const admitted = admit(next, { exchange, isStranded: false }, services);
+    if (admitted !== undefined) return admitted;
   }
-  for (const step of steps) {
-    if (step.again) continue;
-    const entry = tryStep(step, { exchange, isStranded: true }, services);
-    if (entry !== undefined) return entry;
+  for (const next of attempts) {
+    if (next.again) continue;
+    const admitted = admit(next, { exchange, isStranded: true }, services);
+    if (admitted !== undefined) return admitted;
   }
   return undefined;
 }
 
 /** Waits until a connection may be asked again; `false` when it may not. */
 async function awaitTurn(
-  { candidate: { deployment }, waitMs }: Step,
+  { candidate: { deployment }, waitMs }: NextAttempt,
   { control }: Exchange,
   { budget, deadlines }: RelayServices,
 ): Promise<boolean> {
@@ -118,75 +117,75 @@ async function awaitTurn(
 }
 
 /** Begins an attempt, if health and the connection's places allow it. */
-function tryStep(
-  step: Step,
+function admit(
+  next: NextAttempt,
   { exchange: { caller }, isStranded }: {
     readonly exchange: Exchange;
     readonly isStranded: boolean;
   },
   { health, budget, admission }: RelayServices,
-): Entry | undefined {
-  const { deployment } = step.candidate;
+): AdmittedAttempt | undefined {
+  const { deployment } = next.candidate;
   const { connection } = deployment;
-  const asker = { caller, isRepeat: step.again, isStranded };
-  const trial = health.begin(deployment, asker);
-  if (trial === undefined) return undefined;
+  const asker = { caller, isRepeat: next.again, isStranded };
+  const report = health.begin(deployment, asker);
+  if (report === undefined) return undefined;
   const leave = admission.occupy(connection);
   if (leave === undefined) {
-    trial.dismissed();
+    report.dismissed();
     return undefined;
   }
-  if (!step.again) budget.earn(connection.id);
-  return { step, trial, leave };
+  if (!next.again) budget.earn(connection.id);
+  return { next, report, leave };
 }
 
 /** The request so far. */
-interface Course {
+interface AttemptContext {
   readonly exchange: Exchange;
   readonly task: FailoverTask;
-  readonly failed: readonly Failed[];
+  readonly failed: readonly FailedAttempt[];
 }
 
-async function attempt(
-  { step: { candidate }, trial, leave }: Entry,
-  course: Course,
+async function runAttempt(
+  { next: { candidate }, report, leave }: AdmittedAttempt,
+  context: AttemptContext,
   services: RelayServices,
-): Promise<Response | Failed> {
-  const { record } = course.exchange;
+): Promise<Response | FailedAttempt> {
+  const { record } = context.exchange;
   let lateFailure: Failure | undefined;
   const call = {
-    ...attemptOf(candidate, course, services),
+    ...attemptOf(candidate, context, services),
     noteFailure(failure: Failure) {
       lateFailure ??= failure;
     },
   };
-  noteBeginning(candidate, course.exchange);
+  noteBeginning(candidate, context.exchange);
   try {
     const answer = candidate.mode === "native"
       ? await relayNative(call, services)
       : await relayTranslated(call, candidate.protocol, services);
-    trial.answered();
-    course.task.candidates.onServed?.(candidate);
+    report.answered();
+    context.task.candidates.onServed?.(candidate);
     record.onFinish((ending) => {
       leave();
-      if (ending === "complete") trial.succeeded();
+      if (ending === "complete") report.succeeded();
       else if (ending === "upstream_broken") {
-        trial.failed(lateFault(lateFailure));
-      } else trial.dismissed();
+        report.failed(lateFault(lateFailure));
+      } else report.dismissed();
     });
     return answer;
   } catch (thrown) {
     leave();
     const told = faultOf(thrown);
     if (told === undefined) {
-      trial.dismissed();
+      report.dismissed();
       call.controller.abort();
       throw thrown;
     }
     const fault = withWindow(told, call.deployment.connection, services);
-    trial.failed(fault);
-    noteFailure(fault, course.exchange);
-    return { candidate, fault, wasProbe: trial.isProbe, thrown };
+    report.failed(fault);
+    noteFailure(fault, context.exchange);
+    return { candidate, fault, wasProbe: report.isProbe, thrown };
   }
 }
 
@@ -199,7 +198,7 @@ function lateFault(failure: Failure | undefined): Fault {
 
 function attemptOf(
   candidate: Candidate,
-  { exchange, task, failed }: Course,
+  { exchange, task, failed }: AttemptContext,
   { deadlines }: RelayServices,
 ): Omit<Attempt, "noteFailure"> {
   const { own, fallbacks } = task.candidates;

@@ -1,7 +1,7 @@
 import type { Clock } from "../../core/clock.ts";
 
 /** An attempt that was let through a {@linkcode Breaker}. */
-export interface Pass {
+export interface BreakerAttempt {
   /** How often the breaker had closed before: what is older tells of a time that is known already. */
   readonly closings: number;
   /** Whether it is to show that things are well again. */
@@ -64,7 +64,7 @@ export class Breaker {
   }
 
   /** Lets an attempt through; ask {@linkcode Breaker.restMs} before, unless its request was let through already. */
-  pass(isRepeat: boolean): Pass {
+  admit(isRepeat: boolean): BreakerAttempt {
     const isProbe = this.#needsProbe && !isRepeat;
     if (isProbe) {
       this.#probingSinceMs ??= this.#clock.elapsedMs();
@@ -74,7 +74,7 @@ export class Breaker {
   }
 
   /** Whether an attempt tells something new: it began after the last closing. */
-  isNews({ closings }: Pass): boolean {
+  isNews({ closings }: BreakerAttempt): boolean {
     return closings === this.#closings;
   }
 
@@ -83,25 +83,25 @@ export class Breaker {
    *
    * @returns Whether that opened it.
    */
-  answered(pass: Pass): boolean {
-    if (!this.isNews(pass) || !this.#needsProbe) return false;
+  answered(attempt: BreakerAttempt): boolean {
+    if (!this.isNews(attempt) || !this.#needsProbe) return false;
     this.#needsProbe = false;
     return true;
   }
 
   /** An answer came to its end. */
-  succeeded(pass: Pass): void {
-    if (!this.isNews(pass)) return;
+  succeeded(attempt: BreakerAttempt): void {
+    if (!this.isNews(attempt)) return;
     this.#failures = 0;
     this.#coolMs = 0;
     this.#needsProbe = false;
   }
 
   /** @returns For how long it is closed because of that, in milliseconds; 0 when it is not. */
-  failed(pass: Pass): number {
-    if (!this.#counts(pass)) return 0;
+  failed(attempt: BreakerAttempt): number {
+    if (!this.#counts(attempt)) return 0;
     this.#failures += 1;
-    if (!pass.isProbe && this.#failures < FAILURES_TO_COOL) return 0;
+    if (!attempt.isProbe && this.#failures < FAILURES_TO_COOL) return 0;
     this.#coolMs = Math.min(
       Math.max(2 * this.#coolMs, MIN_COOL_MS),
       MAX_COOL_MS,
@@ -112,9 +112,9 @@ export class Breaker {
   }
 
   /** A failure that may be due to who asked: it counts, and closes nothing. */
-  noteFailed(pass: Pass): void {
-    if (this.#counts(pass)) this.#failures += 1;
-    this.dismissed(pass);
+  noteFailed(attempt: BreakerAttempt): void {
+    if (this.#counts(attempt)) this.#failures += 1;
+    this.dismissed(attempt);
   }
 
   /** Takes over what another knows: the next failure closes this one for as long as it would close that one. */
@@ -130,8 +130,8 @@ export class Breaker {
   }
 
   /** The attempt showed nothing. */
-  dismissed(pass: Pass): void {
-    if (pass.isProbe && this.isNews(pass)) this.#probes -= 1;
+  dismissed(attempt: BreakerAttempt): void {
+    if (attempt.isProbe && this.isNews(attempt)) this.#probes -= 1;
   }
 
   #close(forMs: number): void {
@@ -141,9 +141,9 @@ export class Breaker {
     this.#probes = 0;
   }
 
-  #counts(pass: Pass): boolean {
-    const isKnown = this.#needsProbe && !pass.isProbe;
-    return this.isNews(pass) && !pass.isRepeat && !isKnown;
+  #counts(attempt: BreakerAttempt): boolean {
+    const isKnown = this.#needsProbe && !attempt.isProbe;
+    return this.isNews(attempt) && !attempt.isRepeat && !isKnown;
   }
 
   /** How long until one more probe may go out, in milliseconds. */

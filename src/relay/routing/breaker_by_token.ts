@@ -1,11 +1,11 @@
 import type { Clock } from "../../core/clock.ts";
-import { Breaker, type Pass } from "./breaker.ts";
+import { Breaker, type BreakerAttempt } from "./breaker.ts";
 
 /** An attempt of a token that was let through a {@linkcode BreakerByToken}. */
-export interface TokenPass {
+export interface TokenAttempt {
   readonly token: string;
-  readonly forAll: Pass;
-  readonly own: Pass;
+  readonly forAll: BreakerAttempt;
+  readonly own: BreakerAttempt;
 }
 
 /** From whom requests are kept away, and for how long. */
@@ -58,79 +58,79 @@ export class BreakerByToken {
   }
 
   /** Lets an attempt through; ask {@linkcode BreakerByToken.restMs} before, unless its request was let through already. */
-  pass(token: string, isRepeat: boolean): TokenPass {
+  admit(token: string, isRepeat: boolean): TokenAttempt {
     const own = this.#byToken.get(token) ?? new Breaker(this.#clock);
     return {
       token,
-      forAll: this.#forAll.pass(isRepeat),
-      own: own.pass(isRepeat),
+      forAll: this.#forAll.admit(isRepeat),
+      own: own.admit(isRepeat),
     };
   }
 
   /** An answer has begun. */
-  answered({ token, forAll, own }: TokenPass): void {
+  answered({ token, forAll, own }: TokenAttempt): void {
     if (this.#forAll.answered(forAll)) this.#byToken.clear();
     this.#byToken.get(token)?.answered(own);
   }
 
   /** An answer came to its end. */
-  succeeded(pass: TokenPass): void {
-    if (!this.#forAll.isNews(pass.forAll)) return this.dismissed(pass);
-    this.answered(pass);
-    this.#forAll.succeeded(pass.forAll);
+  succeeded(attempt: TokenAttempt): void {
+    if (!this.#forAll.isNews(attempt.forAll)) return this.dismissed(attempt);
+    this.answered(attempt);
+    this.#forAll.succeeded(attempt.forAll);
     this.#failing.forget();
     this.#limited.forget();
     this.#closedBy = undefined;
-    const own = this.#byToken.get(pass.token);
-    own?.succeeded(pass.own);
+    const own = this.#byToken.get(attempt.token);
+    own?.succeeded(attempt.own);
     // One that has closed knows which attempts are older.
-    if (own?.hasClosed === false) this.#byToken.delete(pass.token);
+    if (own?.hasClosed === false) this.#byToken.delete(attempt.token);
   }
 
   /** A failure that cannot be due to who asked. */
-  failedForAll(pass: TokenPass): Cooling {
-    this.#byToken.get(pass.token)?.dismissed(pass.own);
-    const ms = this.#forAll.failed(pass.forAll);
+  failedForAll(attempt: TokenAttempt): Cooling {
+    this.#byToken.get(attempt.token)?.dismissed(attempt.own);
+    const ms = this.#forAll.failed(attempt.forAll);
     if (ms > 0) this.#closeForAll(undefined);
     return { ms, isForAll: true };
   }
 
   /** A failure that may be due to who asked. */
-  failed(pass: TokenPass): Cooling {
-    const { token, forAll } = pass;
+  failed(attempt: TokenAttempt): Cooling {
+    const { token, forAll } = attempt;
     if (!this.#forAll.isNews(forAll)) {
-      this.dismissed(pass);
+      this.dismissed(attempt);
       return { ms: 0, isForAll: false };
     }
     const isShared = this.#failing.add(token);
     const mayClose = forAll.isProbe ? token !== this.#closedBy : isShared;
     if (!mayClose) {
       this.#forAll.noteFailed(forAll);
-      return { ms: this.#failAlone(pass), isForAll: false };
+      return { ms: this.#failAlone(attempt), isForAll: false };
     }
     const ms = this.#forAll.failed(forAll);
-    if (ms === 0) return { ms: this.#failAlone(pass), isForAll: false };
+    if (ms === 0) return { ms: this.#failAlone(attempt), isForAll: false };
     this.#closeForAll(token);
     return { ms, isForAll: true };
   }
 
   /** Closes it for as long as the upstream says: for the token, and for all once a second one is told so. */
-  bench(pass: TokenPass, forMs: number): void {
-    this.dismissed(pass);
-    if (!this.#forAll.isNews(pass.forAll)) return;
-    const isShared = this.#limited.add(pass.token);
-    const breaker = isShared ? this.#forAll : this.#ownOf(pass.token);
+  bench(attempt: TokenAttempt, forMs: number): void {
+    this.dismissed(attempt);
+    if (!this.#forAll.isNews(attempt.forAll)) return;
+    const isShared = this.#limited.add(attempt.token);
+    const breaker = isShared ? this.#forAll : this.#ownOf(attempt.token);
     breaker.bench(forMs);
   }
 
   /** The attempt showed nothing. */
-  dismissed({ token, forAll, own }: TokenPass): void {
+  dismissed({ token, forAll, own }: TokenAttempt): void {
     this.#forAll.dismissed(forAll);
     this.#byToken.get(token)?.dismissed(own);
   }
 
   /** @returns For how long the token is kept away because of that, in milliseconds. */
-  #failAlone({ token, forAll, own }: TokenPass): number {
+  #failAlone({ token, forAll, own }: TokenAttempt): number {
     const breaker = this.#ownOf(token);
     if (forAll.isProbe) breaker.learnFrom(this.#forAll);
     return breaker.failed(own);

@@ -5,7 +5,7 @@ import type { Metrics } from "../../observe/metrics.ts";
 import {
   BreakerByToken,
   type Cooling,
-  type TokenPass,
+  type TokenAttempt,
 } from "./breaker_by_token.ts";
 import type { Fault, FaultKind } from "../fault.ts";
 
@@ -18,7 +18,7 @@ export interface Health {
    *
    * @returns `undefined` while the deployment is left alone.
    */
-  begin(deployment: Deployment, asker: Asker): Trial | undefined;
+  begin(deployment: Deployment, asker: Asker): AttemptReport | undefined;
 }
 
 /** Who wants to ask a deployment. */
@@ -30,8 +30,8 @@ export interface Asker {
   readonly isStranded: boolean;
 }
 
-/** An attempt as evidence. Told at most one of `succeeded`, `failed` and `dismissed`; later ones do not count. */
-export interface Trial {
+/** Takes in what an attempt shows of its deployment. Told at most one of `succeeded`, `failed` and `dismissed`; later ones do not count. */
+export interface AttemptReport {
   /** Whether it is to show that the deployment is well again; nothing else is asked of it meanwhile. */
   readonly isProbe: boolean;
   /** An answer has begun. */
@@ -124,7 +124,7 @@ export function createHealth(
     begin(deployment, asker) {
       if (!mayBegin(deployment, asker)) return undefined;
       const { caller, isRepeat } = asker;
-      return createTrial({
+      return createAttemptReport({
         connection: breakerOf(deployment.connection),
         model: breakerOf(deployment.model),
         token: caller.name,
@@ -136,8 +136,8 @@ export function createHealth(
   };
 }
 
-/** What a trial tells its findings. */
-interface TrialParts {
+/** Who takes in what an attempt shows. */
+interface AttemptReportOptions {
   readonly connection: BreakerByToken;
   readonly model: BreakerByToken;
   /** The name of the token that asks. */
@@ -146,11 +146,11 @@ interface TrialParts {
   readonly onCooling: (cooling: Cooling, fault: Fault) => void;
 }
 
-function createTrial(
-  { connection, model, token, isRepeat, onCooling }: TrialParts,
-): Trial {
-  const connectionPass = connection.pass(token, isRepeat);
-  const modelPass = model.pass(token, isRepeat);
+function createAttemptReport(
+  { connection, model, token, isRepeat, onCooling }: AttemptReportOptions,
+): AttemptReport {
+  const connectionAttempt = connection.admit(token, isRepeat);
+  const modelAttempt = model.admit(token, isRepeat);
   let isOver = false;
 
   /** Runs what the attempt showed, if it is the first to be told. */
@@ -161,15 +161,15 @@ function createTrial(
   }
 
   function dismiss(): void {
-    connection.dismissed(connectionPass);
-    model.dismissed(modelPass);
+    connection.dismissed(connectionAttempt);
+    model.dismissed(modelAttempt);
   }
 
   function blameConnection(fault: Fault): void {
-    model.dismissed(modelPass);
+    model.dismissed(modelAttempt);
     const cooling = isNobodysDoing(fault)
-      ? connection.failedForAll(connectionPass)
-      : connection.failed(connectionPass);
+      ? connection.failedForAll(connectionAttempt)
+      : connection.failed(connectionAttempt);
     onCooling(cooling, fault);
   }
 
@@ -178,27 +178,27 @@ function createTrial(
     const subject = SUBJECT_BY_FAULT[kind];
     if (subject === "connection") return blameConnection(fault);
     if (subject === "nobody") return dismiss();
-    settleConnection(connection, connectionPass, kind);
-    if (subject === "request") return model.succeeded(modelPass);
+    settleConnection(connection, connectionAttempt, kind);
+    if (subject === "request") return model.succeeded(modelAttempt);
     const isLimit = kind === "rate_limited" || kind === "exhausted";
     if (isLimit && status !== 402 && retryAfterMs !== undefined) {
-      return model.bench(modelPass, retryAfterMs);
+      return model.bench(modelAttempt, retryAfterMs);
     }
-    onCooling(model.failed(modelPass), fault);
+    onCooling(model.failed(modelAttempt), fault);
   }
 
   return {
-    isProbe: [connectionPass, modelPass].some(({ forAll, own }) =>
+    isProbe: [connectionAttempt, modelAttempt].some(({ forAll, own }) =>
       forAll.isProbe || own.isProbe
     ),
     answered() {
-      connection.answered(connectionPass);
-      model.answered(modelPass);
+      connection.answered(connectionAttempt);
+      model.answered(modelAttempt);
     },
     succeeded: () =>
       end(() => {
-        connection.succeeded(connectionPass);
-        model.succeeded(modelPass);
+        connection.succeeded(connectionAttempt);
+        model.succeeded(modelAttempt);
       }),
     failed: (fault) => end(() => blame(fault)),
     dismissed: () => end(dismiss),
@@ -219,9 +219,9 @@ const UNCLEAR: ReadonlySet<FaultKind> = new Set([
 /** Whoever answers is reachable and takes the credential; silence shows neither, and a 403 not the latter. */
 function settleConnection(
   connection: BreakerByToken,
-  pass: TokenPass,
+  attempt: TokenAttempt,
   kind: FaultKind,
 ): void {
-  if (UNCLEAR.has(kind)) connection.dismissed(pass);
-  else connection.succeeded(pass);
+  if (UNCLEAR.has(kind)) connection.dismissed(attempt);
+  else connection.succeeded(attempt);
 }

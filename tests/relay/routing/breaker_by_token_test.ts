@@ -6,8 +6,8 @@ Deno.test("a breaker remembers the failures of a thousand tokens, and forgets th
   const clock = createFakeClock(0);
   const breaker = new BreakerByToken(clock);
   const failOnce = (token: string) =>
-    breaker.failed(breaker.pass(token, false));
-  const healthy = () => breaker.succeeded(breaker.pass("healthy", false));
+    breaker.failed(breaker.admit(token, false));
+  const healthy = () => breaker.succeeded(breaker.admit("healthy", false));
   for (let count = 0; count < 3; count++) failOnce("first");
   assert.ok(breaker.restMs("first") > 0);
   for (let count = 0; count < 5000; count++) {
@@ -23,8 +23,8 @@ Deno.test("a breaker keeps nothing of tokens that are well", () => {
   const breaker = new BreakerByToken(createFakeClock(0));
   for (let count = 0; count < 100; count++) {
     const token = `token ${count}`;
-    breaker.failed(breaker.pass(token, false));
-    breaker.succeeded(breaker.pass(token, false));
+    breaker.failed(breaker.admit(token, false));
+    breaker.succeeded(breaker.admit(token, false));
   }
   assert.equal(breaker.size, 0);
 });
@@ -33,13 +33,13 @@ Deno.test("an attempt that ends after a bench for all leaves no probe behind", (
   const clock = createFakeClock(0);
   const breaker = new BreakerByToken(clock);
   for (let count = 0; count < 3; count++) {
-    breaker.failed(breaker.pass("a", false));
+    breaker.failed(breaker.admit("a", false));
   }
   clock.advance(1000);
-  const probe = breaker.pass("a", false);
+  const probe = breaker.admit("a", false);
   assert.ok(breaker.isProbing("a"));
-  breaker.bench(breaker.pass("b", false), 1000);
-  breaker.bench(breaker.pass("c", false), 1000);
+  breaker.bench(breaker.admit("b", false), 1000);
+  breaker.bench(breaker.admit("c", false), 1000);
   breaker.succeeded(probe);
   clock.advance(1000);
   assert.equal(breaker.isProbing("a"), false);

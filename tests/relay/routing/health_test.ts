@@ -3,9 +3,9 @@ import type { Caller, Deployment } from "../../../src/config/config.ts";
 import { createLog } from "../../../src/observe/log.ts";
 import type { Fault, FaultKind } from "../../../src/relay/fault.ts";
 import {
+  type AttemptReport,
   createHealth,
   type Health,
-  type Trial,
 } from "../../../src/relay/routing/health.ts";
 import {
   connectionFile,
@@ -73,7 +73,7 @@ function ask(
     readonly isStranded?: boolean;
     readonly isRepeat?: boolean;
   } = {},
-): Trial | undefined {
+): AttemptReport | undefined {
   return health.begin(deployment, { caller, isStranded, isRepeat });
 }
 
@@ -92,9 +92,9 @@ function fail(
   { kind, status, retryAfterMs, wasConnected }: Fault = fault("trouble"),
   caller = scene.alice,
 ): void {
-  const trial = ask(scene, deployment, { caller });
-  assert.ok(trial, "was not let in");
-  trial.failed({ kind, status, retryAfterMs, wasConnected });
+  const report = ask(scene, deployment, { caller });
+  assert.ok(report, "was not let in");
+  report.failed({ kind, status, retryAfterMs, wasConnected });
 }
 
 function succeed(
@@ -102,10 +102,10 @@ function succeed(
   deployment: Deployment,
   caller = scene.alice,
 ): void {
-  const trial = ask(scene, deployment, { caller });
-  assert.ok(trial, "was not let in");
-  trial.answered();
-  trial.succeeded();
+  const report = ask(scene, deployment, { caller });
+  assert.ok(report, "was not let in");
+  report.answered();
+  report.succeeded();
 }
 
 Deno.test("begin() lets everything in that fails now and then", async () => {
@@ -197,7 +197,7 @@ Deno.test("what had begun before a cool-down does not lengthen it", async () => 
     () => ask(scene, scene.one),
   );
   scene.clock.advance(10);
-  for (const trial of early) trial?.failed(fault("trouble"));
+  for (const report of early) report?.failed(fault("trouble"));
   assert.equal(restMs(scene, scene.one), 1000);
 });
 
@@ -255,8 +255,8 @@ Deno.test("a 429 benches a model for as long as it says, and no longer", async (
   assert.equal(restMs(scene, scene.one), 17_000);
   assert.equal(restMs(scene, scene.other), 0);
   scene.clock.advance(17_000);
-  const trials = [1, 2, 3].map(() => ask(scene, scene.one));
-  assert.ok(trials.every((trial) => trial !== undefined && !trial.isProbe));
+  const reports = [1, 2, 3].map(() => ask(scene, scene.one));
+  assert.ok(reports.every((report) => report !== undefined && !report.isProbe));
 });
 
 Deno.test("an exhausted window benches to its reset, with a try an hour", async () => {
@@ -285,12 +285,12 @@ Deno.test("a success that had begun before a 429 does not lift its bench", async
   assert.equal(restMs(scene, scene.one), 5000);
 });
 
-Deno.test("only the first verdict of a trial counts", async () => {
+Deno.test("only the first verdict of an attempt counts", async () => {
   const scene = await begin();
   for (let count = 0; count < 5; count++) {
-    const trial = ask(scene, scene.one);
-    trial?.succeeded();
-    trial?.failed(fault("trouble"));
+    const report = ask(scene, scene.one);
+    report?.succeeded();
+    report?.failed(fault("trouble"));
   }
   assert.equal(restMs(scene, scene.one), 0);
 });
@@ -336,7 +336,7 @@ Deno.test("probes whose callers keep leaving hold nobody up for more than two se
     probe?.dismissed();
   }
   const stay = Array.from({ length: 50 }, () => ask(scene, scene.one));
-  assert.ok(stay.every((trial) => trial !== undefined));
+  assert.ok(stay.every((report) => report !== undefined));
 });
 
 Deno.test("of many probes the first that fails closes once, and the others no longer", async () => {

@@ -3,15 +3,17 @@ import type { Candidate } from "./routing/candidate.ts";
 import type { Candidates } from "./routing/candidates.ts";
 
 /** An attempt that failed. */
-export interface Tried {
+export interface FailedAttempt {
   readonly candidate: Candidate;
   readonly fault: Fault;
   /** Whether it was to show that a connection is well again. */
   readonly wasProbe: boolean;
+  /** What it threw. */
+  readonly thrown: unknown;
 }
 
 /** An attempt that may be made now. */
-export interface Step {
+export interface NextAttempt {
   readonly candidate: Candidate;
   /** How long to wait before, in milliseconds. */
   readonly waitMs: number;
@@ -49,19 +51,21 @@ const SEQUEL_BY_FAULT = {
  *
  * @param random Gives a number from 0 up to 1, so that what failed together does not come back together.
  */
-export function nextSteps(
+export function nextAttempts(
   { own, fallbacks }: Candidates,
-  tried: readonly Tried[],
+  failed: readonly FailedAttempt[],
   random: () => number,
-): readonly Step[] {
-  const last = tried.at(-1);
+): readonly NextAttempt[] {
+  const last = failed.at(-1);
   if (last === undefined) return [...own, ...fallbacks].map(fresh);
   const { candidate, fault, wasProbe } = last;
   const sequel = SEQUEL_BY_FAULT[fault.kind];
-  const left = MAX_ATTEMPTS - tried.length;
+  const left = MAX_ATTEMPTS - failed.length;
   if (left <= 0 || sequel === "nothing") return [];
   const untried = (candidates: readonly Candidate[]) =>
-    candidates.filter((one) => tried.every((other) => other.candidate !== one));
+    candidates.filter((one) =>
+      failed.every((other) => other.candidate !== one)
+    );
   const standIns = untried(fallbacks).map(fresh);
   if (sequel === "other model") {
     return standIns.filter(({ candidate: { deployment } }) =>
@@ -71,7 +75,7 @@ export function nextSteps(
   const isOwn = own.includes(candidate);
   const others = isOwn ? untried(own).map(fresh) : [];
   const again = sequel === "again" && !wasProbe
-    ? againSteps(candidate, fault, { failures: tried.length, random })
+    ? repeats(candidate, fault, { failures: failed.length, random })
     : [];
   const here = fault.retryAfterMs === undefined
     ? [...others, ...again]
@@ -79,19 +83,19 @@ export function nextSteps(
   return isOwn && left > 1 ? [...here, ...standIns] : [...standIns, ...here];
 }
 
-function fresh(candidate: Candidate): Step {
+function fresh(candidate: Candidate): NextAttempt {
   return { candidate, waitMs: 0, again: false };
 }
 
 /** The same way once more, unless the upstream asks for a longer wait than a caller bears. */
-function againSteps(
+function repeats(
   candidate: Candidate,
   { retryAfterMs }: Fault,
   { failures, random }: {
     readonly failures: number;
     readonly random: () => number;
   },
-): readonly Step[] {
+): readonly NextAttempt[] {
   if (retryAfterMs === undefined) {
     return [{ candidate, waitMs: backoffMs(failures, random), again: true }];
   }

@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import type { Fault, FaultKind } from "../../src/relay/fault.ts";
+import {
+  type FailedAttempt,
+  nextAttempts,
+} from "../../src/relay/next_attempts.ts";
+import type { Candidate } from "../../src/relay/routing/candidate.ts";
+import {
+  type Candidates,
+  findCandidates,
+} from "../../src/relay/routing/candidates.ts";
+import { connectionFile, minimalConfig } from "../support/gateway/config.ts";
+
+/** A pool of `one` and `two`, and a fallback at `three`. */
+async function candidatesOf(fallbacks: readonly string[]): Promise<Candidates> {
+  const models = [{ id: "model-1", fallbacks }];
+  const config = await minimalConfig({
+    connections: [
+      connectionFile({ name: "one", models }),
+      connectionFile({ name: "two", models }),
+      connectionFile({ name: "three", models: ["model-2"] }),
+    ],
+  });
+  const [caller] = config.callers.values();
+  assert.ok(caller);
+  const asked = { operation: "chat_completions", model: "model-1" } as const;
+  return findCandidates(asked, { caller, config });
+}
+
+function failed(
+  candidate: Candidate | undefined,
+  kind: FaultKind,
+  rest: Partial<Fault> = {},
+): FailedAttempt {
+  assert.ok(candidate);
+  const fault = { kind, status: undefined, retryAfterMs: undefined, ...rest };
+  return { candidate, fault, wasProbe: false, thrown: undefined };
+}
+
+/** The names of the connections, `again` and the pause where there is one. */
+function attemptsOf(
+  candidates: Candidates,
+  attempts: readonly FailedAttempt[],
+): readonly string[] {
+  return nextAttempts(candidates, attempts, () => 0).map((
+    { candidate, again, waitMs },
+  ) =>
+    candidate.deployment.connection.name +
+    (again ? ` again after ${waitMs}` : "")
+  );
+}
+
+Deno.test("nextAttempts() begins with the pool and then the fallbacks", async () => {
+  const candidates = await candidatesOf(["model-2"]);
+  assert.deepEqual(attemptsOf(candidates, []), ["one", "two", "three"]);
+});
+
+Deno.test("nextAttempts() prefers another connection, then the same after a pause, then a fallback", async () => {
+  const candidates = await candidatesOf(["model-2"]);
+  const attempts = [failed(candidates.own[0], "trouble")];
+  assert.deepEqual(attemptsOf(candidates, attempts), [
+    "two",
+    "one again after 250",
+    "three",
+  ]);
+});
+
+Deno.test("nextAttempts() keeps the last attempt for a fallback", async () => {
+  const candidates = await candidatesOf(["model-2"]);
+  const attempts = [
+    failed(candidates.own[0], "trouble"),
+    failed(candidates.own[1], "trouble"),
+  ];
+  assert.deepEqual(attemptsOf(candidates, attempts), [
+    "three",
+    "two again after 500",
+  ]);
+});
+
+Deno.test("nextAttempts() waits out a Retry-After of up to 5 s, and goes elsewhere for a longer one", async () => {
+  const candidates = await candidatesOf([]);
+  const limited = (retryAfterMs: number) => [
+    failed(candidates.own[0], "rate_limited", { retryAfterMs }),
+  ];
+  assert.deepEqual(attemptsOf(candidates, limited(5000)), [
+    "one again after 5000",
+    "two",
+  ]);
+  assert.deepEqual(attemptsOf(candidates, limited(5001)), ["two"]);
+});
+
+Deno.test("nextAttempts() never repeats what a probe has shown", async () => {
+  const candidates = await candidatesOf([]);
+  const probe = { ...failed(candidates.own[0], "trouble"), wasProbe: true };
+  assert.deepEqual(attemptsOf(candidates, [probe]), ["two"]);
+});
+
+Deno.test("nextAttempts() goes to another model alone when the conversation is too long", async () => {
+  const candidates = await candidatesOf(["model-2"]);
+  assert.deepEqual(
+    attemptsOf(candidates, [failed(candidates.own[0], "too_long")]),
+    ["three"],
+  );
+});
+
+Deno.test("nextAttempts() ends with three attempts, with a refusal and with an answer that is too long", async () => {
+  const candidates = await candidatesOf(["model-2"]);
+  const trouble = failed(candidates.own[0], "trouble");
+  assert.deepEqual(attemptsOf(candidates, [trouble, trouble, trouble]), []);
+  for (const kind of ["refused", "untranslatable", "oversized"] as const) {
+    assert.deepEqual(
+      attemptsOf(candidates, [failed(candidates.own[0], kind)]),
+      [],
+    );
+  }
+});
