@@ -9,7 +9,7 @@ export type Emit<Out> = (output: Out) => void;
  * ```ts
  * import assert from "node:assert/strict";
  *
- * // Joins what it is given to lines.
+ * // Splits what it is given into lines.
  * const lines: Stage<string, string> = {
  *   push: (text, emit) => text.split("\n").forEach(emit),
  *   end: (emit) => emit("(end)"),
