@@ -93,12 +93,15 @@ Deno.test("every task that the documentation names exists", async () => {
   for (const task of named) assert.ok(task in (manifest.tasks ?? {}), task);
 });
 
-Deno.test("every file of the source that the documentation names exists", async () => {
-  const named = [...documentation.matchAll(/`([a-z_]+(?:\/[a-z_]+)*\.ts)`/g)]
+Deno.test("every file of the source and of the tests that the documentation names exists", async () => {
+  const named = [
+    ...documentation.matchAll(/`([a-z0-9_]+(?:\/[a-z0-9_]+)*\.ts)`/g),
+  ]
     .map(([, path = ""]) => path);
   assert.ok(named.length > 15);
   for (const path of named) {
-    const file = new URL(`../src/${path}`, import.meta.url);
+    const folder = path.startsWith("tests/") ? "../" : "../src/";
+    const file = new URL(folder + path, import.meta.url);
     assert.ok((await Deno.stat(file)).isFile, path);
   }
 });
