@@ -18,7 +18,10 @@ export function bodyOf({ way, question, isStream }: Asking): string {
 }
 
 /** The text of a whole request, as it goes over a socket. */
-export function requestText(asking: Asking, { headers }: Scene): string {
+export function requestText(
+  asking: Asking,
+  { headers }: Pick<Scene, "headers">,
+): string {
   const body = bodyOf(asking);
   const lines = Object.entries(headers).map(([name, value]) =>
     `${name}: ${value}\r\n`
@@ -28,7 +31,7 @@ export function requestText(asking: Asking, { headers }: Scene): string {
 }
 
 /** Connects to the gateway. */
-export function connect({ port }: Scene): Promise<Deno.TcpConn> {
+export function connect({ port }: Pick<Scene, "port">): Promise<Deno.TcpConn> {
   return Deno.connect({ hostname: "127.0.0.1", port });
 }
 

@@ -4,13 +4,14 @@ import { bodyOf } from "./ask.ts";
 import { sizeText } from "./findings.ts";
 import type { Manner } from "./question.ts";
 import { hasProc, type Scene, type Way } from "./scene.ts";
-import type { SoakOptions } from "./soak_options.ts";
+import type { SceneOptions } from "./soak_options.ts";
 import { jsonAnswer } from "./speech.ts";
 
 const MIB = 1024 * 1024;
 
-/** An answer that passes natively, in MiB. */
+/** An answer that passes natively, in MiB; the least is more than what is held of one that is translated. */
 const PASSED_MIB = 1_024;
+const MIN_PASSED_MIB = 128;
 
 /** How long an endless stream is read, in milliseconds. */
 const ENDLESS_MS = 5_000;
@@ -26,18 +27,20 @@ const NATIVE: Way = { protocol: "chat", upstream: "chat", model: "all" };
 const TRANSLATED: Way = { protocol: "chat", upstream: "messages", model: "b" };
 
 /** Answers that are very long or never end. */
-export async function soakBigAnswers(options: SoakOptions): Promise<void> {
-  const { findings } = options;
+export async function soakBigAnswers(options: SceneOptions): Promise<void> {
+  const { findings, effort } = options;
+  const mib = Math.max(MIN_PASSED_MIB, Math.ceil(PASSED_MIB * effort));
+  const endlessMs = ENDLESS_MS * effort;
   await measure(
-    "JSON of 1 GiB, native",
+    `JSON of ${mib} MiB, native`,
     MAX_PASSING_BYTES,
     options,
     async () => {
-      const answer = await ask(NATIVE, "huge", options.scene);
+      const answer = await ask(NATIVE, "huge", mib, options.scene);
       const bytes = await readFor(answer, Infinity);
       const [frame = 0] = [jsonAnswer("chat", [""]).length];
-      if (bytes !== PASSED_MIB * MIB + frame) {
-        findings.fail(`Of ${PASSED_MIB} MiB came ${sizeText(bytes)}`);
+      if (bytes !== mib * MIB + frame) {
+        findings.fail(`Of ${mib} MiB came ${sizeText(bytes)}`);
       }
       return `${sizeText(bytes)} passed`;
     },
@@ -47,8 +50,8 @@ export async function soakBigAnswers(options: SoakOptions): Promise<void> {
     MAX_PASSING_BYTES,
     options,
     async () => {
-      const answer = await ask(NATIVE, "flood", options.scene);
-      return `${sizeText(await readFor(answer, ENDLESS_MS))} passed`;
+      const answer = await ask(NATIVE, "flood", mib, options.scene);
+      return `${sizeText(await readFor(answer, endlessMs))} passed`;
     },
   );
   await measure(
@@ -56,16 +59,16 @@ export async function soakBigAnswers(options: SoakOptions): Promise<void> {
     MAX_PASSING_BYTES,
     options,
     async () => {
-      const answer = await ask(TRANSLATED, "flood", options.scene);
-      return `${sizeText(await readFor(answer, ENDLESS_MS))} passed`;
+      const answer = await ask(TRANSLATED, "flood", mib, options.scene);
+      return `${sizeText(await readFor(answer, endlessMs))} passed`;
     },
   );
   await measure(
-    "JSON of 1 GiB, translated",
+    `JSON of ${mib} MiB, translated`,
     MAX_HELD_BYTES,
     options,
     async () => {
-      const answer = await ask(TRANSLATED, "huge", options.scene);
+      const answer = await ask(TRANSLATED, "huge", mib, options.scene);
       const text = await answer.text();
       if (answer.status !== 502 || !text.includes("too long")) {
         findings.fail(`JSON that is too long gave ${answer.status}: ${text}`);
@@ -78,7 +81,7 @@ export async function soakBigAnswers(options: SoakOptions): Promise<void> {
     MAX_HELD_BYTES,
     options,
     async () => {
-      const answer = await ask(TRANSLATED, "one-event", options.scene);
+      const answer = await ask(TRANSLATED, "one-event", mib, options.scene);
       const text = await answer.text();
       if (!text.includes("error") || text.includes("[DONE]")) {
         findings.fail(`An endless event gave ${answer.status}: ${text}`);
@@ -92,7 +95,7 @@ export async function soakBigAnswers(options: SoakOptions): Promise<void> {
 async function measure(
   what: string,
   maxBytes: number,
-  { scene: { gateway }, findings }: SoakOptions,
+  { scene: { gateway }, findings }: SceneOptions,
   work: () => Promise<string>,
 ): Promise<void> {
   if (hasProc) await resetPeak(gateway.pid);
@@ -106,12 +109,17 @@ async function measure(
     `${said} in ${seconds.toFixed(1)} s, peak of memory ${sizeText(rise)} up`,
   );
   if (rise > maxBytes) {
-    findings.fail(`${what} takes ${sizeText(rise)} of memory`);
+    findings.exceed(`${what} takes ${sizeText(rise)} of memory`);
   }
 }
 
-function ask(way: Way, manner: Manner, scene: Scene): Promise<Response> {
-  const question = { tag: "big", manner, words: PASSED_MIB };
+function ask(
+  way: Way,
+  manner: Manner,
+  mib: number,
+  scene: Scene,
+): Promise<Response> {
+  const question = { tag: "big", manner, words: mib };
   const isStream = manner !== "huge";
   return fetch(scene.gateway.url + PATHS[way.protocol], {
     method: "POST",

@@ -4,7 +4,7 @@ import { quantile } from "./findings.ts";
 import { jsonAnswer } from "./speech.ts";
 import { wordsOf } from "./question.ts";
 import type { Scene, Way } from "./scene.ts";
-import type { SoakOptions } from "./soak_options.ts";
+import type { SceneOptions } from "./soak_options.ts";
 
 /** Connections that ask nothing, and such whose request comes a few bytes at a time. */
 const IDLE = 4_000;
@@ -23,29 +23,34 @@ const WAY: Way = { protocol: "chat", upstream: "chat", model: "all" };
 
 /** Thousands of idle and slow connections beside usual requests. */
 export async function soakCrowd(
-  { scene, findings }: SoakOptions,
+  { scene, findings, effort }: SceneOptions,
 ): Promise<void> {
-  await timeRequests("w", scene);
-  const alone = await timeRequests("a", scene);
+  const timed = Math.ceil(TIMED * effort);
+  const idleCount = Math.ceil(IDLE * effort);
+  const slowCount = Math.ceil(DRIBBLING * effort);
+  await timeRequests("w", timed, scene);
+  const alone = await timeRequests("a", timed, scene);
   const over = new AbortController();
   const idle: Deno.TcpConn[] = [];
-  for (let count = 0; count < IDLE; count++) idle.push(await connect(scene));
+  for (let count = 0; count < idleCount; count++) {
+    idle.push(await connect(scene));
+  }
   const dribbling = Array.from(
-    { length: DRIBBLING },
+    { length: slowCount },
     (_, index) => dribble(`d${index}`, scene, over.signal),
   );
   await pause(2 * PIECE_MS);
-  const beside = await timeRequests("b", scene);
+  const beside = await timeRequests("b", timed, scene);
   over.abort();
   await Promise.all(dribbling);
   for (const connection of idle) connection.close();
   findings.note(
-    `requests beside ${IDLE} idle and ${DRIBBLING} slow connections`,
+    `requests beside ${idleCount} idle and ${slowCount} slow connections`,
     `${timesText(beside)}; alone ${timesText(alone)}`,
   );
   const most = quantile(beside, 0.99);
   if (!(most < MAX_MS)) {
-    findings.fail(`Idle and slow connections starve the rest: ${most} ms`);
+    findings.exceed(`Idle and slow connections starve the rest: ${most} ms`);
   }
 }
 
@@ -54,9 +59,13 @@ function timesText(times: readonly number[]): string {
   return `${half?.toFixed(1)} ms (half), ${most?.toFixed(1)} ms (99 of 100)`;
 }
 
-async function timeRequests(tag: string, scene: Scene): Promise<number[]> {
+async function timeRequests(
+  tag: string,
+  timed: number,
+  scene: Scene,
+): Promise<number[]> {
   const times: number[] = [];
-  for (let count = 0; count < TIMED; count++) {
+  for (let count = 0; count < timed; count++) {
     const question = {
       tag: `${tag}${count}`,
       manner: "whole",

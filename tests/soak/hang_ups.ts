@@ -2,8 +2,9 @@ import { pause } from "./ask.ts";
 import { type Findings, quantile, sizeText, slope } from "./findings.ts";
 import { hangUpOnce, STAGES } from "./hang_up.ts";
 import type { Scene, Use } from "./scene.ts";
+import { shortnessOf } from "./plan.ts";
 import { hasProc, WAYS } from "./scene.ts";
-import type { SoakOptions } from "./soak_options.ts";
+import type { SceneOptions } from "./soak_options.ts";
 
 /** How many there are in each round, and how many rounds; memory is looked at between them. */
 const HANG_UPS = 2_500;
@@ -30,29 +31,34 @@ const MAX_MORE_DESCRIPTORS = 40;
 const MAX_GROWTH_BYTES = 1.5 * 1024;
 
 /** Hangs up at every stage, natively and translated, and looks at what stays behind. */
-export async function soakHangUps(options: SoakOptions): Promise<void> {
-  const { scene, findings } = options;
-  await hangUpOften(WARM_UP, CROWD, options);
+export async function soakHangUps(options: SceneOptions): Promise<void> {
+  const { scene, findings, effort } = options;
+  const each = Math.ceil(HANG_UPS * effort);
+  await hangUpOften(Math.ceil(WARM_UP * effort), CROWD, options);
   await settle(scene, findings);
   const uses = [await scene.use()];
   for (let round = 0; round < ROUNDS; round++) {
-    await hangUpOften(HANG_UPS, CROWD, options);
+    await hangUpOften(each, CROWD, options);
     await settle(scene, findings);
     uses.push(await scene.use());
   }
   findings.note(
     "hang-ups",
-    `${ROUNDS * HANG_UPS} at ${STAGES.length} stages; no request in flight, ` +
+    `${ROUNDS * each} at ${STAGES.length} stages; no request in flight, ` +
       "nothing open at the upstream",
   );
-  if (hasProc) report(uses, findings);
+  if (hasProc) report(uses, options);
   await timeHangUps(options);
 }
 
 /** What each round has left behind. */
-function report(uses: readonly Use[], findings: Findings): void {
+function report(
+  uses: readonly Use[],
+  { findings, effort }: SceneOptions,
+): void {
+  const each = Math.ceil(HANG_UPS * effort);
   const perHangUp = slope(
-    uses.map(({ residentBytes }, round) => [round * HANG_UPS, residentBytes]),
+    uses.map(({ residentBytes }, round) => [round * each, residentBytes]),
   );
   const sizes = uses.map(({ residentBytes }) => sizeText(residentBytes));
   const descriptors = uses.map((use) => use.descriptors);
@@ -62,11 +68,14 @@ function report(uses: readonly Use[], findings: Findings): void {
       `${descriptors.join(", ")} descriptors`,
   );
   if (perHangUp > MAX_GROWTH_BYTES) {
-    findings.fail(`1000 hang-ups leave ${sizeText(1000 * perHangUp)} behind`);
+    findings.exceed(
+      `1000 hang-ups leave ${sizeText(1000 * perHangUp)} behind`,
+      shortnessOf({ effort }),
+    );
   }
   const [first = NaN] = descriptors;
   if ((descriptors.at(-1) ?? NaN) > first + MAX_MORE_DESCRIPTORS) {
-    findings.fail("Hang-ups leave descriptors open");
+    findings.exceed("Hang-ups leave descriptors open");
   }
 }
 
@@ -74,7 +83,7 @@ function report(uses: readonly Use[], findings: Findings): void {
 async function hangUpOften(
   count: number,
   atATime: number,
-  { scene, random }: SoakOptions,
+  { scene, random }: SceneOptions,
 ): Promise<Map<string, number>> {
   const hungUpMs = new Map<string, number>();
   let left = count;
@@ -98,7 +107,7 @@ async function settle(scene: Scene, findings: Findings): Promise<void> {
     const { open } = await scene.account();
     if (running === 0 && open === 0) return;
     if (performance.now() > lastMs) {
-      return findings.fail(
+      return findings.exceed(
         `${running} requests still run and ${open} answers are still open ` +
           `${SETTLE_MS / 1000} s after their callers left`,
       );
@@ -107,10 +116,10 @@ async function settle(scene: Scene, findings: Findings): Promise<void> {
   }
 }
 
-async function timeHangUps(options: SoakOptions): Promise<void> {
-  const { scene, findings } = options;
+async function timeHangUps(options: SceneOptions): Promise<void> {
+  const { scene, findings, effort } = options;
   await scene.account();
-  const hungUpMs = await hangUpOften(TIMED, FEW, options);
+  const hungUpMs = await hangUpOften(Math.ceil(TIMED * effort), FEW, options);
   await pause(500);
   const { leftMs } = await scene.account();
   const tookMs = Object.entries(leftMs).map(([tag, ms]) =>
@@ -125,6 +134,6 @@ async function timeHangUps(options: SoakOptions): Promise<void> {
       `${worst?.toFixed(1)} ms (all ${tookMs.length})`,
   );
   if (!(most !== undefined && most < MAX_MS)) {
-    findings.fail(`A hang-up takes ${most} ms to the upstream`);
+    findings.exceed(`A hang-up takes ${most} ms to the upstream`);
   }
 }

@@ -4,9 +4,15 @@ import type { Scene } from "./scene.ts";
 
 /** What each part of the soak works with. */
 export interface SoakOptions {
-  readonly scene: Scene;
   readonly findings: Findings;
   readonly random: Random;
-  /** How long mixed traffic runs. */
-  readonly minutes: number;
+  /** The share of the full counts and times that a part takes on, above 0 and at most 1. */
+  readonly effort: number;
+  /** How long mixed traffic runs, in seconds. */
+  readonly trafficSeconds: number;
+}
+
+/** The same for a part that works with the usual gateway and upstream. */
+export interface SceneOptions extends SoakOptions {
+  readonly scene: Scene;
 }

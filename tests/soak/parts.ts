@@ -1,0 +1,55 @@
+import { soakBigAnswers } from "./big_answers.ts";
+import { soakBodyMemory } from "./body_memory.ts";
+import { soakCrowd } from "./crowd.ts";
+import { soakEventLoop } from "./event_loop.ts";
+import { soakHangUps } from "./hang_ups.ts";
+import type { Duration } from "./plan.ts";
+import { startScene } from "./scene.ts";
+import { soakSlowClients } from "./slow_clients.ts";
+import type { SceneOptions, SoakOptions } from "./soak_options.ts";
+import { soakTraffic } from "./traffic.ts";
+
+/** A part of the soak. */
+export interface Part {
+  readonly run: (options: SoakOptions) => Promise<void>;
+  readonly duration: Duration;
+}
+
+/** One that works with the usual gateway and upstream. */
+function inScene(run: (options: SceneOptions) => Promise<void>): Part["run"] {
+  return async (options) => {
+    await using scene = await startScene();
+    await run({ ...options, scene });
+  };
+}
+
+/** All parts by their names, in the order in which they run; mixed traffic takes the time that is left. */
+export const PARTS = {
+  "traffic": { run: inScene(soakTraffic), duration: { fixed: 0, scaled: 0 } },
+  "hang-ups": {
+    run: inScene(soakHangUps),
+    duration: { fixed: 2, scaled: 26 },
+  },
+  "slow-clients": { run: soakSlowClients, duration: { fixed: 19, scaled: 50 } },
+  "crowd": { run: inScene(soakCrowd), duration: { fixed: 2, scaled: 9 } },
+  "event-loop": {
+    run: inScene(soakEventLoop),
+    duration: { fixed: 2, scaled: 30 },
+  },
+  "body-memory": {
+    run: inScene(soakBodyMemory),
+    duration: { fixed: 4, scaled: 30 },
+  },
+  "big-answers": {
+    run: inScene(soakBigAnswers),
+    duration: { fixed: 1, scaled: 16 },
+  },
+} as const satisfies Readonly<Record<string, Part>>;
+
+/** The name of a part. */
+export type PartName = keyof typeof PARTS;
+
+/** Whether a word of the command line names a part. */
+export function isPartName(name: string): name is PartName {
+  return Object.hasOwn(PARTS, name);
+}
