@@ -1,9 +1,11 @@
 import { soakBigAnswers } from "./big_answers.ts";
 import { soakBodyMemory } from "./body_memory.ts";
+import { soakConnections } from "./connections.ts";
 import { soakCrowd } from "./crowd.ts";
 import { soakEventLoop } from "./event_loop.ts";
 import { soakHangUps } from "./hang_ups.ts";
 import type { Duration } from "./plan.ts";
+import { soakPoison } from "./poison.ts";
 import { startScene } from "./scene.ts";
 import { soakSlowClients } from "./slow_clients.ts";
 import type { SceneOptions, SoakOptions } from "./soak_options.ts";
@@ -32,6 +34,8 @@ export const PARTS = {
   },
   "slow-clients": { run: soakSlowClients, duration: { fixed: 19, scaled: 50 } },
   "crowd": { run: inScene(soakCrowd), duration: { fixed: 2, scaled: 9 } },
+  "connections": { run: soakConnections, duration: { fixed: 6, scaled: 17 } },
+  "poison": { run: soakPoison, duration: { fixed: 2, scaled: 24 } },
   "event-loop": {
     run: inScene(soakEventLoop),
     duration: { fixed: 2, scaled: 30 },

@@ -6,6 +6,12 @@ export type Manner =
   | "cut"
   /** Refuses with 400. */
   | "refuse"
+  /** Refuses the prompt, as a provider with moderation does. */
+  | "flag"
+  /** Fails with 500. */
+  | "fail"
+  /** Closes the connection instead of answering. */
+  | "hang-up"
   /** Answers nothing, not even headers. */
   | "wait"
   /** Begins an answer and falls silent. */
@@ -48,6 +54,9 @@ const MANNERS: ReadonlySet<string | undefined> = new Set<Manner>([
   "whole",
   "cut",
   "refuse",
+  "flag",
+  "fail",
+  "hang-up",
   "wait",
   "begin",
   "trickle",

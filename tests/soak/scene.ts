@@ -86,15 +86,7 @@ export async function startScene(): Promise<Scene> {
       configText(upstream.url, { adminPort, extra: ++reloads }),
     );
   await write();
-  const gateway = await startProgram("gateway", [
-    ...GATEWAY_FLAGS,
-    `${ROOT}src/main.ts`,
-    "serve",
-    "--config",
-    file,
-    "--port",
-    "0",
-  ]);
+  const gateway = await startGateway(file);
   return {
     gateway,
     upstreamUrl: upstream.url,
@@ -121,6 +113,27 @@ export async function startScene(): Promise<Scene> {
       await Deno.remove(file);
     },
   };
+}
+
+/**
+ * Starts a gateway in a process of its own, as the `start` task does.
+ *
+ * @param file The path of its configuration.
+ * @param env What stands in its environment beside that of the soak.
+ */
+export function startGateway(
+  file: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Program> {
+  return startProgram("gateway", [
+    ...GATEWAY_FLAGS,
+    `${ROOT}src/main.ts`,
+    "serve",
+    "--config",
+    file,
+    "--port",
+    "0",
+  ], { env });
 }
 
 async function useOf(pid: number): Promise<Use> {

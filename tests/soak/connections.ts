@@ -1,0 +1,145 @@
+import { type Program, startProgram } from "../bench/processes.ts";
+import { fromFileUrl } from "../support/program/paths.ts";
+import { connect, pause, requestText, write } from "./ask.ts";
+import { askOthers, judgeNoticed, noticedText } from "./others.ts";
+import type { Way } from "./scene.ts";
+import { type SharedGateway, startSharedGateway } from "./shared_gateway.ts";
+import type { SoakOptions } from "./soak_options.ts";
+
+const OTHERS = 1_000;
+
+/** How long the upstream takes for each of them, in milliseconds: so that some sixty are there at a time. */
+const UPSTREAM_MS = 300;
+
+/** How many callers stop reading; three froze everybody who shared an HTTP/2 connection with them. */
+const STALLED = 20;
+
+/** How long their streams go on before the others come, in milliseconds: until every buffer on the way is full. */
+const FILLING_MS = 2_000;
+
+/** How long the gateway waits for an upstream that says nothing, in milliseconds. */
+const FIRST_BYTE_MS = 2_000;
+
+/** How many connections are lost, each with the request that is sent over it first. */
+const LOST = 1;
+
+const WAY: Way = { protocol: "chat", upstream: "chat", model: "all" };
+
+/** The upstream by its two ways in, each with a gateway before it. */
+interface Net {
+  readonly gateway: SharedGateway;
+  /** Tells what the upstream knows; by a POST the hop before it loses all connections there are. */
+  readonly controlUrl: string;
+}
+
+/** An upstream that speaks TLS and offers HTTP/2, whose connections must not tie callers to each other. */
+export async function soakConnections(options: SoakOptions): Promise<void> {
+  const upstream = await startProgram("secure upstream", [
+    fromFileUrl(new URL("./secure_upstream.ts", import.meta.url)),
+    String(UPSTREAM_MS),
+  ]);
+  try {
+    const { url, hopUrl } = await tellOf(upstream.url);
+    await measure("few streams on a connection", url, upstream, options);
+    await measure(
+      `${STALLED} callers who stop reading`,
+      url,
+      upstream,
+      options,
+      stall,
+    );
+    await measure(
+      "a connection that is silently lost",
+      hopUrl,
+      upstream,
+      options,
+      lose,
+    );
+    const { versions } = await tellOf(upstream.url);
+    options.findings.note("  the upstream was asked over", versions.join(", "));
+  } finally {
+    await upstream.stop();
+  }
+}
+
+/** What a burden leaves behind until the others have their answers. */
+interface Burden extends Disposable {
+  /** How many of the others may get no good answer. */
+  readonly allowed: number;
+}
+
+/** Notes what others notice of a burden, which comes before them and goes after them. */
+async function measure(
+  what: string,
+  url: string,
+  upstream: Program,
+  { findings, effort }: SoakOptions,
+  burden?: (net: Net) => Promise<Burden>,
+): Promise<void> {
+  await using gateway = await startSharedGateway({
+    url,
+    tokens: ["burden", "other"],
+    timeouts: { first_byte: FIRST_BYTE_MS },
+    env: { DENO_CERT: CERTIFICATE },
+  });
+  using borne = await burden?.({ gateway, controlUrl: upstream.url });
+  const noticed = await askOthers({
+    url: gateway.program.url,
+    headers: () => gateway.headersOf("other"),
+    count: Math.ceil(OTHERS * effort),
+    upstreamMs: UPSTREAM_MS,
+  });
+  const allowed = borne?.allowed ?? 0;
+  findings.note(what, noticedText(noticed));
+  judgeNoticed(what, noticed, findings, allowed);
+}
+
+const CERTIFICATE = fromFileUrl(
+  new URL("../fixtures/tls/cert.pem", import.meta.url),
+);
+
+/** Asks for streams that never end, reads the beginning of each, and then nothing more. */
+async function stall({ gateway }: Net): Promise<Burden> {
+  const stalled = await Promise.all(
+    Array.from({ length: STALLED }, async (_, index) => {
+      const question = { tag: `s${index}`, manner: "flood", words: 2 } as const;
+      const headers = gateway.headersOf("burden");
+      const connection = await connect(gateway);
+      const asking = { way: WAY, question, isStream: true };
+      await write(connection, requestText(asking, { headers }));
+      const head = new Uint8Array(12);
+      await connection.read(head);
+      const text = new TextDecoder().decode(head);
+      if (text !== "HTTP/1.1 200") throw new Error(`A stream began ${text}`);
+      return connection;
+    }),
+  );
+  await pause(FILLING_MS);
+  return {
+    allowed: 0,
+    [Symbol.dispose]: () => stalled.forEach((connection) => connection.close()),
+  };
+}
+
+/** Lets the gateway keep a connection, and loses it. */
+async function lose({ gateway, controlUrl }: Net): Promise<Burden> {
+  const { refused } = await askOthers({
+    url: gateway.program.url,
+    headers: () => gateway.headersOf("other"),
+    count: LOST,
+  });
+  if (refused.length > 0) throw new Error(`It began with ${refused[0]}`);
+  await tellOf(controlUrl, "POST");
+  return { allowed: LOST, [Symbol.dispose]() {} };
+}
+
+interface Told {
+  readonly url: string;
+  readonly hopUrl: string;
+  /** The HTTP versions of all requests so far. */
+  readonly versions: readonly string[];
+}
+
+async function tellOf(controlUrl: string, method = "GET"): Promise<Told> {
+  return await (await fetch(controlUrl, { method })).json();
+}

@@ -1,0 +1,140 @@
+import { startProgram } from "../bench/processes.ts";
+import { PATHS } from "../support/wire/ask.ts";
+import { fromFileUrl } from "../support/program/paths.ts";
+import { bodyOf } from "./ask.ts";
+import { askOthers, judgeNoticed, noticedText } from "./others.ts";
+import { type Manner, promptOf } from "./question.ts";
+import type { Way } from "./scene.ts";
+import { type SharedGateway, startSharedGateway } from "./shared_gateway.ts";
+import type { SoakOptions } from "./soak_options.ts";
+
+const OTHERS = 1_000;
+
+/** Who they are. */
+const OTHER_TOKENS = Array.from({ length: 10 }, (_, index) => `other-${index}`);
+
+/** How many requests of the one token are on their way at a time. */
+const AT_A_TIME = 4;
+
+/** Far longer than what the upstream takes, and than what sockets take in at once. */
+const LONG_BYTES = 6 * 1024 * 1024;
+
+/** The same upstream, natively and by a translation. */
+const WAYS: readonly Way[] = [
+  { protocol: "chat", upstream: "chat", model: "all" },
+  { protocol: "messages", upstream: "chat", model: "all" },
+];
+
+/** What the one token sends. */
+interface Poison {
+  readonly name: string;
+  readonly manner: Manner;
+  /** How much is put behind the prompt, in bytes. */
+  readonly bytes: number;
+  /** What every such request must be told; absent where it is any trouble of the upstream. */
+  readonly status?: number;
+}
+
+/** Each before a gateway of its own, since what makes an upstream fail keeps its token away for a while. */
+const POISONS: readonly Poison[] = [
+  { name: "flagged prompts", manner: "flag", bytes: 0, status: 403 },
+  {
+    name: "bodies that are too long",
+    manner: "whole",
+    bytes: LONG_BYTES,
+    status: 413,
+  },
+  { name: "requests that fail with 500", manner: "fail", bytes: 0 },
+  { name: "requests that are hung up on", manner: "hang-up", bytes: 0 },
+];
+
+/** One token whose requests an upstream refuses or falls over, beside the requests of others. */
+export async function soakPoison(
+  { findings, effort }: SoakOptions,
+): Promise<void> {
+  const upstream = await startProgram("fragile upstream", [
+    fromFileUrl(new URL("./fragile_upstream.ts", import.meta.url)),
+  ]);
+  try {
+    for (const poison of POISONS) {
+      await using gateway = await startSharedGateway({
+        url: upstream.url,
+        tokens: ["poison", ...OTHER_TOKENS],
+      });
+      const over = new AbortController();
+      const sending = sendUntil(over.signal, poison, gateway);
+      const noticed = await askOthers({
+        url: gateway.program.url,
+        headers: (index) =>
+          gateway.headersOf(`other-${index % OTHER_TOKENS.length}`),
+        count: Math.ceil(OTHERS * effort),
+      });
+      over.abort();
+      const told = await sending;
+      const statuses = [...told]
+        .map(([status, count]) => `${status}: ${count}`).join(", ");
+      findings.note(
+        `${poison.name} of one token`,
+        `${noticedText(noticed)}; it was told ${statuses}`,
+      );
+      judgeNoticed(poison.name, noticed, findings);
+      judgeTold(poison, told, findings);
+    }
+  } finally {
+    await upstream.stop();
+  }
+}
+
+function judgeTold(
+  { name, status }: Poison,
+  told: ReadonlyMap<number, number>,
+  findings: SoakOptions["findings"],
+): void {
+  const wrong = [...told.keys()].filter((one) =>
+    status === undefined ? one < 500 : one !== status
+  );
+  if (wrong.length > 0) {
+    findings.fail(`${name} are told ${wrong.join(", ")}`);
+  }
+  if (told.size === 0) findings.fail(`No ${name} were sent`);
+}
+
+/** @returns How often each status came; 0 for no answer. */
+async function sendUntil(
+  signal: AbortSignal,
+  poison: Poison,
+  gateway: SharedGateway,
+): Promise<Map<number, number>> {
+  const told = new Map<number, number>();
+  let next = 0;
+  await Promise.all(Array.from({ length: AT_A_TIME }, async () => {
+    while (!signal.aborted) {
+      const status = await send(next++, poison, gateway);
+      told.set(status, (told.get(status) ?? 0) + 1);
+    }
+  }));
+  return told;
+}
+
+async function send(
+  index: number,
+  { manner, bytes }: Poison,
+  { program, headersOf }: SharedGateway,
+): Promise<number> {
+  const way = WAYS[index % WAYS.length] ?? WAYS[0];
+  if (way === undefined) return 0;
+  const question = { tag: `p${index}`, manner, words: 2 };
+  const prompt = promptOf(question);
+  const body = bodyOf({ way, question, isStream: false });
+  try {
+    const answer = await fetch(program.url + PATHS[way.protocol], {
+      method: "POST",
+      headers: headersOf("poison"),
+      body: body.replace(prompt, `${prompt} ${"x".repeat(bytes)}`),
+    });
+    await answer.text();
+    return answer.status;
+  } catch {
+    return 0;
+  }
+}
