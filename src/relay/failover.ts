@@ -3,7 +3,12 @@ import { wait } from "../core/wait.ts";
 import type { Failure } from "../protocols/canonical/failure/failure.ts";
 import type { Attempt } from "./attempt.ts";
 import type { Exchange } from "./exchange.ts";
-import { type Fault, faultOf, faultOfFailure } from "./fault.ts";
+import {
+  type AttemptFailure,
+  attemptFailureOf,
+  evidenceOf,
+  LOG_WORD_BY_KIND,
+} from "./attempt_failure.ts";
 import type { MemoryShare } from "./request/body_memory.ts";
 import type { KeptBody } from "./request/held_body.ts";
 import type { AttemptReport } from "./routing/health.ts";
@@ -170,30 +175,30 @@ async function runAttempt(
       leave();
       if (ending === "complete") report.succeeded();
       else if (ending === "upstream_broken") {
-        report.failed(lateFault(lateFailure));
+        report.failed(lateEvidence(lateFailure));
       } else report.dismissed();
     });
     return answer;
   } catch (thrown) {
     leave();
-    const told = faultOf(thrown);
+    const told = attemptFailureOf(thrown);
     if (told === undefined) {
       report.dismissed();
       call.controller.abort();
       throw thrown;
     }
-    const fault = withWindow(told, call.deployment.connection, services);
-    report.failed(fault);
-    noteFailure(fault, context.exchange);
-    return { candidate, fault, wasProbe: report.isProbe, thrown };
+    const failure = withWindow(told, call.deployment.connection, services);
+    report.failed(failure);
+    noteFailed(failure, context.exchange);
+    return { candidate, failure, wasProbe: report.isProbe, thrown };
   }
 }
 
 /** What was wrong with an answer that ended badly after its first output: what it says, or that it broke off. */
-function lateFault(failure: Failure | undefined): Fault {
+function lateEvidence(failure: Failure | undefined): AttemptFailure {
   return failure === undefined
     ? { kind: "broken", status: undefined, retryAfterMs: undefined }
-    : faultOfFailure(failure);
+    : evidenceOf(failure);
 }
 
 function attemptOf(
@@ -244,11 +249,11 @@ function noteBeginning(
   delete facts.stopReason;
 }
 
-function noteFailure({ kind }: Fault, { record }: Exchange): void {
+function noteFailed({ kind }: AttemptFailure, { record }: Exchange): void {
   const one = record.facts.attempts.at(-1);
   if (one === undefined) return;
   one.failed = {
-    why: kind,
+    why: LOG_WORD_BY_KIND[kind],
     status: record.facts.upstreamStatus,
     atMs: record.elapsedMs(),
   };

@@ -1,11 +1,11 @@
-import type { Fault, FaultKind } from "./fault.ts";
+import type { AttemptFailure, AttemptFailureKind } from "./attempt_failure.ts";
 import type { Candidate } from "./routing/candidate.ts";
 import type { Candidates } from "./routing/candidates.ts";
 
 /** An attempt that failed. */
 export interface FailedAttempt {
   readonly candidate: Candidate;
-  readonly fault: Fault;
+  readonly failure: AttemptFailure;
   /** Whether it was to show that a connection is well again. */
   readonly wasProbe: boolean;
   /** What it threw. */
@@ -27,21 +27,28 @@ export const MAX_ATTEMPTS = 3;
 /** A longer `Retry-After` is not waited for, in milliseconds. */
 const MAX_WAIT_MS = 5000;
 
-/** What may follow a fault: the same way again, another connection or model, another model, or nothing. */
-const SEQUEL_BY_FAULT = {
+/** What may follow a failure: the same way again, another connection or model, another model, or nothing. */
+const SEQUEL_BY_KIND = {
   unreachable: "again",
   broken: "again",
-  trouble: "again",
+  overloaded: "again",
+  timeout: "again",
+  server: "again",
   rate_limited: "again",
   silent: "elsewhere",
-  exhausted: "elsewhere",
+  quota: "elsewhere",
   misconfigured: "elsewhere",
+  authentication: "elsewhere",
+  permission: "elsewhere",
   forbidden: "elsewhere",
-  too_long: "other model",
+  context_too_long: "other model",
   oversized: "nothing",
-  refused: "nothing",
+  invalid_request: "nothing",
+  too_large: "nothing",
+  filtered: "nothing",
+  not_found: "nothing",
   untranslatable: "nothing",
-} as const satisfies Record<FaultKind, string>;
+} as const satisfies Record<AttemptFailureKind, string>;
 
 /**
  * The attempts that may be made after those that failed, the best first; none when the caller is to be told.
@@ -58,8 +65,8 @@ export function nextAttempts(
 ): readonly NextAttempt[] {
   const last = failed.at(-1);
   if (last === undefined) return [...own, ...fallbacks].map(fresh);
-  const { candidate, fault, wasProbe } = last;
-  const sequel = SEQUEL_BY_FAULT[fault.kind];
+  const { candidate, failure, wasProbe } = last;
+  const sequel = SEQUEL_BY_KIND[failure.kind];
   const left = MAX_ATTEMPTS - failed.length;
   if (left <= 0 || sequel === "nothing") return [];
   const untried = (candidates: readonly Candidate[]) =>
@@ -75,9 +82,9 @@ export function nextAttempts(
   const isOwn = own.includes(candidate);
   const others = isOwn ? untried(own).map(fresh) : [];
   const again = sequel === "again" && !wasProbe
-    ? repeats(candidate, fault, { failures: failed.length, random })
+    ? repeats(candidate, failure, { failures: failed.length, random })
     : [];
-  const here = fault.retryAfterMs === undefined
+  const here = failure.retryAfterMs === undefined
     ? [...others, ...again]
     : [...again, ...others];
   return isOwn && left > 1 ? [...here, ...standIns] : [...standIns, ...here];
@@ -90,7 +97,7 @@ function fresh(candidate: Candidate): NextAttempt {
 /** The same way once more, unless the upstream asks for a longer wait than a caller bears. */
 function repeats(
   candidate: Candidate,
-  { retryAfterMs }: Fault,
+  { retryAfterMs }: AttemptFailure,
   { failures, random }: {
     readonly failures: number;
     readonly random: () => number;

@@ -1,6 +1,48 @@
-import { GatewayError } from "../core/error.ts";
+import {
+  type ErrorKind,
+  GatewayError,
+  type GatewayErrorOptions,
+} from "../core/error.ts";
 import { NOT_AGAIN } from "../core/should_retry.ts";
 import { REFUSED_CREDENTIAL } from "../protocols/canonical/failure/failure.ts";
+
+/**
+ * What the gateway itself sees of a call that gave no answer:
+ *
+ * - `unreachable`: there was no connection, or it ended before an answer. `broken`: the answer is malformed or broke off.
+ * - `silent`: one of the gateway's own deadlines passed.
+ * - `misconfigured`: the gateway's credential or address is wrong.
+ * - `oversized`: the answer is good, but longer than the gateway can hold; every other would be as long.
+ */
+export type CallFailureKind =
+  | "unreachable"
+  | "broken"
+  | "silent"
+  | "misconfigured"
+  | "oversized";
+
+/** A call of an upstream failed; the kind is for the gateway, all else is what the caller is told. */
+export class UpstreamCallError extends GatewayError {
+  readonly failureKind: CallFailureKind;
+
+  constructor(
+    failureKind: CallFailureKind,
+    message: string,
+    options: GatewayErrorOptions,
+  ) {
+    super(ERROR_KIND[failureKind], message, options);
+    this.failureKind = failureKind;
+  }
+}
+
+/** What callers see of each. */
+const ERROR_KIND = {
+  unreachable: "upstream",
+  broken: "upstream",
+  silent: "timeout",
+  misconfigured: "upstream",
+  oversized: "upstream",
+} as const satisfies Record<CallFailureKind, ErrorKind>;
 
 /** Why an upstream could not be reached, by what the platform says of it. The first match wins. */
 const REASONS: readonly (readonly [pattern: RegExp, reason: string])[] = [
@@ -46,9 +88,9 @@ export function hadConnection(cause: unknown): boolean {
 }
 
 /** The error for a caller whose upstream gave no answer; names no host (docs/design.md#errors). */
-export function unreachable(cause: unknown): GatewayError {
-  return new GatewayError(
-    "upstream",
+export function unreachable(cause: unknown): UpstreamCallError {
+  return new UpstreamCallError(
+    "unreachable",
     `Cannot reach the model's provider: ${
       reasonOf(cause)
     }. Try again, or tell the administrator`,
@@ -57,50 +99,53 @@ export function unreachable(cause: unknown): GatewayError {
 }
 
 /** The error for a caller whose upstream could not be connected to in time. */
-export function unconnected(): GatewayError {
+export function unconnected(): UpstreamCallError {
   return unreachable(new Error("The connection timed out"));
 }
 
 /** The error for a caller whose upstream answered in a way that cannot be passed on. */
-export function brokenUpstream(reason: string, cause?: unknown): GatewayError {
-  return new GatewayError(
-    "upstream",
+export function brokenUpstream(
+  reason: string,
+  cause?: unknown,
+): UpstreamCallError {
+  return new UpstreamCallError(
+    "broken",
     `Cannot use the answer of the model's provider: ${reason}. Try again, or tell the administrator`,
     { code: "upstream_broken", cause },
   );
 }
 
 /** The error for a caller whose upstream answered more than the gateway can hold to translate it. */
-export function oversized(): GatewayError {
-  return new GatewayError(
-    "upstream",
+export function oversized(): UpstreamCallError {
+  return new UpstreamCallError(
+    "oversized",
     "Cannot use the answer of the model's provider: it is too long. Ask for a shorter one, or tell the administrator",
     { code: "upstream_oversized", headers: NOT_AGAIN },
   );
 }
 
 /** The error for a caller whose upstream answered with a redirect, which is never followed. */
-export function redirected(): GatewayError {
-  return new GatewayError(
-    "upstream",
+export function redirected(): UpstreamCallError {
+  return new UpstreamCallError(
+    "misconfigured",
     "Cannot use the answer of the model's provider: it redirects to another place. Tell the administrator",
     { code: "upstream_redirect" },
   );
 }
 
 /** The error for a caller whose upstream does not accept the gateway's own credential. */
-export function upstreamAuthentication(): GatewayError {
-  return new GatewayError(
-    "upstream",
+export function upstreamAuthentication(): UpstreamCallError {
+  return new UpstreamCallError(
+    "misconfigured",
     REFUSED_CREDENTIAL,
     { code: "upstream_authentication" },
   );
 }
 
 /** The error for a caller whose upstream gave no response headers in time. */
-export function silentUpstream(): GatewayError {
-  return new GatewayError(
-    "timeout",
+export function silentUpstream(): UpstreamCallError {
+  return new UpstreamCallError(
+    "silent",
     "The model's provider did not answer in time: try again later",
     { code: "upstream_timeout" },
   );

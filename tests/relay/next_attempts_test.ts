@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
-import type { Fault, FaultKind } from "../../src/relay/fault.ts";
+import type {
+  AttemptFailure,
+  AttemptFailureKind,
+} from "../../src/relay/attempt_failure.ts";
 import {
   type FailedAttempt,
   nextAttempts,
@@ -29,12 +32,12 @@ async function candidatesOf(fallbacks: readonly string[]): Promise<Candidates> {
 
 function failed(
   candidate: Candidate | undefined,
-  kind: FaultKind,
-  rest: Partial<Fault> = {},
+  kind: AttemptFailureKind,
+  rest: Partial<AttemptFailure> = {},
 ): FailedAttempt {
   assert.ok(candidate);
-  const fault = { kind, status: undefined, retryAfterMs: undefined, ...rest };
-  return { candidate, fault, wasProbe: false, thrown: undefined };
+  const failure = { kind, status: undefined, retryAfterMs: undefined, ...rest };
+  return { candidate, failure, wasProbe: false, thrown: undefined };
 }
 
 /** The names of the connections, `again` and the pause where there is one. */
@@ -57,7 +60,7 @@ Deno.test("nextAttempts() begins with the pool and then the fallbacks", async ()
 
 Deno.test("nextAttempts() prefers another connection, then the same after a pause, then a fallback", async () => {
   const candidates = await candidatesOf(["model-2"]);
-  const attempts = [failed(candidates.own[0], "trouble")];
+  const attempts = [failed(candidates.own[0], "server")];
   assert.deepEqual(attemptsOf(candidates, attempts), [
     "two",
     "one again after 250",
@@ -68,8 +71,8 @@ Deno.test("nextAttempts() prefers another connection, then the same after a paus
 Deno.test("nextAttempts() keeps the last attempt for a fallback", async () => {
   const candidates = await candidatesOf(["model-2"]);
   const attempts = [
-    failed(candidates.own[0], "trouble"),
-    failed(candidates.own[1], "trouble"),
+    failed(candidates.own[0], "server"),
+    failed(candidates.own[1], "server"),
   ];
   assert.deepEqual(attemptsOf(candidates, attempts), [
     "three",
@@ -91,23 +94,25 @@ Deno.test("nextAttempts() waits out a Retry-After of up to 5 s, and goes elsewhe
 
 Deno.test("nextAttempts() never repeats what a probe has shown", async () => {
   const candidates = await candidatesOf([]);
-  const probe = { ...failed(candidates.own[0], "trouble"), wasProbe: true };
+  const probe = { ...failed(candidates.own[0], "server"), wasProbe: true };
   assert.deepEqual(attemptsOf(candidates, [probe]), ["two"]);
 });
 
 Deno.test("nextAttempts() goes to another model alone when the conversation is too long", async () => {
   const candidates = await candidatesOf(["model-2"]);
   assert.deepEqual(
-    attemptsOf(candidates, [failed(candidates.own[0], "too_long")]),
+    attemptsOf(candidates, [failed(candidates.own[0], "context_too_long")]),
     ["three"],
   );
 });
 
 Deno.test("nextAttempts() ends with three attempts, with a refusal and with an answer that is too long", async () => {
   const candidates = await candidatesOf(["model-2"]);
-  const trouble = failed(candidates.own[0], "trouble");
+  const trouble = failed(candidates.own[0], "server");
   assert.deepEqual(attemptsOf(candidates, [trouble, trouble, trouble]), []);
-  for (const kind of ["refused", "untranslatable", "oversized"] as const) {
+  for (
+    const kind of ["invalid_request", "untranslatable", "oversized"] as const
+  ) {
     assert.deepEqual(
       attemptsOf(candidates, [failed(candidates.own[0], kind)]),
       [],

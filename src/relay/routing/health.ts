@@ -7,7 +7,11 @@ import {
   type Cooling,
   type TokenAttempt,
 } from "./breaker_by_token.ts";
-import type { Fault, FaultKind } from "../fault.ts";
+import {
+  type AttemptFailure,
+  type AttemptFailureKind,
+  LOG_WORD_BY_KIND,
+} from "../attempt_failure.ts";
 
 /** Knows which connections fail, and keeps requests away from them for a while (docs/design.md#failover). */
 export interface Health {
@@ -38,30 +42,37 @@ export interface AttemptReport {
   answered(): void;
   /** An answer came to its end. */
   succeeded(): void;
-  failed(fault: Fault): void;
+  failed(failure: AttemptFailure): void;
   /** The attempt says nothing of the deployment, as when the caller left. */
   dismissed(): void;
 }
 
 /**
- * What a fault speaks of. What was answered, or not, may be due to one model alone: a bad model must not
+ * What a failure speaks of. What was answered, or not, may be due to one model alone: a bad model must not
  * take the connection's other models with it. `request` is due to what the caller asks for and shows
  * that both are well; of `nobody` there is nothing to learn.
  */
-const SUBJECT_BY_FAULT = {
+const SUBJECT_BY_KIND = {
   unreachable: "connection",
   misconfigured: "connection",
+  authentication: "connection",
   broken: "model",
   silent: "model",
-  trouble: "model",
+  overloaded: "model",
+  timeout: "model",
+  server: "model",
   rate_limited: "model",
-  exhausted: "model",
+  quota: "model",
+  permission: "model",
   forbidden: "model",
   oversized: "request",
-  too_long: "request",
-  refused: "request",
+  context_too_long: "request",
+  invalid_request: "request",
+  too_large: "request",
+  filtered: "request",
+  not_found: "request",
   untranslatable: "nobody",
-} as const satisfies Record<FaultKind, string>;
+} as const satisfies Record<AttemptFailureKind, string>;
 
 /** What {@linkcode createHealth} goes by, and who is told of every cool-down. */
 export interface HealthOptions {
@@ -106,15 +117,18 @@ export function createHealth(
   function tellCooling(
     { connection, model }: Deployment,
     { ms, isForAll }: Cooling,
-    { fault, caller }: { readonly fault: Fault; readonly caller: Caller },
+    { failure, caller }: {
+      readonly failure: AttemptFailure;
+      readonly caller: Caller;
+    },
   ): void {
     if (ms === 0) return;
     metrics?.cooledDown(connection.name);
     log.write("warn", "cooling_down", {
       connection: connection.name,
-      model: SUBJECT_BY_FAULT[fault.kind] === "model" ? model.id : undefined,
+      model: SUBJECT_BY_KIND[failure.kind] === "model" ? model.id : undefined,
       caller: isForAll ? undefined : caller.name,
-      reason: fault.kind,
+      reason: LOG_WORD_BY_KIND[failure.kind],
       ms,
     });
   }
@@ -129,8 +143,8 @@ export function createHealth(
         model: breakerOf(deployment.model),
         token: caller.name,
         isRepeat,
-        onCooling: (cooling, fault) =>
-          tellCooling(deployment, cooling, { fault, caller }),
+        onCooling: (cooling, failure) =>
+          tellCooling(deployment, cooling, { failure, caller }),
       });
     },
   };
@@ -143,7 +157,7 @@ interface AttemptReportOptions {
   /** The name of the token that asks. */
   readonly token: string;
   readonly isRepeat: boolean;
-  readonly onCooling: (cooling: Cooling, fault: Fault) => void;
+  readonly onCooling: (cooling: Cooling, failure: AttemptFailure) => void;
 }
 
 function createAttemptReport(
@@ -165,26 +179,26 @@ function createAttemptReport(
     model.dismissed(modelAttempt);
   }
 
-  function blameConnection(fault: Fault): void {
+  function blameConnection(failure: AttemptFailure): void {
     model.dismissed(modelAttempt);
-    const cooling = isNobodysDoing(fault)
+    const cooling = isNobodysDoing(failure)
       ? connection.failedForAll(connectionAttempt)
       : connection.failed(connectionAttempt);
-    onCooling(cooling, fault);
+    onCooling(cooling, failure);
   }
 
-  function blame(fault: Fault): void {
-    const { kind, status, retryAfterMs } = fault;
-    const subject = SUBJECT_BY_FAULT[kind];
-    if (subject === "connection") return blameConnection(fault);
+  function blame(failure: AttemptFailure): void {
+    const { kind, status, retryAfterMs } = failure;
+    const subject = SUBJECT_BY_KIND[kind];
+    if (subject === "connection") return blameConnection(failure);
     if (subject === "nobody") return dismiss();
     settleConnection(connection, connectionAttempt, kind);
     if (subject === "request") return model.succeeded(modelAttempt);
-    const isLimit = kind === "rate_limited" || kind === "exhausted";
+    const isLimit = kind === "rate_limited" || kind === "quota";
     if (isLimit && status !== 402 && retryAfterMs !== undefined) {
       return model.bench(modelAttempt, retryAfterMs);
     }
-    onCooling(model.failed(modelAttempt), fault);
+    onCooling(model.failed(modelAttempt), failure);
   }
 
   return {
@@ -200,19 +214,20 @@ function createAttemptReport(
         connection.succeeded(connectionAttempt);
         model.succeeded(modelAttempt);
       }),
-    failed: (fault) => end(() => blame(fault)),
+    failed: (failure) => end(() => blame(failure)),
     dismissed: () => end(dismiss),
   };
 }
 
 /** Nothing has been asked yet where there is no connection. */
-function isNobodysDoing({ kind, wasConnected }: Fault): boolean {
+function isNobodysDoing({ kind, wasConnected }: AttemptFailure): boolean {
   return kind === "unreachable" && wasConnected !== true;
 }
 
-const UNCLEAR: ReadonlySet<FaultKind> = new Set([
+const UNCLEAR: ReadonlySet<AttemptFailureKind> = new Set([
   "silent",
   "broken",
+  "permission",
   "forbidden",
 ]);
 
@@ -220,7 +235,7 @@ const UNCLEAR: ReadonlySet<FaultKind> = new Set([
 function settleConnection(
   connection: BreakerByToken,
   attempt: TokenAttempt,
-  kind: FaultKind,
+  kind: AttemptFailureKind,
 ): void {
   if (UNCLEAR.has(kind)) connection.dismissed(attempt);
   else connection.succeeded(attempt);

@@ -2,7 +2,7 @@ import type { Connection } from "../../config/config.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Harvest } from "../../limits/harvest.ts";
 import { isUsedUp } from "../../limits/window.ts";
-import type { Fault } from "../fault.ts";
+import type { AttemptFailure } from "../attempt_failure.ts";
 
 /** What is known of a connection's quota. */
 export interface QuotaKnowledge {
@@ -18,20 +18,20 @@ const FRESH_MS = 1000;
  * by the windows in the headers of the same answer.
  */
 export function withWindow(
-  fault: Fault,
+  failure: AttemptFailure,
   connection: Connection,
   { harvest, clock }: QuotaKnowledge,
-): Fault {
-  const isLimit = fault.kind === "rate_limited" || fault.kind === "exhausted";
-  if (!isLimit || fault.retryAfterMs !== undefined) return fault;
+): AttemptFailure {
+  const isLimit = failure.kind === "rate_limited" || failure.kind === "quota";
+  if (!isLimit || failure.retryAfterMs !== undefined) return failure;
   const reading = harvest.reading(connection);
   const nowMs = clock.now();
   if (reading === undefined || nowMs - reading.checkedAtMs > FRESH_MS) {
-    return fault;
+    return failure;
   }
   const resetsMs = reading.windows.filter(isUsedUp)
     .map(({ resets_at }) => Date.parse(resets_at ?? "") - nowMs)
     .filter((ms) => ms > 0);
-  if (resetsMs.length === 0) return fault;
-  return { ...fault, kind: "exhausted", retryAfterMs: Math.max(...resetsMs) };
+  if (resetsMs.length === 0) return failure;
+  return { ...failure, kind: "quota", retryAfterMs: Math.max(...resetsMs) };
 }

@@ -10,6 +10,10 @@ import type {
   TranslatedBody,
   WrittenAnswer,
 } from "./translation_jobs.ts";
+import {
+  type CallFailureKind,
+  UpstreamCallError,
+} from "../../upstream/failure.ts";
 
 /** What a thread that translates is told; one job at a time. */
 export type ThreadOrder =
@@ -44,6 +48,8 @@ export type SentError =
   | {
     readonly type: "gateway";
     readonly kind: ErrorKind;
+    /** Where it is about an upstream's answer. */
+    readonly failureKind?: CallFailureKind;
     readonly message: string;
     readonly options: {
       readonly param?: string;
@@ -67,6 +73,9 @@ export function sentError(error: unknown): SentError {
     return {
       type: "gateway",
       kind,
+      ...(error instanceof UpstreamCallError
+        ? { failureKind: error.failureKind }
+        : {}),
       message,
       options: {
         ...(param === undefined ? {} : { param }),
@@ -85,7 +94,13 @@ export function sentError(error: unknown): SentError {
 export function receivedError(error: SentError): Error {
   switch (error.type) {
     case "gateway":
-      return new GatewayError(error.kind, error.message, error.options);
+      return error.failureKind === undefined
+        ? new GatewayError(error.kind, error.message, error.options)
+        : new UpstreamCallError(
+          error.failureKind,
+          error.message,
+          error.options,
+        );
     case "upstream":
       return new UpstreamFailure(error.failure);
     case "unforeseen":

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import type { Caller, Deployment } from "../../../src/config/config.ts";
 import { createLog } from "../../../src/observe/log.ts";
-import type { Fault, FaultKind } from "../../../src/relay/fault.ts";
+import type {
+  AttemptFailure,
+  AttemptFailureKind,
+} from "../../../src/relay/attempt_failure.ts";
 import {
   type AttemptReport,
   createHealth,
@@ -60,7 +63,10 @@ async function begin(): Promise<Scene> {
   return { health, clock, one, other, alice, bob, carol, lines, cooled };
 }
 
-function fault(kind: FaultKind, rest: Partial<Fault> = {}): Fault {
+function fault(
+  kind: AttemptFailureKind,
+  rest: Partial<AttemptFailure> = {},
+): AttemptFailure {
   return { kind, status: undefined, retryAfterMs: undefined, ...rest };
 }
 
@@ -89,7 +95,9 @@ function restMs(
 function fail(
   scene: Scene,
   deployment: Deployment,
-  { kind, status, retryAfterMs, wasConnected }: Fault = fault("trouble"),
+  { kind, status, retryAfterMs, wasConnected }: AttemptFailure = fault(
+    "server",
+  ),
   caller = scene.alice,
 ): void {
   const report = ask(scene, deployment, { caller });
@@ -141,7 +149,7 @@ Deno.test("begin() lets one probe through at a time, after pauses that double up
     assert.ok(probe?.isProbe);
     assert.equal(ask(scene, scene.one), undefined);
     assert.ok(restMs(scene, scene.one) > 0);
-    probe.failed(fault("trouble"));
+    probe.failed(fault("server"));
   }
 });
 
@@ -184,7 +192,7 @@ Deno.test("a request that fails again and again is one piece of evidence", async
   for (let count = 0; count < 2; count++) {
     fail(scene, scene.one);
     for (let again = 0; again < 5; again++) {
-      ask(scene, scene.one, { isRepeat: true })?.failed(fault("trouble"));
+      ask(scene, scene.one, { isRepeat: true })?.failed(fault("server"));
     }
   }
   assert.equal(restMs(scene, scene.one), 0);
@@ -197,12 +205,20 @@ Deno.test("what had begun before a cool-down does not lengthen it", async () => 
     () => ask(scene, scene.one),
   );
   scene.clock.advance(10);
-  for (const report of early) report?.failed(fault("trouble"));
+  for (const report of early) report?.failed(fault("server"));
   assert.equal(restMs(scene, scene.one), 1000);
 });
 
 Deno.test("what the caller asks for and leaving never count against a connection", async (t) => {
-  const kinds = ["refused", "too_long", "oversized", "untranslatable"] as const;
+  const kinds = [
+    "invalid_request",
+    "too_large",
+    "filtered",
+    "not_found",
+    "context_too_long",
+    "oversized",
+    "untranslatable",
+  ] as const;
   for (const kind of kinds) {
     await t.step(kind, async () => {
       const scene = await begin();
@@ -222,7 +238,15 @@ Deno.test("what the caller asks for and leaving never count against a connection
 });
 
 Deno.test("a model that fails leaves the connection's other models alone", async (t) => {
-  for (const kind of ["trouble", "silent", "broken"] as const) {
+  for (
+    const kind of [
+      "server",
+      "overloaded",
+      "timeout",
+      "silent",
+      "broken",
+    ] as const
+  ) {
     await t.step(kind, async () => {
       const scene = await begin();
       for (let count = 0; count < 3; count++) {
@@ -235,7 +259,9 @@ Deno.test("a model that fails leaves the connection's other models alone", async
 });
 
 Deno.test("a connection that cannot be reached, or refuses the key, takes all its models with it", async (t) => {
-  for (const kind of ["unreachable", "misconfigured"] as const) {
+  for (
+    const kind of ["unreachable", "misconfigured", "authentication"] as const
+  ) {
     await t.step(kind, async () => {
       const scene = await begin();
       for (let count = 0; count < 3; count++) {
@@ -262,7 +288,7 @@ Deno.test("a 429 benches a model for as long as it says, and no longer", async (
 Deno.test("an exhausted window benches to its reset, with a try an hour", async () => {
   const scene = await begin();
   const hour = 3_600_000;
-  const exhausted = fault("exhausted", {
+  const exhausted = fault("quota", {
     status: 429,
     retryAfterMs: 30 * hour,
   });
@@ -290,7 +316,7 @@ Deno.test("only the first verdict of an attempt counts", async () => {
   for (let count = 0; count < 5; count++) {
     const report = ask(scene, scene.one);
     report?.succeeded();
-    report?.failed(fault("trouble"));
+    report?.failed(fault("server"));
   }
   assert.equal(restMs(scene, scene.one), 0);
 });
@@ -346,14 +372,14 @@ Deno.test("of many probes the first that fails closes once, and the others no lo
   const probes = [ask(scene, scene.one)];
   scene.clock.advance(2000);
   for (let count = 0; count < 20; count++) probes.push(ask(scene, scene.one));
-  for (const probe of probes) probe?.failed(fault("trouble"));
+  for (const probe of probes) probe?.failed(fault("server"));
   assert.equal(restMs(scene, scene.one), 2000);
   assert.equal(scene.lines.length, 2);
 });
 
 Deno.test("what one token alone has seen fail is left alone by that token alone", async (t) => {
   const faults = [
-    fault("trouble"),
+    fault("server"),
     fault("broken"),
     fault("silent"),
     fault("misconfigured"),
@@ -378,7 +404,7 @@ Deno.test("what one token alone has seen fail is left alone by that token alone"
 Deno.test("a cool-down says whom it keeps away", async () => {
   const scene = await begin();
   for (let count = 0; count < 3; count++) fail(scene, scene.one);
-  fail(scene, scene.one, fault("trouble"), scene.bob);
+  fail(scene, scene.one, fault("server"), scene.bob);
   const callers = scene.lines.map((line) => JSON.parse(line).caller);
   assert.deepEqual(callers, ["alice", undefined]);
   assert.deepEqual(scene.cooled, ["main", "main"]);
@@ -426,7 +452,7 @@ Deno.test("a token that takes every probe and fails keeps the others away for tw
   const { alice, bob } = scene;
   fail(scene, scene.one);
   fail(scene, scene.one);
-  fail(scene, scene.one, fault("trouble"), bob);
+  fail(scene, scene.one, fault("server"), bob);
   let waitedMs = 0;
   while (restMs(scene, scene.one, bob) > 0) {
     const stepMs = restMs(scene, scene.one, bob);
@@ -443,11 +469,11 @@ Deno.test("a probe that is answered lets in all whom the outage kept away, the o
   const scene = await begin();
   const { alice, bob, carol } = scene;
   fail(scene, scene.one);
-  fail(scene, scene.one, fault("trouble"), bob);
+  fail(scene, scene.one, fault("server"), bob);
   fail(scene, scene.one);
   for (const seconds of [1, 2]) {
     scene.clock.advance(seconds * 1000);
-    fail(scene, scene.one, fault("trouble"), bob);
+    fail(scene, scene.one, fault("server"), bob);
   }
   assert.ok(restMs(scene, scene.one, bob) > 0);
   assert.equal(restMs(scene, scene.one, carol), 0);
@@ -466,7 +492,7 @@ Deno.test("an outage that many tokens see asks hardly more of a connection than 
         ? scene.alice
         : callers[(ms / 100) % 3] ?? scene.alice;
       if (restMs(scene, scene.one, caller) === 0) {
-        fail(scene, scene.one, fault("trouble"), caller);
+        fail(scene, scene.one, fault("server"), caller);
         attempts[kind] += 1;
       }
       scene.clock.advance(100);

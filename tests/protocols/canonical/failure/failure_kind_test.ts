@@ -4,7 +4,7 @@ import type { FailureKind } from "../../../../src/protocols/canonical/failure/fa
 import { kindOfWords } from "../../../../src/protocols/canonical/failure/failure_kind.ts";
 import { CODECS } from "../../../../src/protocols/mod.ts";
 import { PROTOCOLS } from "../../../support/wire/ask.ts";
-import { faultOf } from "../../../../src/relay/fault.ts";
+import { attemptFailureOf } from "../../../../src/relay/attempt_failure.ts";
 import { UpstreamFailure } from "../../../../src/protocols/canonical/failure/failure.ts";
 
 /** Errors inside a good answer, and what they are. */
@@ -67,8 +67,8 @@ Deno.test("what an error inside a good answer blames on the request is not asked
     if (!kinds.includes(kind)) continue;
     for (const protocol of PROTOCOLS) {
       const failure = CODECS[protocol].decodeFailure(200, body);
-      const fault = faultOf(new UpstreamFailure(failure))?.kind;
-      assert.equal(fault, kind === "context_too_long" ? "too_long" : "refused");
+      const failed = attemptFailureOf(new UpstreamFailure(failure))?.kind;
+      assert.equal(failed, kind);
       const { status } = CODECS[protocol].encodeFailure(failure, "req_1");
       assert.equal(status, 400);
     }
