@@ -62,7 +62,7 @@ export const tokenSchema = z.strictObject({
   ),
   expires_at: instantSchema.transform((instant) => Date.parse(instant))
     .optional().describe(
-      "Until when it lets its owner in: a time with a zone, or a date. Default: for ever.",
+      "Until when it lets its owner in: a time with a zone, or a date. Default: forever.",
     ),
   connections: z.array(text()).describe(
     "Names or ids of connections; * stands for all.",
