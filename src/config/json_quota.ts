@@ -50,7 +50,7 @@ export interface JsonShare {
     | "remaining_fraction";
 }
 
-/** When the window begins anew, and how that is written. */
+/** When the window resets, and how that is written. */
 export interface JsonReset {
   readonly at: string;
   readonly format:

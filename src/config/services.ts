@@ -56,7 +56,7 @@ const PLAIN: Pick<ServicePreset, "streamOnly" | "force" | "omit"> = {
  * models in general: Z.ai and DeepSeek offer theirs for some models, and the translation serves all.
  *
  * `openai` has no `chat` endpoint although OpenAI serves it: family C is native to Responses, so chat
- * requests to it are translated. A connection that shall pass chat through is `service: custom` of
+ * requests to it are translated. A connection that is to pass chat through is `service: custom` of
  * family A.
  */
 export const SERVICES: Readonly<Record<ServiceName, ServicePreset>> = {

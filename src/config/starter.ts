@@ -73,7 +73,7 @@ const STARTERS: Readonly<Record<ServiceName, Starter>> = {
  */
 export function starterFile(services: readonly ServiceName[]): string {
   return `# yaml-language-server: $schema=gateway.schema.json
-# For editors that heed that line: \`model-gateway schema > gateway.schema.json\`.
+# For editors that read that line: \`model-gateway schema > gateway.schema.json\`.
 # Set each variable that stands here as \${NAME}, then \`model-gateway check\`.
 # Every setting is in docs/configuration.md.
 

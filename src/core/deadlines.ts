@@ -29,7 +29,7 @@ const NOTHING: TakeBack = () => {};
 
 /**
  * No deadline is running yet. While none is, there is no timer either; while some are, there is one, which is
- * not set anew for each that is taken back.
+ * not set again for each that is taken back.
  *
  * @example
  * ```ts

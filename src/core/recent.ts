@@ -9,7 +9,7 @@ export interface RecentOptions {
   readonly maxSize: number;
 }
 
-/** Values that were set of late. There is no timer: what is too old goes when it is asked for or pushed out. */
+/** Values that were set recently. There is no timer: what is too old goes when it is asked for or pushed out. */
 export class Recent<Value> {
   readonly #options: RecentOptions;
   readonly #entries = new Map<string, { value: Value; expiresMs: number }>();

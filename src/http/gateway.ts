@@ -167,7 +167,7 @@ function stamp(
   return response;
 }
 
-/** A client of the Messages protocol that mistypes a path reads the error all the same. */
+/** A client of the Messages protocol that mistypes a path can still read the error. */
 function protocolOfUnknownPath(request: Request): Protocol {
   const { path } = requestTarget(request);
   return /\/messages(\/|$)/.test(path) ? "messages" : "chat";

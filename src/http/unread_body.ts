@@ -35,7 +35,7 @@ export async function endRequest(
     : response;
 }
 
-/** A body of a method that has none is not to be had at all, whatever its length. */
+/** A body of a method that has none cannot be read at all, whatever its length. */
 function isEndless({ headers, method, body }: Request): boolean {
   const length = Number(headers.get("content-length"));
   return length > MOST_BYTES ||

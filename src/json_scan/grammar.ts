@@ -1,6 +1,6 @@
 /*
  * The grammar of JSON (RFC 8259) over UTF-8 (table 3-7 of the Unicode standard) as a table: in a state, a byte leads
- * to the next state, or to a step that takes more than that. A document can so be read in pieces that end anywhere.
+ * to the next state, or to a step that takes more than that. So a document can be read in pieces that end anywhere.
  *
  * Whatever may stand in several places has its states once for each: in the outermost object, whose members are
  * told of, in objects within, and in arrays. So most bytes need no look at what is around them.

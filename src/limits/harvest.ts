@@ -15,7 +15,7 @@ export interface Harvest {
    */
   observe(connection: Connection, headers: Headers): void;
   /**
-   * The windows of the last answer that had any. A window that has begun anew since then keeps its size
+   * The windows of the last answer that had any. A window that has reset since then keeps its size
    * alone.
    */
   reading(connection: Connection): GoodReading | undefined;

@@ -19,7 +19,7 @@ export interface ConnectionEntry {
   readonly name: string;
   readonly service: string;
   readonly status: ConnectionStatus;
-  /** When the gateway learnt it, ISO 8601 in UTC. */
+  /** When the gateway learned it, ISO 8601 in UTC. */
   readonly checked_at: string;
   /** Whether it was known before this request. */
   readonly cached: boolean;

@@ -40,7 +40,7 @@ export interface PollerOptions {
   readonly clock: Clock;
   /** Told of every read that fails. */
   readonly log: Log;
-  /** A signal that aborts after so many milliseconds. */
+  /** A signal that aborts after this many milliseconds. */
   readonly deadline: (ms: number) => AbortSignal;
 }
 

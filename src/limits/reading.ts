@@ -1,7 +1,7 @@
 import type { QuotaFailure } from "./failure.ts";
 import type { QuotaWindow } from "./window.ts";
 
-/** What was learnt of a connection's quota, and when. */
+/** What was learned of a connection's quota, and when. */
 export type Reading = GoodReading | FailedReading;
 
 /** The windows that the provider told. */

@@ -38,7 +38,7 @@ export interface LimitsService {
   ): Promise<LimitsList>;
   /**
    * The windows of a connection's quota as far as they are known now; asks no provider. One that is used up
-   * stays known until it begins anew.
+   * stays known until it resets.
    */
   known(connection: Connection): readonly QuotaWindow[];
 }
@@ -51,7 +51,7 @@ export interface LimitsServiceOptions {
   readonly harvest: Harvest;
   /** Told of every read that fails. */
   readonly log: Log;
-  /** A signal that aborts after so many milliseconds; default `AbortSignal.timeout`. */
+  /** A signal that aborts after this many milliseconds; default `AbortSignal.timeout`. */
   readonly deadline?: (ms: number) => AbortSignal;
 }
 

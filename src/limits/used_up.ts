@@ -3,7 +3,7 @@ import type { Clock } from "../core/clock.ts";
 import { sourceKey } from "./source_key.ts";
 import { isUsedUp, type QuotaWindow, windowKey } from "./window.ts";
 
-/** Remembers which windows are used up until they begin anew, longer than any cache keeps the rest. */
+/** Remembers which windows are used up until they reset, longer than any cache keeps the rest. */
 export interface UsedUpWindows {
   /** Learns from what was told last; of a window that this leaves out, the last word stands. */
   learn(connection: Connection, told: readonly QuotaWindow[]): void;

@@ -27,7 +27,7 @@ export interface AttemptFacts {
   };
 }
 
-/** What is learnt about a request on its way; written as one log line when it ends. */
+/** What is learned about a request on its way; written as one log line when it ends. */
 export interface RequestFacts {
   /** The token's name. */
   caller?: string;

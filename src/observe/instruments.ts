@@ -190,7 +190,7 @@ function quotaInstruments(define: Define) {
     quotaResets: new Gauge({
       ...define,
       name: "model_gateway_quota_resets_timestamp_seconds",
-      help: "When a quota window begins anew, in seconds since 1970",
+      help: "When a quota window resets, in seconds since 1970",
       labelNames,
       aggregator: "max",
     }),

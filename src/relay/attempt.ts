@@ -39,7 +39,7 @@ export function standInHeader(
 }
 
 /**
- * How long the upstream may take to its response headers, in milliseconds; 0 means for ever. What has no
+ * How long the upstream may take to its response headers, in milliseconds; 0 means forever. What has no
  * headers in time has no output in time either.
  */
 export function firstAnswerMs({ deployment, head }: Attempt): number {

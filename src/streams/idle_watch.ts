@@ -2,7 +2,7 @@ import type { Deadlines, TakeBack } from "../core/deadlines.ts";
 
 /** Tells when something that is waited for has been silent too long. */
 export interface IdleWatch {
-  /** Waiting begins, or begins anew. */
+  /** Waiting begins, or begins again. */
   wait(): void;
   /** What was waited for has come. */
   heard(): void;
@@ -13,7 +13,7 @@ export interface IdleWatch {
 /** What an {@linkcode IdleWatch} watches for. */
 export interface IdleWatchOptions {
   readonly deadlines: Deadlines;
-  /** How long one wait may last, in milliseconds; 0 means for ever. */
+  /** How long one wait may last, in milliseconds; 0 means forever. */
   readonly idleMs: number;
   /** Called once for each wait that lasts too long, which is over then; may begin another one. */
   readonly onIdle: () => void;

@@ -23,7 +23,7 @@ export type PassThroughEnd =
 /** What {@linkcode passThrough} tells while it works. */
 export interface PassThroughOptions {
   readonly deadlines: Deadlines;
-  /** How long the source may be silent while the reader waits, in milliseconds; 0 means for ever. */
+  /** How long the source may be silent while the reader waits, in milliseconds; 0 means forever. */
   readonly idleMs: number;
   /** How long the reader may take nothing, in milliseconds; default {@linkcode STALL_MS}. */
   readonly stallMs?: number;

@@ -24,9 +24,9 @@ export interface UpstreamCall {
   readonly body: BodyInit;
   readonly deadlines: Deadlines;
   readonly connects: ConnectWatch;
-  /** Until there is a connection, in milliseconds; 0 means for ever. */
+  /** Until there is a connection, in milliseconds; 0 means forever. */
   readonly connectMs: number;
-  /** Until the response headers, in milliseconds; 0 means for ever. Does not bound the body. */
+  /** Until the response headers, in milliseconds; 0 means forever. Does not bound the body. */
   readonly firstByteMs: number;
   /** Aborts the exchange, its body included; its reason tells why and is what is thrown then. */
   readonly controller: AbortController;

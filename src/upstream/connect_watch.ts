@@ -9,7 +9,7 @@ export type Reach = (url: string, signal: AbortSignal) => Promise<void>;
 /** A request that wants to be sent. */
 export interface Connecting {
   readonly url: string;
-  /** How long the connection may take, in milliseconds; 0 means for ever. */
+  /** How long the connection may take, in milliseconds; 0 means forever. */
   readonly withinMs: number;
   /** Called at most once, when that has passed without a sign of the host. */
   readonly onUnreachable: () => void;

@@ -6,7 +6,7 @@ import { brokenUpstream, reasonOf, silentUpstream } from "./failure.ts";
 /** What bounds the reading of a body. */
 export interface ReadBodyOptions {
   readonly deadlines: Deadlines;
-  /** How long the upstream may be silent, in milliseconds; 0 means for ever. */
+  /** How long the upstream may be silent, in milliseconds; 0 means forever. */
   readonly idleMs: number;
   /** Ends the exchange; its reason is thrown when it is aborted meanwhile. */
   readonly controller: AbortController;

@@ -15,7 +15,7 @@ export interface Probe {
 /** What {@linkcode probeConnections} works with. */
 export interface ProbeOptions {
   readonly fetch: typeof fetch;
-  /** A signal that aborts after so many milliseconds. */
+  /** A signal that aborts after this many milliseconds. */
   readonly deadline: (ms: number) => AbortSignal;
 }
 

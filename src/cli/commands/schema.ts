@@ -10,7 +10,7 @@ export const SCHEMA: CommandSpec = {
   summary: "print the JSON Schema of gateway.yaml, for editors",
   options: [],
   details: [
-    "An editor heeds it where the file begins with\n# yaml-language-server: $schema=gateway.schema.json",
+    "An editor uses it where the file begins with\n# yaml-language-server: $schema=gateway.schema.json",
   ],
 };
 

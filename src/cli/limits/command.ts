@@ -10,7 +10,7 @@ import { badUsage } from "../usage_error.ts";
 export interface LimitsTools extends CliIo, ReadLimitsTools {
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Resolves after so many milliseconds. */
+  /** Resolves after this many milliseconds. */
   readonly wait: (ms: number) => Promise<void>;
   /** How many characters a line of the terminal holds; undefined when the output goes elsewhere. */
   readonly columns: () => number | undefined;

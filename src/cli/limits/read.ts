@@ -7,7 +7,7 @@ import { plainText } from "../plain_text.ts";
 /** What {@linkcode readLimits} reaches the gateway with. */
 export interface ReadLimitsTools {
   readonly fetch: typeof fetch;
-  /** A signal that aborts after so many milliseconds. */
+  /** A signal that aborts after this many milliseconds. */
   readonly deadline: (ms: number) => AbortSignal;
 }
 

@@ -23,7 +23,7 @@ export interface LineWriterOptions {
   /** How long a flush may take, in milliseconds: a stuck reader must not keep the program from ending. */
   readonly flushMs?: number;
   readonly timers?: Timers;
-  /** The line, with its line feed, that tells of so many dropped ones. */
+  /** The line, with its line feed, that says how many were dropped. */
   readonly droppedLine: (count: number) => string;
 }
 

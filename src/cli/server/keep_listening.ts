@@ -5,7 +5,7 @@ import { type FragileListener, type Listener, ListenError } from "./listen.ts";
 /** A listener that lasts until it is closed. */
 export interface LastingListener extends Listener {
   /**
-   * Listens anew, as with another certificate. What is running goes on; new connections are accepted without a
+   * Listens again, as with another certificate. What is running goes on; new connections are accepted without a
    * pause where the platform lets two listeners share a port, and else after a short one.
    */
   renew(): void;

@@ -23,7 +23,7 @@ export interface WatchOptions {
 
 /**
  * Watches files by name, whatever stands there: written in place, replaced by renaming, deleted and
- * made anew, or reached through symbolic links that are switched (as Kubernetes does).
+ * created again, or reached through symbolic links that are switched (as Kubernetes does).
  *
  * Events of their directories make it quick; looking at each file's inode, size and time every second finds
  * what gives no event here: a link's target elsewhere, a network file system, a directory that cannot
@@ -96,7 +96,7 @@ function openWatcher(directory: string): Watcher | undefined {
 /** A time stamp this young does not yet tell two writes apart, in milliseconds. */
 const YOUNG_MS = 2_000;
 
-/** Inode, size and time: two equal ones mean one content; a young file has none that can be relied upon. */
+/** Inode, size and time: two equal ones mean one content; those of a young file prove nothing yet. */
 async function fingerprint(path: string): Promise<string> {
   try {
     const { dev, ino, size, mtime } = await Deno.stat(path);

@@ -55,7 +55,7 @@ export function resolveCallers(
   return callers;
 }
 
-/** One token alone shall not fill the gateway. */
+/** One token alone must not fill the gateway. */
 function defaultConcurrency(maxConcurrentRequests: number): number {
   return Math.max(1, Math.floor(maxConcurrentRequests / 4));
 }

@@ -5,7 +5,7 @@ import { isMapping, valueAt } from "../tree_access.ts";
 
 /**
  * A mapping less everything that an issue is about, so that the rest can be examined. A misspelt key
- * gets its right name, lest that one appear to be missing; a list with a fault in it is emptied.
+ * gets its right name, so that this one does not count as missing; a list with a fault in it is emptied.
  */
 export function withoutFaults(
   schema: z.ZodType,

@@ -2,7 +2,7 @@ import type { Connection, QuotaConfig } from "../../config/config.ts";
 import type { QuotaWindow } from "../window.ts";
 
 /**
- * How the quota of one kind of service is learnt. Pure: what to ask and what an answer means; asking is
+ * How the quota of one kind of service is learned. Pure: what to ask and what an answer means; asking is
  * `../read.ts`, and remembering headers is `../harvest.ts`.
  *
  * @example

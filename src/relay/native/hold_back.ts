@@ -20,7 +20,7 @@ export type Beginning =
 export interface HoldBackOptions {
   readonly watch: AnswerWatch;
   readonly deadlines: Deadlines;
-  /** How long the upstream may be silent, in milliseconds; 0 means for ever. */
+  /** How long the upstream may be silent, in milliseconds; 0 means forever. */
   readonly idleMs: number;
   /** Until when output must come, in milliseconds from now; `undefined` when it may take its time. */
   readonly outputMs: number | undefined;

@@ -13,7 +13,7 @@ export interface ReadBodyOptions {
   readonly deadlines: Deadlines;
   /** The route's limit in bytes, which counts after decompression too. */
   readonly maxBytes: number;
-  /** How long the body may take to arrive, in milliseconds; 0 means for ever. */
+  /** How long the body may take to arrive, in milliseconds; 0 means forever. */
   readonly deadlineMs: number;
   /** What the body takes is taken of it: all at once where its length is declared, else as it comes. */
   readonly memory: Pick<MemoryShare, "take">;

@@ -64,7 +64,7 @@ export function createBodyMemory(): BodyMemory {
     serveWaiting();
   }
 
-  /** In their order, so that a large body is not passed by small ones for ever. */
+  /** In their order, so that a large body is not passed by small ones forever. */
   function serveWaiting(): void {
     for (let one = waiting.first; one !== undefined; one = waiting.first) {
       const isFree = usedBytes + one.bytes <= one.maxBytes;

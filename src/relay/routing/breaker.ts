@@ -16,7 +16,7 @@ const FAILURES_TO_COOL = 3;
 const MIN_COOL_MS = 1000;
 const MAX_COOL_MS = 15_000;
 
-/** While no probe has been answered, twice as many may be out each time so many milliseconds have passed. */
+/** While no probe has been answered, twice as many may be out each time this many milliseconds have passed. */
 const PROBES_DOUBLE_MS = 250;
 
 /** So long after the first probe everybody is let through, in milliseconds: an answer may take its time. */

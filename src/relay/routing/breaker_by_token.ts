@@ -14,7 +14,7 @@ export interface Cooling {
   readonly isForAll: boolean;
 }
 
-/** Of so many tokens the failures are remembered; the one that began to fail first is forgotten first. */
+/** The failures of this many tokens are remembered; the one that began to fail first is forgotten first. */
 const MAX_TOKENS = 1000;
 
 /**
@@ -22,7 +22,7 @@ const MAX_TOKENS = 1000;
  * be due to what it asks, so it keeps that token away; what a second one has seen fail keeps all away.
  *
  * A token whose probe fails has kept all away with it. If its next probe fails too, that counts for itself
- * alone: who asks most would else be able to close the way to all for ever.
+ * alone: who asks most would else be able to close the way to all forever.
  */
 export class BreakerByToken {
   readonly #clock: Clock;

@@ -81,7 +81,7 @@ export interface HealthOptions {
   readonly metrics?: Metrics | undefined;
 }
 
-/** Nothing is known yet. What becomes known is held by the objects of the config: a reload begins anew. */
+/** Nothing is known yet. What becomes known is held by the objects of the config: a reload forgets it. */
 export function createHealth(
   { clock, log, metrics }: HealthOptions,
 ): Health {

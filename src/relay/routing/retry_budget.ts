@@ -14,7 +14,7 @@ export interface RetryBudget {
 /** Repetitions for one request. */
 const SHARE = 0.2;
 
-/** Where there are few requests, so many repetitions are allowed all the same. */
+/** Where there are few requests, at least this many repetitions are allowed. */
 const ALWAYS = 10;
 
 const PERIOD_MS = 10_000;

@@ -18,7 +18,7 @@ export function unavailable(
       afterMs: 0,
     })
     : overloaded("connection_cooling_down", {
-      why: "failed of late and is left alone for a moment",
+      why: "failed recently and is left alone for a moment",
       afterMs: Math.min(...rests),
     });
 }

@@ -11,7 +11,7 @@ export interface ReadingOptions {
   readonly secrets: Pick<Secrets, "cover">;
   readonly translator: Translator;
   readonly deadlines: Deadlines;
-  /** How long the upstream may be silent while the caller waits, in milliseconds; 0 means for ever. */
+  /** How long the upstream may be silent while the caller waits, in milliseconds; 0 means forever. */
   readonly idleMs: number;
   /** What a broken source means; told of the source's error. */
   readonly failureOf: (cause: unknown) => Failure;
