@@ -10,7 +10,7 @@ import {
   oversizedEvent,
 } from "../../canonical/stream/event.ts";
 import { MAX_BLOCKS, MAX_HELD_CHARACTERS } from "../../canonical/limits.ts";
-import { type BlockWriter, createBlockWriter } from "./block_writer.ts";
+import { type BlockEmitter, createBlockEmitter } from "./block_emitter.ts";
 import type { Sealed } from "../../canonical/answer/sealed.ts";
 import { decodeCitation } from "../answer/citation.ts";
 import { isThought, sealedOfMessage } from "../tools/extra_content.ts";
@@ -27,7 +27,7 @@ import {
 /** Reads the deltas of one answer, which do not say where its blocks begin and end. */
 export class DeltaReader {
   readonly #details = createDetailsGatherer();
-  readonly #writer = createBlockWriter({
+  readonly #blocks = createBlockEmitter({
     takeSealed: () => this.#details.take(),
   });
   readonly #calls: ToolCallTracker;
@@ -37,7 +37,7 @@ export class DeltaReader {
   constructor(ids: Ids) {
     this.#calls = createToolCallTracker({
       ids,
-      open: (head, emit) => this.#writer.open(head, emit),
+      open: (head, emit) => this.#blocks.open(head, emit),
     });
   }
 
@@ -48,7 +48,7 @@ export class DeltaReader {
 
   /** Whether anything has. */
   get hasBlocks(): boolean {
-    return this.#writer.hasBlocks;
+    return this.#blocks.hasBlocks;
   }
 
   /**
@@ -59,10 +59,10 @@ export class DeltaReader {
   push(delta: JsonObject, isWhole: boolean, emit: Emit<AnswerEvent>): void {
     this.#readReasoning(delta, emit);
     this.#readContent(delta, emit);
-    this.#writer.say("refusal", delta.refusal, emit);
+    this.#blocks.say("refusal", delta.refusal, emit);
     for (const annotation of listOf(delta.annotations)) {
       if (isJsonObject(annotation)) {
-        this.#writer.cite(decodeCitation(annotation), emit);
+        this.#blocks.cite(decodeCitation(annotation), emit);
       }
     }
     this.#readCalls(delta, isWhole, emit);
@@ -71,10 +71,10 @@ export class DeltaReader {
 
   /** Gives what was held back and closes what is open, as the answer ends. */
   finish(emit: Emit<AnswerEvent>): void {
-    this.#writer.close(emit);
+    this.#blocks.close(emit);
     this.#calls.finish(emit);
     for (const sealed of [this.#details.take(), this.#signature]) {
-      if (sealed !== undefined) this.#writer.giveSealed(sealed, emit);
+      if (sealed !== undefined) this.#blocks.giveSealed(sealed, emit);
     }
   }
 
@@ -83,8 +83,8 @@ export class DeltaReader {
     const { content, extra_content } = delta;
     this.#signature = sealedOfMessage(extra_content) ?? this.#signature;
     if (typeof content === "string" && isThought(extra_content)) {
-      this.#writer.say("reasoning", content, emit);
-    } else readContent(content, this.#writer, emit);
+      this.#blocks.say("reasoning", content, emit);
+    } else readContent(content, this.#blocks, emit);
   }
 
   #readReasoning(delta: JsonObject, emit: Emit<AnswerEvent>): void {
@@ -92,7 +92,7 @@ export class DeltaReader {
     const details = listOf(delta.reasoning_details);
     const text = [reasoning_content, reasoning, reasoning_text]
       .find((one) => typeof one === "string" && one !== "");
-    this.#writer.say("reasoning", text ?? textOfDetails(details), emit);
+    this.#blocks.say("reasoning", text ?? textOfDetails(details), emit);
     this.#details.push(details);
   }
 
@@ -123,20 +123,20 @@ export class DeltaReader {
 /** Text; parts, as Mistral sends thoughts; an object where JSON was asked for (Cloudflare). */
 function readContent(
   content: JsonValue | undefined,
-  writer: BlockWriter,
+  blocks: BlockEmitter,
   emit: Emit<AnswerEvent>,
 ): void {
-  if (typeof content === "string") return writer.say("text", content, emit);
+  if (typeof content === "string") return blocks.say("text", content, emit);
   if (isJsonObject(content)) {
-    return writer.say("text", JSON.stringify(content), emit);
+    return blocks.say("text", JSON.stringify(content), emit);
   }
   for (const part of listOf(content)) {
     if (!isJsonObject(part)) continue;
     if (part.type === "thinking") {
-      writer.say("reasoning", thinkingText(part.thinking), emit);
+      blocks.say("reasoning", thinkingText(part.thinking), emit);
     } else if (part.type === "refusal") {
-      writer.say("refusal", part.refusal, emit);
-    } else writer.say("text", part.text, emit);
+      blocks.say("refusal", part.refusal, emit);
+    } else blocks.say("text", part.text, emit);
   }
 }
 

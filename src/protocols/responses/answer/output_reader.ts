@@ -11,7 +11,7 @@ import {
   oversizedEvent,
 } from "../../canonical/stream/event.ts";
 import { MAX_BLOCKS } from "../../canonical/limits.ts";
-import { createBlockWriter } from "../stream/block_writer.ts";
+import { createBlockEmitter } from "../stream/block_emitter.ts";
 import { createItemReader } from "../stream/item_reader.ts";
 import type { ItemReader, ReaderScope } from "../stream/reader.ts";
 
@@ -43,12 +43,12 @@ export class OutputReader {
   /** @param ids For calls that come without an id. */
   constructor(ids: Ids, emit: Emit<AnswerEvent>) {
     this.#emit = emit;
-    this.#scope = { ids, writer: createBlockWriter(emit) };
+    this.#scope = { ids, blocks: createBlockEmitter(emit) };
   }
 
   /** Whether a call of one of the caller's tools has begun. */
   get hasCalls(): boolean {
-    return this.#scope.writer.hasCalls;
+    return this.#scope.blocks.hasCalls;
   }
 
   /** Takes the next event by its type; ignores what it does not know. */

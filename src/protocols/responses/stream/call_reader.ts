@@ -16,7 +16,7 @@ export function isCallItem(item: JsonObject): boolean {
  */
 export function createCallReader(
   item: JsonObject,
-  { writer, ids }: ReaderScope,
+  { blocks, ids }: ReaderScope,
 ): ItemReader {
   const isPlain = item.type === "function_call" ||
     item.type === "custom_tool_call";
@@ -26,13 +26,13 @@ export function createCallReader(
 
   function begin(call: ToolCallBlock | undefined): void {
     if (call === undefined || call.id === "" || call.name === "") return;
-    block = writer.open(headOf(call));
+    block = blocks.open(headOf(call));
   }
 
   function say(text: JsonValue | undefined): void {
     if (typeof text !== "string" || block === undefined) return;
     said.add(text);
-    writer.say(block, text);
+    blocks.say(block, text);
   }
 
   function complete(whole: JsonValue | undefined): void {
@@ -57,7 +57,7 @@ export function createCallReader(
         begin({ ...call, id: call.id || ids.next("call") });
       }
       if (whole !== undefined && call !== undefined) complete(textOf(call));
-      if (block !== undefined) writer.close(block);
+      if (block !== undefined) blocks.close(block);
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../../core/json.ts";
-import type { BlockWriter } from "./block_writer.ts";
+import type { BlockEmitter } from "./block_emitter.ts";
 import { createCallReader, isCallItem } from "./call_reader.ts";
 import { MessageReader } from "./message_reader.ts";
 import { opaqueItem } from "../items/opaque_item.ts";
@@ -15,21 +15,21 @@ export function createItemReader(
   item: JsonObject,
   scope: ReaderScope,
 ): ItemReader {
-  if (item.type === "message") return new MessageReader(item, scope.writer);
+  if (item.type === "message") return new MessageReader(item, scope.blocks);
   if (item.type === "reasoning") {
-    return createReasoningReader(item, scope.writer);
+    return createReasoningReader(item, scope.blocks);
   }
   return isCallItem(item)
     ? createCallReader(item, scope)
-    : createOpaqueReader(scope.writer);
+    : createOpaqueReader(scope.blocks);
 }
 
 /** An item of a kind unknown to other protocols counts once it is whole. */
-function createOpaqueReader(writer: BlockWriter): ItemReader {
+function createOpaqueReader(blocks: BlockEmitter): ItemReader {
   return {
     take() {},
     finish(item) {
-      if (item !== undefined) writer.giveOpaque(opaqueItem(item));
+      if (item !== undefined) blocks.giveOpaque(opaqueItem(item));
     },
   };
 }

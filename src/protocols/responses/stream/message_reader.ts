@@ -3,7 +3,7 @@ import {
   type JsonObject,
   type JsonValue,
 } from "../../../core/json.ts";
-import type { BlockWriter } from "./block_writer.ts";
+import type { BlockEmitter } from "./block_emitter.ts";
 import type { ItemReader } from "./reader.ts";
 import { markOwn, messageHead, restOf } from "../request/marks.ts";
 import { opaquePart } from "../request/part_decode.ts";
@@ -12,13 +12,13 @@ import { type PartKind, partKind, PartReader } from "./part_reader.ts";
 /** Reads a message: each of its parts is a block. */
 export class MessageReader implements ItemReader {
   readonly #item: JsonObject;
-  readonly #writer: BlockWriter;
+  readonly #blocks: BlockEmitter;
   readonly #parts: PartReader[] = [];
 
   /** @param item As far as it is known when it begins. */
-  constructor(item: JsonObject, writer: BlockWriter) {
+  constructor(item: JsonObject, blocks: BlockEmitter) {
     this.#item = item;
-    this.#writer = writer;
+    this.#blocks = blocks;
   }
 
   take(type: string, event: JsonObject): void {
@@ -55,7 +55,7 @@ export class MessageReader implements ItemReader {
     for (const one of contentOf(whole)) {
       const kind = partKind(one);
       if (kind === undefined) {
-        this.#writer.giveOpaque(opaquePart(one));
+        this.#blocks.giveOpaque(opaquePart(one));
         continue;
       }
       const part = this.#parts[position] ?? this.#begin(kind, position);
@@ -91,10 +91,10 @@ export class MessageReader implements ItemReader {
   #begin(kind: PartKind, key: JsonValue | undefined): PartReader {
     const isFirst = this.#parts.length === 0;
     const message = isFirst
-      ? messageHead(this.#item, !this.#writer.hasBlocks)
+      ? messageHead(this.#item, !this.#blocks.hasBlocks)
       : undefined;
     const marks = isFirst ? markMessage(this.#item) : undefined;
-    const part = new PartReader({ kind, key, message, marks }, this.#writer);
+    const part = new PartReader({ kind, key, message, marks }, this.#blocks);
     this.#parts.push(part);
     return part;
   }

@@ -4,7 +4,7 @@ import type { MessageHead } from "../../canonical/answer/block.ts";
 import { decodeLogprobs } from "../../canonical/answer/logprobs.ts";
 import type { Marks } from "../../canonical/request/extras.ts";
 import { decodeAnnotation, decodeAnnotations } from "../items/annotation.ts";
-import type { BlockWriter } from "./block_writer.ts";
+import type { BlockEmitter } from "./block_emitter.ts";
 import { textOf } from "../request/marks.ts";
 import { SaidText } from "../items/said_text.ts";
 
@@ -36,7 +36,7 @@ export interface PartHead {
 export class PartReader {
   readonly kind: PartKind;
   readonly key: JsonValue | undefined;
-  readonly #writer: BlockWriter;
+  readonly #blocks: BlockEmitter;
   readonly #block: number;
   readonly #said = new SaidText();
   /** Citations given so far. */
@@ -44,11 +44,11 @@ export class PartReader {
   #isOpen = true;
   #hasSaid = false;
 
-  constructor({ kind, key, message, marks }: PartHead, writer: BlockWriter) {
+  constructor({ kind, key, message, marks }: PartHead, blocks: BlockEmitter) {
     this.kind = kind;
     this.key = key;
-    this.#writer = writer;
-    this.#block = writer.open({ kind, message, marks });
+    this.#blocks = blocks;
+    this.#block = blocks.open({ kind, message, marks });
   }
 
   /** Whether it takes more; a part that is closed has all. */
@@ -61,13 +61,13 @@ export class PartReader {
     if (typeof delta !== "string") return;
     this.#hasSaid ||= delta !== "";
     this.#said.add(delta);
-    this.#writer.say(this.#block, delta, decodeLogprobs(logprobs));
+    this.#blocks.say(this.#block, delta, decodeLogprobs(logprobs));
   }
 
   /** Takes an annotation. */
   cite(annotation: JsonObject): void {
     this.#cited++;
-    this.#writer.cite(this.#block, decodeAnnotation(annotation));
+    this.#blocks.cite(this.#block, decodeAnnotation(annotation));
   }
 
   /** Gives what of the whole text has not come in pieces. */
@@ -86,13 +86,13 @@ export class PartReader {
     else this.complete(whole.text, whole.logprobs);
     const citations = decodeAnnotations(whole.annotations);
     for (const citation of citations.slice(this.#cited)) {
-      this.#writer.cite(this.#block, citation);
+      this.#blocks.cite(this.#block, citation);
     }
     this.close();
   }
 
   close(): void {
-    if (this.#isOpen) this.#writer.close(this.#block);
+    if (this.#isOpen) this.#blocks.close(this.#block);
     this.#isOpen = false;
   }
 }

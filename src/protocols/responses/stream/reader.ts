@@ -1,6 +1,6 @@
 import type { Ids } from "../../../core/ids.ts";
 import type { JsonObject } from "../../../core/json.ts";
-import type { BlockWriter } from "./block_writer.ts";
+import type { BlockEmitter } from "./block_emitter.ts";
 
 /** Reads one output item, from the events about it or from the finished item alone. */
 export interface ItemReader {
@@ -16,7 +16,7 @@ export interface ItemReader {
 
 /** What every reader of an item needs. */
 export interface ReaderScope {
-  readonly writer: BlockWriter;
+  readonly blocks: BlockEmitter;
   /** For calls that come without an id. */
   readonly ids: Ids;
 }

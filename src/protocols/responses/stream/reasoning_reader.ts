@@ -4,7 +4,7 @@ import {
   type JsonValue,
 } from "../../../core/json.ts";
 import type { ReasoningForm } from "../../canonical/answer/block.ts";
-import type { BlockWriter } from "./block_writer.ts";
+import type { BlockEmitter } from "./block_emitter.ts";
 import type { ItemReader } from "./reader.ts";
 import { markOwn } from "../request/marks.ts";
 import { decodeSealed, summaryForm, textsOf } from "../items/reasoning_item.ts";
@@ -24,20 +24,20 @@ interface Part {
 /** Reads a reasoning item: one block, begun with its first part or sealed content; an empty item is none. */
 export function createReasoningReader(
   item: JsonObject,
-  writer: BlockWriter,
+  blocks: BlockEmitter,
 ): ItemReader {
   const parts: Part[] = [];
   let block: number | undefined;
 
   function open(): number {
-    block ??= writer.open({ kind: "reasoning", marks: markId(item) });
+    block ??= blocks.open({ kind: "reasoning", marks: markId(item) });
     return block;
   }
 
   function start(list: List, key: JsonValue | undefined): Part {
     const part = { list, key, said: new SaidText() };
     parts.push(part);
-    writer.part(open(), formOf(list));
+    blocks.part(open(), formOf(list));
     return part;
   }
 
@@ -54,7 +54,7 @@ export function createReasoningReader(
   function say(part: Part, text: JsonValue | undefined): void {
     if (typeof text !== "string") return;
     part.said.add(text);
-    writer.say(open(), text);
+    blocks.say(open(), text);
   }
 
   /** Gives what of a finished list has not come in pieces. */
@@ -89,9 +89,9 @@ export function createReasoningReader(
         complete("summary", whole.summary);
         complete("content", whole.content);
         const sealed = decodeSealed(whole);
-        if (sealed !== undefined) writer.seal(open(), sealed);
+        if (sealed !== undefined) blocks.seal(open(), sealed);
       }
-      if (block !== undefined) writer.close(block);
+      if (block !== undefined) blocks.close(block);
     },
   };
 }

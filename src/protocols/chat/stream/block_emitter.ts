@@ -13,7 +13,7 @@ import type { Sealed } from "../../canonical/answer/sealed.ts";
 export type FlatKind = "text" | "reasoning" | "refusal";
 
 /** Finds the borders of blocks, which the protocol does not show, and numbers the blocks. */
-export interface BlockWriter {
+export interface BlockEmitter {
   /** Adds text to the open block of the kind, or begins one; ignores what is no text and empty text. */
   say(
     kind: FlatKind,
@@ -35,14 +35,14 @@ export interface BlockWriter {
   readonly hasBlocks: boolean;
 }
 
-/** What a writer needs from the reader around it. */
-export interface BlockWriterOptions {
+/** What an emitter needs from the reader around it. */
+export interface BlockEmitterOptions {
   /** The sealed part of the reasoning that is about to close. */
   takeSealed(): Sealed | undefined;
 }
 
-/** A writer for one answer. */
-export function createBlockWriter(options: BlockWriterOptions): BlockWriter {
+/** An emitter for one answer. */
+export function createBlockEmitter(options: BlockEmitterOptions): BlockEmitter {
   let nextIndex = 0;
   /** Of all text so far, and where the open text begins in it. */
   let textLength = 0;

@@ -14,7 +14,7 @@ import type { TokenLogprob } from "../../canonical/answer/logprobs.ts";
 import type { Sealed } from "../../canonical/answer/sealed.ts";
 
 /** Numbers the blocks of one answer and keeps their grammar. */
-export interface BlockWriter {
+export interface BlockEmitter {
   /** Begins a block; -1 when there are too many, which ends the answer with a failure. */
   open(head: BlockHead): number;
   /** Adds text, unless it is empty. */
@@ -36,8 +36,8 @@ export interface BlockWriter {
   readonly hasBlocks: boolean;
 }
 
-/** A writer for one answer. */
-export function createBlockWriter(emit: Emit<AnswerEvent>): BlockWriter {
+/** An emitter for one answer. */
+export function createBlockEmitter(emit: Emit<AnswerEvent>): BlockEmitter {
   let nextIndex = 0;
   let parts = 0;
   let hasCalls = false;
