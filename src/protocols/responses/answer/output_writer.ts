@@ -20,7 +20,8 @@ import {
   createMessageWriter,
   isMessageStart,
 } from "../stream/message_writer.ts";
-import { ownMarks, textOf } from "../request/marks.ts";
+import { textOf } from "../fields.ts";
+import { isNoted } from "../marks.ts";
 import { createReasoningWriter } from "../stream/reasoning_writer.ts";
 import { encodeStop } from "./stop.ts";
 
@@ -215,5 +216,5 @@ function tellWhole(
 }
 
 function isItem(block: OpaqueBlock): boolean {
-  return ownMarks(block).isPart !== true;
+  return !isNoted(block, "isPart");
 }

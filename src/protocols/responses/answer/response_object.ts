@@ -5,7 +5,7 @@ import type {
   Turn,
 } from "../../canonical/request/request.ts";
 import { wantsCompaction } from "../items/compaction.ts";
-import { ownMarks } from "../request/marks.ts";
+import { isNoted } from "../marks.ts";
 import {
   encodeFormat,
   encodeReasoning,
@@ -102,7 +102,7 @@ function instructionsOf({ turns }: CanonicalRequest): string | null {
 }
 
 function isInstructions(turn: Turn): boolean {
-  return ownMarks(turn).isInstructions === true;
+  return isNoted(turn, "isInstructions");
 }
 
 /** The instructions, which every response object repeats, and what asks for a compaction item. */

@@ -1,16 +1,11 @@
-import { isJsonObject, type JsonObject } from "../../../core/json.ts";
+import type { JsonObject } from "../../../core/json.ts";
 import type { ToolCallBlock } from "../../canonical/answer/block.ts";
 import {
   argumentsObject,
   givenArguments,
 } from "../../canonical/tools/tool_arguments.ts";
-import {
-  markOwn,
-  ownMarks,
-  present,
-  restOf,
-  textOf,
-} from "../request/marks.ts";
+import { present, restOf, textOf } from "../fields.ts";
+import { markOwn, notedObject } from "../marks.ts";
 import { toolOfCall, type TypedTool } from "../tools/typed_tools.ts";
 
 /** OpenAI limits the length; some models count on their own characters, such as `functions.name:0`. */
@@ -80,8 +75,7 @@ export interface CallFacts {
 /** Writes a call of a function or custom tool. Empty arguments become an empty object, as clients parse them. */
 export function callItem(call: ToolCallBlock, facts: CallFacts): JsonObject {
   const { name, namespace } = call;
-  const { item } = ownMarks(call);
-  const rest = isJsonObject(item) ? item : {};
+  const rest = notedObject(call, "item");
   const head = { ...rest, ...placed(facts), name, ...present({ namespace }) };
   return call.kind === "custom_call"
     ? { type: "custom_tool_call", ...head, input: call.input }

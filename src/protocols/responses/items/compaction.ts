@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../../core/json.ts";
 import type { CanonicalRequest } from "../../canonical/request/request.ts";
 import { unwrapSealed, wrapSealed } from "../../canonical/answer/sealed.ts";
-import { textOf } from "../request/marks.ts";
+import { textOf } from "../fields.ts";
 
 /**
  * Compaction for upstreams of other protocols: an input that ends in `compaction_trigger` asks for one item

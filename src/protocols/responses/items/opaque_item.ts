@@ -4,7 +4,7 @@ import type { OpaqueBlock } from "../../canonical/answer/block.ts";
 import type { Role } from "../../canonical/request/request.ts";
 import type { Weight } from "../../canonical/request/extras.ts";
 import { COMPACTION_PROMPT, summaryIn } from "./compaction.ts";
-import { textOf } from "../request/marks.ts";
+import { textOf } from "../fields.ts";
 
 /** Items without which the model would not know what was said, or what is asked of it. */
 const WEIGHT_BY_TYPE: Readonly<Record<string, Weight>> = {

@@ -13,7 +13,8 @@ import {
   unwrapSealed,
   wrapSealed,
 } from "../../canonical/answer/sealed.ts";
-import { markOwn, ownMarks, present, restOf } from "../request/marks.ts";
+import { present, restOf } from "../fields.ts";
+import { markOwn, notedObject } from "../marks.ts";
 
 /** The `form` of a sealed `encrypted_content`. */
 const SEALED_FORM = "encrypted_content";
@@ -82,14 +83,13 @@ export function textsOf(parts: JsonValue | undefined): string[] {
 
 /** Writes a reasoning item for the upstream that issued it. */
 export function reasoningItem(block: ReasoningBlock): JsonObject {
-  const { item } = ownMarks(block);
   const { sealed } = block;
-  const rest = isJsonObject(item) ? item : {};
+  const rest = notedObject(block, "item");
   const content = partsOf(block, "raw", "reasoning_text");
   return {
     type: "reasoning",
     ...rest,
-    ...present({ id: sealed?.id ?? rest.id }),
+    ...present({ id: sealed?.id ?? rest?.id }),
     summary: partsOf(block, "summary", "summary_text"),
     ...(content.length === 0 ? {} : { content }),
     ...(sealed === undefined ? {} : { encrypted_content: sealed.value }),

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../../core/json.ts";
+import type { JsonObject } from "../../../core/json.ts";
 import type {
   ResultContent,
   ToolResultBlock,
@@ -7,7 +7,8 @@ import { invalidField } from "../../canonical/request/invalid_request.ts";
 import { fitId } from "../../canonical/tools/tool_call_id.ts";
 import { ID_RULE } from "./call_item.ts";
 import type { Scope } from "../dialect.ts";
-import { markOwn, ownMarks, restOf, textOf } from "../request/marks.ts";
+import { restOf, textOf } from "../fields.ts";
+import { markOwn, notedObject } from "../marks.ts";
 import {
   decodeParts,
   opaquePart,
@@ -83,13 +84,13 @@ function decodeTypedResult(
 
 /** Writes the result of a call. */
 export function resultItem(result: ToolResultBlock, scope: Scope): JsonObject {
-  const { typed, item } = ownMarks(result);
-  if (isJsonObject(typed)) return typed;
+  const typed = notedObject(result, "typed");
+  if (typed !== undefined) return typed;
   return {
     type: result.callKind === "custom"
       ? "custom_tool_call_output"
       : "function_call_output",
-    ...(isJsonObject(item) ? item : {}),
+    ...notedObject(result, "item"),
     call_id: fitId(result.callId, ID_RULE),
     output: encodeOutput(result, scope),
   };

@@ -9,7 +9,7 @@ import type {
 } from "../../canonical/request/request.ts";
 import { wantsCompaction } from "../items/compaction.ts";
 import { decodeExtras } from "./extras.ts";
-import { markOwn } from "./marks.ts";
+import { markOwn } from "../marks.ts";
 import {
   decodeFormat,
   decodeReasoning,

@@ -14,7 +14,8 @@ import {
 import { dialectOf, type ResponsesDialect, type Scope } from "../dialect.ts";
 import { encodeExtras } from "./extras.ts";
 import { loseGiven } from "./lose.ts";
-import { ownMarks, present } from "./marks.ts";
+import { present } from "../fields.ts";
+import { isNoted } from "../marks.ts";
 import { encodeReasoning, type Reasoning } from "./reasoning_encode.ts";
 import { encodeRecords } from "./records_encode.ts";
 import { encodeFormat } from "./settings.ts";
@@ -102,7 +103,7 @@ function encodeInput(turns: readonly Turn[], scope: Scope): JsonObject {
 }
 
 function isInstructions(turn: Turn): boolean {
-  return ownMarks(turn).isInstructions === true;
+  return isNoted(turn, "isInstructions");
 }
 
 function encodeText(request: CanonicalRequest): JsonObject {

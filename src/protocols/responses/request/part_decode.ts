@@ -17,7 +17,8 @@ import { invalidField } from "../../canonical/request/invalid_request.ts";
 import { sourceOfUrl } from "../../canonical/request/media.ts";
 import { decodeAnnotations } from "../items/annotation.ts";
 import { decodeCache } from "./cache.ts";
-import { markOwn, restOf, textOf } from "./marks.ts";
+import { restOf, textOf } from "../fields.ts";
+import { markOwn } from "../marks.ts";
 
 /** What a content part becomes. */
 export type PartBlock = ResultContent | AudioBlock | RefusalBlock;

@@ -10,7 +10,7 @@ import { dataUrl, defaultFileName } from "../../canonical/request/media.ts";
 import type { Loss } from "../../canonical/request/loss.ts";
 import { encodeCache } from "./cache.ts";
 import type { Scope } from "../dialect.ts";
-import { ownMarks } from "./marks.ts";
+import { notedObject } from "../marks.ts";
 
 /** Writes what a caller said, or a tool gave back, as `input_…` parts; reports what the protocol has no part for. */
 export function encodeInputParts(
@@ -73,7 +73,7 @@ export function encodeOutputPart(
 }
 
 function outputText(block: TextBlock): JsonObject {
-  const { part } = ownMarks(block);
+  const part = notedObject(block, "part");
   const annotations = (block.citations ?? []).flatMap(({ raw }) =>
     raw?.protocol === "responses" ? [raw.value] : []
   );
@@ -81,7 +81,7 @@ function outputText(block: TextBlock): JsonObject {
     type: "output_text",
     text: block.text,
     ...(annotations.length === 0 ? {} : { annotations }),
-    ...(isJsonObject(part) ? part : {}),
+    ...part,
   };
 }
 

@@ -7,7 +7,7 @@ import type {
 import { closestEffort, type EffortWord } from "../../dialects/effort.ts";
 import { UNKNOWN_OPENAI_MODEL } from "../../dialects/openai_models.ts";
 import type { Scope } from "../dialect.ts";
-import { present } from "./marks.ts";
+import { present } from "../fields.ts";
 
 /** How a request's reasoning is written. */
 export interface Reasoning {

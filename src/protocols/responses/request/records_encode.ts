@@ -4,7 +4,7 @@ import type { RequestContext } from "../../canonical/codec.ts";
 import type { CanonicalRequest } from "../../canonical/request/request.ts";
 import type { Scope } from "../dialect.ts";
 import { loseGiven } from "./lose.ts";
-import { present } from "./marks.ts";
+import { present } from "../fields.ts";
 import { encodeServiceTier } from "./settings.ts";
 
 /** Longest id of a user and longest cache key. */

@@ -10,7 +10,7 @@ import type {
   ReasoningSettings,
   ServiceTier,
 } from "../../canonical/request/request.ts";
-import { present } from "./marks.ts";
+import { present } from "../fields.ts";
 import type { WireRequest } from "../wire.ts";
 
 /**

@@ -11,7 +11,9 @@ import {
 import type { Role, Turn } from "../../canonical/request/request.ts";
 import type { Tool } from "../../canonical/tools/tool.ts";
 import { decodeCall } from "../items/call_item.ts";
-import { markOwn, messageHead, ownMarks, restOf } from "./marks.ts";
+import { restOf } from "../fields.ts";
+import { messageHead } from "../items/message_head.ts";
+import { markOwn, withMarks } from "../marks.ts";
 import { opaqueItem, roleOfItem } from "../items/opaque_item.ts";
 import { decodeParts, type PartBlock } from "./part_decode.ts";
 import { decodeReasoning } from "../items/reasoning_item.ts";
@@ -161,7 +163,7 @@ function markFirst(
       ...(first.kind === "text" || first.kind === "refusal"
         ? { message: messageHead(item, isFirst) }
         : {}),
-      marks: markOwn({ ...ownMarks(first), message }),
+      marks: withMarks(first, { message }),
     },
     ...others,
   ];

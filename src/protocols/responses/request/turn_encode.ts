@@ -12,7 +12,7 @@ import { maySend } from "../../canonical/answer/sealed.ts";
 import { fitId } from "../../canonical/tools/tool_call_id.ts";
 import { callItem, ID_RULE } from "../items/call_item.ts";
 import type { Scope } from "../dialect.ts";
-import { ownMarks } from "./marks.ts";
+import { isNoted, notedObject } from "../marks.ts";
 import {
   encodeInputParts,
   encodeOutputPart,
@@ -71,13 +71,13 @@ function encodeMessage(turn: Turn, scope: Scope): JsonObject[] {
 }
 
 function messageHead(turn: Turn, { dialect }: Scope): JsonObject {
-  const { message } = ownMarks(turn);
+  const message = notedObject(turn, "message");
   const role = turn.role === "system" && !dialect.systemRole
     ? "developer"
     : turn.role;
   return {
     type: "message",
-    ...(isJsonObject(message) ? message : {}),
+    ...message,
     role,
   };
 }
@@ -87,7 +87,7 @@ function isOwnItem(
   block: Block,
 ): block is OpaqueBlock & { readonly value: JsonObject } {
   return block.kind === "opaque" && block.protocol === "responses" &&
-    isJsonObject(block.value) && ownMarks(block).isPart !== true;
+    isJsonObject(block.value) && !isNoted(block, "isPart");
 }
 
 /** Items in the order of the blocks; text that follows text belongs to the same message. */
@@ -102,13 +102,13 @@ function encodeAssistant(turn: Turn, scope: Scope): JsonObject[] {
       continue;
     }
     if (block.kind === "reasoning") continue;
-    const { message } = ownMarks(block);
+    const message = notedObject(block, "message");
     const part = encodeOutputPart(block, scope);
     if (part === undefined) continue;
     const head = "message" in block ? block.message : undefined;
-    if (open === undefined || head !== undefined || isJsonObject(message)) {
+    if (open === undefined || head !== undefined || message !== undefined) {
       open = [];
-      items.push(assistantMessage(open, { ...head, ...objectOf(message) }));
+      items.push(assistantMessage(open, { ...head, ...message }));
     }
     open.push(part);
   }
@@ -120,10 +120,6 @@ function assistantMessage(
   message: JsonObject,
 ): JsonObject {
   return { type: "message", ...message, role: "assistant", content };
-}
-
-function objectOf(value: JsonObject[string]): JsonObject {
-  return isJsonObject(value) ? value : {};
 }
 
 /** A block that is an item of its own; `undefined` for one that is part of a message, and for lost reasoning. */
@@ -150,7 +146,7 @@ function encodeReasoning(
   const { sealed } = block;
   const { connectionId } = context.target;
   if (sealed === undefined) {
-    return ownMarks(block).item === undefined
+    return notedObject(block, "item") === undefined
       ? undefined
       : reasoningItem(block);
   }
@@ -167,8 +163,8 @@ function encodeReasoning(
 
 function encodeCall(call: ToolCallBlock): JsonObject {
   const callId = fitId(call.id, ID_RULE);
-  const { typed } = ownMarks(call);
-  return isJsonObject(typed)
+  const typed = notedObject(call, "typed");
+  return typed !== undefined
     ? { ...typed, ...(typed.call_id === undefined ? {} : { call_id: callId }) }
     : callItem(call, { callId });
 }

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../../core/json.ts";
+import type { JsonObject } from "../../../core/json.ts";
 import type { ToolCallBlock } from "../../canonical/answer/block.ts";
 import type { CanonicalRequest } from "../../canonical/request/request.ts";
 import { parseArguments } from "../../canonical/tools/tool_arguments.ts";
@@ -10,7 +10,8 @@ import {
   placeText,
   type WriterScope,
 } from "./item_writer.ts";
-import { ownMarks, textOf } from "../request/marks.ts";
+import { textOf } from "../fields.ts";
+import { notedObject } from "../marks.ts";
 import {
   encodeTypedTool,
   type TypedTool,
@@ -52,8 +53,7 @@ function createPlainWriter(
   { teller, context, outputIndex }: WriterScope,
 ): ItemWriter {
   const isCustom = head.kind === "custom_call";
-  const { item } = ownMarks(head);
-  const id = (isJsonObject(item) ? textOf(item.id) : undefined) ??
+  const id = textOf(notedObject(head, "item")?.id) ??
     context.ids.next(isCustom ? "ctc" : "fc");
   const place = { item_id: id, output_index: outputIndex };
   const deltaPlace = placeText(place);

@@ -5,7 +5,7 @@ import type { Stage } from "../../../core/stage.ts";
 import { isErrorBody } from "../../canonical/failure/error_body.ts";
 import { type AnswerEvent, brokenEvent } from "../../canonical/stream/event.ts";
 import { readFrames } from "../../canonical/stream/read_frames.ts";
-import { textOf } from "../request/marks.ts";
+import { textOf } from "../fields.ts";
 import { ResponseReader } from "./response_reader.ts";
 
 /** Reads a Responses stream. Events name their type themselves; `event:` lines may be missing. */

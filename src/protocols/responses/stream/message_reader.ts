@@ -5,7 +5,9 @@ import {
 } from "../../../core/json.ts";
 import type { BlockEmitter } from "./block_emitter.ts";
 import type { ItemReader } from "./reader.ts";
-import { markOwn, messageHead, restOf } from "../request/marks.ts";
+import { restOf } from "../fields.ts";
+import { messageHead } from "../items/message_head.ts";
+import { markOwn } from "../marks.ts";
 import { opaquePart } from "../request/part_decode.ts";
 import { type PartKind, partKind, PartReader } from "./part_reader.ts";
 

@@ -1,16 +1,17 @@
-import { isJsonObject, type JsonObject } from "../../../core/json.ts";
+import type { JsonObject } from "../../../core/json.ts";
 import type { BlockHead } from "../../canonical/stream/event.ts";
 import {
   idleWriter,
   type ItemWriter,
   type WriterScope,
 } from "./item_writer.ts";
-import { ownMarks, present, textOf } from "../request/marks.ts";
+import { present, textOf } from "../fields.ts";
+import { notedObject } from "../marks.ts";
 import { createPartWriter, type PartWriter } from "./part_writer.ts";
 
 /** Whether a block says that a message of its own begins with it. */
 export function isMessageStart(head: BlockHead): boolean {
-  return ownMarks(head).message !== undefined ||
+  return notedObject(head, "message") !== undefined ||
     "message" in head && head.message !== undefined;
 }
 
@@ -61,13 +62,12 @@ export function createMessageWriter(
 
 /** What of the item is known when it begins. */
 function startOf(head: BlockHead, { context }: WriterScope): JsonObject {
-  const { message } = ownMarks(head);
-  const facts = isJsonObject(message) ? message : {};
+  const facts = notedObject(head, "message");
   const phase = "message" in head ? head.message?.phase : undefined;
   return {
     ...present({ phase }),
     ...facts,
-    id: textOf(facts.id) ?? context.ids.next("msg"),
+    id: textOf(facts?.id) ?? context.ids.next("msg"),
     type: "message",
     role: "assistant",
   };

@@ -5,7 +5,7 @@ import { decodeLogprobs } from "../../canonical/answer/logprobs.ts";
 import type { Marks } from "../../canonical/request/extras.ts";
 import { decodeAnnotation, decodeAnnotations } from "../items/annotation.ts";
 import type { BlockEmitter } from "./block_emitter.ts";
-import { textOf } from "../request/marks.ts";
+import { textOf } from "../fields.ts";
 import { SaidText } from "../items/said_text.ts";
 
 /** The kinds of a message's content part that other protocols know. */

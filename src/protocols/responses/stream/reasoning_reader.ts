@@ -6,7 +6,7 @@ import {
 import type { ReasoningForm } from "../../canonical/answer/block.ts";
 import type { BlockEmitter } from "./block_emitter.ts";
 import type { ItemReader } from "./reader.ts";
-import { markOwn } from "../request/marks.ts";
+import { markOwn } from "../marks.ts";
 import { decodeSealed, summaryForm, textsOf } from "../items/reasoning_item.ts";
 import { SaidText } from "../items/said_text.ts";
 

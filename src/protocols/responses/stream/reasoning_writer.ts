@@ -8,7 +8,7 @@ import {
   placeText,
   type WriterScope,
 } from "./item_writer.ts";
-import { ownMarks, textOf } from "../request/marks.ts";
+import { notedId } from "../marks.ts";
 import { encodeSealed } from "../items/reasoning_item.ts";
 
 /**
@@ -20,7 +20,7 @@ export function createReasoningWriter(
   head: BlockHead,
   { teller, context, outputIndex }: WriterScope,
 ): ItemWriter {
-  const id = textOf(ownMarks(head).id) ?? context.ids.next("rs");
+  const id = notedId(head) ?? context.ids.next("rs");
   const summary: JsonObject[] = [];
   let text = "";
   let place: JsonObject | undefined;

@@ -8,7 +8,7 @@ import type {
 } from "../../canonical/stream/event.ts";
 import { settleStop, type Stop } from "../../canonical/answer/stop.ts";
 import { decodeFailure } from "../failure.ts";
-import { textOf } from "../request/marks.ts";
+import { textOf } from "../fields.ts";
 import { OutputReader } from "../answer/output_reader.ts";
 import { decodeStop } from "../answer/stop.ts";
 import { decodeUsage } from "../answer/usage.ts";

@@ -14,7 +14,8 @@ import type {
   ToolChoice,
   ToolReference,
 } from "../../canonical/tools/tool.ts";
-import { markOwn, ownMarks, restOf, textOf } from "../request/marks.ts";
+import { restOf, textOf } from "../fields.ts";
+import { markOwn, withMarks } from "../marks.ts";
 import { decodeTypedTool, typedTool } from "./typed_tools.ts";
 
 /**
@@ -145,7 +146,7 @@ function keyOf(tool: Tool): string {
 }
 
 function markLoaded(tool: CallableTool | NamespaceTool): CallableTool["marks"] {
-  return markOwn({ ...ownMarks(tool), isLoaded: true });
+  return withMarks(tool, { isLoaded: true });
 }
 
 /**

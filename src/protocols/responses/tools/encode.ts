@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../../core/json.ts";
+import type { JsonObject } from "../../../core/json.ts";
 import {
   encodeHostedTool,
   loseForceOnNothing,
@@ -24,7 +24,8 @@ import {
 } from "../../canonical/tools/tool.ts";
 import type { Loss } from "../../canonical/request/loss.ts";
 import type { Scope } from "../dialect.ts";
-import { ownMarks, present } from "../request/marks.ts";
+import { present } from "../fields.ts";
+import { isNoted, notedObject, notedOthers } from "../marks.ts";
 import { encodeTypedTool } from "./typed_tools.ts";
 
 /** Takes what cannot be carried. */
@@ -95,7 +96,7 @@ function withoutList(
 
 /** Whether an item of the input brings the tool. */
 function isLoaded(tool: Tool): boolean {
-  return tool.kind !== "hosted" && ownMarks(tool).isLoaded === true;
+  return tool.kind !== "hosted" && isNoted(tool, "isLoaded");
 }
 
 /** Writes one tool; `undefined` for one of another protocol's upstreams. */
@@ -157,21 +158,19 @@ function encodeCustom(tool: CustomTool): JsonObject {
 
 function encodeNamespace(tool: NamespaceTool, lose: Lose): JsonObject {
   const { name, description, tools } = tool;
-  const { others } = ownMarks(tool);
   return {
     type: "namespace",
     name,
     description: description ?? "",
     tools: [
       ...tools.map((one) => encodeCallable(one, lose)),
-      ...(Array.isArray(others) ? others : []),
+      ...notedOthers(tool),
     ],
   };
 }
 
 function restOfTool(tool: CallableTool): JsonObject {
-  const { tool: rest } = ownMarks(tool);
-  return isJsonObject(rest) ? rest : {};
+  return notedObject(tool, "tool") ?? {};
 }
 
 /** Writes `tool_choice`; `undefined` for none, and for a choice that only another protocol can spell. */

@@ -4,7 +4,8 @@ import {
   type JsonValue,
 } from "../../../core/json.ts";
 import type { FunctionTool } from "../../canonical/tools/tool.ts";
-import { markOwn, ownMarks, textOf } from "../request/marks.ts";
+import { textOf } from "../fields.ts";
+import { markOwn, notedObject } from "../marks.ts";
 
 /**
  * Tools with a type of their own which the caller runs. Other protocols see a function in their place; this
@@ -150,8 +151,7 @@ export function decodeTypedTool(item: JsonObject): FunctionTool | undefined {
 
 /** The wire's own shape of a function that stands for a typed tool. */
 export function encodeTypedTool(tool: FunctionTool): JsonObject | undefined {
-  const { typed } = ownMarks(tool);
-  return isJsonObject(typed) ? typed : undefined;
+  return notedObject(tool, "typed");
 }
 
 /** The typed tool by its `type`. */
