@@ -73,8 +73,11 @@ export type MediaSource =
     readonly data: string;
   }
   | { readonly type: "url"; readonly url: string }
-  /** An id that only the file store behind `protocol` understands; Chat and Responses share one. */
-  | { readonly type: "id"; readonly protocol: Protocol; readonly id: string };
+  /** An id that only `store` understands. */
+  | { readonly type: "id"; readonly store: FileStore; readonly id: string };
+
+/** Who keeps uploaded files: the one that Chat and Responses share, or the one of Messages. */
+export type FileStore = "openai" | "anthropic";
 
 /** A picture. */
 export interface ImageBlock {

@@ -106,7 +106,7 @@ function decodeFile(part: JsonObject, { param, cache }: PartPlace): FileBlock {
   if (typeof file.file_id === "string") {
     return {
       kind: "file",
-      source: { type: "id", protocol: "chat", id: file.file_id },
+      source: { type: "id", store: "openai", id: file.file_id },
       name,
       cache,
     };

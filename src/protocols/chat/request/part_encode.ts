@@ -150,7 +150,7 @@ function encodeFile(block: FileBlock, scope: Scope): JsonObject | undefined {
         },
       };
     case "id":
-      if (source.protocol === "messages") return refuseSource("a file", scope);
+      if (source.store !== "openai") return refuseSource("a file", scope);
       return {
         type: "file",
         file: {

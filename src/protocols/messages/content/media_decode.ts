@@ -94,7 +94,7 @@ function decodeSource(
     case "file":
       return {
         type: "id",
-        protocol: "messages",
+        store: "anthropic",
         id: demandText(source.file_id, `${param}.file_id`),
       };
     default:

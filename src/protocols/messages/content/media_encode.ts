@@ -83,7 +83,7 @@ function encodeSource(
     case "url":
       return { type: "url", url: source.url };
     case "id":
-      return source.protocol === "messages"
+      return source.store === "anthropic"
         ? { type: "file", file_id: source.id }
         : refuse(
           `the content of ${what} from another provider's store`,

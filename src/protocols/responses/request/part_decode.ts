@@ -112,7 +112,7 @@ function fileSource(part: JsonObject, param: string): MediaSource {
 }
 
 function fileId(id: string): MediaSource {
-  return { type: "id", protocol: "responses", id };
+  return { type: "id", store: "openai", id };
 }
 
 function urlIn(value: JsonValue | undefined, param: string): MediaSource {

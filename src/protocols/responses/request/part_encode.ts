@@ -107,7 +107,7 @@ function encodeImage(block: ImageBlock, scope: Scope): JsonObject | undefined {
     case "url":
       return { type: "input_image", image_url: source.url, ...rest };
     case "id":
-      if (source.protocol === "messages") return refuseSource("image", scope);
+      if (source.store !== "openai") return refuseSource("image", scope);
       return { type: "input_image", file_id: source.id, ...rest };
   }
 }
@@ -125,7 +125,7 @@ function encodeFile(block: FileBlock, scope: Scope): JsonObject | undefined {
     case "url":
       return { type: "input_file", file_url: source.url, ...filename };
     case "id":
-      if (source.protocol === "messages") return refuseSource("file", scope);
+      if (source.store !== "openai") return refuseSource("file", scope);
       return { type: "input_file", file_id: source.id, ...filename };
     case "text":
       return inputText(

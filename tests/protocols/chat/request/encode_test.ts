@@ -150,7 +150,7 @@ Deno.test("a Chat request shows images and files, and refuses what another store
         },
         {
           kind: "file",
-          source: { type: "id", protocol: "responses", id: "file-1" },
+          source: { type: "id", store: "openai", id: "file-1" },
         },
         text(""),
       ],
@@ -183,9 +183,9 @@ Deno.test("a Chat request shows images and files, and refuses what another store
       blocks: [
         {
           kind: "image",
-          source: { type: "id", protocol: "messages", id: "x" },
+          source: { type: "id", store: "anthropic", id: "x" },
         },
-        { kind: "file", source: { type: "id", protocol: "messages", id: "x" } },
+        { kind: "file", source: { type: "id", store: "anthropic", id: "x" } },
         {
           kind: "file",
           source: { type: "url", url: "https://example.com/a.pdf" },

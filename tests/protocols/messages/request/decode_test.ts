@@ -266,7 +266,7 @@ Deno.test("Messages request read: documents are files, and those made of blocks 
   );
   assert.deepEqual(plain(source({ type: "file", file_id: "f" })), {
     kind: "file",
-    source: { type: "id", protocol: "messages", id: "f" },
+    source: { type: "id", store: "anthropic", id: "f" },
   });
   const parts = source({
     type: "content",

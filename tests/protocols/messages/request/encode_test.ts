@@ -281,13 +281,13 @@ Deno.test("Messages request written: pictures and documents are written where up
     [refused, "messages answer"],
   );
   assert.deepEqual(
-    block({ kind: "image", source: { type: "id", protocol: "chat", id: "f" } }),
+    block({ kind: "image", source: { type: "id", store: "openai", id: "f" } }),
     [refused, "messages answer"],
   );
   assert.deepEqual(
     block({
       kind: "file",
-      source: { type: "id", protocol: "messages", id: "f" },
+      source: { type: "id", store: "anthropic", id: "f" },
     }),
     ['{"type":"document","source":{"type":"file","file_id":"f"}}'],
   );

@@ -56,7 +56,7 @@ Deno.test("decodeRequest() reads content parts", async (t) => {
       { type: "input_image", file_id: "file-1", detail: "low" },
       {
         kind: "image",
-        source: { type: "id", protocol: "responses", id: "file-1" },
+        source: { type: "id", store: "openai", id: "file-1" },
         detail: "low",
       },
     ],

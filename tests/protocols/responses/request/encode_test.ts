@@ -198,7 +198,7 @@ Deno.test("encodeRequest() writes files and pictures", async (t) => {
     [
       {
         kind: "image",
-        source: { type: "id", protocol: "chat", id: "file-1" },
+        source: { type: "id", store: "openai", id: "file-1" },
         detail: "low",
       },
       { type: "input_image", file_id: "file-1", detail: "low" },
@@ -251,7 +251,7 @@ Deno.test("encodeRequest() reports what it cannot carry", async (t) => {
           role: "user",
           blocks: [{
             kind: "image",
-            source: { type: "id", protocol: "messages", id: "file_1" },
+            source: { type: "id", store: "anthropic", id: "file_1" },
           }],
         }],
       },
