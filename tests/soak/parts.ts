@@ -30,7 +30,7 @@ export const PARTS = {
   "traffic": { run: inScene(soakTraffic), duration: { fixed: 0, scaled: 0 } },
   "hang-ups": {
     run: inScene(soakHangUps),
-    duration: { fixed: 2, scaled: 26 },
+    duration: { fixed: 2, scaled: 18 },
   },
   "slow-clients": { run: soakSlowClients, duration: { fixed: 19, scaled: 50 } },
   "crowd": { run: inScene(soakCrowd), duration: { fixed: 2, scaled: 9 } },
@@ -38,15 +38,15 @@ export const PARTS = {
   "poison": { run: soakPoison, duration: { fixed: 2, scaled: 24 } },
   "event-loop": {
     run: inScene(soakEventLoop),
-    duration: { fixed: 2, scaled: 30 },
+    duration: { fixed: 2, scaled: 9 },
   },
   "body-memory": {
     run: inScene(soakBodyMemory),
-    duration: { fixed: 4, scaled: 30 },
+    duration: { fixed: 4, scaled: 12 },
   },
   "big-answers": {
     run: inScene(soakBigAnswers),
-    duration: { fixed: 1, scaled: 16 },
+    duration: { fixed: 1, scaled: 11 },
   },
 } as const satisfies Readonly<Record<string, Part>>;
 
