@@ -4,7 +4,9 @@ import assert from "node:assert/strict";
 
 const SOURCE = new URL("../src/", import.meta.url);
 
-const IMPORT_REGEXP = /(?:from|import)\s*\(?\s*"(\.{1,2}\/[^"]+\.ts)"/g;
+/** The examples of a docstring import too, for whoever reads them alone. */
+const IMPORT_REGEXP =
+  /(?<!^ *\*.*)(?:from|import)\s*\(?\s*"(\.{1,2}\/[^"]+\.ts)"/gm;
 
 /** Every file of the source with the files that it imports, types too, as paths below `src/`. */
 async function importGraph(
