@@ -1,7 +1,7 @@
 import type { Deadlines, TakeBack } from "../core/deadlines.ts";
 
 /**
- * Opens a connection to the host of an address and closes it. Rejects when there is none to be had, or when
+ * Opens a connection to the host of an address and closes it. Rejects when it cannot be opened, or when
  * the signal aborts.
  */
 export type Reach = (url: string, signal: AbortSignal) => Promise<void>;
