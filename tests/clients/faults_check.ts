@@ -79,13 +79,18 @@ const TOOL_RAN = /^(made by the tool\n)+$/;
 /** The end of what the demo says; of a prompt, or of a tool's result. */
 const WHOLE_ANSWER = /no real model was asked\.\s*$/;
 
-/** One request failed, where the client could see it, and a later one did not. */
+/**
+ * One request failed, where the client could see it, and a later one did not. What a client asks beside it, as opencode
+ * does for a title, may meet the rest that a 429 asks for.
+ */
 function checkLog({ lines }: RunningGateway, told: string): void {
   const items = lines.requests.items;
   const failed = items.findIndex(({ ended }) => ended !== "complete");
   assert.ok(failed >= 0, told);
   assert.ok(items.slice(failed + 1).length > 0, told);
-  for (const [index, { ended }] of items.entries()) {
-    if (index !== failed) assert.equal(ended, "complete", told);
+  for (const [index, { ended, error }] of items.entries()) {
+    if (index === failed || error === "connection_cooling_down") continue;
+    assert.equal(ended, "complete", told);
   }
+  assert.equal(items.at(-1)?.ended, "complete", told);
 }
