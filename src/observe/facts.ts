@@ -8,6 +8,25 @@ import type { ChunkGaps } from "./chunk_gaps.ts";
  */
 export type Ending = "complete" | "client_abort" | "upstream_broken" | "error";
 
+/** What one attempt has learnt of its answer. */
+export interface AnswerFacts {
+  /** When the response headers came, in milliseconds since the request came. */
+  firstByteMs?: number;
+  /** When the first output came, on the same clock. */
+  firstOutputMs?: number;
+  usage?: Usage;
+  /** Why the model stopped, in the canonical word; only of translated answers. */
+  stopReason?: string;
+  /** Request fields that a translation left out, in the caller's spelling. */
+  dropped?: readonly string[];
+  /** Parts of the answer that the caller's protocol cannot show. */
+  droppedParts?: readonly string[];
+  /** The upstream's own id of the request. */
+  upstreamRequestId?: string;
+  /** What the upstream answered, where the caller got something else. */
+  upstreamStatus?: number;
+}
+
 /** One call of one connection. */
 export interface AttemptFacts {
   /** The connection's name. */
@@ -48,21 +67,10 @@ export interface RequestFacts {
   bytesIn: number;
   /** Of the answer's body. */
   bytesOut: number;
-  firstByteMs?: number;
-  firstOutputMs?: number;
-  usage?: Usage;
+  /** Of the last attempt; each begins with nothing learnt. */
+  answer: AnswerFacts;
   /** Between the chunks of a streamed answer; only where metrics are wanted. */
   chunkGaps?: ChunkGaps;
-  /** Why the model stopped, in the canonical word; only of translated answers. */
-  stopReason?: string;
-  /** Request fields that a translation left out, in the caller's spelling. */
-  dropped?: readonly string[];
-  /** Parts of the answer that the caller's protocol cannot show. */
-  droppedParts?: readonly string[];
-  /** The upstream's own id of the request. */
-  upstreamRequestId?: string;
-  /** What the upstream answered, where the caller got something else. */
-  upstreamStatus?: number;
   /** The kind or code of the error that the caller got. */
   error?: string;
   /** Why, for the administrator. */

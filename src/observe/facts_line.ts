@@ -23,16 +23,16 @@ export function factsLine(facts: RequestFacts): LogFields {
     status: facts.status,
     bytes_in: facts.bytesIn,
     bytes_out: facts.bytesOut,
-    first_byte_ms: roundMs(facts.firstByteMs),
-    first_output_ms: roundMs(facts.firstOutputMs),
-    usage: facts.usage && usageLine(facts.usage),
-    dropped: facts.dropped,
-    dropped_parts: facts.droppedParts,
-    upstream_request_id: facts.upstreamRequestId?.slice(
+    first_byte_ms: roundMs(facts.answer.firstByteMs),
+    first_output_ms: roundMs(facts.answer.firstOutputMs),
+    usage: facts.answer.usage && usageLine(facts.answer.usage),
+    dropped: facts.answer.dropped,
+    dropped_parts: facts.answer.droppedParts,
+    upstream_request_id: facts.answer.upstreamRequestId?.slice(
       0,
       MAX_LENGTH.upstreamRequestId,
     ),
-    upstream_status: facts.upstreamStatus,
+    upstream_status: facts.answer.upstreamStatus,
     error: facts.error,
     reason: facts.reason,
   };
@@ -40,7 +40,7 @@ export function factsLine(facts: RequestFacts): LogFields {
 
 /** A single one is told by the fields around it. */
 function attemptLines(
-  { attempts, upstreamStatus, firstByteMs }: RequestFacts,
+  { attempts, answer: { upstreamStatus, firstByteMs } }: RequestFacts,
 ): readonly LogFields[] | undefined {
   if (attempts.length < 2) return undefined;
   return attempts.map(({ connection, model, startedMs, failed }) => ({

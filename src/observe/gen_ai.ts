@@ -59,7 +59,8 @@ export function sharedAttributes(
 export function spanAttributes(
   { record: { requestId, facts } }: TracedRequest,
 ): GenAiAttributes {
-  const { usage, connection, mode, stopReason } = facts;
+  const { connection, mode } = facts;
+  const { usage, stopReason } = facts.answer;
   return {
     ...told("gen_ai.usage.input_tokens", usage?.inputTokens),
     ...told("gen_ai.usage.output_tokens", usage?.outputTokens),

@@ -123,7 +123,7 @@ function measure(
   shared: GenAiAttributes,
   { clientDuration, serverDuration, firstToken, tokens }: GenAiInstruments,
 ): void {
-  const { firstOutputMs, usage } = record.facts;
+  const { firstOutputMs, usage } = record.facts.answer;
   const seconds = record.elapsedMs() / 1000;
   clientDuration.record(seconds, shared);
   serverDuration.record(seconds, shared);

@@ -84,10 +84,11 @@ function countAnswer(
     readonly gaps: GapHistogram;
   },
 ): void {
-  for (const field of facts.dropped ?? []) {
+  for (const field of facts.answer.dropped ?? []) {
     instruments.droppedFields.inc({ field: fields.has(field) ? field : OTHER });
   }
-  const { connection, firstByteMs, firstOutputMs, chunkGaps, usage } = facts;
+  const { connection, chunkGaps } = facts;
+  const { firstByteMs, firstOutputMs, usage } = facts.answer;
   if (connection === undefined) return;
   const isKnown = facts.model !== undefined && isModel(facts.model);
   const labels = { connection, model: isKnown ? facts.model : OTHER };
@@ -109,13 +110,15 @@ function countAttempts(
   { attempts }: Instruments,
 ): void {
   for (const { connection, failed } of facts.attempts) {
-    const status = failed === undefined ? facts.upstreamStatus : failed.status;
+    const status = failed === undefined
+      ? facts.answer.upstreamStatus
+      : failed.status;
     attempts.inc({ connection, status: statusClass(status) });
   }
 }
 
 function countCaller(
-  { facts: { caller, usage }, ending }: EndedRequest,
+  { facts: { caller, answer: { usage } }, ending }: EndedRequest,
   { callerRequests, callerTokens }: Instruments,
 ): void {
   if (caller === undefined) return;

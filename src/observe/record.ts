@@ -38,6 +38,7 @@ export function openRecord(
   const facts: RequestFacts = {
     method,
     attempts: [],
+    answer: {},
     bytesIn: 0,
     bytesOut: 0,
   };

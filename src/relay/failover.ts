@@ -224,7 +224,7 @@ function attemptOf(
   };
 }
 
-/** The record's fields tell of the last attempt alone. */
+/** The record tells of the last attempt's answer alone. */
 function noteBeginning(
   { deployment, mode }: Candidate,
   { record }: Exchange,
@@ -233,20 +233,12 @@ function noteBeginning(
   facts.connection = deployment.connection.name;
   facts.upstreamModel = deployment.model.upstream;
   facts.mode = mode;
+  facts.answer = {};
   facts.attempts.push({
     connection: deployment.connection.name,
     model: deployment.model.id,
     startedMs: record.elapsedMs(),
   });
-  if (facts.attempts.length === 1) return;
-  delete facts.upstreamStatus;
-  delete facts.upstreamRequestId;
-  delete facts.firstByteMs;
-  delete facts.firstOutputMs;
-  delete facts.dropped;
-  delete facts.droppedParts;
-  delete facts.usage;
-  delete facts.stopReason;
 }
 
 function noteFailed({ kind }: AttemptFailure, { record }: Exchange): void {
@@ -254,7 +246,7 @@ function noteFailed({ kind }: AttemptFailure, { record }: Exchange): void {
   if (one === undefined) return;
   one.failed = {
     why: LOG_WORD_BY_KIND[kind],
-    status: record.facts.upstreamStatus,
+    status: record.facts.answer.upstreamStatus,
     atMs: record.elapsedMs(),
   };
 }

@@ -8,8 +8,8 @@ export function noteAnswer(
   secrets: Pick<Secrets, "areIn">,
 ): void {
   const { facts } = record;
-  facts.firstByteMs = record.elapsedMs();
-  facts.upstreamStatus = status;
+  facts.answer.firstByteMs = record.elapsedMs();
+  facts.answer.upstreamStatus = status;
   const id = headers.get("x-request-id") ?? headers.get("request-id");
-  if (id !== null && !secrets.areIn(id)) facts.upstreamRequestId = id;
+  if (id !== null && !secrets.areIn(id)) facts.answer.upstreamRequestId = id;
 }

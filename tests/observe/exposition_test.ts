@@ -30,6 +30,7 @@ Deno.test("formatExposition() adds up what threads count and takes the tighter o
         facts: {
           method: "GET",
           attempts: [],
+          answer: {},
           route: "/v1/models",
           bytesIn: 1,
           bytesOut: 2,

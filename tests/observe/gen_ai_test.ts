@@ -72,14 +72,16 @@ Deno.test("sharedAttributes() tells an error by the caller's status, or by how t
 Deno.test("spanAttributes() tells tokens, the stop and the way, and no text", () => {
   const request = requestOf({
     ...SERVED,
-    usage: {
-      inputTokens: 50,
-      cachedInputTokens: 30,
-      cacheWriteTokens: 10,
-      outputTokens: 20,
-      reasoningTokens: 5,
+    answer: {
+      usage: {
+        inputTokens: 50,
+        cachedInputTokens: 30,
+        cacheWriteTokens: 10,
+        outputTokens: 20,
+        reasoningTokens: 5,
+      },
+      stopReason: "tool_calls",
     },
-    stopReason: "tool_calls",
     attempts: [{ connection: "main", model: "model-a", startedMs: 1 }],
     error: "text of theirs",
     reason: "text of theirs",

@@ -31,7 +31,14 @@ function ended(
   rest: Partial<EndedRequest> = {},
 ): EndedRequest {
   return {
-    facts: { method: "POST", attempts: [], bytesIn: 0, bytesOut: 0, ...facts },
+    facts: {
+      method: "POST",
+      attempts: [],
+      answer: {},
+      bytesIn: 0,
+      bytesOut: 0,
+      ...facts,
+    },
     ending: "complete",
     totalMs: 1,
     ...rest,
@@ -55,7 +62,6 @@ const WHOLE: Partial<RequestFacts> = {
   connection: "main",
   mode: "translated",
   status: 200,
-  upstreamStatus: 200,
   attempts: [
     {
       connection: "spare",
@@ -67,14 +73,17 @@ const WHOLE: Partial<RequestFacts> = {
   ],
   bytesIn: 100,
   bytesOut: 2000,
-  firstByteMs: 300,
-  firstOutputMs: 700,
-  usage: {
-    inputTokens: 50,
-    cachedInputTokens: 30,
-    cacheWriteTokens: 10,
-    outputTokens: 20,
-    reasoningTokens: 5,
+  answer: {
+    upstreamStatus: 200,
+    firstByteMs: 300,
+    firstOutputMs: 700,
+    usage: {
+      inputTokens: 50,
+      cachedInputTokens: 30,
+      cacheWriteTokens: 10,
+      outputTokens: 20,
+      reasoningTokens: 5,
+    },
   },
 };
 
@@ -201,7 +210,10 @@ Deno.test("names that the configuration does not have become other", async () =>
     metrics.requestEnded(ended({
       ...WHOLE,
       model: `invented-${index}`,
-      dropped: ["seed", `field-${index}`, "__proto__"],
+      answer: {
+        ...WHOLE.answer,
+        dropped: ["seed", `field-${index}`, "__proto__"],
+      },
     }));
   }
   const samples = await scrape(metrics);

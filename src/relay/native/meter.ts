@@ -40,16 +40,16 @@ export function createStreamMeter(
   let longEnd: AnswerEnd = "cut";
   let failure: JsonObject | undefined;
   const lines = createDataLines('"usage"', {
-    wantsEvery: () => facts.firstOutputMs === undefined,
+    wantsEvery: () => facts.answer.firstOutputMs === undefined,
     line(data) {
       if (data.length > LONG_BYTES) longEnd = betterEnd(longEnd, endOf(data));
-      const isFirst = facts.firstOutputMs === undefined;
+      const isFirst = facts.answer.firstOutputMs === undefined;
       const hasUsage = USAGE_REGEXP.test(data);
       if (!isFirst && !hasUsage) return;
       const event = parseJson(data);
       if (!isJsonObject(event)) return;
       if (isFirst && watch.isOutput(event)) {
-        facts.firstOutputMs = record.elapsedMs();
+        facts.answer.firstOutputMs = record.elapsedMs();
       }
       if (hasUsage) noteUsage(watch, event, record);
     },
@@ -107,7 +107,7 @@ export function createBodyMeter(
   let text = "";
   return {
     push(chunk) {
-      facts.firstOutputMs ??= record.elapsedMs();
+      facts.answer.firstOutputMs ??= record.elapsedMs();
       facts.bytesOut += chunk.length;
       json?.push(chunk);
       text = facts.bytesOut <= MAX_KEPT_BYTES
@@ -131,6 +131,6 @@ function noteUsage(
   body: JsonObject,
   { facts }: RequestRecord,
 ): void {
-  const usage = watch.usageOf(body, facts.usage);
-  if (usage !== undefined) facts.usage = usage;
+  const usage = watch.usageOf(body, facts.answer.usage);
+  if (usage !== undefined) facts.answer.usage = usage;
 }

@@ -43,7 +43,9 @@ export function contextOf(options: TranslateAnswerOptions): AnswerContext {
     ...plainContextOf(options),
     ids: options.services.ids,
     drop(part) {
-      facts.droppedParts = [...new Set([...facts.droppedParts ?? [], part])];
+      facts.answer.droppedParts = [
+        ...new Set([...facts.answer.droppedParts ?? [], part]),
+      ];
     },
   };
 }

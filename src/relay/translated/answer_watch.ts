@@ -51,10 +51,10 @@ export function createTranslatedWatch(
       sealWatch.see(event);
       if (!hasOutput && isOutput(event)) {
         hasOutput = true;
-        facts.firstOutputMs = record.elapsedMs();
+        facts.answer.firstOutputMs = record.elapsedMs();
       }
       if ("usage" in event && event.usage !== undefined) {
-        facts.usage = event.usage;
+        facts.answer.usage = event.usage;
       }
       if (event.type === "failure") {
         failure = event.failure;
@@ -63,7 +63,7 @@ export function createTranslatedWatch(
       }
       if (event.type !== "end") return;
       isWhole = true;
-      facts.stopReason = event.stop.reason;
+      facts.answer.stopReason = event.stop.reason;
       keepThoughts(sealWatch.thoughts(), options);
     },
     get hasOutput() {
@@ -85,10 +85,10 @@ export function noteWhole(
 ): void {
   const { record } = options;
   const { hasOutput, usage, stopReason, droppedParts } = answer;
-  if (hasOutput) record.facts.firstOutputMs = record.elapsedMs();
-  if (usage !== undefined) record.facts.usage = usage;
-  record.facts.stopReason = stopReason;
-  if (droppedParts.length > 0) record.facts.droppedParts = droppedParts;
+  if (hasOutput) record.facts.answer.firstOutputMs = record.elapsedMs();
+  if (usage !== undefined) record.facts.answer.usage = usage;
+  record.facts.answer.stopReason = stopReason;
+  if (droppedParts.length > 0) record.facts.answer.droppedParts = droppedParts;
   keepThoughts(answer.thoughts, options);
 }
 

@@ -105,7 +105,7 @@ async function translate(
   );
   if (!attempt.mayRepeat) body.letGo();
   if (translated.dropped.size > 0) {
-    exchange.record.facts.dropped = [...translated.dropped];
+    exchange.record.facts.answer.dropped = [...translated.dropped];
   }
   return translated;
 }

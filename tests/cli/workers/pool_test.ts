@@ -262,7 +262,13 @@ async function snapshotOf(requests: number, inFlight = 0) {
   });
   for (let count = 0; count < requests; count++) {
     metrics.requestEnded({
-      facts: { method: "GET", attempts: [], bytesIn: 0, bytesOut: 0 },
+      facts: {
+        method: "GET",
+        attempts: [],
+        answer: {},
+        bytesIn: 0,
+        bytesOut: 0,
+      },
       ending: "complete",
       totalMs: 1,
     });

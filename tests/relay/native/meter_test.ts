@@ -41,13 +41,13 @@ Deno.test("createStreamMeter() notes when the first output passed, and every byt
   const text = sseBytes(chunk({ content: "a" }));
   clock.advance(5);
   meter.push(role);
-  assert.equal(facts.firstOutputMs, undefined);
+  assert.equal(facts.answer.firstOutputMs, undefined);
   clock.advance(5);
   meter.push(text);
-  assert.equal(facts.firstOutputMs, 10);
+  assert.equal(facts.answer.firstOutputMs, 10);
   clock.advance(5);
   meter.push(text);
-  assert.equal(facts.firstOutputMs, 10);
+  assert.equal(facts.answer.firstOutputMs, 10);
   assert.equal(facts.bytesOut, role.length + 2 * text.length);
 });
 
@@ -61,8 +61,8 @@ Deno.test("createStreamMeter() puts together the counts of several events", () =
     { type: "content_block_delta", delta: { type: "text_delta", text: "a" } },
     { type: "message_delta", usage: { output_tokens: 30 } },
   ));
-  assert.equal(facts.usage?.inputTokens, 10);
-  assert.equal(facts.usage?.outputTokens, 30);
+  assert.equal(facts.answer.usage?.inputTokens, 10);
+  assert.equal(facts.answer.usage?.outputTokens, 30);
 });
 
 Deno.test("createStreamMeter() sees usage before, with and behind the first output", () => {
@@ -75,8 +75,8 @@ Deno.test("createStreamMeter() sees usage before, with and behind the first outp
   for (const stream of streams) {
     const { meter, facts } = streamScene();
     meter.push(stream);
-    assert.equal(facts.usage?.inputTokens, 1);
-    assert.equal(facts.firstOutputMs, 0);
+    assert.equal(facts.answer.usage?.inputTokens, 1);
+    assert.equal(facts.answer.firstOutputMs, 0);
   }
 });
 
@@ -85,7 +85,7 @@ Deno.test("createStreamMeter() takes no text of an answer for usage", () => {
   const content = '{"usage":{"prompt_tokens":9,"completion_tokens":9}}';
   meter.push(sseBytes(chunk({ content: "a" }), chunk({ content })));
   meter.push(sseBytes({ ...chunk({ content: "b" }), usage: null }));
-  assert.equal(facts.usage, undefined);
+  assert.equal(facts.answer.usage, undefined);
 });
 
 Deno.test("createStreamMeter() knows whether a stream came to its regular end", async (t) => {
@@ -228,7 +228,7 @@ Deno.test("createStreamMeter() counts usage in a last line without its line feed
   const { meter, facts } = streamScene();
   meter.push(encoder.encode('data: {"usage":{"prompt_tokens":3}}'));
   meter.end(true);
-  assert.equal(facts.usage?.inputTokens, 3);
+  assert.equal(facts.answer.usage?.inputTokens, 3);
 });
 
 Deno.test("createStreamMeter() bears streams that are no protocol's", () => {
@@ -246,7 +246,7 @@ Deno.test("createStreamMeter() bears streams that are no protocol's", () => {
       const { meter, facts } = streamScene(protocol);
       meter.push(encoder.encode(stream));
       assert.equal(meter.end(true), "cut");
-      assert.equal(facts.usage, undefined);
+      assert.equal(facts.answer.usage, undefined);
       assert.equal(facts.bytesOut, encoder.encode(stream).length);
     }
   }
@@ -269,7 +269,7 @@ Deno.test({
         assert.equal(isWhole, last?.type === "end", name);
         if (frames.filter(isStart).length > 1) continue; // several answers
         const usage = last?.type === "end" ? last.usage : undefined;
-        assert.deepEqual(countsOf(facts.usage), countsOf(usage), name);
+        assert.deepEqual(countsOf(facts.answer.usage), countsOf(usage), name);
       }
     }
   },
@@ -285,9 +285,9 @@ Deno.test("createBodyMeter() reads the usage of a body that comes in pieces", ()
   for (const byte of bytes) meter.push(Uint8Array.of(byte));
   clock.advance(3);
   assert.equal(meter.end(true), "whole");
-  assert.equal(facts.firstOutputMs, 3);
+  assert.equal(facts.answer.firstOutputMs, 3);
   assert.equal(facts.bytesOut, bytes.length);
-  assert.equal(facts.usage?.inputTokens, 1);
+  assert.equal(facts.answer.usage?.inputTokens, 1);
 });
 
 Deno.test("createBodyMeter() keeps no view of the chunks", () => {
@@ -296,7 +296,7 @@ Deno.test("createBodyMeter() keeps no view of the chunks", () => {
   meter.push(bytes);
   bytes.fill(0);
   meter.end(true);
-  assert.equal(facts.usage?.inputTokens, 42);
+  assert.equal(facts.answer.usage?.inputTokens, 42);
 });
 
 Deno.test("createBodyMeter() bears what is no JSON, or counts nothing", () => {
@@ -304,7 +304,7 @@ Deno.test("createBodyMeter() bears what is no JSON, or counts nothing", () => {
     const { meter, facts } = bodyScene();
     meter.push(encoder.encode(text));
     assert.equal(meter.end(true), "whole");
-    assert.equal(facts.usage, undefined);
+    assert.equal(facts.answer.usage, undefined);
   }
 });
 
@@ -346,7 +346,7 @@ Deno.test("createBodyMeter() looks into bodies of up to 4 MiB, and counts the by
     }
     assert.equal(meter.end(true), "whole");
     assert.equal(facts.bytesOut, size);
-    assert.equal(facts.usage !== undefined, isSeen);
+    assert.equal(facts.answer.usage !== undefined, isSeen);
   }
 });
 

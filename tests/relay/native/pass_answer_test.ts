@@ -81,7 +81,7 @@ Deno.test("passAnswer() gives a short JSON answer in one piece", async () => {
   assert.equal(await given.text(), text);
   assert.equal(record.facts.status, 201);
   assert.equal(record.facts.bytesOut, text.length);
-  assert.equal(record.facts.usage?.outputTokens, 2);
+  assert.equal(record.facts.answer.usage?.outputTokens, 2);
 });
 
 Deno.test("passAnswer() gives every other JSON answer in pieces", async (t) => {
@@ -106,7 +106,7 @@ Deno.test("passAnswer() gives every other JSON answer in pieces", async (t) => {
       source.close();
       assert.equal(await given.text(), '{"usage":{"prompt_tokens":7}}');
       assert.equal(ended(), "complete");
-      assert.equal(record.facts.usage?.inputTokens, 7);
+      assert.equal(record.facts.answer.usage?.inputTokens, 7);
     });
   }
 });
@@ -128,7 +128,7 @@ Deno.test("passAnswer() passes a stream on and finishes when it ends", async () 
   source.close();
   assert.equal((await given.bytes()).length, DELTA.length + DONE.length);
   assert.equal(ended(), "complete");
-  assert.equal(record.facts.firstOutputMs, 0);
+  assert.equal(record.facts.answer.firstOutputMs, 0);
   assert.equal(attempt.controller.signal.aborted, false);
 });
 

@@ -95,7 +95,7 @@ Deno.test("translateAnswer() makes one object of a stream for a caller who asks 
   assert.equal(body.choices[0].message.content, "Hi");
   assert.equal(body.usage.completion_tokens, 2);
   assert.equal(ended(), "complete");
-  assert.equal(record.facts.usage?.outputTokens, 2);
+  assert.equal(record.facts.answer.usage?.outputTokens, 2);
 });
 
 Deno.test("translateAnswer() names what was dropped so that a header can hold it", async () => {
