@@ -3,6 +3,7 @@ import { discard } from "../streams/discard.ts";
 import type { ConnectWatch } from "./connect_watch.ts";
 import {
   brokenUpstream,
+  callErrorOf,
   silentUpstream,
   unconnected,
   unreachable,
@@ -76,8 +77,7 @@ async function send(fetch: Fetch, call: UpstreamCall): Promise<Response> {
     connects.heard(url);
     return answer;
   } catch (cause) {
-    if (controller.signal.aborted) throw controller.signal.reason;
-    throw unreachable(cause);
+    throw callErrorOf(cause, controller.signal, unreachable);
   } finally {
     takeBack();
     stopWatching();

@@ -115,6 +115,23 @@ export function brokenUpstream(
   );
 }
 
+/**
+ * What is to be thrown where a call of an upstream broke: why its exchange was ended, where that is what broke it.
+ *
+ * @param otherwise Makes the error of any other cause; default: that of an answer that broke off.
+ */
+export function callErrorOf(
+  cause: unknown,
+  signal: AbortSignal,
+  otherwise: (cause: unknown) => Error = brokenOff,
+): unknown {
+  return signal.aborted ? signal.reason : otherwise(cause);
+}
+
+function brokenOff(cause: unknown): UpstreamCallError {
+  return brokenUpstream(reasonOf(cause), cause);
+}
+
 /** The error for a caller whose upstream answered more than the gateway can hold to translate it. */
 export function oversized(): UpstreamCallError {
   return new UpstreamCallError(

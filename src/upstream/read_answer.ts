@@ -1,7 +1,7 @@
 import type { Deadlines } from "../core/deadlines.ts";
 import { createIdleWatch } from "../streams/idle_watch.ts";
 import { readAll } from "../streams/read_all.ts";
-import { brokenUpstream, reasonOf, silentUpstream } from "./failure.ts";
+import { callErrorOf, silentUpstream } from "./failure.ts";
 
 /** What bounds the reading of a body. */
 export interface ReadBodyOptions {
@@ -36,8 +36,7 @@ export async function readAnswerBytes(
   try {
     return await readAll(body, { maxBytes, idle });
   } catch (cause) {
-    if (controller.signal.aborted) throw controller.signal.reason;
-    throw brokenUpstream(reasonOf(cause), cause);
+    throw callErrorOf(cause, controller.signal);
   }
 }
 

@@ -17,6 +17,7 @@ import {
 import { CallerLeft } from "../../upstream/call.ts";
 import {
   brokenUpstream,
+  callErrorOf,
   reasonOf,
   silentUpstream,
 } from "../../upstream/failure.ts";
@@ -152,8 +153,7 @@ async function reading<Found>(
   try {
     return await work;
   } catch (cause) {
-    if (signal.aborted) throw signal.reason;
-    throw brokenUpstream(reasonOf(cause), cause);
+    throw callErrorOf(cause, signal);
   }
 }
 

@@ -4,9 +4,8 @@ import { UpstreamFailure } from "../../protocols/canonical/failure/failure.ts";
 import { createStreamFold } from "../../protocols/fold_stream.ts";
 import { createIdleWatch } from "../../streams/idle_watch.ts";
 import {
-  brokenUpstream,
+  callErrorOf,
   oversized,
-  reasonOf,
   silentUpstream,
 } from "../../upstream/failure.ts";
 import { readAnswerBytes } from "../../upstream/read_answer.ts";
@@ -49,11 +48,13 @@ export async function foldAnswer(
       fold.push(read.value);
     }
   } catch (cause) {
-    if (controller.signal.aborted) throw controller.signal.reason;
-    controller.abort();
     const isTold = cause instanceof UpstreamFailure ||
       cause instanceof GatewayError;
-    throw isTold ? cause : brokenUpstream(reasonOf(cause), cause);
+    const error = isTold && !controller.signal.aborted
+      ? cause
+      : callErrorOf(cause, controller.signal);
+    controller.abort();
+    throw error;
   } finally {
     idle.stop();
   }
