@@ -1,3 +1,4 @@
+import { byobReader } from "./byob_reader.ts";
 import type { ByteReader } from "./look_ahead.ts";
 
 /** How large the buffer is that waits for bytes: it grows with what comes at once, up to the largest. */
@@ -37,16 +38,4 @@ export function createByteReader(
     },
     cancel: (reason) => reader.cancel(reason),
   };
-}
-
-/** `undefined` where the body is no stream of bytes, as when it went through a transform. */
-function byobReader(
-  body: ReadableStream<Uint8Array>,
-): ReadableStreamBYOBReader | undefined {
-  try {
-    return body.getReader({ mode: "byob" });
-  } catch (error) {
-    if (error instanceof TypeError && !body.locked) return undefined;
-    throw error;
-  }
 }

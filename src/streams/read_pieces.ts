@@ -1,3 +1,5 @@
+import { byobReader } from "./byob_reader.ts";
+
 /** A body is shorter or longer than it was said to be. */
 export class WrongLengthError extends Error {
   override readonly name = "WrongLengthError";
@@ -67,17 +69,6 @@ function openReader(
   }
   const reader = body.getReader();
   return { reader, read: () => readChunks(reader, options) };
-}
-
-/** Only the platform's own bodies are sure to be byte streams; nothing but an attempt tells. */
-function byobReader(
-  body: ReadableStream<Uint8Array>,
-): ReadableStreamBYOBReader | undefined {
-  try {
-    return body.getReader({ mode: "byob" });
-  } catch {
-    return undefined;
-  }
 }
 
 async function readStraight(
