@@ -1,7 +1,7 @@
 /** From here on, what the table gives is a step and no state. */
 export const FIRST_STEP = 192;
 /** The step of a byte that does not belong there. */
-export const FAULT = FIRST_STEP;
+const FAULT = FIRST_STEP;
 
 /**
  * So many states at the beginning of a character of a string; they are the lowest ones, so that they are soon told

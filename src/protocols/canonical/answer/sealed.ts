@@ -23,7 +23,7 @@ const ENVELOPE_PREFIX = "mg1.";
 /**
  * Puts `sealed` in an envelope that another protocol's field for such things can hold: a Messages
  * `signature`, a Responses `encrypted_content`. Without a sealed part the envelope is empty: it marks
- * reasoning that passed through here, for clients which throw away what bears no signature.
+ * reasoning that passed through here, for clients which throw away what has no signature.
  */
 export function wrapSealed(sealed?: Sealed): string {
   if (sealed === undefined) return ENVELOPE_PREFIX;

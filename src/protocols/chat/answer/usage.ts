@@ -11,7 +11,7 @@ import { tokenCount, type Usage } from "../../canonical/answer/usage.ts";
  *
  * @returns `undefined` when it counts nothing.
  */
-export function decodeUsage(value: JsonValue | undefined): Usage | undefined {
+function decodeUsage(value: JsonValue | undefined): Usage | undefined {
   if (!isJsonObject(value)) return undefined;
   const inputDetails = details(
     value.prompt_tokens_details,

@@ -57,7 +57,7 @@ function decodeReturned(item: JsonObject): Sealed | undefined {
 }
 
 /** The readable parts of a reasoning item: its summary first. */
-export function decodeParts(item: JsonObject): ReasoningPart[] {
+function decodeParts(item: JsonObject): ReasoningPart[] {
   const form = summaryForm(item);
   return [
     ...textsOf(item.summary).map((text) => ({ form, text })),
@@ -67,7 +67,7 @@ export function decodeParts(item: JsonObject): ReasoningPart[] {
 
 /**
  * What the summary of an item is. Clients show and repeat summaries only, so the thoughts themselves are
- * given to them as one, in an item that bears an envelope.
+ * given to them as one, in an item that holds an envelope.
  */
 export function summaryForm(item: JsonObject): ReasoningPart["form"] {
   const { encrypted_content: value } = item;

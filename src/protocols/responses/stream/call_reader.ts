@@ -12,7 +12,7 @@ export function isCallItem(item: JsonObject): boolean {
 
 /**
  * Reads a call. It begins once its id and name are known: with the first event as a rule, else with the
- * finished item. A call that never gets a name is nobody's and left out.
+ * finished item. A call that never gets a name is left out.
  */
 export function createCallReader(
   item: JsonObject,
