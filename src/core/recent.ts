@@ -1,4 +1,5 @@
 import type { Clock } from "./clock.ts";
+import { TtlCache } from "./ttl_cache.ts";
 
 /** Bounds of a {@linkcode Recent}. */
 export interface RecentOptions {
@@ -12,32 +13,25 @@ export interface RecentOptions {
 /** Values that were set recently. There is no timer: what is too old goes when it is asked for or pushed out. */
 export class Recent<Value> {
   readonly #options: RecentOptions;
-  readonly #entries = new Map<string, { value: Value; expiresMs: number }>();
+  readonly #cache: TtlCache<string, Value>;
 
   constructor(options: RecentOptions) {
     this.#options = options;
+    this.#cache = new TtlCache(options.clock);
   }
 
   /** How many are held, those that nobody asked for since they expired included. */
   get size(): number {
-    return this.#entries.size;
+    return this.#cache.size;
   }
 
   get(key: string): Value | undefined {
-    const entry = this.#entries.get(key);
-    if (entry === undefined) return undefined;
-    if (this.#options.clock.elapsedMs() < entry.expiresMs) return entry.value;
-    this.#entries.delete(key);
-    return undefined;
+    return this.#cache.get(key);
   }
 
   set(key: string, value: Value): void {
-    const { clock, ttlMs, maxSize } = this.#options;
-    // Deleted first, for a map keeps a key where it was first set.
-    this.#entries.delete(key);
-    this.#entries.set(key, { value, expiresMs: clock.elapsedMs() + ttlMs });
-    if (this.#entries.size <= maxSize) return;
-    const [oldest] = this.#entries.keys();
-    if (oldest !== undefined) this.#entries.delete(oldest);
+    const { ttlMs, maxSize } = this.#options;
+    this.#cache.set(key, value, { ttlMs });
+    if (this.#cache.size > maxSize) this.#cache.dropOldest();
   }
 }

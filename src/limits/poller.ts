@@ -6,7 +6,7 @@ import { type QuotaFetch, readQuota } from "./read.ts";
 import type { QuotaPoll, QuotaSource } from "./readers/reader.ts";
 import { type FailedReading, isGood, type Reading } from "./reading.ts";
 import { sourceKey } from "./source_key.ts";
-import { TtlCache } from "./ttl_cache.ts";
+import { TtlCache } from "../core/ttl_cache.ts";
 
 /** Reads quota endpoints no more often than need be, for all callers together. */
 export interface Poller {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { TtlCache } from "../../src/limits/ttl_cache.ts";
+import { TtlCache } from "../../src/core/ttl_cache.ts";
 import { createFakeClock } from "../support/fakes/fake_clock.ts";
 
 Deno.test("TtlCache holds a value until its time is over", () => {

@@ -1,8 +1,8 @@
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "./clock.ts";
 
 /**
  * Values that expire. There is no timer: a value past its time is dropped when it is next asked for, and
- * its owner bounds the size with {@linkcode TtlCache.retain}.
+ * its owner bounds the size with {@linkcode TtlCache.retain} or {@linkcode TtlCache.dropOldest}.
  */
 export class TtlCache<Key, Value> {
   readonly #entries = new Map<Key, { value: Value; expiresAtMs: number }>();
@@ -28,10 +28,18 @@ export class TtlCache<Key, Value> {
 
   /** Holds `value` for `ttlMs` milliseconds from now. */
   set(key: Key, value: Value, { ttlMs }: { readonly ttlMs: number }): void {
+    // Deleted first, for a map keeps a key where it was first set.
+    this.#entries.delete(key);
     this.#entries.set(key, {
       value,
       expiresAtMs: this.#clock.elapsedMs() + ttlMs,
     });
+  }
+
+  /** Drops the value that was set longest ago. */
+  dropOldest(): void {
+    const [oldest] = this.#entries.keys();
+    if (oldest !== undefined) this.#entries.delete(oldest);
   }
 
   /** Drops every value whose key is not among `keys`. */
