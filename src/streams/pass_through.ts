@@ -1,9 +1,11 @@
 import type { Deadlines } from "../core/deadlines.ts";
+import { abandon } from "./discard.ts";
 import { createIdleWatch } from "./idle_watch.ts";
 import type { ByteReader } from "./look_ahead.ts";
+import { createStallWatch } from "./stall_watch.ts";
 
-/** Whoever takes nothing for ten minutes will not take the rest either, in milliseconds. */
-export const STALL_MS = 600_000;
+/** A caller with a keep-alive hears something at least this often (docs/design.md#streams), in milliseconds. */
+export const KEEP_ALIVE_MS = 15_000;
 
 /** How a body that was passed through ended. */
 export type PassThroughEnd =
@@ -15,18 +17,16 @@ export type PassThroughEnd =
   | { readonly kind: "broken"; readonly cause: unknown }
   /** The source ended before what it gave was whole. */
   | { readonly kind: "unfinished" }
-  /** The source was silent for longer than it may be. */
-  | { readonly kind: "idle" }
   /** The reader is there, but takes nothing any more. */
   | { readonly kind: "stalled" };
 
 /** What {@linkcode passThrough} tells while it works. */
 export interface PassThroughOptions {
   readonly deadlines: Deadlines;
-  /** How long the source may be silent while the reader waits, in milliseconds; 0 means forever. */
-  readonly idleMs: number;
-  /** How long the reader may take nothing, in milliseconds; default {@linkcode STALL_MS}. */
+  /** How long the reader may take nothing, in milliseconds; default ten minutes. */
   readonly stallMs?: number;
+  /** What a reader is given who has waited for {@linkcode KEEP_ALIVE_MS}; default: nothing. */
+  readonly keepAlive?: () => Uint8Array;
   /** Sees each chunk after it has been handed on; must not keep or change it. */
   readonly onChunk: (chunk: Uint8Array) => void;
   /** Whether what has been handed on is whole, once the source has ended; default: yes. */
@@ -37,8 +37,9 @@ export interface PassThroughOptions {
 
 /**
  * Hands a body on chunk by chunk as it comes. Nothing is read ahead, so a slow reader slows the source. A
- * source that breaks, falls silent or ends too early errors the result, which cuts the connection instead of ending it as
- * if the answer were whole (docs/design.md#streams). A reader that leaves cancels the source at once.
+ * source that breaks or ends too early errors the result, which cuts the connection instead of ending it as
+ * if the answer were whole (docs/design.md#streams). A reader that leaves cancels the source at once. An empty chunk
+ * is only a sign that the source is at work, and not handed on.
  *
  * @example
  * ```ts
@@ -49,7 +50,6 @@ export interface PassThroughOptions {
  * let bytes = 0;
  * const body = passThrough(new Blob(["hello"]).stream().getReader(), {
  *   deadlines: createDeadlines(),
- *   idleMs: 120_000,
  *   onChunk: (chunk) => bytes += chunk.length,
  *   onEnd: ({ kind }) => ends.push(kind),
  * });
@@ -64,22 +64,30 @@ export function passThrough(
 ): ReadableStream<Uint8Array> {
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   let ended = false;
-  const { deadlines, idleMs, stallMs = STALL_MS } = options;
-  const idle = createIdleWatch({
+  /** Whether the reader was given anything since it last asked for more. */
+  let hasGiven = false;
+  const { deadlines, stallMs } = options;
+  const stall = createStallWatch({
     deadlines,
-    idleMs,
-    onIdle: () => cut({ kind: "idle" }, "The upstream fell silent"),
+    stallMs,
+    isAllTaken: () => controller?.desiredSize === 0,
+    onStall: () => cut({ kind: "stalled" }, "The caller takes nothing"),
   });
-  const stall = createIdleWatch({
-    deadlines,
-    idleMs: stallMs,
-    onIdle: () => cut({ kind: "stalled" }, "The caller takes nothing"),
-  });
+  const silence = createSilence(options, give);
+
+  function give(chunk: Uint8Array): void {
+    if (chunk.length === 0) return;
+    hasGiven = true;
+    controller?.enqueue(chunk);
+    silence?.wait();
+    stall.given();
+    options.onChunk(chunk);
+  }
 
   function end(how: PassThroughEnd): void {
     if (ended) return;
     ended = true;
-    idle.stop();
+    silence?.stop();
     stall.stop();
     options.onEnd(how);
   }
@@ -88,13 +96,7 @@ export function passThrough(
     end(how);
     const error = new Error(why);
     controller?.error(error);
-    abandon(error);
-  }
-
-  function abandon(reason: unknown): void {
-    reader.cancel(reason).catch(() => {
-      // The source is given up already; how it takes that changes nothing.
-    });
+    abandon(reader, error);
   }
 
   return new ReadableStream<Uint8Array>({
@@ -102,17 +104,16 @@ export function passThrough(
       controller = itsController;
     },
     async pull(itsController) {
-      stall.heard();
+      hasGiven = false;
+      stall.asked();
+      silence?.wait();
       try {
-        idle.wait();
         let read = await reader.read();
-        // An empty chunk is only a sign that the source is at work.
-        while (read.value?.length === 0) {
-          idle.wait();
+        while (read.value?.length === 0 && !hasGiven && !ended) {
           read = await reader.read();
         }
-        idle.heard();
         if (ended) return;
+        silence?.heard();
         const { done, value } = read;
         if (done && options.isWhole?.() === false) {
           cut({ kind: "unfinished" }, "The upstream's answer is not whole");
@@ -120,19 +121,37 @@ export function passThrough(
           itsController.close();
           end({ kind: "complete" });
         } else {
-          itsController.enqueue(value);
-          stall.wait();
-          options.onChunk(value);
+          give(value);
+          silence?.heard();
+          stall.answered();
         }
       } catch (cause) {
         if (ended) return;
         itsController.error(cause);
         end({ kind: "broken", cause });
+        abandon(reader, cause);
       }
     },
     cancel(reason) {
       end({ kind: "cancelled" });
-      abandon(reason);
+      abandon(reader, reason);
     },
   }, { highWaterMark: 0 });
+}
+
+/** Keeps a reader company that waits, from the last that it was given. */
+function createSilence(
+  { deadlines, keepAlive }: PassThroughOptions,
+  give: (chunk: Uint8Array) => void,
+): ReturnType<typeof createIdleWatch> | undefined {
+  if (keepAlive === undefined) return undefined;
+  const silence = createIdleWatch({
+    deadlines,
+    idleMs: KEEP_ALIVE_MS,
+    onIdle() {
+      give(keepAlive());
+      silence.wait();
+    },
+  });
+  return silence;
 }

@@ -1,43 +1,27 @@
-import { createByteReader } from "./byte_reader.ts";
-import type { IdleWatch } from "./idle_watch.ts";
-
-/** What bounds the reading of a whole body. */
-export interface ReadAllOptions {
-  /** A longer body is given up. */
-  readonly maxBytes: number;
-  /** Waits for each chunk; stopped at the end. */
-  readonly idle: IdleWatch;
-}
+import { abandon } from "./discard.ts";
+import type { ByteReader } from "./look_ahead.ts";
 
 /**
  * Reads a body whole.
  *
+ * @param maxBytes A longer body is given up.
  * @returns `undefined` when it is longer than `maxBytes`; the rest is not wanted then.
- * @throws Whatever the body throws.
+ * @throws Whatever the reader throws.
  */
 export async function readAll(
-  body: ReadableStream<Uint8Array> | null,
-  { maxBytes, idle }: ReadAllOptions,
+  reader: ByteReader,
+  maxBytes: number,
 ): Promise<Uint8Array<ArrayBuffer> | undefined> {
-  if (body === null) return new Uint8Array();
-  const reader = createByteReader(body);
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  try {
-    for (;;) {
-      idle.wait();
-      const { done, value } = await reader.read();
-      if (done) return joined(chunks, bytes);
-      chunks.push(value);
-      bytes += value.length;
-      if (bytes > maxBytes) break;
-    }
-  } finally {
-    idle.stop();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return joined(chunks, bytes);
+    chunks.push(value);
+    bytes += value.length;
+    if (bytes > maxBytes) break;
   }
-  reader.cancel().catch(() => {
-    // Nobody waits for the rest of this body any more.
-  });
+  abandon(reader);
   return undefined;
 }
 

@@ -4,7 +4,11 @@ import {
   type GatewayErrorOptions,
 } from "../core/error.ts";
 import { NOT_AGAIN } from "../core/should_retry.ts";
-import { REFUSED_CREDENTIAL } from "../protocols/canonical/failure/failure.ts";
+import {
+  REFUSED_CREDENTIAL,
+  UpstreamFailure,
+} from "../protocols/canonical/failure/failure.ts";
+import { IdleError } from "../streams/watched_reader.ts";
 
 /**
  * What the gateway itself sees of a call that gave no answer:
@@ -166,6 +170,21 @@ export function silentUpstream(): UpstreamCallError {
     "The model's provider did not answer in time: try again later",
     { code: "upstream_timeout" },
   );
+}
+
+/**
+ * What it means for a caller that the reading of an answer was broken off by `cause`, where nothing of the answer has
+ * gone out: why it was cut, where somebody cut it; else what `cause` says itself, when it is an error for callers.
+ */
+export function failedReading(cause: unknown, signal: AbortSignal): unknown {
+  return callErrorOf(cause, signal, readingErrorOf);
+}
+
+function readingErrorOf(cause: unknown): Error {
+  if (cause instanceof IdleError) return silentUpstream();
+  const isTold = cause instanceof UpstreamFailure ||
+    cause instanceof GatewayError;
+  return isTold ? cause : brokenOff(cause);
 }
 
 function describe(cause: unknown): string {

@@ -1,7 +1,8 @@
 import type { Deadlines } from "../core/deadlines.ts";
-import { createIdleWatch } from "../streams/idle_watch.ts";
+import { createByteReader } from "../streams/byte_reader.ts";
 import { readAll } from "../streams/read_all.ts";
-import { callErrorOf, silentUpstream } from "./failure.ts";
+import { createWatchedReader } from "../streams/watched_reader.ts";
+import { failedReading } from "./failure.ts";
 
 /** What bounds the reading of a body. */
 export interface ReadBodyOptions {
@@ -28,15 +29,18 @@ export async function readAnswerBytes(
   { body }: Response,
   { maxBytes, deadlines, idleMs, controller }: ReadAnswerOptions,
 ): Promise<Uint8Array<ArrayBuffer> | undefined> {
-  const idle = createIdleWatch({
+  if (body === null) return new Uint8Array();
+  const reader = createWatchedReader(createByteReader(body), {
     deadlines,
     idleMs,
-    onIdle: () => controller.abort(silentUpstream()),
+    signal: controller.signal,
   });
   try {
-    return await readAll(body, { maxBytes, idle });
+    return await readAll(reader, maxBytes);
   } catch (cause) {
-    throw callErrorOf(cause, controller.signal);
+    const failure = failedReading(cause, controller.signal);
+    controller.abort(failure);
+    throw failure;
   }
 }
 

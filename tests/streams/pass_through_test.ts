@@ -1,9 +1,15 @@
 import assert from "node:assert/strict";
 import { createDeadlines } from "../../src/core/deadlines.ts";
 import {
+  KEEP_ALIVE_MS,
   passThrough,
   type PassThroughEnd,
 } from "../../src/streams/pass_through.ts";
+import { STALL_MS } from "../../src/streams/stall_watch.ts";
+import {
+  createWatchedReader,
+  IdleError,
+} from "../../src/streams/watched_reader.ts";
 import {
   createFakeTimers,
   type FakeTimers,
@@ -26,6 +32,7 @@ interface Scene {
 
 interface SceneOptions {
   readonly idleMs?: number;
+  readonly keepAlive?: () => Uint8Array;
   /** What the source does when it is cancelled. */
   readonly onCancel?: () => Promise<void>;
   readonly onEnd?: () => void;
@@ -33,7 +40,9 @@ interface SceneOptions {
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
-function begin({ idleMs = 100, onCancel, onEnd }: SceneOptions = {}): Scene {
+function begin(
+  { idleMs = 100, keepAlive, onCancel, onEnd }: SceneOptions = {},
+): Scene {
   const timers = createFakeTimers();
   const cancels: unknown[] = [];
   const told: (string | PassThroughEnd)[] = [];
@@ -48,9 +57,15 @@ function begin({ idleMs = 100, onCancel, onEnd }: SceneOptions = {}): Scene {
     },
   }, { highWaterMark: 0 });
   assert.ok(source);
-  const result = passThrough(body.getReader(), {
-    deadlines: createDeadlines(timers),
+  const deadlines = createDeadlines(timers);
+  const watched = createWatchedReader(body.getReader(), {
+    deadlines,
     idleMs,
+    signal: new AbortController().signal,
+  });
+  const result = passThrough(watched, {
+    deadlines,
+    ...(keepAlive === undefined ? {} : { keepAlive }),
     onChunk: (chunk) => told.push(new TextDecoder().decode(chunk)),
     onEnd(end) {
       told.push(end);
@@ -200,7 +215,8 @@ Deno.test("passThrough() breaks when its source is silent while the reader waits
   scene.timers.advance(1);
   await assert.rejects(reading, /fell silent/);
   await settle();
-  assert.deepEqual(scene.told, ["a", { kind: "idle" }]);
+  const cause = new IdleError();
+  assert.deepEqual(scene.told, ["a", { kind: "broken", cause }]);
   assert.equal(scene.cancels.length, 1);
   assert.equal(scene.timers.running, 0);
 });
@@ -228,28 +244,6 @@ Deno.test("passThrough() gives a reader up that takes nothing for ten minutes", 
   await assert.rejects(scene.reader.read(), /takes nothing/);
 });
 
-Deno.test("passThrough() waits for ever where the idle time is 0", async () => {
-  const scene = begin({ idleMs: 0 });
-  const reading = scene.reader.read();
-  await settle();
-  scene.timers.advance(1e9);
-  scene.source.enqueue(bytes("a"));
-  await reading;
-  assert.deepEqual(scene.told, ["a"]);
-  await scene.reader.cancel();
-});
-
-Deno.test("passThrough() drops a chunk that comes with the end of its patience", async () => {
-  const { source, reader, told, timers } = begin({ idleMs: 100 });
-  const reading = reader.read();
-  await settle();
-  source.enqueue(bytes("late"));
-  timers.advance(100);
-  await assert.rejects(reading, /fell silent/);
-  await settle();
-  assert.deepEqual(told, [{ kind: "idle" }]);
-});
-
 Deno.test("passThrough() bears a source that breaks because its end is told", async () => {
   const scene = begin({
     idleMs: 100,
@@ -260,7 +254,98 @@ Deno.test("passThrough() bears a source that breaks because its end is told", as
   scene.timers.advance(100);
   await assert.rejects(reading, /fell silent/);
   await settle();
-  assert.deepEqual(scene.told, [{ kind: "idle" }]);
+  assert.deepEqual(scene.told, [{ kind: "broken", cause: new IdleError() }]);
+});
+
+const PING = { idleMs: 0, keepAlive: () => bytes("ping") };
+
+Deno.test("passThrough() keeps a reader company only while it waits", async () => {
+  const { source, reader, told, timers } = begin(PING);
+  for (const _ of ["once", "again"]) {
+    const reading = reader.read();
+    await settle();
+    timers.advance(KEEP_ALIVE_MS - 1);
+    await settle();
+    const before = told.length;
+    timers.advance(1);
+    assert.deepEqual((await reading).value, bytes("ping"));
+    assert.equal(told.length, before + 1);
+  }
+  const reading = reader.read();
+  source.enqueue(bytes("a"));
+  await reading;
+  timers.advance(2 * KEEP_ALIVE_MS);
+  assert.deepEqual(told, ["ping", "ping", "a"]);
+  await reader.cancel();
+  assert.equal(timers.running, 0);
+});
+
+Deno.test("passThrough() keeps a reader company though its source gives signs of life", async () => {
+  const { source, reader, told, timers } = begin(PING);
+  const reading = reader.read();
+  for (let seconds = 0; seconds < 15; seconds += 5) {
+    await settle();
+    source.enqueue(bytes(""));
+    await settle();
+    assert.deepEqual(told, []);
+    timers.advance(5000);
+  }
+  assert.deepEqual((await reading).value, bytes("ping"));
+  await reader.cancel();
+});
+
+Deno.test("passThrough() reads nothing ahead of a reader who was kept company", async () => {
+  const { source, reader, timers, pulls } = begin(PING);
+  const reading = reader.read();
+  await settle();
+  timers.advance(KEEP_ALIVE_MS);
+  await reading;
+  const before = pulls();
+  source.enqueue(bytes(""));
+  await settle();
+  assert.equal(pulls(), before);
+  await reader.cancel();
+});
+
+Deno.test("passThrough() gives nothing where there is no company to keep", async () => {
+  const { reader, told, timers } = begin({
+    idleMs: 0,
+    keepAlive: () => bytes(""),
+  });
+  const reading = reader.read();
+  await settle();
+  timers.advance(10 * KEEP_ALIVE_MS);
+  await settle();
+  assert.deepEqual(told, []);
+  await reader.cancel();
+  await reading;
+});
+
+Deno.test("passThrough() keeps a reader who takes all of what little company comes", async () => {
+  const { reader, told, timers } = begin(PING);
+  for (let passedMs = 0; passedMs < 4 * STALL_MS; passedMs += KEEP_ALIVE_MS) {
+    const reading = reader.read();
+    await settle();
+    timers.advance(KEEP_ALIVE_MS);
+    assert.deepEqual((await reading).value, bytes("ping"));
+  }
+  assert.ok(told.every((one) => one === "ping"));
+  await reader.cancel();
+});
+
+Deno.test("passThrough() gives a reader up who takes none of what it is given for company", async () => {
+  const { reader, told, timers, cancels } = begin(PING);
+  const reading = reader.read();
+  await settle();
+  timers.advance(KEEP_ALIVE_MS);
+  await reading;
+  timers.advance(KEEP_ALIVE_MS);
+  timers.advance(2 * STALL_MS);
+  await settle();
+  assert.deepEqual(told.at(-1), { kind: "stalled" });
+  assert.equal(cancels.length, 1);
+  assert.equal(timers.running, 0);
+  await assert.rejects(reader.read(), /takes nothing/);
 });
 
 Deno.test("passThrough() tells one end, whatever happens at once", async () => {

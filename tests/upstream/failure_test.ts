@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
+import { GatewayError } from "../../src/core/error.ts";
+import { UpstreamFailure } from "../../src/protocols/canonical/failure/failure.ts";
+import { IdleError } from "../../src/streams/watched_reader.ts";
 import {
   brokenUpstream,
+  failedReading,
   hadConnection,
   oversized,
   reasonOf,
@@ -223,4 +227,32 @@ Deno.test("hadConnection() tells what ended a connection from what prevented it"
   for (const message of prevented) {
     assert.ok(!hadConnection(new TypeError(message)), message);
   }
+});
+
+Deno.test("failedReading() says why an answer could not be read", async (t) => {
+  const { signal } = new AbortController();
+  await t.step("it was cut", () => {
+    const controller = new AbortController();
+    const left = new Error("left");
+    controller.abort(left);
+    assert.equal(failedReading(new IdleError(), controller.signal), left);
+  });
+  await t.step("its upstream fell silent", () => {
+    const error = failedReading(new IdleError(), signal);
+    assert.ok(error instanceof GatewayError);
+    assert.equal(error.kind, "timeout");
+  });
+  await t.step("it says so itself", () => {
+    const refused = new UpstreamFailure({ kind: "overloaded", message: "no" });
+    for (const error of [refused, oversized()]) {
+      assert.equal(failedReading(error, signal), error);
+    }
+  });
+  await t.step("it broke off", () => {
+    const cause = new TypeError("connection reset");
+    const error = failedReading(cause, signal);
+    assert.ok(error instanceof GatewayError);
+    assert.match(error.message, /it closed the connection/);
+    assert.equal(error.cause, cause);
+  });
 });

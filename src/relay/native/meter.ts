@@ -3,6 +3,7 @@ import { isJsonObject, type JsonObject, parseJson } from "../../core/json.ts";
 import type { RequestRecord } from "../../observe/record.ts";
 import type { AnswerWatch } from "../../protocols/canonical/stream/watch.ts";
 import { createDataLines, LONG_BYTES } from "../../streams/data_lines.ts";
+import type { AnswerEnd } from "../answer_ending.ts";
 
 /** Reads along while an answer passes, for the record; never throws and never changes a byte. */
 export interface Meter {
@@ -18,9 +19,6 @@ export interface Meter {
   /** What the error says that the answer ended with; for `decodeFailure`, and known at the end. */
   readonly failure: JsonObject | undefined;
 }
-
-/** How an answer ended: with its protocol's own end, with an error in place of that, or before it was over. */
-export type AnswerEnd = "whole" | "failed" | "cut";
 
 /** A usage that is there; `null` stands on every chunk of some streams. */
 const USAGE_REGEXP = /"usage"\s*:\s*\{/;

@@ -1,6 +1,5 @@
 import { isJsonObject, parseJson } from "../../core/json.ts";
 import type { AnswerWatch } from "../../protocols/canonical/stream/watch.ts";
-import type { IdleWatch } from "../../streams/idle_watch.ts";
 import type { LookAhead } from "../../streams/look_ahead.ts";
 import { joined } from "../../streams/read_all.ts";
 
@@ -35,13 +34,6 @@ export function tellsFailure(bytes: Uint8Array, watch: AnswerWatch): boolean {
 /** No failure is longer than this, in bytes. */
 const MAX_FAILURE_BYTES = 64 * 1024;
 
-/** How a JSON answer is looked at before it goes on. */
-export interface SeeFailureOptions {
-  readonly watch: AnswerWatch;
-  /** Waits for each chunk; stopped at the end. */
-  readonly idle: IdleWatch;
-}
-
 /**
  * Sees a JSON answer whose length nobody knows: its first chunk, and the rest where that may be a failure's.
  * What was seen is still to be read.
@@ -51,23 +43,18 @@ export interface SeeFailureOptions {
  */
 export async function seeFailure(
   source: LookAhead,
-  { watch, idle }: SeeFailureOptions,
+  watch: AnswerWatch,
 ): Promise<Uint8Array<ArrayBuffer> | undefined> {
   const seen: Uint8Array[] = [];
   let bytes = 0;
-  try {
-    for (;;) {
-      idle.wait();
-      const { done, value } = await source.peek();
-      if (done) break;
-      if (value.length === 0) continue;
-      seen.push(value);
-      bytes += value.length;
-      const isClear = seen.length === 1 && !mayTellFailure(value);
-      if (isClear || bytes > MAX_FAILURE_BYTES) return undefined;
-    }
-  } finally {
-    idle.stop();
+  for (;;) {
+    const { done, value } = await source.peek();
+    if (done) break;
+    if (value.length === 0) continue;
+    seen.push(value);
+    bytes += value.length;
+    const isClear = seen.length === 1 && !mayTellFailure(value);
+    if (isClear || bytes > MAX_FAILURE_BYTES) return undefined;
   }
   const whole = joined(seen, bytes);
   return tellsFailure(whole, watch) ? whole : undefined;

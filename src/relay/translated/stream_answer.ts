@@ -1,7 +1,5 @@
-import { byteLength } from "../../core/byte_length.ts";
 import { GatewayError } from "../../core/error.ts";
 import { pipe } from "../../core/stage.ts";
-import type { Ending } from "../../observe/facts.ts";
 import {
   brokenAnswer,
   type Failure,
@@ -14,20 +12,26 @@ import {
   createTranslator,
   type Translator,
 } from "../../protocols/translate_stream.ts";
-import { reasonOf, silentUpstream } from "../../upstream/failure.ts";
-import { secretsOf } from "../../upstream/secrets.ts";
+import { abandon } from "../../streams/discard.ts";
+import {
+  type ByteReader,
+  createLookAhead,
+  type LookAhead,
+} from "../../streams/look_ahead.ts";
+import { passThrough } from "../../streams/pass_through.ts";
+import { IdleError } from "../../streams/watched_reader.ts";
+import { reasonOf } from "../../upstream/failure.ts";
+import { type AnswerEnd, endingOf } from "../answer_ending.ts";
 import { firstOutputRestMs } from "../attempt.ts";
+import { type BeginningJudge, holdBack } from "../hold_back.ts";
+import { openBody } from "../open_body.ts";
 import {
   contextOf,
   headersOf,
   type TranslateAnswerOptions,
 } from "./answer_context.ts";
-import {
-  createTranslatedStream,
-  type TranslatedEnd,
-  type TranslatedStream,
-} from "./translated_stream.ts";
 import type { TranslatedWatch } from "./answer_watch.ts";
+import { createTranslatingReader } from "./translating_reader.ts";
 
 /** A stream to translate, and who watches it. */
 export interface StreamAnswerOptions extends TranslateAnswerOptions {
@@ -45,37 +49,52 @@ export async function streamAnswer(
   body: ReadableStream<Uint8Array>,
   options: StreamAnswerOptions,
 ): Promise<Response> {
-  const stream = openStream(body, options);
-  await awaitOutput(stream, options);
-  options.attempt.exchange.record.facts.status = 200;
-  return new Response(stream.body, {
+  const { attempt, services } = options;
+  const translator = translatorFor(options);
+  const upstream = openBody(body, attempt, services.deadlines);
+  const source = createLookAhead(
+    createTranslatingReader(upstream, {
+      translator,
+      failureOf: (cause) => failureOfBreak(cause, attempt.controller),
+    }),
+  );
+  await awaitOutput(source, options);
+  attempt.exchange.record.facts.status = 200;
+  return new Response(passOn(source, { ...options, translator }), {
     headers: headersOf(options, "text/event-stream"),
   });
 }
 
-function openStream(
-  body: ReadableStream<Uint8Array>,
-  options: StreamAnswerOptions,
-): TranslatedStream {
-  const { attempt: { controller, deployment, exchange }, services } = options;
-  const { record } = exchange;
+function passOn(
+  source: ByteReader,
+  { attempt, services: { deadlines }, watch, translator }:
+    & StreamAnswerOptions
+    & { readonly translator: Translator },
+): ReadableStream<Uint8Array> {
+  const { controller, exchange: { record } } = attempt;
   const noteChunk = record.watchChunks();
-  return createTranslatedStream(body, {
-    secrets: secretsOf(deployment.connection),
-    translator: translatorFor(options),
-    deadlines: services.deadlines,
-    idleMs: deployment.connection.timeouts.idleMs,
-    failureOf: (cause) => failureOfBreak(cause, controller),
-    signal: controller.signal,
-    onText(text) {
-      record.facts.bytesOut += byteLength(text);
+  const encoder = new TextEncoder();
+  return passThrough(source, {
+    deadlines,
+    keepAlive: () => encoder.encode(translator.keepAlive()),
+    onChunk(chunk) {
+      record.facts.bytesOut += chunk.length;
       noteChunk?.();
     },
-    onEnd(how) {
-      finish(how, options);
+    onEnd(end) {
+      const { failure } = watch;
+      if (failure !== undefined) attempt.noteFailure(failure);
+      const { signal } = controller;
+      const answerEnd = answerEndOf(watch);
+      record.finish(endingOf(end, { answerEnd, failure, record, signal }));
       controller.abort();
     },
   });
+}
+
+function answerEndOf({ isWhole, failure }: TranslatedWatch): AnswerEnd {
+  if (isWhole) return "whole";
+  return failure === undefined ? "cut" : "failed";
 }
 
 function translatorFor(options: StreamAnswerOptions): Translator {
@@ -91,46 +110,35 @@ function translatorFor(options: StreamAnswerOptions): Translator {
   });
 }
 
-/** Finishes the record of a stream that ended. */
-function finish(
-  how: TranslatedEnd,
-  { attempt: { exchange: { record }, noteFailure }, watch }:
-    StreamAnswerOptions,
-): void {
-  if (watch.failure !== undefined) {
-    record.facts.reason = watch.failure.kind;
-    noteFailure(watch.failure);
-  }
-  if (how === "stalled") record.facts.reason = "the caller stopped reading";
-  record.finish(endingOf(how, watch));
-}
-
-/** What is too long did not break off: the gateway gave it up. */
-function endingOf(
-  how: TranslatedEnd,
-  { isWhole, failure }: TranslatedWatch,
-): Ending {
-  if (isWhole) return "complete";
-  if (how !== "over") return "client_abort";
-  return failure?.kind === "oversized" ? "error" : "upstream_broken";
-}
-
-/** Holds the stream back until there is something for the caller. */
+/** Holds the stream back until there is something for the caller, who is kept company afterwards. */
 async function awaitOutput(
-  stream: TranslatedStream,
-  { attempt, services, watch }: StreamAnswerOptions,
+  source: LookAhead,
+  { attempt, services: { deadlines }, watch }: StreamAnswerOptions,
 ): Promise<void> {
-  const outputMs = firstOutputRestMs(attempt, services.deadlines);
-  const isLate = await stream.hold(() => watch.hasOutput, outputMs);
-  // Without a deadline the caller waits on, kept company.
-  if (isLate && outputMs !== undefined) {
-    stream.discard();
-    throw silentUpstream();
+  try {
+    await holdBack(source, {
+      judge: createOutputJudge(watch),
+      deadlines,
+      outputMs: firstOutputRestMs(attempt, deadlines),
+    });
+    if (watch.failure === undefined || watch.hasOutput) return;
+    const { signal } = attempt.controller;
+    throw signal.aborted ? signal.reason : new UpstreamFailure(watch.failure);
+  } catch (error) {
+    abandon(source);
+    throw error;
   }
-  if (watch.failure === undefined || watch.hasOutput) return;
-  stream.discard();
-  const { signal } = attempt.controller;
-  throw signal.aborted ? signal.reason : new UpstreamFailure(watch.failure);
+}
+
+/** Asks who watches the translation whether there is output, or a failure in its place. */
+function createOutputJudge(
+  watch: TranslatedWatch,
+): BeginningJudge<TranslatedWatch> {
+  return {
+    push: () =>
+      watch.hasOutput || watch.failure !== undefined ? watch : undefined,
+    end: () => watch,
+  };
 }
 
 function failureOfBreak(
@@ -140,5 +148,13 @@ function failureOfBreak(
   if (signal.reason instanceof GatewayError) {
     return { kind: "overloaded", message: signal.reason.message };
   }
+  if (cause instanceof IdleError) return SILENT;
   return brokenAnswer(`The model's provider broke off: ${reasonOf(cause)}`);
 }
+
+const SILENT: Failure = {
+  kind: "timeout",
+  status: 504,
+  message: "The model's provider fell silent: try again later",
+  code: "upstream_timeout",
+};

@@ -1,15 +1,9 @@
-import { GatewayError } from "../../core/error.ts";
 import type { Answer } from "../../protocols/canonical/answer/answer.ts";
-import { UpstreamFailure } from "../../protocols/canonical/failure/failure.ts";
 import { createStreamFold } from "../../protocols/fold_stream.ts";
-import { createIdleWatch } from "../../streams/idle_watch.ts";
-import {
-  callErrorOf,
-  oversized,
-  silentUpstream,
-} from "../../upstream/failure.ts";
+import { failedReading, oversized } from "../../upstream/failure.ts";
 import { readAnswerBytes } from "../../upstream/read_answer.ts";
 import { secretsOf } from "../../upstream/secrets.ts";
+import { openBody } from "../open_body.ts";
 import type { TranslateAnswerOptions } from "./answer_context.ts";
 
 /** A whole answer longer than this is refused, in bytes; images in base64 fit. */
@@ -23,40 +17,26 @@ export interface WholeAnswer {
 
 /** Reads a stream whole, for a caller who wants one object. */
 export async function foldAnswer(
-  answer: Response,
-  { attempt: { controller, deployment }, to, services }: TranslateAnswerOptions,
+  { body }: Response,
+  { attempt, to, services }: TranslateAnswerOptions,
 ): Promise<WholeAnswer> {
+  const { controller } = attempt;
   const fold = createStreamFold(to.createStreamDecoder(services.ids));
-  const idle = createIdleWatch({
-    deadlines: services.deadlines,
-    idleMs: deployment.connection.timeouts.idleMs,
-    onIdle: () => controller.abort(silentUpstream()),
-  });
-  const reader = answer.body &&
-    secretsOf(deployment.connection).cover(answer.body.getReader());
+  if (body === null) return { answer: fold.end(), length: 0 };
+  const reader = openBody(body, attempt, services.deadlines);
   let bytes = 0;
   try {
     for (;;) {
-      idle.wait();
-      const read = await reader?.read();
-      idle.heard();
-      if (read === undefined || read.done) {
-        return { answer: fold.end(), length: bytes };
-      }
-      bytes += read.value.length;
+      const { done, value } = await reader.read();
+      if (done) return { answer: fold.end(), length: bytes };
+      bytes += value.length;
       if (bytes > MAX_ANSWER_BYTES) throw oversized();
-      fold.push(read.value);
+      fold.push(value);
     }
   } catch (cause) {
-    const isTold = cause instanceof UpstreamFailure ||
-      cause instanceof GatewayError;
-    const error = isTold && !controller.signal.aborted
-      ? cause
-      : callErrorOf(cause, controller.signal);
-    controller.abort();
-    throw error;
-  } finally {
-    idle.stop();
+    const failure = failedReading(cause, controller.signal);
+    controller.abort(failure);
+    throw failure;
   }
 }
 

@@ -7,10 +7,10 @@ import type { Usage } from "../../../src/protocols/canonical/answer/usage.ts";
 import { CODECS } from "../../../src/protocols/mod.ts";
 import { WATCHES } from "../../../src/protocols/watch.ts";
 import {
-  type AnswerEnd,
   createBodyMeter,
   createStreamMeter,
 } from "../../../src/relay/native/meter.ts";
+import type { AnswerEnd } from "../../../src/relay/answer_ending.ts";
 import { openTestRecord } from "../../support/gateway/open_record.ts";
 import {
   hasRecordings,

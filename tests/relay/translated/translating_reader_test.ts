@@ -4,11 +4,14 @@ import type { AnswerEvent } from "../../../src/protocols/canonical/stream/event.
 import { isOutput } from "../../../src/protocols/canonical/stream/event.ts";
 import { CODECS } from "../../../src/protocols/mod.ts";
 import { createTranslator } from "../../../src/protocols/translate_stream.ts";
+import { holdBack } from "../../../src/relay/hold_back.ts";
+import { createTranslatingReader } from "../../../src/relay/translated/translating_reader.ts";
 import {
-  createTranslatedStream,
-  type TranslatedStream,
-} from "../../../src/relay/translated/translated_stream.ts";
-import { createSecrets } from "../../../src/upstream/secrets.ts";
+  type ByteReader,
+  createLookAhead,
+} from "../../../src/streams/look_ahead.ts";
+import { passThrough } from "../../../src/streams/pass_through.ts";
+import { createWatchedReader } from "../../../src/streams/watched_reader.ts";
 import { answerContext, counterIds } from "../../contract/codec_contract.ts";
 import {
   createFakeTimers,
@@ -20,7 +23,13 @@ import { sseBytes } from "../../support/wire/sse_bytes.ts";
 import { within } from "../../support/within.ts";
 
 /** A Messages stream that a Chat caller reads, its source in the test's hand. */
-interface Scene extends TranslatedStream {
+interface Scene {
+  /** What comes before it is given away. */
+  readonly ahead: ByteReader;
+  /** Sees its beginning, until there is output. */
+  hold(outputMs?: number): Promise<unknown>;
+  /** What the caller is given. */
+  readonly body: ReadableStream<Uint8Array>;
   readonly timers: FakeTimers;
   readonly source: ReadableStreamDefaultController<Uint8Array>;
   /** How often the source was asked for a chunk. */
@@ -42,7 +51,8 @@ interface SceneOptions {
 }
 
 function begin(
-  { idleMs = 60_000, observe, signal }: SceneOptions = {},
+  { idleMs = 60_000, observe, signal = new AbortController().signal }:
+    SceneOptions = {},
 ): Scene {
   const timers = createFakeTimers();
   const ends: string[] = [];
@@ -57,25 +67,39 @@ function begin(
     cancel: () => void cancels++,
   }, { highWaterMark: 0 });
   assert.ok(source);
-  const stream = createTranslatedStream(body, {
-    secrets: createSecrets([]),
-    translator: createTranslator({
-      decoder: CODECS.messages.createStreamDecoder(counterIds()),
-      encoder: CODECS.chat.createStreamEncoder(answerContext(requestOf())),
-      observe(event) {
-        seen.push(event);
-        observe?.(event);
-      },
-    }),
-    deadlines: createDeadlines(timers),
-    idleMs,
-    failureOf: (cause) => ({ kind: "broken", message: `Broke: ${cause}` }),
-    signal,
-    onText: (text) => void (said += text),
-    onEnd: (how) => ends.push(how),
+  const deadlines = createDeadlines(timers);
+  const translator = createTranslator({
+    decoder: CODECS.messages.createStreamDecoder(counterIds()),
+    encoder: CODECS.chat.createStreamEncoder(answerContext(requestOf())),
+    observe(event) {
+      seen.push(event);
+      observe?.(event);
+    },
   });
+  const upstream = createWatchedReader(body.getReader(), {
+    deadlines,
+    idleMs,
+    signal,
+  });
+  const ahead = createLookAhead(
+    createTranslatingReader(upstream, {
+      translator,
+      failureOf: (cause) => ({ kind: "broken", message: `Broke: ${cause}` }),
+    }),
+  );
+  const judge = {
+    push: () => seen.some(isOutput) ? seen : undefined,
+    end: () => seen,
+  };
   return {
-    ...stream,
+    ahead,
+    hold: (outputMs) => holdBack(ahead, { judge, deadlines, outputMs }),
+    body: passThrough(ahead, {
+      deadlines,
+      keepAlive: () => new TextEncoder().encode(translator.keepAlive()),
+      onChunk: (chunk) => void (said += decoder.decode(chunk)),
+      onEnd: ({ kind }) => ends.push(kind),
+    }),
     timers,
     source,
     pulls: () => pulls,
@@ -128,30 +152,26 @@ async function next(
   return decoder.decode(value);
 }
 
-/** Until something of the answer can be seen. */
-function holdForOutput(scene: Scene, withinMs?: number): Promise<boolean> {
-  return scene.hold(() => scene.seen.some(isOutput), withinMs);
-}
-
 Deno.test("a translated stream holds back until there is output, and gives all of it then", async () => {
   const scene = begin();
-  const holding = holdForOutput(scene);
+  let isHeld = true;
+  const holding = scene.hold().finally(() => isHeld = false);
   scene.source.enqueue(START);
   scene.source.enqueue(PING);
   await settle();
-  assert.equal(scene.said(), "");
+  assert.equal(isHeld, true);
   scene.source.enqueue(HELLO);
-  assert.equal(await holding, false);
+  assert.equal(await holding, scene.seen);
   const reader = scene.body.getReader();
   assert.match(
-    await next(reader),
+    await next(reader) + await next(reader),
     /"role":"assistant".*\n\n.*"content":"Hello"/s,
   );
   scene.source.enqueue(STOP);
   scene.source.close();
   assert.match(await next(reader), /"finish_reason":"stop".*\[DONE\]/s);
   assert.equal((await reader.read()).done, true);
-  assert.deepEqual(scene.ends, ["over"]);
+  assert.deepEqual(scene.ends, ["complete"]);
   assert.equal(scene.timers.running, 0);
 });
 
@@ -183,7 +203,7 @@ Deno.test("a translated stream closes with the answer's end though the upstream 
   }
   assert.match(text, /\[DONE\]\n\n$/);
   assert.equal(scene.cancels(), 1);
-  assert.deepEqual(scene.ends, ["over"]);
+  assert.deepEqual(scene.ends, ["complete"]);
 });
 
 Deno.test("a translated stream says what went wrong, and never looks whole then", async (t) => {
@@ -214,7 +234,7 @@ Deno.test("a translated stream says what went wrong, and never looks whole then"
       }
       assert.match(text, /^event: error\ndata: \{.*"error"/m);
       assert.doesNotMatch(text, /\[DONE\]/);
-      assert.deepEqual(scene.ends, ["over"]);
+      assert.deepEqual(scene.ends, ["complete"]);
       assert.equal(scene.seen.at(-1)?.type, "failure");
       assert.equal(scene.timers.running, 0);
     });
@@ -223,15 +243,15 @@ Deno.test("a translated stream says what went wrong, and never looks whole then"
 
 Deno.test("a translated stream holds no longer than it may", async () => {
   const scene = begin();
-  const holding = holdForOutput(scene, 5000);
+  const holding = scene.hold(5000);
   scene.source.enqueue(START);
   await settle();
   scene.timers.advance(4999);
   await settle();
   assert.equal(scene.seen.length, 1);
   scene.timers.advance(1);
-  assert.equal(await holding, true);
-  scene.discard();
+  await assert.rejects(holding, { kind: "timeout" });
+  await scene.ahead.cancel();
   assert.equal(scene.timers.running, 0);
   assert.equal(scene.cancels(), 1);
   assert.deepEqual(scene.ends, []);
@@ -239,10 +259,10 @@ Deno.test("a translated stream holds no longer than it may", async () => {
 
 Deno.test("a translated stream goes on with the read that holding had begun", async () => {
   const scene = begin();
-  const holding = holdForOutput(scene);
+  const holding = scene.hold();
   await settle();
   scene.timers.advance(15_000);
-  assert.equal(await holding, true);
+  assert.equal(await holding, undefined);
   const reader = scene.body.getReader();
   const reading = next(reader);
   await settle();
@@ -377,7 +397,7 @@ Deno.test("a translated stream ends and breaks when something fails that nobody 
   const reader = scene.body.getReader();
   scene.source.enqueue(START);
   await assert.rejects(next(reader), /a fault of our own/);
-  assert.deepEqual(scene.ends, ["over"]);
+  assert.deepEqual(scene.ends, ["broken"]);
   assert.equal(scene.cancels(), 1);
   assert.equal(scene.timers.running, 0);
 });
@@ -389,8 +409,8 @@ Deno.test("holding leaves no deadline behind when something fails that nobody fo
     },
   });
   scene.source.enqueue(START);
-  await assert.rejects(holdForOutput(scene), /a fault of our own/);
-  scene.discard();
+  await assert.rejects(scene.hold(), /a fault of our own/);
+  await scene.ahead.cancel();
   assert.equal(scene.timers.running, 0);
 });
 
@@ -407,6 +427,6 @@ Deno.test("a translated stream that is cut tells its caller, though its source d
   const { value } = await within(rest, "the caller to be told");
   assert.match(new TextDecoder().decode(value), /event: error\n.*shutting/);
   assert.equal((await reader.read()).done, true);
-  assert.deepEqual(scene.ends, ["over"]);
+  assert.deepEqual(scene.ends, ["complete"]);
   assert.equal(scene.cancels(), 1);
 });

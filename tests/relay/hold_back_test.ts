@@ -1,30 +1,35 @@
 import assert from "node:assert/strict";
-import { createDeadlines } from "../../../src/core/deadlines.ts";
-import type { Protocol } from "../../../src/core/protocol.ts";
-import { WATCHES } from "../../../src/protocols/watch.ts";
+import { createDeadlines } from "../../src/core/deadlines.ts";
+import type { Protocol } from "../../src/core/protocol.ts";
+import { WATCHES } from "../../src/protocols/watch.ts";
+import { holdBack } from "../../src/relay/hold_back.ts";
 import {
   type Beginning,
-  holdBack,
-} from "../../../src/relay/native/hold_back.ts";
+  createStreamJudge,
+} from "../../src/relay/native/beginning.ts";
 import {
   createLookAhead,
   type LookAhead,
-} from "../../../src/streams/look_ahead.ts";
-import { PROTOCOLS } from "../../support/wire/ask.ts";
+} from "../../src/streams/look_ahead.ts";
+import {
+  createWatchedReader,
+  IdleError,
+} from "../../src/streams/watched_reader.ts";
+import { PROTOCOLS } from "../support/wire/ask.ts";
 import {
   createFakeTimers,
   type FakeTimers,
-} from "../../support/fakes/fake_timers.ts";
-import { settle } from "../../support/settle.ts";
-import { WIRES } from "../../support/wire/wire.ts";
+} from "../support/fakes/fake_timers.ts";
+import { settle } from "../support/settle.ts";
+import { WIRES } from "../support/wire/wire.ts";
 
 interface Scene {
   readonly timers: FakeTimers;
   readonly source: ReadableStreamDefaultController<Uint8Array>;
   readonly ahead: LookAhead;
-  readonly held: Promise<Beginning>;
-  /** What was found out by now. */
-  found(): Promise<Beginning | undefined>;
+  readonly held: Promise<Beginning | undefined>;
+  /** What was found out by now; "open" while that is nothing. */
+  found(): Promise<Beginning | undefined | "open">;
 }
 
 function begin(
@@ -40,14 +45,18 @@ function begin(
     start: (controller) => void (source = controller),
   });
   assert.ok(source);
-  const ahead = createLookAhead(body.getReader());
+  const deadlines = createDeadlines(timers);
+  const { signal } = new AbortController();
+  const watched = { deadlines, idleMs, signal };
+  const ahead = createLookAhead(
+    createWatchedReader(body.getReader(), watched),
+  );
   const held = holdBack(ahead, {
-    watch: WATCHES[protocol],
-    deadlines: createDeadlines(timers),
-    idleMs,
+    judge: createStreamJudge(WATCHES[protocol]),
+    deadlines,
     outputMs,
   });
-  let now: Beginning | undefined;
+  let now: Beginning | undefined | "open" = "open";
   held.then((found) => now = found, () => {});
   const found = async () => {
     await settle();
@@ -88,7 +97,7 @@ for (const protocol of PROTOCOLS) {
   Deno.test(`holdBack() waits through a ${protocol} stream's start events`, async () => {
     const scene = begin(protocol);
     scene.source.enqueue(bytes(start));
-    assert.equal(await scene.found(), undefined);
+    assert.equal(await scene.found(), "open");
     scene.source.enqueue(bytes(output));
     assert.deepEqual(await scene.found(), { kind: "good" });
   });
@@ -96,7 +105,7 @@ for (const protocol of PROTOCOLS) {
   Deno.test(`holdBack() finds a ${protocol} failure before any output`, async () => {
     const scene = begin(protocol);
     scene.source.enqueue(bytes(start + failure));
-    assert.equal((await scene.found())?.kind, "failure");
+    assert.equal((await scene.held)?.kind, "failure");
   });
 
   Deno.test(`holdBack() takes an empty ${protocol} answer for good`, async () => {
@@ -117,7 +126,7 @@ Deno.test("holdBack() finds the failure in a last line without a line feed", asy
   const scene = begin("chat");
   scene.source.enqueue(bytes('data: {"error":{"message":"no"}}'));
   scene.source.close();
-  assert.equal((await scene.held).kind, "failure");
+  assert.equal((await scene.held)?.kind, "failure");
 });
 
 Deno.test("holdBack() keeps no more than 64 events, 256 KiB and 15 s", async (t) => {
@@ -125,14 +134,14 @@ Deno.test("holdBack() keeps no more than 64 events, 256 KiB and 15 s", async (t)
     const scene = begin("messages");
     const ping = bytes('event: ping\ndata: {"type":"ping"}\n\n');
     for (let count = 0; count < 63; count++) scene.source.enqueue(ping);
-    assert.equal(await scene.found(), undefined);
+    assert.equal(await scene.found(), "open");
     scene.source.enqueue(ping);
     assert.deepEqual(await scene.found(), { kind: "good" });
   });
   await t.step("256 KiB", async () => {
     const scene = begin("chat");
     scene.source.enqueue(bytes(":".padEnd(256 * 1024 - 1)));
-    assert.equal(await scene.found(), undefined);
+    assert.equal(await scene.found(), "open");
     scene.source.enqueue(bytes(" "));
     assert.deepEqual(await scene.found(), { kind: "good" });
   });
@@ -141,9 +150,9 @@ Deno.test("holdBack() keeps no more than 64 events, 256 KiB and 15 s", async (t)
     scene.source.enqueue(bytes(": ping\n\n"));
     await scene.found();
     scene.timers.advance(14_999);
-    assert.equal(await scene.found(), undefined);
+    assert.equal(await scene.found(), "open");
     scene.timers.advance(1);
-    assert.deepEqual(await scene.found(), { kind: "good" });
+    assert.equal(await scene.found(), undefined);
     scene.source.enqueue(bytes("data: late\n\n"));
     scene.source.close();
     assert.equal(await readRest(scene.ahead), ": ping\n\ndata: late\n\n");
@@ -154,9 +163,9 @@ Deno.test("holdBack() waits for output as long as a deadline for it says", async
   const scene = begin("chat", { outputMs: 40_000 });
   await scene.found();
   scene.timers.advance(39_999);
-  assert.equal(await scene.found(), undefined);
+  assert.equal(await scene.found(), "open");
   scene.timers.advance(1);
-  assert.deepEqual(await scene.found(), { kind: "silent" });
+  await assert.rejects(scene.held, { kind: "timeout" });
 });
 
 Deno.test("holdBack() tells silence between two chunks", async () => {
@@ -164,7 +173,8 @@ Deno.test("holdBack() tells silence between two chunks", async () => {
   scene.source.enqueue(bytes(WIRES.chat.start));
   await scene.found();
   scene.timers.advance(5000);
-  assert.deepEqual(await scene.found(), { kind: "silent" });
+  await assert.rejects(scene.held, IdleError);
+  assert.equal(scene.timers.running, 0);
 });
 
 Deno.test("holdBack() throws what its source throws, and leaves no timer", async () => {

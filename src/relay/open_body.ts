@@ -1,0 +1,24 @@
+import type { Deadlines } from "../core/deadlines.ts";
+import { createByteReader } from "../streams/byte_reader.ts";
+import type { ByteReader } from "../streams/look_ahead.ts";
+import { createWatchedReader } from "../streams/watched_reader.ts";
+import { secretsOf } from "../upstream/secrets.ts";
+import type { Attempt } from "./attempt.ts";
+
+/**
+ * Reads the body of an answer as it comes from the upstream, whose silence is counted here and nowhere else, with
+ * what must not be seen in it covered. Throws `IdleError` when the upstream is silent for too long, and the reason
+ * of the attempt's signal when that aborts.
+ */
+export function openBody(
+  body: ReadableStream<Uint8Array>,
+  { deployment: { connection }, controller: { signal } }: Attempt,
+  deadlines: Deadlines,
+): ByteReader {
+  const reader = createWatchedReader(createByteReader(body), {
+    deadlines,
+    idleMs: connection.timeouts.idleMs,
+    signal,
+  });
+  return secretsOf(connection).cover(reader);
+}

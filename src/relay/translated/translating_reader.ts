@@ -1,0 +1,43 @@
+import type { Failure } from "../../protocols/canonical/failure/failure.ts";
+import type { Translator } from "../../protocols/translate_stream.ts";
+import { abandon } from "../../streams/discard.ts";
+import type { ByteReader } from "../../streams/look_ahead.ts";
+
+/** How an upstream's bytes become the caller's. */
+export interface TranslatingReaderOptions {
+  readonly translator: Translator;
+  /** What it means that the upstream's bytes break off; told of their error. */
+  readonly failureOf: (cause: unknown) => Failure;
+}
+
+/**
+ * Reads a stream of one protocol as one of another: a chunk for each of the upstream's, an empty one where that
+ * means nothing to the caller. Whatever goes wrong with the upstream is told in the caller's protocol, which
+ * ends the stream then without looking whole; it throws only what nobody foresaw. The upstream is given up as soon as
+ * the answer is over, however long it lingers.
+ */
+export function createTranslatingReader(
+  upstream: ByteReader,
+  { translator, failureOf }: TranslatingReaderOptions,
+): ByteReader {
+  const encoder = new TextEncoder();
+
+  async function next(): Promise<string> {
+    try {
+      const { done, value } = await upstream.read();
+      return done ? translator.end() : translator.push(value);
+    } catch (cause) {
+      return translator.fail(failureOf(cause));
+    }
+  }
+
+  return {
+    async read() {
+      if (translator.isOver) return { done: true };
+      const text = await next();
+      if (translator.isOver) abandon(upstream);
+      return { done: false, value: encoder.encode(text) };
+    },
+    cancel: (reason) => upstream.cancel(reason),
+  };
+}

@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import type { Ending } from "../../src/observe/facts.ts";
+import { type AnswerEnd, endingOf } from "../../src/relay/answer_ending.ts";
+import type { PassThroughEnd } from "../../src/streams/pass_through.ts";
+import { IdleError } from "../../src/streams/watched_reader.ts";
+import type { Failure } from "../../src/protocols/canonical/failure/failure.ts";
+import { CallerLeft } from "../../src/upstream/call.ts";
+import { openTestRecord } from "../support/gateway/open_record.ts";
+
+const ENDS: readonly PassThroughEnd[] = [
+  { kind: "complete" },
+  { kind: "cancelled" },
+  { kind: "broken", cause: new Error("reset") },
+  { kind: "unfinished" },
+  { kind: "stalled" },
+];
+
+/** What the record says at the end of an answer. */
+function noted(
+  end: PassThroughEnd,
+  { answerEnd = "cut", failure, abortedWith }: {
+    readonly answerEnd?: AnswerEnd;
+    readonly failure?: Failure;
+    readonly abortedWith?: Error;
+  } = {},
+): { readonly ending: Ending; readonly reason: string | undefined } {
+  const { record } = openTestRecord();
+  const controller = new AbortController();
+  if (abortedWith !== undefined) controller.abort(abortedWith);
+  const { signal } = controller;
+  const ending = endingOf(end, { answerEnd, failure, record, signal });
+  return { ending, reason: record.facts.reason };
+}
+
+Deno.test("endingOf() calls an answer complete that is whole, however its connections end", () => {
+  for (const end of ENDS) {
+    assert.deepEqual(noted(end, { answerEnd: "whole" }), {
+      ending: "complete",
+      reason: undefined,
+    });
+  }
+});
+
+Deno.test("endingOf() blames the upstream for an answer that ends with an error, whoever leaves then", () => {
+  for (const end of ENDS) {
+    assert.deepEqual(noted(end, { answerEnd: "failed" }), {
+      ending: "upstream_broken",
+      reason: "its answer ended with an error",
+    });
+  }
+});
+
+Deno.test("endingOf() names the failure of a translated answer, and what the gateway gave up as its own", () => {
+  const end = { kind: "complete" } as const;
+  const failed = (kind: Failure["kind"]) =>
+    noted(end, { answerEnd: "failed", failure: { kind, message: "no" } });
+  assert.deepEqual(failed("broken"), {
+    ending: "upstream_broken",
+    reason: "broken",
+  });
+  assert.deepEqual(failed("oversized"), {
+    ending: "error",
+    reason: "oversized",
+  });
+});
+
+Deno.test("endingOf() tells who ended an answer that is not whole", () => {
+  const cases: readonly [PassThroughEnd, Ending, string | undefined][] = [
+    [
+      { kind: "complete" },
+      "upstream_broken",
+      "its answer ended before it was whole",
+    ],
+    [
+      { kind: "unfinished" },
+      "upstream_broken",
+      "its answer ended before it was whole",
+    ],
+    [{ kind: "cancelled" }, "client_abort", undefined],
+    [{ kind: "stalled" }, "client_abort", "the caller stopped reading"],
+    [
+      { kind: "broken", cause: new IdleError() },
+      "upstream_broken",
+      "the upstream fell silent",
+    ],
+    [
+      { kind: "broken", cause: new Error("connection reset") },
+      "upstream_broken",
+      "it closed the connection",
+    ],
+  ];
+  for (const [end, ending, reason] of cases) {
+    assert.deepEqual(noted(end), { ending, reason }, end.kind);
+  }
+});
+
+Deno.test("endingOf() tells whether the caller or the gateway cut an answer", () => {
+  const end = { kind: "broken", cause: new Error("aborted") } as const;
+  const left = noted(end, { abortedWith: new CallerLeft() });
+  assert.equal(left.ending, "client_abort");
+  const stopped = noted(end, { abortedWith: new Error("shutting down") });
+  assert.equal(stopped.ending, "error");
+});

@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { createDeadlines } from "../../src/core/deadlines.ts";
+import {
+  createStallWatch,
+  STALL_MS,
+  type StallWatch,
+} from "../../src/streams/stall_watch.ts";
+import {
+  createFakeTimers,
+  type FakeTimers,
+} from "../support/fakes/fake_timers.ts";
+
+interface Scene {
+  readonly watch: StallWatch;
+  readonly timers: FakeTimers;
+  readonly stalls: () => number;
+  /** Whether somebody waits and takes what is given. */
+  isAllTaken: boolean;
+}
+
+function begin(): Scene {
+  const timers = createFakeTimers();
+  let stalls = 0;
+  const scene: Scene = {
+    watch: createStallWatch({
+      deadlines: createDeadlines(timers),
+      isAllTaken: () => scene.isAllTaken,
+      onStall: () => void stalls++,
+    }),
+    timers,
+    stalls: () => stalls,
+    isAllTaken: false,
+  };
+  return scene;
+}
+
+Deno.test("a stall is told from the first that is not taken, whatever is given meanwhile", () => {
+  const { watch, timers, stalls } = begin();
+  watch.asked();
+  watch.given();
+  watch.answered();
+  timers.advance(STALL_MS - 1);
+  watch.given();
+  watch.answered();
+  assert.equal(stalls(), 0);
+  timers.advance(1);
+  assert.equal(stalls(), 1);
+  watch.stop();
+});
+
+Deno.test("a stall is counted anew when more is asked for", () => {
+  const { watch, timers, stalls } = begin();
+  watch.asked();
+  watch.given();
+  timers.advance(STALL_MS - 1);
+  watch.asked();
+  watch.given();
+  watch.answered();
+  timers.advance(STALL_MS - 1);
+  assert.equal(stalls(), 0);
+  timers.advance(1);
+  assert.equal(stalls(), 1);
+  watch.stop();
+});
+
+Deno.test("a stall is counted from the answer for whoever has taken all, however long that took", () => {
+  const scene = begin();
+  const { watch, timers, stalls } = scene;
+  watch.asked();
+  watch.given();
+  scene.isAllTaken = true;
+  timers.advance(15_000);
+  watch.answered();
+  timers.advance(STALL_MS - 1);
+  assert.equal(stalls(), 0);
+  timers.advance(1);
+  assert.equal(stalls(), 1);
+  watch.stop();
+});
+
+Deno.test("whoever has taken all and waits for more does not stall", () => {
+  const scene = begin();
+  const { watch, timers, stalls } = scene;
+  watch.asked();
+  watch.given();
+  scene.isAllTaken = true;
+  timers.advance(3 * STALL_MS);
+  assert.equal(stalls(), 0);
+  watch.stop();
+});
+
+Deno.test("a watch for stalls is silent once it is stopped, and leaves no timer", () => {
+  const { watch, timers, stalls } = begin();
+  watch.asked();
+  watch.given();
+  watch.stop();
+  assert.equal(timers.running, 0);
+  watch.given();
+  timers.advance(2 * STALL_MS);
+  assert.equal(stalls(), 0);
+});
