@@ -29,7 +29,7 @@ export interface DataLinesOptions {
 }
 
 /** How many lines {@linkcode DataLines.last} remembers. */
-export const LAST_LINES = 4;
+const LAST_LINES = 4;
 
 /** A line that is longer than this is given to the sink in any case, since not all of it is remembered. */
 export const LONG_BYTES: number = 2 * END_BYTES;

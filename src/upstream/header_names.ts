@@ -58,7 +58,7 @@ export const CREDENTIALS: HeaderGroup = {
 };
 
 /** What chooses or names an account, an organisation or a project at a provider. */
-export const ACCOUNTS: HeaderGroup = {
+const ACCOUNTS: HeaderGroup = {
   reason: "chooses or names an account at the provider",
   names: [
     "anthropic-organization-id",
