@@ -19,6 +19,7 @@ const LAYER_BY_PREFIX: readonly (readonly [prefix: string, layer: number])[] = [
   ["protocols/watch.ts", 3],
   ["protocols/completions/", 3],
   ["upstream/", 3],
+  ["usage/", 3.5],
   ["limits/", 3],
   ["protocols/chat/", 2],
   ["protocols/messages/", 2],
