@@ -52,7 +52,7 @@ export function commandHelp(spec: CommandSpec): string {
     [`  ${optionWords(option)}`, option.summary] as const
   );
   const width = Math.max(0, ...rows.map(([words]) => words.length)) + 2;
-  const list = rows.map(([words, told]) => words.padEnd(width) + told);
+  const list = rows.map(([words, meaning]) => words.padEnd(width) + meaning);
   return [
     `usage: ${usageLine(spec)}`,
     `${summary[0]?.toUpperCase()}${summary.slice(1)}.`,

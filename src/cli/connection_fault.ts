@@ -1,5 +1,5 @@
 /** What a platform says of a request that got no answer, and what that means; the first match wins. */
-const FAULTS: readonly (readonly [said: RegExp, fault: string])[] = [
+const FAULTS: readonly (readonly [pattern: RegExp, fault: string])[] = [
   [/peer certificate.*expired/i, "its certificate has expired"],
   [/peer certificate.*name/i, "its certificate is for another name"],
   [
@@ -21,8 +21,8 @@ const FAULTS: readonly (readonly [said: RegExp, fault: string])[] = [
  * there.
  */
 export function connectionFault(error: unknown): string | undefined {
-  const said = innermostMessage(error);
-  return FAULTS.find(([pattern]) => pattern.test(said))?.[1];
+  const message = innermostMessage(error);
+  return FAULTS.find(([pattern]) => pattern.test(message))?.[1];
 }
 
 /** The first line of what an error says, of its first cause where it has one: the rest only wraps it. */

@@ -58,8 +58,8 @@ export async function runCli(
 ): Promise<number> {
   const [first, ...rest] = args;
   const command = COMMANDS.find(({ spec }) => spec.name === first);
-  if (first === "help") return tellHelp(rest[0], io);
-  if (args.some(isHelp)) return tellHelp(command?.spec.name, io);
+  if (first === "help") return printHelp(rest[0], io);
+  if (args.some(isHelp)) return printHelp(command?.spec.name, io);
   if (first === "--version" || first === "-V") {
     io.write(await versionText());
     return EXIT.good;
@@ -67,7 +67,7 @@ export async function runCli(
   if (first === undefined || first.startsWith("-")) {
     return await runServe(args, io);
   }
-  if (command === undefined) return tellUnknown(first, io);
+  if (command === undefined) return refuseUnknown(first, io);
   return await command.run(rest, io);
 }
 
@@ -76,18 +76,18 @@ function isHelp(argument: string): boolean {
 }
 
 /** The help of one command, or of the program where none is named. */
-function tellHelp(name: string | undefined, io: CliIo): number {
+function printHelp(name: string | undefined, io: CliIo): number {
   if (name === undefined) {
     io.write(programHelp());
     return EXIT.good;
   }
   const command = COMMANDS.find(({ spec }) => spec.name === name);
-  if (command === undefined) return tellUnknown(name, io);
+  if (command === undefined) return refuseUnknown(name, io);
   io.write(commandHelp(command.spec));
   return EXIT.good;
 }
 
-function tellUnknown(name: string, io: CliIo): number {
+function refuseUnknown(name: string, io: CliIo): number {
   const meant = likely(name, COMMANDS.map(({ spec }) => spec.name));
   const hint = meant === undefined ? "" : `: did you mean ${meant}?`;
   io.writeError(`unknown command ${name}${hint}\n${programHelp()}`);

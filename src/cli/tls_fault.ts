@@ -2,7 +2,7 @@ import type { ServerConfig } from "../config/config.ts";
 import type { Problem } from "../config/problems.ts";
 
 /** What the platform says of a pair, and what that means; the first match wins. */
-const FAULTS: readonly (readonly [said: RegExp, fault: Problem])[] = [
+const FAULTS: readonly (readonly [pattern: RegExp, fault: Problem])[] = [
   [/mismatch/i, {
     path: "server.tls.key",
     message: "is not the key of the certificate",
@@ -25,8 +25,8 @@ const UNKNOWN: Problem = {
 
 /** What is wrong with a certificate and key that the platform does not listen with, in words of our own. */
 export function tlsFault(error: unknown): Problem {
-  const said = error instanceof Error ? error.message : "";
-  return FAULTS.find(([pattern]) => pattern.test(said))?.[1] ?? UNKNOWN;
+  const message = error instanceof Error ? error.message : "";
+  return FAULTS.find(([pattern]) => pattern.test(message))?.[1] ?? UNKNOWN;
 }
 
 /**

@@ -73,7 +73,7 @@ async function attemptReload(
     if ("problems" in result) {
       return { kind: "rejected", problems: result.problems };
     }
-    if (sayTheSame(result.config, store.current())) {
+    if (isSameConfig(result.config, store.current())) {
       return { kind: "unchanged" };
     }
     store.swap(result.config);
@@ -85,7 +85,7 @@ async function attemptReload(
 }
 
 /** The pools follow from the connections, and comparing them would compare those many times over. */
-function sayTheSame(one: Config, other: Config): boolean {
+function isSameConfig(one: Config, other: Config): boolean {
   return isDeepStrictEqual({ ...one, pools: null }, { ...other, pools: null });
 }
 

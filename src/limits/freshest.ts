@@ -28,13 +28,13 @@ function isRunning(one: QuotaWindow): boolean {
 /** The endpoint tells of windows that the headers leave out; those keep its numbers and its age. */
 function update(polled: GoodReading, seen: GoodReading): GoodReading {
   const newer = new Map(seen.windows.map((one) => [windowKey(one), one]));
-  const told = new Set(polled.windows.map(windowKey));
+  const polledKeys = new Set(polled.windows.map(windowKey));
   const isComplete = polled.windows.every((one) => newer.has(windowKey(one)));
   return {
     checkedAtMs: isComplete ? seen.checkedAtMs : polled.checkedAtMs,
     windows: [
       ...polled.windows.map((one) => newer.get(windowKey(one)) ?? one),
-      ...seen.windows.filter((one) => !told.has(windowKey(one))),
+      ...seen.windows.filter((one) => !polledKeys.has(windowKey(one))),
     ],
   };
 }

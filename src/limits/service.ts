@@ -84,7 +84,7 @@ export function createLimitsService(
     }
   }
 
-  /** Forgets what a new config no longer has, and what answers of an old one told since. */
+  /** Forgets what a new config no longer has, and what answers of an old one reported since. */
   function adopt(config: Config): void {
     const hasStrangers = harvest.size > config.connections.length;
     if (config === latest && !hasStrangers) return;
@@ -131,24 +131,26 @@ export function createLimitsService(
     if (!enabled || quota === undefined) return [];
     const seen = harvest.reading(connection);
     const learnt = freshest(poller.known(connection), seen);
-    const told = learnt !== undefined && isGood(learnt) ? learnt.windows : [];
-    usedUp.learn(connection, told);
-    return withUsedUp(told, usedUp.of(connection));
+    const reported = learnt !== undefined && isGood(learnt)
+      ? learnt.windows
+      : [];
+    usedUp.learn(connection, reported);
+    return withUsedUp(reported, usedUp.of(connection));
   }
 
   return { read, known };
 }
 
-/** What was told, and what is used up still though it was not told again. */
+/** What was reported, and what is used up still though it was not reported again. */
 function withUsedUp(
-  told: readonly QuotaWindow[],
+  reported: readonly QuotaWindow[],
   usedUp: readonly QuotaWindow[],
 ): readonly QuotaWindow[] {
   const still = new Map(usedUp.map((one) => [windowKey(one), one]));
-  const toldKeys = new Set(told.map(windowKey));
+  const reportedKeys = new Set(reported.map(windowKey));
   return [
-    ...told.map((one) => still.get(windowKey(one)) ?? one),
-    ...usedUp.filter((one) => !toldKeys.has(windowKey(one))),
+    ...reported.map((one) => still.get(windowKey(one)) ?? one),
+    ...usedUp.filter((one) => !reportedKeys.has(windowKey(one))),
   ];
 }
 

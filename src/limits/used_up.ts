@@ -5,8 +5,8 @@ import { isUsedUp, type QuotaWindow, windowKey } from "./window.ts";
 
 /** Remembers which windows are used up until they reset, longer than any cache keeps the rest. */
 export interface UsedUpWindows {
-  /** Learns from what was told last; of a window that this leaves out, the last word stands. */
-  learn(connection: Connection, told: readonly QuotaWindow[]): void;
+  /** Learns from what was reported last; of a window that this leaves out, the last word stands. */
+  learn(connection: Connection, reported: readonly QuotaWindow[]): void;
   /** The windows that are used up still. */
   of(connection: Connection): readonly QuotaWindow[];
   /** Forgets what does not belong to `connections` as they are configured now. */
@@ -24,10 +24,10 @@ export function createUsedUpWindows(
   const known = new Map<string, Map<string, QuotaWindow>>();
 
   return {
-    learn(connection, told) {
+    learn(connection, reported) {
       const key = sourceKey(connection);
       const windows = known.get(key) ?? new Map<string, QuotaWindow>();
-      for (const one of told) {
+      for (const one of reported) {
         if (isUsedUp(one) && runsAt(one, clock.now())) {
           windows.set(windowKey(one), one);
         } else if (one.used_percent !== null || one.remaining !== null) {

@@ -36,19 +36,19 @@ export function sharedAttributes(
   const failure = errorType(facts, ending);
   return {
     "gen_ai.operation.name": OPERATION_NAMES[operation],
-    ...told(
+    ...attribute(
       "gen_ai.provider.name",
       connection === undefined ? undefined : providerOf(connection),
     ),
-    ...told(
+    ...attribute(
       "gen_ai.request.model",
       model !== undefined && isModel(model) ? model : undefined,
     ),
-    ...told(
+    ...attribute(
       "gen_ai.response.model",
       failure === undefined ? facts.upstreamModel : undefined,
     ),
-    ...told("error.type", failure),
+    ...attribute("error.type", failure),
   };
 }
 
@@ -62,28 +62,28 @@ export function spanAttributes(
   const { connection, mode } = facts;
   const { usage, stopReason } = facts.answer;
   return {
-    ...told("gen_ai.usage.input_tokens", usage?.inputTokens),
-    ...told("gen_ai.usage.output_tokens", usage?.outputTokens),
-    ...told(
+    ...attribute("gen_ai.usage.input_tokens", usage?.inputTokens),
+    ...attribute("gen_ai.usage.output_tokens", usage?.outputTokens),
+    ...attribute(
       "gen_ai.usage.cache_read.input_tokens",
       usage?.cachedInputTokens,
     ),
-    ...told(
+    ...attribute(
       "gen_ai.usage.cache_write.input_tokens",
       usage?.cacheWriteTokens,
     ),
-    ...told(
+    ...attribute(
       "gen_ai.response.finish_reasons",
       stopReason === undefined ? undefined : [stopReason],
     ),
     "model_gateway.request_id": requestId,
-    ...told("model_gateway.connection", connection),
-    ...told("model_gateway.mode", mode),
+    ...attribute("model_gateway.connection", connection),
+    ...attribute("model_gateway.mode", mode),
     "model_gateway.attempts": facts.attempts.length,
   };
 }
 
-function told(
+function attribute(
   name: string,
   value: string | number | string[] | undefined,
 ): GenAiAttributes {

@@ -74,7 +74,7 @@ async function send(fetch: Fetch, call: UpstreamCall): Promise<Response> {
       redirect: "manual",
       signal: controller.signal,
     });
-    connects.heard(url);
+    connects.noteReached(url);
     return answer;
   } catch (cause) {
     throw callErrorOf(cause, controller.signal, unreachable);

@@ -20,7 +20,7 @@ export interface ConnectWatch {
   /** Begins to watch a request that is being sent. */
   start(connecting: Connecting): TakeBack;
   /** A host has answered. */
-  heard(url: string): void;
+  noteReached(url: string): void;
 }
 
 /** What a {@linkcode ConnectWatch} works with. */
@@ -42,7 +42,7 @@ export function createConnectWatch(
   { reach, deadlines }: ConnectWatchOptions,
 ): ConnectWatch {
   /** By address, of which the configuration names few. */
-  const heardMs = new Map<string, number>();
+  const reachedMs = new Map<string, number>();
   const proofs = new Map<string, Promise<boolean>>();
 
   async function prove(reach: Reach, { url, withinMs }: Connecting) {
@@ -50,7 +50,7 @@ export function createConnectWatch(
     const takeBack = deadlines.start(withinMs / 2, () => late.abort());
     try {
       await reach(url, late.signal);
-      heard(url);
+      noteReached(url);
       return true;
     } catch {
       // What fails at once fails at once for `fetch` too, which says why.
@@ -61,19 +61,19 @@ export function createConnectWatch(
     }
   }
 
-  function heard(url: string): void {
-    heardMs.set(url, deadlines.elapsedMs());
+  function noteReached(url: string): void {
+    reachedMs.set(url, deadlines.elapsedMs());
   }
 
-  if (reach === undefined) return { start: () => NOTHING, heard() {} };
+  if (reach === undefined) return { start: () => NOTHING, noteReached() {} };
   return {
-    heard,
+    noteReached,
     start(connecting) {
       const { url, withinMs, onUnreachable } = connecting;
       const startedMs = deadlines.elapsedMs();
       let isOver = false;
       const takeBack = deadlines.start(withinMs / 2, async () => {
-        if ((heardMs.get(url) ?? -Infinity) >= startedMs) return;
+        if ((reachedMs.get(url) ?? -Infinity) >= startedMs) return;
         const proof = proofs.get(url) ?? prove(reach, connecting);
         proofs.set(url, proof);
         if (!await proof && !isOver) onUnreachable();

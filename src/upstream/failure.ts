@@ -182,9 +182,9 @@ export function failedReading(cause: unknown, signal: AbortSignal): unknown {
 
 function readingErrorOf(cause: unknown): Error {
   if (cause instanceof IdleError) return silentUpstream();
-  const isTold = cause instanceof UpstreamFailure ||
+  const isKnown = cause instanceof UpstreamFailure ||
     cause instanceof GatewayError;
-  return isTold ? cause : brokenOff(cause);
+  return isKnown ? cause : brokenOff(cause);
 }
 
 function describe(cause: unknown): string {

@@ -52,7 +52,7 @@ function textsOf({ auth, headers }: Connection): readonly string[] {
 
 /** Texts that must not be seen, and ways to see to it. */
 export function createSecrets(texts: readonly string[]): Secrets {
-  const patterns = texts.flatMap(telltales);
+  const patterns = texts.flatMap(revealingParts);
   const masks = (): readonly ByteMask[] => texts.map(createByteMask);
 
   const areIn = (text: string) => {
@@ -87,7 +87,7 @@ function withoutWords({ status }: Failure): string {
 }
 
 /** What gives a secret away: its beginning, and what base64 makes of it wherever it stands among other bytes. */
-function telltales(secret: string): readonly string[] {
+function revealingParts(secret: string): readonly string[] {
   const beginning = secret.slice(0, TELLING_LENGTH);
   const encoded = [0, 1, 2].map((before) => {
     const text = btoa(`${" ".repeat(before)}${beginning}`).replaceAll("=", "");

@@ -65,7 +65,7 @@ Deno.test("a request that is answered in time puts nothing to the proof", async 
   const scene = begin("hangs");
   const stop = scene.start();
   await scene.pass(4999);
-  scene.watch.heard("http://one/");
+  scene.watch.noteReached("http://one/");
   stop();
   await scene.pass(60_000);
   assert.equal(scene.proofs.length, 0);
@@ -77,7 +77,7 @@ Deno.test("a host that was heard of meanwhile is not put to the proof", async ()
   const scene = begin("hangs");
   scene.start();
   await scene.pass(100);
-  scene.watch.heard("http://one/");
+  scene.watch.noteReached("http://one/");
   await scene.pass(60_000);
   assert.equal(scene.proofs.length, 0);
   scene.start();

@@ -66,8 +66,10 @@ async function watchLimits(
   }
 }
 
-function refreshSeconds({ refresh_after_seconds: told }: LimitsList): number {
-  return Math.min(MAX_REFRESH_SECONDS, Math.max(1, told));
+function refreshSeconds(
+  { refresh_after_seconds: seconds }: LimitsList,
+): number {
+  return Math.min(MAX_REFRESH_SECONDS, Math.max(1, seconds));
 }
 
 async function tryRead(

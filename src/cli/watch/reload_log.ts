@@ -6,19 +6,19 @@ import type { Log } from "../../observe/log.ts";
 /** Says what became of changes of the configuration. */
 export interface ReloadLog {
   report(outcome: ReloadOutcome): void;
-  /** The next outcome is told even when it is the one before, since somebody asks for it. */
+  /** The next outcome is logged even when it is the one before, since somebody asks for it. */
   expect(): void;
 }
 
-/** A file that stays wrong is seen again when another one changes; the same problems are told once. */
+/** A file that stays wrong is seen again when another one changes; the same problems are logged once. */
 export function createReloadLog(log: Log): ReloadLog {
-  let told: readonly Problem[] = [];
-  /** Whether it is to be told even that nothing changed: after an error, and to whoever asks. */
+  let logged: readonly Problem[] = [];
+  /** Whether it is to be logged even that nothing changed: after an error, and to whoever asks. */
   let isDue = false;
 
   function reject(problems: readonly Problem[]): void {
-    if (isDeepStrictEqual(problems, told)) return;
-    told = problems;
+    if (isDeepStrictEqual(problems, logged)) return;
+    logged = problems;
     isDue = true;
     log.write("error", "config_rejected", {
       problems: problems.map(formatProblem),
@@ -27,12 +27,12 @@ export function createReloadLog(log: Log): ReloadLog {
 
   return {
     expect() {
-      told = [];
+      logged = [];
       isDue = true;
     },
     report(outcome) {
       if (outcome.kind === "rejected") return reject(outcome.problems);
-      told = [];
+      logged = [];
       if (outcome.kind === "unchanged" && isDue) {
         log.write("info", "config_unchanged", {});
       }

@@ -1,6 +1,11 @@
 import { element } from "./element.js";
 import { failureMeaning } from "./failures.js";
-import { LEVEL_TEXTS, levelOf, tellingWindows, worstLevel } from "./level.js";
+import {
+  informativeWindows,
+  LEVEL_TEXTS,
+  levelOf,
+  worstLevel,
+} from "./level.js";
 import { elapsedShare } from "./pace.js";
 import { checkedText, localTime, resetText } from "./times.js";
 import { leftText, nameParts, percentText, usedText } from "./words.js";
@@ -22,7 +27,7 @@ import { leftText, nameParts, percentText, usedText } from "./words.js";
 export function connectionCard(entry, ticker) {
   const isOk = entry.status === "ok";
   const badge = isOk
-    ? levelBadge(worstLevel(tellingWindows(entry.limits).map(levelOf)))
+    ? levelBadge(worstLevel(informativeWindows(entry.limits).map(levelOf)))
     : element("span", { class: `badge badge-${entry.status}` }, entry.status);
   return element(
     "li",

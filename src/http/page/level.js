@@ -62,7 +62,7 @@ export function worstLevel(levels) {
  * @param {readonly QuotaWindow[]} windows
  * @returns {readonly QuotaWindow[]}
  */
-export function tellingWindows(windows) {
+export function informativeWindows(windows) {
   const balances = windows.filter(({ type }) =>
     type.split(":")[0] === "BALANCE"
   );

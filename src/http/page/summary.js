@@ -1,4 +1,4 @@
-import { levelOf, LEVELS, tellingWindows } from "./level.js";
+import { informativeWindows, levelOf, LEVELS } from "./level.js";
 import { leftText, nameParts, usedText } from "./words.js";
 
 /**
@@ -24,7 +24,7 @@ export function summaryText(entries) {
 function tightestText(entries) {
   const [tightest] = entries
     .flatMap(({ name, limits }) =>
-      tellingWindows(limits).map((window) => ({ name, window }))
+      informativeWindows(limits).map((window) => ({ name, window }))
     )
     .filter(({ window }) => isMeasured(window))
     .sort((one, other) => urgency(other.window) - urgency(one.window));

@@ -97,8 +97,8 @@ function windowsOf(body: Payload): QuotaWindow[] {
     );
   }
   const listed = (body.limits ?? []).map(listedWindow);
-  const told = new Set(listed.map(keyOf));
-  const others = flatWindows(body).filter((one) => !told.has(keyOf(one)));
+  const listedKeys = new Set(listed.map(keyOf));
+  const others = flatWindows(body).filter((one) => !listedKeys.has(keyOf(one)));
   return [...listed, ...others, ...extraUsage(body)];
 }
 

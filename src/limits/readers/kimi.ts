@@ -71,7 +71,7 @@ type Body = z.output<typeof body>;
 
 const payload = body.extend({ data: body.nullish() });
 
-/** Both forms may come in one answer; a window told as a share is not told again as a count. */
+/** Both forms may come in one answer; a window listed as a share is not listed again as a count. */
 function windowsOf(
   { usage, limits, usages }: Body,
   nowMs: number,
@@ -83,8 +83,8 @@ function windowsOf(
     detail ? [countWindow(detail, periodOf(window), nowMs)] : []
   );
   if (usage) counted.push(countWindow(usage, period(1, "week"), nowMs));
-  const told = new Set(shares.map((one) => one.window));
-  return [...shares, ...counted.filter((one) => !told.has(one.window))];
+  const listedKeys = new Set(shares.map((one) => one.window));
+  return [...shares, ...counted.filter((one) => !listedKeys.has(one.window))];
 }
 
 const SHARE_REGEXP =

@@ -33,11 +33,11 @@ export function decodeFailure(
     ? kindOfWords(words)
     : kindOf(actual, words);
   // An error that says nothing of itself is the server's.
-  const told = actual ?? (kind === "server" ? 500 : undefined);
+  const reportedStatus = actual ?? (kind === "server" ? 500 : undefined);
   const failure: Failure = {
     kind,
-    status: told,
-    message: words.message ?? withoutWords(told),
+    status: reportedStatus,
+    message: words.message ?? withoutWords(reportedStatus),
     type: words.type === undefined
       ? undefined
       : { protocol: "chat", value: words.type },

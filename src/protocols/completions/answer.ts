@@ -17,7 +17,7 @@ export function completionFrameOf(frame: SseFrame): SseFrame | undefined {
     return frame;
   }
   const completion = completionObject(chunk, (choice) => textAt(choice.delta));
-  return tells(completion)
+  return hasNews(completion)
     ? { ...frame, data: JSON.stringify(completion) }
     : undefined;
 }
@@ -46,11 +46,11 @@ function textAt(message: unknown): string {
 }
 
 /** A chunk with text, an end or usage. */
-function tells({ choices, usage }: JsonObject): boolean {
-  const hasNews = Array.isArray(choices) &&
+function hasNews({ choices, usage }: JsonObject): boolean {
+  const changesChoice = Array.isArray(choices) &&
     choices.some((choice) =>
       isJsonObject(choice) &&
       (choice.text !== "" || choice.finish_reason !== null)
     );
-  return hasNews || isJsonObject(usage);
+  return changesChoice || isJsonObject(usage);
 }

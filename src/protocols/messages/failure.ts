@@ -79,10 +79,10 @@ export function decodeFailure(
 ): Failure {
   const words = readErrorWords(body);
   const kind = status >= 400 ? kindOf(status, words) : kindInside(words);
-  const told = status >= 400 ? status : STATUS_BY_KIND[kind];
+  const reportedStatus = status >= 400 ? status : STATUS_BY_KIND[kind];
   const failure: Failure = {
     kind,
-    status: told,
+    status: reportedStatus,
     message: words.message ?? `The provider answered with status ${status}`,
     type: words.type === undefined
       ? undefined

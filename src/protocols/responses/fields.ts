@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "../../core/json.ts";
 
 /** The fields of `item` that none of `known` names; `undefined` when nothing is left. */
-export function restOf(
+export function otherFields(
   item: JsonObject,
   known: readonly string[],
 ): JsonObject | undefined {

@@ -5,7 +5,7 @@ import { readAnswerBytes } from "../../upstream/read_answer.ts";
 import { createBodyMeter } from "./meter.ts";
 import { nativeFailure } from "./native_failure.ts";
 import type { PassAnswerOptions } from "./pass_answer_options.ts";
-import { tellsFailure } from "./tells_failure.ts";
+import { holdsFailure } from "./holds_failure.ts";
 
 /** A JSON answer that says it is no longer than this goes on in one piece, which is much cheaper than a stream. */
 export const ONE_PIECE_BYTES: number = 64 * 1024;
@@ -30,7 +30,7 @@ export async function passInOnePiece(
   const { status } = answer;
   const bytes = secrets.coverIn(await readShort(answer, options));
   const watch = WATCHES[protocol];
-  if (tellsFailure(bytes, watch)) {
+  if (holdsFailure(bytes, watch)) {
     const told = { bytes, headers, protocol, secrets, clock };
     const failure = nativeFailure(answer, told);
     if (attempt.mayRepeat || isHidden(failure.failure)) throw failure;

@@ -17,7 +17,7 @@ import { createStreamJudge } from "./beginning.ts";
 import { createBodyMeter, createStreamMeter } from "./meter.ts";
 import { nativeFailure } from "./native_failure.ts";
 import type { PassAnswerOptions } from "./pass_answer_options.ts";
-import { seeFailure } from "./tells_failure.ts";
+import { seeFailure } from "./holds_failure.ts";
 
 /** An answer that goes to the caller as it comes. */
 export interface PiecesOptions extends PassAnswerOptions {

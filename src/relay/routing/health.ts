@@ -114,7 +114,7 @@ export function createHealth(
     );
   }
 
-  function tellCooling(
+  function logCooling(
     { connection, model }: Deployment,
     { ms, isForAll }: Cooling,
     { failure, caller }: {
@@ -144,7 +144,7 @@ export function createHealth(
         token: caller.name,
         isRepeat,
         onCooling: (cooling, failure) =>
-          tellCooling(deployment, cooling, { failure, caller }),
+          logCooling(deployment, cooling, { failure, caller }),
       });
     },
   };

@@ -100,8 +100,8 @@ export function createSealStore(options: SealStoreOptions): SealStore {
 }
 
 /** Each call is kept with its caller's digest, too. */
-function lengthOf({ blocks, calls, callIds, said }: Thoughts): number {
-  return JSON.stringify([blocks, [...calls], said]).length +
+function lengthOf({ blocks, calls, callIds, messages }: Thoughts): number {
+  return JSON.stringify([blocks, [...calls], messages]).length +
     callIds.reduce((sum, id) => sum + DIGEST_LENGTH + id.length, 0);
 }
 

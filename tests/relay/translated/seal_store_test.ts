@@ -13,7 +13,7 @@ function thoughts(text: string, ...callIds: string[]): Thoughts {
       sealed: SEALED,
     }],
     calls: new Map(),
-    said: [],
+    messages: [],
   };
 }
 
@@ -76,7 +76,7 @@ Deno.test("the seal store counts the signatures of calls, however many answers h
       callIds: [callId],
       blocks: [],
       calls: new Map([[callId, { ...SEALED, value: "x".repeat(500) }]]),
-      said: [],
+      messages: [],
     });
   }
   assert.equal(store.recall({ ...ALICE, callId: "call_0" }), undefined);

@@ -40,7 +40,7 @@ interface Scene {
   readonly ends: readonly string[];
   readonly seen: readonly AnswerEvent[];
   /** What the caller was given so far. */
-  said(): string;
+  written(): string;
 }
 
 interface SceneOptions {
@@ -59,7 +59,7 @@ function begin(
   const seen: AnswerEvent[] = [];
   let pulls = 0;
   let cancels = 0;
-  let said = "";
+  let written = "";
   let source: ReadableStreamDefaultController<Uint8Array> | undefined;
   const body = new ReadableStream<Uint8Array>({
     start: (controller) => void (source = controller),
@@ -97,7 +97,7 @@ function begin(
     body: passThrough(ahead, {
       deadlines,
       keepAlive: () => new TextEncoder().encode(translator.keepAlive()),
-      onChunk: (chunk) => void (said += decoder.decode(chunk)),
+      onChunk: (chunk) => void (written += decoder.decode(chunk)),
       onEnd: ({ kind }) => ends.push(kind),
     }),
     timers,
@@ -106,7 +106,7 @@ function begin(
     cancels: () => cancels,
     ends,
     seen,
-    said: () => said,
+    written: () => written,
   };
 }
 
@@ -223,7 +223,7 @@ Deno.test("a translated stream says what went wrong, and never looks whole then"
       const reader = scene.body.getReader();
       scene.source.enqueue(START);
       scene.source.enqueue(HELLO);
-      while (!scene.said().includes("Hello")) await next(reader);
+      while (!scene.written().includes("Hello")) await next(reader);
       const reading = next(reader);
       await settle();
       act(scene);
@@ -282,7 +282,7 @@ Deno.test("a translated stream says something every 15 s while nothing comes", a
     const reading = next(reader);
     await settle();
     scene.timers.advance(14_999);
-    assert.equal(scene.said().match(/:/g)?.length ?? 0, count);
+    assert.equal(scene.written().match(/:/g)?.length ?? 0, count);
     scene.timers.advance(1);
     assert.match(await reading, KEEP_ALIVE_REGEXP);
   }
@@ -294,7 +294,7 @@ Deno.test("a translated stream says something every 15 s though the upstream sen
   const reader = scene.body.getReader();
   scene.source.enqueue(START);
   scene.source.enqueue(HELLO);
-  while (!scene.said().includes("Hello")) await next(reader);
+  while (!scene.written().includes("Hello")) await next(reader);
   const reading = next(reader);
   for (let seconds = 0; seconds < 15; seconds += 5) {
     await settle();
@@ -311,11 +311,11 @@ Deno.test("a translated stream says nothing to a caller who does not wait", asyn
   const reader = scene.body.getReader();
   scene.source.enqueue(START);
   scene.source.enqueue(HELLO);
-  while (!scene.said().includes("Hello")) await next(reader);
+  while (!scene.written().includes("Hello")) await next(reader);
   await settle();
-  const before = scene.said();
+  const before = scene.written();
   scene.timers.advance(300_000);
-  assert.equal(scene.said(), before);
+  assert.equal(scene.written(), before);
   await reader.cancel();
 });
 
@@ -324,7 +324,7 @@ Deno.test("a translated stream gives a caller up who takes nothing for ten minut
   const reader = scene.body.getReader();
   scene.source.enqueue(START);
   scene.source.enqueue(HELLO);
-  while (!scene.said().includes("Hello")) await next(reader);
+  while (!scene.written().includes("Hello")) await next(reader);
   const reading = next(reader);
   scene.source.enqueue(MORE);
   await reading;

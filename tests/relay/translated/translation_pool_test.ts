@@ -194,7 +194,7 @@ Deno.test("createTranslationPool() answers a thread that asks for kept reasoning
     callIds: ["call_1"],
     blocks: [],
     calls: new Map(),
-    said: [],
+    messages: [],
   };
   const reasoning = new Map([["call_1", thoughts]]);
   const running = place.run(ORDER, (callIds) => {

@@ -251,7 +251,7 @@ Deno.test("sealed reasoning reaches a thread, and no more of it than the request
       },
     }],
     calls: new Map(),
-    said: [],
+    messages: [],
   } as const;
   const asked: (readonly string[])[] = [];
   const options = wanted({

@@ -29,7 +29,11 @@ export function cutAtStops(
   let hasCalls = false;
   let sequence: string | undefined;
 
-  function say(index: number, text: string, emit: Emit<AnswerEvent>): void {
+  function emitText(
+    index: number,
+    text: string,
+    emit: Emit<AnswerEvent>,
+  ): void {
     if (text === "") return;
     const logprobs = tokens.take(index, text.length);
     emit(
@@ -45,7 +49,7 @@ export function cutAtStops(
     if (cut === undefined) {
       const ready = Math.max(0, all.length - holdBack);
       held.set(index, all.slice(ready));
-      return say(index, all.slice(0, ready), emit);
+      return emitText(index, all.slice(0, ready), emit);
     }
     held.set(index, all.slice(0, cut.at));
     sequence = cut.sequence;
@@ -53,7 +57,7 @@ export function cutAtStops(
   }
 
   function close(index: number, emit: Emit<AnswerEvent>): void {
-    say(index, held.get(index) ?? "", emit);
+    emitText(index, held.get(index) ?? "", emit);
     held.delete(index);
     open.delete(index);
     emit({ type: "block-end", index });

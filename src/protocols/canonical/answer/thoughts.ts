@@ -16,12 +16,12 @@ export interface Thoughts {
   readonly blocks: readonly ReasoningBlock[];
   /** What came sealed with a call itself, by the call's id: of parallel calls often the first alone has something. */
   readonly calls: ReadonlyMap<string, Sealed>;
-  /** What the answer said, message by message, where the upstream tells of what phase they are; else none. */
-  readonly said: readonly SaidMessage[];
+  /** What the answer contains, message by message, where the upstream tells of what phase they are; else none. */
+  readonly messages: readonly MessageMark[];
 }
 
 /** A message of an answer. */
-export interface SaidMessage {
+export interface MessageMark {
   /** Of its text, in UTF-16 code units. */
   readonly length: number;
   readonly message: MessageHead;
@@ -38,34 +38,39 @@ export function thoughtsOf(
     if (sealed !== undefined) sealedCalls.set(id, sealed);
   }
   const isSealedThought = reasoning.some(isSealed);
-  const said = saidIn(blocks);
+  const messages = messagesIn(blocks);
   if (calls.length === 0) return undefined;
-  if (!isSealedThought && sealedCalls.size === 0 && said.length === 0) {
+  if (!isSealedThought && sealedCalls.size === 0 && messages.length === 0) {
     return undefined;
   }
   return {
     callIds: calls.map(({ id }) => id),
     blocks: isSealedThought ? reasoning : [],
     calls: sealedCalls,
-    said,
+    messages,
   };
 }
 
-function saidIn(blocks: Answer["blocks"]): SaidMessage[] {
-  const said: SaidMessage[] = [];
+function messagesIn(blocks: Answer["blocks"]): MessageMark[] {
+  const messages: MessageMark[] = [];
   for (const block of blocks) {
     if (block.kind !== "text") continue;
-    const last = said.at(-1);
+    const last = messages.at(-1);
     if (block.message !== undefined || last === undefined) {
-      said.push({ length: block.text.length, message: block.message ?? {} });
+      messages.push({
+        length: block.text.length,
+        message: block.message ?? {},
+      });
     } else {
-      said[said.length - 1] = {
+      messages[messages.length - 1] = {
         ...last,
         length: last.length + block.text.length,
       };
     }
   }
-  return said.some(({ message }) => message.phase !== undefined) ? said : [];
+  return messages.some(({ message }) => message.phase !== undefined)
+    ? messages
+    : [];
 }
 
 /**
@@ -104,10 +109,10 @@ function recallMessages(turn: Turn, recall: Recall): Turn {
   const [text, ...more] = turn.blocks.filter(({ kind }) => kind === "text");
   if (text?.kind !== "text" || more.length > 0) return turn;
   if (text.message !== undefined) return turn;
-  const said = turn.blocks.filter(isToolCall)
-    .map(({ id }) => recall(id)?.said ?? [])
+  const messages = turn.blocks.filter(isToolCall)
+    .map(({ id }) => recall(id)?.messages ?? [])
     .find((one) => one.length > 0);
-  const parts = said === undefined ? [] : partsOf(text, said);
+  const parts = messages === undefined ? [] : partsOf(text, messages);
   if (parts.length === 0) return turn;
   const blocks = turn.blocks.flatMap((block) =>
     block === text ? parts : [block]
@@ -116,10 +121,13 @@ function recallMessages(turn: Turn, recall: Recall): Turn {
 }
 
 /** The messages that were joined as paragraphs; none where the text is another one. */
-function partsOf(text: TextBlock, said: readonly SaidMessage[]): TextBlock[] {
+function partsOf(
+  text: TextBlock,
+  messages: readonly MessageMark[],
+): TextBlock[] {
   const parts: TextBlock[] = [];
   let from = 0;
-  for (const { length, message } of said) {
+  for (const { length, message } of messages) {
     if (from > 0 && !text.text.startsWith(PARAGRAPH, from)) return [];
     if (from > 0) from += PARAGRAPH.length;
     const piece = text.text.slice(from, from + length);

@@ -123,7 +123,7 @@ export function shownFailure(failure: Failure): Failure {
  * A failure that is told inside a stream, where no status shows whether to try again: clients go by words such as
  * `server_error`, which the upstream may say with its code or type alone, and the caller's protocol spells otherwise.
  */
-export function toldInStream(failure: Failure): Failure {
+export function asStreamError(failure: Failure): Failure {
   const { kind, code, type, message } = failure;
   const isPassing = kind === "server" || kind === "overloaded" ||
     kind === "rate_limited";

@@ -57,11 +57,11 @@ function refusedKind(
 ): FailureKind | undefined {
   const { status, kind } = failure;
   if (status === 401) return "authentication";
-  const said = readClues(body);
-  if (refusesContent(said)) return "filtered";
-  if (says(KEY_ROWS, said)) return keyKind(failure);
+  const clues = readClues(body);
+  if (refusesContent(clues)) return "filtered";
+  if (matchesAny(KEY_ROWS, clues)) return keyKind(failure);
   if (status !== 403) return undefined;
-  return kind === "quota" || says(RIGHTS_ROWS, said)
+  return kind === "quota" || matchesAny(RIGHTS_ROWS, clues)
     ? "permission"
     : "forbidden";
 }
@@ -78,11 +78,11 @@ function keyKind({ status, kind }: Failure): FailureKind | undefined {
 function refusesContent(clues: Clues): boolean {
   if (clues.isModeration) return true;
   if (CONTENT_ROWS.some((row) => hasCode(row, clues))) return true;
-  return !says([CLOSED_ACCOUNT], clues) &&
+  return !matchesAny([CLOSED_ACCOUNT], clues) &&
     CONTENT_ROWS.some((row) => hasWords(row, clues));
 }
 
-function says(rows: readonly RefusalRow[], clues: Clues): boolean {
+function matchesAny(rows: readonly RefusalRow[], clues: Clues): boolean {
   return rows.some((row) => hasCode(row, clues) || hasWords(row, clues));
 }
 

@@ -108,15 +108,15 @@ function withHidden(value: JsonObject, counted: Counted): Counted {
     return { ...counted, output: Math.max(0, total - input) };
   }
   const hidden = Math.max(0, total - input - output);
-  const thought = Math.min(hidden, reasoning ?? 0);
-  const heard = Math.min(hidden - thought, audio ?? 0);
-  const rest = hidden - thought - heard;
-  const isHeard = (tokenCount(value.prompt_audio_seconds) ?? 0) > 0;
-  const isThought = !isHeard && reasoning === undefined && !audio;
+  const reasoningTokens = Math.min(hidden, reasoning ?? 0);
+  const audioTokens = Math.min(hidden - reasoningTokens, audio ?? 0);
+  const rest = hidden - reasoningTokens - audioTokens;
+  const isSpokenInput = (tokenCount(value.prompt_audio_seconds) ?? 0) > 0;
+  const isReasoning = !isSpokenInput && reasoning === undefined && !audio;
   return {
     ...counted,
-    input: input + heard + (isHeard ? rest : 0),
-    output: output + thought + (isThought ? rest : 0),
+    input: input + audioTokens + (isSpokenInput ? rest : 0),
+    output: output + reasoningTokens + (isReasoning ? rest : 0),
   };
 }
 

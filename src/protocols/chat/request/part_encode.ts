@@ -65,7 +65,7 @@ export function joinText(
 }
 
 /** What an assistant's message says beside its calls; reports what it cannot hold. */
-export function saidText(blocks: readonly Block[], scope: Scope): string {
+export function contentText(blocks: readonly Block[], scope: Scope): string {
   return blocks.map((block) => textOf(block) ?? loseBlock(block, scope, "hint"))
     .filter((text) => text !== "").join("");
 }

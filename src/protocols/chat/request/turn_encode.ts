@@ -15,10 +15,10 @@ import { fitId } from "../../canonical/tools/tool_call_id.ts";
 import type { Scope } from "../dialect.ts";
 import { extraOfSealed } from "../tools/extra_content.ts";
 import {
+  contentText,
   encodeParts,
   isAttachment,
   joinText,
-  saidText,
   systemText,
   textOf,
 } from "./part_encode.ts";
@@ -59,14 +59,14 @@ function asSystemText(turn: Turn, scope: Scope): Turn {
 /** Whether nothing of the turn goes out. A message of the model that says nothing is refused; what it held is reported. */
 function isDropped(turn: Turn, scope: Scope): boolean {
   if (isSystem(turn)) return turn.blocks.length === 0;
-  if (turn.role !== "assistant" || turn.blocks.some(saysSomething)) {
+  if (turn.role !== "assistant" || turn.blocks.some(hasContent)) {
     return false;
   }
   encodeAssistant(turn, scope);
   return true;
 }
 
-function saysSomething(block: Block): boolean {
+function hasContent(block: Block): boolean {
   return isToolCall(block) || isOwnAudio(block) ||
     (textOf(block) ?? "").trim() !== "";
 }
@@ -104,7 +104,7 @@ function encodeAssistant(turn: Turn, scope: Scope): JsonObject {
   return {
     role: "assistant",
     ...encodeReasoning(thoughts, scope),
-    ...encodeSaid(turn.blocks, scope),
+    ...encodeContent(turn.blocks, scope),
     ...(audio === undefined || !scope.dialect.openaiSettings
       ? {}
       : { audio: audio.value }),
@@ -113,10 +113,10 @@ function encodeAssistant(turn: Turn, scope: Scope): JsonObject {
 }
 
 /** Text, and the words of a refusal: in their own field where the provider has one. */
-function encodeSaid(blocks: readonly Block[], scope: Scope): JsonObject {
+function encodeContent(blocks: readonly Block[], scope: Scope): JsonObject {
   const refusal = blocks.filter((block) => block.kind === "refusal")
     .map(({ text }) => text).join("");
-  const text = textRuns(blocks, scope).map((run) => saidText(run, scope))
+  const text = textRuns(blocks, scope).map((run) => contentText(run, scope))
     .filter((run) => run !== "").join("\n\n");
   if (scope.dialect.fullToolset && refusal !== "") {
     return { content: text === "" ? null : text, refusal };
@@ -244,10 +244,10 @@ function encodeResult(result: ToolResultBlock, scope: Scope): JsonObject {
   const notes = result.content.filter(isAttachment).map(({ kind }) =>
     `[${kind} attached below]`
   );
-  const said = [joinText(texts, scope, "\n"), ...notes].filter((text) =>
+  const text = [joinText(texts, scope, "\n"), ...notes].filter((text) =>
     text !== ""
   ).join("\n");
-  const content = said === "" ? "(empty)" : said;
+  const content = text === "" ? "(empty)" : text;
   const isMarked = /^\s*error/i.test(content);
   return {
     role: "tool",

@@ -15,7 +15,7 @@ export type FlatKind = "text" | "reasoning" | "refusal";
 /** Finds the borders of blocks, which the protocol does not show, and numbers the blocks. */
 export interface BlockEmitter {
   /** Adds text to the open block of the kind, or begins one; ignores what is no text and empty text. */
-  say(
+  emitText(
     kind: FlatKind,
     text: JsonValue | undefined,
     emit: Emit<AnswerEvent>,
@@ -95,7 +95,7 @@ export function createBlockEmitter(options: BlockEmitterOptions): BlockEmitter {
     get hasBlocks() {
       return nextIndex > 0;
     },
-    say(kind, text, emit) {
+    emitText(kind, text, emit) {
       if (typeof text !== "string" || text === "") return;
       const index = flatIndex(kind, emit);
       if (index === undefined) return;

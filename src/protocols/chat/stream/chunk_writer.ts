@@ -57,8 +57,8 @@ export function createChunkWriter(
       if (logprobs === undefined || !isAsked) {
         return { data: head + delta + tail };
       }
-      const told = JSON.stringify(logprobsOf(logprobs));
-      return { data: head + delta + tailOf("null", told) };
+      const logprobsText = JSON.stringify(logprobsOf(logprobs));
+      return { data: head + delta + tailOf("null", logprobsText) };
     },
     end({ stop, usage }) {
       const frames: SseFrame[] = [

@@ -59,7 +59,7 @@ export class DeltaReader {
   push(delta: JsonObject, isWhole: boolean, emit: Emit<AnswerEvent>): void {
     this.#readReasoning(delta, emit);
     this.#readContent(delta, emit);
-    this.#blocks.say("refusal", delta.refusal, emit);
+    this.#blocks.emitText("refusal", delta.refusal, emit);
     for (const annotation of listOf(delta.annotations)) {
       if (isJsonObject(annotation)) {
         this.#blocks.cite(decodeCitation(annotation), emit);
@@ -83,7 +83,7 @@ export class DeltaReader {
     const { content, extra_content } = delta;
     this.#signature = sealedOfMessage(extra_content) ?? this.#signature;
     if (typeof content === "string" && isThought(extra_content)) {
-      this.#blocks.say("reasoning", content, emit);
+      this.#blocks.emitText("reasoning", content, emit);
     } else readContent(content, this.#blocks, emit);
   }
 
@@ -92,7 +92,7 @@ export class DeltaReader {
     const details = listOf(delta.reasoning_details);
     const text = [reasoning_content, reasoning, reasoning_text]
       .find((one) => typeof one === "string" && one !== "");
-    this.#blocks.say("reasoning", text ?? textOfDetails(details), emit);
+    this.#blocks.emitText("reasoning", text ?? textOfDetails(details), emit);
     this.#details.push(details);
   }
 
@@ -126,17 +126,19 @@ function readContent(
   blocks: BlockEmitter,
   emit: Emit<AnswerEvent>,
 ): void {
-  if (typeof content === "string") return blocks.say("text", content, emit);
+  if (typeof content === "string") {
+    return blocks.emitText("text", content, emit);
+  }
   if (isJsonObject(content)) {
-    return blocks.say("text", JSON.stringify(content), emit);
+    return blocks.emitText("text", JSON.stringify(content), emit);
   }
   for (const part of listOf(content)) {
     if (!isJsonObject(part)) continue;
     if (part.type === "thinking") {
-      blocks.say("reasoning", thinkingText(part.thinking), emit);
+      blocks.emitText("reasoning", thinkingText(part.thinking), emit);
     } else if (part.type === "refusal") {
-      blocks.say("refusal", part.refusal, emit);
-    } else blocks.say("text", part.text, emit);
+      blocks.emitText("refusal", part.refusal, emit);
+    } else blocks.emitText("text", part.text, emit);
   }
 }
 

@@ -1,7 +1,7 @@
 import type { AnswerContext, StreamEncoder } from "../../canonical/codec.ts";
 import { type ChunkWriter, createChunkWriter } from "./chunk_writer.ts";
 import { DeltaWriter } from "./delta_writer.ts";
-import { toldInStream } from "../../canonical/failure/failure.ts";
+import { asStreamError } from "../../canonical/failure/failure.ts";
 import { errorObject } from "../failure.ts";
 
 /** Writes a Chat Completions stream: an event is a chunk with one delta, or nothing; the end is some more. */
@@ -18,7 +18,7 @@ export function createStreamEncoder(context: AnswerContext): StreamEncoder {
       }
       if (event.type === "end") chunks?.end(event).forEach(emit);
       if (event.type === "failure") {
-        const error = errorObject(toldInStream(event.failure));
+        const error = errorObject(asStreamError(event.failure));
         emit({ event: "error", data: JSON.stringify({ error }) });
       }
     },

@@ -7,7 +7,7 @@ export interface ContentBlock {
   /** Begins the block, once. */
   begin(block: JsonObject, emit: Emit<SseFrame>): void;
   /** Writes a delta, given as JSON text: deltas are what most of a stream consists of. */
-  say(delta: string, emit: Emit<SseFrame>): void;
+  writeDelta(delta: string, emit: Emit<SseFrame>): void;
   /** Ends the block, if it ever began. */
   end(emit: Emit<SseFrame>): void;
 }
@@ -27,7 +27,7 @@ export function createContentBlock(takeIndex: () => number): ContentBlock {
       const data = JSON.stringify({ type, index, content_block: block });
       emit({ event: type, data });
     },
-    say(delta, emit) {
+    writeDelta(delta, emit) {
       emit({
         event: "content_block_delta",
         data:

@@ -60,12 +60,12 @@ function writeText(options: BlockWriterOptions): BlockWriter {
       switch (event.type) {
         case "block-delta":
           wire.begin(EMPTY_TEXT, emit);
-          return wire.say(textDelta(event.text), emit);
+          return wire.writeDelta(textDelta(event.text), emit);
         case "block-citation": {
           const citation = encodeCitation(event.citation);
           if (citation === undefined) return options.context.drop("citation");
           wire.begin(EMPTY_TEXT, emit);
-          return wire.say(
+          return wire.writeDelta(
             JSON.stringify({ type: "citations_delta", citation }),
             emit,
           );
@@ -88,7 +88,10 @@ function writeThinking(options: BlockWriterOptions): BlockWriter {
     const { connectionId } = options.context;
     const signature = signatureForCaller(sealed, connectionId);
     wire.begin(EMPTY_THINKING, emit);
-    wire.say(JSON.stringify({ type: "signature_delta", signature }), emit);
+    wire.writeDelta(
+      JSON.stringify({ type: "signature_delta", signature }),
+      emit,
+    );
   }
 
   return {
@@ -101,7 +104,7 @@ function writeThinking(options: BlockWriterOptions): BlockWriter {
           const text = paragraphs.join(event.text);
           hasText = true;
           wire.begin(EMPTY_THINKING, emit);
-          wire.say(
+          wire.writeDelta(
             `{"type":"thinking_delta","thinking":${JSON.stringify(text)}}`,
             emit,
           );
@@ -132,7 +135,9 @@ function writeFunctionCall(
   wire.begin(callHead(head, options.idFor), emit);
   return {
     push(event, emit) {
-      if (event.type === "block-delta") wire.say(inputDelta(event.text), emit);
+      if (event.type === "block-delta") {
+        wire.writeDelta(inputDelta(event.text), emit);
+      }
       if (event.type === "block-end") wire.end(emit);
     },
   };
@@ -146,14 +151,17 @@ function writeCustomCall(
 ): BlockWriter {
   const wire = createContentBlock(options.takeIndex);
   wire.begin(callHead(head, options.idFor), emit);
-  wire.say(inputDelta('{"input":"'), emit);
+  wire.writeDelta(inputDelta('{"input":"'), emit);
   return {
     push(event, emit) {
       if (event.type === "block-delta") {
-        wire.say(inputDelta(JSON.stringify(event.text).slice(1, -1)), emit);
+        wire.writeDelta(
+          inputDelta(JSON.stringify(event.text).slice(1, -1)),
+          emit,
+        );
       }
       if (event.type === "block-end") {
-        wire.say(inputDelta('"}'), emit);
+        wire.writeDelta(inputDelta('"}'), emit);
         wire.end(emit);
       }
     },
@@ -171,7 +179,7 @@ function writeOpaque(
     wire.begin(value, emit);
   } else if (text !== undefined && text !== "") {
     wire.begin(EMPTY_TEXT, emit);
-    wire.say(textDelta(text), emit);
+    wire.writeDelta(textDelta(text), emit);
   } else {
     options.context.drop(type);
   }

@@ -7,7 +7,10 @@ import { sequenced } from "../../canonical/stream/sequence.ts";
 import { estimateUsage } from "../../canonical/answer/usage.ts";
 import { encodeServiceTier, messageHead } from "../answer/encode.ts";
 import { type BlockWriter, createBlockWriter } from "./block_writer.ts";
-import { type Failure, toldInStream } from "../../canonical/failure/failure.ts";
+import {
+  asStreamError,
+  type Failure,
+} from "../../canonical/failure/failure.ts";
 import { errorObject } from "../failure.ts";
 import { createAnswerIds } from "../tools/tool_call_ids.ts";
 import { encodeStop, joinRefusal } from "../answer/stop.ts";
@@ -75,7 +78,7 @@ function errorEvent(
   failure: Failure,
   { requestId }: AnswerContext,
 ): JsonObject {
-  return { error: errorObject(toldInStream(failure)), request_id: requestId };
+  return { error: errorObject(asStreamError(failure)), request_id: requestId };
 }
 
 /** Clients show the size of the prompt from the first event, so it never says 0; the truth comes last. */

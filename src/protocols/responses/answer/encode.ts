@@ -3,7 +3,7 @@ import type { Answer } from "../../canonical/answer/answer.ts";
 import type { AnswerContext } from "../../canonical/codec.ts";
 import { unfoldAnswer } from "../../canonical/answer/fold.ts";
 import { estimateUsage } from "../../canonical/answer/usage.ts";
-import { silentTeller } from "../stream/item_writer.ts";
+import { discardingWriter } from "../stream/item_writer.ts";
 import { createOutputWriter } from "./output_writer.ts";
 import { identityOf, responseObject } from "./response_object.ts";
 import { encodeStop } from "./stop.ts";
@@ -14,7 +14,7 @@ export function encodeAnswer(
   answer: Answer,
   context: AnswerContext,
 ): JsonObject {
-  const output = createOutputWriter(context, silentTeller);
+  const output = createOutputWriter(context, discardingWriter);
   unfoldAnswer(answer, (event) => output.push(event));
   output.finish(answer.stop);
   return responseObject(identityOf(answer, context), context, {

@@ -11,9 +11,9 @@ import type { Stop } from "../../canonical/answer/stop.ts";
 import { createCallWriter } from "../stream/call_writer.ts";
 import { compactionItem, wantsCompaction } from "../items/compaction.ts";
 import type {
+  EventWriter,
   ItemStatus,
   ItemWriter,
-  Teller,
   WriterScope,
 } from "../stream/item_writer.ts";
 import {
@@ -49,17 +49,17 @@ type ItemHead = Exclude<BlockHead, OpaqueBlock>;
 /** A writer for one answer. */
 export function createOutputWriter(
   context: AnswerContext,
-  teller: Teller,
+  events: EventWriter,
 ): OutputWriter {
   return wantsCompaction(context.request)
-    ? createCompactionWriter(context, teller)
-    : new ItemsWriter(context, teller);
+    ? createCompactionWriter(context, events)
+    : new ItemsWriter(context, events);
 }
 
 /** All that the model says is the summary; clients fail on more or fewer items than one. */
 function createCompactionWriter(
   { ids }: AnswerContext,
-  teller: Teller,
+  events: EventWriter,
 ): OutputWriter {
   const items: JsonObject[] = [];
   let summary = "";
@@ -74,7 +74,7 @@ function createCompactionWriter(
       // A client would go on with it in place of the conversation.
       if (summary.trim() === "") throw noSummary();
       const item = compactionItem(ids.next("cmp"), summary);
-      tellWhole(teller, 0, item);
+      writeWhole(events, 0, item);
       items.push(item);
     },
     get held() {
@@ -96,7 +96,7 @@ function noSummary(): UpstreamFailure {
 class ItemsWriter implements OutputWriter {
   readonly items: JsonObject[] = [];
   readonly #context: AnswerContext;
-  readonly #teller: Teller;
+  readonly #events: EventWriter;
   #open: ItemWriter | undefined;
   /** Whether the open item is being written to; a block that nobody sees is not its. */
   #hasBlock = false;
@@ -105,9 +105,9 @@ class ItemsWriter implements OutputWriter {
   #held = 0;
   #written = 0;
 
-  constructor(context: AnswerContext, teller: Teller) {
+  constructor(context: AnswerContext, events: EventWriter) {
     this.#context = context;
-    this.#teller = teller;
+    this.#events = events;
   }
 
   get held(): number {
@@ -122,7 +122,7 @@ class ItemsWriter implements OutputWriter {
     switch (event.type) {
       case "block-delta":
         this.#written += event.text.length;
-        return this.#say(event.text, event.logprobs);
+        return this.#writeText(event.text, event.logprobs);
       case "block-start":
         return event.block.kind === "opaque"
           ? this.#giveOpaque(event.block)
@@ -151,13 +151,13 @@ class ItemsWriter implements OutputWriter {
     if (this.#open?.join(head.kind, isApart)) return;
     this.#close("completed");
     this.#open = createItemWriter(head, {
-      teller: this.#teller,
+      events: this.#events,
       context: this.#context,
       outputIndex: this.items.length,
     });
   }
 
-  #say(text: string, logprobs?: readonly TokenLogprob[]): void {
+  #writeText(text: string, logprobs?: readonly TokenLogprob[]): void {
     this.#held += text.length;
     this.#open?.delta(text, logprobs);
   }
@@ -178,7 +178,7 @@ class ItemsWriter implements OutputWriter {
     }
     if (text === undefined) return this.#context.drop(block.type);
     this.#begin({ kind: "text" });
-    this.#say(text);
+    this.#writeText(text);
     this.#isApart = true;
   }
 
@@ -186,7 +186,7 @@ class ItemsWriter implements OutputWriter {
     this.#close("completed");
     const id = textOf(value.id) || this.#context.ids.next("item");
     const item = { ...value, id };
-    tellWhole(this.#teller, this.items.length, item);
+    writeWhole(this.#events, this.items.length, item);
     this.items.push(item);
     this.#held += JSON.stringify(item).length;
   }
@@ -206,13 +206,13 @@ function createItemWriter(head: ItemHead, scope: WriterScope): ItemWriter {
 }
 
 /** Tells an item that is whole from its beginning. */
-function tellWhole(
-  teller: Teller,
+function writeWhole(
+  events: EventWriter,
   output_index: number,
   item: JsonObject,
 ): void {
-  teller.tell("response.output_item.added", { output_index, item });
-  teller.tell("response.output_item.done", { output_index, item });
+  events.write("response.output_item.added", { output_index, item });
+  events.write("response.output_item.done", { output_index, item });
 }
 
 function isItem(block: OpaqueBlock): boolean {

@@ -4,7 +4,7 @@ import {
   argumentsObject,
   givenArguments,
 } from "../../canonical/tools/tool_arguments.ts";
-import { present, restOf, textOf } from "../fields.ts";
+import { otherFields, present, textOf } from "../fields.ts";
 import { markOwn, notedObject } from "../marks.ts";
 import { toolOfCall, type TypedTool } from "../tools/typed_tools.ts";
 
@@ -60,7 +60,7 @@ function identityOf(
 }
 
 function markRest(item: JsonObject, own: string): ToolCallBlock["marks"] {
-  const rest = restOf(item, ["type", "call_id", "name", "namespace", own]);
+  const rest = otherFields(item, ["type", "call_id", "name", "namespace", own]);
   return markOwn(rest === undefined ? undefined : { item: rest });
 }
 

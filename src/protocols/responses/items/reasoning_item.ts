@@ -13,7 +13,7 @@ import {
   unwrapSealed,
   wrapSealed,
 } from "../../canonical/answer/sealed.ts";
-import { present, restOf } from "../fields.ts";
+import { otherFields, present } from "../fields.ts";
 import { markOwn, notedObject } from "../marks.ts";
 
 /** The `form` of a sealed `encrypted_content`. */
@@ -26,7 +26,7 @@ const ITEM_FIELDS = ["type", "summary", "content", "encrypted_content"];
  * the envelope in which {@linkcode encodeSealed} gave it out.
  */
 export function decodeReasoning(item: JsonObject): ReasoningBlock {
-  const rest = restOf(item, ITEM_FIELDS);
+  const rest = otherFields(item, ITEM_FIELDS);
   return {
     kind: "reasoning",
     parts: decodeParts(item),

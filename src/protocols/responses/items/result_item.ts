@@ -7,7 +7,7 @@ import { invalidField } from "../../canonical/request/invalid_request.ts";
 import { fitId } from "../../canonical/tools/tool_call_id.ts";
 import { ID_RULE } from "./call_item.ts";
 import type { Scope } from "../dialect.ts";
-import { restOf, textOf } from "../fields.ts";
+import { otherFields, textOf } from "../fields.ts";
 import { markOwn, notedObject } from "../marks.ts";
 import {
   decodeParts,
@@ -38,7 +38,7 @@ export function decodeResult(
   if (callId === "") {
     throw invalidField(`${place.param}.call_id`, "is missing");
   }
-  const rest = restOf(item, RESULT_FIELDS);
+  const rest = otherFields(item, RESULT_FIELDS);
   return {
     kind: "tool_result",
     callId,

@@ -123,9 +123,9 @@ function encodeLogprobs(
   { isOn, fields }: Reasoning,
   { dialect }: Scope,
 ): JsonObject | undefined {
-  const isTold = dialect.limits && dialect.hostedTools &&
+  const reportsLogprobs = dialect.limits && dialect.hostedTools &&
     !isFixed(isOn, dialect);
-  if (chat?.logprobs?.value !== true || !isTold) return undefined;
+  if (chat?.logprobs?.value !== true || !reportsLogprobs) return undefined;
   const include = Array.isArray(fields.include) ? fields.include : [];
   return {
     include: [...include, "message.output_text.logprobs"],

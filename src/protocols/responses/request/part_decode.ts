@@ -17,7 +17,7 @@ import { invalidField } from "../../canonical/request/invalid_request.ts";
 import { sourceOfUrl } from "../../canonical/request/media.ts";
 import { decodeAnnotations } from "../items/annotation.ts";
 import { decodeCache } from "./cache.ts";
-import { restOf, textOf } from "../fields.ts";
+import { otherFields, textOf } from "../fields.ts";
 import { markOwn } from "../marks.ts";
 
 /** What a content part becomes. */
@@ -70,7 +70,7 @@ const TEXT_FIELDS = ["type", "text", "annotations", "prompt_cache_breakpoint"];
 
 function decodeText(part: JsonObject, param: string): TextBlock {
   const citations = decodeAnnotations(part.annotations);
-  const rest = restOf(part, TEXT_FIELDS);
+  const rest = otherFields(part, TEXT_FIELDS);
   return {
     kind: "text",
     text: textIn(part.text, `${param}.text`),

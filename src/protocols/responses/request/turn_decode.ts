@@ -11,7 +11,7 @@ import {
 import type { Role, Turn } from "../../canonical/request/request.ts";
 import type { Tool } from "../../canonical/tools/tool.ts";
 import { decodeCall } from "../items/call_item.ts";
-import { restOf } from "../fields.ts";
+import { otherFields } from "../fields.ts";
 import { messageHead } from "../items/message_head.ts";
 import { markOwn, withMarks } from "../marks.ts";
 import { opaqueItem, roleOfItem } from "../items/opaque_item.ts";
@@ -144,7 +144,7 @@ function typeOf(item: JsonObject): JsonValue | undefined {
 const MESSAGE_FIELDS = ["type", "role", "content"];
 
 function markMessage(item: JsonObject): Turn["marks"] {
-  const rest = restOf(item, MESSAGE_FIELDS);
+  const rest = otherFields(item, MESSAGE_FIELDS);
   return markOwn(rest === undefined ? undefined : { message: rest });
 }
 
@@ -156,7 +156,7 @@ function markFirst(
 ): readonly PartBlock[] {
   const [first, ...others] = blocks;
   if (first === undefined) return [];
-  const message = restOf(item, MESSAGE_FIELDS) ?? {};
+  const message = otherFields(item, MESSAGE_FIELDS) ?? {};
   return [
     {
       ...first,

@@ -18,7 +18,7 @@ export interface BlockEmitter {
   /** Begins a block; -1 when there are too many, which ends the answer with a failure. */
   open(head: BlockHead): number;
   /** Adds text, unless it is empty. */
-  say(
+  emitText(
     index: number,
     text: string,
     logprobs?: readonly TokenLogprob[] | undefined,
@@ -64,7 +64,7 @@ export function createBlockEmitter(emit: Emit<AnswerEvent>): BlockEmitter {
   return {
     open,
     close,
-    say(index, text, logprobs) {
+    emitText(index, text, logprobs) {
       if (text === "") return;
       emit(
         logprobs === undefined

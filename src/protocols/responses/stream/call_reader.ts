@@ -3,7 +3,7 @@ import type { ToolCallBlock } from "../../canonical/answer/block.ts";
 import type { BlockHead } from "../../canonical/stream/event.ts";
 import { decodeCall } from "../items/call_item.ts";
 import type { ItemReader, ReaderScope } from "./reader.ts";
-import { SaidText } from "../items/said_text.ts";
+import { EmittedText } from "../items/emitted_text.ts";
 
 /** Whether the item calls a tool that the caller runs. */
 export function isCallItem(item: JsonObject): boolean {
@@ -21,7 +21,7 @@ export function createCallReader(
   const isPlain = item.type === "function_call" ||
     item.type === "custom_tool_call";
   let block: number | undefined;
-  const said = new SaidText();
+  const emitted = new EmittedText();
   if (isPlain) begin(decodeCall(item));
 
   function begin(call: ToolCallBlock | undefined): void {
@@ -29,14 +29,14 @@ export function createCallReader(
     block = blocks.open(headOf(call));
   }
 
-  function say(text: JsonValue | undefined): void {
+  function emit(text: JsonValue | undefined): void {
     if (typeof text !== "string" || block === undefined) return;
-    said.add(text);
-    blocks.say(block, text);
+    emitted.add(text);
+    blocks.emitText(block, text);
   }
 
   function complete(whole: JsonValue | undefined): void {
-    if (typeof whole === "string") say(said.restOf(whole));
+    if (typeof whole === "string") emit(emitted.missingFrom(whole));
   }
 
   return {
@@ -44,7 +44,7 @@ export function createCallReader(
       switch (type) {
         case "response.function_call_arguments.delta":
         case "response.custom_tool_call_input.delta":
-          return isPlain ? say(event.delta) : undefined;
+          return isPlain ? emit(event.delta) : undefined;
         case "response.function_call_arguments.done":
           return complete(event.arguments);
         case "response.custom_tool_call_input.done":

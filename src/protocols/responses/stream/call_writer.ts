@@ -50,7 +50,7 @@ function typedToolOf(
 
 function createPlainWriter(
   head: CallHead,
-  { teller, context, outputIndex }: WriterScope,
+  { events, context, outputIndex }: WriterScope,
 ): ItemWriter {
   const isCustom = head.kind === "custom_call";
   const id = textOf(notedObject(head, "item")?.id) ??
@@ -62,7 +62,7 @@ function createPlainWriter(
     : "response.function_call_arguments";
   let input = "";
 
-  teller.tell("response.output_item.added", {
+  events.write("response.output_item.added", {
     output_index: outputIndex,
     item: whole("in_progress"),
   });
@@ -76,25 +76,25 @@ function createPlainWriter(
     };
   }
 
-  function say(text: string): void {
+  function writeInput(text: string): void {
     input += text;
-    teller.tellDelta(`${event}.delta`, deltaPlace, text);
+    events.writeDelta(`${event}.delta`, deltaPlace, text);
   }
 
   return {
     ...idleWriter,
-    delta: say,
+    delta: writeInput,
     endBlock() {
       // Clients parse the arguments of a call without any.
-      if (!isCustom && input === "") say("{}");
-      teller.tell(`${event}.done`, {
+      if (!isCustom && input === "") writeInput("{}");
+      events.write(`${event}.done`, {
         ...place,
         [isCustom ? "input" : "arguments"]: input,
       });
     },
     close(status) {
       const done = whole(status);
-      teller.tell("response.output_item.done", {
+      events.write("response.output_item.done", {
         output_index: outputIndex,
         item: done,
       });
@@ -107,7 +107,7 @@ function createPlainWriter(
 function createTypedWriter(
   head: CallHead,
   tool: TypedTool,
-  { teller, context, outputIndex }: WriterScope,
+  { events, context, outputIndex }: WriterScope,
 ): ItemWriter {
   const id = context.ids.next(tool.idPrefix);
   let input = "";
@@ -124,11 +124,11 @@ function createTypedWriter(
       }
       const facts = { id, callId: head.id };
       const item = typedCallItem(tool, input, { ...facts, status });
-      teller.tell("response.output_item.added", {
+      events.write("response.output_item.added", {
         output_index: outputIndex,
         item: { ...item, status: "in_progress" },
       });
-      teller.tell("response.output_item.done", {
+      events.write("response.output_item.done", {
         output_index: outputIndex,
         item,
       });

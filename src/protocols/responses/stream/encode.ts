@@ -12,7 +12,7 @@ import { MAX_HELD_CHARACTERS } from "../../canonical/limits.ts";
 import { sequenced } from "../../canonical/stream/sequence.ts";
 import { finalFields } from "../answer/encode.ts";
 import { failedError } from "../failure.ts";
-import type { Teller } from "./item_writer.ts";
+import type { EventWriter } from "./item_writer.ts";
 import { createOutputWriter } from "../answer/output_writer.ts";
 import {
   identityOf,
@@ -30,13 +30,13 @@ function createItemEncoder(context: AnswerContext): StreamEncoder {
   let sink: Emit<SseFrame> = () => {};
   let identity: ResponseIdentity | undefined;
   let isOver = false;
-  const teller = createTeller((frame) => sink(frame));
-  const output = createOutputWriter(context, teller);
+  const events = createEventWriter((frame) => sink(frame));
+  const output = createOutputWriter(context, events);
 
-  function tellResponse(type: string, changes: JsonObject): void {
+  function writeResponse(type: string, changes: JsonObject): void {
     if (identity === undefined) return;
     const response = responseObject(identity, context, changes);
-    teller.tell(`response.${type}`, { response });
+    events.write(`response.${type}`, { response });
   }
 
   function start(
@@ -44,22 +44,22 @@ function createItemEncoder(context: AnswerContext): StreamEncoder {
   ): void {
     if (identity !== undefined) return;
     identity = identityOf(answer, context);
-    tellResponse("created", {});
-    tellResponse("in_progress", {});
+    writeResponse("created", {});
+    writeResponse("in_progress", {});
   }
 
   function end(event: EndEvent): void {
     output.finish(event.stop);
     isOver = true;
     const fields = finalFields(event, context, output.written);
-    tellResponse(String(fields.status), { ...fields, output: output.items });
+    writeResponse(String(fields.status), { ...fields, output: output.items });
   }
 
   /** Clients fail on a stream that does not begin with `response.created`. */
   function fail(failure: Failure): void {
     isOver = true;
     start({ id: "" });
-    tellResponse("failed", {
+    writeResponse("failed", {
       status: "failed",
       error: failedError(failure),
       output: output.items,
@@ -85,20 +85,20 @@ function createItemEncoder(context: AnswerContext): StreamEncoder {
     keepAlive(emit) {
       if (identity === undefined || isOver) return;
       sink = emit;
-      teller.tell("keepalive", {});
+      events.write("keepalive", {});
     },
   };
 }
 
 /** Tells every step as a frame, numbered. */
-function createTeller(emit: Emit<SseFrame>): Teller {
+function createEventWriter(emit: Emit<SseFrame>): EventWriter {
   let sequence = 0;
   return {
-    tell(type, fields) {
+    write(type, fields) {
       const data = { type, sequence_number: sequence++, ...fields };
       emit({ event: type, data: JSON.stringify(data) });
     },
-    tellDelta(type, place, text) {
+    writeDelta(type, place, text) {
       emit({
         event: type,
         data:

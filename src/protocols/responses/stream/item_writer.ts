@@ -6,19 +6,19 @@ import type { TokenLogprob } from "../../canonical/answer/logprobs.ts";
 import type { Sealed } from "../../canonical/answer/sealed.ts";
 
 /** Tells the steps of an answer as stream events. */
-export interface Teller {
+export interface EventWriter {
   /** One event. */
-  tell(type: string, fields: JsonObject): void;
+  write(type: string, fields: JsonObject): void;
   /**
    * One event that adds text, the kind that a stream mostly consists of.
    *
    * @param place Its other fields as JSON text, from {@linkcode placeText}.
    */
-  tellDelta(type: string, place: string, text: string): void;
+  writeDelta(type: string, place: string, text: string): void;
 }
 
 /** Tells nobody: for an answer that is written whole. */
-export const silentTeller: Teller = { tell() {}, tellDelta() {} };
+export const discardingWriter: EventWriter = { write() {}, writeDelta() {} };
 
 /** Fields as the inside of an object's JSON text. */
 export function placeText(fields: JsonObject): string {
@@ -43,7 +43,7 @@ export interface ItemWriter {
 
 /** What every writer of an item needs. */
 export interface WriterScope {
-  readonly teller: Teller;
+  readonly events: EventWriter;
   readonly context: AnswerContext;
   /** Of the item: its place in `output`. */
   readonly outputIndex: number;

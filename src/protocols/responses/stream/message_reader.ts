@@ -5,7 +5,7 @@ import {
 } from "../../../core/json.ts";
 import type { BlockEmitter } from "./block_emitter.ts";
 import type { ItemReader } from "./reader.ts";
-import { restOf } from "../fields.ts";
+import { otherFields } from "../fields.ts";
 import { messageHead } from "../items/message_head.ts";
 import { markOwn } from "../marks.ts";
 import { opaquePart } from "../request/part_decode.ts";
@@ -26,12 +26,12 @@ export class MessageReader implements ItemReader {
   take(type: string, event: JsonObject): void {
     switch (type) {
       case "response.output_text.delta":
-        return this.#openPart("text", event).say(
+        return this.#openPart("text", event).emit(
           event.delta,
           event.logprobs,
         );
       case "response.refusal.delta":
-        return this.#openPart("refusal", event).say(event.delta);
+        return this.#openPart("refusal", event).emit(event.delta);
       case "response.content_part.added":
         return this.#add(event);
       case "response.output_text.done":
@@ -110,6 +110,6 @@ function contentOf(whole: JsonObject | undefined): JsonObject[] {
 
 function markMessage(item: JsonObject): ReturnType<typeof markOwn> {
   return markOwn({
-    message: restOf(item, ["type", "role", "content", "status"]) ?? {},
+    message: otherFields(item, ["type", "role", "content", "status"]) ?? {},
   });
 }

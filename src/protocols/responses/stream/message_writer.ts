@@ -20,7 +20,7 @@ export function createMessageWriter(
   head: BlockHead,
   scope: WriterScope,
 ): ItemWriter {
-  const { teller, outputIndex: output_index } = scope;
+  const { events, outputIndex: output_index } = scope;
   const item = startOf(head, scope);
   const content: JsonObject[] = [];
   let part: PartWriter | undefined;
@@ -34,7 +34,7 @@ export function createMessageWriter(
     part = createPartWriter(kind, place, scope);
   }
 
-  teller.tell("response.output_item.added", {
+  events.write("response.output_item.added", {
     output_index,
     item: { ...item, status: "in_progress", content: [] },
   });
@@ -54,7 +54,7 @@ export function createMessageWriter(
     },
     close(status) {
       const whole = { ...item, status, content };
-      teller.tell("response.output_item.done", { output_index, item: whole });
+      events.write("response.output_item.done", { output_index, item: whole });
       return whole;
     },
   };

@@ -6,7 +6,7 @@ import type { Marks } from "../../canonical/request/extras.ts";
 import { decodeAnnotation, decodeAnnotations } from "../items/annotation.ts";
 import type { BlockEmitter } from "./block_emitter.ts";
 import { textOf } from "../fields.ts";
-import { SaidText } from "../items/said_text.ts";
+import { EmittedText } from "../items/emitted_text.ts";
 
 /** The kinds of a message's content part that other protocols know. */
 export type PartKind = "text" | "refusal";
@@ -38,11 +38,11 @@ export class PartReader {
   readonly key: JsonValue | undefined;
   readonly #blocks: BlockEmitter;
   readonly #block: number;
-  readonly #said = new SaidText();
+  readonly #emitted = new EmittedText();
   /** Citations given so far. */
   #cited = 0;
   #isOpen = true;
-  #hasSaid = false;
+  #hasEmitted = false;
 
   constructor({ kind, key, message, marks }: PartHead, blocks: BlockEmitter) {
     this.kind = kind;
@@ -57,11 +57,11 @@ export class PartReader {
   }
 
   /** Takes a piece of the text, with the log probabilities of its tokens where there are any. */
-  say(delta: JsonValue | undefined, logprobs?: JsonValue | undefined): void {
+  emit(delta: JsonValue | undefined, logprobs?: JsonValue | undefined): void {
     if (typeof delta !== "string") return;
-    this.#hasSaid ||= delta !== "";
-    this.#said.add(delta);
-    this.#blocks.say(this.#block, delta, decodeLogprobs(logprobs));
+    this.#hasEmitted ||= delta !== "";
+    this.#emitted.add(delta);
+    this.#blocks.emitText(this.#block, delta, decodeLogprobs(logprobs));
   }
 
   /** Takes an annotation. */
@@ -76,7 +76,10 @@ export class PartReader {
     logprobs?: JsonValue | undefined,
   ): void {
     if (!this.#isOpen || typeof text !== "string") return;
-    this.say(this.#said.restOf(text), this.#hasSaid ? undefined : logprobs);
+    this.emit(
+      this.#emitted.missingFrom(text),
+      this.#hasEmitted ? undefined : logprobs,
+    );
   }
 
   /** Gives what of the whole part has not come in pieces, and closes it. */

@@ -20,7 +20,7 @@ export interface PartWriter {
 export function createPartWriter(
   kind: "text" | "refusal",
   place: JsonObject,
-  { teller, context }: WriterScope,
+  { events, context }: WriterScope,
 ): PartWriter {
   const isRefusal = kind === "refusal";
   const event = isRefusal ? "response.refusal" : "response.output_text";
@@ -39,7 +39,7 @@ export function createPartWriter(
     const annotation = encodeAnnotation(citation, text);
     if (annotation === undefined) return context.drop("citation");
     const annotation_index = annotations.push(annotation) - 1;
-    teller.tell("response.output_text.annotation.added", {
+    events.write("response.output_text.annotation.added", {
       ...place,
       annotation_index,
       annotation,
@@ -55,19 +55,19 @@ export function createPartWriter(
     };
   }
 
-  teller.tell("response.content_part.added", { ...place, part: whole() });
+  events.write("response.content_part.added", { ...place, part: whole() });
   return {
     delta(more, tokens = []) {
       text += more;
       if (tokens.length === 0) {
-        return teller.tellDelta(deltaEvent, deltaPlace, more);
+        return events.writeDelta(deltaEvent, deltaPlace, more);
       }
-      const told = tokens.map((token) => ({
+      const entries = tokens.map((token) => ({
         ...token,
         top_logprobs: [...token.top_logprobs],
       }));
-      logprobs.push(...told);
-      teller.tell(deltaEvent, { ...place, delta: more, logprobs: told });
+      logprobs.push(...entries);
+      events.write(deltaEvent, { ...place, delta: more, logprobs: entries });
     },
     cite(citation) {
       const { raw, endIndex } = citation;
@@ -78,9 +78,9 @@ export function createPartWriter(
     finish() {
       openEnded.forEach(annotate);
       const part = whole();
-      const said = isRefusal ? { refusal: text } : { text, logprobs };
-      teller.tell(`${event}.done`, { ...place, ...said });
-      teller.tell("response.content_part.done", { ...place, part });
+      const content = isRefusal ? { refusal: text } : { text, logprobs };
+      events.write(`${event}.done`, { ...place, ...content });
+      events.write("response.content_part.done", { ...place, part });
       return part;
     },
   };

@@ -8,7 +8,7 @@ import type { BlockEmitter } from "./block_emitter.ts";
 import type { ItemReader } from "./reader.ts";
 import { markOwn } from "../marks.ts";
 import { decodeSealed, summaryForm, textsOf } from "../items/reasoning_item.ts";
-import { SaidText } from "../items/said_text.ts";
+import { EmittedText } from "../items/emitted_text.ts";
 
 /** The two lists of a reasoning item. */
 type List = "summary" | "content";
@@ -18,7 +18,7 @@ interface Part {
   readonly list: List;
   /** Its `summary_index` or `content_index`. */
   readonly key: JsonValue | undefined;
-  readonly said: SaidText;
+  readonly emitted: EmittedText;
 }
 
 /** Reads a reasoning item: one block, begun with its first part or sealed content; an empty item is none. */
@@ -35,7 +35,7 @@ export function createReasoningReader(
   }
 
   function start(list: List, key: JsonValue | undefined): Part {
-    const part = { list, key, said: new SaidText() };
+    const part = { list, key, emitted: new EmittedText() };
     parts.push(part);
     blocks.part(open(), formOf(list));
     return part;
@@ -51,10 +51,10 @@ export function createReasoningReader(
     return last?.list === list && last.key === key ? last : start(list, key);
   }
 
-  function say(part: Part, text: JsonValue | undefined): void {
+  function emit(part: Part, text: JsonValue | undefined): void {
     if (typeof text !== "string") return;
-    part.said.add(text);
-    blocks.say(open(), text);
+    part.emitted.add(text);
+    blocks.emitText(open(), text);
   }
 
   /** Gives what of a finished list has not come in pieces. */
@@ -62,7 +62,7 @@ export function createReasoningReader(
     const known = parts.filter((part) => part.list === list);
     textsOf(whole).forEach((text, position) => {
       const part = known[position] ?? start(list, position);
-      if (part === parts.at(-1)) say(part, part.said.restOf(text));
+      if (part === parts.at(-1)) emit(part, part.emitted.missingFrom(text));
     });
   }
 
@@ -70,9 +70,9 @@ export function createReasoningReader(
     take(type, event) {
       switch (type) {
         case "response.reasoning_summary_text.delta":
-          return say(partOf("summary", event.summary_index), event.delta);
+          return emit(partOf("summary", event.summary_index), event.delta);
         case "response.reasoning_text.delta":
-          return say(partOf("content", event.content_index), event.delta);
+          return emit(partOf("content", event.content_index), event.delta);
         case "response.reasoning_summary_part.added":
           partOf("summary", event.summary_index);
           return;

@@ -18,7 +18,7 @@ import { encodeSealed } from "../items/reasoning_item.ts";
  */
 export function createReasoningWriter(
   head: BlockHead,
-  { teller, context, outputIndex }: WriterScope,
+  { events, context, outputIndex }: WriterScope,
 ): ItemWriter {
   const id = notedId(head) ?? context.ids.next("rs");
   const summary: JsonObject[] = [];
@@ -32,7 +32,7 @@ export function createReasoningWriter(
   function begin(): void {
     if (hasBegun) return;
     hasBegun = true;
-    teller.tell("response.output_item.added", {
+    events.write("response.output_item.added", {
       output_index: outputIndex,
       item: { id, type: "reasoning", summary: [], ...envelope() },
     });
@@ -46,8 +46,8 @@ export function createReasoningWriter(
   function finishPart(): void {
     if (place === undefined) return;
     const part = { type: "summary_text", text };
-    teller.tell("response.reasoning_summary_text.done", { ...place, text });
-    teller.tell("response.reasoning_summary_part.done", { ...place, part });
+    events.write("response.reasoning_summary_text.done", { ...place, text });
+    events.write("response.reasoning_summary_part.done", { ...place, part });
     summary.push(part);
     place = undefined;
     text = "";
@@ -65,14 +65,14 @@ export function createReasoningWriter(
         summary_index: summary.length,
       };
       deltaPlace = placeText(place);
-      teller.tell("response.reasoning_summary_part.added", {
+      events.write("response.reasoning_summary_part.added", {
         ...place,
         part: { type: "summary_text", text: "" },
       });
     },
     delta(more) {
       text += more;
-      teller.tellDelta(
+      events.writeDelta(
         "response.reasoning_summary_text.delta",
         deltaPlace,
         more,
@@ -86,7 +86,7 @@ export function createReasoningWriter(
     close() {
       if (!hasBegun) return undefined;
       const item = { id, type: "reasoning", summary, ...envelope() };
-      teller.tell("response.output_item.done", {
+      events.write("response.output_item.done", {
         output_index: outputIndex,
         item,
       });

@@ -14,7 +14,7 @@ import type {
   ToolChoice,
   ToolReference,
 } from "../../canonical/tools/tool.ts";
-import { restOf, textOf } from "../fields.ts";
+import { otherFields, textOf } from "../fields.ts";
 import { markOwn, withMarks } from "../marks.ts";
 import { decodeTypedTool, typedTool } from "./typed_tools.ts";
 
@@ -119,7 +119,7 @@ function markRest(
   tool: JsonObject,
   known: readonly string[],
 ): CallableTool["marks"] {
-  const rest = restOf(tool, known);
+  const rest = otherFields(tool, known);
   return markOwn(rest === undefined ? undefined : { tool: rest });
 }
 

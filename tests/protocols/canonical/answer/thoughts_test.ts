@@ -23,8 +23,8 @@ const call = (id: string) =>
 const kept = (
   blocks: readonly ReasoningBlock[],
   calls: Thoughts["calls"] = new Map(),
-  said: Thoughts["said"] = [],
-): Thoughts => ({ callIds: ["1", "2"], blocks, calls, said });
+  messages: Thoughts["messages"] = [],
+): Thoughts => ({ callIds: ["1", "2"], blocks, calls, messages });
 const assistant = (...blocks: Block[]) =>
   ({ role: "assistant", blocks }) as const;
 
@@ -35,7 +35,7 @@ Deno.test("thoughtsOf() keeps all reasoning of an answer that is sealed and call
       callIds: ["1", "2"],
       blocks: [THOUGHT, SEALED],
       calls: new Map(),
-      said: [],
+      messages: [],
     },
   );
 });
@@ -82,7 +82,7 @@ Deno.test("thoughtsOf() keeps what is sealed with a call, for that call alone", 
       callIds: ["1", "2"],
       blocks: [],
       calls: new Map([["1", SIGNATURE]]),
-      said: [],
+      messages: [],
     },
   );
 });
@@ -107,23 +107,23 @@ const FINAL = {
 } as const;
 
 Deno.test("thoughtsOf() keeps of what phase the messages of an answer with calls are", () => {
-  const said = [
+  const messages = [
     { length: 6, message: { phase: "commentary" } },
     { length: 10, message: { phase: "final_answer" } },
   ];
   assert.deepEqual(
     thoughtsOf({ blocks: [COMMENTARY, call("1"), FINAL, TEXT] }),
-    { callIds: ["1"], blocks: [], calls: new Map(), said },
+    { callIds: ["1"], blocks: [], calls: new Map(), messages },
   );
   assert.equal(thoughtsOf({ blocks: [COMMENTARY, FINAL] }), undefined);
 });
 
 Deno.test("recallThoughts() tells the messages apart that a caller gives as one text, and no other text", () => {
-  const said = [COMMENTARY, FINAL].map(({ text, message }) => ({
+  const messages = [COMMENTARY, FINAL].map(({ text, message }) => ({
     length: text.length,
     message,
   }));
-  const recall = () => kept([], new Map(), said);
+  const recall = () => kept([], new Map(), messages);
   const given = (text: string) => assistant({ kind: "text", text }, call("1"));
   assert.deepEqual(recallThoughts([given("I look\n\nIt rains")], recall), [
     assistant(COMMENTARY, FINAL, call("1")),

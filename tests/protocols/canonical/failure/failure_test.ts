@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import {
+  asStreamError,
   brokenAnswer,
   type FailureKind,
   kindOfStatus,
   oversizedAnswer,
   shownFailure,
-  toldInStream,
 } from "../../../../src/protocols/canonical/failure/failure.ts";
 
 Deno.test("kindOfStatus() reads a bare status", () => {
@@ -92,10 +92,10 @@ Deno.test("opencode goes on after an answer that broke, and not after one that i
   assert.doesNotMatch(message, OPENCODE_RETRIES);
 });
 
-Deno.test("toldInStream() keeps the word by which clients know a fault that passes", () => {
+Deno.test("asStreamError() keeps the word by which clients know a fault that passes", () => {
   const type = (value: string) => ({ protocol: "chat", value }) as const;
   const told = (kind: FailureKind, message: string, word?: string) =>
-    toldInStream({
+    asStreamError({
       kind,
       message,
       type: word === undefined ? undefined : type(word),
@@ -116,7 +116,7 @@ Deno.test("toldInStream() keeps the word by which clients know a fault that pass
   assert.equal(told("server", "It failed"), "It failed");
   assert.equal(told("invalid_request", "No", "server_error"), "No");
   assert.equal(
-    toldInStream({ kind: "server", message: "m", code: "server_error" })
+    asStreamError({ kind: "server", message: "m", code: "server_error" })
       .message,
     "m (server_error)",
   );

@@ -2,7 +2,7 @@
 const TAIL_LENGTH = 64;
 
 /** Knows how much of a text has come in pieces, and keeps no more of it than its last words. */
-export class SaidText {
+export class EmittedText {
   #length = 0;
   #tail = "";
 
@@ -18,7 +18,7 @@ export class SaidText {
    * @returns Nothing where the whole is another text than that of the pieces: what was said stays said, and two
    * halves of different texts would be a third.
    */
-  restOf(whole: string): string {
+  missingFrom(whole: string): string {
     const tailStart = this.#length - this.#tail.length;
     return whole.startsWith(this.#tail, tailStart)
       ? whole.slice(this.#length)

@@ -25,7 +25,7 @@ function mayTellFailure(head: Uint8Array): boolean {
 }
 
 /** Whether a JSON answer is a failure, whatever its status. */
-export function tellsFailure(bytes: Uint8Array, watch: AnswerWatch): boolean {
+export function holdsFailure(bytes: Uint8Array, watch: AnswerWatch): boolean {
   if (!mayTellFailure(bytes)) return false;
   const body = parseJson(decoder.decode(bytes));
   return isJsonObject(body) && watch.failureOf(body) !== undefined;
@@ -57,5 +57,5 @@ export async function seeFailure(
     if (isClear || bytes > MAX_FAILURE_BYTES) return undefined;
   }
   const whole = joined(seen, bytes);
-  return tellsFailure(whole, watch) ? whole : undefined;
+  return holdsFailure(whole, watch) ? whole : undefined;
 }
