@@ -7,6 +7,7 @@ import type { Metrics } from "../observe/metrics.ts";
 import { openRecord, type RequestRecord } from "../observe/record.ts";
 import type { Tracing } from "../observe/tracing.ts";
 import { authenticate, type CredentialGroup } from "../relay/request/caller.ts";
+import { readClientIds } from "../relay/request/client_ids.ts";
 import { followCaller } from "../relay/exchange.ts";
 import { relay, type RelayTask } from "../relay/relay.ts";
 import type { RelayServices } from "../relay/services.ts";
@@ -92,6 +93,7 @@ async function relayed(
   caller: Caller,
   { request, record, config, parts }: Served,
 ): Promise<Response> {
+  record.facts.client = readClientIds(request.headers);
   const control = followCaller(request, record);
   const serveModel = () =>
     relay({ request, record, caller, config, control }, task, parts);

@@ -46,10 +46,25 @@ export interface AttemptFacts {
   };
 }
 
+/**
+ * What the caller's client calls its own work. It is the caller's text, bounded and without control characters, and
+ * has as many values as callers like: it belongs into logs and traces, never into metrics.
+ */
+export interface ClientIds {
+  /** The conversation or task that the request belongs to. */
+  readonly session?: string;
+  /** Who asks within the session, where that is not its first agent. */
+  readonly agent?: string;
+  /** The client's own id of the request. */
+  readonly requestId?: string;
+}
+
 /** What is learned about a request on its way; written as one log line when it ends. */
 export interface RequestFacts {
   /** The token's name. */
   caller?: string;
+  /** Only of known callers, and only where their client says something. */
+  client?: ClientIds | undefined;
   method: string;
   /** The route's pattern, never the path as it came. */
   route?: string;

@@ -35,6 +35,9 @@ export function factsLine(facts: RequestFacts): LogFields {
     upstream_status: facts.answer.upstreamStatus,
     error: facts.error,
     reason: facts.reason,
+    session: facts.client?.session,
+    agent: facts.client?.agent,
+    client_request_id: facts.client?.requestId,
   };
 }
 

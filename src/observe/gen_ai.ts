@@ -59,7 +59,7 @@ export function sharedAttributes(
 export function spanAttributes(
   { record: { requestId, facts } }: TracedRequest,
 ): GenAiAttributes {
-  const { connection, mode } = facts;
+  const { connection, mode, client } = facts;
   const { usage, stopReason } = facts.answer;
   return {
     ...attribute("gen_ai.usage.input_tokens", usage?.inputTokens),
@@ -76,6 +76,9 @@ export function spanAttributes(
       "gen_ai.response.finish_reasons",
       stopReason === undefined ? undefined : [stopReason],
     ),
+    ...attribute("gen_ai.conversation.id", client?.session),
+    ...attribute("gen_ai.agent.id", client?.agent),
+    ...attribute("model_gateway.client_request_id", client?.requestId),
     "model_gateway.request_id": requestId,
     ...attribute("model_gateway.connection", connection),
     ...attribute("model_gateway.mode", mode),

@@ -85,6 +85,7 @@ Deno.test("spanAttributes() tells tokens, the stop and the way, and no text", ()
     attempts: [{ connection: "main", model: "model-a", startedMs: 1 }],
     error: "text of theirs",
     reason: "text of theirs",
+    client: { session: "s1", agent: "a1", requestId: "r1" },
   });
   assert.deepEqual(spanAttributes(request), {
     "gen_ai.usage.input_tokens": 50,
@@ -92,6 +93,9 @@ Deno.test("spanAttributes() tells tokens, the stop and the way, and no text", ()
     "gen_ai.usage.cache_read.input_tokens": 30,
     "gen_ai.usage.cache_write.input_tokens": 10,
     "gen_ai.response.finish_reasons": ["tool_calls"],
+    "gen_ai.conversation.id": "s1",
+    "gen_ai.agent.id": "a1",
+    "model_gateway.client_request_id": "r1",
     "model_gateway.request_id": "req_1",
     "model_gateway.connection": "main",
     "model_gateway.mode": "native",

@@ -34,6 +34,7 @@ Deno.test("openRecord() writes one line with everything that was learnt", () => 
     },
     error: "some_code",
     reason: "it closed the connection",
+    client: { session: "s1", agent: "a1", requestId: "r1" },
   });
   clock.advance(12.3456);
   record.finish("upstream_broken");
@@ -67,6 +68,9 @@ Deno.test("openRecord() writes one line with everything that was learnt", () => 
       upstream_status: 200,
       error: "some_code",
       reason: "it closed the connection",
+      session: "s1",
+      agent: "a1",
+      client_request_id: "r1",
       total_ms: 12.346,
       ended: "upstream_broken",
     },

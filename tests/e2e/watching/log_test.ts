@@ -129,6 +129,32 @@ const LINES: Readonly<
       ended: "complete",
     },
   },
+  "a client that names its work": {
+    path: PATHS.messages,
+    init: ask("messages", hello("messages"), {
+      "x-claude-code-session-id": `session-1${"x".repeat(200)}`,
+      "x-claude-code-agent-id": "agent-1",
+      "x-client-request-id": "request-1",
+    }),
+    line: {
+      session: `session-1${"x".repeat(119)}`,
+      agent: "agent-1",
+      client_request_id: "request-1",
+      ended: "complete",
+    },
+  },
+  "a client that names its work and gets an error": {
+    path: PATHS.chat,
+    init: ask("chat", hello("chat", { model: "nobody's" }), {
+      "session-id": "session-2",
+    }),
+    line: { session: "session-2", agent: undefined, status: 404 },
+  },
+  "a stranger, whose names nobody has to keep": {
+    path: PATHS.chat,
+    init: { method: "POST", headers: { "session-id": "session-3" } },
+    line: { session: undefined, status: 401 },
+  },
   "an unknown path": {
     path: "/v1/secret-looking/path?query=1",
     init: ask("chat"),

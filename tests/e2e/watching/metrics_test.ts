@@ -48,7 +48,8 @@ Deno.test("serve counts requests on a second listener, without any secret, promp
     const body = hello("chat", {
       messages: [{ role: "user", content: PROMPT }],
     });
-    assert.equal((await askOnce(url, ask("chat", body))).status, 200);
+    const named = ask("chat", body, { "session-id": "canary-of-a-session" });
+    assert.equal((await askOnce(url, named)).status, 200);
     const unknown = hello("chat", { model: "canary-of-a-model" });
     assert.equal((await askOnce(url, ask("chat", unknown))).status, 404);
     const stranger = ask("chat", body, {

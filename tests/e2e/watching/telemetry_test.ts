@@ -28,6 +28,13 @@ const TRACED = {
   baggage: "team=blue",
 };
 
+/** What a client says of its work. */
+const NAMED = {
+  "session-id": "session-of-alice",
+  "thread-id": "agent-of-alice",
+  "x-client-request-id": "request-of-alice",
+};
+
 const USAGE = { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 };
 
 /** Answers every protocol as a Chat provider does that streams. */
@@ -104,9 +111,14 @@ Deno.test("with OTEL_DENO a trace goes on from the caller through the gateway to
     {
       mode: "native",
       path: PATHS.chat,
-      init: ask("chat", chatBody, TRACED),
+      init: ask("chat", chatBody, { ...TRACED, ...NAMED }),
       model: "model-a",
       upstreamModel: "model-a",
+      named: {
+        "gen_ai.conversation.id": "session-of-alice",
+        "gen_ai.agent.id": "agent-of-alice",
+        "model_gateway.client_request_id": "request-of-alice",
+      },
       stops: undefined,
     },
     {
@@ -115,10 +127,12 @@ Deno.test("with OTEL_DENO a trace goes on from the caller through the gateway to
       init: ask("messages", messagesBody, TRACED),
       model: "renamed-a",
       upstreamModel: "upstream-a",
+      named: {},
       stops: ["end"],
     },
   ];
-  for (const { mode, path, init, model, upstreamModel, stops } of requests) {
+  for (const { mode, path, init, model, ...expected } of requests) {
+    const { upstreamModel, named, stops } = expected;
     await t.step(mode, async () => {
       const { status, text } = await askOnce(gateway.url + path, init);
       assert.equal(status, 200, text);
@@ -155,6 +169,7 @@ Deno.test("with OTEL_DENO a trace goes on from the caller through the gateway to
         "gen_ai.response.model": upstreamModel,
         "gen_ai.usage.input_tokens": 7,
         "gen_ai.usage.output_tokens": 3,
+        ...named,
         ...(stops && { "gen_ai.response.finish_reasons": stops }),
         "model_gateway.connection": "Family A",
         "model_gateway.mode": mode,
@@ -249,6 +264,8 @@ async function assertMetrics(collector: Collector): Promise<void> {
   for (const [name, bounds] of Object.entries(ADVISED_BOUNDS)) {
     for (const histogram of collector.histograms(name)) {
       assert.deepEqual(histogram.bounds, bounds, name);
+      const said = JSON.stringify(histogram.attributes);
+      assert.ok(!said.includes("-of-alice"), said);
     }
   }
   assert.deepEqual(
