@@ -18,6 +18,7 @@ import { createRetryBudget } from "./relay/routing/retry_budget.ts";
 import { createSealStore } from "./relay/translated/seal_store.ts";
 import { createTranslation } from "./relay/translated/translation.ts";
 import type { TranslationPool } from "./relay/translated/translation_pool.ts";
+import type { SharedState } from "./shared/shared_state.ts";
 import type { Fetch } from "./upstream/call.ts";
 import { createConnectWatch, type Reach } from "./upstream/connect_watch.ts";
 
@@ -35,6 +36,8 @@ export interface GatewaySurroundings {
   readonly metrics?: Metrics | undefined;
   /** Absent where nobody collects traces. */
   readonly tracing?: Tracing | undefined;
+  /** What it has in common with other gateways; default: nothing, it is the only one. */
+  readonly shared?: SharedState | undefined;
   /** Default: this machine's. */
   readonly clock?: Clock;
   /** Rings when something is overdue or to be tried again; default: this machine's. */
@@ -55,9 +58,9 @@ export interface Gateway {
 /** Puts the program together; nothing here listens, reads a file or knows the platform. */
 export function createGateway(surroundings: GatewaySurroundings): Gateway {
   const { log, clock = systemClock } = surroundings;
-  const admission = createAdmission();
-  const memory = createBodyMemory();
   const deadlines = createDeadlines(surroundings.timers);
+  const admission = createAdmission(surroundings.shared?.running);
+  const memory = createBodyMemory(surroundings.shared?.memory, deadlines);
   const harvest = createHarvest({ clock });
   const limits = createLimitsService({ ...surroundings, clock, harvest });
   const handler = createHandler({

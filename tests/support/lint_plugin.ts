@@ -9,6 +9,7 @@ const LAYER_BY_PREFIX: readonly (readonly [prefix: string, layer: number])[] = [
   ["cli/", 7],
   ["app.ts", 6],
   ["http/", 5],
+  ["shared/", 5],
   ["relay/", 4],
   ["demo/", 4],
   ["protocols/mod.ts", 3],

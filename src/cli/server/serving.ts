@@ -6,6 +6,7 @@ import { systemTimers } from "../../core/timers.ts";
 import type { Log } from "../../observe/log.ts";
 import type { Snapshot } from "../../observe/metrics.ts";
 import { createTranslationPool } from "../../relay/translated/translation_pool.ts";
+import type { SharedState } from "../../shared/shared_state.ts";
 import type { Fetch } from "../../upstream/call.ts";
 import type { Reach } from "../../upstream/connect_watch.ts";
 import { startMetrics } from "./gateway_metrics.ts";
@@ -25,6 +26,8 @@ export interface ServingOptions {
   readonly log: Log;
   /** Whether other threads listen at the same place. */
   readonly isShared?: boolean;
+  /** What this gateway has in common with others. */
+  readonly shared?: SharedState;
 }
 
 /** A gateway that takes requests, in one thread or in several. */

@@ -1,6 +1,8 @@
 import type { Config, ServerConfig } from "../../config/config.ts";
 import type { LogFormat } from "../../observe/log.ts";
 import type { Snapshot } from "../../observe/metrics.ts";
+import type { Columns } from "../../shared/columns.ts";
+import type { ThreadShare } from "../../shared/thread_counts.ts";
 
 /** What a thread serves. */
 export interface StartOrder {
@@ -8,13 +10,19 @@ export interface StartOrder {
   readonly config: Config;
   readonly server: ServerConfig;
   readonly format: LogFormat;
+  /** What it counts together with the other threads. */
+  readonly share: ThreadShare;
 }
 
 /** What the pool tells a thread; the first is `start`. */
 export type Order =
   | StartOrder
   /** Another configuration for the requests to come. */
-  | { readonly kind: "config"; readonly config: Config }
+  | {
+    readonly kind: "config";
+    readonly config: Config;
+    readonly columns: Columns;
+  }
   /** The metrics are wanted. */
   | { readonly kind: "collect"; readonly id: number }
   | { readonly kind: "stop" }

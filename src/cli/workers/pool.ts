@@ -1,11 +1,12 @@
-import { workerShare } from "../../config/worker_share.ts";
 import type { Timers } from "../../core/timers.ts";
 import type { LogFormat } from "../../observe/log.ts";
 import type { Snapshot } from "../../observe/metrics.ts";
 import { createPoolMetrics } from "./pool_metrics.ts";
 import type { Serving, ServingOptions } from "../server/serving.ts";
 import { createSlot, type Slot } from "./slot.ts";
-import type { Report, StartOrder, StartThread } from "./messages.ts";
+import type { Report, StartThread } from "./messages.ts";
+import { createColumnBook } from "../../shared/columns.ts";
+import { createCountTable, emptyThread } from "../../shared/count_table.ts";
 
 /** What a pool serves, and with what. */
 export interface PoolOptions
@@ -23,8 +24,8 @@ export interface PoolOptions
 const GRACE_MS = 3_000;
 
 /**
- * Serves from several threads that share one port. Each builds a gateway of its own; they share no memory,
- * and a new configuration reaches them all.
+ * Serves from several threads that share one port. Each builds a gateway of its own; what they count together, so
+ * that every limit holds for all of them, is in memory that they share. A new configuration reaches them all.
  *
  * @throws {ListenError} When a thread cannot listen; none is left then.
  */
@@ -32,7 +33,9 @@ export async function startPool(options: PoolOptions): Promise<Serving> {
   const { store, server, workers, timers, log } = options;
   const slots: Slot[] = [];
   const metrics = createPoolMetrics({ timers, fold });
-  const share = () => workerShare(store.current(), workers);
+  const table = createCountTable(workers);
+  const book = createColumnBook(table);
+  let columns = book.assign(store.current());
   let place = server;
   /** A thread that replaces another has the certificate of now. */
   const currentPlace = () => ({
@@ -43,16 +46,31 @@ export async function startPool(options: PoolOptions): Promise<Serving> {
   let isStopping = false;
 
   function addSlot(): Slot {
-    const worker = slots.length + 1;
+    const thread = slots.length;
     const slot = createSlot({
       startThread: options.startThread,
       timers,
-      startOrder: () => startOrder(share(), currentPlace(), options.format),
+      startOrder() {
+        // Its predecessor may have counted on while it was ended.
+        emptyThread(table, thread);
+        return {
+          kind: "start",
+          config: store.current(),
+          server: currentPlace(),
+          format: options.format,
+          share: { table, thread, columns },
+        };
+      },
       onReport: (report) => take(report, slot),
       onDied(error, retryMs) {
         replacements += 1;
+        emptyThread(table, thread);
         metrics.retire(slot);
-        log.write("error", "worker_died", { worker, error, retry_ms: retryMs });
+        log.write("error", "worker_died", {
+          worker: thread + 1,
+          error,
+          retry_ms: retryMs,
+        });
       },
     });
     slots.push(slot);
@@ -87,8 +105,9 @@ export async function startPool(options: PoolOptions): Promise<Serving> {
     place = { ...server, port: portOf(url) };
     while (slots.length < workers) addSlot();
     await Promise.all(slots.map(({ listening }) => listening));
-    store.onSwap(() => {
-      for (const slot of slots) slot.send({ kind: "config", config: share() });
+    store.onSwap((config) => {
+      columns = book.assign(config);
+      for (const slot of slots) slot.send({ kind: "config", config, columns });
     });
     return {
       url,
@@ -102,14 +121,6 @@ export async function startPool(options: PoolOptions): Promise<Serving> {
     for (const slot of slots) slot.end();
     throw error;
   }
-}
-
-function startOrder(
-  config: StartOrder["config"],
-  server: StartOrder["server"],
-  format: LogFormat,
-): StartOrder {
-  return { kind: "start", config, server, format };
 }
 
 /** The client library is loaded only when a thread has died. */

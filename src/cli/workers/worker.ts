@@ -6,6 +6,10 @@ import { networkReach } from "../server/network_reach.ts";
 import { openLog } from "../log/open_log.ts";
 import { type Serving, startServing } from "../server/serving.ts";
 import type { Order, Report, StartOrder } from "./messages.ts";
+import {
+  createThreadCounts,
+  type ThreadCounts,
+} from "../../shared/thread_counts.ts";
 
 /** The module of a thread: one gateway, run by the orders of the pool. */
 globalThis.addEventListener("message", (event) => {
@@ -26,6 +30,7 @@ function obey(port: MessagePort): void {
     if (running === undefined) return;
     switch (order.kind) {
       case "config":
+        running.counts.adopt(order.columns);
         return running.store.swap(order.config);
       case "collect": {
         const snapshots = await running.serving.snapshots();
@@ -44,12 +49,13 @@ function obey(port: MessagePort): void {
 interface RunningThread {
   readonly serving: Serving;
   readonly store: ReturnType<typeof createConfigStore>;
+  readonly counts: ThreadCounts;
   /** Resolves when everything logged so far is with the pool. */
   flush(): Promise<void>;
 }
 
 async function startGateway(
-  { config, server, format }: StartOrder,
+  { config, server, format, share }: StartOrder,
   report: (one: Report) => void,
 ): Promise<RunningThread | undefined> {
   const decoder = new TextDecoder();
@@ -60,6 +66,7 @@ async function startGateway(
     },
   }, format);
   const store = createConfigStore(config);
+  const counts = createThreadCounts(share);
   try {
     const serving = await startServing({
       store,
@@ -68,9 +75,10 @@ async function startGateway(
       reach: networkReach((name) => Deno.env.get(name)),
       log,
       isShared: true,
+      shared: { running: counts.running, memory: counts.memory },
     });
     report({ kind: "listening", url: serving.url });
-    return { serving, store, flush: writer.flush };
+    return { serving, store, counts, flush: writer.flush };
   } catch (error) {
     if (!(error instanceof ListenError)) throw error;
     report({ kind: "refused", message: error.message });

@@ -4,6 +4,11 @@ import { LinkedList, type TakeOut } from "../../core/linked_list.ts";
 import type { RequestRecord } from "../../observe/record.ts";
 import type { AttemptControl } from "../attempt_control.ts";
 import { overloadedGateway } from "./overloaded.ts";
+import {
+  createRunningCounts,
+  type Leave,
+  type RunningCounts,
+} from "./running_counts.ts";
 
 /** A request that is being served. */
 export interface Admitted {
@@ -11,9 +16,6 @@ export interface Admitted {
   /** To the upstreams. */
   readonly control: AttemptControl;
 }
-
-/** Gives a place back; only the first call counts. */
-export type Leave = () => void;
 
 /** Keeps count of what is being served, and turns away what would be too much. */
 export interface Admission {
@@ -26,7 +28,7 @@ export interface Admission {
   enter(admitted: Admitted, caller: Caller, config: Config): void;
   /** Takes one of a connection's places; `undefined` when there is none. */
   occupy(connection: Connection): Leave | undefined;
-  /** How many requests are being served. */
+  /** How many requests are being served here. */
   readonly active: number;
   /** Whether new requests are turned away. */
   readonly draining: boolean;
@@ -36,32 +38,42 @@ export interface Admission {
   cut(): void;
 }
 
-/** An open door. */
-export function createAdmission(): Admission {
+/**
+ * An open door.
+ *
+ * @param counts What the limits hold for; default: this gateway alone.
+ */
+export function createAdmission(
+  counts: RunningCounts = createRunningCounts(),
+): Admission {
   const admitted = new LinkedList<Admitted>();
-  const byCaller = new Map<string, number>();
-  const byConnection = new Map<string, number>();
   const drained = Promise.withResolvers<void>();
   let draining = false;
 
   function leave(takeOut: TakeOut): void {
     takeOut();
+    counts.requests.remove();
     if (draining && admitted.size === 0) drained.resolve();
   }
 
   return {
     enter(one, caller, config) {
       if (draining) throw shuttingDown();
-      if (admitted.size >= config.server.maxConcurrentRequests) {
+      if (!counts.requests.add(config.server.maxConcurrentRequests)) {
         throw overloadedGateway("it serves as many requests as it may");
       }
-      const leaveCaller = take(byCaller, caller.sha256, caller.maxConcurrent);
-      if (leaveCaller === undefined) throw tooMany();
+      const { sha256, maxConcurrent } = caller;
+      const leaveCaller = counts.callers.take(sha256, maxConcurrent);
+      if (leaveCaller === undefined) {
+        counts.requests.remove();
+        throw tooMany();
+      }
       one.record.onFinish(leaveCaller);
       const takeOut = admitted.add(one);
       one.record.onFinish(() => leave(takeOut));
     },
-    occupy: ({ id, maxConcurrent }) => take(byConnection, id, maxConcurrent),
+    occupy: ({ id, maxConcurrent }) =>
+      counts.connections.take(id, maxConcurrent),
     get active() {
       return admitted.size;
     },
@@ -76,25 +88,6 @@ export function createAdmission(): Admission {
     cut() {
       for (const { control } of [...admitted]) control.cancel(shuttingDown());
     },
-  };
-}
-
-/** Counts one more under `key`, unless that would pass `most`. */
-function take(
-  counts: Map<string, number>,
-  key: string,
-  most: number | undefined,
-): Leave | undefined {
-  const count = counts.get(key) ?? 0;
-  if (most !== undefined && count >= most) return undefined;
-  counts.set(key, count + 1);
-  let left = false;
-  return () => {
-    if (left) return;
-    left = true;
-    const rest = (counts.get(key) ?? 1) - 1;
-    if (rest === 0) counts.delete(key);
-    else counts.set(key, rest);
   };
 }
 

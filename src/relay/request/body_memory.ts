@@ -1,3 +1,4 @@
+import { createDeadlines, type Deadlines } from "../../core/deadlines.ts";
 import { LinkedList } from "../../core/linked_list.ts";
 import { overloadedGateway } from "./overloaded.ts";
 
@@ -52,32 +53,85 @@ interface Waiting {
   readonly refuse: (error: Error) => void;
 }
 
-/** All memory is free. */
-export function createBodyMemory(): BodyMemory {
+/** What gateways in other threads of the process take of the same memory. */
+export interface MemoryOfOthers {
+  /** What they use, in bytes. */
+  usedBytes(): number;
+  /** How many loans they have for work that still runs. */
+  running(): number;
+  /** Tells them what this one uses. */
+  publish(usedBytes: number, running: number): void;
+}
+
+/** Others do not say when they give memory back: who waits looks again after so many milliseconds. */
+const LOOK_AGAIN_MS = 50;
+
+/** Nobody else takes of the memory. */
+const NO_OTHERS: MemoryOfOthers = {
+  usedBytes: () => 0,
+  running: () => 0,
+  publish() {},
+};
+
+/**
+ * All memory is free.
+ *
+ * @param others Who else takes of it; default: nobody.
+ * @param deadlines For those who wait for memory that others have.
+ */
+export function createBodyMemory(
+  others: MemoryOfOthers = NO_OTHERS,
+  deadlines: Deadlines = createDeadlines(),
+): BodyMemory {
   const waiting = new LinkedList<Waiting>();
   let usedBytes = 0;
   /** How many loans are for work that still runs. */
   let running = 0;
+  let isLooking = false;
 
   function give(bytes: number): void {
-    usedBytes -= bytes;
+    setUsed(usedBytes - bytes);
     serveWaiting();
+  }
+
+  function setUsed(bytes: number): void {
+    usedBytes = bytes;
+    others.publish(usedBytes, running);
+  }
+
+  /** Takes so much, if it is free. What is told first and looked at then is never given twice. */
+  function take(bytes: number, maxBytes: number): boolean {
+    if (usedBytes + bytes > maxBytes) return false;
+    setUsed(usedBytes + bytes);
+    if (usedBytes + others.usedBytes() <= maxBytes) return true;
+    setUsed(usedBytes - bytes);
+    return false;
+  }
+
+  function lookAgain(): void {
+    if (isLooking || others === NO_OTHERS) return;
+    isLooking = true;
+    deadlines.start(LOOK_AGAIN_MS, () => {
+      isLooking = false;
+      serveWaiting();
+    });
   }
 
   /** In their order, so that a large body is not passed by small ones forever. */
   function serveWaiting(): void {
     for (let one = waiting.first; one !== undefined; one = waiting.first) {
-      const isFree = usedBytes + one.bytes <= one.maxBytes;
-      if (!isFree && running > 0) return;
+      const isFree = take(one.bytes, one.maxBytes);
+      if (!isFree && running + others.running() > 0) return lookAgain();
       waiting.shift();
       if (isFree) one.grant();
       else one.refuse(full());
     }
   }
 
+  /** Of what was taken already. */
   function lend(bytes: number): MemoryLoan {
-    usedBytes += bytes;
     running += 1;
+    setUsed(usedBytes);
     let left = bytes;
     let isRunning = true;
     const shrink = (kept: number) => {
@@ -127,8 +181,7 @@ export function createBodyMemory(): BodyMemory {
       return {
         take(bytes) {
           if (isClosed) return;
-          if (usedBytes + bytes > maxBytes) throw full();
-          usedBytes += bytes;
+          if (!take(bytes, maxBytes)) throw full();
           taken += bytes;
         },
         give(bytes) {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { startPool } from "../../../src/cli/workers/pool.ts";
+import { createThreadCounts } from "../../../src/shared/thread_counts.ts";
 import type { Serving } from "../../../src/cli/server/serving.ts";
 import type {
   Order,
@@ -108,13 +109,36 @@ Deno.test("the pool is ready once every thread listens, on the port of the first
   assert.equal(startOf(threads[1]).server.port, 4000);
 });
 
-Deno.test("each thread gets its share of the limits", async () => {
+Deno.test("each thread has the whole limits, and counts against them with the others", async () => {
   const { threads, start } = await createScene();
   await start();
-  for (const thread of threads) {
-    const { server } = startOf(thread).config;
-    assert.equal(server.maxConcurrentRequests, 50);
+  const counts = threads.map((thread) => {
+    const { config, share } = startOf(thread);
+    assert.equal(config.server.maxConcurrentRequests, 100);
+    return createThreadCounts(share).running.requests;
+  });
+  for (let count = 0; count < 100; count++) {
+    assert.ok(counts[count % 2]?.add(100));
   }
+  assert.ok(counts.every((one) => !one.add(100)));
+  counts[0]?.remove();
+  assert.ok(counts[1]?.add(100));
+});
+
+Deno.test("a thread that dies gives back what it held, also what it counts while it is ended", async () => {
+  const { threads, timers, start } = await createScene();
+  await start();
+  const requestsOf = (thread: FakeThread | undefined) =>
+    createThreadCounts(startOf(thread).share).running.requests;
+  const dying = requestsOf(threads[1]);
+  assert.ok(dying.add(1));
+  assert.ok(!requestsOf(threads[0]).add(1));
+  threads[1]?.report({ kind: "died", error: "TypeError" });
+  assert.ok(requestsOf(threads[0]).add(1));
+  requestsOf(threads[0]).remove();
+  assert.ok(dying.add(1));
+  timers.advance(1_000);
+  assert.ok(requestsOf(threads[2]).add(1));
 });
 
 Deno.test("a thread that cannot listen ends the start, and every other thread", async () => {

@@ -3,7 +3,10 @@ import { ask, hello, PATHS } from "../../support/wire/ask.ts";
 import { tokenFile } from "../../support/gateway/config.ts";
 import { sha256Hex } from "../../../src/core/sha256.ts";
 import { readExposition, sumOf } from "../../support/gateway/exposition.ts";
-import { familiesFile } from "../../support/gateway/families.ts";
+import {
+  familiesFile,
+  familyConnection,
+} from "../../support/gateway/families.ts";
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 import { askOnce, serveFile } from "../../support/gateway/serve.ts";
 import { until } from "../../support/within.ts";
@@ -110,6 +113,53 @@ Deno.test({
     }
     assert.equal((await gateway.ended).code, 0);
     assert.equal(gateway.lines("cut").length, 0);
+  },
+});
+
+Deno.test({
+  name:
+    "workers count a token's, a connection's and the gateway's requests together: exactly as many run as may",
+  ignore,
+  async fn(t) {
+    const asked = 24;
+    const limits = [
+      { most: 5, status: 429, token: { max_concurrent: 5 } },
+      {
+        most: 7,
+        status: 503,
+        server: { max_concurrent_requests: 7 },
+        token: { max_concurrent: 100 },
+      },
+      { most: 6, status: 503, connection: { max_concurrent: 6 } },
+    ];
+    for (const { most, status, token, server, connection } of limits) {
+      await t.step(`at most ${most}`, async () => {
+        const gate = Promise.withResolvers<void>();
+        await using upstream = startUpstream(async () => {
+          await gate.promise;
+          return Response.json({});
+        });
+        const file = familiesFile(upstream.url, {
+          tokens: [tokenFile(token)],
+          connections: [familyConnection("A", upstream.url, connection)],
+          server: { port: 0, workers: 3, ...server },
+        });
+        await using gateway = await serveFile(file);
+        const url = gateway.url + PATHS.chat;
+        const statuses: number[] = [];
+        const answers = Array.from({ length: asked }, async () => {
+          statuses.push((await askOnce(url, ask("chat"))).status);
+        });
+        await until(
+          () => statuses.length === asked - most,
+          "those to be turned away for whom there is no place",
+        );
+        assert.deepEqual(new Set(statuses), new Set([status]));
+        gate.resolve();
+        await Promise.all(answers);
+        assert.equal(statuses.filter((one) => one === 200).length, most);
+      });
+    }
   },
 });
 

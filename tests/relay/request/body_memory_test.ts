@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { GatewayError } from "../../../src/core/error.ts";
+import { createDeadlines } from "../../../src/core/deadlines.ts";
 import {
   createBodyMemory,
+  type MemoryOfOthers,
   type MemoryShare,
 } from "../../../src/relay/request/body_memory.ts";
+import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import { settle } from "../../support/settle.ts";
 
 const { signal: NEVER } = new AbortController();
@@ -152,4 +155,57 @@ Deno.test("createBodyMemory() lends nothing to whom has left before", async () =
     (reason) => reason === "left",
   );
   assert.equal(memory.usedBytes, 0);
+});
+
+/** Another thread that holds what the test says, and what it was told of this one. */
+function another(usedBytes: number, running = 0) {
+  const other = { usedBytes, running, told: [0, 0] };
+  const others: MemoryOfOthers = {
+    usedBytes: () => other.usedBytes,
+    running: () => other.running,
+    publish: (...own) => void (other.told = own),
+  };
+  const timers = createFakeTimers();
+  const memory = createBodyMemory(others, createDeadlines(timers));
+  return { other, timers, memory, share: () => memory.open(100) };
+}
+
+Deno.test("createBodyMemory() leaves others what they hold, and tells them what it holds itself", async () => {
+  const { other, memory, share } = another(60);
+  const one = share();
+  one.take(40);
+  assert.deepEqual(other.told, [40, 0]);
+  assert.throws(() => one.take(1), isFull);
+  assert.equal(memory.usedBytes, 40);
+  assert.deepEqual(other.told, [40, 0]);
+  one.give(30);
+  const loan = await share().borrow(20, NEVER);
+  assert.deepEqual(other.told, [30, 1]);
+  loan.end();
+  assert.deepEqual(other.told, [10, 0]);
+});
+
+Deno.test("createBodyMemory() lets work wait for work of others, who do not say when they are done", async () => {
+  const { other, timers, share } = another(60, 1);
+  const waiting = follow(share().borrow(50, NEVER));
+  await settle();
+  assert.equal(waiting.state, "waits");
+  timers.advance(50);
+  await settle();
+  assert.equal(waiting.state, "waits");
+  Object.assign(other, { usedBytes: 0, running: 0 });
+  timers.advance(50);
+  await settle();
+  assert.equal(waiting.state, "granted");
+  assert.equal(timers.running, 0);
+});
+
+Deno.test("createBodyMemory() turns work away once others hold memory that no work of theirs gives back", async () => {
+  const { other, timers, share } = another(60, 1);
+  const waiting = follow(share().borrow(50, NEVER));
+  await settle();
+  other.running = 0;
+  timers.advance(50);
+  await settle();
+  assert.equal(waiting.state, "full");
 });
