@@ -1,79 +1,73 @@
-/**
- * Every wire protocol: Chat Completions, Messages and Responses. What differs between them stands in tables
- * that are a `Record` over {@linkcode Protocol}, so that the compiler names every table that lacks a new one.
- */
-export const PROTOCOLS = ["chat", "messages", "responses"] as const;
+import * as tables from "./protocol_tables.ts";
+import type {
+  Endpoint,
+  Family,
+  Operation,
+  Protocol,
+} from "./protocol_tables.ts";
+import type { FamilyRow, OperationRow, Serving } from "./protocol_rows.ts";
 
-/** One of {@linkcode PROTOCOLS} (docs/design.md#paths). The path of a request selects it. */
-export type Protocol = typeof PROTOCOLS[number];
+export type { Endpoint, Family, Operation, Protocol, Serving };
+
+/** One operation, as {@linkcode OPERATIONS} has it. */
+export type OperationShape = OperationRow<Protocol, Endpoint>;
+
+/** What people call what is spoken at each base URL that a connection may have. */
+export const ENDPOINT_NAMES: Readonly<Record<Endpoint, string>> =
+  tables.ENDPOINT_NAMES;
+
+/** Every base URL that a connection may have. */
+export const ENDPOINTS: readonly Endpoint[] = Object.keys(ENDPOINT_NAMES)
+  .filter((name) => isIn(ENDPOINT_NAMES, name));
+
+/** Every operation with its endpoint, path and protocol. */
+export const OPERATIONS: Readonly<Record<Operation, OperationShape>> =
+  tables.OPERATIONS;
+
+/** Every operation. */
+export const OPERATION_NAMES: readonly Operation[] = Object.keys(OPERATIONS)
+  .filter((name) => isIn(OPERATIONS, name));
+
+/** Every model family with what it is native to. */
+export const FAMILIES: Readonly<
+  Record<Family, FamilyRow<Protocol, Operation>>
+> = tables.FAMILIES;
+
+/** Every model family. */
+export const FAMILY_NAMES: readonly Family[] = Object.keys(FAMILIES)
+  .filter((name) => isIn(FAMILIES, name));
+
+/** The operation of each protocol that asks a model. */
+export const MAIN_OPERATIONS: Readonly<Record<Protocol, Operation>> =
+  tables.MAIN_OPERATIONS;
+
+/** Every wire protocol. What differs between them stands in tables that are a `Record` over {@linkcode Protocol}. */
+export const PROTOCOLS: readonly Protocol[] = Object.keys(MAIN_OPERATIONS)
+  .filter(isProtocol);
+
+/** In whose words the gateway answers where nobody has chosen a protocol. */
+export const DEFAULT_PROTOCOL: Protocol = "chat";
+
+/** Where an upstream is asked for `model`, behind its base URL. */
+export function operationPath(
+  { path, streamPath, modelField }: OperationShape,
+  model: string,
+  { stream }: { readonly stream: boolean },
+): string {
+  const pattern = stream ? streamPath ?? path : path;
+  return modelField === undefined
+    ? pattern.replace(":model", () => encodeURIComponent(model))
+    : pattern;
+}
 
 /** Whether a value from outside names a protocol. */
 export function isProtocol(value: unknown): value is Protocol {
-  return PROTOCOLS.some((protocol) => protocol === value);
+  return typeof value === "string" && isIn(MAIN_OPERATIONS, value);
 }
 
-/**
- * Every base URL that a connection may have. `completions` is the legacy text-completion interface of
- * family A; it is no protocol of its own, its errors have the Chat shape.
- */
-export const ENDPOINTS = [...PROTOCOLS, "completions"] as const;
-
-/** One of {@linkcode ENDPOINTS}. */
-export type Endpoint = typeof ENDPOINTS[number];
-
-/** What a model family is native to (docs/design.md#paths). */
-export type Family = "A" | "B" | "C";
-
-/** One operation that callers invoke and upstreams serve. */
-export type Operation =
-  | "chat_completions"
-  | "completions"
-  | "messages"
-  | "count_tokens"
-  | "responses"
-  | "compact";
-
-/** Where an operation lives at an upstream, and which protocol its bodies speak. */
-export interface OperationShape {
-  readonly endpoint: Endpoint;
-  /** Appended to the connection's base URL of `endpoint`. */
-  readonly path: string;
-  readonly protocol: Protocol;
+function isIn<Name extends string>(
+  table: Readonly<Record<Name, unknown>>,
+  name: string,
+): name is Name {
+  return Object.hasOwn(table, name);
 }
-
-/** Every operation with its endpoint, upstream path and protocol (`endpoints` in docs/configuration.md). */
-export const OPERATIONS: Readonly<Record<Operation, OperationShape>> = {
-  chat_completions: {
-    endpoint: "chat",
-    path: "/chat/completions",
-    protocol: "chat",
-  },
-  completions: {
-    endpoint: "completions",
-    path: "/completions",
-    protocol: "chat",
-  },
-  messages: { endpoint: "messages", path: "/messages", protocol: "messages" },
-  count_tokens: {
-    endpoint: "messages",
-    path: "/messages/count_tokens",
-    protocol: "messages",
-  },
-  responses: {
-    endpoint: "responses",
-    path: "/responses",
-    protocol: "responses",
-  },
-  compact: {
-    endpoint: "responses",
-    path: "/responses/compact",
-    protocol: "responses",
-  },
-};
-
-/** The operation of each protocol that asks a model. */
-export const MAIN_OPERATIONS: Readonly<Record<Protocol, Operation>> = {
-  chat: "chat_completions",
-  messages: "messages",
-  responses: "responses",
-};

@@ -2,6 +2,7 @@
  * The typed face of `deno-std`, the npm edition of `@std`, which ships no types. A host that reaches JSR
  * may map `@std/…` to `jsr:@std/…` in `deno.json` instead; the signatures are the same.
  */
+import { mapValues as stdMapValues } from "@std/collections/map-values";
 import { LimitedBytesTransformStream as StdLimitedBytes } from "@std/streams/limited-bytes-transform-stream";
 import { closestString as stdClosestString } from "@std/text/closest-string";
 import { levenshteinDistance as stdLevenshteinDistance } from "@std/text/levenshtein-distance";
@@ -14,6 +15,12 @@ export interface ParseYamlOptions {
   /** `core` is the schema of YAML 1.2: a date stays text and `<<` is a key like any other. */
   readonly schema?: "core" | "default";
 }
+
+/** A record with the same keys, each value made of the one that stood there. */
+export const mapValues: <Value, Name extends string, Result>(
+  record: Readonly<Record<Name, Value>>,
+  make: (value: Value, name: Name) => Result,
+) => Record<Name, Result> = stdMapValues;
 
 /** Reads one YAML document. Throws a `SyntaxError` that names line and column. */
 export const parseYaml: (text: string, options?: ParseYamlOptions) => unknown =

@@ -1,5 +1,6 @@
 import { GatewayError } from "../core/error.ts";
-import { type Addressee, errorBody } from "../core/error_body.ts";
+import type { Protocol } from "../core/protocol.ts";
+import { CODECS } from "../protocols/mod.ts";
 
 /**
  * Turns whatever was thrown into the error that the caller sees. What nobody foresaw becomes `internal`,
@@ -14,12 +15,20 @@ export function toGatewayError(thrown: unknown): GatewayError {
   );
 }
 
+/** Who gets an error. */
+export interface Addressee {
+  /** The protocol that the caller speaks. */
+  readonly protocol: Protocol;
+  readonly requestId: string;
+}
+
 /** An error as an HTTP response in the caller's protocol (docs/design.md#errors). */
 export function errorResponse(
   error: GatewayError,
-  addressee: Addressee,
+  { protocol, requestId }: Addressee,
 ): Response {
-  return new Response(JSON.stringify(errorBody(error, addressee)), {
+  const body = CODECS[protocol].encodeError(error, requestId);
+  return new Response(JSON.stringify(body), {
     status: error.status,
     headers: { ...error.headers, "content-type": "application/json" },
   });

@@ -6,6 +6,7 @@ import type { Log } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { openRecord, type RequestRecord } from "../observe/record.ts";
 import type { Tracing } from "../observe/tracing.ts";
+import { CODECS } from "../protocols/mod.ts";
 import { authenticate, type CredentialGroup } from "../relay/request/caller.ts";
 import { readClientIds } from "../relay/request/client_ids.ts";
 import { followCaller } from "../relay/exchange.ts";
@@ -16,9 +17,9 @@ import { healthResponse } from "./health.ts";
 import { limitsResponse } from "./limits.ts";
 import { modelResponse, modelsResponse } from "./models.ts";
 import { pageResponse } from "./page.ts";
-import { requestTarget } from "./request_target.ts";
 import { createRouteFinder, type RouteMatch } from "./router.ts";
 import { type Answer, type OpenAnswer, ROUTES } from "./routes.ts";
+import { protocolOfUnknownPath } from "./unknown_path.ts";
 import { endRequest } from "./unread_body.ts";
 import { websocketError } from "./websocket.ts";
 
@@ -78,7 +79,12 @@ async function serve(match: RouteMatch, served: Served): Promise<Response> {
   if ("open" in action) return openAnswer(action.open, match.path, served);
   const caller = identify(action.credential, served);
   if ("relay" in action) {
-    const task = { operation: action.relay, maxBodyBytes };
+    const task = {
+      operation: action.relay,
+      pathModel: match.id,
+      pathStream: action.stream,
+      maxBodyBytes,
+    };
     return await relayed(task, caller, served);
   }
   const { record } = served;
@@ -148,13 +154,6 @@ function identify(
   return caller;
 }
 
-/** Where the SDKs of a protocol look for the request id instead of `x-request-id`. */
-const OWN_ID_HEADERS: Readonly<Record<Protocol, string | undefined>> = {
-  chat: undefined,
-  messages: "request-id",
-  responses: undefined,
-};
-
 /** Names the request in the headers; the upstream's own `request-id` stays. */
 function stamp(
   response: Response,
@@ -162,15 +161,9 @@ function stamp(
   { requestId }: RequestRecord,
 ): Response {
   response.headers.set("x-request-id", requestId);
-  const own = OWN_ID_HEADERS[protocol];
+  const own = CODECS[protocol].requestIdHeader;
   if (own !== undefined && !response.headers.has(own)) {
     response.headers.set(own, requestId);
   }
   return response;
-}
-
-/** A client of the Messages protocol that mistypes a path can still read the error. */
-function protocolOfUnknownPath(request: Request): Protocol {
-  const { path } = requestTarget(request);
-  return /\/messages(\/|$)/.test(path) ? "messages" : "chat";
 }

@@ -8,7 +8,7 @@ export interface RouteMatch {
   readonly route: Route;
   /** The path's pattern in the table. */
   readonly path: string;
-  /** The model id behind `/models/`, percent-decoded. */
+  /** The model id that the path names, percent-decoded. */
   readonly id: string | undefined;
 }
 

@@ -1,11 +1,13 @@
-import { type Operation, OPERATIONS, type Protocol } from "../core/protocol.ts";
+import {
+  DEFAULT_PROTOCOL,
+  type Operation,
+  OPERATION_NAMES,
+  OPERATIONS,
+  type Protocol,
+} from "../core/protocol.ts";
 import type { CredentialGroup } from "../relay/request/caller.ts";
 import { PAGE_PATHS } from "./page.ts";
-
-const MIB = 1024 * 1024;
-
-/** Body limits in bytes (docs/design.md#paths). */
-export const MAX_BODY_BYTES = { small: 8 * MIB, large: 32 * MIB } as const;
+import { MAX_BODY_BYTES, RELAY_ROWS } from "./relay_rows.ts";
 
 /** What the gateway answers by itself, to a caller it knows. */
 export type Answer = "models" | "model" | "limits";
@@ -15,7 +17,12 @@ export type OpenAnswer = "live" | "ready" | "page" | "probe" | "websocket";
 
 /** What a route does: relay an operation to an upstream, or answer from the gateway itself. */
 export type Action =
-  | { readonly relay: Operation; readonly credential: CredentialGroup }
+  | {
+    readonly relay: Operation;
+    /** Whether the path asks for a stream; `undefined` where the body says. */
+    readonly stream: boolean | undefined;
+    readonly credential: CredentialGroup;
+  }
   | { readonly answer: Answer; readonly credential: CredentialGroup }
   | { readonly open: OpenAnswer };
 
@@ -33,33 +40,7 @@ export interface Route {
 
 /** Every route of the gateway (docs/design.md#paths). A row that stands earlier wins. */
 export const ROUTES: readonly Route[] = [
-  relay(
-    "chat_completions",
-    "bearer",
-    MAX_BODY_BYTES.small,
-    both("/chat/completions"),
-  ),
-  relay("messages", "messages", MAX_BODY_BYTES.large, both("/messages")),
-  relay(
-    "count_tokens",
-    "messages",
-    MAX_BODY_BYTES.large,
-    both("/messages/count_tokens"),
-  ),
-  relay("responses", "bearer", MAX_BODY_BYTES.large, both("/responses")),
-  relay("compact", "bearer", MAX_BODY_BYTES.large, both("/responses/compact")),
-  relay("completions", "bearer", MAX_BODY_BYTES.small, both("/completions")),
-
-  relay("chat_completions", "bearer", MAX_BODY_BYTES.small, [
-    "/api/coding/paas/v4/chat/completions",
-  ]),
-  relay("messages", "messages", MAX_BODY_BYTES.small, [
-    "/api/:vendor/v1/messages",
-  ]),
-  relay("count_tokens", "messages", MAX_BODY_BYTES.small, [
-    "/api/:vendor/v1/messages/count_tokens",
-  ]),
-
+  ...OPERATION_NAMES.flatMap(relayRoutes),
   open("websocket", ["GET"], both("/responses"), "responses"),
   answer("models", "either", ["GET", "HEAD"], both("/models")),
   answer("model", "either", ["GET", "HEAD"], both("/models/:id+")),
@@ -85,18 +66,38 @@ function both(path: string): readonly string[] {
   return [`/api/v1${path}`, `/v1${path}`];
 }
 
+function relayRoutes(name: Operation): readonly Route[] {
+  const { path, streamPath, streamField } = OPERATIONS[name];
+  const { maxBodyBytes, legacyPaths } = RELAY_ROWS[name];
+  const stream = streamField === undefined ? false : undefined;
+  const routes = [
+    relay(name, stream, maxBodyBytes, both(withModel(path))),
+    relay(name, stream, MAX_BODY_BYTES.small, legacyPaths),
+  ];
+  if (streamPath !== undefined) {
+    routes.push(relay(name, true, maxBodyBytes, both(withModel(streamPath))));
+  }
+  return routes.filter(({ paths }) => paths.length > 0);
+}
+
+/** Slashes may stand in the name of a model. */
+function withModel(path: string): string {
+  return path.replace(":model", ":id+");
+}
+
 function relay(
   operation: Operation,
-  credential: CredentialGroup,
+  stream: boolean | undefined,
   maxBodyBytes: number,
   paths: readonly string[],
 ): Route {
   const { protocol } = OPERATIONS[operation];
+  const { credential } = RELAY_ROWS[operation];
   return {
     methods: ["POST"],
     paths,
     protocol,
-    action: { relay: operation, credential },
+    action: { relay: operation, stream, credential },
     maxBodyBytes,
   };
 }
@@ -110,7 +111,7 @@ function answer(
   return {
     methods,
     paths,
-    protocol: "chat",
+    protocol: DEFAULT_PROTOCOL,
     action: { answer: name, credential },
     maxBodyBytes: 0,
   };
@@ -120,7 +121,7 @@ function open(
   name: OpenAnswer,
   methods: readonly string[],
   paths: readonly string[],
-  protocol: Protocol = "chat",
+  protocol: Protocol = DEFAULT_PROTOCOL,
 ): Route {
   return { methods, paths, protocol, action: { open: name }, maxBodyBytes: 0 };
 }

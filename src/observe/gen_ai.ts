@@ -1,4 +1,4 @@
-import type { Operation } from "../core/protocol.ts";
+import { OPERATIONS } from "../core/protocol.ts";
 import type { Ending, RequestFacts } from "./facts.ts";
 import type { TracedRequest } from "./tracing.ts";
 
@@ -13,16 +13,6 @@ export interface GenAiNames {
   providerOf(connection: string): string | undefined;
 }
 
-/** Where the conventions know no name, they leave it to the program. */
-const OPERATION_NAMES: Readonly<Record<Operation, string>> = {
-  chat_completions: "chat",
-  messages: "chat",
-  responses: "chat",
-  completions: "text_completion",
-  count_tokens: "count_tokens",
-  compact: "compact",
-};
-
 /**
  * The attributes that spans and metrics share, few values each
  * (opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-metrics).
@@ -35,7 +25,7 @@ export function sharedAttributes(
   const { connection, model } = facts;
   const failure = errorType(facts, ending);
   return {
-    "gen_ai.operation.name": OPERATION_NAMES[operation],
+    "gen_ai.operation.name": OPERATIONS[operation].tracedAs,
     ...attribute(
       "gen_ai.provider.name",
       connection === undefined ? undefined : providerOf(connection),

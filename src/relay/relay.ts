@@ -1,16 +1,17 @@
-import type { Operation } from "../core/protocol.ts";
 import { readBody } from "./request/body.ts";
 import type { Exchange } from "./exchange.ts";
 import { serve } from "./failover.ts";
 import { allowNamedModels } from "./routing/allow_named_models.ts";
 import { bodyLength, keepBody } from "./request/held_body.ts";
-import { createRequestHeadReader } from "./request/request_head.ts";
+import {
+  createRequestHeadReader,
+  type PathHead,
+} from "./request/request_head.ts";
 import type { RelayServices } from "./services.ts";
 import { findCandidates } from "./routing/candidates.ts";
 
 /** What a route asks the relay to do. */
-export interface RelayTask {
-  readonly operation: Operation;
+export interface RelayTask extends PathHead {
   readonly maxBodyBytes: number;
 }
 
@@ -23,14 +24,15 @@ export interface RelayTask {
  */
 export async function relay(
   exchange: Exchange,
-  { operation, maxBodyBytes }: RelayTask,
+  relayTask: RelayTask,
   services: RelayServices,
 ): Promise<Response> {
   const { caller, config, record } = exchange;
+  const { operation, maxBodyBytes } = relayTask;
   services.admission.enter(exchange, caller, config);
   const memory = services.memory.open(config.server.maxBodyMemoryBytes);
   record.onFinish(memory.close);
-  const reader = createRequestHeadReader();
+  const reader = createRequestHeadReader(relayTask);
   const held = await readBody(exchange.request, {
     deadlines: services.deadlines,
     maxBytes: maxBodyBytes,
@@ -47,7 +49,12 @@ export async function relay(
     head.namedModels,
     caller,
   );
-  const candidates = await services.routing.route(found, exchange, held);
+  const candidates = await services.routing.route(
+    found,
+    exchange,
+    held,
+    operation,
+  );
   const body = keepBody(held, () => memory.give(length));
   const task = { operation, body, memory, head, candidates };
   return await serve(exchange, task, services);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createDeadlines } from "../../src/core/deadlines.ts";
 import type { Protocol } from "../../src/core/protocol.ts";
-import { WATCHES } from "../../src/protocols/watch.ts";
+import { CODECS } from "../../src/protocols/mod.ts";
 import { holdBack } from "../../src/relay/hold_back.ts";
 import {
   type Beginning,
@@ -52,7 +52,7 @@ function begin(
     createWatchedReader(body.getReader(), watched),
   );
   const held = holdBack(ahead, {
-    judge: createStreamJudge(WATCHES[protocol]),
+    judge: createStreamJudge(CODECS[protocol].watch),
     deadlines,
     outputMs,
   });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { Connection } from "../../src/config/config.ts";
+import { CODECS } from "../../src/protocols/mod.ts";
 import {
   translatedHeaders,
   type TranslatedHeadersOptions,
@@ -20,7 +21,7 @@ async function headersFor(
     headers: fixed,
   };
   const pairs = translatedHeaders(new Headers(caller), connection, {
-    protocol: "chat",
+    ownHeaders: [],
     stream: false,
     messagesVendor: "anthropic",
     ...options,
@@ -64,9 +65,14 @@ Deno.test("translatedHeaders() asks for a stream where one is wanted", async () 
 
 Deno.test("translatedHeaders() names the version that it writes to the Messages protocol", async () => {
   const caller = { "anthropic-version": "2024-01-01" };
-  const headers = await headersFor(caller, { protocol: "messages" });
+  const headers = await headersFor(caller, {
+    ownHeaders: CODECS.messages.requestHeaders("anthropic"),
+  });
   assert.equal(headers["anthropic-version"], "2023-06-01");
-  const options = { protocol: "messages", messagesVendor: "acme" } as const;
+  const options = {
+    ownHeaders: CODECS.messages.requestHeaders("acme"),
+    messagesVendor: "acme",
+  };
   const other = await headersFor({ "acme-version": "2024-01-01" }, options);
   assert.equal(other["acme-version"], "2023-06-01");
   assert.equal(other["anthropic-version"], undefined);
@@ -78,6 +84,9 @@ Deno.test("translatedHeaders() lets the connection's fixed headers win", async (
     "anthropic-version": "2099-01-01",
     "originator": "gateway",
   };
-  const headers = await headersFor({}, { protocol: "messages", fixed });
+  const headers = await headersFor({}, {
+    ownHeaders: CODECS.messages.requestHeaders("anthropic"),
+    fixed,
+  });
   assert.deepEqual(headers, { ...OWN, ...fixed });
 });

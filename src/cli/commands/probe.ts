@@ -1,5 +1,6 @@
 import type { Config, Connection } from "../../config/config.ts";
 import { PROTOCOLS } from "../../core/protocol.ts";
+import { CODECS } from "../../protocols/mod.ts";
 import { discard } from "../../streams/discard.ts";
 import { secretsOf } from "../../upstream/secrets.ts";
 import { connectionFault, innermostMessage } from "../connection_fault.ts";
@@ -62,8 +63,10 @@ async function probe(
 function probeHeaders(connection: Connection, vendor: string): Headers {
   const { auth } = connection;
   const headers = new Headers({ accept: "application/json" });
-  if (connection.endpoints.messages !== undefined) {
-    headers.set(`${vendor}-version`, "2023-06-01");
+  for (const protocol of PROTOCOLS) {
+    if (connection.endpoints[protocol] === undefined) continue;
+    const own = CODECS[protocol].requestHeaders(vendor);
+    for (const [name, value] of own) headers.set(name, value);
   }
   if (auth.scheme === "bearer") {
     headers.set("authorization", `Bearer ${auth.key}`);

@@ -1,23 +1,15 @@
-import { type Endpoint, type Family, OPERATIONS } from "../../core/protocol.ts";
+import {
+  type Endpoint,
+  FAMILIES,
+  type Family,
+  OPERATION_NAMES,
+  OPERATIONS,
+} from "../../core/protocol.ts";
 import { readBaseUrl } from "../base_url.ts";
 import type { Connection } from "../config.ts";
 import type { Findings, Path } from "../problems.ts";
 import type { ConnectionFields } from "../schema/connection.ts";
 import { SERVICES } from "../services.ts";
-
-/** The endpoint without which a family cannot be served. */
-const ENDPOINT_BY_FAMILY: Readonly<Record<Family, Endpoint>> = {
-  A: "chat",
-  B: "messages",
-  C: "responses",
-};
-
-/** The endpoints that routes of a family reach (docs/design.md#paths). */
-const USED_BY_FAMILY: Readonly<Record<Family, readonly Endpoint[]>> = {
-  A: ["chat", "messages", "responses", "completions"],
-  B: ["messages"],
-  C: ["responses"],
-};
 
 /** Finds the base URLs of a connection, its own or its service's; reports what is wrong with them. */
 export function resolveEndpoints(
@@ -42,14 +34,14 @@ export function resolveEndpoints(
     } else if (result.exposed) {
       findings.warn(place, "sends prompts and the key unencrypted; use https");
     }
-    if (family !== undefined && !USED_BY_FAMILY[family].includes(endpoint)) {
+    if (family !== undefined && !isUsed(endpoint, family)) {
       findings.warn(
         place,
         `is not used: no route of family ${family} needs it`,
       );
     }
   }
-  const needed = family === undefined ? undefined : ENDPOINT_BY_FAMILY[family];
+  const needed = family === undefined ? undefined : FAMILIES[family].protocol;
   if (needed !== undefined && endpoints[needed] === undefined) {
     findings.problem(
       [...path, "endpoints", needed],
@@ -57,4 +49,14 @@ export function resolveEndpoints(
     );
   }
   return endpoints;
+}
+
+/** Whether a route of the family reaches the endpoint (docs/design.md#paths). */
+function isUsed(endpoint: Endpoint, family: Family): boolean {
+  const { protocol, serves } = FAMILIES[family];
+  return endpoint === protocol ||
+    OPERATION_NAMES.some((operation) =>
+      OPERATIONS[operation].endpoint === endpoint &&
+      (serves[operation] === "native" || serves[operation] === "either")
+    );
 }

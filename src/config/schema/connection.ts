@@ -1,5 +1,7 @@
 import { z } from "zod";
 import type { JsonValue } from "../../core/json.ts";
+import { ENDPOINT_NAMES, FAMILIES, FAMILY_NAMES } from "../../core/protocol.ts";
+import { mapValues } from "../../core/std.ts";
 import { QUOTA_KINDS } from "../quota_kinds.ts";
 import { concurrency, flag, name, text, wholeNumber } from "./fields.ts";
 import { alsoWritten } from "./forms.ts";
@@ -29,6 +31,14 @@ const jsonValueSchema = z.custom<JsonValue>(isJsonValue, {
   error: "must be a value that JSON can hold",
 });
 
+/** `A speaks Chat Completions, B Messages` … */
+function familiesText(): string {
+  return FAMILY_NAMES.map((name, index) => {
+    const spoken = ENDPOINT_NAMES[FAMILIES[name].protocol];
+    return index === 0 ? `${name} speaks ${spoken}` : `${name} ${spoken}`;
+  }).join(", ");
+}
+
 /** What to write in place of a service that only has a kind of quota. */
 function quotaKindAsService(
   { input }: { readonly input?: unknown },
@@ -48,18 +58,17 @@ export const connectionSchema = z.strictObject({
   service: z.enum(SERVICE_NAMES, { error: quotaKindAsService }).describe(
     "Whose service it is, which brings endpoints and much else; custom brings nothing.",
   ),
-  family: z.enum(["A", "B", "C"]).optional().describe(
-    "A speaks Chat Completions, B Messages, C Responses. Default: the service's own.",
+  family: z.enum(FAMILY_NAMES).optional().describe(
+    `${familiesText()}. Default: the service's own.`,
   ),
   enabled: flag().default(true)
     .describe("false: it stays in the file, and serves nothing."),
-  endpoints: z.strictObject({
-    chat: text().optional().describe("Where it speaks Chat Completions."),
-    messages: text().optional().describe("Where it speaks Messages."),
-    responses: text().optional().describe("Where it speaks Responses."),
-    completions: text().optional()
-      .describe("Where it speaks the legacy Completions."),
-  }).optional().describe(
+  endpoints: z.strictObject(
+    mapValues(
+      ENDPOINT_NAMES,
+      (name) => text().optional().describe(`Where it speaks ${name}.`),
+    ),
+  ).optional().describe(
     "Base URLs, to which the paths of each protocol are appended. Default: the service's own; naming one replaces them all.",
   ),
   auth: z.strictObject({

@@ -1,3 +1,4 @@
+import type { GatewayError } from "../../core/error.ts";
 import type { Ids } from "../../core/ids.ts";
 import type { JsonObject, JsonValue } from "../../core/json.ts";
 import type { Protocol } from "../../core/protocol.ts";
@@ -5,6 +6,7 @@ import type { Emit, Stage } from "../../core/stage.ts";
 import type { SseComment, SseFrame } from "../../core/frame.ts";
 import type { Answer } from "./answer/answer.ts";
 import type { AnswerEvent } from "./stream/event.ts";
+import type { AnswerWatch } from "./stream/watch.ts";
 import type { Failure } from "./failure/failure.ts";
 import type { Loss } from "./request/loss.ts";
 import type {
@@ -117,6 +119,25 @@ export interface Codec {
 
   /** Writes an upstream's failure as an error response to a caller, before any output. */
   encodeFailure(failure: Failure, requestId: string): EncodedFailure;
+
+  /** Writes an error of the gateway's own as the body of a response to a caller (docs/design.md#errors). */
+  encodeError(error: GatewayError, requestId: string): object;
+
+  /** Where the SDKs of this protocol look for the id of a request, if not in `x-request-id`. */
+  readonly requestIdHeader: string | undefined;
+
+  /**
+   * What upstreams of this protocol are sent in headers of its own, in the version that
+   * {@linkcode Codec.encodeRequest} writes.
+   *
+   * @param messagesVendor `<vendor_b>`, the prefix of the version header of Messages.
+   */
+  requestHeaders(
+    messagesVendor: string,
+  ): readonly [name: string, value: string][];
+
+  /** What the log learns from native answers, which pass without being decoded. */
+  readonly watch: AnswerWatch;
 }
 
 /** The half of a codec that a caller's side of a translation needs. */

@@ -2,12 +2,14 @@ import type { Codec } from "../canonical/codec.ts";
 import type { RequestField } from "../canonical/request/request.ts";
 import { decodeAnswer } from "./answer/decode.ts";
 import { encodeAnswer } from "./answer/encode.ts";
+import { encodeOpenAiError } from "../canonical/failure/openai_error.ts";
 import { dialectOf } from "./dialect.ts";
 import { decodeFailure, encodeFailure } from "./failure.ts";
 import { decodeRequest } from "./request/decode.ts";
 import { encodeRequest } from "./request/encode.ts";
 import { createStreamDecoder } from "./stream/decode.ts";
 import { createStreamEncoder } from "./stream/encode.ts";
+import { chatWatch } from "./watch.ts";
 
 const FIELD_NAMES: Readonly<Record<RequestField, string>> = {
   system: "messages",
@@ -62,4 +64,8 @@ export const chatCodec: Codec = {
   createStreamEncoder,
   decodeFailure,
   encodeFailure,
+  encodeError: encodeOpenAiError,
+  requestIdHeader: undefined,
+  requestHeaders: () => [],
+  watch: chatWatch,
 };

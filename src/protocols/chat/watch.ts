@@ -1,10 +1,13 @@
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
-import { isErrorBody } from "../canonical/failure/error_body.ts";
+import { isErrorBody, mayBeFailure } from "../canonical/failure/error_body.ts";
 import type { AnswerWatch } from "../canonical/stream/watch.ts";
 import { usageIn } from "./answer/usage.ts";
 
 /** Watches Chat Completions, and legacy completions, whose chunks have `text` in place of a delta. */
 export const chatWatch: AnswerWatch = {
+  usageMark: '"usage"',
+  mayCount: (text) => USAGE_REGEXP.test(text),
+  mayBeFailure,
   isOutput(event) {
     return choices(event).some((choice) =>
       isFilled(choice.text) || holdsOutput(choice.delta)
@@ -26,6 +29,9 @@ export const chatWatch: AnswerWatch = {
     return FAILURE_REGEXP.test(data);
   },
 };
+
+/** A usage that is there; `null` stands on every chunk of some streams. */
+const USAGE_REGEXP = /"usage"\s*:\s*\{/;
 
 /** Perplexity and Cerebras end with the chunk that finishes, others with the usage behind it, without `[DONE]`. */
 const FINISH_REGEXP = /"finish_reason"\s*:\s*"(?!error")[^"]/;

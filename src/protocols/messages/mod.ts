@@ -3,11 +3,13 @@ import type { RequestField } from "../canonical/request/request.ts";
 import { decodeAnswer } from "./answer/decode.ts";
 import { encodeAnswer } from "./answer/encode.ts";
 import { dialectOf } from "./dialect.ts";
+import { encodeError } from "./error.ts";
 import { decodeFailure, encodeFailure } from "./failure.ts";
 import { decodeRequest } from "./request/decode.ts";
 import { encodeRequest } from "./request/encode.ts";
 import { createStreamDecoder } from "./stream/decode.ts";
 import { createStreamEncoder } from "./stream/encode.ts";
+import { messagesWatch } from "./watch.ts";
 import { createAnswerIds, historyForAnswer } from "./tools/tool_call_ids.ts";
 
 const FIELD_NAMES: Readonly<Record<RequestField, string>> = {
@@ -62,4 +64,8 @@ export const messagesCodec: Codec = {
   createStreamEncoder,
   decodeFailure,
   encodeFailure,
+  encodeError,
+  requestIdHeader: "request-id",
+  requestHeaders: (vendor) => [[`${vendor}-version`, "2023-06-01"]],
+  watch: messagesWatch,
 };

@@ -1,11 +1,14 @@
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
-import { isErrorBody } from "../canonical/failure/error_body.ts";
+import { isErrorBody, mayBeFailure } from "../canonical/failure/error_body.ts";
 import { tokenCount, type Usage } from "../canonical/answer/usage.ts";
 import type { AnswerWatch } from "../canonical/stream/watch.ts";
 import { decodeUsage, laterUsage } from "./answer/usage.ts";
 
 /** Watches Messages. */
 export const messagesWatch: AnswerWatch = {
+  usageMark: '"usage"',
+  mayCount: (text) => USAGE_REGEXP.test(text),
+  mayBeFailure,
   isOutput(event) {
     if (event.type === "content_block_delta") return true;
     return event.type === "content_block_start" &&
@@ -28,6 +31,9 @@ export const messagesWatch: AnswerWatch = {
     return FAILURE_REGEXP.test(data);
   },
 };
+
+/** A usage that is there, or the answer of a count of tokens. */
+const USAGE_REGEXP = /"usage"\s*:\s*\{|"input_tokens"/;
 
 const MESSAGE_STOP_REGEXP = /"type"\s*:\s*"message_stop"/;
 

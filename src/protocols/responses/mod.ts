@@ -2,6 +2,7 @@ import type { Codec } from "../canonical/codec.ts";
 import type { RequestField } from "../canonical/request/request.ts";
 import { decodeAnswer } from "./answer/decode.ts";
 import { encodeAnswer } from "./answer/encode.ts";
+import { encodeOpenAiError } from "../canonical/failure/openai_error.ts";
 import { dialectOf } from "./dialect.ts";
 import { decodeFailure, encodeFailure } from "./failure.ts";
 import { decodeRequest } from "./request/decode.ts";
@@ -9,6 +10,7 @@ import { historyForAnswer } from "./answer/response_object.ts";
 import { encodeRequest } from "./request/encode.ts";
 import { createStreamDecoder } from "./stream/decode.ts";
 import { createStreamEncoder } from "./stream/encode.ts";
+import { responsesWatch } from "./watch.ts";
 
 const FIELD_NAMES: Readonly<Record<RequestField, string>> = {
   system: "instructions",
@@ -61,4 +63,8 @@ export const responsesCodec: Codec = {
   createStreamEncoder,
   decodeFailure,
   encodeFailure,
+  encodeError: encodeOpenAiError,
+  requestIdHeader: undefined,
+  requestHeaders: () => [],
+  watch: responsesWatch,
 };

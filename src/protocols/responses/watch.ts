@@ -1,10 +1,13 @@
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
-import { isErrorBody } from "../canonical/failure/error_body.ts";
+import { isErrorBody, mayBeFailure } from "../canonical/failure/error_body.ts";
 import type { AnswerWatch } from "../canonical/stream/watch.ts";
 import { decodeUsage } from "./answer/usage.ts";
 
 /** Watches Responses. */
 export const responsesWatch: AnswerWatch = {
+  usageMark: '"usage"',
+  mayCount: (text) => USAGE_REGEXP.test(text),
+  mayBeFailure,
   isOutput(event) {
     return typeof event.type === "string" && OUTPUT_REGEXP.test(event.type);
   },
@@ -26,6 +29,9 @@ export const responsesWatch: AnswerWatch = {
     return FAILURE_REGEXP.test(data);
   },
 };
+
+/** A usage that is there; `null` stands on every chunk of some streams. */
+const USAGE_REGEXP = /"usage"\s*:\s*\{/;
 
 /** A failed answer need not say why. */
 function failureOf(answer: JsonObject): JsonObject {

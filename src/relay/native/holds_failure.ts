@@ -6,27 +6,16 @@ import { joined } from "../../streams/read_all.ts";
 /** Where an answer's first keys stand, in bytes. */
 const HEAD_BYTES = 256;
 
-/** The last lines are of errors without an envelope, of Cloudflare, and of MiniMax, which tells why only at the end. */
-const FAILURE_REGEXP = new RegExp([
-  String.raw`"error"\s*:\s*["{]`,
-  String.raw`"type"\s*:\s*"error"`,
-  String.raw`"status"\s*:\s*"failed"`,
-  String.raw`"message"\s*:\s*"`,
-  String.raw`"errors"\s*:\s*\[|"success"\s*:\s*false`,
-  String.raw`"base_resp"|"choices"\s*:\s*null`,
-].join("|"));
-
 const decoder = new TextDecoder();
 
 /** Whether it is worth reading whole: a few microseconds, for every JSON answer. */
-function mayTellFailure(head: Uint8Array): boolean {
-  const text = decoder.decode(head.subarray(0, HEAD_BYTES));
-  return FAILURE_REGEXP.test(text);
+function mayHoldFailure(head: Uint8Array, watch: AnswerWatch): boolean {
+  return watch.mayBeFailure(decoder.decode(head.subarray(0, HEAD_BYTES)));
 }
 
 /** Whether a JSON answer is a failure, whatever its status. */
 export function holdsFailure(bytes: Uint8Array, watch: AnswerWatch): boolean {
-  if (!mayTellFailure(bytes)) return false;
+  if (!mayHoldFailure(bytes, watch)) return false;
   const body = parseJson(decoder.decode(bytes));
   return isJsonObject(body) && watch.failureOf(body) !== undefined;
 }
@@ -53,7 +42,7 @@ export async function seeFailure(
     if (value.length === 0) continue;
     seen.push(value);
     bytes += value.length;
-    const isClear = seen.length === 1 && !mayTellFailure(value);
+    const isClear = seen.length === 1 && !mayHoldFailure(value, watch);
     if (isClear || bytes > MAX_FAILURE_BYTES) return undefined;
   }
   const whole = joined(seen, bytes);

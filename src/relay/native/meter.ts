@@ -20,9 +20,6 @@ export interface Meter {
   readonly failure: JsonObject | undefined;
 }
 
-/** A usage that is there; `null` stands on every chunk of some streams. */
-const USAGE_REGEXP = /"usage"\s*:\s*\{/;
-
 const LINE_FEED = new Uint8Array([10]);
 
 /**
@@ -37,12 +34,12 @@ export function createStreamMeter(
   const noteChunk = record.watchChunks();
   let longEnd: AnswerEnd = "cut";
   let failure: JsonObject | undefined;
-  const lines = createDataLines('"usage"', {
+  const lines = createDataLines(watch.usageMark, {
     wantsEvery: () => facts.answer.firstOutputMs === undefined,
     line(data) {
       if (data.length > LONG_BYTES) longEnd = betterEnd(longEnd, endOf(data));
       const isFirst = facts.answer.firstOutputMs === undefined;
-      const hasUsage = USAGE_REGEXP.test(data);
+      const hasUsage = watch.mayCount(data);
       if (!isFirst && !hasUsage) return;
       const event = parseJson(data);
       if (!isJsonObject(event)) return;
@@ -113,16 +110,13 @@ export function createBodyMeter(
         : "";
     },
     end(isBodyWhole) {
-      const body = COUNT_REGEXP.test(text) ? parseJson(text) : undefined;
+      const body = watch.mayCount(text) ? parseJson(text) : undefined;
       if (isJsonObject(body)) noteUsage(watch, body, record);
       return isBodyWhole && json?.isCut !== true ? "whole" : "cut";
     },
     failure: undefined,
   };
 }
-
-/** A usage, or the answer of a count of tokens. */
-const COUNT_REGEXP = /"usage"\s*:\s*\{|"input_tokens"/;
 
 function noteUsage(
   watch: AnswerWatch,

@@ -1,5 +1,5 @@
 import { isHidden } from "../../protocols/canonical/failure/failure.ts";
-import { WATCHES } from "../../protocols/watch.ts";
+import { CODECS } from "../../protocols/mod.ts";
 import { brokenUpstream } from "../../upstream/failure.ts";
 import { readAnswerBytes } from "../../upstream/read_answer.ts";
 import { createBodyMeter } from "./meter.ts";
@@ -29,7 +29,7 @@ export async function passInOnePiece(
   const { record } = attempt.exchange;
   const { status } = answer;
   const bytes = secrets.coverIn(await readShort(answer, options));
-  const watch = WATCHES[protocol];
+  const { watch } = CODECS[protocol];
   if (holdsFailure(bytes, watch)) {
     const told = { bytes, headers, protocol, secrets, clock };
     const failure = nativeFailure(answer, told);

@@ -1,6 +1,5 @@
 import { UpstreamFailure } from "../../protocols/canonical/failure/failure.ts";
 import { CODECS } from "../../protocols/mod.ts";
-import { WATCHES } from "../../protocols/watch.ts";
 import { abandon } from "../../streams/discard.ts";
 import {
   type ByteReader,
@@ -72,7 +71,7 @@ function passOn(
   { attempt, protocol, isStream, isJson, deadlines }: PiecesOptions,
 ): ReadableStream<Uint8Array> {
   const { controller, exchange: { record } } = attempt;
-  const watch = WATCHES[protocol];
+  const watch = CODECS[protocol].watch;
   const meter = isStream
     ? createStreamMeter(watch, record)
     : createBodyMeter(watch, record, isJson);
@@ -98,7 +97,7 @@ async function awaitGood(
   { attempt, protocol, secrets, deadlines }: PiecesOptions,
 ): Promise<void> {
   const beginning = await holdBack(source, {
-    judge: createStreamJudge(WATCHES[protocol]),
+    judge: createStreamJudge(CODECS[protocol].watch),
     deadlines,
     outputMs: firstOutputRestMs(attempt, deadlines),
   });
@@ -118,7 +117,7 @@ async function refuseFailure(
   source: LookAhead,
   { protocol, headers, secrets, clock }: PiecesOptions,
 ): Promise<void> {
-  const bytes = await seeFailure(source, WATCHES[protocol]);
+  const bytes = await seeFailure(source, CODECS[protocol].watch);
   if (bytes === undefined) return;
   throw nativeFailure(answer, {
     bytes,

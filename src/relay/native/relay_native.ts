@@ -1,4 +1,4 @@
-import { OPERATIONS } from "../../core/protocol.ts";
+import { operationPath, OPERATIONS } from "../../core/protocol.ts";
 import { discard } from "../../streams/discard.ts";
 import { answerHeaders } from "../../upstream/answer_headers.ts";
 import { callUpstream } from "../../upstream/call.ts";
@@ -26,10 +26,13 @@ export async function relayNative(
 ): Promise<Response> {
   const { exchange, head, controller } = attempt;
   const { connection, model } = attempt.deployment;
-  const { endpoint, path, protocol } = OPERATIONS[attempt.operation];
+  const operation = OPERATIONS[attempt.operation];
+  const { endpoint, protocol } = operation;
   const isRenamed = model.upstream !== head.model;
   const answer = await callUpstream(fetch, {
-    url: `${connection.endpoints[endpoint]}${path}`,
+    url: `${connection.endpoints[endpoint]}${
+      operationPath(operation, model.upstream, head)
+    }`,
     headers: upstreamHeaders(exchange.request.headers, connection),
     body: nativeBody({
       body: attempt.body.get(),

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { type Operation, OPERATIONS } from "../../core/protocol.ts";
 import type { ByteSpan } from "../../json_scan/byte_span.ts";
 import { JsonObjectScan } from "../../json_scan/scan.ts";
 import { JsonScanError } from "../../json_scan/scan_error.ts";
@@ -17,29 +18,39 @@ const SESSION_HEADERS = [
 /** Of what a conversation begins with, so much tells it from others, in bytes. */
 const MAX_OPENING_BYTES = 64 * 1024;
 
+/** Where a conversation may stand. */
+export interface ConversationSource {
+  readonly operation: Operation;
+  /** A JSON object. */
+  readonly body: HeldBody;
+}
+
 /**
  * A name for the conversation that a request goes on with, the same for all its turns: what the agent calls
  * it, or else what it begins with, up to the first words of the user. It holds none of both, and no caller's is
  * another's.
  *
- * @param body A JSON object.
  * @returns `undefined` when the body holds no conversation.
  */
 export async function conversationOf(
   { caller, request }: Pick<Exchange, "caller" | "request">,
-  body: HeldBody,
+  source: ConversationSource,
 ): Promise<string | undefined> {
   const named = SESSION_HEADERS
     .map((name) => request.headers.get(name))
     .find((value) => value !== null && value !== "");
-  const subject = named ?? await openingOf(body);
+  const subject = named ?? await openingOf(source);
   if (subject === undefined || subject === null) return undefined;
   return createHash("sha256").update(`${caller.sha256} `).update(subject)
     .digest("base64");
 }
 
-async function openingOf(body: HeldBody): Promise<Uint8Array | undefined> {
-  const span = await messagesOf(body);
+async function openingOf(
+  { body, operation }: ConversationSource,
+): Promise<Uint8Array | undefined> {
+  const { conversationField } = OPERATIONS[operation];
+  if (conversationField === undefined) return undefined;
+  const span = await spanOf(conversationField, body);
   if (span === undefined) return undefined;
   const { start } = span;
   const end = Math.min(span.end, start + MAX_OPENING_BYTES);
@@ -49,13 +60,14 @@ async function openingOf(body: HeldBody): Promise<Uint8Array | undefined> {
     : opening;
 }
 
-/** Of Chat and Messages, or of Responses. */
-async function messagesOf(body: HeldBody): Promise<ByteSpan | undefined> {
-  const scan = new JsonObjectScan(["messages", "input"]);
+async function spanOf(
+  field: string,
+  body: HeldBody,
+): Promise<ByteSpan | undefined> {
+  const scan = new JsonObjectScan([field]);
   try {
     for await (const piece of bodyPieces(body)) scan.push(piece);
-    const found = scan.end();
-    return (found.get("messages") ?? found.get("input"))?.span;
+    return scan.end().get(field)?.span;
   } catch (error) {
     if (error instanceof JsonScanError) return undefined;
     throw error;

@@ -46,12 +46,13 @@ const TOOL: Place = {
 const OPTIONS: Place = { member: optionOf };
 
 /**
- * Fields by which routers take other models: OpenRouter (`models`, `preset`, `plugins`, `fallbacks` of Messages),
+ * Fields by which an upstream could take another model: `model` where the path names the model, and those of routers, which are OpenRouter (`models`, `preset`, `plugins`, `fallbacks` of Messages),
  * Anthropic (`fallbacks`, the advisor among the `tools`), LiteLLM (`fallbacks` and the two of their kind,
  * `router_settings_override`, `extra_body`), Bifrost and AssemblyAI (`fallbacks`), Keywords AI (`fallback_models`),
  * Vercel AI Gateway (`models`, `providerOptions.gateway.models`).
  */
 const FIELDS: ReadonlyMap<string, Place> = new Map([
+  ["model", NAME],
   ["models", NAME],
   ["fallback_model", NAME],
   ["fallback_models", NAME],
@@ -94,8 +95,12 @@ export const NAMING_FIELDS: readonly string[] = [...FIELDS.keys()].map(
   (name) => SPELLINGS[name] ?? name,
 );
 
-/** One for each body. */
-export function createNamedModels(): NamedModels {
+/**
+ * One for each body.
+ *
+ * @param modelField Of the model that is asked for, which is not found here; `undefined` where the path names it.
+ */
+export function createNamedModels(modelField: string | undefined): NamedModels {
   const found: NamedModel[] = [];
   const tools = createToolModels((name) => take({ param: "tools", name }));
 
@@ -109,6 +114,7 @@ export function createNamedModels(): NamedModels {
 
   return {
     sinkOf(param) {
+      if (param === modelField) return undefined;
       const place = FIELDS.get(param.toLowerCase());
       return place && new SoughtStrings(place, (one) => {
         if (param === "tools") tools.take(one);

@@ -1,5 +1,11 @@
 import { GatewayError } from "../../core/error.ts";
 import type { ByteSpan } from "../../json_scan/byte_span.ts";
+import {
+  type Operation,
+  OPERATION_NAMES,
+  OPERATIONS,
+  type OperationShape,
+} from "../../core/protocol.ts";
 import { type FoundValue, JsonObjectScan } from "../../json_scan/scan.ts";
 import { JsonScanError } from "../../json_scan/scan_error.ts";
 import {
@@ -9,11 +15,11 @@ import {
   NAMING_FIELDS,
 } from "./named_models.ts";
 
-/** What a body asks for, found without parsing it. */
+/** What a request asks for, found without parsing its body. */
 export interface RequestHead {
   readonly model: string;
-  /** Where the value of `model` stands in the body, quotes included. */
-  readonly modelSpan: ByteSpan;
+  /** Where the model's name stands in the body, quotes included; `undefined` where the path names it. */
+  readonly modelSpan: ByteSpan | undefined;
   readonly stream: boolean;
   /** What it names in fields by which an upstream could choose another model. */
   readonly namedModels: readonly NamedModel[];
@@ -29,7 +35,16 @@ export interface BodyShape {
   readonly depth: number;
 }
 
-/** Finds out what a body asks for while it is read. */
+/** What the path of a request asks for. */
+export interface PathHead {
+  readonly operation: Operation;
+  /** The model that it names; `undefined` where the body does. */
+  readonly pathModel?: string | undefined;
+  /** Whether it asks for a stream; absent where the body says. */
+  readonly pathStream?: boolean | undefined;
+}
+
+/** Finds out what a request asks for while its body is read. */
 export interface RequestHeadReader {
   /** Sees the next piece and keeps nothing of it; never throws for what it holds. */
   push(piece: Uint8Array): void;
@@ -42,13 +57,17 @@ export interface RequestHeadReader {
 }
 
 /**
- * Finds `model`, `stream` and the names of other models in a body in one pass over its bytes (docs/design.md#native-and-translated). A body that could mean
- * different things to the gateway and to an upstream is refused: two values of a field that matters, or anything that is
- * not exactly one JSON object. That is told when the body is whole: many clients read no answer before.
+ * Finds the model, the wish for a stream and the names of other models in a body in one pass over its bytes
+ * (docs/design.md#native-and-translated). A body that could mean different things to the gateway and to an upstream is
+ * refused: two values of a field that matters, or anything that is not exactly one JSON object. That is told when the
+ * body is whole: many clients read no answer before.
  */
-export function createRequestHeadReader(): RequestHeadReader {
-  const named = createNamedModels();
-  const scan = new JsonObjectScan(WATCHED_KEYS, named.sinkOf);
+export function createRequestHeadReader(path: PathHead): RequestHeadReader {
+  const named = createNamedModels(OPERATIONS[path.operation].modelField);
+  const scan = new JsonObjectScan(
+    WATCHED_KEYS.get(path.operation) ?? NAMING_FIELDS,
+    named.sinkOf,
+  );
   let fault: unknown;
   return {
     push(piece) {
@@ -62,7 +81,7 @@ export function createRequestHeadReader(): RequestHeadReader {
     end() {
       if (fault !== undefined) throw refusal(fault);
       try {
-        return questionOf(scan.end(), { named, shape: scan });
+        return headOf(scan.end(), { path, named, shape: scan });
       } catch (thrown) {
         throw refusal(thrown);
       }
@@ -70,7 +89,15 @@ export function createRequestHeadReader(): RequestHeadReader {
   };
 }
 
-const WATCHED_KEYS = ["model", "stream", ...NAMING_FIELDS];
+const WATCHED_KEYS: ReadonlyMap<Operation, readonly string[]> = new Map(
+  OPERATION_NAMES.map((name) => {
+    const { modelField, streamField } = OPERATIONS[name];
+    const own = [modelField, streamField].filter((field) =>
+      field !== undefined
+    );
+    return [name, [...new Set([...own, ...NAMING_FIELDS])]];
+  }),
+);
 
 function refusal(thrown: unknown): unknown {
   if (!(thrown instanceof JsonScanError)) return thrown;
@@ -80,29 +107,57 @@ function refusal(thrown: unknown): unknown {
   });
 }
 
-function questionOf(
+function headOf(
   found: ReadonlyMap<string, FoundValue>,
-  { named, shape: { values, depth } }: {
+  { path, named, shape: { values, depth } }: {
+    readonly path: PathHead;
     readonly named: NamedModels;
     readonly shape: BodyShape;
   },
 ): RequestHead {
-  const modelValue = found.get("model");
-  if (modelValue === undefined) throw wrongModel("it is missing");
-  const model = valueOf(modelValue);
-  if (typeof model !== "string" || model === "") {
-    throw wrongModel("it is not a non-empty string");
-  }
-  const streamValue = found.get("stream");
-  const stream = streamValue === undefined ? null : valueOf(streamValue);
-  if (typeof stream !== "boolean" && stream !== null) throw wrongStream();
+  const operation = OPERATIONS[path.operation];
   return {
-    model,
-    modelSpan: modelValue.span,
-    stream: stream === true,
+    model: modelOf(found, path, operation),
+    modelSpan: valueAt(found, operation.modelField)?.span,
+    stream: streamOf(found, path, operation),
     namedModels: named.end(),
     shape: { values, depth },
   };
+}
+
+function modelOf(
+  found: ReadonlyMap<string, FoundValue>,
+  { pathModel }: PathHead,
+  { modelField }: OperationShape,
+): string {
+  if (modelField === undefined) {
+    if (pathModel === undefined || pathModel === "") throw noModelInPath();
+    return pathModel;
+  }
+  const value = found.get(modelField);
+  if (value === undefined) throw wrongModel(modelField, "it is missing");
+  const model = valueOf(value);
+  if (typeof model === "string" && model !== "") return model;
+  throw wrongModel(modelField, "it is not a non-empty string");
+}
+
+function streamOf(
+  found: ReadonlyMap<string, FoundValue>,
+  { pathStream }: PathHead,
+  { streamField }: OperationShape,
+): boolean {
+  if (streamField === undefined) return pathStream === true;
+  const value = found.get(streamField);
+  const stream = value === undefined ? null : valueOf(value);
+  if (typeof stream === "boolean" || stream === null) return stream === true;
+  throw wrongStream(streamField);
+}
+
+function valueAt(
+  found: ReadonlyMap<string, FoundValue>,
+  field: string | undefined,
+): FoundValue | undefined {
+  return field === undefined ? undefined : found.get(field);
 }
 
 const decoder = new TextDecoder();
@@ -112,18 +167,26 @@ function valueOf({ bytes }: FoundValue): unknown {
   return bytes === undefined ? undefined : JSON.parse(decoder.decode(bytes));
 }
 
-function wrongModel(what: string): GatewayError {
+function noModelInPath(): GatewayError {
   return new GatewayError(
     "invalid_request",
-    `Cannot tell which model is asked for: the field \`model\` is wrong, ${what}`,
+    "Cannot tell which model is asked for: the path names none",
     { param: "model" },
   );
 }
 
-function wrongStream(): GatewayError {
+function wrongModel(field: string, what: string): GatewayError {
   return new GatewayError(
     "invalid_request",
-    "Cannot tell whether to stream: the field `stream` is wrong, send true or false",
-    { param: "stream" },
+    `Cannot tell which model is asked for: the field \`${field}\` is wrong, ${what}`,
+    { param: field },
+  );
+}
+
+function wrongStream(field: string): GatewayError {
+  return new GatewayError(
+    "invalid_request",
+    `Cannot tell whether to stream: the field \`${field}\` is wrong, send true or false`,
+    { param: field },
   );
 }

@@ -1,6 +1,7 @@
-import type { Connection, Deployment } from "../../config/config.ts";
+import type { Deployment } from "../../config/config.ts";
 import { GatewayError } from "../../core/error.ts";
 import {
+  FAMILIES,
   type Family,
   MAIN_OPERATIONS,
   type Operation,
@@ -45,19 +46,18 @@ function candidateFor(
   operation: Operation,
   deployment: Deployment,
 ): Candidate | GatewayError {
-  const { connection } = deployment;
-  const { endpoint } = OPERATIONS[operation];
-  if (
-    isOfferedTo(operation, connection) &&
-    connection.endpoints[endpoint] !== undefined
-  ) return { mode: "native", deployment };
-  const protocol = translationTarget(operation, connection);
-  if (protocol !== undefined) {
+  const { family, endpoints } = deployment.connection;
+  const { protocol, serves } = FAMILIES[family];
+  const serving = serves[operation];
+  const isOffered = serving === "native" || serving === "either";
+  if (isOffered && endpoints[OPERATIONS[operation].endpoint] !== undefined) {
+    return { mode: "native", deployment };
+  }
+  const isTranslated = serving === "translated" || serving === "either";
+  if (isTranslated && endpoints[protocol] !== undefined) {
     return { mode: "translated", deployment, protocol };
   }
-  return isOfferedTo(operation, connection)
-    ? unsupported(operation)
-    : wrongFamily(operation, connection);
+  return isOffered ? unsupported(operation) : wrongFamily(operation, family);
 }
 
 /**
@@ -76,42 +76,6 @@ export function servedProtocols(
   );
 }
 
-/** The families that the paths of an operation serve without translation. */
-const OFFERED_FAMILIES: Readonly<Record<Operation, readonly Family[]>> = {
-  chat_completions: ["A"],
-  completions: ["A"],
-  messages: ["A", "B"],
-  count_tokens: ["A", "B"],
-  responses: ["A", "C"],
-  compact: ["A", "C"],
-};
-
-function isOfferedTo(operation: Operation, { family }: Connection): boolean {
-  return OFFERED_FAMILIES[operation].includes(family);
-}
-
-/** The protocol that an operation is translated to for a family whose providers may lack it. */
-const TRANSLATION_TARGETS: Readonly<
-  Record<Operation, Readonly<Partial<Record<Family, Protocol>>>>
-> = {
-  chat_completions: { B: "messages", C: "responses" },
-  completions: { A: "chat" },
-  messages: { A: "chat" },
-  count_tokens: {},
-  responses: { A: "chat" },
-  compact: {},
-};
-
-function translationTarget(
-  operation: Operation,
-  { family, endpoints }: Connection,
-): Protocol | undefined {
-  const target = TRANSLATION_TARGETS[operation][family];
-  return target === undefined || endpoints[target] === undefined
-    ? undefined
-    : target;
-}
-
 /** Counting and compaction are never guessed (docs/design.md#paths). */
 function unsupported(operation: Operation): GatewayError {
   return new GatewayError(
@@ -123,16 +87,18 @@ function unsupported(operation: Operation): GatewayError {
   );
 }
 
-/** Said to families B and C alone: family A is offered on every path. */
-function wrongFamily(
-  operation: Operation,
-  { family }: Connection,
-): GatewayError {
+/** Names what can be asked instead, the family's own protocol first. */
+function wrongFamily(operation: Operation, family: Family): GatewayError {
+  const { protocol, serves } = FAMILIES[family];
+  const own = MAIN_OPERATIONS[protocol];
+  const others = PROTOCOLS.map((one) => MAIN_OPERATIONS[one])
+    .filter((one) => one !== own && serves[one] !== "none");
+  const paths = [own, ...others].map((one) => OPERATIONS[one].path);
   return new GatewayError(
     "invalid_request",
     `Cannot serve ${OPERATIONS[operation].path} for this model: use ${
-      family === "C" ? "/responses" : "/messages"
-    } or /chat/completions instead`,
+      paths.join(" or ")
+    } instead`,
     { param: "model", code: "unsupported_path" },
   );
 }

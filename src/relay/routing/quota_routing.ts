@@ -1,9 +1,13 @@
 import type { Connection } from "../../config/config.ts";
 import type { Clock } from "../../core/clock.ts";
+import type { Operation } from "../../core/protocol.ts";
 import { Recent } from "../../core/recent.ts";
 import type { LimitsService } from "../../limits/service.ts";
 import type { QuotaWindow } from "../../limits/window.ts";
-import { conversationOf } from "../request/conversation.ts";
+import {
+  conversationOf,
+  type ConversationSource,
+} from "../request/conversation.ts";
 import type { Exchange } from "../exchange.ts";
 import type { HeldBody } from "../request/held_body.ts";
 import type { Candidate } from "./candidate.ts";
@@ -26,6 +30,7 @@ export interface QuotaRouting {
     candidates: Candidates,
     exchange: Pick<Exchange, "caller" | "request">,
     body: HeldBody,
+    operation: Operation,
   ): Promise<RoutedCandidates>;
 }
 
@@ -72,12 +77,15 @@ export function createQuotaRouting(
   }
 
   return {
-    async route(candidates, exchange, body) {
+    async route(candidates, exchange, body, operation) {
       const isRouted = candidates.own.length > 1 &&
         candidates.own.some(({ deployment }) => deployment.model.quotaRouting);
       if (!isRouted) return candidates;
       const ranked = rank(candidates.own, limits);
-      const conversation = await conversationIn(candidates, { exchange, body });
+      const conversation = await conversationIn(candidates, {
+        exchange,
+        source: { body, operation },
+      });
       const home = conversation && conversations.get(conversation);
       const order = new Set([
         ...ranked.filter(({ id, left }) => id === home && left > 0),
@@ -101,12 +109,12 @@ export function createQuotaRouting(
 /** A prompt cache is one model's. */
 async function conversationIn(
   { own: [{ deployment }] }: Candidates,
-  { exchange, body }: {
+  { exchange, source }: {
     readonly exchange: Pick<Exchange, "caller" | "request">;
-    readonly body: HeldBody;
+    readonly source: ConversationSource;
   },
 ): Promise<string | undefined> {
-  const conversation = await conversationOf(exchange, body);
+  const conversation = await conversationOf(exchange, source);
   return conversation && `${conversation} ${deployment.model.id}`;
 }
 

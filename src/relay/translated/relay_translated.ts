@@ -1,5 +1,6 @@
 import {
   MAIN_OPERATIONS,
+  operationPath,
   OPERATIONS,
   type Protocol,
 } from "../../core/protocol.ts";
@@ -79,6 +80,8 @@ async function translate(
     {
       body: body.get(),
       operation: attempt.operation,
+      model: head.model,
+      stream: head.stream,
       to,
       target: {
         service: connection.service,
@@ -119,17 +122,21 @@ interface Sending {
 }
 
 async function ask(
-  { attempt, protocol, body, stream }: Sending,
+  sending: Sending,
   { fetch, deadlines, connects }: RelayServices,
 ): Promise<Response> {
-  const { exchange, deployment: { connection }, controller } = attempt;
-  const { endpoint, path } = OPERATIONS[MAIN_OPERATIONS[protocol]];
+  const { attempt, protocol, body, stream } = sending;
+  const { exchange, deployment: { connection, model }, controller } = attempt;
+  const { messagesVendor } = exchange.config;
+  const operation = OPERATIONS[MAIN_OPERATIONS[protocol]];
   return await callUpstream(fetch, {
-    url: `${connection.endpoints[endpoint]}${path}`,
+    url: `${connection.endpoints[operation.endpoint]}${
+      operationPath(operation, model.upstream, sending)
+    }`,
     headers: translatedHeaders(exchange.request.headers, connection, {
-      protocol,
+      ownHeaders: CODECS[protocol].requestHeaders(messagesVendor),
       stream,
-      messagesVendor: exchange.config.messagesVendor,
+      messagesVendor,
     }),
     body,
     deadlines,

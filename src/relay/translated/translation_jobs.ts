@@ -2,6 +2,7 @@ import { GatewayError } from "../../core/error.ts";
 import type { Ids } from "../../core/ids.ts";
 import { isJsonObject, type JsonObject, parseJson } from "../../core/json.ts";
 import {
+  MAIN_OPERATIONS,
   type Operation,
   OPERATIONS,
   type Protocol,
@@ -34,6 +35,7 @@ import { completionsCodec } from "../../protocols/completions/mod.ts";
 import { keptRequest } from "../../protocols/kept_request.ts";
 import { CODECS } from "../../protocols/mod.ts";
 import {
+  type ReadRequest,
   readRequest,
   writeRequest,
 } from "../../protocols/translate_request.ts";
@@ -51,6 +53,9 @@ export interface RequestJob {
   readonly body: Uint8Array<ArrayBuffer>;
   /** The caller's. */
   readonly operation: Operation;
+  /** The model that the caller asks for, and whether for a stream, wherever the request says so. */
+  readonly model: string;
+  readonly stream: boolean;
   /** The upstream's. */
   readonly to: Protocol;
   readonly target: Target;
@@ -104,7 +109,7 @@ export async function translateBody(
   const from = callerCodec(job.operation);
   const parsed = parseJson(decoder.decode(job.body));
   if (!isJsonObject(parsed)) throw noObject();
-  const read = readRequest(parsed, from);
+  const read = withHead(readRequest(parsed, from), job);
   const callIds = recallableIn(read.request, job.recallable);
   const reasoning = callIds.length === 0 ? undefined : await recall(callIds);
   const { body, request, aliases, cuts, dropped } = writeRequest(read, {
@@ -117,13 +122,35 @@ export async function translateBody(
   });
   return {
     body: encoder.encode(JSON.stringify(body)),
-    stream: body.stream === true,
+    stream: isStreamAsked(body, read.request, job),
     request: keptRequest(request, from),
     aliases,
     cuts,
     estimatedInputTokens: estimateTokens(job.body.length, request),
     dropped,
   };
+}
+
+/** What the path of a request says cannot be read in its body. */
+function withHead(
+  read: ReadRequest,
+  { operation, model, stream }: RequestJob,
+): ReadRequest {
+  const { modelField, streamField } = OPERATIONS[operation];
+  if (modelField !== undefined && streamField !== undefined) return read;
+  return { ...read, request: { ...read.request, model, stream } };
+}
+
+/** Whether an upstream is asked for a stream, of which the connection may have its say in the body. */
+function isStreamAsked(
+  body: JsonObject,
+  { stream }: CanonicalRequest,
+  { to, streamOnly }: RequestJob,
+): boolean {
+  const { streamField } = OPERATIONS[MAIN_OPERATIONS[to]];
+  return streamField === undefined
+    ? stream || streamOnly
+    : body[streamField] === true;
 }
 
 const decoder = new TextDecoder();

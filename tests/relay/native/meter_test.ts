@@ -5,7 +5,6 @@ import type { Protocol } from "../../../src/core/protocol.ts";
 import { runStage } from "../../../src/core/stage.ts";
 import type { Usage } from "../../../src/protocols/canonical/answer/usage.ts";
 import { CODECS } from "../../../src/protocols/mod.ts";
-import { WATCHES } from "../../../src/protocols/watch.ts";
 import {
   createBodyMeter,
   createStreamMeter,
@@ -23,13 +22,13 @@ const encoder = new TextEncoder();
 
 function streamScene(protocol: Protocol = "chat") {
   const { record, clock } = openTestRecord();
-  const meter = createStreamMeter(WATCHES[protocol], record);
+  const meter = createStreamMeter(CODECS[protocol].watch, record);
   return { meter, clock, facts: record.facts };
 }
 
 function bodyScene(protocol: Protocol = "chat") {
   const { record, clock } = openTestRecord();
-  const meter = createBodyMeter(WATCHES[protocol], record);
+  const meter = createBodyMeter(CODECS[protocol].watch, record);
   return { meter, clock, facts: record.facts };
 }
 
@@ -327,7 +326,7 @@ Deno.test("createBodyMeter() knows whether an object came to its end", () => {
 
 Deno.test("createBodyMeter() takes what is said to be no JSON as it comes", () => {
   const { record } = openTestRecord();
-  const meter = createBodyMeter(WATCHES.chat, record, false);
+  const meter = createBodyMeter(CODECS.chat.watch, record, false);
   meter.push(encoder.encode('{"a":'));
   assert.equal(meter.end(true), "whole");
 });

@@ -25,7 +25,9 @@ async function sent(
   body: HeldBody,
   renamedTo: string | undefined,
 ): Promise<{ readonly kind: string; readonly text: string }> {
-  const reader = createRequestHeadReader();
+  const reader = createRequestHeadReader({
+    operation: "chat_completions",
+  });
   reader.push(await bodyBytes(body));
   const { modelSpan } = reader.end();
   const built = nativeBody({ body, modelSpan, renamedTo });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../../src/core/json.ts";
+import type { Operation } from "../../../src/core/protocol.ts";
 import { conversationOf } from "../../../src/relay/request/conversation.ts";
 import { minimalConfig, tokenFile } from "../../support/gateway/config.ts";
 
@@ -12,14 +13,16 @@ function nameOf(
   body: JsonObject | string,
   headers: Readonly<Record<string, string>> = {},
   caller = alice,
+  operation: Operation | undefined = undefined,
 ): Promise<string | undefined> {
   assert.ok(caller);
   const text = typeof body === "string" ? body : JSON.stringify(body);
   const request = new Request("http://gateway/", { headers });
-  return conversationOf(
-    { caller, request },
-    new TextEncoder().encode(text),
-  );
+  return conversationOf({ caller, request }, {
+    operation: operation ??
+      (text.includes('"input"') ? "responses" : "chat_completions"),
+    body: new TextEncoder().encode(text),
+  });
 }
 
 const HI = { role: "user", content: "Hi" };
@@ -105,6 +108,10 @@ Deno.test("conversationOf() reads no more of a long beginning than it needs", as
 
 Deno.test("conversationOf() bears bodies without a conversation", async () => {
   assert.equal(await nameOf({ prompt: "Hi" }), undefined);
+  assert.equal(
+    await nameOf({ input: "Hi" }, {}, alice, "completions"),
+    undefined,
+  );
   assert.equal(await nameOf(`{"messages":[],"messages":[]}`), undefined);
   for (const messages of [[], [1], [[HI]], {}, null, "Hi", [SYSTEM]]) {
     assert.ok(await nameOf({ messages }));
@@ -122,8 +129,11 @@ Deno.test("conversationOf() takes a long body and a short one for the same when 
   const gone = JSON.stringify({
     messages: [SYSTEM, HI, { ...HELLO, content: "x".repeat(300_000) }],
   });
+  const operation = "chat_completions";
+  const body = new TextEncoder().encode(begun);
+  const blob = new Blob([gone]);
   assert.equal(
-    await conversationOf({ caller, request }, new Blob([gone])),
-    await conversationOf({ caller, request }, new TextEncoder().encode(begun)),
+    await conversationOf({ caller, request }, { operation, body: blob }),
+    await conversationOf({ caller, request }, { operation, body }),
   );
 });

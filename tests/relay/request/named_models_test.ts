@@ -8,7 +8,9 @@ function named(
   pieceBytes = Infinity,
 ): readonly string[] {
   const bytes = new TextEncoder().encode(`{"model":"asked",${fields}}`);
-  const reader = createRequestHeadReader();
+  const reader = createRequestHeadReader({
+    operation: "chat_completions",
+  });
   for (let start = 0; start < bytes.length; start += pieceBytes) {
     reader.push(bytes.slice(start, start + pieceBytes));
   }

@@ -9,7 +9,9 @@ const bytes = (text: string) => new TextEncoder().encode(text);
 
 /** Reads a body in one piece. */
 function read(body: Uint8Array): RequestHead {
-  const reader = createRequestHeadReader();
+  const reader = createRequestHeadReader({
+    operation: "chat_completions",
+  });
   reader.push(body);
   return reader.end();
 }
@@ -19,6 +21,7 @@ Deno.test("A RequestHeadReader finds the model and where it stands", () => {
   const { model, modelSpan, stream } = read(body);
   assert.equal(model, "glm-5é");
   assert.equal(stream, false);
+  assert.ok(modelSpan);
   const { start, end } = modelSpan;
   assert.equal(new TextDecoder().decode(body.subarray(start, end)), '"glm-5é"');
 });
@@ -123,7 +126,9 @@ Deno.test("A RequestHeadReader refuses bytes that are no UTF-8", () => {
 Deno.test("A head is read from pieces as it is from the whole, and nothing of them is needed afterwards", () => {
   const body = bytes('{"x":"é","mod\\u0065l" : "glm-5é" ,"stream":true}');
   for (let size = 1; size <= body.length; size++) {
-    const reader = createRequestHeadReader();
+    const reader = createRequestHeadReader({
+      operation: "chat_completions",
+    });
     for (let start = 0; start < body.length; start += size) {
       const piece = body.slice(start, start + size);
       reader.push(piece);
@@ -134,7 +139,9 @@ Deno.test("A head is read from pieces as it is from the whole, and nothing of th
 });
 
 Deno.test("A fault is told when the body is whole, and it is the first one", () => {
-  const reader = createRequestHeadReader();
+  const reader = createRequestHeadReader({
+    operation: "chat_completions",
+  });
   reader.push(bytes('{"model":"a",'));
   reader.push(bytes("]"));
   reader.push(bytes('"model":"b"}'));

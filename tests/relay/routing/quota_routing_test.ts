@@ -52,7 +52,12 @@ async function begin(quotaRouting = true): Promise<Scene> {
     const request = new Request("http://gateway/", { headers });
     const body = new TextEncoder().encode("{}");
     const candidates = findCandidates(asked, { caller, config });
-    return routing.route(candidates, { caller, request }, body);
+    return routing.route(
+      candidates,
+      { caller, request },
+      body,
+      asked.operation,
+    );
   };
   return {
     clock,

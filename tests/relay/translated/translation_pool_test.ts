@@ -14,6 +14,8 @@ const ORDER = {
   job: {
     body: new Uint8Array([1]),
     operation: "messages",
+    model: "m",
+    stream: false,
     to: "chat",
     target: {
       service: "custom",

@@ -67,6 +67,8 @@ function jobOf(
   return {
     body,
     operation: "chat_completions",
+    model: "m",
+    stream: false,
     to: "messages",
     target: {
       service: "custom",

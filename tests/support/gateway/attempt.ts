@@ -34,7 +34,7 @@ export async function openTestAttempt(
   const body = new TextEncoder().encode('{"model":"model-a"}');
   const request = new Request("http://gateway/", { method: "POST" });
   const { record } = opened;
-  const reader = createRequestHeadReader();
+  const reader = createRequestHeadReader({ operation });
   reader.push(body);
   return {
     ...opened,

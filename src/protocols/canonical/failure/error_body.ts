@@ -34,3 +34,22 @@ export function isErrorBody(body: JsonObject): boolean {
   return body.object === "error" ||
     typeof message === "string" && code !== undefined && code !== null;
 }
+
+/**
+ * Whether a body that begins so may be an error. The last patterns are of errors without an envelope, of Cloudflare,
+ * and of MiniMax, which tells why only at the end.
+ *
+ * @param start Its first few hundred characters.
+ */
+export function mayBeFailure(start: string): boolean {
+  return FAILURE_REGEXP.test(start);
+}
+
+const FAILURE_REGEXP = new RegExp([
+  String.raw`"error"\s*:\s*["{]`,
+  String.raw`"type"\s*:\s*"error"`,
+  String.raw`"status"\s*:\s*"failed"`,
+  String.raw`"message"\s*:\s*"`,
+  String.raw`"errors"\s*:\s*\[|"success"\s*:\s*false`,
+  String.raw`"base_resp"|"choices"\s*:\s*null`,
+].join("|"));

@@ -3,6 +3,12 @@ import type { Usage } from "../answer/usage.ts";
 
 /** What the log learns from native answers, which pass without being decoded. */
 export interface AnswerWatch {
+  /** ASCII text that stands in every stream event which counts tokens, such as `"usage"`. */
+  readonly usageMark: string;
+  /** Whether a stream event or a whole answer may count tokens; asked before it is parsed. */
+  mayCount(text: string): boolean;
+  /** Whether a whole answer may be a failure; asked of its first 256 characters, before it is parsed. */
+  mayBeFailure(start: string): boolean;
   /** Whether a stream event shows the caller some of the answer: text, reasoning or a call. */
   isOutput(event: JsonObject): boolean;
   /** What a stream event or a whole answer says of a failure, for `decodeFailure`; `undefined` when it says none. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type ErrorKind, GatewayError } from "../../src/core/error.ts";
-import { errorBody } from "../../src/core/error_body.ts";
+import { CODECS } from "../../src/protocols/mod.ts";
 
 /** The types of docs/design.md#errors: OpenAI shape, Messages shape. */
 const TYPES: readonly (readonly [ErrorKind, string, string])[] = [
@@ -19,12 +19,12 @@ const TYPES: readonly (readonly [ErrorKind, string, string])[] = [
   ["timeout", "timeout_error", "timeout_error"],
 ];
 
-Deno.test("errorBody() names each kind as the two shapes do", async (t) => {
+Deno.test("encodeError() names each kind as the two shapes do", async (t) => {
   for (const [kind, openai, messages] of TYPES) {
     await t.step(kind, () => {
       const error = new GatewayError(kind, "Cannot do it");
       for (const protocol of ["chat", "responses"] as const) {
-        assert.deepEqual(errorBody(error, { protocol, requestId: "req_1" }), {
+        assert.deepEqual(CODECS[protocol].encodeError(error, "req_1"), {
           error: {
             message: "Cannot do it",
             type: openai,
@@ -34,7 +34,7 @@ Deno.test("errorBody() names each kind as the two shapes do", async (t) => {
         });
       }
       assert.deepEqual(
-        errorBody(error, { protocol: "messages", requestId: "req_1" }),
+        CODECS.messages.encodeError(error, "req_1"),
         {
           type: "error",
           error: { type: messages, message: "Cannot do it" },
@@ -54,8 +54,8 @@ const FULL = new GatewayError("invalid_request", "Cannot do it", {
   cause: new Error("secret"),
 });
 
-Deno.test("errorBody() shows param, type and code in the OpenAI shape, and nothing else", () => {
-  assert.deepEqual(errorBody(FULL, { protocol: "chat", requestId: "req_1" }), {
+Deno.test("encodeError() shows param, type and code in the OpenAI shape, and nothing else", () => {
+  assert.deepEqual(CODECS.chat.encodeError(FULL, "req_1"), {
     error: {
       message: "Cannot do it",
       type: "own_type",
@@ -65,9 +65,9 @@ Deno.test("errorBody() shows param, type and code in the OpenAI shape, and nothi
   });
 });
 
-Deno.test("errorBody() shows type and details in the Messages shape, and nothing else", () => {
+Deno.test("encodeError() shows type and details in the Messages shape, and nothing else", () => {
   assert.deepEqual(
-    errorBody(FULL, { protocol: "messages", requestId: "req_1" }),
+    CODECS.messages.encodeError(FULL, "req_1"),
     {
       type: "error",
       error: {
