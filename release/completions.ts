@@ -11,11 +11,12 @@ export function bashCompletion(commands: readonly CommandSpec[]): string {
   const cases = commands.map((spec) => {
     const values = spec.options.flatMap(bashValue);
     const words = [...optionNames(spec), ...spec.words ?? []].join(" ");
+    const files = spec.takesFiles === true ? "-f " : "";
     return `    ${spec.name})
       case "$previous" in
 ${
       values.join("")
-    }        *) COMPREPLY=($(compgen -W "${words}" -- "$current")) ;;
+    }        *) COMPREPLY=($(compgen ${files}-W "${words}" -- "$current")) ;;
       esac
       ;;
 `;
@@ -65,6 +66,7 @@ export function zshCompletion(commands: readonly CommandSpec[]): string {
       ...(spec.words === undefined
         ? []
         : [quote(`*: :(${spec.words.join(" ")})`)]),
+      ...(spec.takesFiles === true ? [quote("*: :_files")] : []),
     ];
     return `    ${spec.name}) _arguments ${parts.join(" ")} ;;\n`;
   });
@@ -106,6 +108,7 @@ export function fishCompletion(commands: readonly CommandSpec[]): string {
       ...(spec.words === undefined
         ? []
         : [`${within} -a ${quote(spec.words.join(" "))}`]),
+      ...(spec.takesFiles === true ? [`${within} -F`] : []),
     ];
   });
   const all = ["-f", "-l help -d 'tell how it is used'", ...lines];

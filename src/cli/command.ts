@@ -19,6 +19,8 @@ export interface CommandSpec {
   readonly operands?: string;
   /** Words that may stand there, for the completion of a shell. */
   readonly words?: readonly string[];
+  /** Whether names of files may stand there. */
+  readonly takesFiles?: boolean;
   /** What it does, in one line. */
   readonly summary: string;
   readonly options: readonly OptionSpec[];

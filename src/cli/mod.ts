@@ -12,6 +12,9 @@ import { runSchema, SCHEMA } from "./commands/schema.ts";
 import { runServe, SERVE } from "./commands/serve.ts";
 import { terminalColumns } from "./terminal.ts";
 import { runToken, TOKEN } from "./commands/token.ts";
+import { runUsage } from "./usage/command.ts";
+import { openLogFile } from "./usage/open_log_file.ts";
+import { USAGE } from "./usage/options.ts";
 import { versionText } from "./version.ts";
 
 /** Every command of the program. */
@@ -41,6 +44,16 @@ export const COMMANDS: readonly Command[] = [
         deadline: AbortSignal.timeout,
         now: Date.now,
         wait: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+        columns: terminalColumns,
+      }),
+  },
+  {
+    spec: USAGE,
+    run: (args, io) =>
+      runUsage(args, {
+        ...io,
+        open: openLogFile,
+        isTyped: () => Deno.stdin.isTerminal(),
         columns: terminalColumns,
       }),
   },

@@ -45,7 +45,15 @@ Deno.test("runCli() prints every command to whom asks for help", async () => {
     assert.equal(complained, "");
     assert.match(written, /^usage:\n/);
     for (
-      const command of ["serve", "demo", "dev", "check", "token", "limits"]
+      const command of [
+        "serve",
+        "demo",
+        "dev",
+        "check",
+        "token",
+        "limits",
+        "usage",
+      ]
     ) {
       assert.ok(written.includes(`\n  model-gateway ${command} `), command);
     }

@@ -65,6 +65,9 @@ Deno.test({
       assert.deepEqual(await offered("check", "--config", `${directory}/g`), [
         `${directory}/gateway.yaml`,
       ]);
+      assert.deepEqual(await offered("usage", `${directory}/g`), [
+        `${directory}/gateway.yaml`,
+      ]);
       await Deno.remove(directory, { recursive: true });
     });
   },

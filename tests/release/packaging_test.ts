@@ -114,6 +114,7 @@ Deno.test("the unit starts and reloads the program in words that it understands,
   assert.ok(Number(one("TimeoutStopSec")) > 30);
   assert.equal(one("RestartPreventExitStatus"), "2");
   assert.ok(Number(one("LimitNOFILE")) >= 4096);
+  assert.equal(one("LogRateLimitIntervalSec"), "0");
 });
 
 Deno.test("the unit switches off what the program does not need", async () => {

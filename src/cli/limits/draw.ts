@@ -4,7 +4,7 @@ import type { ConnectionEntry, LimitsList } from "../../limits/list.ts";
 import type { Paint } from "../colours.ts";
 import { drawRow, rowOf, type Widths, widthsOf } from "./rows.ts";
 import { plainText } from "../plain_text.ts";
-import { wrapWords } from "./wrap.ts";
+import { wrapWords } from "../wrap_words.ts";
 
 /** How {@linkcode drawLimits} draws. */
 export interface DrawOptions {

@@ -1,0 +1,359 @@
+import assert from "node:assert/strict";
+import { stripVTControlCharacters } from "node:util";
+import { gzipSync } from "node:zlib";
+import { runUsage } from "../../../src/cli/usage/command.ts";
+import { loggedLine } from "../../support/wire/logged_line.ts";
+import { inPieces } from "../../support/wire/pieces.ts";
+
+const OTHER_LINE =
+  '{"time":"2026-11-21T12:00:00.000Z","level":"info","event":"config_applied"}\n';
+
+/** Two callers, two models, two days. */
+const LOG = [
+  loggedLine({ session: "s-1", cost_usd: 0.5 }),
+  loggedLine({
+    time: "2026-11-22T01:00:00.000Z",
+    model: "glm-slow",
+    session: "s-2",
+    usage: { input_tokens: 7, output_tokens: 3, estimated: true },
+  }),
+  OTHER_LINE,
+  loggedLine({
+    time: "2026-11-20T23:59:59.999Z",
+    token: "bob",
+    connection: "DeepSeek",
+    status: 502,
+    ended: "error",
+    usage: undefined,
+  }),
+  "torn {",
+].join("");
+
+interface Run {
+  readonly args?: readonly string[];
+  readonly files?: Readonly<Record<string, string | Uint8Array>>;
+  readonly input?: string;
+  readonly isTyped?: boolean;
+  readonly columns?: number | undefined;
+}
+
+/** Runs `usage` over these files. */
+async function usage(
+  {
+    args = [],
+    files = { "a.jsonl": LOG },
+    input = LOG,
+    isTyped = false,
+    columns,
+  }: Run,
+) {
+  const written = { out: "", error: "" };
+  const code = await runUsage(args, {
+    write: (text) => written.out += text,
+    writeError: (text) => written.error += text,
+    env: (name) => name === "TERM" ? "xterm" : undefined,
+    open: (path) => {
+      const file = path === undefined ? input : files[path];
+      return file === undefined
+        ? Promise.reject(new Error("there is no such file"))
+        : Promise.resolve(inPieces(file, 100));
+    },
+    isTyped: () => isTyped,
+    columns: () => columns,
+  });
+  return { code, ...written };
+}
+
+Deno.test("usage adds up what each token has used", async () => {
+  const { code, out, error } = await usage({ args: ["a.jsonl"] });
+  assert.equal(
+    out,
+    `token  requests  errors  input  output    cost  est.
+alice         2       0    107      13  $0.50+    8%
+bob           1       1      0       0       –
+all           3       1    107      13  $0.50+    8%
+
++ some requests were of a model without a price
+3 requests, 1 other line, 1 unreadable line, 2026-11-20T23:59:59.999Z to 2026-11-22T01:00:00.000Z
+`,
+  );
+  assert.equal(error, "");
+  assert.equal(code, 0);
+});
+
+Deno.test("usage reads standard input where no log or - is named", async () => {
+  const named = await usage({ args: ["a.jsonl", "--json"] });
+  assert.deepEqual(await usage({ args: ["--json"], files: {} }), named);
+  assert.deepEqual(await usage({ args: ["--json", "-"], files: {} }), named);
+  const both = await usage({ args: ["--json", "-", "a.jsonl"] });
+  assert.equal(JSON.parse(both.out).total.requests, 6);
+});
+
+Deno.test("usage tells whoever starts it at a terminal that it reads what is typed", async () => {
+  const typed = await usage({ isTyped: true });
+  assert.match(typed.error, /^Reading standard input; Ctrl-D ends it/);
+  const file = await usage({ isTyped: true, args: ["a.jsonl"] });
+  assert.equal(file.error, "");
+});
+
+/** What `--json` tells of each row. */
+async function rowsOf(by: string): Promise<readonly Record<string, unknown>[]> {
+  const { out } = await usage({ args: ["a.jsonl", "--json", "--by", by] });
+  return JSON.parse(out).data;
+}
+
+Deno.test("usage adds up by each of its groupings", async (t) => {
+  const expected: Readonly<Record<string, readonly unknown[][]>> = {
+    token: [["alice", 2], ["bob", 1]],
+    model: [["glm-fast", 2], ["glm-slow", 1]],
+    connection: [["GLM team", 2], ["DeepSeek", 1]],
+    session: [["s-1", 1], ["s-2", 1], [null, 1]],
+    // By its calendar, not by what was used.
+    day: [["2026-11-20", 1], ["2026-11-21", 1], ["2026-11-22", 1]],
+  };
+  for (const [by, rows] of Object.entries(expected)) {
+    await t.step(by, async () => {
+      const found = (await rowsOf(by)).map((row) => [row[by], row.requests]);
+      assert.deepEqual(found, rows);
+    });
+  }
+});
+
+Deno.test("usage adds up by several groupings together, in the order in which they are named", async () => {
+  const rows = await rowsOf("token,model");
+  assert.deepEqual(rows.map(({ token, model }) => [token, model]), [
+    ["alice", "glm-fast"],
+    ["alice", "glm-slow"],
+    ["bob", "glm-fast"],
+  ]);
+  const { out } = await usage({
+    args: ["a.jsonl", "--csv", "--by", "model, token"],
+  });
+  assert.match(out, /^model,token,requests,.*\r\nglm-fast,alice,1,/);
+});
+
+Deno.test("usage --json prints one line under stable names", async () => {
+  const { code, out } = await usage({ args: ["a.jsonl", "--json"] });
+  assert.equal(code, 0);
+  assert.equal(out.indexOf("\n"), out.length - 1);
+  const alice = {
+    requests: 2,
+    errors: 0,
+    input_tokens: 107,
+    cached_input_tokens: 0,
+    cache_write_tokens: 0,
+    output_tokens: 13,
+    reasoning_tokens: 0,
+    cost_usd: 0.5,
+    unpriced_requests: 1,
+    estimated_tokens: 10,
+  };
+  const bob = {
+    ...alice,
+    requests: 1,
+    errors: 1,
+    input_tokens: 0,
+    output_tokens: 0,
+    cost_usd: null,
+    unpriced_requests: 0,
+    estimated_tokens: 0,
+  };
+  assert.deepEqual(JSON.parse(out), {
+    object: "usage_totals",
+    by: ["token"],
+    from: "2026-11-20T23:59:59.999Z",
+    to: "2026-11-22T01:00:00.000Z",
+    lines: { requests: 3, other: 1, unreadable: 1 },
+    total: { ...alice, requests: 3, errors: 1 },
+    rest: null,
+    data: [{ token: "alice", ...alice }, { token: "bob", ...bob }],
+  });
+});
+
+Deno.test("usage --csv prints a line of names and one for each row", async () => {
+  const { code, out, error } = await usage({ args: ["a.jsonl", "--csv"] });
+  assert.equal(code, 0);
+  assert.equal(error, "1 lines are unreadable\n");
+  assert.deepEqual(out.split("\r\n"), [
+    "token,requests,errors,input_tokens,cached_input_tokens,cache_write_tokens,output_tokens," +
+    "reasoning_tokens,cost_usd,unpriced_requests,estimated_tokens",
+    "alice,2,0,107,0,0,13,0,0.5,1,10",
+    "bob,1,1,0,0,0,0,0,,0,0",
+    "",
+  ]);
+});
+
+Deno.test("usage --csv makes a formula of nothing that a caller has named", async (t) => {
+  const cases: Readonly<Record<string, string>> = {
+    '=HYPERLINK("http://evil.test")': `"'=HYPERLINK(""http://evil.test"")"`,
+    "+1": `"'+1"`,
+    "-1+2": `"'-1+2"`,
+    "@SUM(A1)": `"'@SUM(A1)"`,
+    "\t=1": `"'\t=1"`,
+    "\r=1": `"'\r=1"`,
+    "＝1": `"'＝1"`,
+    "a,b": `"a,b"`,
+    'say "hi"': `"say ""hi"""`,
+    "two\nlines": `"two\nlines"`,
+    "a=b-c@d": "a=b-c@d",
+  };
+  for (const [session, field] of Object.entries(cases)) {
+    await t.step(JSON.stringify(session), async () => {
+      const { out } = await usage({
+        args: ["--csv", "--by", "session"],
+        input: loggedLine({ session }),
+      });
+      assert.ok(out.includes(`\r\n${field},1,`), out);
+    });
+  }
+});
+
+Deno.test("usage --csv writes small costs without an exponent", async () => {
+  const { out } = await usage({
+    args: ["--csv"],
+    input: loggedLine({ cost_usd: 1e-7 }).repeat(3),
+  });
+  assert.match(out, /,0\.0000003,0,0\r\n$/);
+});
+
+Deno.test("usage reads packed logs", async () => {
+  const files = { "a.jsonl.1.gz": gzipSync(LOG), "a.jsonl": LOG };
+  const { code, out } = await usage({
+    args: ["--json", ...Object.keys(files)],
+    files,
+  });
+  assert.equal(code, 0);
+  assert.equal(JSON.parse(out).total.requests, 6);
+});
+
+Deno.test("usage goes on behind a log that it cannot read, says so, and ends with 1", async () => {
+  const files = {
+    "cut.gz": gzipSync(LOG.repeat(1000)).subarray(0, -10),
+    "a.jsonl": LOG,
+  };
+  const { code, out, error } = await usage({
+    args: ["missing.jsonl", "cut.gz", "a.jsonl", "--json"],
+    files,
+  });
+  assert.equal(code, 1);
+  const [missing, cut, ...more] = error.split("\n");
+  assert.equal(
+    missing,
+    "Cannot read missing.jsonl to its end: there is no such file",
+  );
+  assert.match(cut ?? "", /^Cannot read cut\.gz to its end: /);
+  assert.deepEqual(more, [""]);
+  assert.ok(JSON.parse(out).total.requests > 3);
+});
+
+Deno.test("usage says when a log is none of its JSON logs", async () => {
+  const { code, out, error } = await usage({
+    input: "2026-11-21T12:00:00.000Z info request token=alice\n",
+  });
+  assert.equal(code, 1);
+  assert.equal(out, "0 requests, 0 other lines, 1 unreadable line\n");
+  assert.match(error, /^No line is one of the gateway's JSON log/);
+  const empty = await usage({ input: "" });
+  assert.equal(empty.code, 0);
+  assert.equal(empty.error, "");
+});
+
+Deno.test("usage refuses bad usage", async (t) => {
+  const cases: readonly [readonly string[], RegExp][] = [
+    [
+      ["--by", "colour"],
+      /^--by must be some of token, model, connection, day, session, each once\n/,
+    ],
+    [["--by", "token,token"], /^--by must be some of/],
+    [["--by", "token,"], /^--by must be some of/],
+    [["--json", "--csv"], /^--json and --csv exclude each other\n/],
+    [["a.jsonl", "a.jsonl"], /^a log is named twice/],
+    [["--bye", "token"], /^unknown option --bye: did you mean --by\?\n/],
+  ];
+  for (const [args, complaint] of cases) {
+    await t.step(args.join(" "), async () => {
+      const { code, out, error } = await usage({ args });
+      assert.equal(code, 2);
+      assert.equal(out, "");
+      assert.match(error, complaint);
+      assert.match(error, /\nusage: model-gateway usage \[LOG\.\.\.\] /);
+    });
+  }
+});
+
+/** A log in which every column has something to tell. */
+const FULL_LOG = ["alice", "a-person-with-a-long-name", "bob"].map((token) =>
+  loggedLine({
+    token,
+    status: token === "bob" ? 502 : 200,
+    cost_usd: 1234.5,
+    usage: {
+      input_tokens: 123_456_789_012,
+      cached_input_tokens: 99_999_999,
+      cache_write_tokens: 88_888,
+      output_tokens: 7_654_321,
+      reasoning_tokens: 1_234_567,
+      estimated: token === "bob",
+    },
+  })
+).join("");
+
+Deno.test("usage draws a table that no terminal breaks", async (t) => {
+  for (const columns of [200, 100, 80, 60, 40, 30]) {
+    await t.step(`${columns} columns`, async () => {
+      const { out } = await usage({ input: FULL_LOG, columns });
+      const lines = stripVTControlCharacters(out).split("\n");
+      for (const line of lines) {
+        assert.ok(line.length <= columns, `${line.length}: ${line}`);
+        assert.equal(line, line.trimEnd());
+      }
+      const text = lines.join(" ").replaceAll(/ +/g, " ");
+      for (
+        const part of [
+          "a-person-with-a-long-name",
+          "123B",
+          "100M",
+          "88,888",
+          "$1,234.50",
+          "$3,703.50",
+        ]
+      ) {
+        assert.ok(text.includes(part), `${part} in ${text}`);
+      }
+    });
+  }
+});
+
+Deno.test("usage puts the columns of short names into 80 characters", async () => {
+  const { out } = await usage({
+    input: FULL_LOG.replaceAll("a-person-with-a-long-name", "carol"),
+    columns: 80,
+  });
+  assert.equal(
+    stripVTControlCharacters(out).split("\n")[0],
+    "token requests errors input cached written output reasoning      cost est.",
+  );
+});
+
+Deno.test("usage writes in colours to a terminal alone, and no order to it", async () => {
+  const input = loggedLine({ token: "a\x1b[2J\u202eb" });
+  const toFile = await usage({ input });
+  assert.ok(!toFile.out.includes("\x1b"));
+  assert.ok(toFile.out.includes("a [2J b"));
+  const toTerminal = await usage({ input, columns: 100 });
+  assert.ok(toTerminal.out.includes("\x1b[2mtoken"));
+  assert.ok(!toTerminal.out.includes("\x1b[2J"));
+});
+
+Deno.test("usage draws as many rows as people read, and says how many more there are", async () => {
+  const input = Array.from(
+    { length: 1002 },
+    (_, index) => loggedLine({ session: `s-${index}` }),
+  ).join("");
+  const drawn = await usage({ input, args: ["--by", "session"] });
+  assert.equal(drawn.out.match(/^s-/gm)?.length, 1000);
+  assert.match(drawn.out, /^2 more rows: --csv and --json print all$/m);
+  assert.match(drawn.out, /^all +1,002 /m);
+  const { out } = await usage({ input, args: ["--by", "session", "--csv"] });
+  assert.equal(out.match(/^s-/gm)?.length, 1002);
+});

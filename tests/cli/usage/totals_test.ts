@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { csvLines } from "../../../src/cli/usage/csv.ts";
+import { jsonPieces } from "../../../src/cli/usage/json.ts";
+import { drawTable } from "../../../src/cli/usage/table.ts";
+import {
+  createTotals,
+  type Grouping,
+  valuesOf,
+} from "../../../src/cli/usage/totals.ts";
+import { withoutColour } from "../../../src/cli/colours.ts";
+import { noLines } from "../../../src/observe/read_log.ts";
+import { readLogLine } from "../../../src/observe/logged_request.ts";
+import { type LoggedLine, loggedLine } from "../../support/wire/logged_line.ts";
+
+/** Totals of these requests. */
+function totalsOf(
+  requests: readonly LoggedLine[],
+  by: readonly Grouping[],
+  options?: { readonly maxRows: number },
+) {
+  const totals = createTotals(by, options);
+  for (const fields of requests) {
+    const read = readLogLine(loggedLine(fields));
+    assert.ok(typeof read === "object");
+    totals.add(read);
+  }
+  return totals.finish();
+}
+
+Deno.test("createTotals() puts those first that cost most, then those that used most, then those that asked most", () => {
+  const usage = { input_tokens: 1000, output_tokens: 0 };
+  const { rows } = totalsOf([
+    { token: "often" },
+    { token: "often" },
+    { token: "large", usage: { ...usage, input_tokens: 220 } },
+    { token: "twice", usage: { ...usage, input_tokens: 220 } },
+    { token: "twice", usage: {} },
+    { token: "costly", cost_usd: 1, usage: {} },
+    { token: "costlier", cost_usd: 2, usage: {} },
+  ], ["token"]);
+  assert.deepEqual(rows.map(({ key }) => key), [
+    "costlier",
+    "costly",
+    "often",
+    "twice",
+    "large",
+  ]);
+});
+
+Deno.test("createTotals() keeps groups apart whatever their names hold", () => {
+  const names = ['a","b', "a", 'b","c', '["a"]', "null", "\0", ""];
+  const requests = names.flatMap((token) =>
+    names.map((model) => ({ token, model }))
+  );
+  const { rows } = totalsOf([...requests, { token: undefined }], [
+    "model",
+    "token",
+  ]);
+  assert.equal(rows.length, requests.length + 1);
+  for (const { token, model } of requests) {
+    assert.ok(
+      rows.some((row) => {
+        const [one, other] = valuesOf(row, ["model", "token"]);
+        return one === model && other === token;
+      }),
+    );
+  }
+  const nameless = rows.map((row) => valuesOf(row, ["model", "token"]))
+    .filter(([, token]) => token === undefined);
+  assert.deepEqual(nameless, [["glm-fast", undefined]]);
+});
+
+Deno.test("createTotals() tells so many rows apart and no more; the rest is one sum, which every format shows", () => {
+  const sessions = ["a", "b", "c", "a", "d"].map((session) => ({ session }));
+  const totals = totalsOf(sessions, ["session"], { maxRows: 2 });
+  assert.deepEqual(totals.rows.map(({ key, requests }) => [key, requests]), [
+    ["a", 2],
+    ["b", 1],
+  ]);
+  assert.equal(totals.rest.requests, 2);
+  assert.equal(totals.total.requests, 5);
+  const lines = noLines();
+  const table = drawTable(totals, lines, { columns: 80, paint: withoutColour });
+  assert.match(table, /^\(rest\) +2 /m);
+  assert.match(table, /^\(rest\): what came when/m);
+  const json = JSON.parse([...jsonPieces(totals, lines)].join(""));
+  assert.equal(json.rest.requests, 2);
+  assert.match([...csvLines(totals)].at(-1) ?? "", /^\(rest\),2,/);
+});

@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { fromFileUrl } from "../../support/program/paths.ts";
+import { loggedLine } from "../../support/wire/logged_line.ts";
+
+const ROOT = fromFileUrl(new URL("../../../", import.meta.url));
+
+/** Runs `usage` with the permissions of the executable, from a shell. */
+async function usage(words: string, directory: string) {
+  const program = [
+    ...[Deno.execPath(), "run", "--no-prompt"],
+    ...["--allow-net", "--allow-read", "--allow-env", "src/main.ts", "usage"],
+  ];
+  const { code, stdout, stderr } = await new Deno.Command("sh", {
+    args: ["-c", `"$@" ${words}`, "sh", ...program],
+    cwd: ROOT,
+    env: { DIRECTORY: directory },
+  }).output();
+  const decoder = new TextDecoder();
+  return {
+    code,
+    out: decoder.decode(stdout),
+    error: decoder.decode(stderr),
+  };
+}
+
+Deno.test({
+  name:
+    "usage reads files and standard input as a shell gives them, and ends quietly when nobody reads on",
+  ignore: Deno.build.os === "windows",
+  async fn(t) {
+    const directory = await Deno.makeTempDir();
+    const log = `${directory}/gateway.jsonl`;
+    await Deno.writeTextFile(log, loggedLine().repeat(3));
+    const sessions = Array.from(
+      { length: 20_000 },
+      (_, index) => loggedLine({ session: `session-${index}` }),
+    );
+    await Deno.writeTextFile(`${directory}/long.jsonl`, sessions.join(""));
+    try {
+      await t.step("a file", async () => {
+        const { code, out, error } = await usage(
+          '"$DIRECTORY/gateway.jsonl" --json',
+          directory,
+        );
+        assert.equal(error, "");
+        assert.equal(code, 0);
+        assert.equal(JSON.parse(out).total.requests, 3);
+      });
+      await t.step("standard input", async () => {
+        const { code, out } = await usage(
+          '--json < "$DIRECTORY/gateway.jsonl"',
+          directory,
+        );
+        assert.equal(code, 0);
+        assert.equal(JSON.parse(out).total.requests, 3);
+      });
+      await t.step(
+        "a file that is not there, and one that is a folder",
+        async () => {
+          const { code, error } = await usage(
+            '"$DIRECTORY/none" "$DIRECTORY"',
+            directory,
+          );
+          assert.equal(code, 1);
+          assert.match(error, /none to its end: there is no such file\n/);
+          assert.equal(error.match(/^Cannot read /gm)?.length, 2);
+        },
+      );
+      await t.step("a reader who leaves", async () => {
+        const { out, error } = await usage(
+          '"$DIRECTORY/long.jsonl" --by session --csv | head -n 1',
+          directory,
+        );
+        assert.match(out, /^session,requests,/);
+        assert.equal(error, "");
+      });
+    } finally {
+      await Deno.remove(directory, { recursive: true });
+    }
+  },
+});

@@ -1,0 +1,171 @@
+import assert from "node:assert/strict";
+import { createLog } from "../../src/observe/log.ts";
+import { readLogLine } from "../../src/observe/logged_request.ts";
+import { openRecord } from "../../src/observe/record.ts";
+import { createFakeClock } from "../support/fakes/fake_clock.ts";
+
+const NOON_MS = Date.UTC(2026, 10, 21, 12);
+
+/** The line that the gateway writes of a request with these facts, without its line feed. */
+function written(
+  facts: object,
+  ending: "complete" | "client_abort" | "upstream_broken" | "error" =
+    "complete",
+): string {
+  let text = "";
+  const log = createLog({
+    format: "json",
+    now: () => NOON_MS,
+    sink: (line) => text += line,
+  });
+  const record = openRecord("req_1", "POST", {
+    clock: createFakeClock(0),
+    log,
+  });
+  Object.assign(record.facts, facts);
+  record.finish(ending);
+  return text.trimEnd();
+}
+
+const FACTS = {
+  caller: "alice",
+  model: "glm-fast",
+  connection: "GLM team",
+  status: 200,
+  answer: {
+    usage: {
+      inputTokens: 100,
+      cachedInputTokens: 60,
+      cacheWriteTokens: 30,
+      outputTokens: 20,
+      reasoningTokens: 5,
+    },
+  },
+};
+
+const READ = {
+  time: "2026-11-21T12:00:00.000Z",
+  token: "alice",
+  model: "glm-fast",
+  connection: "GLM team",
+  session: undefined,
+  isFailed: false,
+  inputTokens: 100,
+  cachedInputTokens: 60,
+  cacheWriteTokens: 30,
+  outputTokens: 20,
+  reasoningTokens: 5,
+  isEstimated: false,
+  costUsd: undefined,
+};
+
+const LINE = written(FACTS);
+
+/** The line with other fields. */
+function changed(fields: object): string {
+  return JSON.stringify({ ...JSON.parse(LINE), ...fields });
+}
+
+Deno.test("readLogLine() reads what the gateway has written of a request", () => {
+  assert.deepEqual(readLogLine(LINE), READ);
+  assert.deepEqual(readLogLine(`${LINE}\r`), READ);
+});
+
+Deno.test("readLogLine() reads session, cost and what was estimated", () => {
+  const line = changed({
+    session: "s-1",
+    cost_usd: 0.25,
+    usage: { input_tokens: 7, output_tokens: 8, estimated: true },
+    of_a_newer_gateway: [{ deep: 1 }],
+  });
+  assert.deepEqual(readLogLine(line), {
+    ...READ,
+    session: "s-1",
+    costUsd: 0.25,
+    inputTokens: 7,
+    cachedInputTokens: 0,
+    cacheWriteTokens: 0,
+    outputTokens: 8,
+    reasoningTokens: 0,
+    isEstimated: true,
+  });
+});
+
+Deno.test("readLogLine() names the model that served in place of the one that was asked for", () => {
+  const read = readLogLine(changed({ served_model: "glm-slow" }));
+  assert.deepEqual(read, { ...READ, model: "glm-slow" });
+});
+
+Deno.test("readLogLine() knows which requests failed; a caller who left is no failure", () => {
+  const isFailed = (line: string) => {
+    const read = readLogLine(line);
+    assert.ok(typeof read === "object");
+    return read.isFailed;
+  };
+  assert.equal(isFailed(written(FACTS, "client_abort")), false);
+  assert.equal(
+    isFailed(written({ ...FACTS, status: 499 }, "client_abort")),
+    false,
+  );
+  assert.equal(isFailed(written(FACTS, "upstream_broken")), true);
+  assert.equal(isFailed(written({ ...FACTS, status: 502 }, "error")), true);
+  assert.equal(isFailed(written({ ...FACTS, status: 400 })), true);
+});
+
+Deno.test("readLogLine() passes over what stands before the object", () => {
+  const prefixes = [
+    "Nov 21 12:00:00 host model-gateway[12]: ",
+    "2026-11-21T12:00:00.1Z stdout F ",
+    // Written when the process died, before the next one wrote its first line.
+    LINE.slice(0, 90),
+  ];
+  for (const prefix of prefixes) {
+    assert.deepEqual(readLogLine(prefix + LINE), READ, prefix);
+  }
+});
+
+Deno.test("readLogLine() tells other lines of the gateway from what is none", () => {
+  let reload = "";
+  createLog({ format: "json", now: () => 0, sink: (line) => reload += line })
+    .write("info", "config_applied", { warnings: [] });
+  const cases: Readonly<Record<string, string>> = {
+    [reload]: "other",
+    [written({ caller: "alice", status: 401 }, "error")]: "other",
+    [changed({ event: "other", note: '"event":"request"' })]: "other",
+    [changed({ connection: 7 })]: "other",
+    [changed({ route: "/api/v1/messages/count_tokens" })]: "other",
+    "": "unreadable",
+    "listening on http://127.0.0.1:8787": "unreadable",
+    "[1,2]": "unreadable",
+    "null": "unreadable",
+    "2026-11-21T12:00:00.000Z info request connection=a": "unreadable",
+    [changed({ time: "yesterday" })]: "unreadable",
+    [changed({ time: "2026-11-21" })]: "unreadable",
+  };
+  for (const [line, kind] of Object.entries(cases)) {
+    assert.equal(readLogLine(line), kind, line);
+  }
+});
+
+Deno.test("readLogLine() takes no line for whole that was cut anywhere", () => {
+  for (let length = 0; length < LINE.length; length++) {
+    assert.equal(readLogLine(LINE.slice(0, length)), "unreadable", `${length}`);
+  }
+});
+
+Deno.test("readLogLine() counts nothing that is no count", () => {
+  for (const bad of [-1, 1e300, 0.5, "7", null, [1], {}, true]) {
+    const line = changed({ usage: { input_tokens: bad }, cost_usd: bad });
+    const read = readLogLine(line);
+    assert.ok(typeof read === "object");
+    assert.equal(read.inputTokens, 0);
+    assert.equal(
+      read.costUsd,
+      typeof bad === "number" && bad > 0 ? bad : undefined,
+    );
+  }
+  for (const usage of [null, 7, "x", [1]]) {
+    const read = readLogLine(changed({ usage }));
+    assert.ok(typeof read === "object" && read.inputTokens === 0);
+  }
+});

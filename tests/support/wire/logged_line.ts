@@ -1,0 +1,22 @@
+/** One request of a log: what a test says of it, with a model, a connection and a caller around. */
+export interface LoggedLine {
+  readonly [field: string]: unknown;
+}
+
+/** A line of the gateway's JSON log about a request, with its line feed. */
+export function loggedLine(fields: LoggedLine = {}): string {
+  const line = {
+    time: "2026-11-21T12:00:00.000Z",
+    level: "info",
+    event: "request",
+    request_id: "req_1",
+    token: "alice",
+    model: "glm-fast",
+    connection: "GLM team",
+    status: 200,
+    usage: { input_tokens: 100, output_tokens: 10 },
+    ended: "complete",
+    ...fields,
+  };
+  return `${JSON.stringify(line)}\n`;
+}

@@ -1,0 +1,13 @@
+/** Bytes as they come from a file or a socket: in pieces of `size`, the last one shorter. */
+export async function* inPieces(
+  bytes: Uint8Array | string,
+  size: number,
+): AsyncGenerator<Uint8Array> {
+  const all = typeof bytes === "string"
+    ? new TextEncoder().encode(bytes)
+    : bytes;
+  for (let start = 0; start < all.length; start += size) {
+    await Promise.resolve();
+    yield all.slice(start, start + size);
+  }
+}
