@@ -1,9 +1,10 @@
 import { isJsonObject, type JsonObject, parseJson } from "../core/json.ts";
-import type { Protocol } from "../core/protocol.ts";
 import { textOf } from "./ask/fields.ts";
+import { INTERFACES } from "./interfaces.ts";
 import { modelsOf } from "./models.ts";
 import type { Provider } from "./providers.ts";
 import { Refusal } from "./refusal.ts";
+import type { SimulatedProtocol } from "./simulated.ts";
 
 /**
  * Lets nobody pass without the provider's key: a bearer token, or `x-api-key` where Messages are spoken.
@@ -12,25 +13,19 @@ import { Refusal } from "./refusal.ts";
  */
 export function checkKey(
   headers: Headers,
-  options: { readonly provider: Provider; readonly protocol: Protocol },
+  options: {
+    readonly provider: Provider;
+    readonly protocol: SimulatedProtocol;
+  },
 ): void {
-  const isMessages = options.protocol === "messages";
+  const { takesApiKey, noKey, wrongKey } = INTERFACES[options.protocol];
   const presented = bearerToken(headers) ??
-    (isMessages ? headers.get("x-api-key") : null);
+    (takesApiKey ? headers.get("x-api-key") : null);
   if (presented === options.provider.key) return;
   if (presented === null) {
-    throw new Refusal(
-      "unauthenticated",
-      isMessages
-        ? "x-api-key header is required"
-        : "You didn't provide an API key. Provide it in an Authorization header using Bearer auth.",
-    );
+    throw new Refusal("unauthenticated", noKey);
   }
-  throw new Refusal(
-    "unauthenticated",
-    isMessages ? "invalid x-api-key" : "Incorrect API key provided.",
-    { code: "invalid_api_key" },
-  );
+  throw new Refusal("unauthenticated", wrongKey, { code: "invalid_api_key" });
 }
 
 /** The token of `Authorization: Bearer`; `null` without one. */
@@ -39,19 +34,24 @@ export function bearerToken(headers: Headers): string | null {
 }
 
 /**
- * Asks of a Messages request that it says which version of the protocol it speaks.
+ * Asks of a request that it says which version of its protocol it speaks, where the protocol has versions.
  *
  * @throws {Refusal} When the header is missing or is no date.
  */
-export function checkVersion(headers: Headers): void {
-  const version = headers.get("anthropic-version");
+export function checkVersion(
+  headers: Headers,
+  protocol: SimulatedProtocol,
+): void {
+  const { versionHeader } = INTERFACES[protocol];
+  if (versionHeader === undefined) return;
+  const version = headers.get(versionHeader);
   if (version === null) {
-    throw new Refusal("invalid", "anthropic-version: header is required");
+    throw new Refusal("invalid", `${versionHeader}: header is required`);
   }
   if (!/^\d{4}-\d{2}-\d{2}$/.test(version)) {
     throw new Refusal(
       "invalid",
-      `anthropic-version: "${version}" is not a valid version`,
+      `${versionHeader}: "${version}" is not a valid version`,
     );
   }
 }
@@ -77,18 +77,17 @@ export async function readBody(request: Request): Promise<JsonObject> {
  */
 export function readModel(
   body: JsonObject,
-  options: { readonly provider: Provider; readonly protocol: Protocol },
+  options: {
+    readonly provider: Provider;
+    readonly protocol: SimulatedProtocol;
+  },
 ): string {
-  const isMessages = options.protocol === "messages";
   const model = textOf(body.model);
   if (model === "") {
-    throw new Refusal(
-      "invalid",
-      isMessages
-        ? "model: Field required"
-        : "Missing required parameter: 'model'.",
-      { param: "model", code: "missing_required_parameter" },
-    );
+    throw new Refusal("invalid", INTERFACES[options.protocol].noModel, {
+      param: "model",
+      code: "missing_required_parameter",
+    });
   }
   if (!modelsOf(options.provider.family).includes(model)) {
     throw unknownModel(model, options.protocol);
@@ -97,12 +96,13 @@ export function readModel(
 }
 
 /** The refusal of a model that the provider does not have. */
-export function unknownModel(model: string, protocol: Protocol): Refusal {
+export function unknownModel(
+  model: string,
+  protocol: SimulatedProtocol,
+): Refusal {
   return new Refusal(
     "not_found",
-    protocol === "messages"
-      ? `model: ${model}`
-      : `The model '${model}' does not exist or you do not have access to it.`,
+    INTERFACES[protocol].unknownModel(model),
     { param: "model", code: "model_not_found" },
   );
 }

@@ -1,17 +1,11 @@
 import type { JsonObject } from "../core/json.ts";
-import type { Protocol } from "../core/protocol.ts";
+import { ENDPOINT_NAMES } from "../core/protocol.ts";
 import { type Ask, freshResults, promptOf } from "./ask/ask.ts";
 import { cut } from "./cut.ts";
 import { exampleOf } from "./schema_example.ts";
 import type { Block, Script } from "./script.ts";
 import { callInput, toolsToCall } from "./ask/tools.ts";
 import { measure } from "./usage.ts";
-
-const PROTOCOL_NAMES: Readonly<Record<Protocol, string>> = {
-  chat: "Chat Completions",
-  messages: "Messages",
-  responses: "Responses",
-};
 
 /** How much of a prompt or of a tool's result an answer quotes, in characters. */
 const MAX_QUOTE_LENGTH = 400;
@@ -94,7 +88,7 @@ function resultsText(
 
 function signature(ask: Ask): string {
   return `This is ${ask.model} of the simulated family ${ask.family}, answering over ${
-    PROTOCOL_NAMES[ask.protocol]
+    ENDPOINT_NAMES[ask.protocol]
   }; no real model was asked.`;
 }
 

@@ -1,4 +1,3 @@
-import { type Operation, OPERATIONS } from "../core/protocol.ts";
 import { readBody, readModel } from "./admission.ts";
 import type { Ask } from "./ask/ask.ts";
 import type { Demo } from "./demo.ts";
@@ -15,6 +14,8 @@ import type { Provider } from "./providers.ts";
 import { quotaHeaders } from "./quota/headers.ts";
 import { wordCountOf } from "./render/render.ts";
 import type { Script } from "./script.ts";
+import { INTERFACES } from "./interfaces.ts";
+import { protocolOf, type SimulatedOperation } from "./simulated.ts";
 import { speak } from "./speak.ts";
 import { type Step, write } from "./step.ts";
 import { waitForAbort } from "./wait.ts";
@@ -23,7 +24,7 @@ import { waitForAbort } from "./wait.ts";
 export interface Call {
   readonly request: Request;
   readonly provider: Provider;
-  readonly operation: Operation;
+  readonly operation: SimulatedOperation;
   readonly requestId: string;
 }
 
@@ -55,7 +56,7 @@ export async function exchange(call: Call, demo: Demo): Promise<Response> {
 
 async function prepare(call: Call, demo: Demo): Promise<Prepared> {
   const { provider, operation } = call;
-  const { protocol } = OPERATIONS[operation];
+  const protocol = protocolOf(operation);
   const service = SERVICES[operation];
   const body = await readBody(call.request);
   const model = readModel(body, { provider, protocol });
@@ -104,14 +105,13 @@ function answer(
   steps: Iterable<Step>,
   contentType: string,
 ): Response {
-  const { family } = provider;
-  const isMessages = ask.protocol === "messages";
+  const { family, modelHeader } = provider;
   const body = speak(steps, { ...demo, signal: request.signal });
   return new Response(body, {
     headers: {
       "content-type": contentType,
-      [isMessages ? "request-id" : "x-request-id"]: requestId,
-      ...(family === "C" ? { "openai-model": ask.model } : {}),
+      [INTERFACES[ask.protocol].requestIdHeader]: requestId,
+      ...(modelHeader === undefined ? {} : { [modelHeader]: ask.model }),
       ...quotaHeaders(demo.quota.read(family), {
         family,
         nowMs: demo.clock.now(),

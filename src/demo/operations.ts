@@ -1,5 +1,4 @@
 import type { JsonObject } from "../core/json.ts";
-import type { Operation } from "../core/protocol.ts";
 import { compose, composeCompaction } from "./answers.ts";
 import type { Ask, AskOfBody } from "./ask/ask.ts";
 import { readChatAsk, readCompletionAsk } from "./ask/chat.ts";
@@ -17,6 +16,7 @@ import {
   renderResponses,
 } from "./render/responses.ts";
 import type { Script } from "./script.ts";
+import type { SimulatedOperation } from "./simulated.ts";
 import { type Step, writeData, writeEvent } from "./step.ts";
 import { failedEvent, streamResponses } from "./render/responses_stream.ts";
 import { inputTokens } from "./usage.ts";
@@ -44,7 +44,7 @@ export interface Service {
 }
 
 /** The service of each operation. */
-export const SERVICES: Readonly<Record<Operation, Service>> = {
+export const SERVICES: Readonly<Record<SimulatedOperation, Service>> = {
   chat_completions: {
     read: readChatAsk,
     compose,

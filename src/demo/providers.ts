@@ -1,15 +1,23 @@
-import type { Family, Operation } from "../core/protocol.ts";
+import type {
+  SimulatedFamily,
+  SimulatedOperation,
+  SimulatedProtocol,
+} from "./simulated.ts";
 
 /** One simulated provider. */
 export interface Provider {
-  readonly family: Family;
+  readonly family: SimulatedFamily;
   /** What the gateway calls the connection. */
   readonly name: string;
   /** `.invalid` never resolves, so a request that got out would reach nobody. */
   readonly host: string;
   /** What the provider asks for as its key. */
   readonly key: string;
-  readonly operations: readonly Operation[];
+  readonly operations: readonly SimulatedOperation[];
+  /** In whose shape it lists models and refuses what stands on no path of an operation. */
+  readonly plainProtocol: SimulatedProtocol;
+  /** The header that names the model which answered, if any. */
+  readonly modelHeader: string | undefined;
   /** Where its quota is read, on the same host. */
   readonly quotaPath: string;
 }
@@ -32,6 +40,8 @@ export const PROVIDERS: readonly Provider[] = [
       "responses",
       "compact",
     ],
+    plainProtocol: "chat",
+    modelHeader: undefined,
     quotaPath: "/api/monitor/usage/quota/limit",
   },
   {
@@ -40,6 +50,8 @@ export const PROVIDERS: readonly Provider[] = [
     host: "demo-b.invalid",
     key: "demo-key-b",
     operations: ["messages", "count_tokens"],
+    plainProtocol: "messages",
+    modelHeader: undefined,
     quotaPath: "/api/oauth/usage",
   },
   {
@@ -48,6 +60,8 @@ export const PROVIDERS: readonly Provider[] = [
     host: "demo-c.invalid",
     key: "demo-key-c",
     operations: ["responses", "compact"],
+    plainProtocol: "chat",
+    modelHeader: "openai-model",
     quotaPath: "/backend-api/wham/usage",
   },
 ];

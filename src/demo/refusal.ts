@@ -1,11 +1,10 @@
 import type { JsonObject } from "../core/json.ts";
-import type { Protocol } from "../core/protocol.ts";
 
 /** Why a provider refuses a request. */
 export type RefusalKind = keyof typeof SHAPES;
 
 /** Status and error type of each kind, in the OpenAI shape (chat, responses) and in the Messages shape. */
-const SHAPES = {
+export const SHAPES = {
   invalid: {
     status: 400,
     openai: "invalid_request_error",
@@ -97,32 +96,4 @@ export function messagesError(refusal: Refusal): JsonObject {
       ? {}
       : { details: { error_code: refusal.errorCode } }),
   };
-}
-
-/** The HTTP answer that says no, in the shape of `protocol`. */
-export function refusalResponse(
-  refusal: Refusal,
-  options: { readonly protocol: Protocol; readonly requestId: string },
-): Response {
-  const isMessages = options.protocol === "messages";
-  const body = isMessages
-    ? {
-      type: "error",
-      error: messagesError(refusal),
-      request_id: options.requestId,
-    }
-    : { error: openaiError(refusal) };
-  return Response.json(body, {
-    status: statusOf(refusal, isMessages),
-    headers: {
-      [isMessages ? "request-id" : "x-request-id"]: options.requestId,
-      ...refusal.headers,
-    },
-  });
-}
-
-/** An overloaded Messages provider answers 529, a status of its own. */
-function statusOf(refusal: Refusal, isMessages: boolean): number {
-  if (isMessages && refusal.kind === "overloaded") return 529;
-  return SHAPES[refusal.kind].status;
 }

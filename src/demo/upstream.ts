@@ -1,6 +1,6 @@
 import type { Clock } from "../core/clock.ts";
 import type { Ids } from "../core/ids.ts";
-import { type Operation, OPERATIONS, type Protocol } from "../core/protocol.ts";
+import { OPERATIONS } from "../core/protocol.ts";
 import { checkKey, checkVersion } from "./admission.ts";
 import type { Demo } from "./demo.ts";
 import { exchange } from "./exchange.ts";
@@ -8,7 +8,13 @@ import { modelList, modelNamed } from "./model_list.ts";
 import { BASE_PATH, type Provider, providerAt } from "./providers.ts";
 import { createQuota } from "./quota/quota.ts";
 import { quotaAnswer } from "./quota/endpoint.ts";
-import { Refusal, refusalResponse } from "./refusal.ts";
+import { INTERFACES } from "./interfaces.ts";
+import { Refusal } from "./refusal.ts";
+import {
+  protocolOf,
+  type SimulatedOperation,
+  type SimulatedProtocol,
+} from "./simulated.ts";
 import { type Wait, waitInRealTime } from "./wait.ts";
 
 /** What the simulated provider needs from outside. */
@@ -69,8 +75,8 @@ async function serve(request: Request, demo: Demo): Promise<Response> {
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     const protocol = operation === undefined
-      ? plainProtocol(provider)
-      : OPERATIONS[operation].protocol;
+      ? provider.plainProtocol
+      : protocolOf(operation);
     return refusalResponse(error, { protocol, requestId });
   }
 }
@@ -78,31 +84,43 @@ async function serve(request: Request, demo: Demo): Promise<Response> {
 function operationAt(
   pathname: string,
   provider: Provider,
-): Operation | undefined {
+): SimulatedOperation | undefined {
   return provider.operations.find((operation) =>
     pathname === BASE_PATH + OPERATIONS[operation].path
   );
 }
 
-/** The protocol whose errors a provider speaks on paths that belong to none. */
-function plainProtocol(provider: Provider): Protocol {
-  return provider.family === "B" ? "messages" : "chat";
+/** The HTTP answer that says no. */
+function refusalResponse(
+  refusal: Refusal,
+  options: {
+    readonly protocol: SimulatedProtocol;
+    readonly requestId: string;
+  },
+): Response {
+  const { requestId } = options;
+  const { refusalBody, refusalStatus, requestIdHeader } =
+    INTERFACES[options.protocol];
+  return Response.json(refusalBody(refusal, requestId), {
+    status: refusalStatus(refusal),
+    headers: { [requestIdHeader]: requestId, ...refusal.headers },
+  });
 }
 
 async function serveModel(
   request: Request,
   options: {
     readonly provider: Provider;
-    readonly operation: Operation;
+    readonly operation: SimulatedOperation;
     readonly requestId: string;
     readonly demo: Demo;
   },
 ): Promise<Response> {
   const { provider, operation, requestId, demo } = options;
-  const { protocol } = OPERATIONS[operation];
+  const protocol = protocolOf(operation);
   requireMethod(request, "POST");
   checkKey(request.headers, { provider, protocol });
-  if (protocol === "messages") checkVersion(request.headers);
+  checkVersion(request.headers, protocol);
   return await exchange({ request, provider, operation, requestId }, demo);
 }
 
@@ -127,7 +145,7 @@ function serveFacts(
     );
   }
   requireMethod(request, "GET");
-  checkKey(request.headers, { provider, protocol: plainProtocol(provider) });
+  checkKey(request.headers, { provider, protocol: provider.plainProtocol });
   const id = model[1];
   return Response.json(
     id === undefined

@@ -10,6 +10,7 @@ import modelsView from "./page/models_view.js" with { type: "text" };
 import pace from "./page/pace.js" with { type: "text" };
 import css from "./page/page.css" with { type: "text" };
 import html from "./page/page.html" with { type: "text" };
+import protocols from "./page/protocols.js" with { type: "text" };
 import quotasView from "./page/quotas_view.js" with { type: "text" };
 import session from "./page/session.js" with { type: "text" };
 import settings from "./page/settings.js" with { type: "text" };
@@ -41,6 +42,7 @@ const FILES: Readonly<Record<string, string>> = {
   "/page/models.js": models,
   "/page/models_view.js": modelsView,
   "/page/pace.js": pace,
+  "/page/protocols.js": protocols,
   "/page/quotas_view.js": quotasView,
   "/page/session.js": session,
   "/page/settings.js": settings,

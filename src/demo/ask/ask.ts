@@ -1,10 +1,10 @@
 import type { JsonObject } from "../../core/json.ts";
-import type { Family, Protocol } from "../../core/protocol.ts";
+import type { SimulatedFamily, SimulatedProtocol } from "../simulated.ts";
 
 /** What a request asks for, whatever its protocol. */
 export interface Ask {
-  readonly family: Family;
-  readonly protocol: Protocol;
+  readonly family: SimulatedFamily;
+  readonly protocol: SimulatedProtocol;
   readonly model: string;
   readonly isStream: boolean;
   /** The conversation, oldest turn first; system text is a turn of its own. */

@@ -1,4 +1,4 @@
-import type { Family } from "../../core/protocol.ts";
+import type { SimulatedFamily } from "../simulated.ts";
 import { type Reading, usedFraction } from "../meter.ts";
 import type { AccountReading } from "./quota.ts";
 
@@ -8,7 +8,7 @@ import type { AccountReading } from "./quota.ts";
  */
 export function quotaHeaders(
   account: AccountReading,
-  options: { readonly family: Family; readonly nowMs: number },
+  options: { readonly family: SimulatedFamily; readonly nowMs: number },
 ): Record<string, string> {
   switch (options.family) {
     case "A":

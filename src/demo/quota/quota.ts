@@ -1,5 +1,5 @@
 import type { Clock } from "../../core/clock.ts";
-import type { Family } from "../../core/protocol.ts";
+import type { SimulatedFamily } from "../simulated.ts";
 import { createMeter, type Meter, type Reading } from "../meter.ts";
 import type { Usage } from "../script.ts";
 
@@ -13,8 +13,8 @@ const TOKENS_PER_CREDIT = 100;
 /** The quotas of the three simulated accounts. */
 export interface Quota {
   /** Charges an exchange to the account of `family`. */
-  spend(family: Family, usage: Usage): void;
-  read(family: Family): AccountReading;
+  spend(family: SimulatedFamily, usage: Usage): void;
+  read(family: SimulatedFamily): AccountReading;
 }
 
 /** The windows of one account. */
@@ -36,7 +36,7 @@ interface Account {
  * begun. They tell what was used; they never refuse.
  */
 export function createQuota(clock: Clock): Quota {
-  const accounts: Readonly<Record<Family, Account>> = {
+  const accounts: Readonly<Record<SimulatedFamily, Account>> = {
     A: createAccount(clock, { fiveHourLimit: 2000, daysOld: 4 }),
     B: createAccount(clock, { fiveHourLimit: 1000, daysOld: 2 }),
     C: createAccount(clock, { fiveHourLimit: 1500, daysOld: 5 }),

@@ -1,19 +1,12 @@
 /**
  * The models of a token, and which of them to show. Pure.
  *
- * @typedef {import("./settings.js").Protocol} Protocol
+ * @typedef {import("./protocols.js").Protocol} Protocol
  *
  * @typedef {object} Model An entry of `GET /models`, as far as it is used here.
  * @property {string} id
  * @property {readonly Protocol[]} protocols
  */
-
-/** @type {Readonly<Record<Protocol, string>>} */
-export const PROTOCOL_NAMES = {
-  chat: "Chat",
-  messages: "Messages",
-  responses: "Responses",
-};
 
 /**
  * The models that a search finds, in their order.

@@ -1,5 +1,6 @@
 import { byId, element } from "./element.js";
-import { foundModels, PROTOCOL_NAMES } from "./models.js";
+import { foundModels } from "./models.js";
+import { PROTOCOL_NAMES } from "./protocols.js";
 
 /**
  * @typedef {import("./models.js").Model} Model

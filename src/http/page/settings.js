@@ -1,7 +1,7 @@
 /**
  * What to put where so that a client uses this gateway. Pure texts.
  *
- * @typedef {"chat" | "messages" | "responses"} Protocol
+ * @typedef {import("./protocols.js").Protocol} Protocol
  *
  * @typedef {object} Place Where a client finds the gateway, and what it asks for there.
  * @property {string} base The gateway's address without a trailing slash, such as `http://127.0.0.1:8787`.

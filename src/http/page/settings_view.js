@@ -1,6 +1,6 @@
 import { copyText } from "./clipboard.js";
 import { byId, element } from "./element.js";
-import { PROTOCOL_NAMES } from "./models.js";
+import { PROTOCOL_NAMES } from "./protocols.js";
 import { CLIENTS, TOKEN_PLACEHOLDER } from "./settings.js";
 
 /**

@@ -1,0 +1,87 @@
+import type { JsonObject } from "../core/json.ts";
+import { messagesError, openaiError, type Refusal, SHAPES } from "./refusal.ts";
+import type { SimulatedProtocol } from "./simulated.ts";
+
+/** What differs between protocols beside the models' own requests and answers. */
+export interface ProviderInterface {
+  /** Whether a key may come as `x-api-key`. */
+  readonly takesApiKey: boolean;
+  /** The header that names the request in an answer. */
+  readonly requestIdHeader: string;
+  /** What is said to a request without a key, with a wrong one, and without a model. */
+  readonly noKey: string;
+  readonly wrongKey: string;
+  readonly noModel: string;
+  /** What is said to a model that does not exist. */
+  unknownModel(model: string): string;
+  /** The version header that requests must carry, if any. */
+  readonly versionHeader: string | undefined;
+  /** The body and the status of a refusal. */
+  refusalBody(refusal: Refusal, requestId: string): JsonObject;
+  refusalStatus(refusal: Refusal): number;
+  /** A list of models. */
+  modelList(models: JsonObject[]): JsonObject;
+  /** One model; `createdAt` is in seconds since 1970. */
+  model(id: string, owner: string, createdAt: number): JsonObject;
+}
+
+/** OpenAI's two protocols differ in nothing of this. */
+const OPENAI: ProviderInterface = {
+  takesApiKey: false,
+  requestIdHeader: "x-request-id",
+  noKey:
+    "You didn't provide an API key. Provide it in an Authorization header using Bearer auth.",
+  wrongKey: "Incorrect API key provided.",
+  noModel: "Missing required parameter: 'model'.",
+  unknownModel: (model) =>
+    `The model '${model}' does not exist or you do not have access to it.`,
+  versionHeader: undefined,
+  refusalBody: (refusal) => ({ error: openaiError(refusal) }),
+  refusalStatus: ({ kind }) => SHAPES[kind].status,
+  modelList: (data) => ({ object: "list", data }),
+  model: (id, owner, createdAt) => ({
+    id,
+    object: "model",
+    created: createdAt,
+    owned_by: owner,
+  }),
+};
+
+const MESSAGES: ProviderInterface = {
+  takesApiKey: true,
+  requestIdHeader: "request-id",
+  noKey: "x-api-key header is required",
+  wrongKey: "invalid x-api-key",
+  noModel: "model: Field required",
+  unknownModel: (model) => `model: ${model}`,
+  versionHeader: "anthropic-version",
+  refusalBody: (refusal, requestId) => ({
+    type: "error",
+    error: messagesError(refusal),
+    request_id: requestId,
+  }),
+  // An overloaded Messages provider answers 529, a status of its own.
+  refusalStatus: ({ kind }) =>
+    kind === "overloaded" ? 529 : SHAPES[kind].status,
+  modelList: (data) => ({
+    data,
+    has_more: false,
+    first_id: data.at(0)?.id,
+    last_id: data.at(-1)?.id,
+  }),
+  model: (id, _owner, createdAt) => ({
+    type: "model",
+    id,
+    display_name: id,
+    created_at: new Date(createdAt * 1000).toISOString(),
+  }),
+};
+
+/** What the simulated providers say in each protocol. */
+export const INTERFACES: Readonly<
+  Record<SimulatedProtocol, ProviderInterface>
+> = {
+  chat: OPENAI,
+  messages: MESSAGES,
+  responses: OPENAI,
+};

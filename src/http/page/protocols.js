@@ -1,0 +1,12 @@
+/**
+ * The protocols, as people see them.
+ *
+ * @typedef {import("../../core/protocol_tables.ts").Protocol} Protocol
+ */
+
+/** @type {Readonly<Record<Protocol, string>>} */
+export const PROTOCOL_NAMES = {
+  chat: "Chat",
+  messages: "Messages",
+  responses: "Responses",
+};
