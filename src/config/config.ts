@@ -1,6 +1,7 @@
 import type { JsonObject } from "../core/json.ts";
 import type { Endpoint, Family } from "../core/protocol.ts";
 import type { JsonQuota } from "./json_quota.ts";
+import type { InputKind } from "./input_kinds.ts";
 import type { QuotaKind } from "./quota_kinds.ts";
 import type { ServiceName } from "./services.ts";
 
@@ -14,8 +15,10 @@ export interface Config {
   readonly limits: { readonly budgetMs: number; readonly cacheMs: number };
   /** In the file's order, the disabled ones included. */
   readonly connections: readonly Connection[];
-  /** Every model id with the enabled connections that serve it, in the file's order. */
+  /** Every name of a model, an alias too, with the enabled connections that serve it, in the file's order. */
   readonly pools: ReadonlyMap<string, readonly Deployment[]>;
+  /** The names that are shown to callers who ask for a list, in the file's order, aliases after their model. */
+  readonly listedModels: readonly string[];
   /** Callers by the SHA-256 of each of their tokens, 64 lower-case hexadecimal digits. */
   readonly callers: ReadonlyMap<string, Caller>;
 }
@@ -96,13 +99,29 @@ export interface QuotaConfig {
   readonly json: JsonQuota | undefined;
 }
 
+/** One more name of a model. */
+export interface ModelAlias {
+  readonly id: string;
+  /** Whether lists of models have it. */
+  readonly isListed: boolean;
+}
+
 /** A model as one connection serves it. */
 export interface ConnectionModel {
   /** What callers ask for. */
   readonly id: string;
   /** What the upstream is asked for. */
   readonly upstream: string;
+  readonly aliases: readonly ModelAlias[];
+  /** Whether lists of models have its id. */
+  readonly isListed: boolean;
+  readonly displayName: string | undefined;
+  /** In tokens. */
+  readonly contextWindow: number | undefined;
   readonly maxOutputTokens: number | undefined;
+  readonly input: readonly InputKind[] | undefined;
+  /** The efforts that it can be asked to reason with; empty means that it does not reason. */
+  readonly efforts: readonly string[] | undefined;
   /** Model ids to try when every connection of this one failed. */
   readonly fallbacks: readonly string[];
   readonly quotaRouting: boolean;

@@ -4,6 +4,7 @@ import type {
   Config,
   Connection,
   ConnectionModel,
+  ModelAlias,
   QuotaConfig,
   Timeouts,
 } from "./config.ts";
@@ -84,17 +85,34 @@ function describeTimeouts(timeouts: Timeouts): Record<string, string> {
 }
 
 function describeModel(model: ConnectionModel): string {
+  const { id, upstream, aliases, input, efforts, fallbacks } = model;
   const facts = [
-    ...(model.upstream === model.id ? [] : [`upstream ${model.upstream}`]),
-    ...(model.maxOutputTokens === undefined
-      ? []
-      : [`at most ${model.maxOutputTokens} output tokens`]),
-    ...(model.fallbacks.length === 0
-      ? []
-      : [`falls back to ${model.fallbacks.join(", ")}`]),
-    ...(model.quotaRouting ? ["routed by quota"] : []),
-  ];
-  return facts.length === 0 ? model.id : `${model.id} (${facts.join("; ")})`;
+    upstream === id ? undefined : `upstream ${upstream}`,
+    told("also called", aliases.map(describeAlias)),
+    model.isListed ? undefined : "not listed",
+    told("shown as", model.displayName),
+    told("a context of", model.contextWindow, "tokens"),
+    told("at most", model.maxOutputTokens, "output tokens"),
+    told("takes", input),
+    told("reasons", efforts?.length === 0 ? "not at all" : efforts),
+    told("falls back to", fallbacks),
+    model.quotaRouting ? "routed by quota" : undefined,
+  ].filter((fact) => fact !== undefined);
+  return facts.length === 0 ? id : `${id} (${facts.join("; ")})`;
+}
+
+/** A value among its words; `undefined` where there is none. */
+function told(
+  before: string,
+  value: string | number | readonly string[] | undefined,
+  after = "",
+): string | undefined {
+  const shown = Array.isArray(value) ? value.join(", ") : value ?? "";
+  return shown === "" ? undefined : `${before} ${shown} ${after}`.trim();
+}
+
+function describeAlias({ id, isListed }: ModelAlias): string {
+  return isListed ? id : `${id} (not listed)`;
 }
 
 function describeQuota(quota: QuotaConfig | undefined): unknown {

@@ -10,6 +10,8 @@ export interface DirectoryEntry {
   readonly id: string | undefined;
   readonly hasOwnId: boolean;
   readonly modelIds: ReadonlySet<string>;
+  /** Which of these models each alias names. */
+  readonly idByAlias: ReadonlyMap<string, string>;
 }
 
 /**
@@ -23,9 +25,7 @@ export async function readDirectory(
     listAt(tree, "connections").map(async (connection, index) => {
       const name = textAt(connection, "name");
       const ownId = textAt(connection, "id");
-      const modelIds = listAt(connection, "models").flatMap((model) =>
-        typeof model === "string" ? [model] : textAt(model, "id") ?? []
-      );
+      const models = listAt(connection, "models");
       return {
         path: ["connections", index],
         name,
@@ -33,10 +33,33 @@ export async function readDirectory(
           ? ownId?.toLowerCase()
           : await connectionId({ id: ownId, name }),
         hasOwnId: ownId !== undefined,
-        modelIds: new Set(modelIds),
+        modelIds: new Set(models.flatMap((model) => idOf(model) ?? [])),
+        idByAlias: new Map(models.flatMap(aliasesOf)),
       };
     }),
   );
+}
+
+/** Which model each alias of a file names; where two claim it, the first. */
+export function aliasesIn(
+  directory: readonly DirectoryEntry[],
+): ReadonlyMap<string, string> {
+  const entries = directory.flatMap(({ idByAlias }) => [...idByAlias]);
+  return new Map(entries.reverse());
+}
+
+/** The name of what may stand as a bare text or as a mapping with an id. */
+function idOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : textAt(value, "id");
+}
+
+function aliasesOf(model: unknown): readonly (readonly [string, string])[] {
+  const id = idOf(model);
+  if (id === undefined) return [];
+  return listAt(model, "aliases").flatMap((alias) => {
+    const name = idOf(alias);
+    return name === undefined ? [] : [[name, id] as const];
+  });
 }
 
 /** Reports connections with one name, with one id, or with a name that is the id of another. */

@@ -1,5 +1,5 @@
 import type { Caller } from "./config.ts";
-import type { DirectoryEntry } from "./directory.ts";
+import { aliasesIn, type DirectoryEntry } from "./directory.ts";
 import { type Findings, type Path, suggestion } from "./problems.ts";
 import type { TokenFields } from "./schema/token.ts";
 
@@ -11,6 +11,8 @@ export interface SelectionIndex {
   /** One set for all tokens that choose everything, so that thousands of them stay small. */
   readonly allIds: ReadonlySet<string>;
   readonly allModels: ReadonlySet<string>;
+  /** Which model each alias names. */
+  readonly idByAlias: ReadonlyMap<string, string>;
 }
 
 /** What {@linkcode selectFor} needs besides the token. */
@@ -37,6 +39,7 @@ export function indexSelection(
     byReference,
     allIds: idsOf(directory),
     allModels: new Set(directory.flatMap(({ modelIds }) => [...modelIds])),
+    idByAlias: aliasesIn(directory),
   };
 }
 
@@ -47,7 +50,9 @@ export function selectFor(
 ): Pick<Caller, "connectionIds" | "models"> {
   const everything = token.connections.includes("*");
   const entries = selectEntries(token.connections, options);
-  const models = token.models ?? ["*"];
+  const { idByAlias } = options.index;
+  const models = (token.models ?? ["*"])
+    .map((name) => idByAlias.get(name) ?? name);
   const allKnown = entries.length === token.connections.length;
   if (everything) {
     const { allModels } = options.index;

@@ -1,16 +1,20 @@
-import { assignedModels, type Deployments } from "../config/assignment.ts";
+import { type Deployments, listedModels } from "../config/assignment.ts";
 import type { Caller, Config } from "../config/config.ts";
+import {
+  configuredFacts,
+  holdsForBoth,
+  type ModelFacts,
+} from "../catalog/model_facts.ts";
 import { assign } from "../relay/routing/assign.ts";
-import { servedProtocols } from "../relay/routing/candidate.ts";
+import { modelEntry } from "./model_entry.ts";
 
 /**
  * The answer of `GET /models`: the models of the caller's active assignments, in one object that the
- * OpenAI and the Anthropic SDKs both read (docs/design.md#paths). `protocols` is our own: in which protocols a
- * model can be asked, so that a client which speaks one knows what it may choose.
+ * OpenAI and the Anthropic SDKs both read (docs/design.md#paths).
  */
 export function modelsResponse(caller: Caller, config: Config): Response {
-  const data = [...assignedModels(caller, config)].map(([id, deployments]) =>
-    modelEntry(id, deployments)
+  const data = [...listedModels(caller, config)].map(([name, deployments]) =>
+    modelEntry(name, { deployments, facts: factsOf(deployments) })
   );
   return Response.json({
     object: "list",
@@ -31,25 +35,12 @@ export function modelResponse(
   caller: Caller,
   config: Config,
 ): Response {
-  return Response.json(modelEntry(id, assign(id, caller, config)));
+  const deployments = assign(id, caller, config);
+  const facts = factsOf(deployments);
+  return Response.json(modelEntry(id, { deployments, facts }));
 }
 
-/** The release date is not known here; both protocols then expect the epoch. */
-const UNKNOWN_DATE_MS = 0;
-
-function modelEntry(
-  id: string,
-  deployments: Deployments,
-) {
-  const [{ connection }] = deployments;
-  return {
-    id,
-    object: "model",
-    type: "model",
-    created: UNKNOWN_DATE_MS / 1000,
-    created_at: new Date(UNKNOWN_DATE_MS).toISOString(),
-    display_name: id,
-    owned_by: connection.service,
-    protocols: servedProtocols(deployments),
-  };
+function factsOf(deployments: Deployments): ModelFacts {
+  return deployments.map(({ model }) => configuredFacts(model))
+    .reduce(holdsForBoth);
 }

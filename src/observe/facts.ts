@@ -70,7 +70,10 @@ export interface RequestFacts {
   route?: string;
   /** The protocol of the path. */
   protocol?: Protocol;
+  /** Its id, where it is one that the caller may use, else what the caller asked for. */
   model?: string;
+  /** What the caller asked for, where that is not the id. */
+  alias?: string;
   upstreamModel?: string;
   /** The connection's name. */
   connection?: string;

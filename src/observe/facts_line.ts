@@ -16,6 +16,7 @@ export function factsLine(facts: RequestFacts): LogFields {
     method: facts.method.slice(0, MAX_LENGTH.method),
     route: facts.route,
     model: facts.model?.slice(0, MAX_LENGTH.model),
+    alias: facts.alias,
     upstream_model: facts.upstreamModel,
     connection: facts.connection,
     mode: facts.mode,

@@ -8,7 +8,7 @@ import {
   type PathHead,
 } from "./request/request_head.ts";
 import type { RelayServices } from "./services.ts";
-import { findCandidates } from "./routing/candidates.ts";
+import { type Candidates, findCandidates } from "./routing/candidates.ts";
 
 /** What a route asks the relay to do. */
 export interface RelayTask extends PathHead {
@@ -44,11 +44,9 @@ export async function relay(
   record.facts.bytesIn = length;
   const head = reader.end();
   record.facts.model = head.model;
-  const found = allowNamedModels(
-    findCandidates({ operation, model: head.model }, exchange),
-    head.namedModels,
-    caller,
-  );
+  const named = findCandidates({ operation, model: head.model }, exchange);
+  noteAlias(named, head.model, exchange);
+  const found = allowNamedModels(named, head.namedModels, caller);
   const candidates = await services.routing.route(
     found,
     exchange,
@@ -58,4 +56,16 @@ export async function relay(
   const body = keepBody(held, () => memory.give(length));
   const task = { operation, body, memory, head, candidates };
   return await serve(exchange, task, services);
+}
+
+/** The log, the metrics and the spans know a model by its id, whatever it was called. */
+function noteAlias(
+  { own: [{ deployment }] }: Candidates,
+  asked: string,
+  { record: { facts } }: Exchange,
+): void {
+  const { id } = deployment.model;
+  if (id === asked) return;
+  facts.alias = asked;
+  facts.model = id;
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { assignedModels } from "../../src/config/assignment.ts";
+import { assignedModels, listedModels } from "../../src/config/assignment.ts";
 import {
   connectionFile,
   minimalConfig,
@@ -29,4 +29,42 @@ Deno.test("assignedModels() gives each model of the enabled assigned connections
 
 Deno.test("assignedModels() keeps to the models that a token names", async () => {
   assert.deepEqual(await visibleTo({ models: ["w", "x", "z"] }), ["x", "w"]);
+});
+
+Deno.test("assignedModels() counts a model once, whatever else it is called", async () => {
+  const config = await minimalConfig({
+    connections: [connectionFile({ models: [{ id: "x", aliases: ["y"] }] })],
+  });
+  const [caller] = config.callers.values();
+  assert.ok(caller);
+  assert.deepEqual([...assignedModels(caller, config).keys()], ["x"]);
+});
+
+async function shownTo(token: Record<string, unknown>) {
+  const config = await minimalConfig({
+    connections: [
+      connectionFile({ name: "a", models: [{ id: "x", aliases: ["x-2"] }] }),
+      connectionFile({
+        name: "b",
+        models: ["x", { id: "y", listed: false, aliases: ["y-2"] }, "z"],
+      }),
+    ],
+    tokens: [tokenFile(token)],
+  });
+  const [caller] = config.callers.values();
+  assert.ok(caller);
+  return [...listedModels(caller, config)].map(([name, [first]]) =>
+    `${name}: ${first.connection.name} ${first.model.id}`
+  );
+}
+
+Deno.test("listedModels() shows ids and aliases of a caller's models, less those that are not to be listed", async () => {
+  assert.deepEqual(await shownTo({}), ["x: a x", "x-2: a x", "z: b z"]);
+  assert.deepEqual(await shownTo({ connections: ["b"] }), [
+    "x: b x",
+    "x-2: b x",
+    "z: b z",
+  ]);
+  assert.deepEqual(await shownTo({ models: ["z"] }), ["z: b z"]);
+  assert.deepEqual(await shownTo({ connections: [] }), []);
 });

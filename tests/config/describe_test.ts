@@ -86,7 +86,13 @@ Deno.test("describeConfig() shows what a full file resolves to", async () => {
         {
           id: "fast",
           upstream: "glm-air",
+          aliases: ["quick", { id: "swift", listed: false }],
+          listed: true,
+          display_name: "GLM Air",
+          context_window: 1000,
           max_output_tokens: 10,
+          input: ["text", "image"],
+          reasoning: ["low", "high"],
           fallbacks: ["slow"],
           quota_routing: true,
         },
@@ -113,7 +119,7 @@ Deno.test("describeConfig() shows what a full file resolves to", async () => {
       '"omit":["user"]',
       '"quota":{"kind":"zai","plan":"team","organization":"o","project":"p","url":"of the kind","key":"of the connection"}',
       '"max_concurrent":4',
-      '"models":["fast (upstream glm-air; at most 10 output tokens; falls back to slow; routed by quota)","slow"]',
+      '"models":["fast (upstream glm-air; also called quick, swift (not listed); shown as GLM Air; a context of 1000 tokens; at most 10 output tokens; takes text, image; reasons low, high; falls back to slow; routed by quota)","slow"]',
       '"expires_at":"2027-01-01T00:00:00.000Z","connections":["main"],"models":["slow"],"max_concurrent":2',
     ]
   ) assert.ok(description.includes(part), `${part} in ${description}`);

@@ -243,6 +243,21 @@ const SHOWN: Readonly<Record<string, Pair>> = {
   "connections[].models[].max_output_tokens": model({}, {
     max_output_tokens: 5,
   }),
+  "connections[].models[].aliases[].id": model({ aliases: ["x"] }, {
+    aliases: ["y"],
+  }),
+  "connections[].models[].aliases[].listed": model({ aliases: ["x"] }, {
+    aliases: [{ id: "x", listed: false }],
+  }),
+  "connections[].models[].listed": model({}, { listed: false }),
+  "connections[].models[].display_name": model({}, { display_name: "A" }),
+  "connections[].models[].context_window": model({}, { context_window: 5 }),
+  "connections[].models[].input": model({ input: ["text"] }, {
+    input: ["text", "image"],
+  }),
+  "connections[].models[].reasoning": model({ reasoning: [] }, {
+    reasoning: ["low"],
+  }),
   "connections[].models[].fallbacks": model({}, { fallbacks: ["b"] }),
   "connections[].models[].quota_routing": model({}, { quota_routing: true }),
   "tokens[].name": token({}, { name: "bob" }),

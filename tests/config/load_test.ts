@@ -108,13 +108,25 @@ Deno.test("loadConfig() resolves every key of a full file", async () => {
     models: [{
       id: "glm-5.1",
       upstream: "glm-5.1",
+      aliases: [],
+      isListed: true,
+      displayName: undefined,
+      contextWindow: undefined,
       maxOutputTokens: undefined,
+      input: undefined,
+      efforts: undefined,
       fallbacks: [],
       quotaRouting: false,
     }, {
       id: "glm-fast",
       upstream: "glm-5-air",
+      aliases: [],
+      isListed: true,
+      displayName: undefined,
+      contextWindow: undefined,
       maxOutputTokens: 8192,
+      input: undefined,
+      efforts: undefined,
       fallbacks: ["glm-5.1"],
       quotaRouting: true,
     }],
@@ -146,6 +158,7 @@ Deno.test("loadConfig() resolves every key of a full file", async () => {
       ["glm-5.1", [{ connection, model: connection.models[0] }]],
       ["glm-fast", [{ connection, model: connection.models[1] }]],
     ]),
+    listedModels: ["glm-5.1", "glm-fast"],
     callers: new Map([[caller.sha256, caller]]),
   });
 });

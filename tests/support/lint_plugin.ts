@@ -21,6 +21,7 @@ const LAYER_BY_PREFIX: readonly (readonly [prefix: string, layer: number])[] = [
   ["upstream/", 3],
   ["usage/", 3.5],
   ["limits/", 3],
+  ["catalog/", 3],
   ["config/", 2],
   ["observe/", 2],
   ["protocols/dialects/", 1.5],
@@ -38,7 +39,7 @@ const PLACES_BY_PACKAGE: Readonly<Record<string, RegExp>> = {
   "prom-client":
     /^observe\/(exposition|instruments|process_metrics|prometheus)\.ts$/,
   "zod":
-    /^(config\/schema\/\w+\.ts|protocols\/\w+\/wire\w*\.ts|limits\/readers\/\w+\.ts)$/,
+    /^(config\/schema\/\w+\.ts|protocols\/\w+\/wire\w*\.ts|limits\/readers\/\w+\.ts|catalog\/listed_model\.ts)$/,
 };
 
 const DENO_PLACES_REGEXP = /^(main\.ts|cli\/.*)$/;

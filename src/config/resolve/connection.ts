@@ -15,6 +15,8 @@ export interface ResolveConnectionOptions {
   readonly path: Path;
   /** Of all connections. */
   readonly timeouts: Timeouts;
+  /** Of all connections: which model each alias names. */
+  readonly idByAlias: ReadonlyMap<string, string>;
   readonly readFile: ReadFile;
   readonly findings: Findings;
 }
@@ -55,7 +57,7 @@ export async function resolveConnection(
     quota,
     maxConcurrent: fields.max_concurrent,
     timeouts: connectionTimeouts(fields, options),
-    models: fields.models.map(resolveModel),
+    models: fields.models.map((model) => resolveModel(model, options)),
   };
 }
 
@@ -110,12 +112,24 @@ function connectionTimeouts(
   };
 }
 
-function resolveModel(fields: ModelFields): ConnectionModel {
+function resolveModel(
+  fields: ModelFields,
+  { idByAlias }: ResolveConnectionOptions,
+): ConnectionModel {
   return {
     id: fields.id,
     upstream: fields.upstream ?? fields.id,
+    aliases: fields.aliases.map(({ id, listed }) => ({
+      id,
+      isListed: listed ?? fields.listed,
+    })),
+    isListed: fields.listed,
+    displayName: fields.display_name,
+    contextWindow: fields.context_window,
     maxOutputTokens: fields.max_output_tokens,
-    fallbacks: fields.fallbacks,
+    input: fields.input,
+    efforts: fields.reasoning,
+    fallbacks: fields.fallbacks.map((name) => idByAlias.get(name) ?? name),
     quotaRouting: fields.quota_routing,
   };
 }

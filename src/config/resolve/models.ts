@@ -16,20 +16,49 @@ interface Fallback {
   readonly path: Path;
 }
 
-/** Every model id with the enabled connections that serve it, both in the file's order. */
+/**
+ * Every name of a model with the enabled connections that serve it, in the file's order. An alias has the very
+ * pool of its model, whichever connection names it.
+ */
 export function resolvePools(
   connections: readonly Connection[],
 ): ReadonlyMap<string, readonly Deployment[]> {
   const pools = new Map<string, Deployment[]>();
-  for (const connection of connections) {
-    if (!connection.enabled) continue;
-    for (const model of connection.models) {
-      const pool = pools.get(model.id);
-      if (pool === undefined) pools.set(model.id, [{ connection, model }]);
-      else pool.push({ connection, model });
-    }
+  const deployments = enabledDeployments(connections);
+  for (const deployment of deployments) {
+    const { id } = deployment.model;
+    const pool = pools.get(id);
+    if (pool === undefined) pools.set(id, [deployment]);
+    else pool.push(deployment);
+  }
+  for (const { model } of deployments) {
+    const pool = pools.get(model.id);
+    if (pool === undefined) continue;
+    for (const { id } of model.aliases) pools.set(id, pool);
   }
   return pools;
+}
+
+/** The names that lists of models have: what one enabled connection lists is listed. */
+export function resolveListedModels(
+  connections: readonly Connection[],
+): readonly string[] {
+  const namesById = new Map<string, string[]>();
+  for (const { model } of enabledDeployments(connections)) {
+    const names = [{ id: model.id, isListed: model.isListed }, ...model.aliases]
+      .flatMap(({ id, isListed }) => isListed ? [id] : []);
+    namesById.set(model.id, [...namesById.get(model.id) ?? [], ...names]);
+  }
+  return [...new Set([...namesById.values()].flat())];
+}
+
+function enabledDeployments(
+  connections: readonly Connection[],
+): readonly Deployment[] {
+  return connections.filter(({ enabled }) => enabled)
+    .flatMap((connection) =>
+      connection.models.map((model) => ({ connection, model }))
+    );
 }
 
 /** Reports the models that stand twice in one connection. */
@@ -59,13 +88,15 @@ export function reportDuplicateModels(
 /** Reports fallbacks that name a model nobody serves, and those that lead back to their own model. */
 export function reportFallbackFaults(
   connections: readonly (ConnectionFields | undefined)[],
-  { directory, findings }: {
+  { directory, idByAlias, findings }: {
     readonly directory: readonly DirectoryEntry[];
+    readonly idByAlias: ReadonlyMap<string, string>;
     readonly findings: Findings;
   },
 ): void {
   const known = new Set(directory.flatMap((entry) => [...entry.modelIds]));
-  const fallbacks = listFallbacks(connections);
+  const fallbacks = listFallbacks(connections)
+    .map((one) => ({ ...one, to: idByAlias.get(one.to) ?? one.to }));
   for (const { to, path } of fallbacks) {
     if (known.has(to)) continue;
     const message = `is served by no connection${suggestion(to, known)}`;

@@ -1,12 +1,18 @@
 import type { Config, Connection, Timeouts } from "../config.ts";
-import { readDirectory, reportAmbiguousNames } from "../directory.ts";
+import {
+  aliasesIn,
+  readDirectory,
+  reportAmbiguousNames,
+} from "../directory.ts";
 import type { ReadFile } from "../named_file.ts";
 import type { Findings } from "../problems.ts";
+import { reportAliasFaults } from "./aliases.ts";
 import { resolveCallers } from "./caller.ts";
 import { resolveConnection } from "./connection.ts";
 import {
   reportDuplicateModels,
   reportFallbackFaults,
+  resolveListedModels,
   resolvePools,
 } from "./models.ts";
 import { resolveServer, resolveTimeouts } from "./server.ts";
@@ -35,12 +41,15 @@ export async function resolve(
   if (general === undefined) return undefined;
   const directory = await readDirectory(tree);
   reportAmbiguousNames(directory, findings);
-  reportFallbackFaults(fields, { directory, findings });
+  const idByAlias = aliasesIn(directory);
+  reportAliasFaults(fields, { directory, findings });
+  reportFallbackFaults(fields, { directory, idByAlias, findings });
   const server = await resolveServer(general.server, options);
   const timeouts = resolveTimeouts(general.timeouts);
   const connections = await resolveConnections(fields, {
     ...options,
     timeouts,
+    idByAlias,
   });
   const callers = resolveCallers(tokens, {
     ...options,
@@ -61,13 +70,17 @@ export async function resolve(
     },
     connections,
     pools: resolvePools(connections),
+    listedModels: resolveListedModels(connections),
     callers,
   };
 }
 
 async function resolveConnections(
   all: readonly (ConnectionFields | undefined)[],
-  options: ResolveOptions & { readonly timeouts: Timeouts },
+  options: ResolveOptions & {
+    readonly timeouts: Timeouts;
+    readonly idByAlias: ReadonlyMap<string, string>;
+  },
 ): Promise<readonly Connection[]> {
   const connections: Connection[] = [];
   for (const [index, fields] of all.entries()) {

@@ -3,11 +3,28 @@ import type { JsonValue } from "../../core/json.ts";
 import { ENDPOINT_NAMES, FAMILIES, FAMILY_NAMES } from "../../core/protocol.ts";
 import { mapValues } from "../../core/std.ts";
 import { QUOTA_KINDS } from "../quota_kinds.ts";
-import { concurrency, flag, name, text, wholeNumber } from "./fields.ts";
+import { INPUT_KINDS } from "../input_kinds.ts";
+import { concurrency, flag, name, text, tokens } from "./fields.ts";
 import { alsoWritten } from "./forms.ts";
 import { quotaSchema } from "./quota.ts";
 import { connectionTimeoutsSchema } from "./server.ts";
 import { SERVICE_NAMES } from "../services.ts";
+
+/** One more name of a model; a bare text is that name. */
+const aliasSchema = z.preprocess(
+  (value) => typeof value === "string" ? { id: value } : value,
+  z.strictObject({
+    id: name().describe("One more name that callers may ask for it by."),
+    listed: flag().optional().describe(
+      "Whether GET /models lists that name. Default: as the model itself.",
+    ),
+  }),
+).meta(alsoWritten({ type: "string", minLength: 1 }));
+
+/** An effort that a model can be asked to reason with; providers have words of their own. */
+const effortSchema = z.string().regex(/^[a-z][a-z0-9_-]{0,31}$/, {
+  error: "must be a word such as low, high or max",
+});
 
 /** A model of a connection; a bare text is its id. */
 const modelSchema = z.preprocess(
@@ -16,8 +33,25 @@ const modelSchema = z.preprocess(
     id: name().describe("What callers ask for."),
     upstream: name().optional()
       .describe("What the provider calls it. Default: the id."),
-    max_output_tokens: wholeNumber({ min: 1, max: 100_000_000 }).optional()
-      .describe("The most output tokens that translated requests ask for."),
+    aliases: z.array(aliasSchema).default([])
+      .describe("Further names that lead to it."),
+    listed: flag().default(true)
+      .describe("false: GET /models leaves it out; it serves all the same."),
+    display_name: name().optional().describe(
+      "What people read in place of its id. Default: as the provider says.",
+    ),
+    context_window: tokens().optional().describe(
+      "How many tokens it takes in, for clients. Default: as the provider says.",
+    ),
+    max_output_tokens: tokens().optional().describe(
+      "The most output tokens that translated requests ask for, and what clients are told. Default: clients are told what the provider says.",
+    ),
+    input: z.array(z.enum(INPUT_KINDS)).min(1).optional().describe(
+      "What it takes, for clients. Default: as the provider says.",
+    ),
+    reasoning: z.array(effortSchema).optional().describe(
+      "The efforts that it can be asked to reason with, for clients; an empty list is none. Default: as the provider says.",
+    ),
     fallbacks: z.array(name()).default([]).describe(
       "Model ids to try when no connection serves this one, in this order.",
     ),

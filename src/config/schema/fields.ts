@@ -105,6 +105,11 @@ function isUnit(text: string | undefined): text is keyof typeof BYTES_BY_UNIT {
   return text !== undefined && Object.hasOwn(BYTES_BY_UNIT, text);
 }
 
+/** A number of tokens. */
+export function tokens(): z.ZodType<number> {
+  return wholeNumber({ min: 1, max: 100_000_000 });
+}
+
 /** How many requests may run at once. */
 export function concurrency(): z.ZodType<number> {
   return wholeNumber({ min: 1, max: 1_000_000 });

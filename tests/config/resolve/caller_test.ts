@@ -52,6 +52,17 @@ Deno.test("a token is restricted to the models that it names", async () => {
   );
 });
 
+Deno.test("a token that names an alias may use its model", async () => {
+  const config = await minimalConfig({
+    connections: [
+      connectionFile({ models: [{ id: "glm", aliases: ["claude-glm"] }, "b"] }),
+    ],
+    tokens: [tokenFile({ models: ["claude-glm"] })],
+  });
+  const [caller] = config.callers.values();
+  assert.deepEqual(caller?.models, new Set(["glm"]));
+});
+
 Deno.test("a token's expiry is read to the millisecond, in any zone", async () => {
   const expiryOf = async (expires_at?: string) =>
     (await resolveToken({ expires_at })).caller.expiresAtMs;

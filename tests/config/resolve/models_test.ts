@@ -94,3 +94,129 @@ Deno.test("a chain of fallbacks may be longer than the call stack", async () => 
   assert.equal(problems.length, 1);
   assert.match(problems[0] ?? "", /^connections\[0\]\.models\[19999\]/);
 });
+
+async function servedAs(
+  connections: readonly Record<string, unknown>[],
+): Promise<Record<string, readonly string[]>> {
+  const { pools } = await minimalConfig({
+    connections: connections.map(connectionFile),
+  });
+  return Object.fromEntries(
+    [...pools].map(([name, pool]) => [
+      name,
+      pool.map(({ connection, model }) => `${connection.name}:${model.id}`),
+    ]),
+  );
+}
+
+Deno.test("an alias leads to every connection of its model, whichever of them names it", async () => {
+  const served = await servedAs([
+    { name: "one", models: ["glm", { id: "kimi", aliases: ["claude-kimi"] }] },
+    { name: "two", models: [{ id: "glm", aliases: ["claude-glm"] }] },
+  ]);
+  assert.deepEqual(served, {
+    glm: ["one:glm", "two:glm"],
+    kimi: ["one:kimi"],
+    "claude-kimi": ["one:kimi"],
+    "claude-glm": ["one:glm", "two:glm"],
+  });
+});
+
+Deno.test("two connections may give a model the same alias", async () => {
+  const served = await servedAs([
+    { name: "one", models: [{ id: "glm", aliases: ["claude-glm"] }] },
+    { name: "two", models: [{ id: "glm", aliases: ["claude-glm"] }] },
+  ]);
+  assert.deepEqual(served["claude-glm"], ["one:glm", "two:glm"]);
+});
+
+Deno.test("an alias of a disabled connection leads nowhere", async () => {
+  const served = await servedAs([
+    { name: "one", models: ["glm"] },
+    {
+      name: "two",
+      enabled: false,
+      models: [{ id: "glm", aliases: ["claude-glm"] }],
+    },
+  ]);
+  assert.deepEqual(Object.keys(served), ["glm"]);
+});
+
+Deno.test("a model that has an alias is resolved no further than one without", async () => {
+  const config = await minimalConfig({
+    connections: [connectionFile({ models: [{ id: "a", aliases: ["b"] }] })],
+  });
+  assert.equal(config.pools.get("a"), config.pools.get("b"));
+});
+
+Deno.test("lists have each model's id and aliases, less those that are not to be listed", async () => {
+  const listed = async (...models: unknown[]) =>
+    (await minimalConfig({ connections: [connectionFile({ models })] }))
+      .listedModels;
+  assert.deepEqual(
+    await listed({ id: "a", aliases: ["x", { id: "y", listed: false }] }, "b"),
+    ["a", "x", "b"],
+  );
+  assert.deepEqual(
+    await listed({
+      id: "a",
+      listed: false,
+      aliases: ["x", { id: "y", listed: true }],
+    }),
+    ["y"],
+  );
+});
+
+Deno.test("a model is listed when one enabled connection lists it", async () => {
+  const { listedModels } = await minimalConfig({
+    connections: [
+      connectionFile({ name: "one", models: [{ id: "a", listed: false }] }),
+      connectionFile({
+        name: "two",
+        models: ["b", { id: "a", aliases: ["x"] }],
+      }),
+      connectionFile({ name: "three", enabled: false, models: ["c"] }),
+    ],
+  });
+  assert.deepEqual(listedModels, ["a", "x", "b"]);
+});
+
+Deno.test("an alias must not be the id of a model", async () => {
+  assert.deepEqual(
+    await problemsWith([{ id: "a", aliases: ["b", "a"] }, "b"]),
+    [
+      "connections[0].models[0].aliases[0]: is the id of another model; remove it",
+      "connections[0].models[0].aliases[1]: is the id of this very model; remove it",
+    ],
+  );
+});
+
+Deno.test("an alias must not name two models", async () => {
+  assert.deepEqual(
+    await problemsWith([
+      { id: "a", aliases: ["x"] },
+      { id: "b", aliases: [{ id: "x", listed: false }] },
+    ]),
+    [
+      'connections[0].models[1].aliases[0]: also names the model "a", at connections[0].models[0].aliases[0]; an alias names one model',
+    ],
+  );
+});
+
+Deno.test("a fallback may be named by an alias", async () => {
+  const config = await minimalConfig({
+    connections: [connectionFile({
+      models: [{ id: "a", fallbacks: ["x"] }, { id: "b", aliases: ["x"] }],
+    })],
+  });
+  assert.deepEqual(config.connections[0]?.models[0]?.fallbacks, ["b"]);
+});
+
+Deno.test("a circle of fallbacks is found through aliases", async () => {
+  assert.deepEqual(
+    await problemsWith([{ id: "a", aliases: ["x"], fallbacks: ["x"] }]),
+    [
+      'connections[0].models[0].fallbacks[0]: leads in a circle: "a" → "a"; remove one',
+    ],
+  );
+});

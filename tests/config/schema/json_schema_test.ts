@@ -70,7 +70,13 @@ const WHOLE = {
     models: ["short", {
       id: "long",
       upstream: "other",
+      aliases: ["brief", { id: "terse", listed: false }],
+      listed: true,
+      display_name: "Long",
+      context_window: 1000,
       max_output_tokens: 5,
+      input: ["text", "image", "pdf", "audio"],
+      reasoning: ["low", "high"],
       fallbacks: ["short"],
       quota_routing: true,
     }],

@@ -1,0 +1,149 @@
+import type { Deployments } from "../config/assignment.ts";
+import type {
+  Capabilities,
+  InputFacts,
+  ModelFacts,
+} from "../catalog/model_facts.ts";
+import { INPUT_KINDS, type InputKind } from "../config/input_kinds.ts";
+import type { JsonObject } from "../core/json.ts";
+import { servedProtocols } from "../relay/routing/candidate.ts";
+
+/** A release date that is not known: both protocols then expect the epoch. */
+const UNKNOWN_DATE_MS = 0;
+
+/**
+ * An entry of `GET /models`, in which each client finds what it is known to look for: OpenAI's and Anthropic's SDKs
+ * their own fields, and clients of OpenRouter (https://openrouter.ai/docs/models) the sizes, inputs and parameters.
+ * `protocols` is our own: in which protocols the model can be asked. What is not known is absent.
+ *
+ * @param name The model's id, or an alias.
+ */
+export function modelEntry(
+  name: string,
+  { deployments, facts }: {
+    readonly deployments: Deployments;
+    readonly facts: ModelFacts;
+  },
+): JsonObject {
+  const [{ connection }] = deployments;
+  const createdMs = facts.createdMs ?? UNKNOWN_DATE_MS;
+  return {
+    id: name,
+    object: "model",
+    type: "model",
+    created: Math.floor(createdMs / 1000),
+    created_at: new Date(createdMs).toISOString(),
+    display_name: facts.displayName ?? name,
+    owned_by: connection.service,
+    protocols: [...servedProtocols(deployments)],
+    ...anthropicFields(facts),
+    ...openRouterFields(facts),
+  };
+}
+
+/** As `ModelInfo` of Anthropic's SDK has them, but absent where it has null. */
+function anthropicFields(facts: ModelFacts): JsonObject {
+  const capabilities = capabilitiesOf(facts);
+  return {
+    max_input_tokens: facts.contextWindow,
+    max_tokens: facts.maxOutputTokens,
+    capabilities: Object.keys(capabilities).length === 0
+      ? undefined
+      : capabilities,
+  };
+}
+
+function capabilitiesOf(
+  { capabilities, input, reasons, efforts }: ModelFacts,
+): JsonObject {
+  return {
+    ...capabilities && capabilityTree(capabilities),
+    ...supportedIfTold("image_input", input?.image),
+    ...supportedIfTold("pdf_input", input?.pdf),
+    ...supportedIfTold("thinking", reasons, capabilities?.thinking),
+    ...efforts && { effort: effortCapability(efforts) },
+  };
+}
+
+/** What the configuration denies stays denied; what it grants may be told more of by the provider. */
+function supportedIfTold(
+  name: string,
+  supported: boolean | undefined,
+  more?: Capabilities[string] | undefined,
+): JsonObject {
+  if (supported === undefined) return {};
+  const rest = supported && isTree(more) ? capabilityTree(more) : {};
+  return { [name]: { ...rest, supported } };
+}
+
+/** The efforts that Anthropic's SDK knows, which are there whether supported or not. */
+const ANTHROPIC_EFFORTS = ["low", "medium", "high", "xhigh", "max"] as const;
+
+function effortCapability(efforts: readonly string[]): JsonObject {
+  return {
+    supported: efforts.length > 0,
+    ...Object.fromEntries(
+      ANTHROPIC_EFFORTS.map((effort) => [
+        effort,
+        { supported: efforts.includes(effort) },
+      ]),
+    ),
+  };
+}
+
+function capabilityTree(capabilities: Capabilities): JsonObject {
+  return Object.fromEntries(
+    Object.entries(capabilities).map(([name, value]) => [
+      name,
+      isTree(value) ? capabilityTree(value) : value,
+    ]),
+  );
+}
+
+function isTree(
+  value: Capabilities[string] | undefined,
+): value is Capabilities {
+  return typeof value === "object" && value !== null;
+}
+
+/** What OpenRouter calls the kinds: a PDF is its file. */
+const OPENROUTER_MODALITIES: Readonly<Record<InputKind, string>> = {
+  text: "text",
+  image: "image",
+  pdf: "file",
+  audio: "audio",
+};
+
+function openRouterFields(facts: ModelFacts): JsonObject {
+  const { contextWindow, maxOutputTokens, input, efforts } = facts;
+  const isSized = contextWindow !== undefined || maxOutputTokens !== undefined;
+  return {
+    context_length: contextWindow,
+    max_output_tokens: maxOutputTokens,
+    top_provider: isSized
+      ? {
+        context_length: contextWindow,
+        max_completion_tokens: maxOutputTokens,
+      }
+      : undefined,
+    architecture: input && { input_modalities: modalitiesOf(input) },
+    supported_parameters: parametersOf(facts),
+    reasoning: efforts && { supported_efforts: [...efforts] },
+  };
+}
+
+function modalitiesOf(input: InputFacts): string[] {
+  return INPUT_KINDS.filter((kind) => input[kind] === true)
+    .map((kind) => OPENROUTER_MODALITIES[kind]);
+}
+
+/** Without a word on tools there is no list: one that lacks them would deny them. */
+function parametersOf(
+  { callsTools, reasons }: ModelFacts,
+): string[] | undefined {
+  if (callsTools === undefined) return undefined;
+  return [
+    ...(callsTools ? ["tools", "tool_choice"] : []),
+    ...(reasons === true ? ["reasoning"] : []),
+  ];
+}

@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import {
+  configuredFacts,
+  holdsForBoth,
+  type ModelFacts,
+  preferFirst,
+} from "../../src/catalog/model_facts.ts";
+import { connectionFile, minimalConfig } from "../support/gateway/config.ts";
+
+async function configured(model: Record<string, unknown>) {
+  const config = await minimalConfig({
+    connections: [connectionFile({ models: [{ id: "a", ...model }] })],
+  });
+  const [first] = config.connections[0]?.models ?? [];
+  assert.ok(first);
+  return known(configuredFacts(first));
+}
+
+/** The facts without those that are not known. */
+function known(facts: ModelFacts): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(facts).filter(([, value]) => value !== undefined),
+  );
+}
+
+Deno.test("configuredFacts() knows nothing that the configuration leaves open", async () => {
+  assert.deepEqual(await configured({}), {});
+});
+
+Deno.test("configuredFacts() takes a list of inputs for all of them", async () => {
+  assert.deepEqual(await configured({ input: ["text", "pdf"] }), {
+    input: { text: true, image: false, pdf: true, audio: false },
+  });
+});
+
+Deno.test("configuredFacts() takes an empty list of efforts for a model that does not reason", async () => {
+  assert.deepEqual(await configured({ reasoning: [] }), {
+    reasons: false,
+    efforts: [],
+  });
+  assert.deepEqual(await configured({ reasoning: ["low"] }), {
+    reasons: true,
+    efforts: ["low"],
+  });
+});
+
+Deno.test("configuredFacts() has names and sizes as they are configured", async () => {
+  assert.deepEqual(
+    await configured({
+      display_name: "A",
+      context_window: 10,
+      max_output_tokens: "5",
+    }),
+    { displayName: "A", contextWindow: 10, maxOutputTokens: 5 },
+  );
+});
+
+Deno.test("preferFirst() fills the gaps of the first with the other", () => {
+  assert.deepEqual(
+    preferFirst(
+      { displayName: undefined, contextWindow: 1, reasons: false },
+      { displayName: "A", contextWindow: 2, createdMs: 3, reasons: true },
+    ),
+    { displayName: "A", contextWindow: 1, createdMs: 3, reasons: false },
+  );
+});
+
+Deno.test("holdsForBoth() has the smaller sizes and what both can do", () => {
+  const one: ModelFacts = {
+    displayName: "A",
+    contextWindow: 10,
+    maxOutputTokens: 4,
+    input: { text: true, image: true },
+    callsTools: true,
+    reasons: true,
+    efforts: ["low", "high"],
+  };
+  const other: ModelFacts = {
+    displayName: "B",
+    createdMs: 1,
+    contextWindow: 9,
+    maxOutputTokens: 5,
+    input: { text: true, image: false, audio: true },
+    callsTools: false,
+    reasons: true,
+    efforts: ["high", "max"],
+  };
+  assert.deepEqual(known(holdsForBoth(one, other)), {
+    displayName: "A",
+    createdMs: 1,
+    contextWindow: 9,
+    maxOutputTokens: 4,
+    input: { text: true, image: false, audio: true },
+    callsTools: false,
+    reasons: true,
+    efforts: ["high"],
+  });
+});
+
+Deno.test("holdsForBoth() believes the one that speaks where the other is silent", () => {
+  const one: ModelFacts = {
+    contextWindow: 10,
+    input: { text: true },
+    efforts: ["low"],
+    reasons: true,
+    callsTools: true,
+  };
+  assert.deepEqual(known(holdsForBoth(one, {})), known(one));
+  assert.deepEqual(known(holdsForBoth({}, one)), known(one));
+  assert.deepEqual(known(holdsForBoth({}, {})), {});
+});
