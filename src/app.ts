@@ -5,6 +5,8 @@ import { randomIds } from "./core/ids.ts";
 import type { Timers } from "./core/timers.ts";
 import { createHandler, type Handler } from "./http/gateway.ts";
 import { createHarvest } from "./limits/harvest.ts";
+import { toPlain } from "./limits/plain_reading.ts";
+import { createPoller } from "./limits/poller.ts";
 import { createLimitsService } from "./limits/service.ts";
 import type { QuotaWindow } from "./limits/window.ts";
 import type { Log } from "./observe/log.ts";
@@ -18,6 +20,7 @@ import { createRetryBudget } from "./relay/routing/retry_budget.ts";
 import { createSealStore } from "./relay/translated/seal_store.ts";
 import { createTranslation } from "./relay/translated/translation.ts";
 import type { TranslationPool } from "./relay/translated/translation_pool.ts";
+import { followNotice } from "./shared/follow_notices.ts";
 import type { SharedState } from "./shared/shared_state.ts";
 import type { Fetch } from "./upstream/call.ts";
 import { createConnectWatch, type Reach } from "./upstream/connect_watch.ts";
@@ -55,20 +58,52 @@ export interface Gateway {
   state(): GatewayState;
 }
 
+/** What headers tell of quotas reaches other gateways so much later, in milliseconds. */
+const NEWS_MS = 1000;
+
 /** Puts the program together; nothing here listens, reads a file or knows the platform. */
 export function createGateway(surroundings: GatewaySurroundings): Gateway {
-  const { log, clock = systemClock } = surroundings;
+  const { log, clock = systemClock, shared = {} } = surroundings;
   const deadlines = createDeadlines(surroundings.timers);
-  const admission = createAdmission(surroundings.shared?.running);
-  const memory = createBodyMemory(surroundings.shared?.memory, deadlines);
-  const harvest = createHarvest({ clock });
-  const limits = createLimitsService({ ...surroundings, clock, harvest });
+  const admission = createAdmission(shared.running);
+  const memory = createBodyMemory(shared.memory, deadlines);
+  const { notices } = shared;
+  const harvest = createHarvest({
+    clock,
+    onNews: notices && (() => deadlines.start(NEWS_MS, tellHarvest)),
+  });
+  const poller = shared.poller ??
+    createPoller({ ...surroundings, ...shared, clock });
+  const limits = createLimitsService({ clock, poller, harvest });
+  const health = createHealth({
+    clock,
+    log,
+    metrics: surroundings.metrics,
+    tell: notices &&
+      ((coolDown) => notices.tell({ kind: "cool_down", coolDown })),
+  });
+  notices?.onHear((notice) => {
+    const learners = { health, poller, harvest };
+    followNotice(notice, learners, surroundings.store.current());
+  });
+
+  function tellHarvest(): void {
+    for (const { connection: { id }, reading } of harvest.takeNews()) {
+      const connectionId = id;
+      notices?.tell({
+        kind: "harvested",
+        connectionId,
+        reading: toPlain(reading),
+      });
+    }
+  }
+
   const handler = createHandler({
     ...surroundings,
     admission,
     memory,
     harvest,
-    health: createHealth({ clock, log, metrics: surroundings.metrics }),
+    health,
     routing: createQuotaRouting({ clock, limits }),
     budget: createRetryBudget(clock),
     deadlines,

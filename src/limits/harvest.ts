@@ -19,10 +19,20 @@ export interface Harvest {
    * alone.
    */
   reading(connection: Connection): GoodReading | undefined;
+  /** Keeps what an answer at another gateway told, unless this one has relayed a newer one. */
+  learn(connection: Connection, reading: GoodReading): void;
+  /** What answers here told since this was last called, the last of each connection. */
+  takeNews(): readonly HarvestNews[];
   /** Of how many connections an answer is remembered. */
   readonly size: number;
   /** Forgets every connection that is not among `connections`, or is read in another way now. */
   retain(connections: readonly Connection[]): void;
+}
+
+/** What an answer told of a connection's quota. */
+export interface HarvestNews {
+  readonly connection: Connection;
+  readonly reading: GoodReading;
 }
 
 /** The last telling answer of a connection. */
@@ -34,17 +44,52 @@ interface Seen {
   windows?: readonly QuotaWindow[];
 }
 
+/** What a {@linkcode Harvest} works with. */
+export interface HarvestOptions {
+  readonly clock: Clock;
+  /** Called when there is news, again only after it was taken; default: nobody wants news. */
+  readonly onNews?: (() => void) | undefined;
+}
+
+const NO_HEADERS = new Headers();
+
 /** Creates an empty {@linkcode Harvest}. */
-export function createHarvest(
-  { clock }: { readonly clock: Clock },
-): Harvest {
+export function createHarvest({ clock, onNews }: HarvestOptions): Harvest {
   const seenById = new Map<string, Seen>();
+  /** The ids of the connections that there is news of. */
+  const news = new Set<string>();
+  let isAnnounced = false;
 
   function observe(connection: Connection, headers: Headers): void {
     const quota = headerQuotaOf(connection);
-    if (quota?.probes.some((probe) => headers.has(probe))) {
-      seenById.set(connection.id, { connection, headers, atMs: clock.now() });
-    }
+    if (!quota?.probes.some((probe) => headers.has(probe))) return;
+    seenById.set(connection.id, { connection, headers, atMs: clock.now() });
+    if (onNews === undefined) return;
+    news.add(connection.id);
+    if (isAnnounced) return;
+    isAnnounced = true;
+    onNews();
+  }
+
+  function takeNews(): readonly HarvestNews[] {
+    const seen = [...news].flatMap((id) => seenById.get(id) ?? []);
+    news.clear();
+    isAnnounced = false;
+    return seen.flatMap(({ connection }) => {
+      const known = reading(connection);
+      return known === undefined ? [] : [{ connection, reading: known }];
+    });
+  }
+
+  function learn(
+    connection: Connection,
+    { checkedAtMs: atMs, windows }: GoodReading,
+  ): void {
+    const seen = seenById.get(connection.id);
+    if (seen !== undefined && seen.atMs >= atMs) return;
+    const headers = NO_HEADERS;
+    seenById.set(connection.id, { connection, headers, atMs, windows });
+    news.delete(connection.id);
   }
 
   function reading(connection: Connection): GoodReading | undefined {
@@ -71,6 +116,8 @@ export function createHarvest(
   return {
     observe,
     reading,
+    learn,
+    takeNews,
     retain,
     get size() {
       return seenById.size;

@@ -5,6 +5,7 @@ import type { Log } from "../observe/log.ts";
 import { type QuotaFetch, readQuota } from "./read.ts";
 import type { QuotaPoll, QuotaSource } from "./readers/reader.ts";
 import { type FailedReading, isGood, type Reading } from "./reading.ts";
+import type { LastingReading, SharedReadings } from "./shared_readings.ts";
 import { sourceKey } from "./source_key.ts";
 import { TtlCache } from "../core/ttl_cache.ts";
 
@@ -18,6 +19,8 @@ export interface Poller {
   read(endpoint: QuotaPoll, options: PollOptions): Promise<PolledReading>;
   /** What a read of the connection left in the cache; no read is made. */
   known(connection: Connection): Reading | undefined;
+  /** Keeps what another gateway has read, unless something newer is known. */
+  learn(connection: Connection, lasting: LastingReading): void;
   /** Forgets what does not belong to `connections` as they are configured now. */
   retain(connections: readonly Connection[]): void;
 }
@@ -40,8 +43,12 @@ export interface PollerOptions {
   readonly clock: Clock;
   /** Told of every read that fails. */
   readonly log: Log;
-  /** A signal that aborts after this many milliseconds. */
-  readonly deadline: (ms: number) => AbortSignal;
+  /** A signal that aborts after this many milliseconds; default `AbortSignal.timeout`. */
+  readonly deadline?: (ms: number) => AbortSignal;
+  /** Where one gateway reads for several; default: each reads for itself. */
+  readonly sharedReadings?: SharedReadings | undefined;
+  /** Told of what this gateway has read. */
+  readonly onRead?: (connection: Connection, lasting: LastingReading) => void;
 }
 
 /** Results are kept for up to 60 seconds (docs/design.md#quotas). */
@@ -56,7 +63,8 @@ const GRACE_MS = 250;
 
 /** Creates a {@linkcode Poller} that has read nothing yet. */
 export function createPoller(options: PollerOptions): Poller {
-  const { fetch, clock, log, deadline } = options;
+  const { fetch, clock, log, sharedReadings } = options;
+  const deadline = options.deadline ?? ((ms) => AbortSignal.timeout(ms));
   const cache = new TtlCache<string, Reading>(clock);
   const flights = new SingleFlight<string, Reading>();
   /** The keys of the current config: a read that outlives its config leaves nothing behind. */
@@ -66,12 +74,12 @@ export function createPoller(options: PollerOptions): Poller {
 
   async function read(
     endpoint: QuotaPoll,
-    options: PollOptions,
+    poll: PollOptions,
   ): Promise<PolledReading> {
-    const key = sourceKey(options.source.connection);
+    const key = sourceKey(poll.source.connection);
     const known = cache.get(key);
     if (known !== undefined) return { reading: known, cached: true };
-    const reading = await flights.run(key, () => ask(endpoint, options));
+    const reading = await flights.run(key, () => ask(endpoint, poll));
     return { reading, cached: false };
   }
 
@@ -85,14 +93,23 @@ export function createPoller(options: PollerOptions): Poller {
     const signal = deadline(
       silent.has(key) ? limits.budgetMs / 2 : limits.budgetMs + GRACE_MS,
     );
+    const { connection } = source;
+    const found = await sharedReadings?.find(connection, signal);
+    if (found !== undefined) {
+      if (current.has(key)) cache.set(key, found.reading, found);
+      return found.reading;
+    }
     const reading = await readQuota(endpoint, source, {
       fetch,
       clock,
       signal,
     });
-    if (!isGood(reading)) report(source.connection, reading);
+    if (!isGood(reading)) report(connection, reading);
+    const lasting = { reading, ttlMs: lifetime(reading, endpoint, limits) };
+    sharedReadings?.publish(connection, lasting);
     if (!current.has(key)) return reading;
-    cache.set(key, reading, { ttlMs: lifetime(reading, endpoint, limits) });
+    cache.set(key, reading, lasting);
+    options.onRead?.(connection, lasting);
     if (signal.aborted && !isGood(reading)) silent.add(key);
     else silent.delete(key);
     return reading;
@@ -115,6 +132,12 @@ export function createPoller(options: PollerOptions): Poller {
   return {
     read,
     known: (connection) => cache.get(sourceKey(connection)),
+    learn(connection, lasting) {
+      const key = sourceKey(connection);
+      const known = cache.get(key)?.checkedAtMs ?? -Infinity;
+      const { reading } = lasting;
+      if (known < reading.checkedAtMs) cache.set(key, reading, lasting);
+    },
     retain,
   };
 }

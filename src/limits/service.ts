@@ -2,7 +2,6 @@ import type { Caller, Config, Connection } from "../config/config.ts";
 import type { Clock } from "../core/clock.ts";
 import { GatewayError } from "../core/error.ts";
 import { untilAbort } from "../core/until_abort.ts";
-import type { Log } from "../observe/log.ts";
 import { QuotaFailure } from "./failure.ts";
 import { freshest } from "./freshest.ts";
 import type { Harvest } from "./harvest.ts";
@@ -13,8 +12,7 @@ import {
   readEntry,
   unreadEntry,
 } from "./list.ts";
-import { createPoller, type PolledReading } from "./poller.ts";
-import type { QuotaFetch } from "./read.ts";
+import type { PolledReading, Poller } from "./poller.ts";
 import { readerOf } from "./readers/mod.ts";
 import { isGood } from "./reading.ts";
 import { createUsedUpWindows } from "./used_up.ts";
@@ -45,12 +43,11 @@ export interface LimitsService {
 
 /** What a {@linkcode LimitsService} needs from outside. */
 export interface LimitsServiceOptions {
-  readonly fetch: QuotaFetch;
   readonly clock: Clock;
+  /** Reads what endpoints tell. */
+  readonly poller: Poller;
   /** What the relay learns from response headers. */
   readonly harvest: Harvest;
-  /** Told of every read that fails. */
-  readonly log: Log;
   /** A signal that aborts after this many milliseconds; default `AbortSignal.timeout`. */
   readonly deadline?: (ms: number) => AbortSignal;
 }
@@ -59,9 +56,8 @@ export interface LimitsServiceOptions {
 export function createLimitsService(
   options: LimitsServiceOptions,
 ): LimitsService {
-  const { clock, harvest } = options;
+  const { clock, harvest, poller } = options;
   const deadline = options.deadline ?? ((ms) => AbortSignal.timeout(ms));
-  const poller = createPoller({ ...options, deadline });
   const usedUp = createUsedUpWindows(options);
   let latest: Config | undefined;
 

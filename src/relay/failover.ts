@@ -11,7 +11,7 @@ import {
 } from "./attempt_failure.ts";
 import type { MemoryShare } from "./request/body_memory.ts";
 import type { KeptBody } from "./request/held_body.ts";
-import type { AttemptReport } from "./routing/health.ts";
+import type { AttemptReport } from "./routing/attempt_report.ts";
 import { relayNative } from "./native/relay_native.ts";
 import { NativeFailure } from "./native/native_failure.ts";
 import {

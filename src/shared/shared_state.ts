@@ -1,10 +1,19 @@
+import type { Poller } from "../limits/poller.ts";
+import type { SharedReadings } from "../limits/shared_readings.ts";
 import type { MemoryOfOthers } from "../relay/request/body_memory.ts";
 import type { RunningCounts } from "../relay/request/running_counts.ts";
+import type { Notices } from "./notice.ts";
 
 /** What a gateway has in common with the others of its process, and with replicas of it elsewhere. */
 export interface SharedState {
   /** Absent where its own limits hold for itself alone. */
-  readonly running?: RunningCounts;
+  readonly running?: RunningCounts | undefined;
   /** Absent where nobody else takes of the memory for bodies. */
-  readonly memory?: MemoryOfOthers;
+  readonly memory?: MemoryOfOthers | undefined;
+  /** Tells others what this one learns, and the other way round. */
+  readonly notices?: Notices | undefined;
+  /** Reads quotas for several; absent where this gateway reads them itself. */
+  readonly poller?: Poller | undefined;
+  /** Where replicas leave quotas for each other that they have read. */
+  readonly sharedReadings?: SharedReadings | undefined;
 }

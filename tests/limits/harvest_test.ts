@@ -252,3 +252,39 @@ Deno.test("read() forgets what answers told of connections that are gone", async
   await service.read(callerOf(OPENAI), config);
   assert.equal(harvest.size, 1);
 });
+
+Deno.test("a harvest announces news once until it is taken, and tells the last of each connection", () => {
+  const clock = createFakeClock(NOW_MS);
+  let announced = 0;
+  const harvest = createHarvest({ clock, onNews: () => announced++ });
+  harvest.observe(connectionOf("zai"), rateLimits(90));
+  assert.equal(announced, 0);
+  harvest.observe(OPENAI, rateLimits(90));
+  harvest.observe(OPENAI, rateLimits(80));
+  assert.equal(announced, 1);
+  const [news, ...others] = harvest.takeNews();
+  assert.equal(news?.connection, OPENAI);
+  assert.equal(news?.reading.windows[0]?.remaining, 80);
+  assert.deepEqual(others, []);
+  assert.deepEqual(harvest.takeNews(), []);
+  harvest.observe(OPENAI, rateLimits(70));
+  assert.equal(announced, 2);
+});
+
+Deno.test("a harvest learns what is newer elsewhere, tells it to nobody, and forgets nothing newer of its own", () => {
+  const clock = createFakeClock(NOW_MS);
+  const harvest = createHarvest({ clock, onNews() {} });
+  const elsewhere = createHarvest({ clock });
+  elsewhere.observe(OPENAI, rateLimits(60));
+  const reading = elsewhere.reading(OPENAI);
+  assert.ok(reading);
+  harvest.learn(OPENAI, reading);
+  assert.deepEqual(harvest.reading(OPENAI), reading);
+  assert.deepEqual(harvest.takeNews(), []);
+  clock.advance(1);
+  harvest.observe(OPENAI, rateLimits(50));
+  harvest.learn(OPENAI, reading);
+  assert.equal(harvest.reading(OPENAI)?.windows[0]?.remaining, 50);
+  clock.advance(60_000);
+  assert.equal(elsewhere.reading(OPENAI)?.windows[0]?.used, null);
+});

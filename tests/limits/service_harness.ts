@@ -3,6 +3,11 @@ import type { Caller, Config, Connection } from "../../src/config/config.ts";
 import { createHarvest, type Harvest } from "../../src/limits/harvest.ts";
 import type { ConnectionEntry, LimitsList } from "../../src/limits/list.ts";
 import {
+  createPoller,
+  type Poller,
+  type PollerOptions,
+} from "../../src/limits/poller.ts";
+import {
   createLimitsService,
   type LimitsService,
 } from "../../src/limits/service.ts";
@@ -19,6 +24,7 @@ export type Script = (signal: AbortSignal) => Response | Promise<Response>;
 /** A limits service on simulated providers, with time standing still. */
 export interface Harness {
   readonly service: LimitsService;
+  readonly poller: Poller;
   readonly harvest: Harvest;
   readonly clock: FakeClock;
   /** By host name; a provider without a script answers with credits. */
@@ -31,17 +37,31 @@ export interface Harness {
   readonly lines: Readonly<Record<string, unknown>>[];
 }
 
-/** Creates a {@linkcode Harness}. */
-export function createHarness(): Harness {
+/**
+ * Creates a {@linkcode Harness}.
+ *
+ * @param shared What the reads have in common with those of other gateways.
+ */
+export function createHarness(
+  shared: Pick<PollerOptions, "sharedReadings" | "onRead"> = {},
+): Harness {
   const clock = createFakeClock(NOW_MS);
   const harvest = createHarvest({ clock });
   const scripts = new Map<string, Script>();
   const calls: string[] = [];
   const deadlines: Harness["deadlines"] = [];
   const lines: Harness["lines"] = [];
-  const service = createLimitsService({
+  const deadline = (ms: number) => {
+    const controller = new AbortController();
+    const expire = () =>
+      controller.abort(new DOMException("over", "TimeoutError"));
+    deadlines.push({ ms, expire });
+    return controller.signal;
+  };
+  const poller = createPoller({
     clock,
-    harvest,
+    deadline,
+    ...shared,
     fetch: async (url, { signal }) => {
       const host = new URL(url).hostname;
       calls.push(host);
@@ -51,15 +71,9 @@ export function createHarness(): Harness {
     log: {
       write: (level, event, fields) => lines.push({ level, event, ...fields }),
     },
-    deadline: (ms) => {
-      const controller = new AbortController();
-      const expire = () =>
-        controller.abort(new DOMException("over", "TimeoutError"));
-      deadlines.push({ ms, expire });
-      return controller.signal;
-    },
   });
-  return { service, harvest, clock, scripts, calls, deadlines, lines };
+  const service = createLimitsService({ clock, harvest, poller, deadline });
+  return { service, poller, harvest, clock, scripts, calls, deadlines, lines };
 }
 
 /** Answers with the windows of `zai/credits`. */

@@ -2,6 +2,8 @@ import type { Config, ServerConfig } from "../../config/config.ts";
 import type { LogFormat } from "../../observe/log.ts";
 import type { Snapshot } from "../../observe/metrics.ts";
 import type { Columns } from "../../shared/columns.ts";
+import type { Notice } from "../../shared/notice.ts";
+import type { RemoteReading } from "../../shared/remote_poller.ts";
 import type { ThreadShare } from "../../shared/thread_counts.ts";
 
 /** What a thread serves. */
@@ -23,6 +25,14 @@ export type Order =
     readonly config: Config;
     readonly columns: Columns;
   }
+  /** What another gateway learned. */
+  | { readonly kind: "notice"; readonly notice: Notice }
+  /** The quota of a connection that the thread asked for. */
+  | {
+    readonly kind: "quota";
+    readonly connectionId: string;
+    readonly told: RemoteReading;
+  }
   /** The metrics are wanted. */
   | { readonly kind: "collect"; readonly id: number }
   | { readonly kind: "stop" }
@@ -34,6 +44,10 @@ export type Report =
   | { readonly kind: "listening"; readonly url: string }
   /** It cannot listen, and why. */
   | { readonly kind: "refused"; readonly message: string }
+  /** What the thread learned and the others should know. */
+  | { readonly kind: "notice"; readonly notice: Notice }
+  /** It wants to know the quota of a connection. */
+  | { readonly kind: "quota"; readonly connectionId: string }
   /** Whole lines of the log. */
   | { readonly kind: "log"; readonly text: string }
   | {

@@ -7,10 +7,12 @@ import { createSlot, type Slot } from "./slot.ts";
 import type { Report, StartThread } from "./messages.ts";
 import { createColumnBook } from "../../shared/columns.ts";
 import { createCountTable, emptyThread } from "../../shared/count_table.ts";
+import { createPoolHub } from "./pool_hub.ts";
 
 /** What a pool serves, and with what. */
 export interface PoolOptions
-  extends Pick<ServingOptions, "store" | "server" | "log"> {
+  extends
+    Pick<ServingOptions, "store" | "server" | "log" | "fetch" | "shared"> {
   /** How many threads serve. */
   readonly workers: number;
   readonly startThread: StartThread;
@@ -36,6 +38,11 @@ export async function startPool(options: PoolOptions): Promise<Serving> {
   const table = createCountTable(workers);
   const book = createColumnBook(table);
   let columns = book.assign(store.current());
+  const hub = createPoolHub({
+    ...options,
+    slots,
+    shared: options.shared ?? {},
+  });
   let place = server;
   /** A thread that replaces another has the certificate of now. */
   const currentPlace = () => ({
@@ -78,9 +85,13 @@ export async function startPool(options: PoolOptions): Promise<Serving> {
   }
 
   function take(report: Report, slot: Slot): void {
-    if (report.kind === "log") options.write(report.text);
-    if (report.kind === "collected") {
-      metrics.answer(slot, report.id, report.snapshots);
+    switch (report.kind) {
+      case "log":
+        return options.write(report.text);
+      case "collected":
+        return metrics.answer(slot, report.id, report.snapshots);
+      default:
+        return hub.take(report, slot);
     }
   }
 

@@ -6,10 +6,7 @@ import { networkReach } from "../server/network_reach.ts";
 import { openLog } from "../log/open_log.ts";
 import { type Serving, startServing } from "../server/serving.ts";
 import type { Order, Report, StartOrder } from "./messages.ts";
-import {
-  createThreadCounts,
-  type ThreadCounts,
-} from "../../shared/thread_counts.ts";
+import { createSharedThread, type SharedThread } from "./shared_thread.ts";
 
 /** The module of a thread: one gateway, run by the orders of the pool. */
 globalThis.addEventListener("message", (event) => {
@@ -30,8 +27,12 @@ function obey(port: MessagePort): void {
     if (running === undefined) return;
     switch (order.kind) {
       case "config":
-        running.counts.adopt(order.columns);
+        running.shared.adopt(order.columns);
         return running.store.swap(order.config);
+      case "notice":
+        return running.shared.hear(order.notice);
+      case "quota":
+        return running.shared.answer(order.connectionId, order.told);
       case "collect": {
         const snapshots = await running.serving.snapshots();
         return report({ kind: "collected", id: order.id, snapshots });
@@ -49,7 +50,7 @@ function obey(port: MessagePort): void {
 interface RunningThread {
   readonly serving: Serving;
   readonly store: ReturnType<typeof createConfigStore>;
-  readonly counts: ThreadCounts;
+  readonly shared: SharedThread;
   /** Resolves when everything logged so far is with the pool. */
   flush(): Promise<void>;
 }
@@ -66,7 +67,7 @@ async function startGateway(
     },
   }, format);
   const store = createConfigStore(config);
-  const counts = createThreadCounts(share);
+  const shared = createSharedThread(share, report);
   try {
     const serving = await startServing({
       store,
@@ -75,10 +76,10 @@ async function startGateway(
       reach: networkReach((name) => Deno.env.get(name)),
       log,
       isShared: true,
-      shared: { running: counts.running, memory: counts.memory },
+      shared: shared.state,
     });
     report({ kind: "listening", url: serving.url });
-    return { serving, store, counts, flush: writer.flush };
+    return { serving, store, shared, flush: writer.flush };
   } catch (error) {
     if (!(error instanceof ListenError)) throw error;
     report({ kind: "refused", message: error.message });

@@ -123,10 +123,29 @@ export class Breaker {
     this.#coolMs = Math.max(this.#coolMs, other.#coolMs);
   }
 
-  /** Closes it for as long as the upstream says; after that it is open at once. */
-  bench(forMs: number): void {
+  /**
+   * Closes it for as long as the upstream says; after that it is open at once.
+   *
+   * @returns For how long it is closed because of that, in milliseconds.
+   */
+  bench(forMs: number): number {
+    const benchedMs = Math.min(forMs, MAX_BENCH_MS);
     this.#needsProbe = false;
-    this.#close(Math.min(forMs, MAX_BENCH_MS));
+    this.#close(benchedMs);
+    return benchedMs;
+  }
+
+  /**
+   * The breaker of another gateway is closed for so long yet, in milliseconds. This one follows it, unless it stays
+   * closed for longer anyway.
+   */
+  follow(forMs: number, { isBench }: { readonly isBench: boolean }): void {
+    if (this.#clock.elapsedMs() + forMs <= this.#closedUntilMs) return;
+    if (isBench) return void this.bench(forMs);
+    const coolMs = Math.min(forMs, MAX_COOL_MS);
+    this.#coolMs = Math.max(this.#coolMs, coolMs);
+    this.#needsProbe = true;
+    this.#close(coolMs);
   }
 
   /** The attempt showed nothing. */

@@ -14,6 +14,15 @@ export interface Cooling {
   readonly isForAll: boolean;
 }
 
+/** For how long another gateway keeps requests away. */
+export interface FollowedCooling {
+  /** Whose; `undefined`: everybody's. */
+  readonly token: string | undefined;
+  readonly ms: number;
+  /** Whether the upstream asked for it; else it failed, and a probe is to show that it is well again. */
+  readonly isBench: boolean;
+}
+
 /** The failures of this many tokens are remembered; the one that began to fail first is forgotten first. */
 const MAX_TOKENS = 1000;
 
@@ -115,12 +124,29 @@ export class BreakerByToken {
   }
 
   /** Closes it for as long as the upstream says: for the token, and for all once a second one is told so. */
-  bench(attempt: TokenAttempt, forMs: number): void {
+  bench(attempt: TokenAttempt, forMs: number): Cooling {
     this.dismissed(attempt);
-    if (!this.#forAll.isNews(attempt.forAll)) return;
-    const isShared = this.#limited.add(attempt.token);
-    const breaker = isShared ? this.#forAll : this.#ownOf(attempt.token);
-    breaker.bench(forMs);
+    if (!this.#forAll.isNews(attempt.forAll)) {
+      return { ms: 0, isForAll: false };
+    }
+    const isForAll = this.#limited.add(attempt.token);
+    const breaker = isForAll ? this.#forAll : this.#ownOf(attempt.token);
+    return { ms: breaker.bench(forMs), isForAll };
+  }
+
+  /**
+   * Closes it as that of another gateway is closed. What a token was told there counts as told here: a second one's
+   * keeps all away.
+   */
+  follow({ token, ms, isBench }: FollowedCooling): void {
+    if (token === undefined) {
+      this.#forAll.follow(ms, { isBench });
+      if (!isBench) this.#closeForAll(undefined);
+      return;
+    }
+    const isShared = (isBench ? this.#limited : this.#failing).add(token);
+    const breaker = isBench && isShared ? this.#forAll : this.#ownOf(token);
+    breaker.follow(ms, { isBench });
   }
 
   /** The attempt showed nothing. */

@@ -1,17 +1,16 @@
-import type { Caller, Deployment } from "../../config/config.ts";
+import type { Caller, Config, Deployment } from "../../config/config.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Log } from "../../observe/log.ts";
 import type { Metrics } from "../../observe/metrics.ts";
+import { LOG_WORD_BY_KIND } from "../attempt_failure.ts";
 import {
-  BreakerByToken,
-  type Cooling,
-  type TokenAttempt,
-} from "./breaker_by_token.ts";
-import {
-  type AttemptFailure,
-  type AttemptFailureKind,
-  LOG_WORD_BY_KIND,
-} from "../attempt_failure.ts";
+  type AttemptCooling,
+  type AttemptReport,
+  createAttemptReport,
+  isOfModel,
+} from "./attempt_report.ts";
+import { BreakerByToken } from "./breaker_by_token.ts";
+import type { CoolDown } from "./cool_down.ts";
 
 /** Knows which connections fail, and keeps requests away from them for a while (docs/design.md#failover). */
 export interface Health {
@@ -23,6 +22,8 @@ export interface Health {
    * @returns `undefined` while the deployment is left alone.
    */
   begin(deployment: Deployment, asker: Asker): AttemptReport | undefined;
+  /** Leaves alone what another gateway leaves alone. What the configuration does not have is passed over. */
+  follow(coolDown: CoolDown, config: Pick<Config, "connections">): void;
 }
 
 /** Who wants to ask a deployment. */
@@ -34,56 +35,18 @@ export interface Asker {
   readonly isStranded: boolean;
 }
 
-/** Takes in what an attempt shows of its deployment. Told at most one of `succeeded`, `failed` and `dismissed`; later ones do not count. */
-export interface AttemptReport {
-  /** Whether it is to show that the deployment is well again; nothing else is asked of it meanwhile. */
-  readonly isProbe: boolean;
-  /** An answer has begun. */
-  answered(): void;
-  /** An answer came to its end. */
-  succeeded(): void;
-  failed(failure: AttemptFailure): void;
-  /** The attempt says nothing of the deployment, as when the caller left. */
-  dismissed(): void;
-}
-
-/**
- * What a failure speaks of. What was answered, or not, may be due to one model alone: a bad model must not
- * take the connection's other models with it. `request` is due to what the caller asks for and shows
- * that both are well; of `nobody` there is nothing to learn.
- */
-const SUBJECT_BY_KIND = {
-  unreachable: "connection",
-  misconfigured: "connection",
-  authentication: "connection",
-  broken: "model",
-  silent: "model",
-  overloaded: "model",
-  timeout: "model",
-  server: "model",
-  rate_limited: "model",
-  quota: "model",
-  permission: "model",
-  forbidden: "model",
-  oversized: "request",
-  context_too_long: "request",
-  invalid_request: "request",
-  too_large: "request",
-  filtered: "request",
-  not_found: "request",
-  untranslatable: "nobody",
-} as const satisfies Record<AttemptFailureKind, string>;
-
 /** What {@linkcode createHealth} goes by, and who is told of every cool-down. */
 export interface HealthOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics?: Metrics | undefined;
+  /** Tells other gateways what is left alone; default: there is none. */
+  readonly tell?: ((coolDown: CoolDown) => void) | undefined;
 }
 
 /** Nothing is known yet. What becomes known is held by the objects of the config: a reload forgets it. */
 export function createHealth(
-  { clock, log, metrics }: HealthOptions,
+  { clock, log, metrics, tell }: HealthOptions,
 ): Health {
   const breakers = new WeakMap<object, BreakerByToken>();
 
@@ -114,20 +77,23 @@ export function createHealth(
     );
   }
 
-  function logCooling(
+  function report(
     { connection, model }: Deployment,
-    { ms, isForAll }: Cooling,
-    { failure, caller }: {
-      readonly failure: AttemptFailure;
-      readonly caller: Caller;
-    },
+    caller: Caller,
+    { ms, isForAll, failure, isBench }: AttemptCooling,
   ): void {
-    if (ms === 0) return;
+    const coolDown = {
+      model: isOfModel(failure) ? model.id : undefined,
+      token: isForAll ? undefined : caller.name,
+      ms,
+    };
+    tell?.({ ...coolDown, connectionId: connection.id, isBench });
+    if (isBench) return;
     metrics?.cooledDown(connection.name);
     log.write("warn", "cooling_down", {
       connection: connection.name,
-      model: SUBJECT_BY_KIND[failure.kind] === "model" ? model.id : undefined,
-      caller: isForAll ? undefined : caller.name,
+      model: coolDown.model,
+      caller: coolDown.token,
       reason: LOG_WORD_BY_KIND[failure.kind],
       ms,
     });
@@ -143,100 +109,17 @@ export function createHealth(
         model: breakerOf(deployment.model),
         token: caller.name,
         isRepeat,
-        onCooling: (cooling, failure) =>
-          logCooling(deployment, cooling, { failure, caller }),
+        onCooling: (cooling) => report(deployment, caller, cooling),
       });
     },
-  };
-}
-
-/** Who takes in what an attempt shows. */
-interface AttemptReportOptions {
-  readonly connection: BreakerByToken;
-  readonly model: BreakerByToken;
-  /** The name of the token that asks. */
-  readonly token: string;
-  readonly isRepeat: boolean;
-  readonly onCooling: (cooling: Cooling, failure: AttemptFailure) => void;
-}
-
-function createAttemptReport(
-  { connection, model, token, isRepeat, onCooling }: AttemptReportOptions,
-): AttemptReport {
-  const connectionAttempt = connection.admit(token, isRepeat);
-  const modelAttempt = model.admit(token, isRepeat);
-  let isOver = false;
-
-  /** Runs what the attempt showed, if it is the first to be told. */
-  function end(show: () => void): void {
-    if (isOver) return;
-    isOver = true;
-    show();
-  }
-
-  function dismiss(): void {
-    connection.dismissed(connectionAttempt);
-    model.dismissed(modelAttempt);
-  }
-
-  function blameConnection(failure: AttemptFailure): void {
-    model.dismissed(modelAttempt);
-    const cooling = isNobodysDoing(failure)
-      ? connection.failedForAll(connectionAttempt)
-      : connection.failed(connectionAttempt);
-    onCooling(cooling, failure);
-  }
-
-  function blame(failure: AttemptFailure): void {
-    const { kind, status, retryAfterMs } = failure;
-    const subject = SUBJECT_BY_KIND[kind];
-    if (subject === "connection") return blameConnection(failure);
-    if (subject === "nobody") return dismiss();
-    settleConnection(connection, connectionAttempt, kind);
-    if (subject === "request") return model.succeeded(modelAttempt);
-    const isLimit = kind === "rate_limited" || kind === "quota";
-    if (isLimit && status !== 402 && retryAfterMs !== undefined) {
-      return model.bench(modelAttempt, retryAfterMs);
-    }
-    onCooling(model.failed(modelAttempt), failure);
-  }
-
-  return {
-    isProbe: [connectionAttempt, modelAttempt].some(({ forAll, own }) =>
-      forAll.isProbe || own.isProbe
-    ),
-    answered() {
-      connection.answered(connectionAttempt);
-      model.answered(modelAttempt);
+    follow({ connectionId, model: modelId, token, ms, isBench }, config) {
+      const connection = config.connections
+        .find(({ id }) => id === connectionId);
+      const subject = modelId === undefined
+        ? connection
+        : connection?.models.find(({ id }) => id === modelId);
+      if (subject === undefined) return;
+      breakerOf(subject).follow({ token, ms, isBench });
     },
-    succeeded: () =>
-      end(() => {
-        connection.succeeded(connectionAttempt);
-        model.succeeded(modelAttempt);
-      }),
-    failed: (failure) => end(() => blame(failure)),
-    dismissed: () => end(dismiss),
   };
-}
-
-/** Nothing has been asked yet where there is no connection. */
-function isNobodysDoing({ kind, wasConnected }: AttemptFailure): boolean {
-  return kind === "unreachable" && wasConnected !== true;
-}
-
-const UNCLEAR: ReadonlySet<AttemptFailureKind> = new Set([
-  "silent",
-  "broken",
-  "permission",
-  "forbidden",
-]);
-
-/** Whoever answers is reachable and takes the credential; silence shows neither, and a 403 not the latter. */
-function settleConnection(
-  connection: BreakerByToken,
-  attempt: TokenAttempt,
-  kind: AttemptFailureKind,
-): void {
-  if (UNCLEAR.has(kind)) connection.dismissed(attempt);
-  else connection.succeeded(attempt);
 }

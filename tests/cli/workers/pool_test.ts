@@ -13,7 +13,13 @@ import {
 } from "../../../src/config/store.ts";
 import { formatExposition } from "../../../src/observe/exposition.ts";
 import { createGatewayMetrics } from "../../../src/observe/prometheus.ts";
-import { minimalConfig, tokenFile } from "../../support/gateway/config.ts";
+import type { Notice } from "../../../src/shared/notice.ts";
+import {
+  connectionFile,
+  minimalConfig,
+  tokenFile,
+} from "../../support/gateway/config.ts";
+import { until } from "../../support/within.ts";
 import { readExposition, sumOf } from "../../support/gateway/exposition.ts";
 import {
   createFakeTimers,
@@ -34,6 +40,8 @@ interface Scene {
   readonly store: ConfigStore;
   readonly lines: Record<string, unknown>[];
   readonly written: string[];
+  /** The addresses that the main thread itself asked, each of which answers with a quota. */
+  readonly asked: string[];
   start(): Promise<Serving>;
 }
 
@@ -48,6 +56,8 @@ async function createScene(
   const timers = createFakeTimers();
   const lines: Scene["lines"] = [];
   const written: string[] = [];
+  const asked: string[] = [];
+  const answer = { used: 40, limit: 100 };
   const server = { port: 0, drain_seconds: 10, max_concurrent_requests: 100 };
   const config = await minimalConfig({ server });
   const store = createConfigStore(config);
@@ -70,11 +80,16 @@ async function createScene(
     store,
     lines,
     written,
+    asked,
     start: () =>
       startPool({
         store,
         server: config.server,
         workers: 2,
+        fetch(url) {
+          asked.push(url);
+          return Promise.resolve(Response.json(answer));
+        },
         startThread,
         timers,
         format: "json",
@@ -268,6 +283,72 @@ Deno.test("stop() waits for no thread that hangs, dies or is dead, and replaces 
   assert.equal(threads[1]?.ended, true);
   assert.equal(threads.length, 2);
   assert.equal(timers.running, 0);
+});
+
+/** What a thread was told of what others learned. */
+function noticesOf({ orders }: FakeThread | undefined = NO_THREAD): Notice[] {
+  return orders.flatMap((order) =>
+    order.kind === "notice" ? [order.notice] : []
+  );
+}
+
+Deno.test("what one thread learned reaches the others, and not itself", async () => {
+  const { threads, start } = await createScene();
+  await start();
+  const notice: Notice = {
+    kind: "cool_down",
+    coolDown: {
+      connectionId: "main",
+      model: undefined,
+      token: "alice",
+      ms: 1000,
+      isBench: false,
+    },
+  };
+  threads[0]?.report({ kind: "notice", notice });
+  assert.deepEqual(noticesOf(threads[0]), []);
+  assert.deepEqual(noticesOf(threads[1]), [notice]);
+});
+
+Deno.test("a quota that several threads want is read once, and every thread knows it then", async () => {
+  const { threads, start, store, asked } = await createScene();
+  const url = "https://quota.example/";
+  const windows = [{ type: "USAGE_LIMIT", unit: "percent", used: "/used" }];
+  const quota = { kind: "json", url, windows };
+  store.swap(
+    await minimalConfig({ connections: [connectionFile({ quota })] }),
+  );
+  await start();
+  const [connection] = store.current().connections;
+  const connectionId = connection?.id ?? "";
+  for (const thread of threads) thread.report({ kind: "quota", connectionId });
+  const answersOf = ({ orders }: FakeThread) =>
+    orders.flatMap((order) => order.kind === "quota" ? [order] : []);
+  await until(
+    () => threads.every((thread) => answersOf(thread).length === 1),
+    "the answers",
+  );
+  assert.deepEqual(asked, [url]);
+  for (const thread of threads) {
+    const [answer] = answersOf(thread);
+    assert.equal(answer?.connectionId, connectionId);
+    assert.equal(answer?.told.reading.windows?.[0]?.used, 40);
+    const [notice] = noticesOf(thread);
+    assert.ok(notice?.kind === "polled");
+    assert.deepEqual(notice.reading, answer?.told.reading);
+    assert.equal(notice.ttlMs, 60_000);
+  }
+});
+
+Deno.test("a quota that the configuration no longer has is said to be none", async () => {
+  const { threads, start, asked } = await createScene();
+  await start();
+  threads[0]?.report({ kind: "quota", connectionId: "gone" });
+  await settle();
+  const order = threads[0]?.orders.at(-1);
+  assert.ok(order?.kind === "quota");
+  assert.equal(order.told.reading.failure?.reason, "unavailable");
+  assert.deepEqual(asked, []);
 });
 
 Deno.test("the lines of all threads go to the one writer", async () => {

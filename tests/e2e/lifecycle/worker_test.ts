@@ -56,6 +56,7 @@ async function startMortals(
     server: config.server,
     log: lines.log,
     workers: 2,
+    fetch,
     startThread: (onReport) =>
       startThread((report) => {
         onReport(report);

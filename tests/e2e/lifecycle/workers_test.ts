@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { ask, hello, PATHS } from "../../support/wire/ask.ts";
-import { tokenFile } from "../../support/gateway/config.ts";
+import { ALICE_TOKEN, tokenFile } from "../../support/gateway/config.ts";
 import { sha256Hex } from "../../../src/core/sha256.ts";
 import { readExposition, sumOf } from "../../support/gateway/exposition.ts";
 import {
@@ -160,6 +160,48 @@ Deno.test({
         assert.equal(statuses.filter((one) => one === 200).length, most);
       });
     }
+  },
+});
+
+/** Of so many threads that each know for themselves nearly always more than two are asked. */
+const THREADS = 4;
+
+Deno.test({
+  name:
+    "workers tell each other what a provider asked them to leave alone, and read its quota once for all",
+  ignore,
+  async fn(t) {
+    await using upstream = startUpstream(({ path }) =>
+      path === "/quota"
+        ? Response.json({ used: 40 })
+        : new Response(null, { status: 429, headers: { "retry-after": "60" } })
+    );
+    const asked = (path: RegExp) =>
+      upstream.requests.items.filter((seen) => path.test(seen.path)).length;
+    const window = { type: "USAGE_LIMIT", unit: "percent", used: "/used" };
+    const url = `${upstream.url}/quota`;
+    const quota = { kind: "json", url, windows: [window] };
+    const connections = [familyConnection("A", upstream.url, { quota })];
+    const server = { port: 0, workers: THREADS };
+    await using gateway = await serveFile(
+      familiesFile(upstream.url, { server, connections }),
+    );
+    await t.step("cool-downs", async () => {
+      for (let count = 0; count < REQUESTS; count++) {
+        const { status } = await askOnce(gateway.url + PATHS.chat, ask("chat"));
+        assert.ok(status === 429 || status === 503, String(status));
+      }
+      // A request may come before the news of the first one.
+      assert.ok(asked(/chat/) <= 2, `asked ${asked(/chat/)} times`);
+    });
+    await t.step("quotas", async () => {
+      const headers = { authorization: `Bearer ${ALICE_TOKEN}` };
+      for (let count = 0; count < REQUESTS; count++) {
+        const { text } = await askOnce(`${gateway.url}/v1/limits`, { headers });
+        assert.equal(JSON.parse(text).data[0].limits[0].used, 40);
+      }
+      assert.equal(asked(/quota/), 1);
+    });
   },
 });
 

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
-import type { Caller, Deployment } from "../../../src/config/config.ts";
+import type { Caller, Config, Deployment } from "../../../src/config/config.ts";
 import { createLog } from "../../../src/observe/log.ts";
 import type {
   AttemptFailure,
   AttemptFailureKind,
 } from "../../../src/relay/attempt_failure.ts";
+import type { AttemptReport } from "../../../src/relay/routing/attempt_report.ts";
+import type { CoolDown } from "../../../src/relay/routing/cool_down.ts";
 import {
-  type AttemptReport,
   createHealth,
   type Health,
 } from "../../../src/relay/routing/health.ts";
@@ -33,6 +34,9 @@ interface Scene {
   /** What was logged, a line each. */
   readonly lines: readonly string[];
   readonly cooled: readonly string[];
+  /** What other gateways were told. */
+  readonly told: readonly CoolDown[];
+  readonly config: Config;
 }
 
 async function begin(): Promise<Scene> {
@@ -59,8 +63,13 @@ async function begin(): Promise<Scene> {
     requestEnded() {},
     cooledDown: (connection: string) => void cooled.push(connection),
   };
-  const health = createHealth({ clock, log, metrics });
-  return { health, clock, one, other, alice, bob, carol, lines, cooled };
+  const told: CoolDown[] = [];
+  const tell = (coolDown: CoolDown) => void told.push(coolDown);
+  const health = createHealth({ clock, log, metrics, tell });
+  return {
+    ...{ health, clock, one, other, alice, bob, carol },
+    ...{ lines, cooled, told, config },
+  };
 }
 
 function fault(
@@ -500,4 +509,90 @@ Deno.test("an outage that many tokens see asks hardly more of a connection than 
   }
   assert.equal(attempts.one, 9);
   assert.ok(attempts.many <= 18, `${attempts.many} attempts`);
+});
+
+/** Lets `scene` follow everything that `other` told. */
+function follow(scene: Scene, other: Scene): void {
+  for (const coolDown of other.told) {
+    scene.health.follow(coolDown, scene.config);
+  }
+}
+
+Deno.test("follow() leaves alone for all what failed for all at another gateway, and lets one probe out then", async () => {
+  const [there, here] = [await begin(), await begin()];
+  for (let count = 0; count < 3; count++) {
+    fail(there, there.one, fault("unreachable"));
+  }
+  follow(here, there);
+  for (const caller of [here.alice, here.bob]) {
+    for (const deployment of [here.one, here.other]) {
+      assert.equal(restMs(here, deployment, caller), 1000);
+    }
+  }
+  assert.deepEqual([here.told, here.lines, here.cooled], [[], [], []]);
+  here.clock.advance(1000);
+  const probe = ask(here, here.one, { isStranded: false });
+  assert.ok(probe?.isProbe);
+  assert.equal(ask(here, here.one, { isStranded: false }), undefined);
+  probe.failed(fault("unreachable"));
+  assert.equal(restMs(here, here.one), 2000, "the next pause is longer");
+});
+
+Deno.test("follow() leaves one model alone, and one token's requests, where that is all that failed", async () => {
+  const [there, here] = [await begin(), await begin()];
+  for (let count = 0; count < 3; count++) fail(there, there.one);
+  follow(here, there);
+  assert.equal(restMs(here, here.one, here.alice), 1000);
+  assert.equal(restMs(here, here.one, here.bob), 0);
+  assert.equal(restMs(here, here.other, here.alice), 0);
+});
+
+Deno.test("follow() benches what a provider told one token elsewhere, and for all once a second one is told here", async () => {
+  const [there, here] = [await begin(), await begin()];
+  const limit = fault("rate_limited", { status: 429, retryAfterMs: 7000 });
+  fail(there, there.one, limit);
+  assert.deepEqual(
+    there.told.map(({ token, isBench, ms }) => ({ token, isBench, ms })),
+    [
+      { token: "alice", isBench: true, ms: 7000 },
+    ],
+  );
+  follow(here, there);
+  assert.equal(restMs(here, here.one, here.alice), 7000);
+  assert.equal(restMs(here, here.one, here.bob), 0);
+  fail(here, here.one, limit, here.bob);
+  assert.equal(restMs(here, here.one, here.carol), 7000);
+  assert.deepEqual(here.told.map(({ token }) => token), [undefined]);
+  here.clock.advance(7000);
+  assert.equal(restMs(here, here.one), 0);
+});
+
+Deno.test("follow() shortens nothing, and no cool-down of a failure lasts longer than one of this gateway's own", async () => {
+  const scene = await begin();
+  const limit = fault("rate_limited", { status: 429, retryAfterMs: 9000 });
+  fail(scene, scene.one, limit);
+  const { connectionId, model } = scene.told[0] ?? {};
+  assert.ok(connectionId !== undefined && model !== undefined);
+  const base = { connectionId, model, token: "alice" };
+  scene.health.follow({ ...base, ms: 8000, isBench: false }, scene.config);
+  assert.equal(restMs(scene, scene.one), 9000);
+  scene.health.follow(
+    { ...base, ms: 86_400_000, isBench: false },
+    scene.config,
+  );
+  assert.equal(restMs(scene, scene.one), 15_000);
+  scene.health.follow({ ...base, ms: 86_400_000, isBench: true }, scene.config);
+  assert.equal(restMs(scene, scene.one), 3_600_000);
+});
+
+Deno.test("follow() passes over what the configuration does not have", async () => {
+  const scene = await begin();
+  const base = { token: undefined, ms: 1000, isBench: false };
+  const { connection: { id } } = scene.one;
+  const strangers = [
+    { ...base, connectionId: "unknown", model: undefined },
+    { ...base, connectionId: id, model: "unknown" },
+  ];
+  for (const one of strangers) scene.health.follow(one, scene.config);
+  assert.equal(restMs(scene, scene.one), 0);
 });

@@ -1,0 +1,63 @@
+import { systemClock } from "../../core/clock.ts";
+import type { Columns } from "../../shared/columns.ts";
+import type { Notice } from "../../shared/notice.ts";
+import {
+  createRemotePoller,
+  type RemoteReading,
+} from "../../shared/remote_poller.ts";
+import type { SharedState } from "../../shared/shared_state.ts";
+import {
+  createThreadCounts,
+  type ThreadShare,
+} from "../../shared/thread_counts.ts";
+import type { Report } from "./messages.ts";
+
+/** What a thread has in common with the others, and how the pool's orders reach it. */
+export interface SharedThread {
+  readonly state: SharedState;
+  /** Takes what another gateway learned. */
+  hear(notice: Notice): void;
+  /** Takes the quota of a connection that the thread asked for. */
+  answer(connectionId: string, told: RemoteReading): void;
+  /** Goes by the columns of another configuration. */
+  adopt(columns: Columns): void;
+}
+
+/** Connects a thread with the others by way of the pool. */
+export function createSharedThread(
+  share: ThreadShare,
+  report: (one: Report) => void,
+): SharedThread {
+  const counts = createThreadCounts(share);
+  const listeners: ((notice: Notice) => void)[] = [];
+  const asked = new Map<string, PromiseWithResolvers<RemoteReading>>();
+
+  function ask(connectionId: string): Promise<RemoteReading> {
+    const running = asked.get(connectionId);
+    if (running !== undefined) return running.promise;
+    const waiting = Promise.withResolvers<RemoteReading>();
+    asked.set(connectionId, waiting);
+    report({ kind: "quota", connectionId });
+    return waiting.promise;
+  }
+
+  return {
+    state: {
+      running: counts.running,
+      memory: counts.memory,
+      notices: {
+        tell: (notice) => report({ kind: "notice", notice }),
+        onHear: (listener) => void listeners.push(listener),
+      },
+      poller: createRemotePoller({ clock: systemClock, ask }),
+    },
+    hear(notice) {
+      for (const listener of listeners) listener(notice);
+    },
+    answer(connectionId, told) {
+      asked.get(connectionId)?.resolve(told);
+      asked.delete(connectionId);
+    },
+    adopt: counts.adopt,
+  };
+}

@@ -1,0 +1,13 @@
+/** A connection is left alone for a while, as one gateway tells it to others. */
+export interface CoolDown {
+  /** The connection's. */
+  readonly connectionId: string;
+  /** The one model that is meant; `undefined`: all of the connection. */
+  readonly model: string | undefined;
+  /** The name of the one token whose requests are kept away; `undefined`: everybody's. */
+  readonly token: string | undefined;
+  /** From now on, in milliseconds. */
+  readonly ms: number;
+  /** Whether the upstream asked for it; else it failed. */
+  readonly isBench: boolean;
+}
