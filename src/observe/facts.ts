@@ -70,6 +70,8 @@ export interface RequestFacts {
   route?: string;
   /** The protocol of the path. */
   protocol?: Protocol;
+  /** The protocol of the body, where that is certainly another. */
+  bodyProtocol?: Protocol | undefined;
   /** Its id, where it is one that the caller may use, else what the caller asked for. */
   model?: string;
   /** What the caller asked for, where that is not the id. */

@@ -15,6 +15,7 @@ export function factsLine(facts: RequestFacts): LogFields {
     token: facts.caller,
     method: facts.method.slice(0, MAX_LENGTH.method),
     route: facts.route,
+    body_protocol: facts.bodyProtocol,
     model: facts.model?.slice(0, MAX_LENGTH.model),
     alias: facts.alias,
     upstream_model: facts.upstreamModel,

@@ -1,6 +1,6 @@
 import type { Deployment } from "../config/config.ts";
 import type { Deadlines } from "../core/deadlines.ts";
-import type { Operation } from "../core/protocol.ts";
+import type { Operation, Protocol } from "../core/protocol.ts";
 import type { Failure } from "../protocols/canonical/failure/failure.ts";
 import type { Exchange } from "./exchange.ts";
 import type { MemoryShare } from "./request/body_memory.ts";
@@ -11,6 +11,8 @@ import type { RequestHead } from "./request/request_head.ts";
 export interface Attempt {
   readonly exchange: Exchange;
   readonly operation: Operation;
+  /** The protocol of the body, where that is not the operation's. */
+  readonly bodyProtocol?: Protocol | undefined;
   readonly deployment: Deployment;
   /** There until the attempt that is the last has it, or an answer goes to the caller. */
   readonly body: KeptBody;

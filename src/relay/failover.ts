@@ -1,4 +1,4 @@
-import type { Operation } from "../core/protocol.ts";
+import type { Operation, Protocol } from "../core/protocol.ts";
 import { wait } from "../core/wait.ts";
 import type { Failure } from "../protocols/canonical/failure/failure.ts";
 import type { Attempt } from "./attempt.ts";
@@ -31,6 +31,8 @@ import { withWindow } from "./routing/window_evidence.ts";
 /** What is to be served, and every way in which it could be. */
 export interface FailoverTask {
   readonly operation: Operation;
+  /** The protocol of the body, where that is not the operation's. */
+  readonly bodyProtocol?: Protocol | undefined;
   readonly body: KeptBody;
   readonly memory: MemoryShare;
   readonly head: RequestHead;
@@ -213,6 +215,7 @@ function attemptOf(
   return {
     exchange,
     operation: task.operation,
+    bodyProtocol: task.bodyProtocol,
     deployment: candidate.deployment,
     body: task.body,
     memory: task.memory,

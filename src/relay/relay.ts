@@ -1,4 +1,6 @@
+import { MAIN_OPERATIONS } from "../core/protocol.ts";
 import { readBody } from "./request/body.ts";
+import { bodyProtocolOf } from "./request/body_protocol.ts";
 import type { Exchange } from "./exchange.ts";
 import { serve } from "./failover.ts";
 import { allowNamedModels } from "./routing/allow_named_models.ts";
@@ -44,17 +46,20 @@ export async function relay(
   record.facts.bytesIn = length;
   const head = reader.end();
   record.facts.model = head.model;
-  const named = findCandidates({ operation, model: head.model }, exchange);
+  const bodyProtocol = head.hasInput ? await bodyProtocolOf(held) : undefined;
+  record.facts.bodyProtocol = bodyProtocol;
+  const asked = { operation, bodyProtocol, model: head.model };
+  const named = findCandidates(asked, exchange);
   noteAlias(named, head.model, exchange);
   const found = allowNamedModels(named, head.namedModels, caller);
   const candidates = await services.routing.route(
     found,
     exchange,
     held,
-    operation,
+    bodyProtocol === undefined ? operation : MAIN_OPERATIONS[bodyProtocol],
   );
   const body = keepBody(held, () => memory.give(length));
-  const task = { operation, body, memory, head, candidates };
+  const task = { operation, bodyProtocol, body, memory, head, candidates };
   return await serve(exchange, task, services);
 }
 

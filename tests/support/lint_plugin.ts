@@ -18,6 +18,7 @@ const LAYER_BY_PREFIX: readonly (readonly [prefix: string, layer: number])[] = [
   ["protocols/translate_request.ts", 2],
   ["protocols/translate_stream.ts", 2],
   ["protocols/completions/", 3],
+  ["protocols/responses_in_chat/", 3],
   ["upstream/", 3],
   ["usage/", 3.5],
   ["limits/", 3],

@@ -21,6 +21,8 @@ export interface RequestHead {
   /** Where the model's name stands in the body, quotes included; `undefined` where the path names it. */
   readonly modelSpan: ByteSpan | undefined;
   readonly stream: boolean;
+  /** Whether a body for Chat Completions has an `input`, as those of Responses have. */
+  readonly hasInput: boolean;
   /** What it names in fields by which an upstream could choose another model. */
   readonly namedModels: readonly NamedModel[];
   /** How much the body is made of. */
@@ -92,12 +94,17 @@ export function createRequestHeadReader(path: PathHead): RequestHeadReader {
 const WATCHED_KEYS: ReadonlyMap<Operation, readonly string[]> = new Map(
   OPERATION_NAMES.map((name) => {
     const { modelField, streamField } = OPERATIONS[name];
-    const own = [modelField, streamField].filter((field) =>
+    const own = [modelField, streamField, telltaleOf(name)].filter((field) =>
       field !== undefined
     );
     return [name, [...new Set([...own, ...NAMING_FIELDS])]];
   }),
 );
+
+/** What is in a body alone that speaks another protocol than its path. */
+function telltaleOf(name: Operation): string | undefined {
+  return name === "chat_completions" ? "input" : undefined;
+}
 
 function refusal(thrown: unknown): unknown {
   if (!(thrown instanceof JsonScanError)) return thrown;
@@ -120,6 +127,7 @@ function headOf(
     model: modelOf(found, path, operation),
     modelSpan: valueAt(found, operation.modelField)?.span,
     stream: streamOf(found, path, operation),
+    hasInput: isGiven(found.get("input")),
     namedModels: named.end(),
     shape: { values, depth },
   };
@@ -158,6 +166,11 @@ function valueAt(
   field: string | undefined,
 ): FoundValue | undefined {
   return field === undefined ? undefined : found.get(field);
+}
+
+function isGiven(value: FoundValue | undefined): boolean {
+  return value !== undefined &&
+    (value.bytes === undefined || valueOf(value) !== null);
 }
 
 const decoder = new TextDecoder();

@@ -24,18 +24,21 @@ export type Candidate =
 /**
  * The first deployments that can serve an operation, in their order.
  *
+ * @param bodyProtocol The protocol of the body, where that is not the operation's.
  * @throws {GatewayError} The refusal of the first deployment, when none can.
  */
 export function candidatesFor(
   operation: Operation,
   deployments: readonly [Deployment, ...Deployment[]],
+  bodyProtocol?: Protocol | undefined,
 ): readonly [Candidate, ...Candidate[]] {
   const candidates: Candidate[] = [];
   let refusal: GatewayError | undefined;
   for (const deployment of deployments) {
     const found = candidateFor(operation, deployment);
     if (found instanceof GatewayError) refusal ??= found;
-    else candidates.push(found);
+    else if (bodyProtocol === undefined) candidates.push(found);
+    else candidates.push(translating(found, operation, bodyProtocol));
   }
   const [first, ...rest] = candidates;
   if (first !== undefined) return [first, ...rest];
@@ -58,6 +61,26 @@ function candidateFor(
     return { mode: "translated", deployment, protocol };
   }
   return isOffered ? unsupported(operation) : wrongFamily(operation, family);
+}
+
+/**
+ * No bytes pass of a body that speaks another protocol than its path. The connection's endpoint for that protocol
+ * takes the most of it, if there is one.
+ */
+function translating(
+  candidate: Candidate,
+  operation: Operation,
+  bodyProtocol: Protocol,
+): Candidate {
+  const { deployment } = candidate;
+  if (deployment.connection.endpoints[bodyProtocol] !== undefined) {
+    return { mode: "translated", deployment, protocol: bodyProtocol };
+  }
+  return candidate.mode === "translated" ? candidate : {
+    mode: "translated",
+    deployment,
+    protocol: OPERATIONS[operation].protocol,
+  };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { GatewayError } from "../../core/error.ts";
-import type { Operation } from "../../core/protocol.ts";
+import type { Operation, Protocol } from "../../core/protocol.ts";
 import { assign } from "./assign.ts";
 import type { Exchange } from "../exchange.ts";
 import { type Candidate, candidatesFor } from "./candidate.ts";
@@ -15,6 +15,8 @@ export interface Candidates {
 /** What is asked for. */
 export interface Asked {
   readonly operation: Operation;
+  /** The protocol of the body, where that is not the operation's. */
+  readonly bodyProtocol?: Protocol | undefined;
   readonly model: string;
 }
 
@@ -25,16 +27,18 @@ export interface Asked {
  * @throws {GatewayError} When the model itself is not assigned, or the path cannot serve it.
  */
 export function findCandidates(
-  { operation, model }: Asked,
+  { operation, bodyProtocol, model }: Asked,
   { caller, config }: Pick<Exchange, "caller" | "config">,
 ): Candidates {
-  const own = candidatesFor(operation, assign(model, caller, config));
+  const candidatesOf = (id: string) =>
+    candidatesFor(operation, assign(id, caller, config), bodyProtocol);
+  const own = candidatesOf(model);
   const named = new Set(
     own.flatMap(({ deployment }) => deployment.model.fallbacks),
   );
   const fallbacks = [...named].flatMap((id) => {
     try {
-      return candidatesFor(operation, assign(id, caller, config));
+      return candidatesOf(id);
     } catch (error) {
       if (error instanceof GatewayError) return [];
       throw error;

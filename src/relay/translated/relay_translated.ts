@@ -40,7 +40,7 @@ export async function relayTranslated(
   services: RelayServices,
 ): Promise<Response> {
   const { exchange, deployment: { connection } } = attempt;
-  const from = callerCodec(attempt.operation);
+  const from = callerCodec(attempt);
   const to = CODECS[protocol];
   const { body, letGo, ...translated } = await translate(
     attempt,
@@ -82,6 +82,7 @@ async function translate(
       operation: attempt.operation,
       model: head.model,
       stream: head.stream,
+      bodyProtocol: attempt.bodyProtocol,
       to,
       target: {
         service: connection.service,

@@ -56,11 +56,13 @@ function write(
   { answer, length }: WholeAnswer,
   options: TranslateAnswerOptions,
 ): Promise<WrittenAnswer> {
-  const { attempt: { operation, memory, controller }, to } = options;
+  const { attempt, to } = options;
+  const { operation, bodyProtocol, memory, controller } = attempt;
   const job = {
     ...plainContextOf(options),
     answer,
     operation,
+    bodyProtocol,
     to: to.protocol,
     aliases: options.translated.aliases,
     cuts: options.translated.cuts,

@@ -32,6 +32,7 @@ import {
 } from "../../protocols/canonical/answer/thoughts.ts";
 import type { Usage } from "../../protocols/canonical/answer/usage.ts";
 import { completionsCodec } from "../../protocols/completions/mod.ts";
+import { responsesInChatCodec } from "../../protocols/responses_in_chat/mod.ts";
 import { keptRequest } from "../../protocols/kept_request.ts";
 import { CODECS } from "../../protocols/mod.ts";
 import {
@@ -53,6 +54,8 @@ export interface RequestJob {
   readonly body: Uint8Array<ArrayBuffer>;
   /** The caller's. */
   readonly operation: Operation;
+  /** The protocol of the caller's body, where that is not the operation's. */
+  readonly bodyProtocol?: Protocol | undefined;
   /** The model that the caller asks for, and whether for a stream, wherever the request says so. */
   readonly model: string;
   readonly stream: boolean;
@@ -106,7 +109,7 @@ export async function translateBody(
   job: RequestJob,
   recall: Recall,
 ): Promise<TranslatedBody> {
-  const from = callerCodec(job.operation);
+  const from = callerCodec(job);
   const parsed = parseJson(decoder.decode(job.body));
   if (!isJsonObject(parsed)) throw noObject();
   const read = withHead(readRequest(parsed, from), job);
@@ -156,8 +159,16 @@ function isStreamAsked(
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 
+/** What a caller asks for, and the protocol of the body where that is another. */
+export type CallerForm = Pick<RequestJob, "operation" | "bodyProtocol">;
+
 /** How the callers of an operation are read and written. */
-export function callerCodec(operation: Operation): CallerCodec {
+export function callerCodec(
+  { operation, bodyProtocol }: CallerForm,
+): CallerCodec {
+  if (bodyProtocol === "responses" && operation === "chat_completions") {
+    return responsesInChatCodec;
+  }
   return operation === "completions"
     ? completionsCodec
     : CODECS[OPERATIONS[operation].protocol];
@@ -187,6 +198,8 @@ export interface AnswerJob
   readonly answer: Uint8Array<ArrayBuffer> | Answer;
   /** The caller's. */
   readonly operation: Operation;
+  /** The protocol of the caller's body, where that is not the operation's. */
+  readonly bodyProtocol?: Protocol | undefined;
   /** The upstream's. */
   readonly to: Protocol;
   readonly request: CanonicalRequest;
@@ -238,10 +251,10 @@ export function translateWhole(job: AnswerJob, ids: Ids): WrittenAnswer {
 
 function thoughtsIn(
   events: readonly AnswerEvent[],
-  { operation, request }: AnswerJob,
+  { request, ...form }: AnswerJob,
 ): Thoughts | undefined {
   const watch = createSealWatch(
-    callerCodec(operation).createAnswerIds?.(request),
+    callerCodec(form).createAnswerIds?.(request),
   );
   for (const event of events) watch.see(event);
   return watch.thoughts();
@@ -262,10 +275,10 @@ function readAnswer({ answer, to }: AnswerJob, ids: Ids): Answer {
 
 function writeAnswer(
   answer: Answer,
-  { operation, request }: AnswerJob,
+  { request, ...form }: AnswerJob,
   context: AnswerContext,
 ): string {
-  const from = callerCodec(operation);
+  const from = callerCodec(form);
   return request.stream
     ? runStage(from.createStreamEncoder(context), eventsOf(answer))
       .map(formatFrame).join("")

@@ -43,6 +43,20 @@ Deno.test("A RequestHeadReader reads whether to stream", () => {
   }
 });
 
+Deno.test("A RequestHeadReader tells whether a body for Chat Completions has an input", () => {
+  const cases = [
+    ['{"model":"m"}', false],
+    ['{"model":"m","input":null}', false],
+    ['{"model":"m","input":"Hi"}', true],
+    ['{"model":"m","input":[]}', true],
+    [`{"model":"m","input":"${"x".repeat(10_000)}"}`, true],
+    ['{"model":"m","x":{"input":"Hi"}}', false],
+  ] as const;
+  for (const [text, hasInput] of cases) {
+    assert.equal(read(bytes(text)).hasInput, hasInput, text);
+  }
+});
+
 function refusal(text: string): GatewayError {
   try {
     read(bytes(text));

@@ -227,3 +227,20 @@ Deno.test("candidatesFor() refuses as the first deployment does when none can se
   assert.throws(() => candidatesFor("compact", [a, b]), /no such operation/);
   assert.throws(() => candidatesFor("compact", [b, a]), /use \/messages/);
 });
+
+Deno.test("candidatesFor() passes no body on that speaks another protocol than its path, and prefers an endpoint for it", async () => {
+  const cases = [
+    ["A", ["chat"], "chat"],
+    ["A", ["chat", "messages"], "chat"],
+    ["A", ["chat", "responses"], "responses"],
+    ["B", ["messages"], "messages"],
+    ["C", ["responses"], "responses"],
+  ] as const;
+  for (const [family, endpoints, protocol] of cases) {
+    const only = await deployment(family, endpoints);
+    assert.deepEqual(
+      candidatesFor("chat_completions", [only], "responses"),
+      [{ mode: "translated", deployment: only, protocol }],
+    );
+  }
+});
