@@ -1,6 +1,3 @@
-/** No longer than this, a body goes to the platform in one piece, in bytes. */
-const SHORT_BYTES = 256 * 1024;
-
 /**
  * What goes ahead of a long body, in bytes: as much as the platform takes before there is a connection. It asks for
  * more when the provider is being sent this.
@@ -37,7 +34,6 @@ export interface UploadOptions {
  * headers alone; a patient upload waits before each piece.
  */
 export class Upload extends Blob {
-  readonly #short: Uint8Array<ArrayBuffer> | undefined;
   readonly #isPatient: boolean;
   /** Nothing is known before the platform streams it, so that nothing is sent again. */
   #takenBytes = Infinity;
@@ -50,14 +46,8 @@ export class Upload extends Blob {
     body: string | Uint8Array<ArrayBuffer> | Blob,
     { isPatient }: UploadOptions = { isPatient: false },
   ) {
-    const part = typeof body === "string"
-      ? new TextEncoder().encode(body)
-      : body;
-    super([part]);
+    super([body]);
     this.#isPatient = isPatient;
-    if (part instanceof Uint8Array && part.length <= SHORT_BYTES) {
-      this.#short = part;
-    }
   }
 
   /** Whether nothing of it is left that could not have been sent. */
@@ -74,23 +64,6 @@ export class Upload extends Blob {
 
   override stream(): ReadableStream<Uint8Array<ArrayBuffer>> {
     this.#takenBytes = 0;
-    const short = this.#short;
-    return short === undefined ? this.#inPieces() : this.#inOnePiece(short);
-  }
-
-  #inOnePiece(
-    bytes: Uint8Array<ArrayBuffer>,
-  ): ReadableStream<Uint8Array<ArrayBuffer>> {
-    return new ReadableStream({
-      start: (controller) => {
-        this.#takenBytes = bytes.length;
-        if (bytes.length > 0) controller.enqueue(bytes);
-        controller.close();
-      },
-    });
-  }
-
-  #inPieces(): ReadableStream<Uint8Array<ArrayBuffer>> {
     return new ReadableStream({
       start: (controller) => {
         this.#controller = controller;

@@ -1,5 +1,6 @@
 import { type Fetch, MAX_STATUS } from "../../upstream/call.ts";
 import { hadConnection } from "../../upstream/failure.ts";
+import { ShortUpload } from "../../upstream/short_upload.ts";
 import { Upload } from "../../upstream/upload.ts";
 
 /** The way to upstreams over the network. */
@@ -51,8 +52,8 @@ export function openNetworkClient(): NetworkClient {
   return {
     async fetch(url, init) {
       const upload = uploadOf(init.body);
-      if (upload === undefined) {
-        return await fetch(url, { ...init, client: kept });
+      if (!(upload instanceof Upload)) {
+        return await fetch(url, { ...init, body: upload, client: kept });
       }
       try {
         return await send(url, init, upload);
@@ -86,11 +87,15 @@ function endUploadWith(answer: Response, upload: Upload): Response {
   return new Response(watched, { status, headers });
 }
 
-function uploadOf(body: RequestInit["body"]): Upload | undefined {
-  if (typeof body === "string" || body instanceof Blob || isBytes(body)) {
-    return new Upload(body);
-  }
-  return undefined;
+/** No longer than this, a body goes to the platform in one piece, in bytes. */
+const SHORT_BYTES = 256 * 1024;
+
+function uploadOf(body: RequestInit["body"]): BodyInit | null {
+  const sent = typeof body === "string" ? new TextEncoder().encode(body) : body;
+  if (isBytes(sent) && sent.length <= SHORT_BYTES) return new ShortUpload(sent);
+  return isBytes(sent) || sent instanceof Blob
+    ? new Upload(sent)
+    : sent ?? null;
 }
 
 function isBytes(body: unknown): body is Uint8Array<ArrayBuffer> {
