@@ -36,19 +36,22 @@ export async function endRequest(
 }
 
 /** A body of a method that has none cannot be read at all, whatever its length. */
-function isEndless({ headers, method, body }: Request): boolean {
+function isEndless(request: Request): boolean {
+  const { headers, method } = request;
   const length = Number(headers.get("content-length"));
   return length > MOST_BYTES ||
-    (method === "GET" || method === "HEAD") && body === null &&
-      headers.has("transfer-encoding");
+    (method === "GET" || method === "HEAD") &&
+      headers.has("transfer-encoding") && request.body === null;
 }
 
 /** Whether a body of unknown length goes on for longer than it may. */
 async function goesOn(
-  { headers, body }: Request,
+  request: Request,
   deadlines: Deadlines,
 ): Promise<boolean> {
-  if (!headers.has("transfer-encoding")) return false;
+  if (!request.headers.has("transfer-encoding")) return false;
+  // Only here: to ask for a body that has been read makes the platform build a stream of nothing.
+  const { body } = request;
   return body !== null && !body.locked && !await discardBody(body, deadlines);
 }
 
