@@ -11,13 +11,16 @@ const SMALL_SHARE = 1 / 4;
  * Reads a body in chunks as they come, each of which is the reader's to keep. `fetch` itself gives every chunk a
  * buffer of 64 KiB, however few bytes an event has, and keeps another one waiting; with thousands of streams that
  * is most of what they cost. Where the body allows it, this waits with a small buffer of its own instead.
+ *
+ * @param firstBytes How large the first buffer is, more than 0: as long as the body, where that is known.
  */
 export function createByteReader(
   body: ReadableStream<Uint8Array>,
+  firstBytes: number = BUFFER_BYTES.smallest,
 ): ByteReader {
   const reader = byobReader(body);
   if (reader === undefined) return body.getReader();
-  let bufferBytes = BUFFER_BYTES.smallest;
+  let bufferBytes = firstBytes;
   let spare: ArrayBuffer | undefined;
   return {
     async read() {

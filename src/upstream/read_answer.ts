@@ -26,22 +26,33 @@ export interface ReadAnswerOptions extends ReadBodyOptions {
  * @throws {GatewayError} `upstream` when it breaks off, `timeout` when the upstream falls silent.
  */
 export async function readAnswerBytes(
-  { body }: Response,
+  { body, headers }: Response,
   { maxBytes, deadlines, idleMs, controller }: ReadAnswerOptions,
 ): Promise<Uint8Array<ArrayBuffer> | undefined> {
   if (body === null) return new Uint8Array();
-  const reader = createWatchedReader(createByteReader(body), {
+  const length = declaredBytes(headers);
+  const firstBytes = length && Math.min(length, MOST_FIRST_BYTES);
+  const reader = createWatchedReader(createByteReader(body, firstBytes), {
     deadlines,
     idleMs,
     signal: controller.signal,
   });
   try {
-    return await readAll(reader, maxBytes);
+    return await readAll(reader, maxBytes, length);
   } catch (cause) {
     const failure = failedReading(cause, controller.signal);
     controller.abort(failure);
     throw failure;
   }
+}
+
+/** Of an answer that says how long it is, so much is read at once, in bytes. */
+const MOST_FIRST_BYTES = 64 * 1024;
+
+/** How long a body says that it is, which is more than 0; a compressed length says nothing about it. */
+function declaredBytes(headers: Headers): number | undefined {
+  if (headers.has("content-encoding")) return undefined;
+  return Number(headers.get("content-length")) || undefined;
 }
 
 /** An error that takes more than this to explain itself is known by its status alone, in bytes. */

@@ -60,6 +60,15 @@ Deno.test("createByteReader() takes larger pieces while much comes, and small on
   assert.deepEqual(handed.at(-1), 4_096);
 });
 
+Deno.test("createByteReader() takes a body whose length is known in one piece of that length", async () => {
+  const { body, handed } = byteBody([bytes(300, 1)]);
+  const reader = createByteReader(body, 300);
+  const { value } = await reader.read();
+  assert.deepEqual(value, bytes(300, 1));
+  assert.equal(value?.buffer.byteLength, 300);
+  assert.deepEqual(handed, [300]);
+});
+
 Deno.test("createByteReader() reads a body that is no stream of bytes", async () => {
   const reader = createByteReader(ReadableStream.from([bytes(3, 1)]));
   assert.deepEqual(await reader.read(), { done: false, value: bytes(3, 1) });

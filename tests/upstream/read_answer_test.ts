@@ -46,6 +46,48 @@ Deno.test("readAnswerBytes() gives what the body holds, up to so many bytes", as
   assert.equal(timers.running, 0);
 });
 
+/** An answer that stays open behind its last byte, as `fetch` gives one before it has looked for the end. */
+function openAnswer(
+  text: string,
+  headers: Readonly<Record<string, string>>,
+) {
+  const cancelled = Promise.withResolvers<void>();
+  const body = new ReadableStream({
+    start: (source) => source.enqueue(new TextEncoder().encode(text)),
+    cancel: () => cancelled.resolve(),
+  });
+  return { answer: new Response(body, { headers }), cancelled };
+}
+
+Deno.test("readAnswerBytes() does not wait for the end of an answer that has all that it promised", async () => {
+  const { options, timers } = begin();
+  const { answer, cancelled } = openAnswer("hello", { "content-length": "5" });
+  const read = await readAnswerBytes(answer, options);
+  assert.equal(new TextDecoder().decode(read), "hello");
+  await cancelled.promise;
+  assert.equal(timers.running, 0);
+});
+
+Deno.test("readAnswerBytes() waits for the end where the length is not that of the bytes", async (t) => {
+  const cases = {
+    "not all is there": { "content-length": "6" },
+    "it is longer than it says": { "content-length": "4" },
+    "it was compressed": { "content-length": "5", "content-encoding": "gzip" },
+    "it does not say": {},
+    "it says nothing": { "content-length": "0" },
+  };
+  for (const [name, headers] of Object.entries(cases)) {
+    await t.step(name, async () => {
+      const { options, timers } = begin();
+      const { answer } = openAnswer("hello", headers);
+      const reading = readAnswerBytes(answer, options);
+      await settle();
+      timers.advance(options.idleMs);
+      await assert.rejects(reading, { code: "upstream_timeout" });
+    });
+  }
+});
+
 Deno.test("readErrorBytes() gives nothing of an error that is too long", async () => {
   const { options, timers } = begin();
   const most = 256 * 1024;
