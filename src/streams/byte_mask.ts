@@ -22,15 +22,29 @@ const ASTERISK = 0x2a;
 
 const NOTHING = new Uint8Array();
 
+/** What is looked for, made ready for many bodies. */
+export interface MaskedText {
+  readonly secret: Uint8Array;
+  /** Its telling beginning. */
+  readonly needle: Uint8Array;
+  readonly skips: Uint8Array;
+}
+
 /**
- * Covers a text with as many asterisks wherever it or its beginning stands, also across chunks.
+ * Makes a text ready to be covered.
  *
  * @param text In ASCII, longer than {@linkcode HARMLESS_BYTES}.
  */
-export function createByteMask(text: string): ByteMask {
+export function prepareMaskedText(text: string): MaskedText {
   const secret = new TextEncoder().encode(text);
   const needle = secret.subarray(0, TELLING_BYTES);
-  const skips = skipsOf(needle);
+  return { secret, needle, skips: skipsOf(needle) };
+}
+
+/** Covers a text with as many asterisks wherever it or its beginning stands, also across chunks. */
+export function createByteMask(
+  { secret, needle, skips }: MaskedText,
+): ByteMask {
   /** The end of what came, where the text may have begun in it. */
   let held = NOTHING;
   /** How much of that went on already, being harmless. */

@@ -5,6 +5,7 @@ import {
   createByteMask,
   maskBytes,
   maskReader,
+  prepareMaskedText,
 } from "../streams/byte_mask.ts";
 import type { ByteReader } from "../streams/look_ahead.ts";
 import { CREDENTIALS, nameMatcher } from "./header_names.ts";
@@ -53,7 +54,8 @@ function textsOf({ auth, headers }: Connection): readonly string[] {
 /** Texts that must not be seen, and ways to see to it. */
 export function createSecrets(texts: readonly string[]): Secrets {
   const patterns = texts.flatMap(revealingParts);
-  const masks = (): readonly ByteMask[] => texts.map(createByteMask);
+  const masked = texts.map(prepareMaskedText);
+  const masks = (): readonly ByteMask[] => masked.map(createByteMask);
 
   const areIn = (text: string) => {
     const forms = ESCAPE_REGEXP.test(text) ? [text, unescape(text)] : [text];

@@ -3,6 +3,7 @@ import {
   createByteMask,
   maskBytes,
   maskReader,
+  prepareMaskedText,
 } from "../../src/streams/byte_mask.ts";
 
 const SECRET = "sk-upstream-0123456789-abcdef";
@@ -12,7 +13,7 @@ const decoder = new TextDecoder();
 
 /** What comes out of a text that comes in the given pieces. */
 function masked(pieces: readonly string[], secret = SECRET): string {
-  const mask = createByteMask(secret);
+  const mask = createByteMask(prepareMaskedText(secret));
   const out = pieces.map((piece) =>
     decoder.decode(mask.push(encoder.encode(piece)))
   );
@@ -59,7 +60,7 @@ Deno.test("A ByteMask covers the text across chunks, but for three letters at mo
 Deno.test("A ByteMask lets every other text through, in chunks of one byte too", () => {
   const text = "sk-up sk-upstream-01 sk-upstream-sk-upstream-012! é😀 sk-upst";
   assert.equal(masked([text]), text);
-  const mask = createByteMask(SECRET);
+  const mask = createByteMask(prepareMaskedText(SECRET));
   const out: number[] = [];
   for (const byte of encoder.encode(text)) {
     out.push(...mask.push(Uint8Array.of(byte)));
@@ -69,14 +70,14 @@ Deno.test("A ByteMask lets every other text through, in chunks of one byte too",
 });
 
 Deno.test("A ByteMask holds nothing back that could not begin the text", () => {
-  const mask = createByteMask(SECRET);
+  const mask = createByteMask(prepareMaskedText(SECRET));
   for (const chunk of ["data: x\n\n", "s", "k-", "plain", "a sk-"]) {
     assert.equal(decoder.decode(mask.push(encoder.encode(chunk))), chunk);
   }
 });
 
 Deno.test("maskBytes() gives bytes that are all there, with their end", () => {
-  const mask = () => createByteMask(SECRET);
+  const mask = () => createByteMask(prepareMaskedText(SECRET));
   const text = `${SECRET} sk-upstr`;
   const out = maskBytes(encoder.encode(text), mask());
   assert.equal(decoder.decode(out), `${STARS} sk-upstr`);
@@ -93,7 +94,10 @@ Deno.test("maskReader() reads to the end, and lets every chunk be heard, one tha
     " sk-ups",
   ];
   const source = ReadableStream.from(chunks.map((one) => encoder.encode(one)));
-  const reader = maskReader(source.getReader(), createByteMask(SECRET));
+  const reader = maskReader(
+    source.getReader(),
+    createByteMask(prepareMaskedText(SECRET)),
+  );
   let out = "";
   let heard = 0;
   for (;;) {

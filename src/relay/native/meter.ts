@@ -118,6 +118,41 @@ export function createBodyMeter(
   };
 }
 
+/** What {@linkcode meterWhole} goes by. */
+export interface MeterWholeOptions {
+  readonly watch: AnswerWatch;
+  readonly record: RequestRecord;
+  /** Whether it is JSON, as far as its headers say. */
+  readonly isJson: boolean;
+}
+
+/**
+ * Reads a body that is all there, as the meter of a body does: what tells its usage is parsed and so known to be whole.
+ */
+export function meterWhole(
+  bytes: Uint8Array,
+  { watch, record, isJson }: MeterWholeOptions,
+): AnswerEnd {
+  const { facts } = record;
+  facts.answer.firstOutputMs ??= record.elapsedMs();
+  facts.bytesOut += bytes.length;
+  const text = wholeDecoder.decode(bytes);
+  const body = watch.mayCount(text) ? parseJson(text) : undefined;
+  if (isJsonObject(body)) {
+    noteUsage(watch, body, record);
+    return "whole";
+  }
+  return isJson && isCutJson(bytes) ? "cut" : "whole";
+}
+
+const wholeDecoder = new TextDecoder();
+
+function isCutJson(bytes: Uint8Array): boolean {
+  const json = createJsonEnd();
+  json.push(bytes);
+  return json.isCut;
+}
+
 function noteUsage(
   watch: AnswerWatch,
   body: JsonObject,

@@ -2,7 +2,7 @@ import { isHidden } from "../../protocols/canonical/failure/failure.ts";
 import { CODECS } from "../../protocols/mod.ts";
 import { brokenUpstream } from "../../upstream/failure.ts";
 import { readAnswerBytes } from "../../upstream/read_answer.ts";
-import { createBodyMeter } from "./meter.ts";
+import { meterWhole } from "./meter.ts";
 import { nativeFailure } from "./native_failure.ts";
 import type { PassAnswerOptions } from "./pass_answer_options.ts";
 import { holdsFailure } from "./holds_failure.ts";
@@ -35,9 +35,9 @@ export async function passInOnePiece(
     const failure = nativeFailure(answer, told);
     if (attempt.mayRepeat || isHidden(failure.failure)) throw failure;
   }
-  const meter = createBodyMeter(watch, record, isJson);
-  meter.push(bytes);
-  if (meter.end(true) === "cut") throw brokenUpstream("its JSON is not whole");
+  if (meterWhole(bytes, { watch, record, isJson }) === "cut") {
+    throw brokenUpstream("its JSON is not whole");
+  }
   record.facts.status = status;
   record.finish("complete");
   return new Response(bytes, { status, headers });
