@@ -6,11 +6,11 @@ import type { Log } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { openRecord, type RequestRecord } from "../observe/record.ts";
 import type { Tracing } from "../observe/tracing.ts";
-import { CODECS } from "../protocols/mod.ts";
 import { authenticate, type CredentialGroup } from "../relay/request/caller.ts";
 import { readClientIds } from "../relay/request/client_ids.ts";
 import { followCaller } from "../relay/exchange.ts";
 import { relay, type RelayTask } from "../relay/relay.ts";
+import { idHeaders } from "../relay/request_id.ts";
 import type { RelayServices } from "../relay/services.ts";
 import { failureResponse } from "./failure_response.ts";
 import { healthResponse } from "./health.ts";
@@ -53,7 +53,6 @@ export function createHandler(parts: GatewayParts): Handler {
       record.facts.route = match.path;
       record.facts.protocol = protocol;
       const response = await serve(match, { request, record, config, parts });
-      stamp(response, protocol, record);
       return await endRequest(request, response, parts.deadlines);
     } catch (thrown) {
       protocol ??= protocolOfUnknownPath(request);
@@ -76,7 +75,12 @@ interface Served {
 
 async function serve(match: RouteMatch, served: Served): Promise<Response> {
   const { action, maxBodyBytes } = match.route;
-  if ("open" in action) return openAnswer(action.open, match.path, served);
+  const { record } = served;
+  const { protocol } = match.route;
+  if ("open" in action) {
+    const response = openAnswer(action.open, match.path, served);
+    return stamp(response, protocol, record);
+  }
   const caller = identify(action.credential, served);
   if ("relay" in action) {
     const task = {
@@ -87,11 +91,10 @@ async function serve(match: RouteMatch, served: Served): Promise<Response> {
     };
     return await relayed(task, caller, served);
   }
-  const { record } = served;
   const response = await answer(action.answer, match.id, { ...served, caller });
   record.facts.status = response.status;
   record.finish("complete");
-  return response;
+  return stamp(response, protocol, record);
 }
 
 async function relayed(
@@ -154,16 +157,14 @@ function identify(
   return caller;
 }
 
-/** Names the request in the headers; the upstream's own `request-id` stays. */
+/** Names the request in the headers; a relayed answer names it already. */
 function stamp(
   response: Response,
   protocol: Protocol,
   { requestId }: RequestRecord,
 ): Response {
-  response.headers.set("x-request-id", requestId);
-  const own = CODECS[protocol].requestIdHeader;
-  if (own !== undefined && !response.headers.has(own)) {
-    response.headers.set(own, requestId);
+  for (const [name, value] of idHeaders(protocol, requestId)) {
+    if (!response.headers.has(name)) response.headers.set(name, value);
   }
   return response;
 }

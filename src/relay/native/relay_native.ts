@@ -10,6 +10,7 @@ import { nativeBody } from "./native_body.ts";
 import { readNativeFailure } from "./native_failure.ts";
 import { noteAnswer } from "../note_answer.ts";
 import { passAnswer } from "./pass_answer.ts";
+import { withRequestId } from "../request_id.ts";
 import type { RelayServices } from "../services.ts";
 
 /**
@@ -49,7 +50,11 @@ export async function relayNative(
   noteAnswer(answer, exchange.record, secrets);
   harvest.observe(connection, answer.headers);
   refuseUnusable(answer);
-  const headers = answerHeaders(answer.headers, { isRenamed, secrets });
+  const headers = withRequestId(
+    answerHeaders(answer.headers, { isRenamed, secrets }),
+    protocol,
+    exchange.record.requestId,
+  );
   const { idleMs } = connection.timeouts;
   if (!answer.ok) {
     throw await readNativeFailure(answer, {

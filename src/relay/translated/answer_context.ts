@@ -1,9 +1,11 @@
+import { OPERATIONS } from "../../core/protocol.ts";
 import type {
   AnswerContext,
   CallerCodec,
   Codec,
 } from "../../protocols/canonical/codec.ts";
 import { type Attempt, standInHeader } from "../attempt.ts";
+import { idHeaders } from "../request_id.ts";
 import type { RelayServices } from "../services.ts";
 import type { TranslatedBody } from "./translation_jobs.ts";
 
@@ -57,6 +59,12 @@ export function headersOf(
 ): Record<string, string> {
   return {
     "content-type": type,
+    ...Object.fromEntries(
+      idHeaders(
+        OPERATIONS[attempt.operation].protocol,
+        attempt.exchange.record.requestId,
+      ),
+    ),
     ...Object.fromEntries(standInHeader(attempt)),
     ...(type === "text/event-stream" ? { "cache-control": "no-cache" } : {}),
     ...(dropped.size === 0

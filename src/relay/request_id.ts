@@ -1,0 +1,28 @@
+import type { Protocol } from "../core/protocol.ts";
+import { CODECS } from "../protocols/mod.ts";
+
+/** The headers that name a request in every answer to it. */
+export function idHeaders(
+  protocol: Protocol,
+  requestId: string,
+): readonly [string, string][] {
+  const own = CODECS[protocol].requestIdHeader;
+  const named: [string, string] = ["x-request-id", requestId];
+  return own === undefined ? [named] : [named, [own, requestId]];
+}
+
+/**
+ * The headers of an upstream's answer with those that name the request; the upstream's own `request-id` stays. They are
+ * here before there is a `Response`: to change its headers costs as much as to make it.
+ */
+export function withRequestId(
+  headers: readonly [string, string][],
+  protocol: Protocol,
+  requestId: string,
+): [string, string][] {
+  const kept = headers.filter(([name]) => name !== "x-request-id");
+  const names = new Set(kept.map(([name]) => name));
+  const added = idHeaders(protocol, requestId)
+    .filter(([name]) => !names.has(name));
+  return [...kept, ...added];
+}
