@@ -45,6 +45,11 @@ export interface GatewaySurroundings {
   readonly clock?: Clock;
   /** Rings when something is overdue or to be tried again; default: this machine's. */
   readonly timers?: Timers;
+  /**
+   * How long a request runs before its caller is followed, in milliseconds; default: followed at once, since not every
+   * server tells a late listener that the caller has left.
+   */
+  readonly followAfterMs?: number;
   /** A number from 0 up to 1; default: unpredictable. */
   readonly random?: () => number;
 }
@@ -107,6 +112,7 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
     routing: createQuotaRouting({ clock, limits }),
     budget: createRetryBudget(clock),
     deadlines,
+    followAfterMs: surroundings.followAfterMs ?? 0,
     connects: createConnectWatch({ reach: surroundings.reach, deadlines }),
     seals: createSealStore({ clock }),
     translation: createTranslation(surroundings.translationPool, randomIds),

@@ -103,7 +103,8 @@ async function relayed(
   { request, record, config, parts }: Served,
 ): Promise<Response> {
   record.facts.client = readClientIds(request.headers);
-  const control = followCaller(request, record);
+  const { deadlines, followAfterMs: afterMs } = parts;
+  const control = followCaller(request, record, { deadlines, afterMs });
   const serveModel = () =>
     relay({ request, record, caller, config, control }, task, parts);
   const { operation } = task;

@@ -30,6 +30,8 @@ export interface RelayServices {
   /** Learns quotas from relayed answers. */
   readonly harvest: Harvest;
   readonly deadlines: Deadlines;
+  /** How long a request runs before its caller is followed, in milliseconds; 0 means at once. */
+  readonly followAfterMs: number;
   readonly translation: Translation;
   /** Sealed reasoning that waits for its tool results. */
   readonly seals: SealStore;

@@ -1,13 +1,17 @@
 import assert from "node:assert/strict";
+import { createDeadlines } from "../../src/core/deadlines.ts";
 import { followCaller } from "../../src/relay/exchange.ts";
 import { CallerLeft } from "../../src/upstream/call.ts";
+import { createFakeTimers } from "../support/fakes/fake_timers.ts";
 import { openTestRecord } from "../support/gateway/open_record.ts";
 
-function scene(signal: AbortSignal) {
+function scene(signal: AbortSignal, afterMs = 0) {
   const { record } = openTestRecord();
   const request = new Request("http://gateway/", { signal });
-  const { controller } = followCaller(request, record);
-  return { record, controller };
+  const timers = createFakeTimers();
+  const deadlines = createDeadlines(timers);
+  const { controller } = followCaller(request, record, { deadlines, afterMs });
+  return { record, controller, timers };
 }
 
 Deno.test("followCaller() aborts when the caller leaves, and says so", () => {
@@ -31,13 +35,53 @@ Deno.test("followCaller() lets the caller go once the request has ended", () => 
   assert.equal(controller.signal.aborted, false);
 });
 
+Deno.test("followCaller() hears after a while that the caller has left before, and that it leaves then", () => {
+  const early = new AbortController();
+  const before = scene(early.signal, 50);
+  early.abort();
+  before.timers.advance(49);
+  assert.equal(before.controller.signal.aborted, false);
+  before.timers.advance(1);
+  assert.ok(before.controller.signal.reason instanceof CallerLeft);
+
+  const late = new AbortController();
+  const after = scene(late.signal, 50);
+  after.timers.advance(50);
+  assert.equal(after.controller.signal.aborted, false);
+  late.abort();
+  assert.ok(after.controller.signal.reason instanceof CallerLeft);
+});
+
+Deno.test("followCaller() never listens to the caller of a request that is over sooner", () => {
+  const { record } = openTestRecord();
+  const timers = createFakeTimers();
+  const deadlines = createDeadlines(timers);
+  let asked = 0;
+  const request = new Proxy(new Request("http://gateway/"), {
+    get(target, name) {
+      if (name === "signal") asked++;
+      return Reflect.get(target, name, target);
+    },
+  });
+  followCaller(request, record, { deadlines, afterMs: 50 });
+  timers.advance(49);
+  record.finish("complete");
+  timers.advance(1000);
+  assert.equal(asked, 0);
+  assert.equal(timers.running, 0);
+});
+
 Deno.test("followCaller() does not follow a request that has ended", () => {
   const { record } = openTestRecord();
   record.finish("error");
-  const signal = AbortSignal.abort();
-  const { controller } = followCaller(
-    new Request("http://gateway/", { signal }),
-    record,
-  );
-  assert.equal(controller.signal.aborted, false);
+  for (const afterMs of [0, 50]) {
+    const timers = createFakeTimers();
+    const { controller } = followCaller(
+      new Request("http://gateway/", { signal: AbortSignal.abort() }),
+      record,
+      { deadlines: createDeadlines(timers), afterMs },
+    );
+    timers.advance(50);
+    assert.equal(controller.signal.aborted, false);
+  }
 });

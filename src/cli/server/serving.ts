@@ -9,6 +9,7 @@ import { createTranslationPool } from "../../relay/translated/translation_pool.t
 import type { SharedState } from "../../shared/shared_state.ts";
 import type { Fetch } from "../../upstream/call.ts";
 import type { Reach } from "../../upstream/connect_watch.ts";
+import { followAfterMs } from "./follow_after.ts";
 import { startMetrics } from "./gateway_metrics.ts";
 import { keepListening, type LastingListener } from "./keep_listening.ts";
 import { listen, requireFree } from "./listen.ts";
@@ -76,6 +77,7 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
     translationPool,
     metrics,
     tracing: telemetry?.tracing,
+    followAfterMs: followAfterMs(Deno.version.deno),
     fetch: telemetry?.propagate(options.fetch) ?? options.fetch,
   });
   let { tls } = server;

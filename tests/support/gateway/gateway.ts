@@ -1,4 +1,5 @@
 import { createGateway } from "../../../src/app.ts";
+import { followAfterMs } from "../../../src/cli/server/follow_after.ts";
 import { listen } from "../../../src/cli/server/listen.ts";
 import { openNetworkClient } from "../../../src/cli/server/network_client.ts";
 import {
@@ -54,7 +55,10 @@ export async function startGateway(
     fetch: given ?? network.fetch,
     log: lines.log,
     reach,
-    ...(timers === undefined ? {} : { timers }),
+    // Where the test says how time passes, callers are followed at once.
+    ...(timers === undefined
+      ? { followAfterMs: followAfterMs(Deno.version.deno) }
+      : { timers }),
     ...(clock === undefined ? {} : { clock }),
   });
   const listener = listen({ ...config.server, port: 0 }, handler);
