@@ -78,11 +78,14 @@ Deno.test("the image is told to be built from a file that a release has", async 
   assert.ok(names.includes(named), named);
 });
 
-Deno.test("the nginx file is that of the documentation", async () => {
+Deno.test("the files for proxies are those of the documentation", async () => {
   const page = await read("docs/operations.md");
-  const [, site = ""] = /^```nginx\n([^]*?)^```$/m.exec(page) ?? [];
-  const file = await read("packaging/nginx.conf");
-  assert.equal(file.replace(/^#.*\n/, ""), site);
+  const blocks = [...page.matchAll(/^```(?:nginx|yaml)\n([^]*?)^```$/gm)]
+    .map(([, text = ""]) => text);
+  for (const name of ["nginx.conf", "nginx-sessions.conf", "envoy.yaml"]) {
+    const file = await read(`packaging/${name}`);
+    assert.ok(blocks.includes(file.replace(/^#.*\n/, "")), name);
+  }
 });
 
 /** The settings of the unit by section; later ones of a name stand behind earlier ones. */

@@ -4,6 +4,7 @@ import type { Ending } from "../../src/observe/facts.ts";
 import { memory, type Program, startProgram } from "../bench/processes.ts";
 import { readExposition, sumOf } from "../support/gateway/exposition.ts";
 import { fromFileUrl } from "../support/program/paths.ts";
+import { freePort } from "../support/program/free_port.ts";
 
 const TOKEN = "soak-token";
 
@@ -158,11 +159,6 @@ async function counted(
 ): Promise<number> {
   const answer = await fetch(`http://127.0.0.1:${adminPort}/metrics`);
   return sumOf(readExposition(await answer.text()), name, labels);
-}
-
-function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
 }
 
 function configText(

@@ -10,6 +10,7 @@ import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 import { serveFile } from "../../support/gateway/serve.ts";
 import { within } from "../../support/within.ts";
 import { WIRES } from "../../support/wire/wire.ts";
+import { freePort } from "../../support/program/free_port.ts";
 
 const page = await Deno.readTextFile(
   new URL("../../../docs/operations.md", import.meta.url),
@@ -25,12 +26,6 @@ function siteOf(gatewayPort: number, port: number): string {
       /^( *(?:client_header_timeout|client_body_timeout|keepalive_timeout)) .*;$/gm,
       "$1 1s;",
     );
-}
-
-/** A port that was free a moment ago. */
-function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
 }
 
 const ignore = !await hasNginx();

@@ -7,6 +7,7 @@ import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 import { type ServedGateway, serveFile } from "../../support/gateway/serve.ts";
 import { until } from "../../support/within.ts";
 import { WIRES } from "../../support/wire/wire.ts";
+import { freePort } from "../../support/program/free_port.ts";
 
 const page = await Deno.readTextFile(
   new URL("../../../docs/operations.md", import.meta.url),
@@ -16,12 +17,6 @@ const page = await Deno.readTextFile(
 function siteOf(ports: Readonly<Record<string, number>>): string {
   const [, site = ""] = page.match(/^```nginx\n([^]*?)^```$/m) ?? [];
   return site.replace(/\b(8787|8788|8080)\b/g, (port) => `${ports[port]}`);
-}
-
-/** A port that was free a moment ago. */
-function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
 }
 
 const { start, output, end } = WIRES.chat;

@@ -1,4 +1,5 @@
 import { until } from "../within.ts";
+import { canConnect } from "./can_connect.ts";
 
 /** An nginx in front of something. */
 export interface RunningNginx extends AsyncDisposable {
@@ -85,13 +86,4 @@ ${directories.join("\n")}
 ${site}
 }
 `;
-}
-
-async function canConnect(port: number): Promise<boolean> {
-  try {
-    (await Deno.connect({ hostname: "127.0.0.1", port })).close();
-    return true;
-  } catch {
-    return false;
-  }
 }
