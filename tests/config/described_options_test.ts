@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { Config } from "../../src/config/config.ts";
 import { describeConfig } from "../../src/config/describe.ts";
 import {
   connectionFile,
@@ -6,14 +7,14 @@ import {
   tokenFile,
 } from "../support/gateway/config.ts";
 import { configOptions } from "../support/gateway/config_options.ts";
-
-/** Outermost keys of a configuration. */
-type Overrides = Readonly<Record<string, unknown>>;
+import {
+  optionFaults,
+  type OptionPlaces,
+  type Overrides,
+  type Pair,
+} from "../support/gateway/option_faults.ts";
 
 const UUID = "0b1d3c52-6a0e-4a3e-8f0e-2f9c3b0d1a11";
-
-/** Two values of an option, as configurations that differ in nothing else. */
-type Pair = readonly [Overrides, Overrides];
 
 /** What `check` does not show although it is configured, with the reason. */
 const HIDDEN: Readonly<Record<string, string>> = {
@@ -286,27 +287,94 @@ const FILES: Readonly<Record<string, string>> = {
   f: "key-of-a-file",
 };
 
-async function describe(overrides: Overrides): Promise<string> {
-  const config = await minimalConfig(overrides, {
+async function resolve(overrides: Overrides): Promise<Config> {
+  return await minimalConfig(overrides, {
     readFile: (path) => Promise.resolve(FILES[path] ?? ""),
   });
-  return describeConfig(config);
 }
 
-Deno.test("every option of the schema is shown by describeConfig(), or hidden for a reason", () => {
-  const options = configOptions().filter(({ isLeaf }) => isLeaf)
-    .map(({ path }) => path);
+const page = await Deno.readTextFile(
+  new URL("../../docs/configuration.md", import.meta.url),
+);
+const [, reference = ""] = page.split("## Every option\n");
+
+const PLACES: OptionPlaces<Config> = {
+  pairs: SHOWN,
+  hidden: HIDDEN,
+  documented: new Set(
+    [...reference.matchAll(/^\| `([^`]+)` /gm)].map(([, path = ""]) => path),
+  ),
+  resolve,
+  show: describeConfig,
+};
+
+Deno.test("every option of the schema is described, documented, resolved and shown by check, or hidden for a reason", async () => {
+  const options = configOptions();
   assert.ok(options.length > 60);
-  assert.deepEqual(
-    [...Object.keys(SHOWN), ...Object.keys(HIDDEN)].sort(),
-    options.sort(),
-  );
+  assert.deepEqual(await optionFaults(options, PLACES), []);
 });
 
-Deno.test("describeConfig() tells two values of an option apart", async (t) => {
-  for (const [path, [one, other]] of Object.entries(SHOWN)) {
-    await t.step(path, async () => {
-      assert.notEqual(await describe(one), await describe(other));
+const SCHEMA = {
+  properties: {
+    server: {
+      description: "The server.",
+      properties: { toy: { type: "boolean", description: "Plays." } },
+    },
+  },
+} as const;
+
+const TOY_PLACES: OptionPlaces<Overrides> = {
+  pairs: { "server.toy": [{ toy: false }, { toy: true }] },
+  hidden: {},
+  documented: new Set(["server", "server.toy"]),
+  resolve: (overrides) => Promise.resolve(overrides),
+  show: ({ toy }) => `toy: ${toy}`,
+};
+
+Deno.test("an option is found out wherever it was forgotten", async (t) => {
+  const cases: Readonly<
+    Record<string, readonly [Partial<typeof TOY_PLACES>, readonly string[]]>
+  > = {
+    "nowhere": [{}, []],
+    "in the reference": [
+      { documented: new Set(["server"]) },
+      ["server.toy: give it a row in docs/configuration.md"],
+    ],
+    "in this test": [
+      { pairs: {} },
+      ["server.toy: give two values of it, or why it is hidden"],
+    ],
+    "in config/resolve/": [
+      { resolve: () => Promise.resolve({}) },
+      ["server.toy: config/resolve/ makes nothing of it"],
+    ],
+    "in config/describe.ts": [
+      { show: () => "server" },
+      ["server.toy: config/describe.ts does not show it"],
+    ],
+    "in the schema, when it went": [
+      { hidden: { "server.gone": "a secret" } },
+      ["server.gone is no option of the schema any more"],
+    ],
+  };
+  for (const [name, [forgotten, faults]] of Object.entries(cases)) {
+    await t.step(name, async () => {
+      const places = { ...TOY_PLACES, ...forgotten };
+      assert.deepEqual(
+        await optionFaults(configOptions(SCHEMA), places),
+        faults,
+      );
     });
   }
+  await t.step("in its description", async () => {
+    const { server } = SCHEMA.properties;
+    const bare = {
+      ...server,
+      properties: { toy: { type: "boolean" } },
+    } as const;
+    const options = configOptions({ properties: { server: bare } });
+    assert.deepEqual(await optionFaults(options, TOY_PLACES), [
+      "server.toy: describe it in config/schema/",
+    ]);
+  });
 });

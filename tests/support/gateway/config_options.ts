@@ -13,9 +13,11 @@ export interface ConfigOption {
   readonly isLeaf: boolean;
 }
 
-/** Every option that the schema knows, in its order, the mappings and lists that hold others before them. */
-export function configOptions(): readonly ConfigOption[] {
-  return optionsBelow(configJsonSchema(), "");
+/** Every option that a schema knows, in its order, the mappings and lists that hold others before them. */
+export function configOptions(
+  schema: JsonSchema = configJsonSchema(),
+): readonly ConfigOption[] {
+  return optionsBelow(schema, "");
 }
 
 function optionsBelow(schema: JsonSchema, prefix: string): ConfigOption[] {

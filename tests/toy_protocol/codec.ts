@@ -1,0 +1,192 @@
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../src/core/json.ts";
+import type { Protocol } from "../../src/core/protocol.ts";
+import type { Answer } from "../../src/protocols/canonical/answer/answer.ts";
+import type { Block } from "../../src/protocols/canonical/answer/block.ts";
+import type { Usage } from "../../src/protocols/canonical/answer/usage.ts";
+import type { Codec } from "../../src/protocols/canonical/codec.ts";
+import {
+  brokenAnswer,
+  type Failure,
+  kindOfStatus,
+  UpstreamFailure,
+} from "../../src/protocols/canonical/failure/failure.ts";
+import { openAiStatus } from "../../src/protocols/canonical/failure/openai_failure.ts";
+import { invalidField } from "../../src/protocols/canonical/request/invalid_request.ts";
+import { loseForeignExtras } from "../../src/protocols/canonical/request/loss.ts";
+import type {
+  CanonicalRequest,
+  Turn,
+} from "../../src/protocols/canonical/request/request.ts";
+import { brokenEvent } from "../../src/protocols/canonical/stream/event.ts";
+import { readFrames } from "../../src/protocols/canonical/stream/read_frames.ts";
+import { chatCodec } from "../../src/protocols/chat/mod.ts";
+
+/*
+ * A request is `{"said":[{"by":"you","text":"Hi"}],"most":9}`, an answer
+ * `{"text":"Hello","why":"done","cost":{"read":3,"wrote":1}}`, a stream `{"more":"Hel"}`, `{"more":"lo"}` and last
+ * `{"why":"done","cost":…}`. An error is `{"fault":"No such model","id":"req_1"}`, also in a stream.
+ */
+
+const ROLES = { you: "user", me: "assistant", rule: "system" } as const;
+
+const SPEAKERS: Readonly<Record<Turn["role"], string>> = {
+  user: "you",
+  assistant: "me",
+  system: "rule",
+  developer: "rule",
+  tool: "you",
+};
+
+function readTurn(said: JsonValue): Turn {
+  const { by, text } = isJsonObject(said) ? said : {};
+  const isKnown = by === "you" || by === "me" || by === "rule";
+  if (!isKnown || typeof text !== "string") {
+    throw invalidField("said", "must say by whom, and what");
+  }
+  return { role: ROLES[by], blocks: [{ kind: "text", text }] };
+}
+
+function decodeRequest({ said, most }: JsonObject): CanonicalRequest {
+  if (!Array.isArray(said)) throw invalidField("said", "must be a list");
+  return {
+    // Both stand in the path.
+    model: "",
+    stream: false,
+    turns: said.map(readTurn),
+    tools: [],
+    maxOutputTokens: typeof most === "number" ? most : undefined,
+    sampling: {},
+    extras: {},
+  };
+}
+
+function textOf(blocks: readonly Block[]): string {
+  return blocks.map((block) => block.kind === "text" ? block.text : "").join();
+}
+
+function readCost(cost: JsonValue | undefined): Usage | undefined {
+  if (!isJsonObject(cost)) return undefined;
+  return { inputTokens: Number(cost.read), outputTokens: Number(cost.wrote) };
+}
+
+function endOf(usage: Usage | undefined): JsonObject {
+  const cost = usage && { read: usage.inputTokens, wrote: usage.outputTokens };
+  return { why: "done", cost };
+}
+
+function decodeAnswer(body: JsonValue): Answer {
+  if (!isJsonObject(body) || typeof body.text !== "string") {
+    throw new UpstreamFailure(brokenAnswer("The provider sent no text"));
+  }
+  return {
+    id: "",
+    model: "",
+    blocks: [{ kind: "text", text: body.text }],
+    stop: { reason: "end" },
+    usage: readCost(body.cost),
+  };
+}
+
+function decodeFailure(
+  status: number,
+  body: JsonValue | undefined,
+): Failure {
+  const fault = isJsonObject(body) ? body.fault : undefined;
+  const message = typeof fault === "string" ? fault : `Status ${status}`;
+  return { kind: kindOfStatus(status), status, message };
+}
+
+/**
+ * A protocol that the gateway does not know: no more than it takes to show that it could.
+ *
+ * @param protocol Its name, which only the patched tables have.
+ */
+export function createToyCodec(protocol: Protocol): Codec {
+  return {
+    protocol,
+    hasStopStrings: false,
+    fieldNames: { ...chatCodec.fieldNames, messages: "said" },
+    toolSupport: () => ({
+      custom: false,
+      namespaces: false,
+      maxNameLength: 64,
+    }),
+    decodeRequest,
+    encodeRequest(request, { lose }) {
+      loseForeignExtras(request, protocol, { lose });
+      if (request.tools.length > 0) {
+        lose({ field: "tools", weight: "hint", reason: "a toy has no tools" });
+      }
+      const said = request.turns.map(({ role, blocks }) => ({
+        by: SPEAKERS[role],
+        text: textOf(blocks),
+      }));
+      return { said, most: request.maxOutputTokens };
+    },
+    decodeAnswer,
+    encodeAnswer: ({ blocks, usage }) => ({
+      text: textOf(blocks),
+      ...endOf(usage),
+    }),
+    createStreamDecoder() {
+      let hasBegun = false;
+      return readFrames({
+        push({ more, why, cost, fault }, _name, emit) {
+          if (fault !== undefined) {
+            const failure = decodeFailure(500, { fault });
+            return emit({ type: "failure", failure });
+          }
+          if (!hasBegun) {
+            emit({ type: "start", id: "", model: "" });
+            emit({ type: "block-start", index: 0, block: { kind: "text" } });
+          }
+          hasBegun = true;
+          if (typeof more === "string") {
+            emit({ type: "block-delta", index: 0, text: more });
+          }
+          if (why === undefined) return;
+          emit({ type: "block-end", index: 0 });
+          const stop = { reason: "end" } as const;
+          emit({ type: "end", stop, usage: readCost(cost) });
+        },
+        done() {},
+        end: (emit) => emit(brokenEvent("The provider's stream was cut")),
+      });
+    },
+    createStreamEncoder({ requestId: id }) {
+      const frameOf = (event: JsonObject) => ({ data: JSON.stringify(event) });
+      return {
+        push(event, emit) {
+          if (event.type === "block-delta") emit(frameOf({ more: event.text }));
+          if (event.type === "end") emit(frameOf(endOf(event.usage)));
+          if (event.type !== "failure") return;
+          emit(frameOf({ fault: event.failure.message, id }));
+        },
+        end() {},
+        keepAlive: (emit) => emit({ comment: "" }),
+      };
+    },
+    decodeFailure,
+    encodeFailure: (failure, id) => ({
+      status: openAiStatus(failure),
+      body: { fault: failure.message, id },
+    }),
+    encodeError: ({ message }, id) => ({ fault: message, id }),
+    requestIdHeader: "x-toy-id",
+    requestHeaders: () => [["x-toy-version", "1"]],
+    watch: {
+      usageMark: '"cost"',
+      mayCount: (text) => text.includes('"cost"'),
+      mayBeFailure: (start) => start.includes('"fault"'),
+      isOutput: ({ more }) => more !== undefined,
+      failureOf: (body) => body.fault === undefined ? undefined : body,
+      usageOf: ({ cost }) => readCost(cost),
+      isEnd: (data) => data.includes('"why"'),
+      isFailure: (data) => data.includes('"fault"'),
+    },
+  };
+}

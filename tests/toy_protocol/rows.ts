@@ -1,0 +1,88 @@
+/** A row to write into one of the tables of the source. */
+export interface Row {
+  /** Below `src/`. */
+  readonly file: string;
+  /** What the row stands behind, which is in the file once. */
+  readonly behind: string;
+  readonly text: string;
+}
+
+const TABLES = "core/protocol_tables.ts";
+
+/** What names the toy protocol; all else is asked for by the compiler. */
+export const NAMING_ROWS: readonly Row[] = [
+  {
+    file: TABLES,
+    behind: "export const ENDPOINT_NAMES = {",
+    text: 'toy: "Toy",',
+  },
+  {
+    file: TABLES,
+    behind: "export const MAIN_OPERATIONS = {",
+    text: 'toy: "toy_ask",',
+  },
+  // The model stands in the path, and so does the wish for a stream, as with Gemini and Bedrock.
+  {
+    file: TABLES,
+    behind: "export const OPERATIONS = {",
+    text: `toy_ask: {
+      endpoint: "toy",
+      protocol: "toy",
+      path: "/toy/:model/ask",
+      streamPath: "/toy/:model/ask-live",
+      modelField: undefined,
+      streamField: undefined,
+      conversationField: "said",
+      tracedAs: "chat",
+    },`,
+  },
+  {
+    file: TABLES,
+    behind: "export const FAMILIES = {",
+    text: `D: {
+      protocol: "toy",
+      serves: {
+        chat_completions: "translated",
+        completions: "none",
+        messages: "translated",
+        count_tokens: "none",
+        responses: "translated",
+        compact: "none",
+        toy_ask: "native",
+      },
+    },`,
+  },
+];
+
+/** What the compiler asks for then. */
+export const ASKED_ROWS: readonly Row[] = [
+  ...["A", "B", "C"].map((family) => ({
+    file: TABLES,
+    behind: `  ${family}: {\n    protocol: "${
+      { A: "chat", B: "messages", C: "responses" }[family]
+    }",\n    serves: {`,
+    text: 'toy_ask: "translated",',
+  })),
+  {
+    file: "protocols/mod.ts",
+    behind: "export const CODECS: Readonly<Record<Protocol, Codec>> = {",
+    text: 'toy: createToyCodec("toy"),',
+  },
+  {
+    file: "protocols/mod.ts",
+    behind: 'import type { Protocol } from "../core/protocol.ts";',
+    text: 'import { createToyCodec } from "../../tests/toy_protocol/codec.ts";',
+  },
+  {
+    file: "http/relay_rows.ts",
+    behind:
+      "export const RELAY_ROWS: Readonly<Record<Operation, RelayRow>> = {",
+    text:
+      'toy_ask: { credential: "bearer", maxBodyBytes: MAX_BODY_BYTES.small, legacyPaths: [] },',
+  },
+  {
+    file: "http/page/protocols.js",
+    behind: "export const PROTOCOL_NAMES = {",
+    text: 'toy: "Toy",',
+  },
+];
