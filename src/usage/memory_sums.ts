@@ -20,7 +20,7 @@ type Table = Map<string, number>;
  * ```ts
  * import assert from "node:assert/strict";
  *
- * const sums = createMemorySums({ now: () => 0, elapsedMs: () => 0 });
+ * const sums = createMemorySums({ now: () => 0 });
  * const sum = { table: "minute 0 alice", field: "requests", endsAtMs: 60_000 };
  * assert.equal(sums.reserve([{ sum, amount: 1, most: 1 }]), undefined);
  * assert.equal(sums.reserve([{ sum, amount: 1, most: 1 }])?.used, 1);
