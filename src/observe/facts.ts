@@ -93,6 +93,8 @@ export interface RequestFacts {
   chunkGaps?: ChunkGaps;
   /** The kind or code of the error that the caller got. */
   error?: string;
-  /** Why, for the administrator. */
+  /** What was wrong with an answer that ended with an error, in the word for it that the log has. */
+  failure?: string;
+  /** Why, in words for the administrator. */
   reason?: string;
 }

@@ -36,6 +36,7 @@ export function factsLine(facts: RequestFacts): LogFields {
     ),
     upstream_status: facts.answer.upstreamStatus,
     error: facts.error,
+    failure: facts.failure,
     reason: facts.reason,
     session: facts.client?.session,
     agent: facts.client?.agent,

@@ -5,6 +5,7 @@ import type { PassThroughEnd } from "../streams/pass_through.ts";
 import { IdleError } from "../streams/watched_reader.ts";
 import { CallerLeft } from "../upstream/call.ts";
 import { reasonOf } from "../upstream/failure.ts";
+import { LOG_WORD_BY_KIND } from "./attempt_failure.ts";
 
 /** How an answer ended by its own words: with its protocol's own end, with an error in place of that, or before it was over. */
 export type AnswerEnd = "whole" | "failed" | "cut";
@@ -13,7 +14,7 @@ export type AnswerEnd = "whole" | "failed" | "cut";
 export interface AnswerEnding {
   readonly answerEnd: AnswerEnd;
   readonly record: RequestRecord;
-  /** What failed it in the gateway's own words, where it was translated. */
+  /** What failed it, as far as it says. */
   readonly failure?: Failure | undefined;
   /** Of the attempt. */
   readonly signal: AbortSignal;
@@ -29,7 +30,8 @@ export function endingOf(
 ): Ending {
   if (answerEnd === "whole") return "complete";
   if (answerEnd === "failed") {
-    facts.reason = failure?.kind ?? "its answer ended with an error";
+    facts.reason = "its answer ended with an error";
+    if (failure !== undefined) facts.failure = LOG_WORD_BY_KIND[failure.kind];
     // What is too long did not break off: the gateway gave it up.
     return failure?.kind === "oversized" ? "error" : "upstream_broken";
   }

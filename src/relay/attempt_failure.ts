@@ -4,20 +4,10 @@ import {
   type FailureKind,
   UpstreamFailure,
 } from "../protocols/canonical/failure/failure.ts";
-import {
-  type CallFailureKind,
-  hadConnection,
-  UpstreamCallError,
-} from "../upstream/failure.ts";
+import { hadConnection, UpstreamCallError } from "../upstream/failure.ts";
 
-/**
- * What was wrong with one attempt: what the upstream said, what the gateway saw of its call, or `untranslatable`:
- * the gateway finds the request at fault before it asks anybody.
- */
-export type AttemptFailureKind =
-  | FailureKind
-  | CallFailureKind
-  | "untranslatable";
+/** What was wrong with one attempt; `untranslatable`: the gateway finds the request at fault before it asks anybody. */
+export type AttemptFailureKind = FailureKind | "untranslatable";
 
 /** A failed attempt's evidence. */
 export interface AttemptFailure {
@@ -52,14 +42,9 @@ function kindOfError(thrown: unknown): AttemptFailureKind | undefined {
 
 /** What was wrong where the upstream said so. */
 export function evidenceOf(
-  { kind, status, retryAfterMs, code }: Failure,
+  { kind, status, retryAfterMs }: Failure,
 ): AttemptFailure {
-  const isSilence = kind === "timeout" && code === "upstream_timeout";
-  return {
-    kind: isSilence ? "silent" : withStatus(kind, status),
-    status,
-    retryAfterMs,
-  };
+  return { kind: withStatus(kind, status), status, retryAfterMs };
 }
 
 /** The upstream's own trouble, which may be over at the next attempt. */

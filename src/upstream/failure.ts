@@ -5,25 +5,17 @@ import {
 } from "../core/error.ts";
 import { NOT_AGAIN } from "../core/should_retry.ts";
 import {
+  type FailureKind,
   REFUSED_CREDENTIAL,
   UpstreamFailure,
 } from "../protocols/canonical/failure/failure.ts";
 import { IdleError } from "../streams/watched_reader.ts";
 
-/**
- * What the gateway itself sees of a call that gave no answer:
- *
- * - `unreachable`: there was no connection, or it ended before an answer. `broken`: the answer is malformed or broke off.
- * - `silent`: one of the gateway's own deadlines passed.
- * - `misconfigured`: the gateway's credential or address is wrong.
- * - `oversized`: the answer is good, but longer than the gateway can hold; every other would be as long.
- */
-export type CallFailureKind =
-  | "unreachable"
-  | "broken"
-  | "silent"
-  | "misconfigured"
-  | "oversized";
+/** What the gateway itself sees of a call that gave no answer. */
+export type CallFailureKind = Extract<
+  FailureKind,
+  "unreachable" | "silent" | "broken" | "misconfigured" | "oversized"
+>;
 
 /** A call of an upstream failed; the kind is for the gateway, all else is what the caller is told. */
 export class UpstreamCallError extends GatewayError {

@@ -23,13 +23,18 @@ function noted(
     readonly failure?: Failure;
     readonly abortedWith?: Error;
   } = {},
-): { readonly ending: Ending; readonly reason: string | undefined } {
+): {
+  readonly ending: Ending;
+  readonly reason: string | undefined;
+  readonly failure: string | undefined;
+} {
   const { record } = openTestRecord();
   const controller = new AbortController();
   if (abortedWith !== undefined) controller.abort(abortedWith);
   const { signal } = controller;
   const ending = endingOf(end, { answerEnd, failure, record, signal });
-  return { ending, reason: record.facts.reason };
+  const { reason, failure: word } = record.facts;
+  return { ending, reason, failure: word };
 }
 
 Deno.test("endingOf() calls an answer complete that is whole, however its connections end", () => {
@@ -37,6 +42,7 @@ Deno.test("endingOf() calls an answer complete that is whole, however its connec
     assert.deepEqual(noted(end, { answerEnd: "whole" }), {
       ending: "complete",
       reason: undefined,
+      failure: undefined,
     });
   }
 });
@@ -46,21 +52,24 @@ Deno.test("endingOf() blames the upstream for an answer that ends with an error,
     assert.deepEqual(noted(end, { answerEnd: "failed" }), {
       ending: "upstream_broken",
       reason: "its answer ended with an error",
+      failure: undefined,
     });
   }
 });
 
-Deno.test("endingOf() names the failure of a translated answer, and what the gateway gave up as its own", () => {
+Deno.test("endingOf() names the failure that an answer tells, and what the gateway gave up as its own", () => {
   const end = { kind: "complete" } as const;
   const failed = (kind: Failure["kind"]) =>
     noted(end, { answerEnd: "failed", failure: { kind, message: "no" } });
   assert.deepEqual(failed("broken"), {
     ending: "upstream_broken",
-    reason: "broken",
+    reason: "its answer ended with an error",
+    failure: "broken",
   });
   assert.deepEqual(failed("oversized"), {
     ending: "error",
-    reason: "oversized",
+    reason: "its answer ended with an error",
+    failure: "oversized",
   });
 });
 
@@ -90,7 +99,8 @@ Deno.test("endingOf() tells who ended an answer that is not whole", () => {
     ],
   ];
   for (const [end, ending, reason] of cases) {
-    assert.deepEqual(noted(end), { ending, reason }, end.kind);
+    const failure = undefined;
+    assert.deepEqual(noted(end), { ending, reason, failure }, end.kind);
   }
 });
 

@@ -43,7 +43,10 @@ const TYPE_BY_KIND: Readonly<Record<FailureKind, string>> = {
   overloaded: "overloaded_error",
   timeout: "timeout_error",
   server: "api_error",
+  unreachable: "api_error",
+  silent: "timeout_error",
   broken: "api_error",
+  misconfigured: "api_error",
   oversized: "api_error",
 };
 
@@ -61,7 +64,10 @@ const STATUS_BY_KIND: Readonly<Record<FailureKind, number>> = {
   overloaded: 529,
   timeout: 504,
   server: 502,
+  unreachable: 502,
+  silent: 504,
   broken: 502,
+  misconfigured: 502,
   oversized: 502,
 };
 

@@ -81,11 +81,12 @@ function passOn(
     isWhole: () => meter.end(true) !== "cut",
     onEnd(end) {
       const answerEnd = meter.end(end.kind === "complete");
-      if (answerEnd === "failed" && meter.failure !== undefined) {
-        attempt.noteFailure(CODECS[protocol].decodeFailure(200, meter.failure));
-      }
+      const failure = answerEnd === "failed" && meter.failure !== undefined
+        ? CODECS[protocol].decodeFailure(200, meter.failure)
+        : undefined;
+      if (failure !== undefined) attempt.noteFailure(failure);
       const { signal } = controller;
-      record.finish(endingOf(end, { answerEnd, record, signal }));
+      record.finish(endingOf(end, { answerEnd, failure, record, signal }));
       if (end.kind !== "complete") controller.abort();
     },
   });

@@ -94,7 +94,7 @@ export function createHealth(
       connection: connection.name,
       model: coolDown.model,
       caller: coolDown.token,
-      reason: LOG_WORD_BY_KIND[failure.kind],
+      failure: LOG_WORD_BY_KIND[failure.kind],
       ms,
     });
   }

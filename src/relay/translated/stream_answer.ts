@@ -153,7 +153,7 @@ function failureOfBreak(
 }
 
 const SILENT: Failure = {
-  kind: "timeout",
+  kind: "silent",
   status: 504,
   message: "The model's provider fell silent: try again later",
   code: "upstream_timeout",

@@ -144,7 +144,10 @@ Deno.test("begin() leaves alone for a second what failed three requests in a row
   assert.equal(ask(scene, scene.one), undefined);
   scene.clock.advance(1);
   assert.ok(ask(scene, scene.one)?.isProbe);
-  assert.match(scene.lines.join(), /"cooling_down".*"model-1".*"trouble"/);
+  assert.match(
+    scene.lines.join(),
+    /"cooling_down".*"model-1".*"failure":"trouble"/,
+  );
   assert.deepEqual(scene.cooled, ["main"]);
 });
 

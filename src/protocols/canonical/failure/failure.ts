@@ -18,6 +18,9 @@ export interface Failure {
 }
 
 /**
+ * Everything that can go wrong between the gateway and an upstream, as the upstream says it or as the gateway sees it.
+ * Whoever has words of their own for it makes them of these.
+ *
  * - `invalid_request`: refused as malformed or unsupported.
  * - `context_too_long`: the prompt does not fit. `too_large`: the body does not.
  * - `filtered`: a safety system refused the request.
@@ -25,7 +28,10 @@ export interface Failure {
  *   `forbidden`: a 403 that does not say what it is about.
  * - `quota`: nothing left to spend, waiting does not help soon. `rate_limited`: too fast, waiting helps.
  * - `overloaded`, `timeout`, `server`: the upstream's own trouble.
+ * - `unreachable`: there was no connection, or it ended before an answer.
+ * - `silent`: a deadline of the gateway's own passed.
  * - `broken`: the answer is malformed, or ended before its end.
+ * - `misconfigured`: the gateway's credential or address is wrong.
  * - `oversized`: the answer is good as far as it came, but longer than the gateway can hold.
  */
 export type FailureKind =
@@ -42,7 +48,10 @@ export type FailureKind =
   | "overloaded"
   | "timeout"
   | "server"
+  | "unreachable"
+  | "silent"
   | "broken"
+  | "misconfigured"
   | "oversized";
 
 /** A {@linkcode Failure} on its way up; the only thing that decoders of upstream bodies throw. */

@@ -36,7 +36,10 @@ const TYPE_BY_KIND: Readonly<Record<FailureKind, string>> = {
   overloaded: "overloaded_error",
   timeout: "timeout_error",
   server: "upstream_error",
+  unreachable: "upstream_error",
+  silent: "timeout_error",
   broken: "upstream_error",
+  misconfigured: "upstream_error",
   oversized: "upstream_error",
 };
 
@@ -54,6 +57,9 @@ const STATUS_BY_KIND: Readonly<Record<FailureKind, number>> = {
   overloaded: 503,
   timeout: 504,
   server: 502,
+  unreachable: 502,
+  silent: 504,
   broken: 502,
+  misconfigured: 502,
   oversized: 502,
 };
