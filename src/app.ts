@@ -1,3 +1,4 @@
+import { createModelCatalog } from "./catalog/model_catalog.ts";
 import type { ConfigStore } from "./config/store.ts";
 import { type Clock, systemClock } from "./core/clock.ts";
 import { createDeadlines } from "./core/deadlines.ts";
@@ -117,6 +118,7 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
     seals: createSealStore({ clock }),
     translation: createTranslation(surroundings.translationPool, randomIds),
     limits,
+    catalog: createModelCatalog({ ...surroundings, clock, deadlines }),
     clock,
     ids: randomIds,
     random: surroundings.random ?? Math.random,

@@ -1,3 +1,4 @@
+import type { ModelCatalog } from "../catalog/model_catalog.ts";
 import type { Caller, Config } from "../config/config.ts";
 import type { ConfigStore } from "../config/store.ts";
 import type { Protocol } from "../core/protocol.ts";
@@ -17,6 +18,7 @@ import { healthResponse } from "./health.ts";
 import { limitsResponse } from "./limits.ts";
 import { modelResponse, modelsResponse } from "./models.ts";
 import { pageResponse } from "./page.ts";
+import { requestTarget } from "./request_target.ts";
 import { createRouteFinder, type RouteMatch } from "./router.ts";
 import { type Answer, type OpenAnswer, ROUTES } from "./routes.ts";
 import { protocolOfUnknownPath } from "./unknown_path.ts";
@@ -26,6 +28,7 @@ import { websocketError } from "./websocket.ts";
 /** What the gateway is built of. */
 export interface GatewayParts extends RelayServices {
   readonly store: ConfigStore;
+  readonly catalog: ModelCatalog;
   readonly limits: LimitsService;
   readonly log: Log;
   /** Absent where nobody asked for metrics. */
@@ -138,11 +141,14 @@ function answer(
   id: string | undefined,
   { request, caller, config, parts }: Served & { readonly caller: Caller },
 ): Response | Promise<Response> {
+  const { query } = requestTarget(request);
+  const { catalog } = parts;
+  const models = { query, caller, config, catalog, signal: request.signal };
   switch (name) {
     case "models":
-      return modelsResponse(caller, config);
+      return modelsResponse(models);
     case "model":
-      return modelResponse(id ?? "", caller, config);
+      return modelResponse(id ?? "", models);
     case "limits":
       return limitsResponse(request, { caller, config, limits: parts.limits });
   }

@@ -11,19 +11,21 @@ import { servedProtocols } from "../relay/routing/candidate.ts";
 /** A release date that is not known: both protocols then expect the epoch. */
 const UNKNOWN_DATE_MS = 0;
 
+/** A model under one of its names, with what is known of it. */
+export interface KnownModel {
+  /** Its id, or an alias. */
+  readonly name: string;
+  readonly deployments: Deployments;
+  readonly facts: ModelFacts;
+}
+
 /**
  * An entry of `GET /models`, in which each client finds what it is known to look for: OpenAI's and Anthropic's SDKs
  * their own fields, and clients of OpenRouter (https://openrouter.ai/docs/models) the sizes, inputs and parameters.
  * `protocols` is our own: in which protocols the model can be asked. What is not known is absent.
- *
- * @param name The model's id, or an alias.
  */
 export function modelEntry(
-  name: string,
-  { deployments, facts }: {
-    readonly deployments: Deployments;
-    readonly facts: ModelFacts;
-  },
+  { name, deployments, facts }: KnownModel,
 ): JsonObject {
   const [{ connection }] = deployments;
   const createdMs = facts.createdMs ?? UNKNOWN_DATE_MS;

@@ -1,21 +1,37 @@
+import { holdsForBoth } from "../catalog/model_facts.ts";
+import type { ModelCatalog } from "../catalog/model_catalog.ts";
 import { type Deployments, listedModels } from "../config/assignment.ts";
 import type { Caller, Config } from "../config/config.ts";
-import {
-  configuredFacts,
-  holdsForBoth,
-  type ModelFacts,
-} from "../catalog/model_facts.ts";
 import { assign } from "../relay/routing/assign.ts";
-import { modelEntry } from "./model_entry.ts";
+import { CallerLeft } from "../upstream/call.ts";
+import { codexCatalogResponse, codexVersion } from "./codex_catalog.ts";
+import { type KnownModel, modelEntry } from "./model_entry.ts";
+
+/** Who asks what is known of models. */
+export interface ModelsContext {
+  /** Of the request's target, with its question mark. */
+  readonly query: string;
+  readonly caller: Caller;
+  readonly config: Config;
+  readonly catalog: ModelCatalog;
+  /** Aborted when the caller leaves. */
+  readonly signal: AbortSignal;
+}
 
 /**
  * The answer of `GET /models`: the models of the caller's active assignments, in one object that the
- * OpenAI and the Anthropic SDKs both read (docs/design.md#paths).
+ * OpenAI and the Anthropic SDKs both read (docs/design.md#models). Codex, which reads neither, gets its catalog.
+ *
+ * @throws {CallerLeft} When the caller does not wait for it.
  */
-export function modelsResponse(caller: Caller, config: Config): Response {
-  const data = [...listedModels(caller, config)].map(([name, deployments]) =>
-    modelEntry(name, { deployments, facts: factsOf(deployments) })
-  );
+export async function modelsResponse(
+  context: ModelsContext,
+): Promise<Response> {
+  const { caller, config, query } = context;
+  const models = await lookUp(listedModels(caller, config), context);
+  const version = codexVersion(query);
+  if (version !== undefined) return codexCatalogResponse(models, version);
+  const data = models.map(modelEntry);
   return Response.json({
     object: "list",
     data,
@@ -29,18 +45,32 @@ export function modelsResponse(caller: Caller, config: Config): Response {
  * The answer of `GET /models/{id}`.
  *
  * @throws {GatewayError} `not_found` when the caller has no such model.
+ * @throws {CallerLeft} When the caller does not wait for it.
  */
-export function modelResponse(
+export async function modelResponse(
   id: string,
-  caller: Caller,
-  config: Config,
-): Response {
-  const deployments = assign(id, caller, config);
-  const facts = factsOf(deployments);
-  return Response.json(modelEntry(id, { deployments, facts }));
+  context: ModelsContext,
+): Promise<Response> {
+  const { caller, config } = context;
+  const models = new Map([[id, assign(id, caller, config)]]);
+  const [model] = await lookUp(models, context);
+  return Response.json(model && modelEntry(model));
 }
 
-function factsOf(deployments: Deployments): ModelFacts {
-  return deployments.map(({ model }) => configuredFacts(model))
-    .reduce(holdsForBoth);
+async function lookUp(
+  models: ReadonlyMap<string, Deployments>,
+  { catalog, signal }: ModelsContext,
+): Promise<readonly KnownModel[]> {
+  const all = [...models.values()].flat();
+  const connections = new Set(all.map(({ connection }) => connection));
+  try {
+    await catalog.refresh([...connections], signal);
+  } catch (error) {
+    throw signal.aborted ? new CallerLeft() : error;
+  }
+  return [...models].map(([name, deployments]) => ({
+    name,
+    deployments,
+    facts: deployments.map(catalog.factsOf).reduce(holdsForBoth),
+  }));
 }

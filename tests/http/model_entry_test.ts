@@ -13,7 +13,7 @@ async function entryWith(
   const deployments = listedModels(caller, config).get("model-a");
   assert.ok(deployments);
   return JSON.parse(
-    JSON.stringify(modelEntry("some-alias", { deployments, facts })),
+    JSON.stringify(modelEntry({ name: "some-alias", deployments, facts })),
   );
 }
 

@@ -1,16 +1,31 @@
 import assert from "node:assert/strict";
-import type { Caller, Config } from "../../src/config/config.ts";
 import { GatewayError } from "../../src/core/error.ts";
-import { modelResponse, modelsResponse } from "../../src/http/models.ts";
+import type { ModelCatalog } from "../../src/catalog/model_catalog.ts";
+import {
+  modelResponse,
+  type ModelsContext,
+  modelsResponse,
+} from "../../src/http/models.ts";
+import { CallerLeft } from "../../src/upstream/call.ts";
 import {
   connectionFile,
   minimalConfig,
   tokenFile,
 } from "../support/gateway/config.ts";
 
+/** Knows nothing but what it is told. */
+function catalogOf(
+  facts: (connection: string) => ReturnType<ModelCatalog["factsOf"]>,
+): ModelCatalog {
+  return {
+    refresh: () => Promise.resolve(),
+    factsOf: ({ connection }) => facts(connection.name),
+  };
+}
+
 async function scene(
   token: Readonly<Record<string, unknown>> = {},
-): Promise<{ readonly caller: Caller; readonly config: Config }> {
+): Promise<ModelsContext> {
   const config = await minimalConfig({
     connections: [
       connectionFile({ name: "one", models: ["org/a", "b"] }),
@@ -20,7 +35,9 @@ async function scene(
   });
   const [caller] = config.callers.values();
   assert.ok(caller);
-  return { caller, config };
+  const catalog = catalogOf(() => ({}));
+  const { signal } = new AbortController();
+  return { query: "", caller, config, catalog, signal };
 }
 
 const entry = (id: string) => ({
@@ -35,8 +52,8 @@ const entry = (id: string) => ({
 });
 
 Deno.test("modelsResponse() lists each of the caller's models once, for both SDKs", async () => {
-  const { caller, config } = await scene();
-  assert.deepEqual(await modelsResponse(caller, config).json(), {
+  const context = await scene();
+  assert.deepEqual(await (await modelsResponse(context)).json(), {
     object: "list",
     data: [entry("org/a"), entry("b"), entry("c")],
     has_more: false,
@@ -46,9 +63,10 @@ Deno.test("modelsResponse() lists each of the caller's models once, for both SDK
 });
 
 Deno.test("modelsResponse() is an empty list for a caller without models", async () => {
-  const { caller, config } = await scene();
-  const nobody = { ...caller, connectionIds: new Set<string>() };
-  assert.deepEqual(await modelsResponse(nobody, config).json(), {
+  const context = await scene();
+  const caller = { ...context.caller, connectionIds: new Set<string>() };
+  const response = await modelsResponse({ ...context, caller });
+  assert.deepEqual(await response.json(), {
     object: "list",
     data: [],
     has_more: false,
@@ -58,18 +76,75 @@ Deno.test("modelsResponse() is an empty list for a caller without models", async
 });
 
 Deno.test("modelResponse() gives one of the caller's models", async () => {
-  const { caller, config } = await scene();
-  const response = modelResponse("org/a", caller, config);
+  const response = await modelResponse("org/a", await scene());
   assert.deepEqual(await response.json(), entry("org/a"));
 });
 
 Deno.test("modelResponse() has no model that the caller may not use", async () => {
-  const { caller, config } = await scene({ models: ["c"] });
+  const context = await scene({ models: ["c"] });
   for (const id of ["b", "unknown", "", "__proto__"]) {
-    assert.throws(() => modelResponse(id, caller, config), (error) => {
+    await assert.rejects(modelResponse(id, context), (error) => {
       assert.ok(error instanceof GatewayError);
       assert.equal(error.code, "model_not_found");
       return true;
     });
   }
+});
+
+Deno.test("modelsResponse() tells what holds for a model on all of the caller's connections that serve it", async () => {
+  const context = await scene();
+  const catalog = catalogOf((connection) => ({
+    contextWindow: connection === "one" ? 10 : 5,
+  }));
+  const { data } = await (await modelsResponse({ ...context, catalog })).json();
+  assert.deepEqual(
+    data.map(({ id, context_length }: Record<string, unknown>) => [
+      id,
+      context_length,
+    ]),
+    [["org/a", 10], ["b", 5], ["c", 5]],
+  );
+});
+
+Deno.test("modelsResponse() asks for news of the connections of the caller's models, each once", async () => {
+  const asked: string[][] = [];
+  const context = await scene({ models: ["b", "c"] });
+  const catalog: ModelCatalog = {
+    refresh: (connections) => {
+      asked.push(connections.map(({ name }) => name));
+      return Promise.resolve();
+    },
+    factsOf: () => ({}),
+  };
+  await modelsResponse({ ...context, catalog });
+  await modelResponse("c", { ...context, catalog });
+  assert.deepEqual(asked, [["one", "two"], ["two"]]);
+});
+
+Deno.test("modelsResponse() gives Codex its catalog", async () => {
+  const query = "?client_version=0.169.0";
+  const response = await modelsResponse({ ...await scene(), query });
+  const { models, data } = await response.json();
+  assert.equal(data, undefined);
+  assert.deepEqual(
+    models.map(({ slug }: { slug: string }) => slug),
+    ["org/a", "b", "c"],
+  );
+});
+
+Deno.test("a caller who leaves while the providers are asked is told nothing", async () => {
+  const context = await scene();
+  const signal = AbortSignal.abort();
+  const refused = new Error("left");
+  const catalog: ModelCatalog = {
+    refresh: () => Promise.reject(refused),
+    factsOf: () => ({}),
+  };
+  for (
+    const answer of [
+      modelsResponse({ ...context, catalog, signal }),
+      modelResponse("b", { ...context, catalog, signal }),
+    ]
+  ) await assert.rejects(answer, CallerLeft);
+  await assert.rejects(modelsResponse({ ...context, catalog }), refused);
 });

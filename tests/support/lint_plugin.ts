@@ -22,7 +22,7 @@ const LAYER_BY_PREFIX: readonly (readonly [prefix: string, layer: number])[] = [
   ["upstream/", 3],
   ["usage/", 3.5],
   ["limits/", 3],
-  ["catalog/", 3],
+  ["catalog/", 3.5],
   ["config/", 2],
   ["observe/", 2],
   ["protocols/dialects/", 1.5],

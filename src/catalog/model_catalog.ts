@@ -1,0 +1,130 @@
+import type { Connection, Deployment } from "../config/config.ts";
+import type { Clock } from "../core/clock.ts";
+import type { Deadlines } from "../core/deadlines.ts";
+import { SingleFlight } from "../core/single_flight.ts";
+import { wait } from "../core/wait.ts";
+import type { Log } from "../observe/log.ts";
+import type { Fetch } from "../upstream/call.ts";
+import {
+  configuredFacts,
+  type ModelFacts,
+  preferFirst,
+} from "./model_facts.ts";
+import { type ModelList, NoModelList, readModelList } from "./read_list.ts";
+
+/** Knows of models what the configuration says, and of the rest what their providers say. */
+export interface ModelCatalog {
+  /**
+   * Sees to it that what the providers of some connections say is known and not old. It waits a little for those
+   * of which nothing is known yet; all else is read while nobody waits for it.
+   *
+   * @param signal Aborted when the asker leaves; it ends the waiting and no reading.
+   * @throws The signal's reason when it aborts.
+   */
+  refresh(
+    connections: readonly Connection[],
+    signal: AbortSignal,
+  ): Promise<void>;
+  /** What is known of a model by now; asks nobody. */
+  factsOf(deployment: Deployment): ModelFacts;
+}
+
+/** What a {@linkcode ModelCatalog} needs from outside. */
+export interface ModelCatalogOptions {
+  readonly fetch: Fetch;
+  readonly clock: Clock;
+  readonly deadlines: Deadlines;
+  /** Told of every list that cannot be read. */
+  readonly log: Log;
+}
+
+/** How long a list is taken for new, in milliseconds. */
+const FRESH_MS = 3_600_000;
+
+/** How long nobody asks again who has no list, or does not tell it now, in milliseconds. */
+const FAILED_MS = 600_000;
+
+/** A reading ends after this, in milliseconds. */
+const READ_MS = 5000;
+
+/**
+ * So long an asker waits, in milliseconds. Clients ask once, when they start, and keep what they get: Claude Code
+ * waits 3 s for it, Codex 5 s.
+ */
+const FIRST_WAIT_MS = 1500;
+
+/** Knows nothing of any provider yet. */
+export function createModelCatalog(options: ModelCatalogOptions): ModelCatalog {
+  const { clock, deadlines, log } = options;
+  const listByConnection = new WeakMap<Connection, ModelList>();
+  /** When each is to be asked again, on the clock that never jumps. */
+  const dueMs = new WeakMap<Connection, number>();
+  const flights = new SingleFlight<Connection, void>();
+
+  async function refresh(
+    connections: readonly Connection[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    signal.throwIfAborted();
+    const nowMs = clock.elapsedMs();
+    const old = connections.filter((one) => (dueMs.get(one) ?? 0) <= nowMs);
+    const first = old.flatMap((one) => {
+      const reading = flights.run(one, () => read(one));
+      return dueMs.has(one) ? [] : [reading];
+    });
+    if (first.length > 0) await waitFor(Promise.all(first), signal);
+  }
+
+  /** Waits for some work, and not for long. */
+  async function waitFor(
+    work: Promise<unknown>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const done = new AbortController();
+    const patience = wait(FIRST_WAIT_MS, {
+      deadlines,
+      signal: AbortSignal.any([signal, done.signal]),
+    });
+    try {
+      await Promise.race([work, patience]);
+    } finally {
+      patience.catch(() => {});
+      done.abort();
+    }
+  }
+
+  /** Never rejects. */
+  async function read(connection: Connection): Promise<void> {
+    const late = new AbortController();
+    const takeBack = deadlines.start(READ_MS, () => late.abort());
+    try {
+      const list = await readModelList(connection, {
+        fetch: options.fetch,
+        signal: late.signal,
+      });
+      listByConnection.set(connection, list);
+      dueMs.set(connection, clock.elapsedMs() + FRESH_MS);
+    } catch (error) {
+      dueMs.set(connection, clock.elapsedMs() + FAILED_MS);
+      log.write("info", "model_list_unread", {
+        connection: connection.name,
+        reason: error instanceof NoModelList
+          ? error.message
+          : "the list could not be read",
+      });
+    } finally {
+      takeBack();
+    }
+  }
+
+  return {
+    refresh,
+    factsOf({ connection, model }) {
+      const listed = listByConnection.get(connection)?.get(model.upstream);
+      const configured = configuredFacts(model);
+      return listed === undefined
+        ? configured
+        : preferFirst(configured, listed);
+    },
+  };
+}

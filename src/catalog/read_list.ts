@@ -1,0 +1,197 @@
+import type { Connection } from "../config/config.ts";
+import { parseJson } from "../core/json.ts";
+import { type Endpoint, ENDPOINTS, FAMILIES } from "../core/protocol.ts";
+import { createByteReader } from "../streams/byte_reader.ts";
+import { discard } from "../streams/discard.ts";
+import { readAll } from "../streams/read_all.ts";
+import type { Fetch } from "../upstream/call.ts";
+import { upstreamHeaders } from "../upstream/request_headers.ts";
+import { secretsOf } from "../upstream/secrets.ts";
+import {
+  type ModelPage,
+  type PageQuery,
+  readModelPage,
+} from "./listed_model.ts";
+import type { ModelFacts } from "./model_facts.ts";
+
+/** What a provider says of a connection's models, by the provider's names of them. */
+export type ModelList = ReadonlyMap<string, ModelFacts>;
+
+/** What reading a list needs from outside. */
+export interface ReadListOptions {
+  readonly fetch: Fetch;
+  /** Ends the reading. */
+  readonly signal: AbortSignal;
+}
+
+/** Why there is no list, in words that hold nothing of the provider's. */
+export class NoModelList extends Error {
+  override readonly name = "NoModelList";
+}
+
+/** A page that is longer is given up, in bytes. */
+const MAX_PAGE_BYTES = 1024 * 1024;
+
+/** A list has no more pages that are read. */
+const MAX_PAGES = 10;
+
+/** So many entries a page are asked for, where pages can be asked for: as many as Anthropic gives at most. */
+const PAGE_ENTRIES = 1000;
+
+/** Entries of OpenRouter are long: so many stay below {@linkcode MAX_PAGE_BYTES}. */
+const OPENROUTER_PAGE_ENTRIES = 200;
+
+/** The version of the client for which the service `codex` lists its models; it lists none without one. */
+const CODEX_VERSION = "0.169.0";
+
+/**
+ * Asks a connection's provider for its models, at each of the connection's base URLs until one has a list. Follows
+ * no redirect, goes to no address that the provider names, and carries no credential but the connection's.
+ *
+ * @returns What is said of the connection's own models.
+ * @throws {NoModelList} When there is no such list, saying why the first base URL has none.
+ */
+export async function readModelList(
+  connection: Connection,
+  options: ReadListOptions,
+): Promise<ModelList> {
+  const wanted = new Set(connection.models.map(({ upstream }) => upstream));
+  let failure: NoModelList | undefined;
+  for (const endpoint of endpointsOf(connection)) {
+    try {
+      return await readPages({ connection, endpoint, wanted, ...options });
+    } catch (error) {
+      if (!(error instanceof NoModelList)) throw error;
+      failure ??= error;
+      if (options.signal.aborted) break;
+    }
+  }
+  throw failure ?? new NoModelList("the connection has no endpoint");
+}
+
+/** One for each base URL, the family's own first. */
+function endpointsOf({ endpoints, family }: Connection): readonly Endpoint[] {
+  const seen = new Set<string>();
+  return [FAMILIES[family].protocol, ...ENDPOINTS].filter((endpoint) => {
+    const base = endpoints[endpoint];
+    if (base === undefined || seen.has(base)) return false;
+    seen.add(base);
+    return true;
+  });
+}
+
+interface ReadPages extends ReadListOptions {
+  readonly connection: Connection;
+  readonly endpoint: Endpoint;
+  /** Names of models by which the provider knows the connection's. */
+  readonly wanted: ReadonlySet<string>;
+}
+
+async function readPages(context: ReadPages): Promise<ModelList> {
+  const found = new Map<string, ModelFacts>();
+  let next: PageQuery | undefined;
+  let count = 0;
+  for (let pages = 0; pages < MAX_PAGES; pages++) {
+    const page = await readPage(context, queryOf(context, next, count));
+    for (const [id, facts] of page.models) {
+      if (context.wanted.has(id) && !found.has(id)) found.set(id, facts);
+    }
+    count += page.count;
+    next = page.next;
+    if (next === undefined || page.count === 0) break;
+    if (found.size === context.wanted.size) break;
+  }
+  return found;
+}
+
+function queryOf(
+  { connection, endpoint }: ReadPages,
+  next: PageQuery | undefined,
+  count: number,
+): Readonly<Record<string, string>> {
+  const page = next === undefined
+    ? {}
+    : "offset" in next
+    ? { offset: String(count) }
+    : next;
+  switch (connection.service) {
+    case "openrouter":
+      return { limit: String(OPENROUTER_PAGE_ENTRIES), ...page };
+    case "codex":
+      return { client_version: CODEX_VERSION, ...page };
+    default:
+      return endpoint === "messages"
+        ? { limit: String(PAGE_ENTRIES), ...page }
+        : page;
+  }
+}
+
+async function readPage(
+  context: ReadPages,
+  query: Readonly<Record<string, string>>,
+): Promise<ModelPage> {
+  const text = await readText(await send(context, query), context);
+  // Names come back to callers, and a provider may repeat the key in any of them.
+  if (secretsOf(context.connection).areIn(text)) {
+    throw new NoModelList("the list holds the connection's key");
+  }
+  const body = parseJson(text);
+  const page = body === undefined ? undefined : readModelPage(body);
+  if (page === undefined) throw new NoModelList("the answer is no list");
+  return page;
+}
+
+async function send(
+  { connection, endpoint, fetch, signal }: ReadPages,
+  query: Readonly<Record<string, string>>,
+): Promise<Response> {
+  const url = new URL(`${connection.endpoints[endpoint]}/models`);
+  for (const [name, value] of Object.entries(query)) {
+    url.searchParams.set(name, value);
+  }
+  const headers = new Headers({ accept: "application/json" });
+  if (endpoint === "messages") headers.set("anthropic-version", "2023-06-01");
+  const answer = await reached(
+    fetch(url.href, {
+      headers: upstreamHeaders(headers, connection),
+      redirect: "manual",
+      signal,
+    }),
+    signal,
+  );
+  if (answer.ok) return answer;
+  discard(answer);
+  throw new NoModelList(`the provider answers with ${answer.status}`);
+}
+
+async function readText(
+  { body }: Response,
+  { signal }: ReadPages,
+): Promise<string> {
+  if (body === null) return "";
+  const bytes = await reached(
+    readAll(createByteReader(body), MAX_PAGE_BYTES),
+    signal,
+  );
+  if (bytes === undefined) {
+    throw new NoModelList("a page of the list is longer than 1 MiB");
+  }
+  return new TextDecoder().decode(bytes);
+}
+
+/** What comes of an exchange with the provider. */
+async function reached<Value>(
+  exchange: Promise<Value>,
+  signal: AbortSignal,
+): Promise<Value> {
+  try {
+    return await exchange;
+  } catch (cause) {
+    throw new NoModelList(
+      signal.aborted
+        ? "the provider does not tell them in time"
+        : "the provider cannot be reached",
+      { cause },
+    );
+  }
+}

@@ -1,0 +1,326 @@
+import assert from "node:assert/strict";
+import {
+  type ModelPage,
+  readModelPage,
+} from "../../src/catalog/listed_model.ts";
+import type { JsonValue } from "../../src/core/json.ts";
+
+function pageOf(body: JsonValue): ModelPage {
+  const page = readModelPage(body);
+  assert.ok(page);
+  return page;
+}
+
+/** What an entry says, less what it does not say. */
+function factsOf(entry: JsonValue): Record<string, unknown> {
+  const [facts] = pageOf({ data: [entry] }).models.values();
+  assert.ok(facts);
+  return Object.fromEntries(
+    Object.entries(facts).filter(([, value]) => value !== undefined),
+  );
+}
+
+const no = { supported: false };
+const yes = { supported: true };
+
+/** Entries in the shape of each provider's documentation, and what they say. */
+const ENTRIES: Readonly<Record<string, readonly [JsonValue, unknown]>> = {
+  OpenAI: [
+    { id: "gpt-5.5", object: "model", created: 1_776_000_000, owned_by: "o" },
+    { createdMs: 1_776_000_000_000 },
+  ],
+  Anthropic: [
+    {
+      type: "model",
+      id: "claude-haiku-4-5",
+      display_name: "Claude Haiku 4.5",
+      created_at: "2025-10-15T00:00:00Z",
+      max_input_tokens: 200_000,
+      max_tokens: 64_000,
+      lifecycle: "active",
+      capabilities: {
+        batch: yes,
+        citations: yes,
+        context_management: { supported: true, compact_20260112: null },
+        effort: {
+          supported: true,
+          low: yes,
+          medium: yes,
+          high: no,
+          max: no,
+          xhigh: null,
+        },
+        image_input: yes,
+        pdf_input: no,
+        thinking: { supported: true, types: { enabled: yes, adaptive: no } },
+      },
+    },
+    {
+      displayName: "Claude Haiku 4.5",
+      createdMs: Date.UTC(2025, 9, 15),
+      contextWindow: 200_000,
+      maxOutputTokens: 64_000,
+      input: { text: true, image: true, pdf: false },
+      reasons: true,
+      efforts: ["low", "medium"],
+      capabilities: {
+        citations: yes,
+        context_management: { supported: true, compact_20260112: null },
+        effort: {
+          supported: true,
+          low: yes,
+          medium: yes,
+          high: no,
+          max: no,
+          xhigh: null,
+        },
+        image_input: yes,
+        pdf_input: no,
+        thinking: { supported: true, types: { enabled: yes, adaptive: no } },
+      },
+    },
+  ],
+  OpenRouter: [
+    {
+      id: "z-ai/glm-5.1",
+      name: "Z.AI: GLM 5.1",
+      created: 1_770_000_000,
+      context_length: 202_752,
+      architecture: {
+        modality: "text+image+file->text",
+        input_modalities: ["text", "image", "file"],
+      },
+      top_provider: {
+        context_length: 131_072,
+        max_completion_tokens: 65_536,
+        is_moderated: false,
+      },
+      supported_parameters: ["max_tokens", "reasoning", "tools"],
+      reasoning: { mandatory: false, supported_efforts: ["high", "low"] },
+      pricing: { prompt: "0.0000006" },
+    },
+    {
+      displayName: "Z.AI: GLM 5.1",
+      createdMs: 1_770_000_000_000,
+      contextWindow: 202_752,
+      maxOutputTokens: 65_536,
+      input: { text: true, image: true, pdf: true, audio: false },
+      callsTools: true,
+      reasons: true,
+      efforts: ["high", "low"],
+    },
+  ],
+  "OpenRouter, of a plain model": [
+    {
+      id: "a/b",
+      name: "B",
+      architecture: { input_modalities: ["text"] },
+      top_provider: { context_length: 8192, max_completion_tokens: null },
+      supported_parameters: ["temperature"],
+    },
+    {
+      displayName: "B",
+      contextWindow: 8192,
+      input: { text: true, image: false, pdf: false, audio: false },
+      callsTools: false,
+      reasons: false,
+    },
+  ],
+  Mistral: [
+    {
+      id: "mistral-medium-latest",
+      object: "model",
+      created: 1_770_000_000,
+      owned_by: "mistralai",
+      name: "mistral-medium-2508",
+      max_context_length: 131_072,
+      capabilities: {
+        completion_chat: true,
+        function_calling: true,
+        vision: true,
+        reasoning: false,
+      },
+    },
+    {
+      displayName: "mistral-medium-2508",
+      createdMs: 1_770_000_000_000,
+      contextWindow: 131_072,
+      input: { text: true, image: true },
+      callsTools: true,
+      reasons: false,
+    },
+  ],
+  Groq: [
+    {
+      id: "openai/gpt-oss-120b",
+      object: "model",
+      created: 1_754_408_224,
+      active: true,
+      context_window: 131_072,
+      max_completion_tokens: 65_536,
+    },
+    {
+      createdMs: 1_754_408_224_000,
+      contextWindow: 131_072,
+      maxOutputTokens: 65_536,
+    },
+  ],
+  Moonshot: [
+    {
+      id: "kimi-k2.6",
+      object: "model",
+      created: 1_700_000_000,
+      context_length: 262_144,
+      supports_image_in: true,
+      supports_video_in: true,
+      supports_reasoning: true,
+    },
+    {
+      createdMs: 1_700_000_000_000,
+      contextWindow: 262_144,
+      input: { text: true, image: true },
+      reasons: true,
+    },
+  ],
+  vLLM: [
+    { id: "qwen", object: "model", max_model_len: 40_960 },
+    { contextWindow: 40_960 },
+  ],
+  DeepSeek: [{ id: "deepseek-chat", object: "model", owned_by: "d" }, {}],
+};
+
+Deno.test("readModelPage() reads what each provider says of a model", async (t) => {
+  for (const [provider, [entry, facts]] of Object.entries(ENTRIES)) {
+    await t.step(provider, () => assert.deepEqual(factsOf(entry), facts));
+  }
+});
+
+Deno.test("readModelPage() reads Google's list, which names models by their path", () => {
+  const page = pageOf({
+    models: [{
+      name: "models/gemini-3-pro",
+      displayName: "Gemini 3 Pro",
+      inputTokenLimit: 1_048_576,
+      outputTokenLimit: 65_536,
+      thinking: true,
+    }],
+    nextPageToken: "more",
+  });
+  const facts = page.models.get("gemini-3-pro");
+  assert.equal(facts?.displayName, "Gemini 3 Pro");
+  assert.equal(facts?.contextWindow, 1_048_576);
+  assert.equal(facts?.maxOutputTokens, 65_536);
+  assert.equal(facts?.reasons, true);
+  assert.deepEqual(page.next, { pageToken: "more" });
+});
+
+Deno.test("readModelPage() keeps an entry of Codex's catalog whole", () => {
+  const entry = {
+    slug: "gpt-6-sol",
+    display_name: "GPT-6-Sol",
+    context_window: 272_000,
+    input_modalities: ["text", "image"],
+    supported_reasoning_levels: [{ effort: "low", description: "Fast" }],
+    base_instructions: "You are",
+    something_new: { a: 1 },
+  };
+  const facts = pageOf({ models: [entry] }).models.get("gpt-6-sol");
+  assert.deepEqual(facts?.codexEntry, entry);
+  assert.equal(facts?.contextWindow, 272_000);
+  assert.deepEqual(facts?.efforts, ["low"]);
+  assert.equal(facts?.input?.image, true);
+});
+
+Deno.test("readModelPage() reads a bare array, too", () => {
+  const page = pageOf([{ id: "a", context_length: 5 }]);
+  assert.equal(page.models.get("a")?.contextWindow, 5);
+  assert.equal(page.next, undefined);
+});
+
+Deno.test("readModelPage() knows where the next page is", () => {
+  const next = (page: Record<string, JsonValue>) =>
+    pageOf({ data: [{ id: "a" }], ...page }).next;
+  assert.deepEqual(next({ has_more: true, last_id: "a" }), { after_id: "a" });
+  assert.equal(next({ has_more: false, last_id: "a" }), undefined);
+  assert.equal(next({ has_more: true, last_id: null }), undefined);
+  assert.deepEqual(next({ links: { next: "https://evil.example/" } }), {
+    offset: "read",
+  });
+  assert.equal(next({ links: { next: null } }), undefined);
+  assert.equal(next({}), undefined);
+});
+
+Deno.test("readModelPage() refuses what is no list", () => {
+  for (const body of [null, 1, "list", {}, { data: {} }, { models: "a" }]) {
+    assert.equal(readModelPage(body), undefined);
+  }
+});
+
+Deno.test("readModelPage() counts entries that it cannot read, and goes on", () => {
+  const page = pageOf({ data: [null, 1, {}, { id: 5 }, { id: "a" }] });
+  assert.deepEqual([...page.models.keys()], ["a"]);
+  assert.equal(page.count, 5);
+});
+
+Deno.test("readModelPage() believes the first of two entries of one name", () => {
+  const page = pageOf({
+    data: [{ id: "a", context_length: 1 }, { id: "a", context_length: 2 }],
+  });
+  assert.equal(page.models.get("a")?.contextWindow, 1);
+});
+
+Deno.test("readModelPage() leaves out a field that is not as expected, and keeps the others", () => {
+  const bad: Record<string, JsonValue[]> = {
+    display_name: [5, "", "two\nlines", "x".repeat(257), {}],
+    created: ["soon", -1, 0, 1e15, null],
+    created_at: ["yesterday", 5, "1970-01-01T00:00:00Z"],
+    context_window: ["128k", -1, 0, 1.5, null, {}],
+    top_provider: [5, { context_length: "x" }],
+    architecture: [[], { input_modalities: "text" }],
+    supported_parameters: ["tools", { tools: true }],
+    reasoning: [true, { supported_efforts: null }],
+    supported_reasoning_levels: [["low"], [{ effort: 5 }]],
+    capabilities: [["tools"], 5, { vision: "yes", effort: 5 }],
+  };
+  for (const [name, values] of Object.entries(bad)) {
+    for (const value of values) {
+      const facts = factsOf({ id: "a", max_tokens: 7, [name]: value });
+      assert.deepEqual(
+        facts,
+        { maxOutputTokens: 7 },
+        `${name}: ${JSON.stringify(value)}`,
+      );
+    }
+  }
+});
+
+Deno.test("readModelPage() takes nothing but truth values from capabilities", () => {
+  const { capabilities } = factsOf({
+    id: "a",
+    capabilities: {
+      new_thing: {
+        supported: true,
+        words: "of the provider",
+        "Sk-Key": true,
+        types: { one: { two: { three: { supported: true } } } },
+      },
+      "sk-ant-key": { supported: true },
+      vision: true,
+    },
+  });
+  assert.deepEqual(capabilities, {
+    new_thing: { supported: true, types: { one: { two: {} } } },
+  });
+});
+
+Deno.test("readModelPage() takes no effort that is no word", () => {
+  const { efforts } = factsOf({
+    id: "a",
+    reasoning: { supported_efforts: ["low", "Very High!", "x-high"] },
+  });
+  assert.deepEqual(efforts, ["low", "x-high"]);
+});
+
+Deno.test("readModelPage() takes a display name that is the id for none", () => {
+  assert.deepEqual(factsOf({ id: "a", display_name: "a" }), {});
+});

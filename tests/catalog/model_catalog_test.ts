@@ -1,0 +1,228 @@
+import assert from "node:assert/strict";
+import {
+  createModelCatalog,
+  type ModelCatalog,
+} from "../../src/catalog/model_catalog.ts";
+import type { Config, Connection } from "../../src/config/config.ts";
+import { createDeadlines } from "../../src/core/deadlines.ts";
+import { createFakeClock } from "../support/fakes/fake_clock.ts";
+import { createFakeTimers } from "../support/fakes/fake_timers.ts";
+import { createMemoryLog } from "../support/fakes/memory_log.ts";
+import {
+  connectionFile,
+  minimalConfig,
+  NOW_MS,
+} from "../support/gateway/config.ts";
+import { settle } from "../support/settle.ts";
+
+const HOUR_MS = 3_600_000;
+
+/** A catalog on providers that answer when they are told to, with time standing still. */
+async function scene(connections: readonly Record<string, unknown>[] = [{}]) {
+  const clock = createFakeClock(NOW_MS);
+  const timers = createFakeTimers();
+  const log = createMemoryLog();
+  const asked: {
+    readonly url: string;
+    readonly signal: AbortSignal | null | undefined;
+    answer(response: Response): void;
+    fail(error: unknown): void;
+  }[] = [];
+  const catalog = createModelCatalog({
+    clock,
+    deadlines: createDeadlines(timers),
+    log,
+    fetch: (url, { signal }) => {
+      const { promise, resolve, reject } = Promise.withResolvers<Response>();
+      asked.push({ url, signal, answer: resolve, fail: reject });
+      signal?.addEventListener("abort", () => reject(signal.reason));
+      return promise;
+    },
+  });
+  const config = await minimalConfig({
+    connections: connections.map((one, index) =>
+      connectionFile({
+        name: `connection ${index}`,
+        endpoints: { chat: `https://${index}.example/v1` },
+        ...one,
+      })
+    ),
+  });
+  return { clock, timers, log, asked, catalog, config };
+}
+
+const never = new AbortController().signal;
+
+const sized = (contextWindow: number) =>
+  Response.json({ data: [{ id: "model-a", context_window: contextWindow }] });
+
+function windows(
+  catalog: ModelCatalog,
+  { pools }: Config,
+): readonly (number | undefined)[] {
+  return (pools.get("model-a") ?? []).map((one) =>
+    catalog.factsOf(one).contextWindow
+  );
+}
+
+/** Whether something has come to its end by now. */
+async function isDone(work: Promise<unknown>): Promise<boolean> {
+  let done = false;
+  work.then(() => done = true);
+  await settle();
+  return done;
+}
+
+Deno.test("the first asker waits until the providers have answered", async () => {
+  const { asked, catalog, config } = await scene([{}, {}]);
+  const waiting = catalog.refresh(config.connections, never);
+  asked[0]?.answer(sized(10));
+  assert.equal(await isDone(waiting), false);
+  assert.deepEqual(windows(catalog, config), [10, undefined]);
+  asked[1]?.answer(sized(20));
+  await waiting;
+  assert.deepEqual(windows(catalog, config), [10, 20]);
+});
+
+Deno.test("nobody waits longer than a second and a half, and what comes later is there for the next", async () => {
+  const { asked, catalog, config, timers } = await scene();
+  const waiting = catalog.refresh(config.connections, never);
+  timers.advance(1499);
+  assert.equal(await isDone(waiting), false);
+  timers.advance(1);
+  await waiting;
+  assert.deepEqual(windows(catalog, config), [undefined]);
+  asked[0]?.answer(sized(10));
+  await settle();
+  assert.deepEqual(windows(catalog, config), [10]);
+});
+
+Deno.test("askers share one reading", async () => {
+  const { asked, catalog, config } = await scene();
+  const waiting = [1, 2, 3].map(() =>
+    catalog.refresh(config.connections, never)
+  );
+  assert.equal(asked.length, 1);
+  asked[0]?.answer(sized(10));
+  await Promise.all(waiting);
+  assert.equal(asked.length, 1);
+});
+
+Deno.test("a list is kept for an hour, and then read again while nobody waits", async () => {
+  const { asked, catalog, config, clock } = await scene();
+  const first = catalog.refresh(config.connections, never);
+  asked[0]?.answer(sized(10));
+  await first;
+  clock.advance(HOUR_MS - 1);
+  await catalog.refresh(config.connections, never);
+  assert.equal(asked.length, 1);
+  clock.advance(1);
+  await catalog.refresh(config.connections, never);
+  assert.equal(asked.length, 2);
+  assert.deepEqual(windows(catalog, config), [10]);
+  asked[1]?.answer(sized(20));
+  await settle();
+  assert.deepEqual(windows(catalog, config), [20]);
+});
+
+Deno.test("a provider without a list is asked again after ten minutes, and nobody waits for it then", async () => {
+  const { asked, catalog, config, clock, log } = await scene();
+  const first = catalog.refresh(config.connections, never);
+  asked[0]?.answer(new Response(null, { status: 404 }));
+  await first;
+  assert.deepEqual(log.entries, [{
+    level: "info",
+    event: "model_list_unread",
+    fields: {
+      connection: "connection 0",
+      reason: "the provider answers with 404",
+    },
+  }]);
+  clock.advance(599_999);
+  await catalog.refresh(config.connections, never);
+  assert.equal(asked.length, 1);
+  clock.advance(1);
+  await catalog.refresh(config.connections, never);
+  assert.equal(asked.length, 2);
+  asked[1]?.answer(sized(10));
+  await settle();
+  assert.deepEqual(windows(catalog, config), [10]);
+});
+
+Deno.test("what is known stays known while it cannot be read again", async () => {
+  const { asked, catalog, config, clock } = await scene();
+  const first = catalog.refresh(config.connections, never);
+  asked[0]?.answer(sized(10));
+  await first;
+  clock.advance(HOUR_MS);
+  await catalog.refresh(config.connections, never);
+  asked[1]?.fail(new TypeError("gone"));
+  await settle();
+  assert.deepEqual(windows(catalog, config), [10]);
+});
+
+Deno.test("a reading ends after five seconds", async () => {
+  const { asked, catalog, config, timers, log } = await scene();
+  const first = catalog.refresh(config.connections, never);
+  timers.advance(4999);
+  assert.equal(asked[0]?.signal?.aborted, false);
+  timers.advance(1);
+  assert.equal(asked[0]?.signal?.aborted, true);
+  await first;
+  await settle();
+  assert.equal(
+    log.entries[0]?.fields.reason,
+    "the provider does not tell them in time",
+  );
+  assert.equal(timers.running, 0);
+});
+
+Deno.test("an asker who leaves ends the waiting and not the reading", async () => {
+  const { asked, catalog, config, timers } = await scene();
+  const leaving = new AbortController();
+  const waiting = catalog.refresh(config.connections, leaving.signal);
+  const left = new Error("left");
+  leaving.abort(left);
+  await assert.rejects(waiting, left);
+  assert.equal(asked[0]?.signal?.aborted, false);
+  asked[0]?.answer(sized(10));
+  await settle();
+  assert.deepEqual(windows(catalog, config), [10]);
+  assert.equal(timers.running, 0);
+});
+
+Deno.test("an asker who has left already makes nobody ask", async () => {
+  const { asked, catalog, config } = await scene();
+  const left = new Error("left");
+  await assert.rejects(
+    catalog.refresh(config.connections, AbortSignal.abort(left)),
+    left,
+  );
+  assert.equal(asked.length, 0);
+});
+
+Deno.test("the configuration wins over the provider, and the provider fills its gaps", async () => {
+  const { asked, catalog, config } = await scene([{
+    models: [{ id: "model-a", upstream: "up", context_window: 5 }],
+  }]);
+  const first = catalog.refresh(config.connections, never);
+  asked[0]?.answer(
+    Response.json({
+      data: [{ id: "up", context_window: 10, display_name: "Up" }],
+    }),
+  );
+  await first;
+  const [deployment] = config.pools.get("model-a") ?? [];
+  assert.ok(deployment);
+  const { contextWindow, displayName } = catalog.factsOf(deployment);
+  assert.deepEqual([contextWindow, displayName], [5, "Up"]);
+});
+
+Deno.test("a fault that nobody foresaw is logged and hurts nobody", async () => {
+  const { catalog, config, log } = await scene();
+  const [connection] = config.connections;
+  assert.ok(connection);
+  const broken: Connection = { ...connection, endpoints: { chat: "no base" } };
+  await catalog.refresh([broken], never);
+  assert.equal(log.entries[0]?.fields.reason, "the list could not be read");
+});

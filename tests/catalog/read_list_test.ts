@@ -1,0 +1,269 @@
+import assert from "node:assert/strict";
+import { NoModelList, readModelList } from "../../src/catalog/read_list.ts";
+import type { Connection } from "../../src/config/config.ts";
+import {
+  connectionFile,
+  minimalConfig,
+  UPSTREAM_KEY,
+} from "../support/gateway/config.ts";
+
+async function connectionWith(
+  overrides: Readonly<Record<string, unknown>> = {},
+): Promise<Connection> {
+  const config = await minimalConfig({
+    connections: [connectionFile({
+      endpoints: { chat: "https://a.example/v1" },
+      ...overrides,
+    })],
+  });
+  const [connection] = config.connections;
+  assert.ok(connection);
+  return connection;
+}
+
+/** What a provider is asked, and what it answers by the address. */
+function provider(answers: Readonly<Record<string, unknown>>) {
+  const asked: { url: string; init: RequestInit }[] = [];
+  return {
+    asked,
+    urls: () => asked.map(({ url }) => url),
+    fetch(url: string, init: RequestInit): Promise<Response> {
+      asked.push({ url, init });
+      const answer = answers[url];
+      return Promise.resolve(
+        answer === undefined
+          ? new Response("no such page", { status: 404 })
+          : answer instanceof Response
+          ? answer
+          : Response.json(answer),
+      );
+    },
+  };
+}
+
+const read = (
+  connection: Connection,
+  { fetch }: Pick<ReturnType<typeof provider>, "fetch">,
+  signal = new AbortController().signal,
+) => readModelList(connection, { fetch, signal });
+
+/** Why there is no list. */
+async function reasonOf(reading: Promise<unknown>): Promise<string> {
+  const error = await reading.then(() => undefined, (error) => error);
+  assert.ok(error instanceof NoModelList, String(error));
+  return error.message;
+}
+
+const ENTRY = { id: "model-a", context_length: 10 };
+
+Deno.test("readModelList() asks below the connection's base URL with its key and its headers, and follows no redirect", async () => {
+  const { asked, fetch } = provider({
+    "https://a.example/v1/models": { data: [ENTRY] },
+  });
+  const connection = await connectionWith({ headers: { "x-team": "a" } });
+  const list = await read(connection, { fetch });
+  assert.equal(list.get("model-a")?.contextWindow, 10);
+  assert.equal(asked.length, 1);
+  assert.equal(asked[0]?.init.redirect, "manual");
+  assert.equal(asked[0]?.init.body, undefined);
+  assert.deepEqual(Object.fromEntries(new Headers(asked[0]?.init.headers)), {
+    accept: "application/json",
+    "accept-encoding": "identity",
+    authorization: `Bearer ${UPSTREAM_KEY}`,
+    "x-team": "a",
+  });
+});
+
+Deno.test("readModelList() keeps what is said of the connection's own models, by the provider's names", async () => {
+  const { fetch } = provider({
+    "https://a.example/v1/models": {
+      data: [{ id: "other", context_length: 1 }, ENTRY, { id: "up" }],
+    },
+  });
+  const connection = await connectionWith({
+    models: ["model-a", { id: "mine", upstream: "up" }, "absent"],
+  });
+  assert.deepEqual([...(await read(connection, { fetch })).keys()], [
+    "model-a",
+    "up",
+  ]);
+});
+
+Deno.test("readModelList() asks a provider of Messages as Anthropic wants it, page after page", async () => {
+  const first = "https://a.example/v1/models?limit=1000";
+  const second = `${first}&after_id=x`;
+  const { urls, asked, fetch } = provider({
+    [first]: { data: [{ id: "x" }], has_more: true, last_id: "x" },
+    [second]: { data: [ENTRY], has_more: true, last_id: "model-a" },
+  });
+  const connection = await connectionWith({
+    family: "B",
+    endpoints: { messages: "https://a.example/v1" },
+    auth: { scheme: "x-api-key", key: UPSTREAM_KEY },
+  });
+  const list = await read(connection, { fetch });
+  assert.equal(list.get("model-a")?.contextWindow, 10);
+  // Everything that was wanted is known then.
+  assert.deepEqual(urls(), [first, second]);
+  const headers = new Headers(asked[0]?.init.headers);
+  assert.equal(headers.get("anthropic-version"), "2023-06-01");
+  assert.equal(headers.get("x-api-key"), UPSTREAM_KEY);
+});
+
+Deno.test("readModelList() asks OpenRouter for short pages, by how many entries it has read", async () => {
+  const base = "https://openrouter.ai/api/v1/models?limit=200";
+  const { urls, fetch } = provider({
+    [base]: { data: [{ id: "x" }, {}], links: { next: "/elsewhere" } },
+    [`${base}&offset=2`]: { data: [ENTRY], links: { next: null } },
+  });
+  const connection = await connectionWith({
+    service: "openrouter",
+    family: undefined,
+    endpoints: undefined,
+  });
+  const list = await read(connection, { fetch });
+  assert.equal(list.get("model-a")?.contextWindow, 10);
+  assert.deepEqual(urls(), [base, `${base}&offset=2`]);
+});
+
+Deno.test("readModelList() tells the back end of ChatGPT plans the version that it wants", async () => {
+  const { urls, fetch } = provider({
+    "https://chatgpt.com/backend-api/codex/models?client_version=0.169.0": {
+      models: [{ slug: "model-a", context_window: 10 }],
+    },
+  });
+  const connection = await connectionWith({
+    service: "codex",
+    family: undefined,
+    endpoints: undefined,
+  });
+  const list = await read(connection, { fetch });
+  assert.equal(list.get("model-a")?.contextWindow, 10);
+  assert.equal(urls().length, 1);
+});
+
+Deno.test("readModelList() reads no more than ten pages", async () => {
+  let asked = 0;
+  const connection = await connectionWith();
+  await read(connection, {
+    fetch: () => {
+      asked += 1;
+      const data = [{ id: `other-${asked}` }];
+      return Promise.resolve(
+        Response.json({ data, has_more: true, last_id: `other-${asked}` }),
+      );
+    },
+  });
+  assert.equal(asked, 10);
+});
+
+Deno.test("readModelList() goes on to the connection's other base URLs, each once", async () => {
+  const { urls, fetch } = provider({
+    "https://b.example/v1/models?limit=1000": { data: [ENTRY] },
+  });
+  const connection = await connectionWith({
+    endpoints: {
+      chat: "https://a.example/v1",
+      responses: "https://a.example/v1",
+      messages: "https://b.example/v1",
+    },
+  });
+  const list = await read(connection, { fetch });
+  assert.equal(list.get("model-a")?.contextWindow, 10);
+  assert.deepEqual(urls(), [
+    "https://a.example/v1/models",
+    "https://b.example/v1/models?limit=1000",
+  ]);
+});
+
+/** What is no list, and what is said of it. */
+const NO_LISTS: readonly (readonly [string, () => Response, string])[] = [
+  [
+    "an error",
+    () => new Response("secret words", { status: 403 }),
+    "the provider answers with 403",
+  ],
+  [
+    "a redirect",
+    () =>
+      new Response(null, {
+        status: 302,
+        headers: { location: "https://evil.example/" },
+      }),
+    "the provider answers with 302",
+  ],
+  ["no JSON", () => new Response("<html>"), "the answer is no list"],
+  ["nothing", () => new Response(null), "the answer is no list"],
+  ["no list", () => Response.json({ ok: true }), "the answer is no list"],
+  [
+    "more than 1 MiB",
+    () => new Response(" ".repeat(1024 * 1024 + 1)),
+    "a page of the list is longer than 1 MiB",
+  ],
+  [
+    "the connection's key",
+    () => Response.json({ data: [{ id: "model-a", name: UPSTREAM_KEY }] }),
+    "the list holds the connection's key",
+  ],
+];
+
+Deno.test("readModelList() says why there is no list", async (t) => {
+  const connection = await connectionWith();
+  for (const [name, answer, reason] of NO_LISTS) {
+    await t.step(name, async () => {
+      const fetch = () => Promise.resolve(answer());
+      assert.equal(await reasonOf(read(connection, { fetch })), reason);
+    });
+  }
+  await t.step("nobody there", async () => {
+    const fetch = () => Promise.reject(new TypeError("secret words"));
+    assert.equal(
+      await reasonOf(read(connection, { fetch })),
+      "the provider cannot be reached",
+    );
+  });
+  await t.step("a body that breaks off", async () => {
+    const fetch = () =>
+      Promise.resolve(
+        new Response(
+          new ReadableStream({ pull: (to) => to.error(new Error("reset")) }),
+        ),
+      );
+    assert.equal(
+      await reasonOf(read(connection, { fetch })),
+      "the provider cannot be reached",
+    );
+  });
+});
+
+Deno.test("readModelList() asks no further base URL when its time is over", async () => {
+  const end = new AbortController();
+  let asked = 0;
+  const connection = await connectionWith({
+    endpoints: {
+      chat: "https://a.example/v1",
+      messages: "https://b.example/v1",
+    },
+  });
+  const reading = read(connection, {
+    fetch: (_, { signal }) => {
+      asked += 1;
+      end.abort();
+      return Promise.reject(signal?.reason);
+    },
+  }, end.signal);
+  assert.equal(
+    await reasonOf(reading),
+    "the provider does not tell them in time",
+  );
+  assert.equal(asked, 1);
+});
+
+Deno.test("readModelList() has nothing to ask where a connection has no base URL", async () => {
+  const connection = await connectionWith();
+  const { fetch } = provider({});
+  assert.equal(
+    await reasonOf(read({ ...connection, endpoints: {} }, { fetch })),
+    "the connection has no endpoint",
+  );
+});

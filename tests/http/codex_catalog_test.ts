@@ -1,0 +1,190 @@
+import assert from "node:assert/strict";
+import type { ModelFacts } from "../../src/catalog/model_facts.ts";
+import { listedModels } from "../../src/config/assignment.ts";
+import {
+  codexCatalogResponse,
+  codexVersion,
+} from "../../src/http/codex_catalog.ts";
+import { CODEX_INSTRUCTIONS } from "../../src/http/codex_instructions.ts";
+import type { KnownModel } from "../../src/http/model_entry.ts";
+import { connectionFile, minimalConfig } from "../support/gateway/config.ts";
+
+const VERSION = "0.169.0";
+
+/** Models of one connection, of which the same is known. */
+async function models(
+  names: readonly (string | Readonly<Record<string, unknown>>)[],
+  facts: ModelFacts = {},
+  connection: Readonly<Record<string, unknown>> = {},
+): Promise<KnownModel[]> {
+  const config = await minimalConfig({
+    connections: [connectionFile({ models: names, ...connection })],
+  });
+  const [caller] = config.callers.values();
+  assert.ok(caller);
+  return [...listedModels(caller, config)].map(([name, deployments]) => ({
+    name,
+    deployments,
+    facts,
+  }));
+}
+
+async function catalogOf(
+  known: readonly KnownModel[],
+  version = VERSION,
+): Promise<Record<string, unknown>[]> {
+  const response = codexCatalogResponse(known, version);
+  assert.equal(response.headers.get("content-type"), "application/json");
+  const { models, ...rest } = await response.json();
+  assert.deepEqual(rest, {});
+  return models;
+}
+
+const PLAIN = {
+  slug: "a",
+  display_name: "a",
+  priority: 0,
+  visibility: "list",
+  supported_in_api: true,
+  upgrade: null,
+  base_instructions: CODEX_INSTRUCTIONS,
+  shell_type: "default",
+  supported_reasoning_levels: [],
+  supports_reasoning_summaries: false,
+  support_verbosity: false,
+  supports_parallel_tool_calls: false,
+  truncation_policy: { mode: "bytes", limit: 10_000 },
+  experimental_supported_tools: [],
+};
+
+Deno.test("codexVersion() is the version that Codex asks with, and nobody else's parameter", () => {
+  assert.equal(codexVersion("?client_version=0.169.0"), "0.169.0");
+  assert.equal(codexVersion("?limit=1&client_version=1.2.3"), "1.2.3");
+  for (
+    const query of ["", "?", "?limit=1000", "?version=1", "?clientversion=1"]
+  ) {
+    assert.equal(codexVersion(query), undefined);
+  }
+});
+
+Deno.test("an entry has every field that Codex insists on, and none that is not known", async () => {
+  assert.deepEqual(await catalogOf(await models(["a", "b"])), [
+    PLAIN,
+    { ...PLAIN, slug: "b", display_name: "b", priority: 1 },
+  ]);
+});
+
+Deno.test("an entry tells the context, the inputs and the efforts of a model", async () => {
+  const [entry] = await catalogOf(
+    await models(["a"], {
+      displayName: "Model A",
+      contextWindow: 200_000,
+      input: { text: true, image: true, pdf: true, audio: true },
+      reasons: true,
+      efforts: ["low", "max"],
+    }),
+  );
+  assert.deepEqual(entry, {
+    ...PLAIN,
+    display_name: "Model A",
+    context_window: 200_000,
+    // Older versions know no other kinds, and would lose the whole catalog.
+    input_modalities: ["text", "image"],
+    supports_reasoning_summaries: true,
+    supported_reasoning_levels: [
+      { effort: "low", description: "Reasoning effort low" },
+      { effort: "max", description: "Reasoning effort max" },
+    ],
+  });
+});
+
+Deno.test("a model that takes no images says so", async () => {
+  const [entry] = await catalogOf(
+    await models(["a"], { input: { text: true, image: false } }),
+  );
+  assert.deepEqual(entry?.input_modalities, ["text"]);
+});
+
+Deno.test("a version that knows fewer efforts gets no others", async () => {
+  const known = await models(["a"], { efforts: ["none", "xhigh", "max"] });
+  const efforts = async (version: string) =>
+    (await catalogOf(known, version)).flatMap((entry) =>
+      [entry.supported_reasoning_levels].flat().map((level) =>
+        Object(level).effort
+      )
+    );
+  for (const version of ["0.169.0", "0.170.1", "1.0.0"]) {
+    assert.deepEqual(await efforts(version), ["none", "xhigh", "max"]);
+  }
+  for (const version of ["0.168.9", "0.99.0", "latest", ""]) {
+    assert.deepEqual(await efforts(version), ["none", "xhigh"]);
+  }
+});
+
+Deno.test("an entry of the provider's own catalog stays whole but for names and what the gateway decides", async () => {
+  const own = {
+    slug: "gpt-6-sol",
+    display_name: "GPT-6-Sol",
+    priority: 7,
+    context_window: 272_000,
+    supported_in_api: false,
+    upgrade: { model: "gpt-7" },
+    visibility: "hide",
+    apply_patch_tool_type: "freeform",
+    base_instructions: "You are",
+    something_new: { a: 1 },
+  };
+  const [entry] = await catalogOf(
+    await models(["sol"], {
+      displayName: "Sol",
+      contextWindow: 100_000,
+      codexEntry: own,
+    }),
+  );
+  assert.deepEqual(entry, {
+    ...own,
+    slug: "sol",
+    display_name: "Sol",
+    context_window: 100_000,
+    priority: 0,
+    supported_in_api: true,
+    upgrade: null,
+  });
+});
+
+Deno.test("a picker shows each model once, and every name is known", async () => {
+  const known = await models([
+    { id: "a", aliases: ["a-2", "a-3"] },
+    { id: "b", listed: false, aliases: [{ id: "b-2", listed: true }] },
+  ]);
+  const entries = await catalogOf(known);
+  assert.deepEqual(
+    entries.map(({ slug, visibility }) => `${slug}: ${visibility}`),
+    ["a: list", "a-2: hide", "a-3: hide", "b-2: list"],
+  );
+});
+
+Deno.test("a model that cannot be asked in Responses is left out", async () => {
+  const messagesOnly = await models(["claude"], {}, {
+    family: "B",
+    endpoints: { messages: "https://a.example/v1" },
+  });
+  const entries = await catalogOf([...messagesOnly, ...await models(["a"])]);
+  assert.deepEqual(entries.map(({ slug }) => slug), ["a"]);
+});
+
+Deno.test("a catalog is no longer than Codex reads it", async () => {
+  const [small, large, last] = await models(["small", "large", "last"]);
+  assert.ok(small && large && last);
+  const big = (bytes: number) => ({
+    ...large,
+    facts: { codexEntry: { base_instructions: "ä".repeat(bytes / 2) } },
+  });
+  const slugs = async (bytes: number) =>
+    (await catalogOf([small, big(bytes), last])).map(({ slug }) => slug);
+  assert.deepEqual(await slugs(1_000_000), ["small", "large", "last"]);
+  assert.deepEqual(await slugs(1_048_576), ["small", "last"]);
+  const response = codexCatalogResponse([small, big(1_000_000), last], VERSION);
+  const { length } = new Uint8Array(await response.arrayBuffer());
+  assert.ok(length > 1_000_000 && length <= 1024 * 1024);
+});
