@@ -40,8 +40,8 @@ export function manPage({ commands, version, date }: ManPageSource): string {
 
 const VARIABLES: readonly (readonly [name: string, meaning: string])[] = [
   ["MODEL_GATEWAY_CONFIG", "The configuration, where --config is not given."],
-  ["MODEL_GATEWAY_URL", "The gateway that limits asks."],
-  ["MODEL_GATEWAY_TOKEN", "The token that limits asks with."],
+  ["MODEL_GATEWAY_URL", "The gateway that limits and setup ask."],
+  ["MODEL_GATEWAY_TOKEN", "The token that limits and setup ask with."],
 ];
 
 function synopsis({ name, operands, options }: CommandSpec): string[] {

@@ -7,6 +7,8 @@ import { parseYaml } from "../src/core/std.ts";
 import { DEMO_TOKEN } from "../src/cli/commands/demo.ts";
 import { demoConfigText } from "../src/demo/config.ts";
 import { createDemoUpstream } from "../src/demo/upstream.ts";
+import { PROTOCOL_NAMES } from "../src/http/page/protocols.js";
+import { CLIENTS } from "../src/http/page/settings.js";
 import { VERSION } from "../src/core/version.ts";
 import { sha256Hex } from "../src/core/sha256.ts";
 import { createLog } from "../src/observe/log.ts";
@@ -72,6 +74,17 @@ function rowOf({ path, preset, description }: ConfigOption): string {
     : `\`${String(preset)}\` `;
   return `| \`${path}\` | ${shown}| ${description} |`;
 }
+
+Deno.test("the table of clients has a row for each that setup knows, with its file and protocol", () => {
+  const rows = [...pageOf("docs/clients.md").matchAll(/^\| `([^`]+)` .*$/gm)];
+  assert.deepEqual(rows.map(([, id]) => id), CLIENTS.map(({ id }) => id));
+  for (const [index, { settings, protocol }] of CLIENTS.entries()) {
+    const [row = ""] = rows[index] ?? [];
+    const { title } = settings({ base: "", model: "", models: [] });
+    if (/[.]/.test(title)) assert.ok(row.includes(`\`${title}\``), row);
+    assert.ok(row.includes(` ${PROTOCOL_NAMES[protocol]} `), row);
+  }
+});
 
 Deno.test("the changelog begins with what is not released, then with this version", () => {
   const headings = [...pageOf("CHANGELOG.md").matchAll(/^## (.*)$/gm)]

@@ -10,6 +10,8 @@ import { runLimits } from "./limits/command.ts";
 import { LIMITS } from "./limits/options.ts";
 import { runSchema, SCHEMA } from "./commands/schema.ts";
 import { runServe, SERVE } from "./commands/serve.ts";
+import { runSetup } from "./setup/command.ts";
+import { SETUP } from "./setup/options.ts";
 import { terminalColumns } from "./terminal.ts";
 import { runToken, TOKEN } from "./commands/token.ts";
 import { runUsage } from "./usage/command.ts";
@@ -35,6 +37,11 @@ export const COMMANDS: readonly Command[] = [
   { spec: TOKEN, run: runToken },
   { spec: INIT, run: runInit },
   { spec: SCHEMA, run: runSchema },
+  {
+    spec: SETUP,
+    run: (args, io) =>
+      runSetup(args, { ...io, fetch, deadline: AbortSignal.timeout }),
+  },
   {
     spec: LIMITS,
     run: (args, io) =>

@@ -14,6 +14,10 @@ import protocols from "./page/protocols.js" with { type: "text" };
 import quotasView from "./page/quotas_view.js" with { type: "text" };
 import session from "./page/session.js" with { type: "text" };
 import settings from "./page/settings.js" with { type: "text" };
+import settingsAgents from "./page/settings_agents.js" with { type: "text" };
+import settingsEditors from "./page/settings_editors.js" with { type: "text" };
+import settingsSdks from "./page/settings_sdks.js" with { type: "text" };
+import settingsText from "./page/settings_text.js" with { type: "text" };
 import settingsView from "./page/settings_view.js" with { type: "text" };
 import signInView from "./page/sign_in_view.js" with { type: "text" };
 import summary from "./page/summary.js" with { type: "text" };
@@ -46,6 +50,10 @@ const FILES: Readonly<Record<string, string>> = {
   "/page/quotas_view.js": quotasView,
   "/page/session.js": session,
   "/page/settings.js": settings,
+  "/page/settings_agents.js": settingsAgents,
+  "/page/settings_editors.js": settingsEditors,
+  "/page/settings_sdks.js": settingsSdks,
+  "/page/settings_text.js": settingsText,
   "/page/settings_view.js": settingsView,
   "/page/sign_in_view.js": signInView,
   "/page/summary.js": summary,

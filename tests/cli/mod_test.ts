@@ -51,6 +51,7 @@ Deno.test("runCli() prints every command to whom asks for help", async () => {
         "dev",
         "check",
         "token",
+        "setup",
         "limits",
         "usage",
       ]

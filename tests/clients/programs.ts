@@ -1,4 +1,5 @@
 import type { Protocol } from "../../src/core/protocol.ts";
+import { CLIENTS as SETTINGS } from "../../src/http/page/settings.js";
 import type { ClientPackage } from "./install.ts";
 
 /** Where a client finds the gateway. */
@@ -57,6 +58,27 @@ export function toolPrompt({ shell }: ClientProgram): string {
   return `Use ${shell.tool} with ${JSON.stringify(input)}`;
 }
 
+/** The settings that `model-gateway setup` and the page give for a client, and the file they belong into. */
+function printedSettings(
+  id: string,
+  { url, model }: Pick<GatewayAddress, "url" | "model">,
+  protocol: Protocol,
+): { readonly file: string; readonly text: string } {
+  const client = SETTINGS.find((one) => one.id === id);
+  if (client === undefined) throw new Error(`setup has no client ${id}`);
+  const models = [{ id: model, protocols: [protocol] }];
+  const { title, text } = client.settings({ base: url, model, models });
+  return { file: title.replace(/^~\//, ""), text };
+}
+
+/** Printed settings in JSON, with what a test needs beside them. */
+function withMore(
+  { file, text }: ReturnType<typeof printedSettings>,
+  more: object,
+): Launch["files"] {
+  return { [file]: JSON.stringify({ ...JSON.parse(text), ...more }) };
+}
+
 /** How npm names this machine; `undefined` for those that the clients do not support. */
 const PLATFORM = platformName();
 
@@ -87,12 +109,10 @@ const CLAUDE_CODE: ClientProgram = {
   },
   protocol: "messages",
   shell: { tool: "Bash", argument: "command" },
-  launch: (prompt, { url, token, model, retries }) => ({
-    args: ["-p", prompt, "--model", model, "--dangerously-skip-permissions"],
+  launch: (prompt, { token, retries, ...place }) => ({
+    args: ["-p", prompt, "--dangerously-skip-permissions"],
     env: {
-      ANTHROPIC_BASE_URL: url,
-      ANTHROPIC_AUTH_TOKEN: token,
-      ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
+      MODEL_GATEWAY_TOKEN: token,
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
       CLAUDE_CODE_MAX_RETRIES: String(retries),
       DISABLE_AUTOUPDATER: "1",
@@ -101,7 +121,7 @@ const CLAUDE_CODE: ClientProgram = {
       // Without it the client refuses to skip permissions for the administrator of a container.
       IS_SANDBOX: "1",
     },
-    files: {},
+    files: withMore(printedSettings("claude", place, "messages"), {}),
   }),
 };
 
@@ -123,39 +143,27 @@ const CODEX: ClientProgram = {
       "--dangerously-bypass-approvals-and-sandbox",
       prompt,
     ],
-    env: { GATEWAY_TOKEN: token },
+    env: { MODEL_GATEWAY_TOKEN: token },
     files: { ".codex/config.toml": codexConfig(options) },
   }),
 };
 
+/** The printed settings end with the table of the provider, which takes the retries. */
 function codexConfig(
-  { url, model, retries }: Omit<LaunchOptions, "token">,
+  { retries, ...place }: Omit<LaunchOptions, "token">,
 ): string {
-  return `model = "${model}"
-model_provider = "gateway"
-check_for_update_on_startup = false
+  return `check_for_update_on_startup = false
+${printedSettings("codex", place, "responses").text}
+request_max_retries = ${retries}
+stream_max_retries = ${retries}
 [analytics]
 enabled = false
 [features]
 apps = false
 plugins = false
 remote_plugin = false
-[model_providers.gateway]
-name = "gateway"
-base_url = "${url}/v1"
-env_key = "GATEWAY_TOKEN"
-wire_api = "responses"
-request_max_retries = ${retries}
-stream_max_retries = ${retries}
 `;
 }
-
-/** The package of the Vercel AI SDK that speaks each protocol; opencode has all of them inside. */
-const AI_SDK: Readonly<Record<Protocol, string>> = {
-  chat: "@ai-sdk/openai-compatible",
-  messages: "@ai-sdk/anthropic",
-  responses: "@ai-sdk/openai",
-};
 
 function opencode(protocol: Protocol): ClientProgram {
   return {
@@ -169,30 +177,22 @@ function opencode(protocol: Protocol): ClientProgram {
     },
     protocol,
     shell: { tool: "bash", argument: "command" },
-    launch: (prompt, { url, token, model }) => ({
-      args: ["run", "-m", `gateway/${model}`],
+    launch: (prompt, { token, ...place }) => ({
+      args: ["run"],
       // An argument with spaces would reach the model in quotes.
       stdin: prompt,
       env: {
+        MODEL_GATEWAY_TOKEN: token,
         OPENCODE_DISABLE_MODELS_FETCH: "1",
         OPENCODE_DISABLE_AUTOUPDATE: "1",
         OPENCODE_DISABLE_LSP_DOWNLOAD: "1",
         OPENCODE_DISABLE_DEFAULT_PLUGINS: "1",
         OPENCODE_DISABLE_SHARE: "1",
       },
-      files: {
-        ".config/opencode/opencode.json": JSON.stringify({
-          provider: {
-            gateway: {
-              npm: AI_SDK[protocol],
-              options: { baseURL: `${url}/v1`, apiKey: token },
-              models: { [model]: {} },
-            },
-          },
-          permission: { "*": "allow" },
-          small_model: `gateway/${model}`,
-        }),
-      },
+      // A model that is not served in Chat is asked in what it is served in.
+      files: withMore(printedSettings("opencode", place, protocol), {
+        permission: { "*": "allow" },
+      }),
     }),
   };
 }
@@ -200,15 +200,20 @@ function opencode(protocol: Protocol): ClientProgram {
 /** The build that needs no AVX2 runs everywhere. */
 const BASELINE = Deno.build.arch === "x86_64" ? "-baseline" : "";
 
-/** The `--auth-type` by which Qwen Code speaks each protocol, and the names of its settings then. */
+/** The `--auth-type` by which Qwen Code speaks other protocols than the printed settings, and what it then reads. */
 const QWEN_AUTH = {
-  chat: { type: "openai", prefix: "OPENAI", base: "/v1" },
   messages: { type: "anthropic", prefix: "ANTHROPIC", base: "" },
   responses: { type: "openai-responses", prefix: "OPENAI", base: "/v1" },
-} as const satisfies Record<Protocol, unknown>;
+} as const;
+
+/** So that it asks nobody but the gateway. */
+const QUIET_QWEN = {
+  privacy: { usageStatisticsEnabled: false },
+  general: { disableAutoUpdate: true, disableUpdateNag: true },
+  telemetry: { enabled: false },
+};
 
 function qwen(protocol: Protocol): ClientProgram {
-  const { type, prefix, base } = QWEN_AUTH[protocol];
   return {
     name: `Qwen Code over ${protocol}`,
     endsAtFailure: protocol === "responses",
@@ -231,21 +236,37 @@ function qwen(protocol: Protocol): ClientProgram {
       argument: "command",
       others: { is_background: false },
     },
-    launch: (prompt, { url, token, model }) => ({
-      args: ["--auth-type", type, "-m", model, "--yolo", prompt],
-      env: {
-        [`${prefix}_API_KEY`]: token,
-        [`${prefix}_BASE_URL`]: `${url}${base}`,
-        [`${prefix}_MODEL`]: model,
-      },
-      files: {
-        ".qwen/settings.json": JSON.stringify({
-          privacy: { usageStatisticsEnabled: false },
-          general: { disableAutoUpdate: true, disableUpdateNag: true },
-          telemetry: { enabled: false },
-        }),
-      },
-    }),
+    launch: (prompt, options) =>
+      protocol === "chat"
+        ? launchQwen(prompt, options)
+        : launchQwenAs(QWEN_AUTH[protocol], prompt, options),
+  };
+}
+
+function launchQwen(
+  prompt: string,
+  { token, ...place }: LaunchOptions,
+): Launch {
+  return {
+    args: ["--yolo", prompt],
+    env: { MODEL_GATEWAY_TOKEN: token },
+    files: withMore(printedSettings("qwen", place, "chat"), QUIET_QWEN),
+  };
+}
+
+function launchQwenAs(
+  { type, prefix, base }: typeof QWEN_AUTH[keyof typeof QWEN_AUTH],
+  prompt: string,
+  { url, token, model }: LaunchOptions,
+): Launch {
+  return {
+    args: ["--auth-type", type, "-m", model, "--yolo", prompt],
+    env: {
+      [`${prefix}_API_KEY`]: token,
+      [`${prefix}_BASE_URL`]: `${url}${base}`,
+      [`${prefix}_MODEL`]: model,
+    },
+    files: { ".qwen/settings.json": JSON.stringify(QUIET_QWEN) },
   };
 }
 

@@ -1,3 +1,8 @@
+import {
+  ADDRESS_OPTIONS,
+  NO_TOKEN,
+  readGatewayAddress,
+} from "../gateway_address.ts";
 import { readArguments } from "../arguments.ts";
 import type { CommandSpec } from "../command.ts";
 
@@ -15,18 +20,7 @@ export const LIMITS: CommandSpec = {
   name: "limits",
   summary: "draw what is left of a token's quotas, from a running gateway",
   options: [
-    {
-      name: "url",
-      value: "URL",
-      summary:
-        "the gateway; else MODEL_GATEWAY_URL, else http://127.0.0.1:8787",
-    },
-    {
-      name: "token",
-      value: "TOKEN",
-      summary:
-        "else MODEL_GATEWAY_TOKEN, which other users of the machine do not see",
-    },
+    ...ADDRESS_OPTIONS,
     { name: "json", summary: "print the list as one line" },
     {
       name: "watch",
@@ -34,8 +28,6 @@ export const LIMITS: CommandSpec = {
     },
   ],
 };
-
-const DEFAULT_URL = "http://127.0.0.1:8787";
 
 /**
  * Reads the options of `limits`: an option wins over its environment variable.
@@ -50,37 +42,13 @@ export function readLimitsOptions(
   const read = readArguments(LIMITS, args);
   if ("fault" in read) return read;
   const { values, flags } = read;
-  const url = limitsUrl(
-    values.get("url") ?? (env("MODEL_GATEWAY_URL") || DEFAULT_URL),
-  );
-  if (url === undefined) return { fault: BAD_URL };
-  const token = values.get("token") ?? env("MODEL_GATEWAY_TOKEN") ?? "";
-  if (token === "") return { fault: NO_TOKEN };
-  if (!TOKEN_REGEXP.test(token)) return { fault: BAD_TOKEN };
+  const address = readGatewayAddress(values, env);
+  if ("fault" in address) return address;
+  if (address.token === "") return { fault: NO_TOKEN };
   return {
-    url,
-    token,
+    url: `${address.base}/v1/limits`,
+    token: address.token,
     json: flags.has("json"),
     watch: flags.has("watch"),
   };
-}
-
-const BAD_URL =
-  "--url must be the address of a gateway, such as http://127.0.0.1:8787";
-const NO_TOKEN = "there is no token: set MODEL_GATEWAY_TOKEN, or use --token";
-const BAD_TOKEN =
-  "the token must be one word of plain letters, digits and signs";
-
-/** Nothing else can stand in a header. */
-const TOKEN_REGEXP = /^[\x21-\x7e]+$/;
-
-/** Clients are set up with the address, with `/v1` or with `/api/v1`: each will do here. */
-function limitsUrl(text: string): string | undefined {
-  const url = URL.parse(text);
-  if (url === null || !/^https?:$/.test(url.protocol)) return undefined;
-  if (url.username + url.password + url.search + url.hash !== "") {
-    return undefined;
-  }
-  const path = url.pathname.replace(/\/+$/, "").replace(/\/limits$/, "");
-  return `${url.origin}${path.endsWith("/v1") ? path : `${path}/v1`}/limits`;
 }

@@ -6,6 +6,9 @@
  * @typedef {object} Model An entry of `GET /models`, as far as it is used here.
  * @property {string} id
  * @property {readonly Protocol[]} protocols
+ * @property {string | undefined} [display_name]
+ * @property {number | undefined} [context_length] In tokens.
+ * @property {number | undefined} [max_output_tokens]
  */
 
 /**

@@ -1,12 +1,13 @@
 import { copyText } from "./clipboard.js";
 import { byId, element } from "./element.js";
 import { PROTOCOL_NAMES } from "./protocols.js";
-import { CLIENTS, TOKEN_PLACEHOLDER } from "./settings.js";
+import { CLIENTS, modelsFor } from "./settings.js";
+import { TOKEN_PLACEHOLDER } from "./settings_text.js";
 
 /**
  * @typedef {import("./models.js").Model} Model
- * @typedef {import("./settings.js").Client} Client
- * @typedef {import("./settings.js").Snippet} Snippet
+ * @typedef {import("./settings_text.js").Client} Client
+ * @typedef {import("./settings_text.js").Snippet} Snippet
  *
  * @typedef {object} SettingsView
  * @property {(models: readonly Model[]) => void} show Offers these models.
@@ -44,7 +45,7 @@ export function createSettingsView(options) {
 
   /** @param {string} wanted The model to keep, if it can be. */
   function offerModels(wanted) {
-    const fitting = models.filter((model) => serves(model, client));
+    const fitting = modelsFor(models, client);
     select.replaceChildren(
       ...fitting.map(({ id }) =>
         element("option", { value: id, selected: id === wanted }, id)
@@ -64,37 +65,39 @@ export function createSettingsView(options) {
 
   /** @param {string} model */
   function snippetViews(model) {
-    const shown = { base: options.base, model, token: TOKEN_PLACEHOLDER };
-    return client.snippets(shown).map((snippet, index) =>
-      snippetView(snippet, {
-        ...options,
-        withToken: () =>
-          client.snippets({ ...shown, token: options.token() })[index]?.text ??
-            "",
-      })
-    );
+    const { base, token, announce } = options;
+    const place = { base, model, models: modelsFor(models, client) };
+    const { settings, token: tokenPlace, start, note } = client;
+    return [
+      ...(note === undefined ? [] : [element("p", { class: "note" }, note)]),
+      snippetView(settings(place), { announce }),
+      snippetView(tokenPlace(TOKEN_PLACEHOLDER), {
+        announce,
+        withToken: () => tokenPlace(token()).text,
+      }),
+      ...(start === undefined ? [] : [snippetView(start(place), { announce })]),
+    ];
+  }
+
+  /** Another client where this one can ask none of them. @param {readonly Model[]} wanted */
+  function pickFor(wanted) {
+    if (modelsFor(wanted, client).length > 0) return;
+    client = CLIENTS.find((one) => modelsFor(wanted, one).length > 0) ?? client;
+    byId(`client-${client.id}`, HTMLInputElement).checked = true;
   }
 
   return {
     show(offered) {
       models = offered;
+      pickFor(models);
       offerModels(select.value);
     },
     choose(id) {
-      const model = models.find((one) => one.id === id);
-      if (model !== undefined && !serves(model, client)) {
-        client = CLIENTS.find((one) => serves(model, one)) ?? client;
-        byId(`client-${client.id}`, HTMLInputElement).checked = true;
-      }
+      pickFor(models.filter((one) => one.id === id));
       offerModels(id);
       select.focus();
     },
   };
-}
-
-/** @param {Model} model @param {Client} client @returns {boolean} */
-function serves(model, client) {
-  return model.protocols.includes(client.protocol);
 }
 
 /** @param {Client} client @param {() => void} onPick @returns {HTMLElement} */
@@ -136,17 +139,19 @@ function nothingFits({ name, protocol }) {
 
 /**
  * @param {Snippet} snippet
- * @param {{ readonly withToken: () => string, readonly announce: (text: string) => void }} options
+ * @param {object} options
+ * @param {(text: string) => void} options.announce
+ * @param {(() => string) | undefined} [options.withToken] The same text with the reader's token, where it holds one.
  * @returns {HTMLElement}
  */
-function snippetView({ title, text }, { withToken, announce }) {
+function snippetView({ title, text }, { announce, withToken }) {
   const code = element(
     "pre",
     { tabindex: "0", role: "group", "aria-label": title },
     element("code", {}, ...marked(text)),
   );
   const buttons = [copyButton("Copy", { textOf: () => text, announce })];
-  if (text.includes(TOKEN_PLACEHOLDER)) {
+  if (withToken !== undefined) {
     buttons.push(
       copyButton("Copy with my token", { textOf: withToken, announce }),
     );
@@ -174,17 +179,27 @@ function marked(text) {
 const COPIED_MS = 2000;
 
 /**
+ * A button keeps the room of its longest words, so that a second press meets the same button.
+ *
  * @param {string} label
  * @param {{ readonly textOf: () => string, readonly announce: (text: string) => void }} options
  * @returns {HTMLButtonElement}
  */
 function copyButton(label, { textOf, announce }) {
-  const button = element("button", { type: "button", class: "copy" }, label);
+  const words = element("span", {}, label);
+  const button = element(
+    "button",
+    { type: "button", class: "copy" },
+    words,
+    element("span", { class: "room", "aria-hidden": "true" }, label),
+  );
+  let timer = 0;
   button.addEventListener("click", async () => {
     const isCopied = await copyText(textOf());
-    button.textContent = isCopied ? "Copied" : "Could not copy";
-    announce(`${label}: ${button.textContent}.`);
-    setTimeout(() => button.textContent = label, COPIED_MS);
+    words.textContent = isCopied ? "Copied" : "Could not copy";
+    announce(`${label}: ${words.textContent}.`);
+    clearTimeout(timer);
+    timer = setTimeout(() => words.textContent = label, COPIED_MS);
   });
   return button;
 }

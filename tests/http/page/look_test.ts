@@ -43,18 +43,20 @@ test("everything can be reached and used with the keyboard alone, and the focus 
   await page.keyboard.press("Enter");
   await page.waitForSelector("#signed-in");
   const reached: string[] = [];
-  for (let count = 0; count < 9; count++) {
+  for (let count = 0; count < 10; count++) {
     await page.keyboard.press("Tab");
     reached.push(await focused(page));
   }
   assert.deepEqual(reached, [
-    "client-openai",
+    "client-opencode",
     "model",
-    ...["Copy", "Copy with my token", "TypeScript"],
-    ...["Copy", "Copy with my token", "Python"],
+    ...["Copy", "~/.config/opencode/opencode.json"],
+    ...["Copy", "Copy with my token"],
+    "The token, in the shell or in its profile",
+    ...["Copy", "Then in the shell"],
     "one",
   ]);
-  await page.focus("#client-openai");
+  await page.focus("#client-claude");
   await page.keyboard.press("ArrowLeft");
   assert.equal(await focused(page), "client-curl");
   await page.locator("pre", { hasText: "curl" }).waitFor();

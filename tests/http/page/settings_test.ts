@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import type { Page } from "../../support/browser/browser_packages.ts";
 import { ALICE_TOKEN } from "../../support/gateway/config.ts";
+import { runSetup } from "../../../src/cli/setup/command.ts";
+import { CLIENTS } from "../../../src/http/page/settings.js";
+import { createMemoryIo } from "../../support/fakes/memory_io.ts";
+import { until } from "../../support/within.ts";
 import { pageTests } from "../../support/browser/page_tests.ts";
 
 const test = await pageTests();
@@ -16,14 +20,24 @@ const MODELS = {
   },
 };
 
+const CHAT = ["everywhere", "it's/chat only"];
+const MESSAGES = ["everywhere", "claude"];
+
 /** What each client can ask of these models. */
 const FITTING = {
-  "OpenAI SDK": ["everywhere", "it's/chat only"],
-  "Anthropic SDK": ["everywhere", "claude"],
-  "Claude Code": ["everywhere", "claude"],
+  "Claude Code": MESSAGES,
   "Codex CLI": ["everywhere", "gpt"],
-  "opencode": ["everywhere", "it's/chat only"],
-  "curl": ["everywhere", "it's/chat only"],
+  "opencode": CHAT,
+  "Qwen Code": CHAT,
+  "Continue": CHAT,
+  "VS Code": CHAT,
+  "Zed": CHAT,
+  "Cursor": CHAT,
+  "OpenAI SDK, JavaScript": CHAT,
+  "OpenAI SDK, Python": CHAT,
+  "Anthropic SDK, JavaScript": MESSAGES,
+  "Anthropic SDK, Python": MESSAGES,
+  "curl": CHAT,
 };
 
 const CLIPBOARD = { permissions: ["clipboard-read", "clipboard-write"] };
@@ -51,6 +65,10 @@ async function copied(
 test("each client is offered the models that it can ask, and the rest are accounted for", async ({ page, signIn, answer }) => {
   await answer("/v1/models", MODELS);
   await signIn();
+  assert.deepEqual(
+    await page.locator("#clients label").allInnerTexts(),
+    Object.keys(FITTING),
+  );
   for (const [client, models] of Object.entries(FITTING)) {
     await pickClient(page, client);
     assert.deepEqual(await page.locator("#model option").allInnerTexts(), [
@@ -85,69 +103,63 @@ test(
   async ({ page, signIn, gateway }) => {
     await signIn();
     await pickClient(page, "Claude Code");
-    const shown = await page.locator("pre").nth(1).innerText();
-    assert.equal(await copied(page, { index: 1, button: "Copy" }), shown);
-    const whole = await copied(page, {
-      index: 1,
-      button: "Copy with my token",
-    });
-    assert.deepEqual(JSON.parse(whole), {
-      model: "demo-a",
-      env: {
-        ANTHROPIC_BASE_URL: gateway.url,
-        ANTHROPIC_AUTH_TOKEN: ALICE_TOKEN,
-      },
-    });
+    const shown = await page.locator("pre").nth(0).innerText();
+    const copy = { index: 0, button: "Copy" };
+    assert.equal(await copied(page, copy), shown);
+    assert.equal(JSON.parse(shown).env.ANTHROPIC_BASE_URL, gateway.url);
+    assert.equal(
+      await copied(page, { index: 1, button: "Copy" }),
+      "export MODEL_GATEWAY_TOKEN=YOUR_TOKEN",
+    );
+    assert.equal(
+      await copied(page, { index: 1, button: "Copy with my token" }),
+      `export MODEL_GATEWAY_TOKEN=${ALICE_TOKEN}`,
+    );
     assert.equal((await page.content()).includes(ALICE_TOKEN), false);
   },
   CLIPBOARD,
 );
 
 test(
-  "what is copied for opencode is its configuration",
-  async ({ page, signIn, gateway }) => {
+  "a copy button stays where it is and as wide as it is, and copies the same again at once",
+  async ({ page, signIn }) => {
     await signIn();
-    await pickClient(page, "opencode");
-    const whole = await copied(page, {
-      index: 0,
-      button: "Copy with my token",
-    });
-    const { provider } = JSON.parse(whole);
-    assert.deepEqual(provider.gateway.options, {
-      baseURL: `${gateway.url}/v1`,
-      apiKey: ALICE_TOKEN,
-    });
-    assert.deepEqual(provider.gateway.models, { "demo-a": {} });
+    const button = page.locator(".snippet").nth(1).locator("button").nth(1);
+    await button.scrollIntoViewIfNeeded();
+    const before = await button.boundingBox();
+    await button.click();
+    await page.getByText("Copied", { exact: true }).waitFor();
+    assert.deepEqual(await button.boundingBox(), before);
+    await page.evaluate("navigator.clipboard.writeText('')");
+    const { x = 0, y = 0, width = 0, height = 0 } = before ?? {};
+    await page.mouse.click(x + width - 3, y + height / 2);
+    await until(
+      async () => (await readClipboard(page)).includes(ALICE_TOKEN),
+      "the second press to copy the token, too",
+    );
   },
   CLIPBOARD,
 );
 
 test(
-  "what is copied for TypeScript asks this gateway as this caller",
-  async ({ page, signIn, gateway }) => {
+  "the page shows for every client what the command line prints",
+  async ({ page, signIn, answer, gateway }) => {
+    await answer("/v1/models", MODELS);
     await signIn();
-    const whole = await copied(page, {
-      index: 0,
-      button: "Copy with my token",
-    });
-    const [, base = "", token = "", model = ""] = whole.match(
-      /baseURL: "(.+)",\n {2}apiKey: "(.+)",\n[^]*model: "(.+)",/,
-    ) ?? [];
-    const answer = await gateway.fetch(`${base}/chat/completions`, {
-      method: "POST",
-      headers: {
-        authorization: `Bearer ${token}`,
-        "content-type": "application/json",
-      },
-      body: JSON.stringify({
-        model,
-        messages: [{ role: "user", content: "Hello" }],
-      }),
-    });
-    const body = await answer.json();
-    assert.equal(body.object, "chat.completion", JSON.stringify(body));
+    for (const { id, name } of CLIENTS) {
+      await pickClient(page, name);
+      const io = createMemoryIo({ MODEL_GATEWAY_TOKEN: ALICE_TOKEN });
+      await runSetup([id, "--url", gateway.url], {
+        ...io,
+        fetch: () => Promise.resolve(Response.json(MODELS.json)),
+        deadline: AbortSignal.timeout,
+      });
+      assert.equal(
+        `${await page.locator("pre").nth(0).innerText()}\n`,
+        io.written(),
+      );
+    }
   },
-  CLIPBOARD,
 );
 
 test("a text is copied where a browser has no clipboard for pages, and the focus stays", async ({ page, context, gateway, signIn }) => {
@@ -158,10 +170,10 @@ test("a text is copied where a browser has no clipboard for pages, and the focus
   await signIn();
   await pickClient(page, "curl");
   const button = page.getByRole("button", { name: "Copy", exact: true });
-  await button.press("Enter");
+  await button.first().press("Enter");
   await page.getByRole("button", { name: "Copied" }).waitFor();
   assert.equal(
-    await page.evaluate("document.activeElement.textContent"),
+    await page.evaluate("document.activeElement.firstChild.textContent"),
     "Copied",
   );
   await page.focus("#search");

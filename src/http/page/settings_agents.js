@@ -1,0 +1,232 @@
+/**
+ * Settings of agents that write code. Pure texts.
+ *
+ * @typedef {import("./models.js").Model} Model
+ * @typedef {import("./settings_text.js").Client} Client
+ * @typedef {import("./settings_text.js").Place} Place
+ * @typedef {import("./settings_text.js").Snippet} Snippet
+ */
+import {
+  inShell,
+  json,
+  PROVIDER_ID,
+  quote,
+  shellWord,
+  titleOf,
+  TOKEN_VARIABLE,
+  tokenInShell,
+} from "./settings_text.js";
+
+/** @type {readonly Client[]} */
+export const AGENTS = [
+  {
+    id: "claude",
+    name: "Claude Code",
+    protocol: "messages",
+    settings: claude,
+    token: tokenInShell,
+    readsEnvironment: true,
+    start: () => inShell("claude"),
+  },
+  {
+    id: "codex",
+    name: "Codex CLI",
+    protocol: "responses",
+    settings: codex,
+    token: tokenInShell,
+    readsEnvironment: true,
+    start: () => inShell("codex"),
+  },
+  {
+    id: "opencode",
+    name: "opencode",
+    protocol: "chat",
+    settings: (place) => ({
+      title: "~/.config/opencode/opencode.json",
+      text: json(opencodeConfig(place)),
+    }),
+    token: tokenInShell,
+    readsEnvironment: true,
+    start: () => inShell("opencode"),
+  },
+  {
+    id: "qwen",
+    name: "Qwen Code",
+    protocol: "chat",
+    settings: qwen,
+    token: tokenInShell,
+    readsEnvironment: true,
+    start: () => inShell("qwen"),
+  },
+  {
+    id: "continue",
+    name: "Continue",
+    protocol: "chat",
+    settings: continueDev,
+    token: (token) => ({
+      title: "~/.continue/.env",
+      text: `${TOKEN_VARIABLE}=${token}`,
+    }),
+    readsEnvironment: false,
+  },
+];
+
+/**
+ * A Claude whose window of 200,000 tokens and whose way to think Claude Code takes over for a model that it
+ * does not know; for one that nothing is said of, it takes a window of a million.
+ */
+const CAUTIOUS_CLAUDE = "claude-sonnet-4-5";
+
+/**
+ * https://code.claude.com/docs/en/settings: the helper prints the token, so that the file holds none, and the
+ * names that Claude Code has of its own stand for the chosen model.
+ *
+ * @param {Place} place @returns {Snippet}
+ */
+function claude({ base, model, models }) {
+  const settings = {
+    apiKeyHelper: `printf %s "$${TOKEN_VARIABLE}"`,
+    model,
+    modelPicker: {
+      options: models.map((one) => ({
+        model: one.id,
+        label: titleOf(one),
+        behavesAs: /^claude-/.test(one.id) ? undefined : CAUTIOUS_CLAUDE,
+      })),
+      replaceBuiltInOptions: true,
+    },
+    env: {
+      ANTHROPIC_BASE_URL: base,
+      ANTHROPIC_DEFAULT_OPUS_MODEL: model,
+      ANTHROPIC_DEFAULT_SONNET_MODEL: model,
+      ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
+      ANTHROPIC_DEFAULT_FABLE_MODEL: model,
+    },
+  };
+  return { title: "~/.claude/settings.json", text: json(settings) };
+}
+
+/**
+ * https://developers.openai.com/codex/config-reference.
+ *
+ * @param {Place} place @returns {Snippet}
+ */
+function codex({ base, model }) {
+  return {
+    title: "~/.codex/config.toml",
+    text: `model = ${quote(model)}
+model_provider = "${PROVIDER_ID}"
+
+[model_providers.${PROVIDER_ID}]
+name = "Model Gateway"
+base_url = ${quote(`${base}/v1`)}
+env_key = "${TOKEN_VARIABLE}"
+wire_api = "responses"`,
+  };
+}
+
+/** The packages of the Vercel AI SDK that opencode has inside, by what they speak. */
+const AI_SDK = {
+  chat: "@ai-sdk/openai-compatible",
+  responses: "@ai-sdk/openai",
+  messages: "@ai-sdk/anthropic",
+};
+
+/**
+ * The configuration of opencode (https://opencode.ai/docs/providers): Chat for the models that are served that
+ * way, and for each other one the package that speaks what it is served by.
+ *
+ * @param {Place} place
+ * @returns {Readonly<Record<string, unknown>>}
+ */
+export function opencodeConfig({ base, model, models }) {
+  return {
+    $schema: "https://opencode.ai/config.json",
+    provider: {
+      [PROVIDER_ID]: {
+        npm: AI_SDK.chat,
+        name: "Model Gateway",
+        options: { baseURL: `${base}/v1`, apiKey: `{env:${TOKEN_VARIABLE}}` },
+        models: Object.fromEntries(
+          models.map((one) => [one.id, opencodeModel(one)]),
+        ),
+      },
+    },
+    model: `${PROVIDER_ID}/${model}`,
+    small_model: `${PROVIDER_ID}/${model}`,
+  };
+}
+
+/** @param {Model} model */
+function opencodeModel(model) {
+  const { protocols, context_length: context, max_output_tokens: output } =
+    model;
+  const npm = protocols.includes("chat")
+    ? undefined
+    : protocols.includes("responses")
+    ? AI_SDK.responses
+    : AI_SDK.messages;
+  return {
+    name: titleOf(model),
+    provider: npm && { npm },
+    limit: context && output ? { context, output } : undefined,
+  };
+}
+
+/**
+ * https://qwenlm.github.io/qwen-code-docs/en/users/configuration/model-providers.
+ *
+ * @param {Place} place @returns {Snippet}
+ */
+function qwen({ base, model, models }) {
+  const settings = {
+    modelProviders: {
+      openai: models.map((one) => ({
+        id: one.id,
+        name: titleOf(one) ?? one.id,
+        baseUrl: `${base}/v1`,
+        envKey: TOKEN_VARIABLE,
+        generationConfig: one.context_length &&
+          { contextWindowSize: one.context_length },
+      })),
+    },
+    security: { auth: { selectedType: "openai" } },
+    model: { name: model },
+  };
+  return { title: "~/.qwen/settings.json", text: json(settings) };
+}
+
+/**
+ * https://docs.continue.dev/reference. What is not told of a model stays open.
+ *
+ * @param {Place} place @returns {Snippet}
+ */
+function continueDev({ base, model, models }) {
+  const [first = [], others = []] = [
+    models.filter(({ id }) => id === model),
+    models.filter(({ id }) => id !== model),
+  ];
+  return {
+    title: "~/.continue/config.yaml",
+    text: `name: Model Gateway
+version: 1.0.0
+schema: v1
+models:
+${[...first, ...others].map((one) => continueModel(one, base)).join("\n")}`,
+  };
+}
+
+/** @param {Model} model @param {string} base @returns {string} */
+function continueModel(model, base) {
+  return `  - name: ${quote(titleOf(model) ?? model.id)}
+    provider: openai
+    model: ${quote(model.id)}
+    apiBase: ${quote(`${base}/v1`)}
+    apiKey: \${{ secrets.${TOKEN_VARIABLE} }}
+    capabilities: [tool_use]`;
+}
+
+/** What to type so that opencode sets itself up. @param {string} base @returns {string} */
+export function opencodeLogin(base) {
+  return `opencode auth login ${shellWord(base)}`;
+}

@@ -1,0 +1,207 @@
+import assert from "node:assert/strict";
+import { runSetup } from "../../../src/cli/setup/command.ts";
+import { CLIENTS } from "../../../src/http/page/settings.js";
+import { createMemoryIo } from "../../support/fakes/memory_io.ts";
+import { ALICE_TOKEN } from "../../support/gateway/config.ts";
+import {
+  type DemoGateway,
+  startDemoGateway,
+} from "../../support/gateway/demo_gateway.ts";
+
+interface Check {
+  readonly args: readonly string[];
+  readonly token?: string;
+  readonly fetch?: typeof fetch;
+}
+
+async function check({ args, token = ALICE_TOKEN, fetch: ask = fetch }: Check) {
+  const io = createMemoryIo({ MODEL_GATEWAY_TOKEN: token });
+  const code = await runSetup([...args, "--check"], {
+    ...io,
+    fetch: ask,
+    deadline: AbortSignal.timeout,
+  });
+  const out = io.written();
+  assert.ok(!out.includes(token), out);
+  assert.equal(io.complained(), "");
+  return { code, lines: out.trimEnd().split("\n") };
+}
+
+/** Each step with whether it was good. */
+function steps(lines: readonly string[]): readonly string[] {
+  return lines.map((line) => line.split(/ +/).slice(0, 2).join(" "));
+}
+
+const ALL_GOOD = ["reachable", "TLS", "token", "model", "stream", "tools"]
+  .map((name) => `good ${name}`);
+
+Deno.test("setup --check passes every step against the demo, in the protocol of every client", async (t) => {
+  await using gateway = await startDemoGateway();
+  for (const { id } of CLIENTS) {
+    await t.step(id, async () => {
+      const { code, lines } = await check({ args: [id, "--url", gateway.url] });
+      assert.deepEqual(steps(lines), ALL_GOOD, lines.join("\n"));
+      assert.equal(code, 0);
+    });
+  }
+});
+
+/** Answers one request of a check itself; the others go to the gateway. */
+function instead(
+  isMeant: (request: Request, body: string) => boolean,
+  answer: () => Response | Promise<Response>,
+): typeof fetch {
+  return async (input, init) => {
+    const request = new Request(input, init);
+    const body = await request.clone().text();
+    return isMeant(request, body) ? await answer() : await fetch(request);
+  };
+}
+
+/** What goes wrong, what is printed last, and how many steps were tried. */
+interface Fault {
+  readonly tried: number;
+  readonly last: RegExp;
+  readonly args?: (gateway: DemoGateway) => readonly string[];
+  readonly token?: string;
+  readonly fetch?: typeof fetch;
+}
+
+const isAny = () => true;
+const asksModel = (_request: Request, body: string) => body !== "";
+
+function refusal(status: number, message?: string) {
+  return () =>
+    message === undefined
+      ? new Response("<html>", { status })
+      : Response.json({ error: { message } }, { status });
+}
+
+const FAULTS: Readonly<Record<string, Fault>> = {
+  "nobody listens": {
+    tried: 1,
+    last: /^bad {3}reachable {2}nothing answers there, see whether/,
+    fetch: instead(isAny, () => Promise.reject(new TypeError("refused"))),
+  },
+  "nobody answers in time": {
+    tried: 1,
+    last: /^bad {3}reachable {2}there was no answer in 120 s$/,
+    fetch: instead(
+      isAny,
+      () => Promise.reject(new DOMException("late", "TimeoutError")),
+    ),
+  },
+  "something else answers": {
+    tried: 1,
+    last:
+      /^bad {3}reachable {2}what answers there is no Model Gateway \(HTTP 404\)/,
+    fetch: instead(isAny, refusal(404)),
+  },
+  "a proxy has lost the gateway": {
+    tried: 1,
+    last: /^bad {3}reachable {2}HTTP 502: a proxy answers there/,
+    fetch: instead(isAny, refusal(502)),
+  },
+  "TLS is asked of a gateway without": {
+    tried: 2,
+    last: /^bad {3}TLS {8}it speaks no TLS there: write http:\/\//,
+    args: ({ url }) => ["curl", "--url", url.replace("http:", "https:")],
+  },
+  "the token is unknown": {
+    tried: 3,
+    last: /^bad {3}token .*does not know the token, or it has expired/,
+    token: "mg_wrong",
+  },
+  "the model is not the token's": {
+    tried: 4,
+    last:
+      /^bad {3}model {6}demo-x: HTTP 404, .*: name one of your models with --model$/,
+    args: ({ url }) => ["curl", "--url", url, "--model", "demo-x"],
+  },
+  "the provider fails": {
+    tried: 4,
+    last: /^bad {3}model .*HTTP 50\d, .*tell the administrator$/,
+    args: ({ url }) => ["curl", "--url", url, "--model", "demo-error-500"],
+  },
+  "too much was asked": {
+    tried: 4,
+    last: /HTTP 429, Enough: wait, and see .* model-gateway limits$/,
+    fetch: instead(asksModel, refusal(429, "Enough")),
+  },
+  "the stream breaks": {
+    tried: 5,
+    last: /^bad {3}stream /,
+    args: ({ url }) => ["curl", "--url", url],
+    fetch: instead(
+      (_request, body) => body.includes(`"stream":true`),
+      () =>
+        new Response("data: {}\n\n", {
+          headers: { "content-type": "text/event-stream" },
+        }),
+    ),
+  },
+  "a stream comes as a whole": {
+    tried: 5,
+    last: /gave no stream but application\/json: a proxy on the way/,
+    fetch: instead(
+      (_request, body) => body.includes(`"stream":true`),
+      () => Response.json({}),
+    ),
+  },
+  "a model calls no tool": {
+    tried: 6,
+    last: /^bad {3}tools .*was told to use a tool and did not/,
+    fetch: instead(
+      (_request, body) => body.includes(`"tools"`),
+      () => Response.json({ choices: [{ message: { content: "No" } }] }),
+    ),
+  },
+};
+
+for (
+  const [name, { tried, last, args, token, fetch }] of Object.entries(FAULTS)
+) {
+  Deno.test(`setup --check stops where ${name}, and says what to do`, async () => {
+    await using gateway = await startDemoGateway();
+    const { code, lines } = await check({
+      args: args?.(gateway) ?? ["curl", "--url", gateway.url],
+      ...token === undefined ? {} : { token },
+      ...fetch === undefined ? {} : { fetch },
+    });
+    assert.equal(code, 1);
+    assert.match(lines.at(-1) ?? "", last);
+    assert.deepEqual(
+      steps(lines.slice(0, -1)),
+      ALL_GOOD.slice(0, tried - 1),
+      lines.join("\n"),
+    );
+  });
+}
+
+Deno.test("setup --check sends no token before it knows what is there", async () => {
+  const seen: (string | null)[] = [];
+  await check({
+    args: ["curl", "--url", "http://gw.test"],
+    fetch: (input, init) => {
+      seen.push(new Request(input, init).headers.get("authorization"));
+      return Promise.resolve(new Response("<html>", { status: 200 }));
+    },
+  });
+  assert.deepEqual(seen, [null]);
+});
+
+Deno.test("setup --check says that a token goes over the network without TLS", async () => {
+  await using gateway = await startDemoGateway();
+  const { lines } = await check({
+    args: ["curl", "--url", "http://gw.test"],
+    fetch: async (input, init) => {
+      const { href } = new URL(new Request(input, init).url);
+      return await fetch(href.replace("http://gw.test", gateway.url), init);
+    },
+  });
+  assert.match(
+    lines[1] ?? "",
+    /^good {2}TLS .*others on the way can read the token/,
+  );
+  assert.deepEqual(steps(lines), ALL_GOOD);
+});

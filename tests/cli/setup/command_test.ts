@@ -1,0 +1,249 @@
+import assert from "node:assert/strict";
+import { parse as parseYaml } from "@std/yaml/parse";
+import { runSetup } from "../../../src/cli/setup/command.ts";
+import { CLIENTS } from "../../../src/http/page/settings.js";
+import { createMemoryIo } from "../../support/fakes/memory_io.ts";
+
+const TOKEN = "mg_secret-of-alice";
+
+const MODELS = {
+  data: [
+    {
+      id: "everywhere",
+      display_name: "Every Where",
+      protocols: ["chat", "messages", "responses"],
+      context_length: 200_000,
+      max_output_tokens: 32_000,
+    },
+    { id: "it's/chat only", protocols: ["chat"] },
+    { id: "claude-x", protocols: ["messages"] },
+    { id: "gpt-x", protocols: ["responses"] },
+    { id: "evil\u001b[2J", protocols: ["chat", "messages", "responses"] },
+  ],
+};
+
+interface Run {
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly answer?: () => Response | Promise<Response>;
+}
+
+async function setup({ args, env, answer }: Run) {
+  const io = createMemoryIo({ MODEL_GATEWAY_TOKEN: TOKEN, ...env });
+  const asked: Request[] = [];
+  const code = await runSetup(args, {
+    ...io,
+    fetch: async (input, init) => {
+      asked.push(new Request(input, init));
+      return await (answer ?? (() => Response.json(MODELS)))();
+    },
+    deadline: () => new AbortController().signal,
+  });
+  const [out, error] = [io.written(), io.complained()];
+  assert.ok(!(out + error).includes(TOKEN), out + error);
+  return { code, out, error, asked };
+}
+
+Deno.test("setup lists every client that it knows, and asks nobody", async () => {
+  const { code, out, asked } = await setup({ args: [] });
+  assert.equal(code, 0);
+  assert.deepEqual(
+    out.trim().split("\n").map((line) => line.split(/ {2,}/)),
+    CLIENTS.map(({ id, name }) => [id, name]),
+  );
+  assert.deepEqual(asked, []);
+});
+
+Deno.test("setup prints for every client the text alone that the page shows, and says beside it where it belongs", async (t) => {
+  for (const { id, settings, protocol, readsEnvironment } of CLIENTS) {
+    await t.step(id, async () => {
+      const url = "https://gw.test/api/v1";
+      const { code, out, error } = await setup({ args: [id, "--url", url] });
+      assert.equal(code, 0, error);
+      assert.match(out, /everywhere/);
+      assert.match(out, /https:\/\/gw\.test\/api/);
+      assert.doesNotMatch(out, /evil|YOUR_TOKEN/);
+      const { title } = settings({ base: "", model: "", models: [] });
+      assert.ok(error.startsWith(`# ${title}\n`), error);
+      assert.equal(error.includes("YOUR_TOKEN"), !readsEnvironment, error);
+      assert.equal(
+        out.includes("chat only"),
+        protocol === "chat" && listsAll(id),
+      );
+    });
+  }
+});
+
+/** Whether the settings of a client name all models rather than the first. */
+function listsAll(id: string): boolean {
+  return ["opencode", "qwen", "continue", "vscode", "zed"].includes(id);
+}
+
+Deno.test("what setup prints for a file in JSON or YAML can be piped into it", async (t) => {
+  for (
+    const id of ["claude", "opencode", "qwen", "continue", "vscode", "zed"]
+  ) {
+    await t.step(id, async () => {
+      const { out } = await setup({ args: [id] });
+      const parsed = id === "continue" ? parseYaml(out) : JSON.parse(out);
+      assert.equal(typeof parsed, "object");
+    });
+  }
+});
+
+Deno.test("setup begins with the model that is named, and offers the others behind it", async () => {
+  const { out } = await setup({ args: ["claude", "--model", "claude-x"] });
+  const settings = JSON.parse(out);
+  assert.equal(settings.model, "claude-x");
+  assert.equal(settings.env.ANTHROPIC_DEFAULT_HAIKU_MODEL, "claude-x");
+  assert.deepEqual(settings.modelPicker.options, [
+    { model: "claude-x" },
+    {
+      model: "everywhere",
+      label: "Every Where",
+      behavesAs: "claude-sonnet-4-5",
+    },
+  ]);
+});
+
+Deno.test("setup tells editors the sizes that are known of a model, and cautious ones where none are", async () => {
+  const { out } = await setup({ args: ["vscode"] });
+  const [{ models }] = JSON.parse(out);
+  assert.deepEqual(
+    models.map((
+      { maxInputTokens, maxOutputTokens }: Record<string, number>,
+    ) => [maxInputTokens, maxOutputTokens]),
+    [[168_000, 32_000], [112_000, 16_000]],
+  );
+});
+
+Deno.test("setup asks for the models with the token, at that address alone", async () => {
+  const { asked: [request] } = await setup({
+    args: ["curl", "--url", "http://gw.test:1/"],
+  });
+  assert.equal(request?.url, "http://gw.test:1/v1/models");
+  assert.equal(request?.headers.get("authorization"), `Bearer ${TOKEN}`);
+  assert.equal(request?.redirect, "manual");
+});
+
+Deno.test("setup prints settings without a gateway for a model that is named, and asks nobody without a token", async () => {
+  const unread = await setup({
+    args: ["codex", "--model", "gpt-x"],
+    answer: () => Promise.reject(new TypeError("refused")),
+  });
+  assert.equal(unread.code, 0);
+  assert.match(unread.out, /^model = "gpt-x"$/m);
+  assert.match(unread.error, /^Cannot read .*: nothing answers there/);
+  const unasked = await setup({
+    args: ["codex", "--model", "gpt-x"],
+    env: { MODEL_GATEWAY_TOKEN: "" },
+  });
+  assert.equal(unasked.code, 0);
+  assert.deepEqual(unasked.asked, []);
+  assert.match(unasked.error, /export MODEL_GATEWAY_TOKEN=YOUR_TOKEN/);
+});
+
+Deno.test("setup prints settings for a model that is not listed, since some names work all the same, and says so", async () => {
+  const { code, out, error } = await setup({
+    args: ["curl", "--model", "everywere"],
+  });
+  assert.equal(code, 0);
+  assert.match(out, /"model":"everywere"/);
+  assert.match(
+    error,
+    /^The gateway does not list everywere for this token: did you mean everywhere\?\n/,
+  );
+});
+
+/** Faults at run time, with what is said of each. */
+const FAILURES: Readonly<Record<string, [Omit<Run, "env">, RegExp]>> = {
+  "an unknown token": [{
+    args: ["curl"],
+    answer: () =>
+      Response.json({ error: { message: "Unknown" } }, { status: 401 }),
+  }, /does not know the token, or it has expired/],
+  "no gateway": [
+    { args: ["curl"], answer: () => new Response("<html>") },
+    /no Model Gateway \(HTTP 200\)/,
+  ],
+  "a gateway that is busy": [{
+    args: ["curl"],
+    answer: () =>
+      Response.json({ error: { message: "Full" } }, { status: 503 }),
+  }, /^HTTP 503, Full$/m],
+  "nobody": [
+    { args: ["curl"], answer: () => Promise.reject(new TypeError("refused")) },
+    /nothing answers there/,
+  ],
+  "no model": [
+    { args: ["curl"], answer: () => Response.json({ data: [] }) },
+    /no model is assigned to this token/,
+  ],
+  "no model of the client's": [{
+    args: ["codex"],
+    answer: () => Response.json({ data: [{ id: "one", protocols: ["chat"] }] }),
+  }, /Codex CLI speaks responses, and none/],
+  "a model that the client cannot ask": [
+    { args: ["codex", "--model", "claude-x"] },
+    /claude-x is not served that way/,
+  ],
+};
+
+for (const [name, [run, expected]] of Object.entries(FAILURES)) {
+  Deno.test(`setup prints no settings and says why where it meets ${name}`, async () => {
+    const { code, out, error } = await setup(run);
+    assert.equal(code, 1);
+    assert.equal(out, "");
+    assert.match(error, expected);
+  });
+}
+
+/** Faults of the command line. */
+const BAD_USAGE: Readonly<Record<string, [Omit<Run, "answer">, string]>> = {
+  "a slip in the name": [
+    { args: ["codx"] },
+    "there is no client codx: did you mean codex?",
+  ],
+  "a stranger": [
+    { args: ["emacs"] },
+    `there is no client emacs; there are ${
+      CLIENTS.map(({ id }) => id).join(", ")
+    }`,
+  ],
+  "a token in the place of the client": [
+    { args: [TOKEN] },
+    `there is no such client; there are ${
+      CLIENTS.map(({ id }) => id).join(", ")
+    }`,
+  ],
+  "two clients": [{ args: ["curl", "codex"] }, "it takes one client"],
+  "a slip in an option": [
+    { args: ["curl", "--modle", "x"] },
+    "unknown option --modle: did you mean --model?",
+  ],
+  "an address that is none": [
+    { args: ["curl", "--url", "gw.test"] },
+    "--url must be the address of a gateway, such as http://127.0.0.1:8787",
+  ],
+  "neither token nor model": [
+    { args: ["curl"], env: { MODEL_GATEWAY_TOKEN: "" } },
+    "there is no token: set MODEL_GATEWAY_TOKEN, or use --token; or name a model with --model",
+  ],
+  "a check without a token": [
+    {
+      args: ["curl", "--check", "--model", "x"],
+      env: { MODEL_GATEWAY_TOKEN: "" },
+    },
+    "there is no token: set MODEL_GATEWAY_TOKEN, or use --token",
+  ],
+};
+
+for (const [name, [run, fault]] of Object.entries(BAD_USAGE)) {
+  Deno.test(`setup refuses ${name}`, async () => {
+    const { code, out, error, asked } = await setup(run);
+    assert.equal(code, 2);
+    assert.equal(out, "");
+    assert.equal(error.split("\n")[0], fault);
+    assert.deepEqual(asked, []);
+  });
+}
