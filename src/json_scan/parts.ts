@@ -1,4 +1,9 @@
 import { allow, allowBytes, newState, newStateLike } from "./table.ts";
+import {
+  CHARACTER_STEPS,
+  type CharacterState,
+  ESCAPED_LETTERS,
+} from "./utf8.ts";
 
 /** The white space of JSON. */
 export const SPACES = " \t\n\r";
@@ -31,7 +36,7 @@ export function allowText(text: number, end: number): void {
 function allowEscapes(text: number): void {
   const escape = newState();
   allow(text, "\\", escape);
-  allow(escape, '"\\/bfnrt', text);
+  allow(escape, ESCAPED_LETTERS, text);
   let next = text;
   for (let digits = 0; digits < 4; digits++) {
     const state = newState();
@@ -41,30 +46,26 @@ function allowEscapes(text: number): void {
   allow(escape, "u", next);
 }
 
-/** Those beyond ASCII: nothing overlong, no surrogate, nothing above U+10FFFF. */
+/** Those beyond ASCII. */
 function allowCharacters(text: number): void {
   const within = () => {
     const state = newState();
     withinCharacter.add(state);
     return state;
   };
-  const [oneMore, twoMore, threeMore] = [within(), within(), within()];
-  const [afterE0, afterED] = [within(), within()];
-  const [afterF0, afterF4] = [within(), within()];
-  allowBytes(text, [0xc2, 0xdf], oneMore);
-  allowBytes(text, [0xe0, 0xef], twoMore);
-  allowBytes(text, [0xe0, 0xe0], afterE0);
-  allowBytes(text, [0xed, 0xed], afterED);
-  allowBytes(text, [0xf0, 0xf0], afterF0);
-  allowBytes(text, [0xf1, 0xf3], threeMore);
-  allowBytes(text, [0xf4, 0xf4], afterF4);
-  allowBytes(oneMore, [0x80, 0xbf], text);
-  allowBytes(twoMore, [0x80, 0xbf], oneMore);
-  allowBytes(threeMore, [0x80, 0xbf], twoMore);
-  allowBytes(afterE0, [0xa0, 0xbf], oneMore);
-  allowBytes(afterED, [0x80, 0x9f], oneMore);
-  allowBytes(afterF0, [0x90, 0xbf], twoMore);
-  allowBytes(afterF4, [0x80, 0x8f], twoMore);
+  const states: Readonly<Record<CharacterState, number>> = {
+    text,
+    oneMore: within(),
+    twoMore: within(),
+    threeMore: within(),
+    afterE0: within(),
+    afterED: within(),
+    afterF0: within(),
+    afterF4: within(),
+  };
+  for (const [state, first, last, next] of CHARACTER_STEPS) {
+    allowBytes(states[state], [first, last], states[next]);
+  }
 }
 
 /** Where a value may stand. */

@@ -1,3 +1,9 @@
+import {
+  CHARACTER_STEPS,
+  type CharacterState,
+  ESCAPED_LETTERS,
+} from "./utf8.ts";
+
 const QUOTE = 0x22;
 
 /*
@@ -5,75 +11,76 @@ const QUOTE = 0x22;
  * else through an automaton that knows nothing but strings; what neither of them takes goes by the table of the
  * grammar, byte by byte.
  *
- * The automaton is a "shift-based DFA". Each byte has a row of 32 bits that holds the next state for all ten
- * states, and the value of a state is the place of its five bits in a row. A step is one look-up and one shift,
- * with nothing for the processor to guess, so every language goes at the same pace. Ten times five bits overlap in
- * 32; these values come from a search for places where overlapping bits agree in every row.
+ * The automaton is a "shift-based DFA" (https://gist.github.com/pervognsen/218ea17743e1442e59bb60d29b1aa725). Each byte
+ * has a row of 32 bits that holds the next state for all ten states, and the value of a state is the place of its five
+ * bits in a row. A step is one look-up and one shift, with nothing for the processor to guess, so every language goes
+ * at the same pace.
+ *
+ * Ten times five bits do not fit into 32 unless they overlap. They may where a row has the same bits for both, or none
+ * that matter. The places are the first that agree in every row, trying 1 to 31 for one state after another in the order
+ * of {@linkcode TEXT_STATE_PLACES}; `tests/json_scan/text_places_test.ts` tries them.
  *
  * This file names what it needs by itself: V8 folds a file's own constants into the code but reads imported ones
  * from memory at every use, which costs a third of the speed and more.
  */
 
-/** The byte needs a closer look; no transition leads out of here. */
+/** The byte needs a closer look; no step leads out of here. */
 const STOP = 0;
 /** At the beginning of a character. */
-const TEXT = 6;
+const TEXT = 1;
 /** Behind a backslash. */
-const ESCAPE = 11;
-const ONE_MORE = 16;
-const TWO_MORE = 1;
-const THREE_MORE = 18;
-const AFTER_E0 = 25;
-const AFTER_ED = 19;
-const AFTER_F0 = 24;
-const AFTER_F4 = 30;
+const ESCAPE = 31;
 
 const STATE_MASK = 31;
 
+/** Where a string is, but for `STOP`. */
+export type TextState = CharacterState | "escape";
+
+/** The place of each state in a row. */
+export const TEXT_STATE_PLACES: Readonly<Record<TextState, number>> = {
+  text: TEXT,
+  oneMore: 6,
+  twoMore: 12,
+  threeMore: 11,
+  afterE0: 16,
+  afterED: 23,
+  afterF0: 19,
+  afterF4: 26,
+  escape: ESCAPE,
+};
+
 /** In `state`, the bytes from `first` to `last` lead to `next`. */
-type Transition = readonly [
-  state: number,
+export type TextStep = readonly [
+  state: TextState,
   first: number,
   last: number,
-  next: number,
+  next: TextState,
 ];
 
 /** What is not listed leads to `STOP`. */
-const TRANSITIONS: readonly Transition[] = [
-  [TEXT, 0x20, 0x21, TEXT],
-  [TEXT, 0x23, 0x5b, TEXT],
-  [TEXT, 0x5c, 0x5c, ESCAPE],
-  [TEXT, 0x5d, 0x7f, TEXT],
-  ...Array.from('"\\/bfnrt', escapeTransition),
-  [TEXT, 0xc2, 0xdf, ONE_MORE],
-  [TEXT, 0xe0, 0xe0, AFTER_E0],
-  [TEXT, 0xe1, 0xec, TWO_MORE],
-  [TEXT, 0xed, 0xed, AFTER_ED],
-  [TEXT, 0xee, 0xef, TWO_MORE],
-  [TEXT, 0xf0, 0xf0, AFTER_F0],
-  [TEXT, 0xf1, 0xf3, THREE_MORE],
-  [TEXT, 0xf4, 0xf4, AFTER_F4],
-  [ONE_MORE, 0x80, 0xbf, TEXT],
-  [TWO_MORE, 0x80, 0xbf, ONE_MORE],
-  [THREE_MORE, 0x80, 0xbf, TWO_MORE],
-  [AFTER_E0, 0xa0, 0xbf, ONE_MORE],
-  [AFTER_ED, 0x80, 0x9f, ONE_MORE],
-  [AFTER_F0, 0x90, 0xbf, TWO_MORE],
-  [AFTER_F4, 0x80, 0x8f, TWO_MORE],
+export const TEXT_STEPS: readonly TextStep[] = [
+  ["text", 0x20, 0x21, "text"],
+  ["text", 0x23, 0x5b, "text"],
+  ["text", 0x5c, 0x5c, "escape"],
+  ["text", 0x5d, 0x7f, "text"],
+  ...Array.from(ESCAPED_LETTERS, escapeStep),
+  ...CHARACTER_STEPS,
 ];
 
-function escapeTransition(letter: string): Transition {
+function escapeStep(letter: string): TextStep {
   const byte = letter.charCodeAt(0);
-  return [ESCAPE, byte, byte, TEXT];
+  return ["escape", byte, byte, "text"];
 }
 
-const ROWS = rowsOf(TRANSITIONS);
+/** By byte. */
+const ROWS = rowsOf(TEXT_STEPS);
 
-function rowsOf(transitions: readonly Transition[]): Int32Array {
+function rowsOf(steps: readonly TextStep[]): Int32Array {
   const rows = new Int32Array(256);
-  for (const [state, first, last, next] of transitions) {
+  for (const [state, first, last, next] of steps) {
+    const bits = TEXT_STATE_PLACES[next] << TEXT_STATE_PLACES[state];
     for (let byte = first; byte <= last; byte++) {
-      rows[byte] = (rows[byte] ?? 0) | next << state;
+      rows[byte] = (rows[byte] ?? 0) | bits;
     }
   }
   return rows;
