@@ -5,6 +5,7 @@ import { createDeadlines } from "./core/deadlines.ts";
 import { randomIds } from "./core/ids.ts";
 import type { Timers } from "./core/timers.ts";
 import { createHandler, type Handler } from "./http/gateway.ts";
+import { createCodexQuota } from "./limits/codex_quota.ts";
 import { createHarvest } from "./limits/harvest.ts";
 import { toPlain } from "./limits/plain_reading.ts";
 import { createPoller } from "./limits/poller.ts";
@@ -111,6 +112,7 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
     harvest,
     health,
     routing: createQuotaRouting({ clock, limits }),
+    codexQuota: createCodexQuota({ clock, limits }),
     budget: createRetryBudget(clock),
     deadlines,
     followAfterMs: surroundings.followAfterMs ?? 0,

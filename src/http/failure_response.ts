@@ -65,13 +65,15 @@ function upstreamFailureResponse(
 }
 
 function headersOf(
-  { kind, status = 400, retryAfterMs }: Failure,
+  { kind, status = 400, retryAfterMs, resetsAtMs }: Failure,
 ): Record<string, string> {
   if (kind === "oversized") return NOT_AGAIN;
   if (kind === "filtered" && status >= 500) return NOT_AGAIN;
-  return retryAfterMs === undefined
-    ? {}
-    : { "retry-after": String(Math.ceil(retryAfterMs / 1000)) };
+  return {
+    ...(resetsAtMs !== undefined && NOT_AGAIN),
+    ...(retryAfterMs !== undefined &&
+      { "retry-after": String(Math.ceil(retryAfterMs / 1000)) }),
+  };
 }
 
 function noteError(error: GatewayError, { facts }: RequestRecord): void {

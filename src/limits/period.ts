@@ -37,6 +37,28 @@ export const UNKNOWN_PERIOD: Period = {
   count: null,
 };
 
+const MINUTES_BY_CODE: ReadonlyMap<number | null, number> = new Map([
+  [PERIOD_CODES.minute, 1],
+  [PERIOD_CODES.hour, 60],
+  [PERIOD_CODES.day, 1440],
+  [PERIOD_CODES.week, 10_080],
+  [PERIOD_CODES.month, 43_200],
+  [PERIOD_CODES.year, 525_600],
+]);
+
+/** How long a window is, in minutes, a month being 30 days; `undefined` where it has no length that is known. */
+export function periodMinutes(
+  { period_unit, period_count }: {
+    readonly period_unit: number | null;
+    readonly period_count: number | null;
+  },
+): number | undefined {
+  const minutes = MINUTES_BY_CODE.get(period_unit);
+  return minutes === undefined || period_count === null
+    ? undefined
+    : minutes * period_count;
+}
+
 const NAME_OF_ONE: Readonly<Record<PeriodUnit, string>> = {
   minute: "minute",
   hour: "hourly",

@@ -1,6 +1,7 @@
 import type { Deployment } from "../config/config.ts";
 import type { Deadlines } from "../core/deadlines.ts";
 import type { Operation, Protocol } from "../core/protocol.ts";
+import { type CodexQuota, tellsCodexQuota } from "../limits/codex_quota.ts";
 import type { Failure } from "../protocols/canonical/failure/failure.ts";
 import type { Exchange } from "./exchange.ts";
 import type { MemoryShare } from "./request/body_memory.ts";
@@ -38,6 +39,23 @@ export function standInHeader(
   return model.id === head.model
     ? []
     : [["x-gateway-model", encodeURI(model.id.toWellFormed())]];
+}
+
+/**
+ * What is known of the connection's quota, for callers of Responses, of whom Codex shows it; nothing where the provider
+ * has said so itself.
+ *
+ * @param answer The provider's headers, as far as the caller gets them.
+ */
+export function quotaHeaders(
+  { operation, deployment: { connection } }: Attempt,
+  codexQuota: CodexQuota,
+  answer?: Headers | undefined,
+): readonly [string, string][] {
+  if (operation !== "responses") return [];
+  return answer !== undefined && tellsCodexQuota(answer)
+    ? []
+    : codexQuota.headersOf(connection);
 }
 
 /**

@@ -1,6 +1,10 @@
 import type { Operation, Protocol } from "../core/protocol.ts";
+import { NOT_AGAIN } from "../core/should_retry.ts";
 import { wait } from "../core/wait.ts";
-import type { Failure } from "../protocols/canonical/failure/failure.ts";
+import {
+  type Failure,
+  UpstreamFailure,
+} from "../protocols/canonical/failure/failure.ts";
 import type { Attempt } from "./attempt.ts";
 import type { Exchange } from "./exchange.ts";
 import {
@@ -24,6 +28,7 @@ import type { Candidate } from "./routing/candidate.ts";
 import type { RequestHead } from "./request/request_head.ts";
 import type { RelayServices } from "./services.ts";
 import { relayTranslated } from "./translated/relay_translated.ts";
+import { spentFailure, spentUntilMs } from "./routing/spent.ts";
 import { unavailable } from "./routing/unavailable.ts";
 import type { RoutedCandidates } from "./routing/quota_routing.ts";
 import { withWindow } from "./routing/window_evidence.ts";
@@ -83,11 +88,24 @@ export async function serve(
       task.candidates.own.includes(candidate)
     ) ??
       failed.at(-1);
+  const { caller } = exchange;
+  const untilMs = spentUntilMs(task.candidates, { caller, failed }, services);
   if (told === undefined) {
-    throw unavailable(task.candidates, exchange.caller, services.health);
+    throw untilMs === undefined
+      ? unavailable(task.candidates, caller, services.health)
+      : spentFailure(untilMs, services.clock.now());
   }
-  if (told.thrown instanceof NativeFailure) return told.thrown.pass(exchange);
-  throw told.thrown;
+  const isSpent = untilMs !== undefined && isLimit(told.failure);
+  if (told.thrown instanceof NativeFailure) {
+    return told.thrown.pass(exchange, isSpent ? NOT_AGAIN : {});
+  }
+  throw isSpent && told.thrown instanceof UpstreamFailure
+    ? spentFailure(untilMs, services.clock.now(), told.thrown.failure)
+    : told.thrown;
+}
+
+function isLimit({ kind }: AttemptFailure): boolean {
+  return kind === "rate_limited" || kind === "quota";
 }
 
 /**

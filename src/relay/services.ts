@@ -1,6 +1,8 @@
 import type { Clock } from "../core/clock.ts";
 import type { Deadlines } from "../core/deadlines.ts";
 import type { Ids } from "../core/ids.ts";
+import type { CodexQuota } from "../limits/codex_quota.ts";
+import type { LimitsService } from "../limits/service.ts";
 import type { Harvest } from "../limits/harvest.ts";
 import type { Fetch } from "../upstream/call.ts";
 import type { ConnectWatch } from "../upstream/connect_watch.ts";
@@ -29,6 +31,10 @@ export interface RelayServices {
   readonly connects: ConnectWatch;
   /** Learns quotas from relayed answers. */
   readonly harvest: Harvest;
+  /** What is known of quotas. */
+  readonly limits: Pick<LimitsService, "known">;
+  /** The same as Codex reads it in headers. */
+  readonly codexQuota: CodexQuota;
   readonly deadlines: Deadlines;
   /** How long a request runs before its caller is followed, in milliseconds; 0 means at once. */
   readonly followAfterMs: number;

@@ -19,12 +19,14 @@ const RUN_MS = 120_000;
  */
 export async function runClient(
   [path = "", ...before]: readonly string[],
-  { program, prompt, address, retries = 0 }: {
+  { program, prompt, address, retries = 0, inspect }: {
     readonly program: ClientProgram;
     readonly prompt: string;
     readonly address: GatewayAddress;
     /** How often the client may ask again, where it can be told; default 0. */
     readonly retries?: number;
+    /** Looks at the client's home before that is removed. */
+    readonly inspect?: (home: string) => Promise<void>;
   },
 ): Promise<ClientRun> {
   const home = await Deno.makeTempDir({ prefix: "client-" });
@@ -60,6 +62,7 @@ export async function runClient(
       .then(() => input.close()).catch(() => {});
     const { code, stdout, stderr } = await output;
     const files = await filesIn(work);
+    await inspect?.(home);
     return {
       code,
       stdout: new TextDecoder().decode(stdout),

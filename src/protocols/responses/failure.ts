@@ -51,17 +51,25 @@ export function decodeFailure(
   return readRefusal(failure, { status, body });
 }
 
-/** Writes a failure as an HTTP error. */
+/**
+ * Writes a failure as an HTTP error. Of a quota that is used up it says so as the back end of ChatGPT does, since
+ * Codex repeats every other 429 (codex-rs/codex-api/src/api_bridge.rs of openai/codex).
+ */
 export function encodeFailure(failure: Failure): EncodedFailure {
   const shown = shownFailure(failure);
+  const { resetsAtMs } = shown;
   return {
     status: openAiStatus(shown),
     body: {
       error: {
         message: shown.message,
-        type: openAiType(shown),
+        type: resetsAtMs === undefined
+          ? openAiType(shown)
+          : "usage_limit_reached",
         param: shown.param ?? null,
         code: errorCode(shown),
+        ...(resetsAtMs !== undefined &&
+          { resets_at: Math.ceil(resetsAtMs / 1000) }),
       },
     },
   };

@@ -25,9 +25,18 @@ export class NativeFailure extends UpstreamFailure {
     this.#words = words;
   }
 
-  /** The failure as the upstream told it. Finishes the record. */
-  pass({ record }: Exchange): Response {
-    const { status, headers, bytes } = this.#words;
+  /**
+   * The failure as the upstream told it. Finishes the record.
+   *
+   * @param added Headers that the gateway adds where the upstream has none of that name.
+   */
+  pass(
+    { record }: Exchange,
+    added: Readonly<Record<string, string>> = {},
+  ): Response {
+    const { status, bytes } = this.#words;
+    const headers = new Headers({ ...added });
+    for (const [name, value] of this.#words.headers) headers.set(name, value);
     record.facts.status = status;
     record.facts.bytesOut = bytes.length;
     record.finish("complete");

@@ -5,7 +5,12 @@ import { callUpstream } from "../../upstream/call.ts";
 import { redirected, upstreamAuthentication } from "../../upstream/failure.ts";
 import { upstreamHeaders } from "../../upstream/request_headers.ts";
 import { secretsOf } from "../../upstream/secrets.ts";
-import { type Attempt, firstAnswerMs, standInHeader } from "../attempt.ts";
+import {
+  type Attempt,
+  firstAnswerMs,
+  quotaHeaders,
+  standInHeader,
+} from "../attempt.ts";
 import { nativeBody } from "./native_body.ts";
 import { readNativeFailure } from "./native_failure.ts";
 import { noteAnswer } from "../note_answer.ts";
@@ -23,8 +28,9 @@ import type { RelayServices } from "../services.ts";
  */
 export async function relayNative(
   attempt: Attempt,
-  { fetch, harvest, deadlines, connects, clock }: RelayServices,
+  services: RelayServices,
 ): Promise<Response> {
+  const { fetch, harvest, deadlines, connects, clock } = services;
   const { exchange, head, controller } = attempt;
   const { connection, model } = attempt.deployment;
   const operation = OPERATIONS[attempt.operation];
@@ -67,7 +73,10 @@ export async function relayNative(
       controller,
     });
   }
-  headers.push(...standInHeader(attempt));
+  headers.push(
+    ...standInHeader(attempt),
+    ...quotaHeaders(attempt, services.codexQuota, answer.headers),
+  );
   return await passAnswer(answer, {
     attempt,
     protocol,

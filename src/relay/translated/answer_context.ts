@@ -4,7 +4,7 @@ import type {
   CallerCodec,
   Codec,
 } from "../../protocols/canonical/codec.ts";
-import { type Attempt, standInHeader } from "../attempt.ts";
+import { type Attempt, quotaHeaders, standInHeader } from "../attempt.ts";
 import { idHeaders } from "../request_id.ts";
 import type { RelayServices } from "../services.ts";
 import type { TranslatedBody } from "./translation_jobs.ts";
@@ -19,7 +19,7 @@ export interface TranslateAnswerOptions {
   readonly translated: Omit<TranslatedBody, "body">;
   readonly services: Pick<
     RelayServices,
-    "seals" | "deadlines" | "ids" | "clock" | "translation"
+    "seals" | "deadlines" | "ids" | "clock" | "translation" | "codexQuota"
   >;
 }
 
@@ -54,7 +54,7 @@ export function contextOf(options: TranslateAnswerOptions): AnswerContext {
 
 /** The headers of an answer of the content type `type`; what the request lost is named there. */
 export function headersOf(
-  { attempt, translated: { dropped } }: TranslateAnswerOptions,
+  { attempt, translated: { dropped }, services }: TranslateAnswerOptions,
   type: string,
 ): Record<string, string> {
   return {
@@ -66,6 +66,7 @@ export function headersOf(
       ),
     ),
     ...Object.fromEntries(standInHeader(attempt)),
+    ...Object.fromEntries(quotaHeaders(attempt, services.codexQuota)),
     ...(type === "text/event-stream" ? { "cache-control": "no-cache" } : {}),
     ...(dropped.size === 0
       ? {}

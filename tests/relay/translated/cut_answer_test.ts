@@ -103,6 +103,7 @@ async function given(
       ids: counterIds(),
       clock: opened.clock,
       translation: createTranslation(undefined, counterIds()),
+      codexQuota: { headersOf: () => [] },
     },
   });
 }

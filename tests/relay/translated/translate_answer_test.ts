@@ -36,6 +36,7 @@ async function begin() {
         ids: counterIds(),
         clock: opened.clock,
         translation: createTranslation(undefined, counterIds()),
+        codexQuota: { headersOf: () => [] },
       },
     });
   return { ...opened, timers, translate };

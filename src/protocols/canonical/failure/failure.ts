@@ -15,6 +15,8 @@ export interface Failure {
   readonly param?: string | undefined;
   /** How long the upstream says to wait. */
   readonly retryAfterMs?: number | undefined;
+  /** When a quota that is used up begins anew, in milliseconds since 1970; to try again before is no use. */
+  readonly resetsAtMs?: number | undefined;
 }
 
 /**

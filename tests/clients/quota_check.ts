@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import {
+  isJsonObject,
+  type JsonObject,
+  parseJson,
+} from "../../src/core/json.ts";
+import { ALICE_TOKEN } from "../support/gateway/config.ts";
+import { startDemoGateway } from "../support/gateway/demo_gateway.ts";
+import { ask } from "../support/wire/ask.ts";
+import { installClient, type InstalledClient } from "./install.ts";
+import { type ClientProgram, CLIENTS } from "./programs.ts";
+import { runClient } from "./run_client.ts";
+import { chatUpstream, startTranslating } from "./upstreams.ts";
+
+// What real clients, from npm, make of a quota: Codex shows what is left, and both stop where nothing is.
+// `deno task test:clients` runs this; `deno task test` does not.
+
+const MODEL = "unknown-model";
+
+/** How a client tells that it has stopped. */
+const STOPS: Readonly<Record<string, RegExp>> = {
+  "Codex CLI": /hit your usage limit\. Try again at/,
+  "Claude Code":
+    /429.*No more today\. It is available again at \d{4}-\d\d-\d\d \d\d:\d\d UTC/,
+};
+
+for (const [name, stops] of Object.entries(STOPS)) {
+  const { program, installed } = await clientNamed(name);
+  Deno.test({
+    name:
+      `${name} asks once when a provider has nothing left for hours, and says until when`,
+    ignore: "reason" in installed,
+    async fn() {
+      const asked: string[] = [];
+      await using gateway = await startTranslating(chatUpstream(), {
+        model: MODEL,
+        asked,
+        spoil: () => Promise.resolve(usedUp()),
+      });
+      const run = await runClient(commandOf(installed), {
+        program,
+        prompt: "Say hello",
+        address: { url: gateway.url, token: ALICE_TOKEN, model: MODEL },
+        retries: 5,
+      });
+      const told = `${run.stdout}\n${run.stderr}\n${gateway.lines.text()}`;
+      assert.notEqual(run.code, 0, told);
+      assert.match(told, stops);
+      assert.equal(gateway.lines.requests.items.length, 1, told);
+      assert.equal(asked.length, 1, told);
+    },
+  });
+}
+
+const codex = await clientNamed("Codex CLI");
+
+Deno.test({
+  name:
+    "Codex CLI learns the windows of a provider that knows nothing of Codex",
+  ignore: "reason" in codex.installed,
+  async fn() {
+    await using gateway = await startDemoGateway();
+    const limits = await gateway.call("/v1/limits", {
+      headers: ask("chat").headers ?? {},
+    });
+    assert.equal(limits.status, 200, await limits.text());
+    const learnt: JsonObject[] = [];
+    const run = await runClient(commandOf(codex.installed), {
+      program: codex.program,
+      prompt: "Say hello",
+      address: { url: gateway.url, token: ALICE_TOKEN, model: "demo-a" },
+      inspect: async (home) => {
+        learnt.push(...await rateLimitsIn(`${home}/.codex/sessions`));
+      },
+    });
+    assert.equal(run.code, 0, run.stderr);
+    const told = JSON.stringify(learnt);
+    const { primary, secondary } = learnt.at(-1) ?? {};
+    assert.ok(isJsonObject(primary) && isJsonObject(secondary), told);
+    assert.equal(primary.window_minutes, 300, told);
+    assert.ok(Number(primary.used_percent) >= 0, told);
+    assert.ok(Number(secondary.resets_at) * 1000 > Date.now(), told);
+    assert.ok(Number(secondary.window_minutes) > 300, told);
+  },
+});
+
+/** A Chat provider's answer when a plan's window is used up. */
+function usedUp(): Response {
+  return Response.json(
+    { error: { message: "No more today.", type: "rate_limit_error" } },
+    { status: 429, headers: { "retry-after": "7200" } },
+  );
+}
+
+async function clientNamed(name: string): Promise<{
+  readonly program: ClientProgram;
+  readonly installed: InstalledClient;
+}> {
+  const program = CLIENTS.find((one) => one.name === name);
+  if (program === undefined) throw new Error(`There is no ${name}`);
+  const installed = await installClient(program);
+  if ("reason" in installed) {
+    console.warn(`${name} ignored: ${installed.reason}`);
+  }
+  return { program, installed };
+}
+
+function commandOf(installed: InstalledClient): readonly string[] {
+  return "command" in installed ? installed.command : [];
+}
+
+/** What Codex wrote into its sessions of what is left, the last one last. */
+async function rateLimitsIn(folder: string): Promise<JsonObject[]> {
+  const found: JsonObject[] = [];
+  for await (const { name, isDirectory } of Deno.readDir(folder)) {
+    const path = `${folder}/${name}`;
+    if (isDirectory) found.push(...await rateLimitsIn(path));
+    else {found.push(
+        ...(await Deno.readTextFile(path)).split("\n").flatMap(rateLimitsOf),
+      );}
+  }
+  return found;
+}
+
+function rateLimitsOf(line: string): JsonObject[] {
+  const record = parseJson(line);
+  if (!isJsonObject(record) || !isJsonObject(record.payload)) return [];
+  const { rate_limits } = record.payload;
+  return isJsonObject(rate_limits) ? [rate_limits] : [];
+}

@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import type { Protocol } from "../../../src/core/protocol.ts";
+import { NOW_MS } from "../../support/gateway/config.ts";
+import {
+  connectionTo,
+  type Mode,
+  openScene,
+} from "../../support/gateway/failover_scene.ts";
+import { good, reset, status } from "../../support/upstream/bad_provider.ts";
+
+/** A 429 of a window that begins anew in ten minutes. */
+const WAIT_SECONDS = 600;
+
+const spent = status(429, { headers: { "retry-after": `${WAIT_SECONDS}` } });
+
+const UNTIL = NOW_MS / 1000 + WAIT_SECONDS;
+
+function spentScene(protocol: Protocol, mode: Mode) {
+  return openScene([connectionTo("one", { protocol, mode })], {
+    one: [spent],
+  });
+}
+
+Deno.test("a quota that is used up is told to callers of Responses as Codex knows it, asked and unasked", async () => {
+  const scene = await spentScene("responses", "translated");
+  for (let count = 0; count < 3; count++) {
+    const told = await scene.ask("responses");
+    assert.equal(told.status, 429, told.text);
+    assert.equal(told.headers.get("x-should-retry"), "false");
+    assert.equal(told.headers.get("retry-after"), `${WAIT_SECONDS}`);
+    const { error } = JSON.parse(told.text);
+    assert.equal(error.type, "usage_limit_reached");
+    assert.equal(error.resets_at, UNTIL);
+  }
+  assert.equal(scene.providers.asked.length, 1);
+});
+
+Deno.test("a quota that is used up is told to callers of Messages and Chat with its end, and not to be asked for again", async (t) => {
+  for (const protocol of ["messages", "chat"] as const) {
+    await t.step(protocol, async () => {
+      const scene = await spentScene(protocol, "translated");
+      for (let count = 0; count < 2; count++) {
+        const told = await scene.ask(protocol);
+        assert.equal(told.status, 429, told.text);
+        assert.equal(told.headers.get("x-should-retry"), "false");
+        assert.equal(told.headers.get("retry-after"), `${WAIT_SECONDS}`);
+        const { error } = JSON.parse(told.text);
+        assert.equal(error.type, "rate_limit_error");
+        const end = new Date(UNTIL * 1000).toISOString();
+        assert.ok(error.message.includes(end.slice(11, 16)), error.message);
+        assert.equal(error.resets_at, undefined);
+      }
+      assert.equal(scene.providers.asked.length, 1);
+    });
+  }
+});
+
+Deno.test("a native 429 of a quota that is used up passes as it came, with the header that clients stop for", async () => {
+  const scene = await spentScene("messages", "native");
+  const plain = await openScene(
+    [connectionTo("one", { protocol: "messages", mode: "native" })],
+    { one: [status(429)] },
+  );
+  const told = await scene.ask("messages");
+  const burst = await plain.ask("messages");
+  assert.equal(told.status, 429);
+  assert.equal(told.text, burst.text);
+  assert.equal(told.headers.get("x-should-retry"), "false");
+  assert.equal(burst.headers.get("x-should-retry"), null);
+});
+
+Deno.test("a native 429 keeps what the provider says of repetitions", async () => {
+  const scene = await openScene(
+    [connectionTo("one", { protocol: "messages", mode: "native" })],
+    {
+      one: [status(429, {
+        headers: { "retry-after": "600", "x-should-retry": "true" },
+      })],
+    },
+  );
+  const told = await scene.ask("messages");
+  assert.equal(told.headers.get("x-should-retry"), "true");
+});
+
+Deno.test("a wait of less than a minute is no used-up quota", async () => {
+  const short = status(429, { headers: { "retry-after": "59" } });
+  const scene = await openScene(
+    [connectionTo("one", { protocol: "responses", mode: "translated" })],
+    { one: [short] },
+  );
+  const asked = await scene.ask("responses");
+  assert.equal(JSON.parse(asked.text).error.type, "rate_limit_error");
+  assert.equal(asked.headers.get("x-should-retry"), null);
+  const unasked = await scene.ask("responses");
+  assert.equal(unasked.status, 503);
+  assert.equal(
+    JSON.parse(unasked.text).error.code,
+    "connection_cooling_down",
+  );
+});
+
+Deno.test("while another connection may be asked again soon, nobody is told to stop", async () => {
+  const RESPONSES = { protocol: "responses", mode: "translated" } as const;
+  const scene = await openScene(
+    [connectionTo("one", RESPONSES), connectionTo("two", RESPONSES)],
+    { one: [spent], two: [reset] },
+  );
+  for (let count = 0; count < 8; count++) {
+    const told = await scene.ask("responses");
+    assert.notEqual(told.headers.get("x-should-retry"), "false");
+    assert.ok(!told.text.includes("usage_limit_reached"), told.text);
+  }
+});
+
+Deno.test("of several used-up connections the one counts that begins anew first, and then it is asked", async () => {
+  const RESPONSES = { protocol: "responses", mode: "translated" } as const;
+  const later = status(429, { headers: { "retry-after": "3000" } });
+  const scene = await openScene(
+    [connectionTo("one", RESPONSES), connectionTo("two", RESPONSES)],
+    { one: [later], two: [spent, good] },
+  );
+  const told = await scene.ask("responses");
+  assert.equal(JSON.parse(told.text).error.resets_at, UNTIL);
+  scene.timers.advance(WAIT_SECONDS * 1000);
+  assert.equal((await scene.ask("responses")).status, 200);
+});
