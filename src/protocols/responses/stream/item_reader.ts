@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../../core/json.ts";
 import type { BlockEmitter } from "./block_emitter.ts";
 import { createCallReader, isCallItem } from "./call_reader.ts";
-import { MessageReader } from "./message_reader.ts";
+import { createMessageReader } from "./message_reader.ts";
 import { opaqueItem } from "../items/opaque_item.ts";
 import type { ItemReader, ReaderScope } from "./reader.ts";
 import { createReasoningReader } from "./reasoning_reader.ts";
@@ -15,7 +15,7 @@ export function createItemReader(
   item: JsonObject,
   scope: ReaderScope,
 ): ItemReader {
-  if (item.type === "message") return new MessageReader(item, scope.blocks);
+  if (item.type === "message") return createMessageReader(item, scope.blocks);
   if (item.type === "reasoning") {
     return createReasoningReader(item, scope.blocks);
   }
