@@ -1,3 +1,4 @@
+import { isEventStream, isJson } from "../../upstream/media_type.ts";
 import type { PassAnswerOptions } from "./pass_answer_options.ts";
 import { ONE_PIECE_BYTES, passInOnePiece } from "./pass_in_one_piece.ts";
 import { passInPieces } from "./pass_in_pieces.ts";
@@ -22,11 +23,16 @@ export async function passAnswer(
     return new Response(null, { status, headers: options.headers });
   }
   const type = headers.get("content-type") ?? "";
-  const isStream = /^\s*text\/event-stream\b/i.test(type);
-  const isJson = type === "" || /json/i.test(type);
+  const isStream = isEventStream(type);
+  const mayBeJson = type === "" || isJson(type);
   return !isStream && isShort(headers)
-    ? await passInOnePiece(answer, { ...options, isJson })
-    : await passInPieces(answer, { ...options, body, isStream, isJson });
+    ? await passInOnePiece(answer, { ...options, isJson: mayBeJson })
+    : await passInPieces(answer, {
+      ...options,
+      body,
+      isStream,
+      isJson: mayBeJson,
+    });
 }
 
 /** A compressed length says nothing about the bytes that come out. */

@@ -1,3 +1,4 @@
+import { isEventStream, isJson } from "../../upstream/media_type.ts";
 import { streamAnswer } from "./stream_answer.ts";
 import {
   headersOf,
@@ -30,7 +31,7 @@ export async function translateAnswer(
     callerSha256: exchange.caller.sha256,
     connectionId: deployment.connection.id,
   };
-  const isStream = isEventStream(answer, translated.stream);
+  const isStream = isStreamed(answer, translated.stream);
   if (translated.request.stream && isStream && answer.body !== null) {
     const watch = createTranslatedWatch({
       ...watchOptions,
@@ -46,10 +47,10 @@ export async function translateAnswer(
   return respond(written, options);
 }
 
-/** Some upstreams stream without saying so. */
-function isEventStream({ headers }: Response, asked: boolean): boolean {
+/** Some upstreams stream without saying so; what is no JSON then can be read as nothing else. */
+function isStreamed({ headers }: Response, asked: boolean): boolean {
   const type = headers.get("content-type") ?? "";
-  return /text\/event-stream/i.test(type) || asked && !/json/i.test(type);
+  return isEventStream(type) || asked && !isJson(type);
 }
 
 function write(
