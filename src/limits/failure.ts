@@ -1,3 +1,5 @@
+import type { FailureKind } from "../protocols/canonical/failure/failure.ts";
+
 /** Why a quota could not be read (docs/quotas.md#states); `provider_limits_` stands before it on the wire. */
 export type QuotaFailureReason =
   /** A setting is missing; the administrator must complete the connection. */
@@ -14,7 +16,7 @@ export type QuotaFailureReason =
   /** Anything else that the provider answers instead of a quota. */
   | "unavailable";
 
-/** Everything about a {@linkcode QuotaFailure} beyond its reason and message. */
+/** Everything about a {@linkcode QuotaFailure} beyond its kind and message. */
 export interface QuotaFailureOptions {
   /** How long the provider asks to be left alone, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
@@ -28,16 +30,47 @@ export interface QuotaFailureOptions {
  */
 export class QuotaFailure extends Error {
   override readonly name = "QuotaFailure";
-  readonly reason: QuotaFailureReason;
+  readonly kind: FailureKind;
   readonly retryAfterMs: number | undefined;
 
   constructor(
-    reason: QuotaFailureReason,
+    kind: FailureKind,
     message: string,
     options: QuotaFailureOptions = {},
   ) {
     super(message, { cause: options.cause });
-    this.reason = reason;
+    this.kind = kind;
     this.retryAfterMs = options.retryAfterMs;
   }
+
+  /** What the wire and the log call it. */
+  get reason(): QuotaFailureReason {
+    return reasonOf(this.kind);
+  }
 }
+
+/** Why a quota could not be read, of what went wrong. */
+export function reasonOf(kind: FailureKind): QuotaFailureReason {
+  return REASON_BY_KIND[kind];
+}
+
+const REASON_BY_KIND: Readonly<Record<FailureKind, QuotaFailureReason>> = {
+  misconfigured: "configuration_required",
+  authentication: "unauthorized",
+  permission: "unauthorized",
+  forbidden: "unauthorized",
+  rate_limited: "rate_limited",
+  unreachable: "unreachable",
+  silent: "unreachable",
+  broken: "invalid_response",
+  oversized: "invalid_response",
+  quota: "no_plan",
+  invalid_request: "unavailable",
+  context_too_long: "unavailable",
+  too_large: "unavailable",
+  filtered: "unavailable",
+  not_found: "unavailable",
+  overloaded: "unavailable",
+  timeout: "unavailable",
+  server: "unavailable",
+};

@@ -1,4 +1,5 @@
-import { QuotaFailure, type QuotaFailureReason } from "./failure.ts";
+import type { FailureKind } from "../protocols/canonical/failure/failure.ts";
+import { QuotaFailure } from "./failure.ts";
 import { isGood, type Reading } from "./reading.ts";
 import type { QuotaWindow } from "./window.ts";
 
@@ -14,7 +15,7 @@ export interface PlainReading {
 
 /** A {@linkcode QuotaFailure} as data alone. */
 export interface PlainFailure {
-  readonly reason: QuotaFailureReason;
+  readonly kind: FailureKind;
   readonly message: string;
   readonly retryAfterMs?: number | undefined;
 }
@@ -23,8 +24,8 @@ export interface PlainFailure {
 export function toPlain(reading: Reading): PlainReading {
   const { checkedAtMs } = reading;
   if (isGood(reading)) return { checkedAtMs, windows: reading.windows };
-  const { reason, message, retryAfterMs } = reading.failure;
-  return { checkedAtMs, failure: { reason, message, retryAfterMs } };
+  const { kind, message, retryAfterMs } = reading.failure;
+  return { checkedAtMs, failure: { kind, message, retryAfterMs } };
 }
 
 /** The reading that some data was made of. */
@@ -32,9 +33,9 @@ export function fromPlain(
   { checkedAtMs, windows = [], failure }: PlainReading,
 ): Reading {
   if (failure === undefined) return { checkedAtMs, windows };
-  const { reason, message, retryAfterMs } = failure;
+  const { kind, message, retryAfterMs } = failure;
   return {
     checkedAtMs,
-    failure: new QuotaFailure(reason, message, { retryAfterMs }),
+    failure: new QuotaFailure(kind, message, { retryAfterMs }),
   };
 }

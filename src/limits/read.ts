@@ -88,7 +88,7 @@ async function send(
       signal,
     });
   } catch (error) {
-    throw unreachable(error, signal);
+    throw unread(error, signal);
   }
 }
 
@@ -103,14 +103,18 @@ function fixedHeaders(
   return isOwnHost ? connection.headers : {};
 }
 
-function unreachable(cause: unknown, signal: AbortSignal): QuotaFailure {
-  return new QuotaFailure(
-    "unreachable",
-    signal.aborted
-      ? "The provider did not tell its quota in time"
-      : "The provider could not be reached",
-    { cause },
-  );
+function unread(cause: unknown, signal: AbortSignal): QuotaFailure {
+  return signal.aborted
+    ? new QuotaFailure(
+      "silent",
+      "The provider did not tell its quota in time",
+      {
+        cause,
+      },
+    )
+    : new QuotaFailure("unreachable", "The provider could not be reached", {
+      cause,
+    });
 }
 
 async function readJson(
@@ -120,7 +124,7 @@ async function readJson(
   const body = parseJson(await readText(answer, signal));
   if (body !== undefined) return body;
   throw new QuotaFailure(
-    "invalid_response",
+    "broken",
     "The provider's quota answer is not JSON: check the address",
   );
 }
@@ -133,9 +137,9 @@ async function readText(
   try {
     return await new Response(answer.body?.pipeThrough(cap)).text();
   } catch (error) {
-    if (!(error instanceof RangeError)) throw unreachable(error, signal);
+    if (!(error instanceof RangeError)) throw unread(error, signal);
     throw new QuotaFailure(
-      "invalid_response",
+      "broken",
       "The provider's quota answer is longer than 256 KiB",
       { cause: error },
     );
@@ -146,7 +150,7 @@ async function readText(
 function toFailure(error: unknown): QuotaFailure {
   if (error instanceof QuotaFailure) return error;
   return new QuotaFailure(
-    "unavailable",
+    "server",
     "The quota of this connection could not be read",
     { cause: error },
   );

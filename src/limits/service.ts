@@ -160,7 +160,7 @@ function budgetOver(): GatewayError {
 
 function nothingRelayed(): QuotaFailure {
   return new QuotaFailure(
-    "unavailable",
+    "server",
     "This service tells its quota with its answers, and none has been relayed yet",
   );
 }

@@ -43,7 +43,7 @@ export function createQuotaDesk(
 /** The thread that asks has another configuration yet. */
 function replaced(checkedAtMs: number): RemoteReading {
   const failure = new QuotaFailure(
-    "unavailable",
+    "server",
     "The configuration of this connection has just changed: ask again",
   );
   const reading = toPlain({ checkedAtMs, failure });

@@ -6,7 +6,7 @@ import type { QuotaSource } from "./reader.ts";
  * The first base URL of the connection. Quota addresses are built from it and from nothing else, so that
  * a key meant for one host never reaches another.
  *
- * @throws QuotaFailure `configuration_required` when the connection has none.
+ * @throws QuotaFailure `misconfigured` when the connection has none.
  */
 export function baseUrl({ connection }: QuotaSource): string {
   for (const endpoint of ENDPOINTS) {
@@ -14,7 +14,7 @@ export function baseUrl({ connection }: QuotaSource): string {
     if (base !== undefined) return base;
   }
   throw new QuotaFailure(
-    "configuration_required",
+    "misconfigured",
     "The connection has no endpoint to read its quota from: set quota.url",
   );
 }
@@ -23,7 +23,7 @@ export function baseUrl({ connection }: QuotaSource): string {
  * The address of a quota endpoint that stands at a fixed path of the host: `quota.url` if it is set,
  * else `path` on the connection's host.
  *
- * @throws QuotaFailure `configuration_required` when neither is known.
+ * @throws QuotaFailure `misconfigured` when neither is known.
  */
 export function hostUrl(source: QuotaSource, path: string): string {
   return source.quota.url ?? new URL(path, baseUrl(source)).href;
@@ -33,7 +33,7 @@ export function hostUrl(source: QuotaSource, path: string): string {
  * The address of a quota endpoint that stands below the connection's base URL: `quota.url` if it is set,
  * else the base URL without a trailing `/v1`, and `path`.
  *
- * @throws QuotaFailure `configuration_required` when neither is known.
+ * @throws QuotaFailure `misconfigured` when neither is known.
  */
 export function rootUrl(source: QuotaSource, path: string): string {
   return source.quota.url ?? baseUrl(source).replace(/\/v1$/, "") + path;
@@ -49,13 +49,13 @@ export function withQuery(url: string, name: string, value: string): string {
 /**
  * The credential that quota calls carry: `quota.key`, else the connection's own.
  *
- * @throws QuotaFailure `configuration_required` when there is none.
+ * @throws QuotaFailure `misconfigured` when there is none.
  */
 export function credential({ connection, quota }: QuotaSource): string {
   if (quota.key !== undefined) return quota.key;
   if (connection.auth.scheme !== "none") return connection.auth.key;
   throw new QuotaFailure(
-    "configuration_required",
+    "misconfigured",
     "The connection has no key to read its quota with: set auth or quota.key",
   );
 }

@@ -92,7 +92,7 @@ function request(source: QuotaSource): QuotaRequest {
 function windowsOf(body: Payload): QuotaWindow[] {
   if (Object.keys(body).length === 0) {
     throw new QuotaFailure(
-      "invalid_response",
+      "broken",
       "The provider's quota answer holds none of the known windows",
     );
   }

@@ -64,7 +64,7 @@ function request(source: QuotaSource): QuotaRequest {
   const { quota } = source;
   if (quota.key === undefined && quota.url === undefined) {
     throw new QuotaFailure(
-      "configuration_required",
+      "misconfigured",
       "Copilot's quota is read with a GitHub OAuth token: set quota.key",
     );
   }
@@ -96,7 +96,7 @@ function windowsOf(body: Payload): QuotaWindow[] {
     ];
   }
   throw new QuotaFailure(
-    "no_plan",
+    "quota",
     "The GitHub account of quota.key has no Copilot quota",
   );
 }

@@ -49,7 +49,7 @@ function windowsOf(entries: readonly Entry[]): QuotaWindow[] {
   const good = entries.filter(({ status }) => status === "ok");
   if (good.length === 0) {
     throw new QuotaFailure(
-      "unavailable",
+      "server",
       "The gateway behind this connection reports no quota",
     );
   }

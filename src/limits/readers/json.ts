@@ -38,7 +38,7 @@ export const json: QuotaReader = {
       );
       if (windows.length > 0) return windows;
       throw new QuotaFailure(
-        "invalid_response",
+        "broken",
         "The provider's quota answer holds none of the windows of quota.windows",
       );
     },
@@ -48,7 +48,7 @@ export const json: QuotaReader = {
 function settingsOf({ quota }: QuotaSource): JsonQuota {
   if (quota.json !== undefined) return quota.json;
   throw new QuotaFailure(
-    "configuration_required",
+    "misconfigured",
     "A quota of the kind json needs quota.windows",
   );
 }
@@ -57,7 +57,7 @@ function request(source: QuotaSource): QuotaRequest {
   const { url } = source.quota;
   if (url === undefined) {
     throw new QuotaFailure(
-      "configuration_required",
+      "misconfigured",
       "A quota of the kind json needs quota.url",
     );
   }
@@ -85,13 +85,13 @@ function addCredential(
 function refuseErrors(body: unknown, quota: JsonQuota): void {
   if (quota.unauthorized && isMet(quota.unauthorized, body)) {
     throw new QuotaFailure(
-      "unauthorized",
+      "authentication",
       "The provider refuses the connection's key",
     );
   }
   if (quota.success && !isMet(quota.success, body)) {
     throw new QuotaFailure(
-      "unavailable",
+      "server",
       "The provider answers with an error instead of the quota",
     );
   }
@@ -170,7 +170,7 @@ function numberAt(item: unknown, pointer: string): number | null {
   const result = numeric.safeParse(valueAt(item, pointer));
   if (result.success) return result.data ?? null;
   throw new QuotaFailure(
-    "invalid_response",
+    "broken",
     `The provider's quota answer has no number at ${pointer}`,
   );
 }

@@ -5,7 +5,8 @@ import {
   complement,
   percentAmounts,
 } from "../amounts.ts";
-import { QuotaFailure, type QuotaFailureReason } from "../failure.ts";
+import type { FailureKind } from "../../protocols/canonical/failure/failure.ts";
+import { QuotaFailure } from "../failure.ts";
 import { instantAfter, instantOfMs } from "../instant.ts";
 import {
   type Period,
@@ -71,31 +72,31 @@ const payload = z.object({
   model_remains: rows,
 });
 
-const REASON_BY_CODE = new Map<number, QuotaFailureReason>([
+const KIND_BY_CODE = new Map<number, FailureKind>([
   [1002, "rate_limited"],
-  [1004, "unauthorized"],
-  [1008, "no_plan"],
-  [2049, "unauthorized"],
-  [2062, "no_plan"],
+  [1004, "authentication"],
+  [1008, "quota"],
+  [2049, "authentication"],
+  [2062, "quota"],
 ]);
 
-const MESSAGE_BY_REASON = new Map<QuotaFailureReason, string>([
+const MESSAGE_BY_KIND = new Map<FailureKind, string>([
   ["rate_limited", "The provider asks for fewer quota reads"],
   [
-    "unauthorized",
+    "authentication",
     "The provider refuses the connection's key: check it and its region",
   ],
-  ["no_plan", "The connection's key has no active token plan"],
+  ["quota", "The connection's key has no active token plan"],
 ]);
 
 /** Errors come under HTTP 200. */
 function refuseErrors({ base_resp }: z.output<typeof envelope>): void {
   const code = base_resp?.status_code ?? 0;
   if (code === 0) return;
-  const reason = REASON_BY_CODE.get(code) ?? "unavailable";
+  const kind = KIND_BY_CODE.get(code) ?? "server";
   throw new QuotaFailure(
-    reason,
-    MESSAGE_BY_REASON.get(reason) ??
+    kind,
+    MESSAGE_BY_KIND.get(kind) ??
       "The provider answers with an error instead of the quota",
   );
 }

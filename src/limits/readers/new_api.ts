@@ -17,7 +17,7 @@ export const newApi: QuotaReader = {
     parse([token, status]) {
       if (checkPayload(envelope, token).success === false) {
         throw new QuotaFailure(
-          "unavailable",
+          "server",
           "The gateway answers with an error instead of the quota",
         );
       }

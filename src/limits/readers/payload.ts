@@ -29,7 +29,7 @@ export const flag = z.boolean().nullish();
 /**
  * Checks an upstream's body against `schema`. Fields that the schema does not name are ignored.
  *
- * @throws QuotaFailure `invalid_response`, with the place of the first misfit.
+ * @throws QuotaFailure `broken`, with the place of the first misfit.
  */
 export function checkPayload<Schema extends z.ZodType>(
   schema: Schema,
@@ -38,7 +38,7 @@ export function checkPayload<Schema extends z.ZodType>(
   const result = schema.safeParse(body);
   if (result.success) return result.data;
   throw new QuotaFailure(
-    "invalid_response",
+    "broken",
     `The provider's quota answer has an unknown form at ${
       placeOf(result.error.issues[0]?.path ?? [])
     }`,
@@ -56,12 +56,12 @@ function placeOf(path: readonly PropertyKey[]): string {
 /**
  * A provider that gives no windows for a good key tells nothing, which is not 0 %.
  *
- * @throws QuotaFailure `unavailable` when `windows` is empty.
+ * @throws QuotaFailure `server` when `windows` is empty.
  */
 export function requireWindows<Window>(windows: Window[]): Window[] {
   if (windows.length > 0) return windows;
   throw new QuotaFailure(
-    "unavailable",
+    "server",
     "The provider gives no quota windows for this key",
   );
 }

@@ -34,7 +34,7 @@ export function platformBalance(
         const { code, status } = checkPayload(envelope, body);
         if ((code ?? successCode) !== successCode || status === false) {
           throw new QuotaFailure(
-            "unavailable",
+            "server",
             "The provider answers with an error instead of the balance",
           );
         }

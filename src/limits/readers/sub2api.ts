@@ -24,7 +24,7 @@ export const sub2api: QuotaReader = {
       const answer = checkPayload(payload, body);
       if (answer.isValid === false) {
         throw new QuotaFailure(
-          "unauthorized",
+          "authentication",
           "The gateway refuses the connection's key",
         );
       }

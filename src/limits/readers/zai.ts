@@ -66,7 +66,7 @@ function request(source: QuotaSource): QuotaRequest {
   const { organization, project } = source.quota;
   if (organization === undefined || project === undefined) {
     throw new QuotaFailure(
-      "configuration_required",
+      "misconfigured",
       "A team plan is read with its organization and project: set quota.organization and quota.project",
     );
   }
@@ -86,18 +86,18 @@ function refuseErrors({ code, success, msg }: z.output<typeof envelope>): void {
   if (isSuccess) return;
   if (code === 401 || (code && code >= 1000 && code <= 1004)) {
     throw new QuotaFailure(
-      "unauthorized",
+      "authentication",
       "The provider refuses the connection's key: check it, its region and its expiry",
     );
   }
   if (/coding plan/i.test(msg ?? "")) {
     throw new QuotaFailure(
-      "no_plan",
+      "quota",
       "The connection's key has no active coding plan",
     );
   }
   throw new QuotaFailure(
-    "unavailable",
+    "server",
     "The provider answers with an error instead of the quota",
   );
 }
@@ -105,7 +105,7 @@ function refuseErrors({ code, success, msg }: z.output<typeof envelope>): void {
 function windowsOf(all: readonly Row[]): QuotaWindow[] {
   if (all.length > 0 && all.every((one) => typeOf(one) === "TIME_LIMIT")) {
     throw new QuotaFailure(
-      "no_plan",
+      "quota",
       "The coding plan has ended: only its tool package is left",
     );
   }

@@ -347,7 +347,7 @@ Deno.test("a quota that the configuration no longer has is said to be none", asy
   await settle();
   const order = threads[0]?.orders.at(-1);
   assert.ok(order?.kind === "quota");
-  assert.equal(order.told.reading.failure?.reason, "unavailable");
+  assert.equal(order.told.reading.failure?.kind, "server");
   assert.deepEqual(asked, []);
 });
 
