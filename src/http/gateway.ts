@@ -17,6 +17,7 @@ import { failureResponse } from "./failure_response.ts";
 import { healthResponse } from "./health.ts";
 import { limitsResponse } from "./limits.ts";
 import { modelResponse, modelsResponse } from "./models.ts";
+import { opencodeConfigResponse, opencodeLoginResponse } from "./opencode.ts";
 import { pageResponse } from "./page.ts";
 import { requestTarget } from "./request_target.ts";
 import { createRouteFinder, type RouteMatch } from "./router.ts";
@@ -131,6 +132,8 @@ function openAnswer(
       return pageResponse(path);
     case "probe":
       return new Response(null);
+    case "opencode_login":
+      return opencodeLoginResponse(request);
     case "websocket":
       throw websocketError(request.headers);
   }
@@ -149,6 +152,8 @@ function answer(
       return modelsResponse(models);
     case "model":
       return modelResponse(id ?? "", models);
+    case "opencode_config":
+      return opencodeConfigResponse(request, models);
     case "limits":
       return limitsResponse(request, { caller, config, limits: parts.limits });
   }

@@ -27,9 +27,8 @@ export interface ModelsContext {
 export async function modelsResponse(
   context: ModelsContext,
 ): Promise<Response> {
-  const { caller, config, query } = context;
-  const models = await lookUp(listedModels(caller, config), context);
-  const version = codexVersion(query);
+  const models = await knownModels(context);
+  const version = codexVersion(context.query);
   if (version !== undefined) return codexCatalogResponse(models, version);
   const data = models.map(modelEntry);
   return Response.json({
@@ -39,6 +38,18 @@ export async function modelsResponse(
     first_id: data.at(0)?.id ?? null,
     last_id: data.at(-1)?.id ?? null,
   });
+}
+
+/**
+ * The listed models of the caller's active assignments with what is known of them, in the order of the list.
+ *
+ * @throws {CallerLeft} When the caller does not wait for it.
+ */
+export async function knownModels(
+  context: ModelsContext,
+): Promise<readonly KnownModel[]> {
+  const { caller, config } = context;
+  return await lookUp(listedModels(caller, config), context);
 }
 
 /**

@@ -6,14 +6,21 @@ import {
   type Protocol,
 } from "../core/protocol.ts";
 import type { CredentialGroup } from "../relay/request/caller.ts";
+import { OPENCODE_CONFIG_PATH, OPENCODE_PATH } from "./opencode.ts";
 import { PAGE_PATHS } from "./page.ts";
 import { MAX_BODY_BYTES, RELAY_ROWS } from "./relay_rows.ts";
 
 /** What the gateway answers by itself, to a caller it knows. */
-export type Answer = "models" | "model" | "limits";
+export type Answer = "models" | "model" | "limits" | "opencode_config";
 
 /** What it answers to everybody. */
-export type OpenAnswer = "live" | "ready" | "page" | "probe" | "websocket";
+export type OpenAnswer =
+  | "live"
+  | "ready"
+  | "page"
+  | "probe"
+  | "websocket"
+  | "opencode_login";
 
 /** What a route does: relay an operation to an upstream, or answer from the gateway itself. */
 export type Action =
@@ -49,6 +56,8 @@ export const ROUTES: readonly Route[] = [
     "/api/coding/paas/v4/limits",
     "/api/:vendor/v1/limits",
   ]),
+  open("opencode_login", ["GET", "HEAD"], [OPENCODE_PATH]),
+  answer("opencode_config", "bearer", ["GET", "HEAD"], [OPENCODE_CONFIG_PATH]),
   open("live", ["GET", "HEAD"], ["/livez", "/healthz"]),
   open("ready", ["GET", "HEAD"], ["/readyz"]),
   open("page", ["GET", "HEAD"], PAGE_PATHS),

@@ -22,6 +22,8 @@ export interface Launch {
   readonly env: Readonly<Record<string, string>>;
   /** Text on its standard input; absent: nothing. */
   readonly stdin?: string;
+  /** What it is started with first, in the same home folder. */
+  readonly before?: Pick<Launch, "args" | "env">;
   /** Files to lie in its home folder, by their path there. */
   readonly files: Readonly<Record<string, string>>;
 }

@@ -1,4 +1,4 @@
-import type { ClientProgram, GatewayAddress } from "./programs.ts";
+import type { ClientProgram, GatewayAddress, Launch } from "./programs.ts";
 
 /** How a client's run ended. */
 export interface ClientRun {
@@ -41,20 +41,27 @@ export async function runClient(
     }
     const work = `${home}/work`;
     await Deno.mkdir(work);
-    const child = new Deno.Command(path, {
-      args: [...before, ...launch.args],
-      cwd: work,
-      clearEnv: true,
-      env: {
-        PATH: Deno.env.get("PATH") ?? "/usr/bin:/bin",
-        HOME: home,
-        ...launch.env,
-      },
-      stdin: "piped",
-      stdout: "piped",
-      stderr: "piped",
-      signal: AbortSignal.timeout(RUN_MS),
-    }).spawn();
+    const start = ({ args, env }: Pick<Launch, "args" | "env">) =>
+      new Deno.Command(path, {
+        args: [...before, ...args],
+        cwd: work,
+        clearEnv: true,
+        env: {
+          PATH: Deno.env.get("PATH") ?? "/usr/bin:/bin",
+          HOME: home,
+          ...env,
+        },
+        stdin: "piped",
+        stdout: "piped",
+        stderr: "piped",
+        signal: AbortSignal.timeout(RUN_MS),
+      }).spawn();
+    if (launch.before !== undefined) {
+      const first = start(launch.before);
+      await first.stdin.close();
+      await first.output();
+    }
+    const child = start(launch);
     const output = child.output();
     const input = child.stdin.getWriter();
     // A client that does not read may be gone before it is told anything.

@@ -47,7 +47,7 @@ export type Spoil = (
 /** How an upstream is put behind a gateway. */
 export interface TranslatingOptions {
   readonly model: string;
-  /** Gets the path of every request. */
+  /** Gets the path of every request to a model. */
   readonly asked: string[];
   /** Puts another answer in the place of the demo's; default: never. */
   readonly spoil?: Spoil;
@@ -65,6 +65,8 @@ export function startTranslating(
     wordMs: 0,
   });
   const fetch: Fetch = async (url, init) => {
+    // For a client's catalog the gateway asks for the provider's.
+    if (init.method !== "POST") return await demo(url, init);
     asked.push(new URL(url).pathname);
     const body = await new Response(init.body).text();
     const answer = await demo(url, { ...init, body });

@@ -43,6 +43,8 @@ Deno.test("ROUTES are the paths of docs/design.md#paths and the page, with their
     "GET /v1/limits limits bearer chat 0 MiB",
     "GET /api/coding/paas/v4/limits limits bearer chat 0 MiB",
     "GET /api/:vendor/v1/limits limits bearer chat 0 MiB",
+    "GET/HEAD /.well-known/opencode opencode_login none chat 0 MiB",
+    "GET/HEAD /.well-known/opencode/config opencode_config bearer chat 0 MiB",
     "GET/HEAD /livez live none chat 0 MiB",
     "GET/HEAD /healthz live none chat 0 MiB",
     "GET/HEAD /readyz ready none chat 0 MiB",

@@ -11,7 +11,6 @@ import {
   json,
   PROVIDER_ID,
   quote,
-  shellWord,
   titleOf,
   TOKEN_VARIABLE,
   tokenInShell,
@@ -107,11 +106,17 @@ function claude({ base, model, models }) {
 }
 
 /**
- * https://developers.openai.com/codex/config-reference.
+ * https://developers.openai.com/codex/config-reference. From its catalog Codex knows the token's models and
+ * their sizes.
  *
  * @param {Place} place @returns {Snippet}
  */
-function codex({ base, model }) {
+function codex({ base, model, models }) {
+  // A catalog takes the place of what Codex knows itself, which is more for the models of OpenAI.
+  const isKnownThere = models.some(({ id }) => id.startsWith("gpt-"));
+  const catalog = isKnownThere
+    ? ""
+    : `\nmodel_catalog_url = ${quote(`${base}/v1/models`)}`;
   return {
     title: "~/.codex/config.toml",
     text: `model = ${quote(model)}
@@ -121,7 +126,7 @@ model_provider = "${PROVIDER_ID}"
 name = "Model Gateway"
 base_url = ${quote(`${base}/v1`)}
 env_key = "${TOKEN_VARIABLE}"
-wire_api = "responses"`,
+wire_api = "responses"${catalog}`,
   };
 }
 
@@ -152,8 +157,11 @@ export function opencodeConfig({ base, model, models }) {
         ),
       },
     },
-    model: `${PROVIDER_ID}/${model}`,
-    small_model: `${PROVIDER_ID}/${model}`,
+    ...models.length > 0 &&
+      {
+        model: `${PROVIDER_ID}/${model}`,
+        small_model: `${PROVIDER_ID}/${model}`,
+      },
   };
 }
 
@@ -224,9 +232,4 @@ function continueModel(model, base) {
     apiBase: ${quote(`${base}/v1`)}
     apiKey: \${{ secrets.${TOKEN_VARIABLE} }}
     capabilities: [tool_use]`;
-}
-
-/** What to type so that opencode sets itself up. @param {string} base @returns {string} */
-export function opencodeLogin(base) {
-  return `opencode auth login ${shellWord(base)}`;
 }

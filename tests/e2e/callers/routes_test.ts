@@ -49,6 +49,8 @@ const ANSWERED = [
   "/v1/limits",
   "/api/coding/paas/v4/limits",
   "/api/anthropic/v1/limits",
+  "/.well-known/opencode",
+  "/.well-known/opencode/config",
   "/livez",
   "/readyz",
   "/healthz",
