@@ -1,8 +1,16 @@
 import { byobReader } from "./byob_reader.ts";
 import type { ByteReader } from "./look_ahead.ts";
 
-/** How large the buffer is that waits for bytes: it grows with what comes at once, up to the largest. */
-const BUFFER_BYTES = { smallest: 4 * 1024, largest: 64 * 1024 };
+/**
+ * How large the buffer is that waits for bytes: the smallest first, twice as large while it is filled, and then as large
+ * as the last piece was, so that the next of that length comes in one read. What has fallen silent costs no more than
+ * `steady`.
+ */
+const BUFFER_BYTES = {
+  smallest: 4 * 1024,
+  steady: 16 * 1024,
+  largest: 64 * 1024,
+};
 
 /** A chunk that fills less than this share of its buffer is copied out of it. */
 const SMALL_SHARE = 1 / 4;
@@ -22,23 +30,39 @@ export function createByteReader(
   if (reader === undefined) return body.getReader();
   let bufferBytes = firstBytes;
   let spare: ArrayBuffer | undefined;
+  /** How much has come of the piece that is coming: what a full buffer did not hold belongs to it. */
+  let pieceBytes = 0;
+
+  function adapt(readBytes: number, isFull: boolean): void {
+    pieceBytes += readBytes;
+    if (isFull) {
+      bufferBytes = Math.min(2 * bufferBytes, BUFFER_BYTES.largest);
+    } else {
+      bufferBytes = bufferFor(pieceBytes);
+      pieceBytes = 0;
+    }
+  }
+
   return {
     async read() {
       const buffer = spare ?? new ArrayBuffer(bufferBytes);
       spare = undefined;
       const { done, value } = await reader.read(new Uint8Array(buffer));
       if (done) return { done: true };
-      const isFull = value.length === value.buffer.byteLength;
-      if (isFull) bufferBytes = Math.min(2 * bufferBytes, BUFFER_BYTES.largest);
-      if (value.length > SMALL_SHARE * value.buffer.byteLength) {
-        return { done: false, value };
-      }
+      const size = value.buffer.byteLength;
+      adapt(value.length, value.length === size);
+      if (value.length > SMALL_SHARE * size) return { done: false, value };
       const chunk = value.slice();
-      // A large buffer is not kept while little comes.
-      bufferBytes = BUFFER_BYTES.smallest;
       if (value.buffer.byteLength === bufferBytes) spare = value.buffer;
       return { done: false, value: chunk };
     },
     cancel: (reason) => reader.cancel(reason),
   };
+}
+
+/** A piece of the same length leaves room, so that its end shows. */
+function bufferFor(pieceBytes: number): number {
+  const { smallest, steady } = BUFFER_BYTES;
+  const steps = Math.floor(pieceBytes / smallest) + 1;
+  return Math.min(steps * smallest, steady);
 }

@@ -45,19 +45,42 @@ Deno.test("createByteReader() waits with a small buffer and gives chunks that st
   assert.deepEqual(read.map(({ buffer }) => buffer.byteLength), [10, 200, 30]);
 });
 
-Deno.test("createByteReader() takes larger pieces while much comes, and small ones again afterwards", async () => {
-  const much = Array.from({ length: 6 }, () => bytes(65_536, 1));
-  const { body, handed } = byteBody([...much, bytes(5, 2), bytes(5, 3)]);
+/** How large the chunks are that a reader gives. */
+async function sizesOf(
+  body: ReadableStream<Uint8Array>,
+  count: number,
+): Promise<number[]> {
   const reader = createByteReader(body);
   const sizes: number[] = [];
-  for (let count = 0; count < 8; count++) {
+  for (let number = 0; number < count; number++) {
     sizes.push((await reader.read()).value?.length ?? 0);
   }
+  return sizes;
+}
+
+Deno.test("createByteReader() takes larger pieces while much comes, and small ones again afterwards", async () => {
+  const much = Array.from({ length: 6 }, () => bytes(65_536, 1));
+  const little = Array.from({ length: 3 }, () => bytes(5, 2));
+  const { body, handed } = byteBody([...much, ...little]);
   assert.deepEqual(
-    sizes,
-    [4_096, 8_192, 16_384, 32_768, 65_536, 65_536, 5, 5],
+    await sizesOf(body, 9),
+    [4_096, 8_192, 16_384, 32_768, 65_536, 65_536, 5, 5, 5],
   );
-  assert.deepEqual(handed.at(-1), 4_096);
+  assert.deepEqual(handed.slice(-3), [65_536, 16_384, 4_096]);
+});
+
+Deno.test("createByteReader() soon takes pieces of one length in one read each", async () => {
+  const first = [bytes(4_096, 1), bytes(4_904, 1)];
+  const whole = Array.from({ length: 3 }, () => bytes(9_000, 1));
+  const { body, handed } = byteBody([...first, ...whole, bytes(4_096, 1)]);
+  assert.deepEqual(
+    await sizesOf(body, 7),
+    [4_096, 4_904, 9_000, 9_000, 9_000, 4_096, 0],
+  );
+  assert.deepEqual(
+    handed,
+    [4_096, 8_192, 12_288, 12_288, 12_288, 12_288, 8_192],
+  );
 });
 
 Deno.test("createByteReader() takes a body whose length is known in one piece of that length", async () => {
