@@ -3,7 +3,7 @@ import { bothEnds, createLineBuffer, END_BYTES } from "./line_buffer.ts";
 
 /** What a reader of data lines is told. */
 export interface DataLineSink {
-  /** Whether every data line is wanted now; else only those that hold `needle`. */
+  /** Whether every data line is wanted yet; once it is not, only those are that hold `needle`. */
   wantsEvery(): boolean;
   /** The value of a `data:` line that is wanted, or longer than {@linkcode LONG_BYTES}. */
   line(data: string): void;
@@ -42,8 +42,8 @@ const DATA_PREFIX = [100, 97, 116, 97, 58];
 const SPACE = 32;
 
 /**
- * A line reader that decodes only what is asked for: most lines cost one native search for the line's end
- * and one skipping search for `needle`. Lines end in LF or CRLF.
+ * A line reader that decodes only what is asked for. Once not every line is wanted, most are not even told apart: a
+ * skipping search for `needle` passes over them. Lines end in LF or CRLF.
  *
  * @param needle ASCII text that a wanted line holds, such as `"usage"`.
  */
@@ -52,25 +52,45 @@ export function createDataLines(
   sink: DataLineSink,
   { maxLineBytes = 1024 * 1024 }: DataLinesOptions = {},
 ): DataLines {
-  const holdsNeedle = createFinder(needle);
+  const findNeedle = createFinder(needle);
   const decoder = new TextDecoder();
   const pending = createLineBuffer(maxLineBytes);
   /** A ring of the last lines. */
   const last: Uint8Array[] = [];
+  /** The memory in which they are kept, which is used again for those that follow. */
+  const room: Uint8Array<ArrayBuffer>[] = [];
   let count = 0;
   /** How many of them lie in bytes that are lent, or more. */
   let lent = 0;
 
+  function remember(line: Uint8Array): void {
+    last[count++ % LAST_LINES] = line;
+    lent++;
+  }
+
   function take(line: Uint8Array, lineBytes: number): void {
     if (!isData(line)) return;
-    if (hasValue(line)) {
-      last[count++ % LAST_LINES] = line;
-      lent++;
-    }
+    if (hasValue(line)) remember(line);
     if (lineBytes > maxLineBytes) return;
     const isGiven = line.length > LONG_BYTES || sink.wantsEvery() ||
-      holdsNeedle(line);
+      findNeedle(line, 0) !== -1;
     if (isGiven) sink.line(valueOf(line));
+  }
+
+  /** Gives those of some whole lines that are long or hold the needle, in their order. */
+  function skim(lines: Uint8Array): void {
+    let needleAt = -1;
+    let longAt = -1;
+    for (let start = 0; start < lines.length;) {
+      if (needleAt < start) needleAt = orEnd(findNeedle(lines, start), lines);
+      if (longAt < start) longAt = orEnd(findLong(lines, start), lines);
+      const at = Math.min(needleAt, longAt);
+      if (at === lines.length) return;
+      const feed = lines.indexOf(LINE_FEED, at);
+      const line = lines.subarray(beginOfLine(lines, at), feed);
+      if (isData(line) && line.length <= maxLineBytes) sink.line(valueOf(line));
+      start = feed + 1;
+    }
   }
 
   /** The line's beginning may have come before. */
@@ -89,7 +109,9 @@ export function createDataLines(
   function keepLent(): void {
     for (let number = Math.min(lent, LAST_LINES) - 1; number >= 0; number--) {
       const place = placeOf(number);
-      last[place] = bothEnds(last[place] ?? NOTHING);
+      const kept = bothEnds(last[place] ?? NOTHING, room[place]);
+      last[place] = kept;
+      room[place] = kept;
     }
     lent = 0;
   }
@@ -100,15 +122,22 @@ export function createDataLines(
 
   return {
     push(chunk) {
+      const behindLines = chunk.lastIndexOf(LINE_FEED) + 1;
       let start = 0;
-      let feed = chunk.indexOf(LINE_FEED);
-      while (feed !== -1) {
+      while (start < behindLines && (pending.length > 0 || sink.wantsEvery())) {
+        const feed = chunk.indexOf(LINE_FEED, start);
         end(chunk.subarray(start, feed));
         start = feed + 1;
-        feed = chunk.indexOf(LINE_FEED, start);
+      }
+      if (start < behindLines) {
+        const lines = chunk.subarray(start, behindLines);
+        skim(lines);
+        lastDataLines(lines).forEach(remember);
       }
       if (lent > 0) keepLent();
-      if (start < chunk.length) pending.append(chunk.subarray(start));
+      if (behindLines < chunk.length) {
+        pending.append(chunk.subarray(behindLines));
+      }
     },
     unfinished() {
       const line = pending.bytes();
@@ -122,7 +151,48 @@ export function createDataLines(
 const NOTHING = new Uint8Array();
 
 function isData(line: Uint8Array): boolean {
-  return DATA_PREFIX.every((byte, index) => line[index] === byte);
+  for (let index = 0; index < DATA_PREFIX.length; index++) {
+    if (line[index] !== DATA_PREFIX[index]) return false;
+  }
+  return true;
+}
+
+function orEnd(position: number, { length }: Uint8Array): number {
+  return position === -1 ? length : position;
+}
+
+/** Where the line begins that the byte at `position` belongs to. */
+function beginOfLine(lines: Uint8Array, position: number): number {
+  // A negative position would count from the end.
+  return position === 0 ? 0 : lines.lastIndexOf(LINE_FEED, position - 1) + 1;
+}
+
+/**
+ * Where a line begins that is longer than {@linkcode LONG_BYTES}, at `from` or behind it; -1 where none does. The last
+ * line feed so far behind a beginning leaps over all lines between.
+ *
+ * @param from Where a line begins.
+ */
+function findLong(lines: Uint8Array, from: number): number {
+  for (let start = from; start + LONG_BYTES < lines.length;) {
+    const feed = lines.lastIndexOf(LINE_FEED, start + LONG_BYTES);
+    if (feed < start) return start;
+    start = feed + 1;
+  }
+  return -1;
+}
+
+/** The last few data lines of whole lines that are not empty, in their order. */
+function lastDataLines(lines: Uint8Array): readonly Uint8Array[] {
+  const found: Uint8Array[] = [];
+  for (let feed = lines.length - 1; feed >= 0;) {
+    const start = beginOfLine(lines, feed);
+    const line = lines.subarray(start, feed);
+    if (isData(line) && hasValue(line)) found.unshift(line);
+    if (found.length === LAST_LINES) break;
+    feed = start - 1;
+  }
+  return found;
 }
 
 /** Whether more than spaces and a carriage return stand behind the prefix. */

@@ -53,11 +53,26 @@ export function createLineBuffer(maxBytes: number): LineBuffer {
   };
 }
 
-/** A copy of `bytes`: whole up to 1 KiB, else their first and last 512, joined. */
-export function bothEnds(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
-  if (bytes.length <= 2 * END_BYTES) return bytes.slice();
-  const ends = new Uint8Array(2 * END_BYTES);
-  ends.set(bytes.subarray(0, END_BYTES));
-  ends.set(bytes.subarray(-END_BYTES), END_BYTES);
+/**
+ * A copy of `bytes`: whole up to 1 KiB, else their first and last 512, joined.
+ *
+ * @param room Memory that may be used for it, if there is enough.
+ */
+export function bothEnds(
+  bytes: Uint8Array,
+  room: Uint8Array<ArrayBuffer> = NO_ROOM,
+): Uint8Array<ArrayBuffer> {
+  const length = Math.min(bytes.length, 2 * END_BYTES);
+  const ends = room.buffer.byteLength < length
+    ? new Uint8Array(length)
+    : new Uint8Array(room.buffer, 0, length);
+  if (bytes.length === length) {
+    ends.set(bytes);
+  } else {
+    ends.set(bytes.subarray(0, END_BYTES));
+    ends.set(bytes.subarray(-END_BYTES), END_BYTES);
+  }
   return ends;
 }
+
+const NO_ROOM = new Uint8Array();

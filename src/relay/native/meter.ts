@@ -34,6 +34,7 @@ export function createStreamMeter(
   const noteChunk = record.watchChunks();
   let longEnd: AnswerEnd = "cut";
   let failure: JsonObject | undefined;
+  let ended: AnswerEnd | undefined;
   const lines = createDataLines(watch.usageMark, {
     wantsEvery: () => facts.answer.firstOutputMs === undefined,
     line(data) {
@@ -56,13 +57,17 @@ export function createStreamMeter(
       lines.push(chunk);
     },
     end() {
-      if (isWhole(lines.unfinished())) lines.push(LINE_FEED);
-      return lines.last().map(endOf).reduce(betterEnd, longEnd);
+      return ended ??= readEnd();
     },
     get failure() {
       return failure;
     },
   };
+
+  function readEnd(): AnswerEnd {
+    if (isWhole(lines.unfinished())) lines.push(LINE_FEED);
+    return lines.last().map(endOf).reduce(betterEnd, longEnd);
+  }
 
   function endOf(data: string): AnswerEnd {
     if (watch.isEnd(data)) return "whole";
@@ -84,6 +89,8 @@ function betterEnd(one: AnswerEnd, other: AnswerEnd): AnswerEnd {
 
 /** Mistral ends its stream without a last line feed; what broke off in the middle is no JSON. */
 function isWhole(data: string): boolean {
+  // To fail to parse nothing would cost more than all else at the end of a stream.
+  if (data === "") return false;
   return data === "[DONE]" || parseJson(data) !== undefined;
 }
 
