@@ -9,6 +9,17 @@ export interface ClientRun {
   file(name: string): string | undefined;
 }
 
+/** What a client is started for. */
+export interface RunOptions {
+  readonly program: ClientProgram;
+  readonly prompt: string;
+  readonly address: GatewayAddress;
+  /** How often the client may ask again, where it can be told; default 0. */
+  readonly retries?: number;
+  /** Looks at the client's home before that is removed. */
+  readonly inspect?: (home: string) => Promise<void>;
+}
+
 /** Longer than any run of a client takes, in milliseconds. */
 const RUN_MS = 120_000;
 
@@ -18,50 +29,12 @@ const RUN_MS = 120_000;
  * @param command The client's program, after what it runs on, if it runs on something.
  */
 export async function runClient(
-  [path = "", ...before]: readonly string[],
-  { program, prompt, address, retries = 0, inspect }: {
-    readonly program: ClientProgram;
-    readonly prompt: string;
-    readonly address: GatewayAddress;
-    /** How often the client may ask again, where it can be told; default 0. */
-    readonly retries?: number;
-    /** Looks at the client's home before that is removed. */
-    readonly inspect?: (home: string) => Promise<void>;
-  },
+  command: readonly string[],
+  options: RunOptions,
 ): Promise<ClientRun> {
   const home = await Deno.makeTempDir({ prefix: "client-" });
   try {
-    const launch = program.launch(prompt, { ...address, retries });
-    for (const [name, text] of Object.entries(launch.files)) {
-      const file = `${home}/${name}`;
-      await Deno.mkdir(file.slice(0, file.lastIndexOf("/")), {
-        recursive: true,
-      });
-      await Deno.writeTextFile(file, text);
-    }
-    const work = `${home}/work`;
-    await Deno.mkdir(work);
-    const start = ({ args, env }: Pick<Launch, "args" | "env">) =>
-      new Deno.Command(path, {
-        args: [...before, ...args],
-        cwd: work,
-        clearEnv: true,
-        env: {
-          PATH: Deno.env.get("PATH") ?? "/usr/bin:/bin",
-          HOME: home,
-          ...env,
-        },
-        stdin: "piped",
-        stdout: "piped",
-        stderr: "piped",
-        signal: AbortSignal.timeout(RUN_MS),
-      }).spawn();
-    if (launch.before !== undefined) {
-      const first = start(launch.before);
-      await first.stdin.close();
-      await first.output();
-    }
-    const child = start(launch);
+    const { child, launch, work } = await startClient(command, home, options);
     const output = child.output();
     const input = child.stdin.getWriter();
     // A client that does not read may be gone before it is told anything.
@@ -69,7 +42,7 @@ export async function runClient(
       .then(() => input.close()).catch(() => {});
     const { code, stdout, stderr } = await output;
     const files = await filesIn(work);
-    await inspect?.(home);
+    await options.inspect?.(home);
     return {
       code,
       stdout: new TextDecoder().decode(stdout),
@@ -79,6 +52,54 @@ export async function runClient(
   } finally {
     await Deno.remove(home, { recursive: true });
   }
+}
+
+/** A client that is running, and is ended when it takes too long. */
+export interface StartedClient {
+  readonly child: Deno.ChildProcess;
+  readonly launch: Launch;
+  /** The folder that it works in. */
+  readonly work: string;
+}
+
+/** Starts a client in an empty working folder below its home, with nothing on its standard input yet. */
+export async function startClient(
+  [path = "", ...before]: readonly string[],
+  home: string,
+  { program, prompt, address, retries = 0 }: RunOptions,
+): Promise<StartedClient> {
+  const launch = program.launch(prompt, { ...address, retries });
+  for (const [name, text] of Object.entries(launch.files)) {
+    const file = `${home}/${name}`;
+    await Deno.mkdir(file.slice(0, file.lastIndexOf("/")), {
+      recursive: true,
+    });
+    await Deno.writeTextFile(file, text);
+  }
+  const work = `${home}/work`;
+  await Deno.mkdir(work);
+  const start = ({ args, env }: Pick<Launch, "args" | "env">) =>
+    new Deno.Command(path, {
+      args: [...before, ...args],
+      cwd: work,
+      clearEnv: true,
+      env: {
+        PATH: Deno.env.get("PATH") ?? "/usr/bin:/bin",
+        HOME: home,
+        ...env,
+      },
+      stdin: "piped",
+      stdout: "piped",
+      stderr: "piped",
+      signal: AbortSignal.timeout(RUN_MS),
+    }).spawn();
+  if (launch.before !== undefined) {
+    const first = start(launch.before);
+    await first.stdin.close();
+    await first.output();
+  }
+  const child = start(launch);
+  return { child, launch, work };
 }
 
 async function filesIn(folder: string): Promise<Map<string, string>> {

@@ -47,6 +47,8 @@ export type Spoil = (
 /** How an upstream is put behind a gateway. */
 export interface TranslatingOptions {
   readonly model: string;
+  /** What the configuration says of the model besides; default: nothing. */
+  readonly fields?: Readonly<Record<string, unknown>>;
   /** Gets the path of every request to a model. */
   readonly asked: string[];
   /** Puts another answer in the place of the demo's; default: never. */
@@ -56,7 +58,7 @@ export interface TranslatingOptions {
 /** A gateway in front of the demo's provider of a family, with nothing but its one endpoint. */
 export function startTranslating(
   { family, endpoint }: Upstream,
-  { model, asked, spoil }: TranslatingOptions,
+  { model, fields, asked, spoil }: TranslatingOptions,
 ): Promise<RunningGateway> {
   const letter = family.toLowerCase();
   const demo = createDemoUpstream({
@@ -79,7 +81,7 @@ export function startTranslating(
       scheme: family === "B" ? "x-api-key" : "bearer",
       key: `demo-key-${letter}`,
     },
-    models: [{ id: model, upstream: `demo-${letter}` }],
+    models: [{ id: model, upstream: `demo-${letter}`, ...fields }],
   });
   return startGateway(minimalFile({ connections: [connection] }), { fetch });
 }

@@ -1,0 +1,71 @@
+import { type RunOptions, startClient } from "./run_client.ts";
+
+/** A row of Claude Code's picker of models. */
+export interface PickerRow {
+  /** What it asks for. */
+  readonly value: string;
+  readonly displayName: string;
+}
+
+/** It asks the gateway for models while it starts, and its picker has them a moment later. */
+const BETWEEN_MS = 100;
+
+/** So often the picker is looked at: for several times as long as the client waits for the list. */
+const MAX_LOOKS = 150;
+
+/** Asks Claude Code what its picker has, again and again until it has a model, but not for ever. No model is asked. */
+export async function readPicker(
+  command: readonly string[],
+  { until, ...options }: RunOptions & {
+    /** The model's name in the picker. */
+    readonly until: string;
+  },
+): Promise<readonly PickerRow[]> {
+  const home = await Deno.makeTempDir({ prefix: "client-" });
+  const { child } = await startClient(command, home, options);
+  const input = child.stdin.getWriter();
+  const errors = new Response(child.stderr).text();
+  let rows: readonly PickerRow[] = [];
+  let looks = 0;
+  try {
+    await input.write(QUESTION);
+    for await (const line of linesOf(child.stdout)) {
+      const models = JSON.parse(line).response?.response?.models;
+      if (!Array.isArray(models)) continue;
+      rows = models;
+      looks += 1;
+      if (looks === MAX_LOOKS) break;
+      if (rows.some(({ value }) => value === until)) break;
+      await new Promise((resolve) => setTimeout(resolve, BETWEEN_MS));
+      await input.write(QUESTION);
+    }
+    return rows;
+  } finally {
+    await input.close().catch(() => {});
+    await child.status;
+    await errors;
+    await Deno.remove(home, { recursive: true });
+  }
+}
+
+const QUESTION = new TextEncoder().encode(
+  `${
+    JSON.stringify({
+      type: "control_request",
+      request_id: "picker",
+      request: { subtype: "initialize" },
+    })
+  }\n`,
+);
+
+/** The lines of a text that comes piece by piece; the rest is not read when nobody wants it. */
+async function* linesOf(
+  bytes: ReadableStream<Uint8Array<ArrayBuffer>>,
+): AsyncGenerator<string> {
+  let rest = "";
+  for await (const piece of bytes.pipeThrough(new TextDecoderStream())) {
+    const lines = (rest + piece).split("\n");
+    rest = lines.pop() ?? "";
+    yield* lines.filter((line) => line !== "");
+  }
+}

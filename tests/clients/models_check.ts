@@ -1,0 +1,238 @@
+import assert from "node:assert/strict";
+import { CODEX_INSTRUCTIONS } from "../../src/http/codex_instructions.ts";
+import { ALICE_TOKEN } from "../support/gateway/config.ts";
+import type { RunningGateway } from "../support/gateway/gateway.ts";
+import { readPicker } from "./claude_picker.ts";
+import { installClient } from "./install.ts";
+import {
+  type ClientProgram,
+  CLIENTS,
+  type Launch,
+  type LaunchOptions,
+} from "./programs.ts";
+import { type ClientRun, runClient } from "./run_client.ts";
+import { chatUpstream, startTranslating } from "./upstreams.ts";
+
+// Real clients, from npm, that ask the gateway for its models and use one of them. The provider speaks Chat
+// Completions alone. `deno task test:clients` runs this; `deno task test` does not.
+
+const MODEL = "glm-model";
+const ALIAS = "claude-glm";
+
+/** What Claude Code asks for where it is told `haiku`. */
+const HAIKU = "claude-haiku-5-5";
+
+const FIELDS = {
+  aliases: [ALIAS, { id: HAIKU, listed: false }],
+  display_name: "GLM of the team",
+  context_window: 131_072,
+  input: ["text"],
+  reasoning: ["low", "high"],
+};
+
+function named(name: string): ClientProgram {
+  const program = CLIENTS.find((one) => one.name === name);
+  assert.ok(program);
+  return program;
+}
+
+/** A client that is started in another way. */
+function launched(
+  program: ClientProgram,
+  change: (launch: Launch, options: LaunchOptions) => Launch,
+): ClientProgram {
+  return {
+    ...program,
+    launch: (prompt, options) =>
+      change(program.launch(prompt, options), options),
+  };
+}
+
+/** A test of a client that is installed; ignored, and said to be, where it is not. */
+async function testWith(
+  program: ClientProgram,
+  { name, fn }: {
+    readonly name: string;
+    fn(command: readonly string[]): Promise<void>;
+  },
+): Promise<void> {
+  const installed = await installClient(program);
+  if ("reason" in installed) {
+    console.warn(`${program.name} ignored: ${installed.reason}`);
+  }
+  Deno.test({
+    name: `${program.name} ${name}`,
+    ignore: "reason" in installed,
+    fn: () => fn("command" in installed ? installed.command : []),
+  });
+}
+
+/** What a run and the gateway have said, for the message of a check that fails. */
+function told(run: ClientRun, { lines }: RunningGateway): string {
+  return `${run.stdout}\n${run.stderr}\n${lines.text()}`;
+}
+
+const CODEX = named("Codex CLI");
+
+await testWith(CODEX, {
+  name: "lists the token's models with their contexts, and no others",
+  async fn(command) {
+    await using gateway = await startTranslating(chatUpstream(), {
+      model: MODEL,
+      fields: FIELDS,
+      asked: [],
+    });
+    const run = await runClient(command, {
+      program: launched(CODEX, (launch) => ({
+        ...launch,
+        args: ["debug", "models"],
+      })),
+      prompt: "",
+      address: { url: gateway.url, token: ALICE_TOKEN, model: MODEL },
+    });
+    assert.equal(run.code, 0, told(run, gateway));
+    const { models } = JSON.parse(run.stdout);
+    assert.deepEqual(
+      models.map((model: Record<string, unknown>) => [
+        model.slug,
+        model.display_name,
+        model.context_window,
+        model.visibility,
+        model.input_modalities,
+        [model.supported_reasoning_levels].flat().map((level) =>
+          Object(level).effort
+        ),
+      ]),
+      [
+        [MODEL, "GLM of the team", 131_072, "list", ["text"], ["low", "high"]],
+        [ALIAS, "GLM of the team", 131_072, "hide", ["text"], ["low", "high"]],
+      ],
+    );
+  },
+});
+
+await testWith(CODEX, {
+  name: "uses a model of the catalog, with the instructions of its entry",
+  async fn(command) {
+    const bodies: string[] = [];
+    await using gateway = await startTranslating(chatUpstream(), {
+      model: MODEL,
+      fields: FIELDS,
+      asked: [],
+      spoil: (answer, { body }) => {
+        bodies.push(body);
+        return Promise.resolve(answer);
+      },
+    });
+    const run = await runClient(command, {
+      program: CODEX,
+      prompt: "Say hello",
+      address: { url: gateway.url, token: ALICE_TOKEN, model: MODEL },
+    });
+    assert.equal(run.code, 0, told(run, gateway));
+    assert.match(run.stdout, /You said: ".*Say hello/s);
+    const [first = ""] = bodies;
+    const instructions = JSON.stringify(CODEX_INSTRUCTIONS.trim()).slice(1, -1);
+    assert.ok(first.includes(instructions), first.slice(0, 2000));
+  },
+});
+
+/** Claude Code without settings, so that its models have the names that it gives them itself. */
+const CLAUDE = launched(
+  named("Claude Code"),
+  (launch, { url, token, model }) => ({
+    ...launch,
+    args: [...launch.args, "--model", model],
+    env: {
+      ...launch.env,
+      ANTHROPIC_BASE_URL: url,
+      ANTHROPIC_AUTH_TOKEN: token,
+    },
+    files: {},
+  }),
+);
+
+/** Waits for orders, and asks no model. */
+const waiting = launched(CLAUDE, (launch) => ({
+  ...launch,
+  args: [
+    "-p",
+    "--input-format",
+    "stream-json",
+    "--output-format",
+    "stream-json",
+    "--verbose",
+  ],
+  env: { ...launch.env, CLAUDE_CODE_ENABLE_GATEWAY_MODEL_DISCOVERY: "1" },
+}));
+
+await testWith(CLAUDE, {
+  name:
+    "lists an alias under the model's name, and nothing of it that is hidden",
+  async fn(command) {
+    await using gateway = await startTranslating(chatUpstream(), {
+      model: MODEL,
+      fields: FIELDS,
+      asked: [],
+    });
+    const rows = await readPicker(command, {
+      program: waiting,
+      prompt: "",
+      address: { url: gateway.url, token: ALICE_TOKEN, model: MODEL },
+      until: ALIAS,
+    });
+    const ours = rows.filter(({ value }) =>
+      [ALIAS, HAIKU, MODEL].includes(value)
+    ).map(({ value, displayName }) => ({ value, displayName }));
+    assert.deepEqual(
+      ours,
+      [{ value: ALIAS, displayName: "GLM of the team" }],
+      gateway.lines.text(),
+    );
+  },
+});
+
+await testWith(CLAUDE, {
+  name: "uses an alias",
+  fn: (command) => checkAlias(command, { model: ALIAS, alias: ALIAS }),
+});
+
+await testWith(CLAUDE, {
+  name: "gets its own small model where that is an alias",
+  fn: (command) => checkAlias(command, { model: "haiku", alias: HAIKU }),
+});
+
+/** One prompt, for which the client asks for the model by an alias. */
+async function checkAlias(
+  command: readonly string[],
+  { model, alias }: {
+    /** As the client is told. */
+    readonly model: string;
+    /** As it asks. */
+    readonly alias: string;
+  },
+): Promise<void> {
+  await using gateway = await startTranslating(chatUpstream(), {
+    model: MODEL,
+    fields: FIELDS,
+    asked: [],
+  });
+  const run = await runClient(command, {
+    program: CLAUDE,
+    prompt: "Say hello",
+    address: { url: gateway.url, token: ALICE_TOKEN, model },
+  });
+  assert.equal(run.code, 0, told(run, gateway));
+  assert.match(run.stdout, /You said: ".*Say hello/s);
+  const relayed = gateway.lines.requests.items.filter(({ mode }) =>
+    mode !== undefined
+  );
+  assert.ok(relayed.length > 0, told(run, gateway));
+  for (const line of relayed) {
+    assert.deepEqual([line.alias, line.model, line.status], [
+      alias,
+      MODEL,
+      200,
+    ]);
+  }
+}
