@@ -81,6 +81,12 @@ export const ASKED_ROWS: readonly Row[] = [
       'toy_ask: { credential: "bearer", maxBodyBytes: MAX_BODY_BYTES.small, legacyPaths: [] },',
   },
   {
+    file: "cli/setup/probes.ts",
+    behind: "export const PROBES: Readonly<Record<Protocol, Probe>> = {",
+    text:
+      'toy: { body: (_, text) => ({ said: [{ by: "you", text }] }), tool: {}, streamEnd: /"why"/, callsTool: () => false },',
+  },
+  {
     file: "http/page/protocols.js",
     behind: "export const PROTOCOL_NAMES = {",
     text: 'toy: "Toy",',

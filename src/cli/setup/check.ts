@@ -1,4 +1,4 @@
-import { isJsonObject } from "../../core/json.ts";
+import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import { type CliIo, EXIT } from "../io.ts";
 import {
   type Asked,
@@ -8,6 +8,12 @@ import {
   NoAnswer,
 } from "./ask_gateway.ts";
 import type { SetupOptions } from "./options.ts";
+import {
+  MAIN_OPERATIONS,
+  operationPath,
+  OPERATIONS,
+  type OperationShape,
+} from "../../core/protocol.ts";
 import { type Probe, PROBES, TOOL_PROMPT } from "./probes.ts";
 import {
   chooseModels,
@@ -121,7 +127,7 @@ async function tryToken(trial: Trial): Promise<string> {
 
 async function tryModel(trial: Trial): Promise<string> {
   await ask(trial, "Say OK.", {});
-  return `${trial.chosen} answers on ${probeOf(trial).path}`;
+  return `${trial.chosen} answers on ${pathFor(trial, { stream: false })}`;
 }
 
 async function tryStream(trial: Trial): Promise<string> {
@@ -156,17 +162,30 @@ function probeOf({ client }: Trial): Probe {
   return PROBES[client.protocol];
 }
 
+function operationOf({ client }: Trial): OperationShape {
+  return OPERATIONS[MAIN_OPERATIONS[client.protocol]];
+}
+
+function pathFor(trial: Trial, asked: { readonly stream: boolean }): string {
+  return `/v1${operationPath(operationOf(trial), trial.chosen, asked)}`;
+}
+
 /** @throws {SetupFailed} For every answer that is not 200. */
 async function ask(
   trial: Trial,
   prompt: string,
-  more: Readonly<Record<string, unknown>>,
+  more: { readonly stream?: boolean; readonly tools?: readonly JsonObject[] },
 ): Promise<Asked> {
-  const { path, body } = probeOf(trial);
-  const question = { ...body(trial.chosen, prompt), ...more };
+  const { stream = false, ...fields } = more;
+  const { streamField } = operationOf(trial);
+  const question = {
+    ...probeOf(trial).body(trial.chosen, prompt),
+    ...fields,
+    ...(stream && streamField !== undefined ? { [streamField]: true } : {}),
+  };
   try {
     const answer = await askGateway({
-      url: trial.base + path,
+      url: trial.base + pathFor(trial, { stream }),
       token: trial.token,
       body: question,
     }, trial);

@@ -7,8 +7,7 @@ import {
 
 /** How a model is tried in a protocol. */
 export interface Probe {
-  readonly path: string;
-  /** The body of a request that says `text` to a model. */
+  /** The body of a request that says `text` to a model, and asks for no stream. */
   body(model: string, text: string): JsonObject;
   /** The tool {@linkcode TOOL}, as the protocol writes it. */
   readonly tool: JsonObject;
@@ -38,7 +37,6 @@ const MAX_TOKENS = 2048;
 /** One row a protocol. */
 export const PROBES: Readonly<Record<Protocol, Probe>> = {
   chat: {
-    path: "/v1/chat/completions",
     body: (model, content) => ({
       model,
       messages: [{ role: "user", content }],
@@ -61,7 +59,6 @@ export const PROBES: Readonly<Record<Protocol, Probe>> = {
       ),
   },
   messages: {
-    path: "/v1/messages",
     body: (model, content) => ({
       model,
       max_tokens: MAX_TOKENS,
@@ -79,7 +76,6 @@ export const PROBES: Readonly<Record<Protocol, Probe>> = {
       ),
   },
   responses: {
-    path: "/v1/responses",
     body: (model, input) => ({ model, input, store: false }),
     tool: {
       type: "function",

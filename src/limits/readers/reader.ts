@@ -61,7 +61,7 @@ export interface QuotaPoll {
   /**
    * The calls to make, side by side.
    *
-   * @throws QuotaFailure `configuration_required` when a setting is missing.
+   * @throws QuotaFailure `misconfigured` when a setting is missing.
    */
   requests(source: QuotaSource): readonly QuotaRequest[];
   /** Further calls, for which the answers to the first ones are needed. */

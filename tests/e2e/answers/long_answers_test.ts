@@ -101,7 +101,7 @@ Deno.test("a translated stream whose event never ends becomes an error, and the 
   await within(cancelled, "the upstream's answer to be cancelled");
   const line = await gateway.lines.requests.next();
   assert.equal(line.ended, "error");
-  assert.equal(line.reason, "oversized");
+  assert.equal(line.failure, "oversized");
 });
 
 Deno.test("a native stream whose event never ends passes for as long as somebody reads it", async () => {
