@@ -1,5 +1,5 @@
 import type { Ids } from "../../core/ids.ts";
-import type { JsonValue } from "../../core/json.ts";
+import { isJsonObject, type JsonValue } from "../../core/json.ts";
 import { listOf, objectOf } from "../ask/fields.ts";
 import type { RenderContext } from "./render.ts";
 import type { Block, Script, Usage } from "../script.ts";
@@ -62,11 +62,13 @@ function echoes({ ask, body }: RenderContext): Record<string, JsonValue> {
   const reasoning = objectOf(body.reasoning);
   const text = objectOf(body.text);
   return {
+    frequency_penalty: body.frequency_penalty ?? 0,
     instructions: body.instructions ?? null,
     max_output_tokens: body.max_output_tokens ?? null,
     max_tool_calls: body.max_tool_calls ?? null,
     model: ask.model,
     parallel_tool_calls: body.parallel_tool_calls ?? true,
+    presence_penalty: body.presence_penalty ?? 0,
     previous_response_id: null,
     prompt_cache_key: body.prompt_cache_key ?? null,
     reasoning: {
@@ -79,13 +81,20 @@ function echoes({ ask, body }: RenderContext): Record<string, JsonValue> {
     temperature: body.temperature ?? 1,
     text: { ...text, format: text.format ?? { type: "text" } },
     tool_choice: body.tool_choice ?? "auto",
-    tools: [...listOf(body.tools)],
+    tools: listOf(body.tools).map(wholeTool),
     top_logprobs: body.top_logprobs ?? 0,
     top_p: body.top_p ?? 1,
     truncation: body.truncation ?? "disabled",
     user: body.user ?? null,
     metadata: body.metadata ?? {},
   };
+}
+
+/** A function with all of its fields, as the protocol has them where they were not given. */
+function wholeTool(tool: JsonValue): JsonValue {
+  return isJsonObject(tool) && tool.type === "function"
+    ? { description: null, parameters: null, strict: true, ...tool }
+    : tool;
 }
 
 function outputItems(script: Script, context: RenderContext): OutputItem[] {

@@ -207,6 +207,8 @@ export interface AnswerContext {
   readonly ids: Ids;
   /** When the answer began, in milliseconds since 1970; for answers whose upstream does not say. */
   readonly nowMs: number;
+  /** The time at any moment, in the same unit, for answers that take a while; absent where one is whole already. */
+  readonly now?: (() => number) | undefined;
   /** The model to name in the answer. */
   readonly model: string;
   /**

@@ -27,7 +27,7 @@ export interface TranslateAnswerOptions {
 export function plainContextOf(
   { attempt: { deployment, exchange }, translated, services }:
     TranslateAnswerOptions,
-): Omit<AnswerContext, "ids" | "drop"> {
+): Omit<AnswerContext, "ids" | "drop" | "now"> {
   return {
     nowMs: services.clock.now(),
     model: deployment.model.id,
@@ -44,6 +44,7 @@ export function contextOf(options: TranslateAnswerOptions): AnswerContext {
   return {
     ...plainContextOf(options),
     ids: options.services.ids,
+    now: options.services.clock.now,
     drop(part) {
       facts.answer.droppedParts = [
         ...new Set([...facts.answer.droppedParts ?? [], part]),

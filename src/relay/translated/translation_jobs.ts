@@ -193,7 +193,7 @@ function recallableIn(
 
 /** A whole answer to translate. */
 export interface AnswerJob
-  extends Omit<AnswerContext, "ids" | "drop" | "request"> {
+  extends Omit<AnswerContext, "ids" | "drop" | "now" | "request"> {
   /** The upstream's bytes, or what its stream told. */
   readonly answer: Uint8Array<ArrayBuffer> | Answer;
   /** The caller's. */

@@ -30,11 +30,14 @@ export function encodeAnswer(
  */
 export function finalFields(
   { stop, usage, serviceTier }: Pick<Answer, "stop" | "usage" | "serviceTier">,
-  { estimatedInputTokens }: AnswerContext,
+  { estimatedInputTokens, now, nowMs }: AnswerContext,
   written: number,
 ): JsonObject {
+  const ending = encodeStop(stop);
+  const isCompleted = ending.status === "completed";
   return {
-    ...encodeStop(stop),
+    ...ending,
+    completed_at: isCompleted ? Math.floor((now?.() ?? nowMs) / 1000) : null,
     usage: encodeUsage(
       usage ?? estimateUsage(estimatedInputTokens, written),
     ),

@@ -50,6 +50,7 @@ export function responseObject(
     id,
     object: "response",
     created_at: createdAt,
+    completed_at: null,
     status: "in_progress",
     background: false,
     error: null,
@@ -62,14 +63,17 @@ export function responseObject(
   };
 }
 
+/** What was not asked for has the protocol's own default, which typed clients take for granted as well. */
 function settingsOf(request: CanonicalRequest): JsonObject {
   const { sampling, serviceTier, tools } = request;
   return {
+    frequency_penalty: sampling.frequencyPenalty ?? 0,
     instructions: instructionsOf(request),
     max_output_tokens: request.maxOutputTokens ?? null,
     max_tool_calls: null,
     metadata: { ...request.metadata },
     parallel_tool_calls: request.parallelTools ?? true,
+    presence_penalty: sampling.presencePenalty ?? 0,
     previous_response_id: null,
     prompt_cache_key: request.cacheKey ?? null,
     reasoning: {
@@ -79,21 +83,26 @@ function settingsOf(request: CanonicalRequest): JsonObject {
     },
     safety_identifier: request.user ?? null,
     service_tier: serviceTier === undefined
-      ? null
+      ? "default"
       : encodeServiceTier(serviceTier),
     store: false,
-    temperature: sampling.temperature ?? null,
+    temperature: sampling.temperature ?? 1,
     text: {
       format: encodeFormat(request.format) ?? { type: "text" },
       verbosity: request.verbosity ?? "medium",
     },
     tool_choice: encodeToolChoice(request.toolChoice, tools) ?? "auto",
     tools: tools.map((tool) => encodeTool(tool, () => {}))
-      .filter((tool) => tool !== undefined),
+      .filter((tool) => tool !== undefined).map(described),
     top_logprobs: 0,
-    top_p: sampling.topP ?? null,
+    top_p: sampling.topP ?? 1,
     truncation: "disabled",
   };
+}
+
+/** A function says that it has no description. */
+function described(tool: JsonObject): JsonObject {
+  return tool.type === "function" ? { description: null, ...tool } : tool;
 }
 
 function instructionsOf({ turns }: CanonicalRequest): string | null {

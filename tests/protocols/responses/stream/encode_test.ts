@@ -360,6 +360,7 @@ Deno.test("createStreamEncoder() repeats the request's settings", () => {
   assert.deepEqual(answer.tools, [{
     type: "function",
     name: "f",
+    description: null,
     parameters: { type: "object", properties: {} },
     strict: false,
   }]);
