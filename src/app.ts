@@ -24,6 +24,9 @@ import { createTranslation } from "./relay/translated/translation.ts";
 import type { TranslationPool } from "./relay/translated/translation_pool.ts";
 import { followNotice } from "./shared/follow_notices.ts";
 import type { SharedState } from "./shared/shared_state.ts";
+import type { Counting } from "./usage/counting.ts";
+import { createMemorySums } from "./usage/memory_sums.ts";
+import { createUsageService } from "./usage/service.ts";
 import type { Fetch } from "./upstream/call.ts";
 import { createConnectWatch, type Reach } from "./upstream/connect_watch.ts";
 
@@ -61,6 +64,8 @@ export interface Gateway {
   readonly handler: Handler;
   /** What is being served, and how to stop it. */
   readonly admission: Admission;
+  /** For whoever knows of requests that were served before. */
+  readonly counting: Counting;
   /** For the metrics; asks no provider. */
   state(): GatewayState;
 }
@@ -82,6 +87,12 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
   const poller = shared.poller ??
     createPoller({ ...surroundings, ...shared, clock });
   const limits = createLimitsService({ clock, poller, harvest });
+  const usage = createUsageService({
+    ...surroundings,
+    sums: shared.sums ?? createMemorySums(clock),
+    limits,
+    clock,
+  });
   const health = createHealth({
     clock,
     log,
@@ -121,6 +132,7 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
     translation: createTranslation(surroundings.translationPool, randomIds),
     limits,
     catalog: createModelCatalog({ ...surroundings, clock, deadlines }),
+    usage,
     clock,
     ids: randomIds,
     random: surroundings.random ?? Math.random,
@@ -128,6 +140,7 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
   return {
     handler,
     admission,
+    counting: usage.counting,
     state: () => ({
       inFlight: admission.active,
       bodyMemoryBytes: memory.usedBytes,

@@ -297,5 +297,7 @@ const ANSWERS: Readonly<Record<string, RegExp>> = {
   "/v1/responses": /"type":"response\.completed"/,
   "/v1/models": /"object":"list".*"demo-a"/,
   "/v1/limits": /"scope":"provider".*"status":"ok"/,
+  "/v1/usage": /"object":"usage","token":"demo".*"used":\d/,
+  "/api/v1/usage": /"object":"usage","token":"demo".*"used":\d/,
   "/api/v1/limits": /"scope":"provider".*"status":"ok"/,
 };

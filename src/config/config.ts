@@ -4,6 +4,7 @@ import type { JsonQuota } from "./json_quota.ts";
 import type { InputKind } from "./input_kinds.ts";
 import type { QuotaKind } from "./quota_kinds.ts";
 import type { ServiceName } from "./services.ts";
+import type { Group, Price, UsageLimit } from "./usage_limits.ts";
 
 /** A resolved configuration: validated, references followed, secrets read. Frozen while in use. */
 export interface Config {
@@ -125,6 +126,8 @@ export interface ConnectionModel {
   /** Model ids to try when every connection of this one failed. */
   readonly fallbacks: readonly string[];
   readonly quotaRouting: boolean;
+  /** `undefined`: unknown. */
+  readonly price: Price | undefined;
 }
 
 /** A model at a connection that serves it. */
@@ -146,4 +149,8 @@ export interface Caller {
   readonly models: ReadonlySet<string> | undefined;
   /** How many of its requests may run at once. */
   readonly maxConcurrent: number;
+  /** What binds it together with others. */
+  readonly group: Group | undefined;
+  /** What it may use by itself. */
+  readonly limits: readonly UsageLimit[];
 }

@@ -10,6 +10,7 @@ import type {
 } from "./config.ts";
 import type { JsonQuota, JsonWindow } from "./json_quota.ts";
 import { assignedModels } from "./assignment.ts";
+import { describeLimits, describePrice } from "./describe_limits.ts";
 
 /** So much of a token's hash tells it from others. */
 const SHOWN_DIGITS = 12;
@@ -97,6 +98,7 @@ function describeModel(model: ConnectionModel): string {
     told("reasons", efforts?.length === 0 ? "not at all" : efforts),
     told("falls back to", fallbacks),
     model.quotaRouting ? "routed by quota" : undefined,
+    model.price && describePrice(model.price),
   ].filter((fact) => fact !== undefined);
   return facts.length === 0 ? id : `${id} (${facts.join("; ")})`;
 }
@@ -162,6 +164,8 @@ function describeCaller(
     connections: describeNames(assigned.map(({ name }) => name)),
     models: describeNames([...assignedModels(caller, config).keys()]),
     max_concurrent: caller.maxConcurrent,
+    group: caller.group?.name ?? "none",
+    limits: describeLimits(caller),
   };
 }
 

@@ -21,7 +21,13 @@ export function demoConfigText(tokenSha256: string): string {
     // Short, so that `demo-silent` and `demo-stall` are seen to fail soon; `demo-slow` takes 5 s.
     timeouts: { first_byte: 10_000, idle: 10_000 },
     connections: PROVIDERS.map(connectionOf),
-    tokens: [{ name: "demo", sha256: tokenSha256, connections: ["*"] }],
+    tokens: [{
+      name: "demo",
+      sha256: tokenSha256,
+      connections: ["*"],
+      // Enough to play with, and shown by `/usage`.
+      limits: [{ window: "day", tokens: 5_000_000 }],
+    }],
   });
 }
 
@@ -40,12 +46,15 @@ function connectionOf(provider: Provider): object {
       ...(AUTH_SCHEMES[family] === "bearer" ? {} : { key }),
     },
     models: [
-      ...modelsOf(family),
+      ...modelsOf(family).map((id) => ({ id, price: PRICE })),
       { id: "demo-any", upstream: `demo-${family.toLowerCase()}` },
       ...(family === "A" ? [FALLING_BACK] : []),
     ],
   };
 }
+
+/** In US dollars per million tokens. */
+const PRICE = { input: 1, cached_input: 0.1, cache_write: 1.25, output: 5 };
 
 const FALLING_BACK = {
   id: "demo-fallback",

@@ -13,6 +13,7 @@ import { followCaller } from "../relay/exchange.ts";
 import { relay, type RelayTask } from "../relay/relay.ts";
 import { idHeaders } from "../relay/request_id.ts";
 import type { RelayServices } from "../relay/services.ts";
+import type { UsageService } from "../usage/service.ts";
 import { failureResponse } from "./failure_response.ts";
 import { healthResponse } from "./health.ts";
 import { limitsResponse } from "./limits.ts";
@@ -24,6 +25,7 @@ import { createRouteFinder, type RouteMatch } from "./router.ts";
 import { type Answer, type OpenAnswer, ROUTES } from "./routes.ts";
 import { protocolOfUnknownPath } from "./unknown_path.ts";
 import { endRequest } from "./unread_body.ts";
+import { usageResponse } from "./usage.ts";
 import { websocketError } from "./websocket.ts";
 
 /** What the gateway is built of. */
@@ -31,6 +33,7 @@ export interface GatewayParts extends RelayServices {
   readonly store: ConfigStore;
   readonly catalog: ModelCatalog;
   readonly limits: LimitsService;
+  readonly usage: UsageService;
   readonly log: Log;
   /** Absent where nobody asked for metrics. */
   readonly metrics?: Metrics | undefined;
@@ -156,6 +159,8 @@ function answer(
       return opencodeConfigResponse(request, models);
     case "limits":
       return limitsResponse(request, { caller, config, limits: parts.limits });
+    case "usage":
+      return usageResponse(request, { caller, config, usage: parts.usage });
   }
 }
 

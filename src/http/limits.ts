@@ -1,8 +1,7 @@
 import type { Caller, Config } from "../config/config.ts";
-import { GatewayError } from "../core/error.ts";
 import type { LimitsService } from "../limits/service.ts";
 import { CallerLeft } from "../upstream/call.ts";
-import { requestTarget } from "./request_target.ts";
+import { refuseQuery } from "./no_query.ts";
 
 /**
  * The answer of `GET /limits` (docs/design.md#quotas).
@@ -18,12 +17,7 @@ export async function limitsResponse(
     readonly limits: Pick<LimitsService, "read">;
   },
 ): Promise<Response> {
-  if (requestTarget(request).query.length > "?".length) {
-    throw new GatewayError(
-      "invalid_request",
-      "Cannot read the limits with query parameters: this path takes none, remove them",
-    );
-  }
+  refuseQuery(request, "the limits");
   const { signal } = request;
   try {
     const list = await limits.read(caller, config, signal);

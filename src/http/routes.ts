@@ -11,7 +11,12 @@ import { PAGE_PATHS } from "./page.ts";
 import { MAX_BODY_BYTES, RELAY_ROWS } from "./relay_rows.ts";
 
 /** What the gateway answers by itself, to a caller it knows. */
-export type Answer = "models" | "model" | "limits" | "opencode_config";
+export type Answer =
+  | "models"
+  | "model"
+  | "limits"
+  | "usage"
+  | "opencode_config";
 
 /** What it answers to everybody. */
 export type OpenAnswer =
@@ -58,6 +63,7 @@ export const ROUTES: readonly Route[] = [
   ]),
   open("opencode_login", ["GET", "HEAD"], [OPENCODE_PATH]),
   answer("opencode_config", "bearer", ["GET", "HEAD"], [OPENCODE_CONFIG_PATH]),
+  answer("usage", "bearer", ["GET"], both("/usage")),
   open("live", ["GET", "HEAD"], ["/livez", "/healthz"]),
   open("ready", ["GET", "HEAD"], ["/readyz"]),
   open("page", ["GET", "HEAD"], PAGE_PATHS),

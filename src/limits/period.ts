@@ -84,6 +84,48 @@ export function period(count: number, unit: PeriodUnit): Period {
   };
 }
 
+/** Months for what the calendar makes long or short, milliseconds for the rest. */
+export interface PeriodLength {
+  readonly ms?: number;
+  readonly months?: number;
+}
+
+const LENGTH_BY_UNIT: Readonly<Record<PeriodUnit, PeriodLength>> = {
+  minute: { ms: 60_000 },
+  hour: { ms: 3_600_000 },
+  day: { ms: 86_400_000 },
+  week: { ms: 604_800_000 },
+  month: { months: 1 },
+  year: { months: 12 },
+};
+
+/**
+ * How long a period is, by its codes on the wire.
+ *
+ * @returns `undefined` for codes that are not known, and for a count that is no positive whole number.
+ */
+export function lengthOfPeriod(
+  code: number | null,
+  count: number | null,
+): PeriodLength | undefined {
+  const unit = PERIOD_UNITS.find((one) => PERIOD_CODES[one] === code);
+  const isCount = count !== null && Number.isSafeInteger(count) && count > 0;
+  if (unit === undefined || !isCount) return undefined;
+  const { ms, months } = LENGTH_BY_UNIT[unit];
+  return ms === undefined
+    ? { months: count * (months ?? 0) }
+    : { ms: count * ms };
+}
+
+const PERIOD_UNITS = [
+  "minute",
+  "hour",
+  "day",
+  "week",
+  "month",
+  "year",
+] as const satisfies readonly PeriodUnit[];
+
 const MINUTES_PER_DAY = 24 * 60;
 
 /**

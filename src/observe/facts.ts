@@ -15,6 +15,14 @@ export interface AnswerFacts {
   /** When the first output came, on the same clock. */
   firstOutputMs?: number;
   usage?: Usage;
+  /** Whether the usage was counted when some of the output was there, and not only at the answer's start. */
+  isUsageFinal?: boolean;
+  /** Whether the usage is the gateway's estimate, of a part at least. */
+  isUsageEstimated?: boolean;
+  /** What it cost, in nano-dollars, where the model has a price. */
+  costNanos?: number;
+  /** About how long the text is that the model wrote, where the usage may be missing. */
+  outputCharacters?: number;
   /** Why the model stopped, in the canonical word; only of translated answers. */
   stopReason?: string;
   /** Request fields that a translation left out, in the caller's spelling. */

@@ -1,6 +1,6 @@
-import type { Usage } from "../protocols/canonical/answer/usage.ts";
+import { NANOS_PER_DOLLAR } from "../core/nano_dollars.ts";
 import type { LogFields } from "./log.ts";
-import type { RequestFacts } from "./facts.ts";
+import type { AnswerFacts, RequestFacts } from "./facts.ts";
 
 /** What is the caller's text, or an upstream's, is cut where it is long, in characters. */
 const MAX_LENGTH = {
@@ -18,6 +18,7 @@ export function factsLine(facts: RequestFacts): LogFields {
     body_protocol: facts.bodyProtocol,
     model: facts.model?.slice(0, MAX_LENGTH.model),
     alias: facts.alias,
+    served_model: servedModel(facts),
     upstream_model: facts.upstreamModel,
     connection: facts.connection,
     mode: facts.mode,
@@ -27,7 +28,8 @@ export function factsLine(facts: RequestFacts): LogFields {
     bytes_out: facts.bytesOut,
     first_byte_ms: roundMs(facts.answer.firstByteMs),
     first_output_ms: roundMs(facts.answer.firstOutputMs),
-    usage: facts.answer.usage && usageLine(facts.answer.usage),
+    usage: usageLine(facts.answer),
+    cost_usd: dollars(facts.answer.costNanos),
     dropped: facts.answer.dropped,
     dropped_parts: facts.answer.droppedParts,
     upstream_request_id: facts.answer.upstreamRequestId?.slice(
@@ -44,6 +46,16 @@ export function factsLine(facts: RequestFacts): LogFields {
   };
 }
 
+/** Only where another one stood in. */
+function servedModel({ attempts, model }: RequestFacts): string | undefined {
+  const served = attempts.at(-1)?.model;
+  return served === model ? undefined : served;
+}
+
+function dollars(nanos: number | undefined): number | undefined {
+  return nanos === undefined ? undefined : nanos / NANOS_PER_DOLLAR;
+}
+
 /** A single one is told by the fields around it. */
 function attemptLines(
   { attempts, answer: { upstreamStatus, firstByteMs } }: RequestFacts,
@@ -58,13 +70,16 @@ function attemptLines(
   }));
 }
 
-function usageLine(usage: Usage): LogFields {
-  return {
+function usageLine(
+  { usage, isUsageEstimated }: AnswerFacts,
+): LogFields | undefined {
+  return usage && {
     input_tokens: usage.inputTokens,
     cached_input_tokens: usage.cachedInputTokens,
     cache_write_tokens: usage.cacheWriteTokens,
     output_tokens: usage.outputTokens,
     reasoning_tokens: usage.reasoningTokens,
+    ...(isUsageEstimated ? { estimated: true } : {}),
   };
 }
 

@@ -15,6 +15,9 @@ export interface Instruments {
   readonly tokens: Counter<"kind" | "connection" | "model">;
   readonly callerRequests: Counter<"token" | "ended">;
   readonly callerTokens: Counter<"token" | "kind">;
+  readonly cost: Counter<"connection" | "model">;
+  readonly callerCost: Counter<"token">;
+  readonly callerLimits: Counter<"token" | "limit" | "outcome">;
   readonly attempts: Counter<"connection" | "status">;
   readonly coolDowns: Counter<"connection">;
   readonly droppedFields: Counter<"field">;
@@ -158,6 +161,25 @@ function tokenInstruments(define: Define) {
       name: "model_gateway_caller_tokens_total",
       help: "Tokens by kind, by the name of the caller's token",
       labelNames: ["token", "kind"] as const,
+    }),
+    cost: new Counter({
+      ...define,
+      name: "model_gateway_cost_usd_total",
+      help: "Cost in US dollars, of models that have a price",
+      labelNames: MODEL_LABELS,
+    }),
+    callerCost: new Counter({
+      ...define,
+      name: "model_gateway_caller_cost_usd_total",
+      help: "Cost in US dollars, by the name of the caller's token",
+      labelNames: ["token"] as const,
+    }),
+    callerLimits: new Counter({
+      ...define,
+      name: "model_gateway_caller_limits_total",
+      help:
+        "What became of callers at their limits: near is counted once a window, refused for every request",
+      labelNames: ["token", "limit", "outcome"] as const,
     }),
   };
 }

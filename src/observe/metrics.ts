@@ -13,6 +13,17 @@ export interface Metrics {
   requestEnded(ended: EndedRequest): void;
   /** A connection is left alone for a while because it failed. */
   cooledDown(connection: string): void;
+  /** A token came near a limit of what it may use, or was refused by it. */
+  limited(event: LimitedEvent): void;
+}
+
+/** What became of a token at a limit. */
+export interface LimitedEvent {
+  /** The token's name. */
+  readonly token: string;
+  /** Unit and window, such as `tokens day`. */
+  readonly limit: string;
+  readonly outcome: "near" | "refused";
 }
 
 /** What a gateway can tell of itself at any moment. */

@@ -1,4 +1,5 @@
 import { Registry } from "prom-client";
+import { NANOS_PER_DOLLAR } from "../core/nano_dollars.ts";
 import type { Usage } from "../protocols/canonical/answer/usage.ts";
 import { createGapHistogram, type GapHistogram } from "./gap_histogram.ts";
 import {
@@ -49,6 +50,8 @@ export function createGatewayMetrics(bounds: LabelBounds): GatewayMetrics {
       countCaller(ended, instruments);
     },
     cooledDown: (connection) => instruments.coolDowns.inc({ connection }),
+    limited: ({ token, limit, outcome }) =>
+      instruments.callerLimits.inc({ token, limit, outcome }),
     lag: (ms) => instruments.lag.observe(ms / 1000),
     async collect(state) {
       instruments.inFlight.set(state.inFlight);
@@ -88,7 +91,7 @@ function countAnswer(
     instruments.droppedFields.inc({ field: fields.has(field) ? field : OTHER });
   }
   const { connection, chunkGaps } = facts;
-  const { firstByteMs, firstOutputMs, usage } = facts.answer;
+  const { firstByteMs, firstOutputMs, usage, costNanos } = facts.answer;
   if (connection === undefined) return;
   const isKnown = facts.model !== undefined && isModel(facts.model);
   const labels = { connection, model: isKnown ? facts.model : OTHER };
@@ -101,6 +104,9 @@ function countAnswer(
   }
   for (const [kind, count] of tokenCounts(usage)) {
     instruments.tokens.inc({ ...labels, kind }, count);
+  }
+  if (costNanos !== undefined) {
+    instruments.cost.inc(labels, costNanos / NANOS_PER_DOLLAR);
   }
 }
 
@@ -118,13 +124,16 @@ function countAttempts(
 }
 
 function countCaller(
-  { facts: { caller, answer: { usage } }, ending }: EndedRequest,
-  { callerRequests, callerTokens }: Instruments,
+  { facts: { caller, answer: { usage, costNanos } }, ending }: EndedRequest,
+  { callerRequests, callerTokens, callerCost }: Instruments,
 ): void {
   if (caller === undefined) return;
   callerRequests.inc({ token: caller, ended: ending });
   for (const [kind, count] of tokenCounts(usage)) {
     callerTokens.inc({ token: caller, kind }, count);
+  }
+  if (costNanos !== undefined) {
+    callerCost.inc({ token: caller }, costNanos / NANOS_PER_DOLLAR);
   }
 }
 

@@ -32,6 +32,8 @@ import { spentFailure, spentUntilMs } from "./routing/spent.ts";
 import { unavailable } from "./routing/unavailable.ts";
 import type { RoutedCandidates } from "./routing/quota_routing.ts";
 import { withWindow } from "./routing/window_evidence.ts";
+import type { Tally } from "../usage/tally.ts";
+import { createLimitGate, type LimitGate } from "./limit_gate.ts";
 
 /** What is to be served, and every way in which it could be. */
 export interface FailoverTask {
@@ -42,6 +44,8 @@ export interface FailoverTask {
   readonly memory: MemoryShare;
   readonly head: RequestHead;
   readonly candidates: RoutedCandidates;
+  /** Counts the request; absent for one that nobody counts. */
+  readonly tally: Tally | undefined;
 }
 
 /** An attempt that was let in. */
@@ -66,9 +70,10 @@ export async function serve(
   services: RelayServices,
 ): Promise<Response> {
   const failed: FailedAttempt[] = [];
+  const gate = createLimitGate(task.tally, exchange, services);
   for (;;) {
     const next = nextAttempts(task.candidates, failed, services.random);
-    const admitted = await admitFirst(next, exchange, services);
+    const admitted = await admitFirst(next, { exchange, gate }, services);
     if (admitted === undefined) break;
     const outcome = await runAttempt(
       admitted,
@@ -78,6 +83,7 @@ export async function serve(
     if (outcome instanceof Response) {
       // Nothing is sent again behind an answer, which may go on for long.
       task.body.letGo();
+      gate.warn(outcome);
       return outcome;
     }
     failed.push(outcome);
@@ -91,9 +97,7 @@ export async function serve(
   const { caller } = exchange;
   const untilMs = spentUntilMs(task.candidates, { caller, failed }, services);
   if (told === undefined) {
-    throw untilMs === undefined
-      ? unavailable(task.candidates, caller, services.health)
-      : spentFailure(untilMs, services.clock.now());
+    throw whyNone(gate, { exchange, task, untilMs }, services);
   }
   const isSpent = untilMs !== undefined && isLimit(told.failure);
   if (told.thrown instanceof NativeFailure) {
@@ -108,26 +112,64 @@ function isLimit({ kind }: AttemptFailure): boolean {
   return kind === "rate_limited" || kind === "quota";
 }
 
+/** The error for a caller for whom no attempt could be made. */
+function whyNone(
+  gate: LimitGate,
+  { exchange, task, untilMs }: Pick<AttemptContext, "exchange" | "task"> & {
+    /** When connections that are all used up have something left again. */
+    readonly untilMs: number | undefined;
+  },
+  { health, clock }: RelayServices,
+): Error {
+  const { own, fallbacks } = task.candidates;
+  const allowed = gate.allowed([...own, ...fallbacks]);
+  const refusal = allowed.length === 0 ? gate.refusal() : undefined;
+  if (refusal !== undefined) return refusal;
+  return untilMs === undefined
+    ? unavailable(allowed, exchange.caller, health)
+    : spentFailure(untilMs, clock.now());
+}
+
 /**
  * Begins the first attempt that is allowed now. What is being probed, and may be well again, is taken where there is
  * nothing else.
  */
 async function admitFirst(
   attempts: readonly NextAttempt[],
-  exchange: Exchange,
+  asked: Pick<Admittance, "exchange" | "gate">,
   services: RelayServices,
 ): Promise<AdmittedAttempt | undefined> {
   for (const next of attempts) {
-    if (next.again && !await awaitTurn(next, exchange, services)) continue;
-    const admitted = admit(next, { exchange, isStranded: false }, services);
+    if (next.again && !await awaitTurn(next, asked.exchange, services)) {
+      continue;
+    }
+    const admitted = await admit(
+      next,
+      { ...asked, isStranded: false },
+      services,
+    );
     if (admitted !== undefined) return admitted;
   }
   for (const next of attempts) {
-    if (next.again) continue;
-    const admitted = admit(next, { exchange, isStranded: true }, services);
+    if (next.again || asked.gate.allowed([next.candidate]).length === 0) {
+      continue;
+    }
+    const admitted = await admit(
+      next,
+      { ...asked, isStranded: true },
+      services,
+    );
     if (admitted !== undefined) return admitted;
   }
   return undefined;
+}
+
+/** Who wants an attempt admitted. */
+interface Admittance {
+  readonly exchange: Exchange;
+  readonly gate: LimitGate;
+  /** Whether there is nothing else. */
+  readonly isStranded: boolean;
 }
 
 /** Waits until a connection may be asked again; `false` when it may not. */
@@ -141,15 +183,12 @@ async function awaitTurn(
   return true;
 }
 
-/** Begins an attempt, if health and the connection's places allow it. */
-function admit(
+/** Begins an attempt, if health, the connection's places and the token's limits allow it. */
+async function admit(
   next: NextAttempt,
-  { exchange: { caller }, isStranded }: {
-    readonly exchange: Exchange;
-    readonly isStranded: boolean;
-  },
+  { exchange: { caller }, gate, isStranded }: Admittance,
   { health, budget, admission }: RelayServices,
-): AdmittedAttempt | undefined {
+): Promise<AdmittedAttempt | undefined> {
   const { deployment } = next.candidate;
   const { connection } = deployment;
   const asker = { caller, isRepeat: next.again, isStranded };
@@ -157,6 +196,12 @@ function admit(
   if (report === undefined) return undefined;
   const leave = admission.occupy(connection);
   if (leave === undefined) {
+    report.dismissed();
+    return undefined;
+  }
+  const entered = gate.enter(next.candidate);
+  if (entered instanceof Promise ? !await entered : !entered) {
+    leave();
     report.dismissed();
     return undefined;
   }

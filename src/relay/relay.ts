@@ -59,7 +59,21 @@ export async function relay(
     bodyProtocol === undefined ? operation : MAIN_OPERATIONS[bodyProtocol],
   );
   const body = keepBody(held, () => memory.give(length));
-  const task = { operation, bodyProtocol, body, memory, head, candidates };
+  // To count tokens costs none.
+  const tally = operation === "count_tokens" ? undefined : services.usage.open({
+    record,
+    caller,
+    estimatedTokens: head.estimatedTokens,
+  });
+  const task = {
+    operation,
+    bodyProtocol,
+    body,
+    memory,
+    head,
+    candidates,
+    tally,
+  };
   return await serve(exchange, task, services);
 }
 

@@ -4,6 +4,7 @@ import type { Ids } from "../core/ids.ts";
 import type { CodexQuota } from "../limits/codex_quota.ts";
 import type { LimitsService } from "../limits/service.ts";
 import type { Harvest } from "../limits/harvest.ts";
+import type { UsageService } from "../usage/service.ts";
 import type { Fetch } from "../upstream/call.ts";
 import type { ConnectWatch } from "../upstream/connect_watch.ts";
 import type { Admission } from "./request/admission.ts";
@@ -35,6 +36,8 @@ export interface RelayServices {
   readonly limits: Pick<LimitsService, "known">;
   /** The same as Codex reads it in headers. */
   readonly codexQuota: CodexQuota;
+  /** Counts what tokens use, and holds them to their limits. */
+  readonly usage: Pick<UsageService, "open" | "refused" | "near">;
   readonly deadlines: Deadlines;
   /** How long a request runs before its caller is followed, in milliseconds; 0 means at once. */
   readonly followAfterMs: number;

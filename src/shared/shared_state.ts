@@ -2,6 +2,7 @@ import type { Poller } from "../limits/poller.ts";
 import type { SharedReadings } from "../limits/shared_readings.ts";
 import type { MemoryOfOthers } from "../relay/request/body_memory.ts";
 import type { RunningCounts } from "../relay/request/running_counts.ts";
+import type { Sums } from "../usage/sums.ts";
 import type { Notices } from "./notice.ts";
 
 /** What a gateway has in common with the others of its process, and with replicas of it elsewhere. */
@@ -16,4 +17,6 @@ export interface SharedState {
   readonly poller?: Poller | undefined;
   /** Where replicas leave quotas for each other that they have read. */
   readonly sharedReadings?: SharedReadings | undefined;
+  /** Sums up what tokens use; absent where this gateway alone counts. */
+  readonly sums?: Sums | undefined;
 }

@@ -20,6 +20,13 @@ export interface DataLines {
    * first; of long ones the first and the last 500 bytes.
    */
   last(): readonly string[];
+  /**
+   * Adds up, from the next line on, by how many bytes each data line is longer than this; of many lines that come in
+   * one chunk the last few stand for all.
+   */
+  measureAbove(bytes: number): void;
+  /** What was added up; no whole number where it is an estimate. */
+  readonly bytesAbove: number;
 }
 
 /** How {@linkcode createDataLines} is bounded. */
@@ -60,6 +67,8 @@ export function createDataLines(
   /** The memory in which they are kept, which is used again for those that follow. */
   const room: Uint8Array<ArrayBuffer>[] = [];
   let count = 0;
+  let floorBytes = Infinity;
+  let bytesAbove = 0;
   /** How many of them lie in bytes that are lent, or more. */
   let lent = 0;
 
@@ -70,11 +79,27 @@ export function createDataLines(
 
   function take(line: Uint8Array, lineBytes: number): void {
     if (!isData(line)) return;
-    if (hasValue(line)) remember(line);
+    if (hasValue(line)) {
+      remember(line);
+      bytesAbove += Math.max(0, lineBytes - floorBytes);
+    }
     if (lineBytes > maxLineBytes) return;
     const isGiven = line.length > LONG_BYTES || sink.wantsEvery() ||
       findNeedle(line, 0) !== -1;
     if (isGiven) sink.line(valueOf(line));
+  }
+
+  /** What is to be added up for some whole lines, by the last few of them that are data. */
+  function aboveIn(latest: readonly Uint8Array[], lines: Uint8Array): number {
+    const [first] = latest;
+    if (floorBytes === Infinity || first === undefined) return 0;
+    const above = latest.reduce(
+      (sum, { length }) => sum + Math.max(0, length - floorBytes),
+      0,
+    );
+    if (latest.length < LAST_LINES) return above;
+    const seenBytes = lines.byteOffset + lines.length - first.byteOffset;
+    return above * lines.length / seenBytes;
   }
 
   /** Gives those of some whole lines that are long or hold the needle, in their order. */
@@ -121,6 +146,12 @@ export function createDataLines(
   }
 
   return {
+    measureAbove(bytes) {
+      floorBytes = bytes;
+    },
+    get bytesAbove() {
+      return bytesAbove;
+    },
     push(chunk) {
       const behindLines = chunk.lastIndexOf(LINE_FEED) + 1;
       let start = 0;
@@ -132,7 +163,9 @@ export function createDataLines(
       if (start < behindLines) {
         const lines = chunk.subarray(start, behindLines);
         skim(lines);
-        lastDataLines(lines).forEach(remember);
+        const latest = lastDataLines(lines);
+        latest.forEach(remember);
+        bytesAbove += aboveIn(latest, lines);
       }
       if (lent > 0) keepLent();
       if (behindLines < chunk.length) {

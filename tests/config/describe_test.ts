@@ -65,6 +65,8 @@ tokens:
     models:
       - model-a
     max_concurrent: 256
+    group: none
+    limits: none
 `,
   );
 });

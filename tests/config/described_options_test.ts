@@ -278,7 +278,98 @@ const SHOWN: Readonly<Record<string, Pair>> = {
     },
   ],
   "tokens[].max_concurrent": token({}, { max_concurrent: 1 }),
+  "tokens[].group": [
+    {
+      groups: { a: {}, b: {} },
+      tokens: [tokenFile({ group: "a" })],
+    },
+    {
+      groups: { a: {}, b: {} },
+      tokens: [tokenFile({ group: "b" })],
+    },
+  ],
+  groups: [
+    {
+      groups: { a: { limits: [{ window: "hour", tokens: 1 }] } },
+      tokens: [tokenFile({ group: "a" })],
+    },
+    {
+      groups: { a: { limits: [{ window: "hour", tokens: 2 }] } },
+      tokens: [tokenFile({ group: "a" })],
+    },
+  ],
+  ...price("input"),
+  ...price("cached_input"),
+  ...price("cache_write"),
+  ...price("output"),
+  ...limits("tokens[].limits", (limit) => ({
+    tokens: [tokenFile({ limits: [limit] })],
+  })),
+  ...limits("defaults.limits", (limit) => ({
+    defaults: { limits: [limit] },
+  })),
 };
+
+/** A part of a price. */
+function price(name: string): Readonly<Record<string, Pair>> {
+  const whole = { input: 1, cached_input: 1, cache_write: 1, output: 1 };
+  return {
+    [`connections[].models[].price.${name}`]: model({ price: whole }, {
+      price: { ...whole, [name]: 2 },
+    }),
+  };
+}
+
+/** Every option of a limit, wherever limits stand. */
+function limits(
+  path: string,
+  place: (limit: Overrides) => Overrides,
+): Readonly<Record<string, Pair>> {
+  const connections = [
+    connectionFile({
+      service: "zai",
+      family: undefined,
+      endpoints: undefined,
+      models: ["a", "b"].map((id) => ({ id, price: { input: 1, output: 1 } })),
+    }),
+    connectionFile({
+      name: "other",
+      service: "zai",
+      family: undefined,
+      endpoints: undefined,
+      models: ["a"].map((id) => ({ id, price: { input: 1, output: 1 } })),
+    }),
+  ];
+  const pair = (one: Overrides, other: Overrides): Pair => [
+    { connections, ...place(one) },
+    { connections, ...place(other) },
+  ];
+  const amount = (one: Overrides, other: Overrides) =>
+    pair({ window: "day", tokens: 5, ...one }, {
+      window: "day",
+      tokens: 5,
+      ...other,
+    });
+  const share = { window: "five_hour", connection: "main", share: 0.5 };
+  return {
+    [`${path}[].window`]: amount({ window: "hour" }, {}),
+    [`${path}[].requests`]: pair({ window: "day", requests: 1 }, {
+      window: "day",
+      requests: 2,
+    }),
+    [`${path}[].tokens`]: amount({ tokens: 1 }, {}),
+    [`${path}[].cost`]: pair({ window: "day", cost: 1 }, {
+      window: "day",
+      cost: 1.5,
+    }),
+    [`${path}[].models`]: amount({ models: ["a"] }, { models: ["b"] }),
+    [`${path}[].connections`]: amount({ connections: ["main"] }, {
+      connections: ["other"],
+    }),
+    [`${path}[].connection`]: pair(share, { ...share, connection: "other" }),
+    [`${path}[].share`]: pair(share, { ...share, share: 0.6 }),
+  };
+}
 
 /** Files that a row may name: a certificate, its key, and the key of a provider. */
 const FILES: Readonly<Record<string, string>> = {

@@ -117,6 +117,7 @@ Deno.test("loadConfig() resolves every key of a full file", async () => {
       efforts: undefined,
       fallbacks: [],
       quotaRouting: false,
+      price: undefined,
     }, {
       id: "glm-fast",
       upstream: "glm-5-air",
@@ -129,6 +130,7 @@ Deno.test("loadConfig() resolves every key of a full file", async () => {
       efforts: undefined,
       fallbacks: ["glm-5.1"],
       quotaRouting: true,
+      price: undefined,
     }],
   };
   const caller = {
@@ -138,6 +140,8 @@ Deno.test("loadConfig() resolves every key of a full file", async () => {
     connectionIds: new Set([connection.id]),
     models: undefined,
     maxConcurrent: 32,
+    group: undefined,
+    limits: [],
   };
   assert.deepEqual(config, {
     server: {

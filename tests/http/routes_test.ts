@@ -45,6 +45,8 @@ Deno.test("ROUTES are the paths of docs/design.md#paths and the page, with their
     "GET /api/:vendor/v1/limits limits bearer chat 0 MiB",
     "GET/HEAD /.well-known/opencode opencode_login none chat 0 MiB",
     "GET/HEAD /.well-known/opencode/config opencode_config bearer chat 0 MiB",
+    "GET /api/v1/usage usage bearer chat 0 MiB",
+    "GET /v1/usage usage bearer chat 0 MiB",
     "GET/HEAD /livez live none chat 0 MiB",
     "GET/HEAD /healthz live none chat 0 MiB",
     "GET/HEAD /readyz ready none chat 0 MiB",

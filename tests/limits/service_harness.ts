@@ -109,6 +109,8 @@ export function callerOf(...connections: readonly Connection[]): Caller {
     expiresAtMs: undefined,
     connectionIds: new Set(connections.map(({ id }) => id)),
     models: undefined,
+    group: undefined,
+    limits: [],
     maxConcurrent: 256,
   };
 }

@@ -110,7 +110,7 @@ Deno.test("openRecord() cuts the name of a model that is too long", () => {
 Deno.test("RequestRecord.watchChunks() measures the gaps between chunks where metrics are wanted, and nothing elsewhere", () => {
   assert.equal(openTestRecord().record.watchChunks(), undefined);
   const clock = createFakeClock(0);
-  const metrics = { requestEnded() {}, cooledDown() {} };
+  const metrics = { requestEnded() {}, cooledDown() {}, limited() {} };
   const log = createMemoryLog();
   const record = openRecord("req_1", "POST", { clock, log, metrics });
   const noteChunk = record.watchChunks();

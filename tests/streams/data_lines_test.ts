@@ -212,3 +212,32 @@ Deno.test({
     }
   },
 });
+
+/** What {@linkcode createDataLines} adds up of lines of these lengths that are longer than 20 bytes. */
+function above(lengths: readonly number[], linesAChunk: number): number {
+  const reader = createDataLines('"usage"', {
+    wantsEvery: () => false,
+    line: () => {},
+  });
+  reader.push(encoder.encode(`data: ${"x".repeat(90)}\n\n`));
+  reader.measureAbove(20);
+  for (let at = 0; at < lengths.length; at += linesAChunk) {
+    const text = lengths.slice(at, at + linesAChunk)
+      .map((length) => `data: ${"x".repeat(length - 6)}\n\n`).join("");
+    reader.push(encoder.encode(text));
+  }
+  return reader.bytesAbove;
+}
+
+Deno.test("createDataLines() adds up by how much lines are longer than they must be", () => {
+  const lengths = [20, 25, 10, 40, 30, 20];
+  for (const linesAChunk of [1, 2, 3]) {
+    assert.equal(above(lengths, linesAChunk), 5 + 20 + 10);
+  }
+});
+
+Deno.test("createDataLines() estimates that by the last lines of a chunk that holds many", () => {
+  const alike = new Array(100).fill(30);
+  assert.equal(Math.round(above(alike, 100)), 1000);
+  assert.equal(above(new Array(100).fill(15), 100), 0);
+});

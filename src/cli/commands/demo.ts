@@ -89,5 +89,7 @@ curl ${url}/v1/responses -H "authorization: Bearer ${DEMO_TOKEN}" \\
 
 curl ${url}/v1/models -H "authorization: Bearer ${DEMO_TOKEN}"
 
+curl ${url}/v1/usage -H "authorization: Bearer ${DEMO_TOKEN}"
+
 `;
 }

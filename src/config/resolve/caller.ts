@@ -1,12 +1,13 @@
 import type { Caller } from "../config.ts";
-import type { DirectoryEntry } from "../directory.ts";
 import { type Findings, formatPath, type Path } from "../problems.ts";
 import type { TokenFields } from "../schema/token.ts";
-import { indexSelection, selectFor } from "../selection.ts";
+import { selectFor, type SelectionIndex } from "../selection.ts";
+import type { TokenLimits } from "./token_limits.ts";
 
 /** What {@linkcode resolveCallers} needs besides the tokens. */
 export interface ResolveCallersOptions {
-  readonly directory: readonly DirectoryEntry[];
+  readonly index: SelectionIndex;
+  readonly tokenLimits: TokenLimits;
   /** How many requests may run at once in all. */
   readonly maxConcurrentRequests: number;
   /** Milliseconds since 1970. */
@@ -24,14 +25,13 @@ export function resolveCallers(
   tokens: readonly (TokenFields | undefined)[],
   options: ResolveCallersOptions,
 ): ReadonlyMap<string, Caller> {
-  const selection = indexSelection(options.directory);
   const pathByName = new Map<string, Path>();
   const pathBySha256 = new Map<string, Path>();
   const callers = new Map<string, Caller>();
   tokens.forEach((token, index) => {
     if (token === undefined) return;
     const path = ["tokens", index];
-    const { findings } = options;
+    const { index: selection, tokenLimits, findings } = options;
     claim(pathByName, { key: token.name, field: "name", path, findings });
     for (const key of token.sha256) {
       claim(pathBySha256, { key, field: "sha256", path, findings });
@@ -49,9 +49,11 @@ export function resolveCallers(
       ...selectFor(token, { index: selection, path, findings }),
       maxConcurrent: token.max_concurrent ??
         defaultConcurrency(options.maxConcurrentRequests),
+      ...tokenLimits.of(token, path),
     };
     for (const sha256 of token.sha256) callers.set(sha256, caller);
   });
+  options.tokenLimits.review([...new Set(callers.values())]);
   return callers;
 }
 

@@ -9,6 +9,7 @@ import { resolveHeaders } from "./headers.ts";
 import { resolveQuota } from "./quota.ts";
 import type { ConnectionFields, ModelFields } from "../schema/connection.ts";
 import { SERVICES } from "../services.ts";
+import type { Price } from "../usage_limits.ts";
 
 /** What {@linkcode resolveConnection} needs besides the fields. */
 export interface ResolveConnectionOptions {
@@ -112,6 +113,13 @@ function connectionTimeouts(
   };
 }
 
+function resolvePrice(
+  { input, output, ...more }: NonNullable<ModelFields["price"]>,
+): Price {
+  const { cached_input = input, cache_write = input } = more;
+  return { input, cachedInput: cached_input, cacheWrite: cache_write, output };
+}
+
 function resolveModel(
   fields: ModelFields,
   { idByAlias }: ResolveConnectionOptions,
@@ -131,5 +139,6 @@ function resolveModel(
     efforts: fields.reasoning,
     fallbacks: fields.fallbacks.map((name) => idByAlias.get(name) ?? name),
     quotaRouting: fields.quota_routing,
+    price: fields.price && resolvePrice(fields.price),
   };
 }

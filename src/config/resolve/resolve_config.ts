@@ -16,6 +16,8 @@ import {
   resolvePools,
 } from "./models.ts";
 import { resolveServer, resolveTimeouts } from "./server.ts";
+import { indexSelection } from "../selection.ts";
+import { createTokenLimits } from "./token_limits.ts";
 import { validateFile } from "../schema/config_file.ts";
 import type { ConnectionFields } from "../schema/connection.ts";
 
@@ -51,9 +53,11 @@ export async function resolve(
     timeouts,
     idByAlias,
   });
+  const index = indexSelection(directory);
   const callers = resolveCallers(tokens, {
     ...options,
-    directory,
+    index,
+    tokenLimits: createTokenLimits({ general, index, connections, findings }),
     maxConcurrentRequests: server.maxConcurrentRequests,
   });
   if (tokens.length === 0) {

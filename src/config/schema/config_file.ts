@@ -4,6 +4,7 @@ import { type ConnectionFields, connectionSchema } from "./connection.ts";
 import { validate } from "./problems.ts";
 import { limitsSchema, serverSchema, timeoutsSchema } from "./server.ts";
 import { listAt } from "../tree_access.ts";
+import { defaultsSchema, groupsSchema } from "./usage_limit.ts";
 import { type TokenFields, tokenSchema } from "./token.ts";
 
 /**
@@ -21,6 +22,11 @@ const fileSchema = z.strictObject({
     "The deadlines of all connections.",
   ),
   limits: limitsSchema.prefault({}).describe("How quotas are read."),
+  defaults: defaultsSchema.prefault({})
+    .describe("What tokens have that do not say otherwise."),
+  groups: groupsSchema.default({}).describe(
+    "Groups of tokens by their names, each with `limits` as of a token, which bind its members together.",
+  ),
   connections: z.array(z.unknown()).min(1, {
     error: "must list at least one connection",
   }),

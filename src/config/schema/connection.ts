@@ -4,7 +4,7 @@ import { ENDPOINT_NAMES, FAMILIES, FAMILY_NAMES } from "../../core/protocol.ts";
 import { mapValues } from "../../core/std.ts";
 import { QUOTA_KINDS } from "../quota_kinds.ts";
 import { INPUT_KINDS } from "../input_kinds.ts";
-import { concurrency, flag, name, text, tokens } from "./fields.ts";
+import { concurrency, decimal, flag, name, text, tokens } from "./fields.ts";
 import { alsoWritten } from "./forms.ts";
 import { quotaSchema } from "./quota.ts";
 import { connectionTimeoutsSchema } from "./server.ts";
@@ -24,6 +24,20 @@ const aliasSchema = z.preprocess(
 /** An effort that a model can be asked to reason with; providers have words of their own. */
 const effortSchema = z.string().regex(/^[a-z][a-z0-9_-]{0,31}$/, {
   error: "must be a word such as low, high or max",
+});
+
+/** No model costs more, in US dollars per million tokens. */
+const MAX_PRICE = 1_000_000;
+
+const priceSchema = z.strictObject({
+  input: decimal({ min: 0, max: MAX_PRICE })
+    .describe("Of input that is read from no cache."),
+  cached_input: decimal({ min: 0, max: MAX_PRICE }).optional()
+    .describe("Of input that is read from a cache. Default: as input."),
+  cache_write: decimal({ min: 0, max: MAX_PRICE }).optional()
+    .describe("Of input that is written to a cache. Default: as input."),
+  output: decimal({ min: 0, max: MAX_PRICE })
+    .describe("Of output, reasoning included."),
 });
 
 /** A model of a connection; a bare text is its id. */
@@ -57,6 +71,9 @@ const modelSchema = z.preprocess(
     ),
     quota_routing: flag().default(false)
       .describe("Try the connection with the most quota left first."),
+    price: priceSchema.optional().describe(
+      "What it costs, in US dollars per million tokens. Default: unknown, and no cost is counted.",
+    ),
   }),
 ).meta(alsoWritten({ type: "string", minLength: 1 }));
 

@@ -29,6 +29,34 @@ export function wholeNumber(
   });
 }
 
+/**
+ * A number in a closed range, with or without decimals. A text that holds one counts, because `${BUDGET}` is a text.
+ *
+ * @param range Both ends belong to it.
+ */
+export function decimal(
+  { min, max }: { readonly min: number; readonly max: number },
+): z.ZodType<number> {
+  const fromText = (value: unknown) =>
+    typeof value === "string" && DECIMAL_REGEXP.test(value)
+      ? Number(value)
+      : value;
+  return z.preprocess(
+    fromText,
+    z.custom<number>(
+      (value) => typeof value === "number" && value >= min && value <= max,
+      { error: `must be a number from ${min} to ${max}` },
+    ),
+  ).meta({
+    type: "number",
+    minimum: min,
+    maximum: max,
+    ...alsoWritten({ type: "string", pattern: DECIMAL_REGEXP.source }),
+  });
+}
+
+const DECIMAL_REGEXP = /^\d{1,15}(\.\d{1,15})?$/;
+
 /** A truth value; the texts `true` and `false` count, because `${ENABLED}` is a text. */
 export function flag(): z.ZodType<boolean> {
   const fromText = (value: unknown) =>

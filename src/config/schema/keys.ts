@@ -9,6 +9,8 @@ export function knownKeys(schema: z.ZodType, path: Path): readonly string[] {
       ? place.shape[key]
       : place instanceof z.ZodArray
       ? place.element
+      : place instanceof z.ZodRecord
+      ? place.valueType
       : undefined;
     if (next === undefined) return [];
     place = unwrap(next);

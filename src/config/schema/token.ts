@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { concurrency, name, text } from "./fields.ts";
 import { alsoWritten, type JsonSchema } from "./forms.ts";
+import { usageLimitsSchema } from "./usage_limit.ts";
 
 const instantSchema = z.union([
   z.iso.datetime({ offset: true }),
@@ -74,6 +75,12 @@ export const tokenSchema = z.strictObject({
   ),
   max_concurrent: concurrency().optional().describe(
     "How many of its requests may run at once; above: 429. Default: a quarter of max_concurrent_requests.",
+  ),
+  group: name().optional().describe(
+    "The one of `groups` whose limits bind it together with the other members.",
+  ),
+  limits: usageLimitsSchema.optional().describe(
+    "What it may use. Default: as `defaults` say; an empty list is no limit.",
   ),
 });
 

@@ -4,6 +4,7 @@ import type { RequestRecord } from "../../observe/record.ts";
 import type { AnswerWatch } from "../../protocols/canonical/stream/watch.ts";
 import { createDataLines, LONG_BYTES } from "../../streams/data_lines.ts";
 import type { AnswerEnd } from "../answer_ending.ts";
+import { measureOutput } from "./output_length.ts";
 
 /** Reads along while an answer passes, for the record; never throws and never changes a byte. */
 export interface Meter {
@@ -35,6 +36,7 @@ export function createStreamMeter(
   let longEnd: AnswerEnd = "cut";
   let failure: JsonObject | undefined;
   let ended: AnswerEnd | undefined;
+  let firstLength = 0;
   const lines = createDataLines(watch.usageMark, {
     wantsEvery: () => facts.answer.firstOutputMs === undefined,
     line(data) {
@@ -46,6 +48,9 @@ export function createStreamMeter(
       if (!isJsonObject(event)) return;
       if (isFirst && watch.isOutput(event)) {
         facts.answer.firstOutputMs = record.elapsedMs();
+        const { textLength, envelopeBytes } = measureOutput(event, data);
+        firstLength = textLength;
+        lines.measureAbove(envelopeBytes);
       }
       if (hasUsage) noteUsage(watch, event, record);
     },
@@ -66,6 +71,7 @@ export function createStreamMeter(
 
   function readEnd(): AnswerEnd {
     if (isWhole(lines.unfinished())) lines.push(LINE_FEED);
+    facts.answer.outputCharacters = firstLength + Math.round(lines.bytesAbove);
     return lines.last().map(endOf).reduce(betterEnd, longEnd);
   }
 
@@ -166,5 +172,7 @@ function noteUsage(
   { facts }: RequestRecord,
 ): void {
   const usage = watch.usageOf(body, facts.answer.usage);
-  if (usage !== undefined) facts.answer.usage = usage;
+  if (usage === undefined) return;
+  facts.answer.usage = usage;
+  facts.answer.isUsageFinal = facts.answer.firstOutputMs !== undefined;
 }

@@ -8,6 +8,7 @@ import {
 } from "../../core/protocol.ts";
 import { type FoundValue, JsonObjectScan } from "../../json_scan/scan.ts";
 import { JsonScanError } from "../../json_scan/scan_error.ts";
+import { createInputEstimate } from "./input_estimate.ts";
 import {
   createNamedModels,
   type NamedModel,
@@ -27,6 +28,8 @@ export interface RequestHead {
   readonly namedModels: readonly NamedModel[];
   /** How much the body is made of. */
   readonly shape: BodyShape;
+  /** A rough count of the body's tokens. */
+  readonly estimatedTokens: number;
 }
 
 /** What tells how much work and memory a body takes that is parsed. */
@@ -70,10 +73,12 @@ export function createRequestHeadReader(path: PathHead): RequestHeadReader {
     WATCHED_KEYS.get(path.operation) ?? NAMING_FIELDS,
     named.sinkOf,
   );
+  const estimate = createInputEstimate();
   let fault: unknown;
   return {
     push(piece) {
       if (fault !== undefined) return;
+      estimate.push(piece);
       try {
         scan.push(piece);
       } catch (thrown) {
@@ -83,7 +88,12 @@ export function createRequestHeadReader(path: PathHead): RequestHeadReader {
     end() {
       if (fault !== undefined) throw refusal(fault);
       try {
-        return headOf(scan.end(), { path, named, shape: scan });
+        return headOf(scan.end(), {
+          path,
+          named,
+          shape: scan,
+          estimatedTokens: estimate.tokens,
+        });
       } catch (thrown) {
         throw refusal(thrown);
       }
@@ -116,10 +126,11 @@ function refusal(thrown: unknown): unknown {
 
 function headOf(
   found: ReadonlyMap<string, FoundValue>,
-  { path, named, shape: { values, depth } }: {
+  { path, named, shape: { values, depth }, estimatedTokens }: {
     readonly path: PathHead;
     readonly named: NamedModels;
     readonly shape: BodyShape;
+    readonly estimatedTokens: number;
   },
 ): RequestHead {
   const operation = OPERATIONS[path.operation];
@@ -130,6 +141,7 @@ function headOf(
     hasInput: isGiven(found.get("input")),
     namedModels: named.end(),
     shape: { values, depth },
+    estimatedTokens,
   };
 }
 

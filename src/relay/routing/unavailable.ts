@@ -1,15 +1,15 @@
 import type { Caller } from "../../config/config.ts";
 import { GatewayError } from "../../core/error.ts";
 import type { Health } from "./health.ts";
-import type { Candidates } from "./candidates.ts";
+import type { Candidate } from "./candidate.ts";
 
 /** The error for a caller whom no connection may serve now; says when to come back. */
 export function unavailable(
-  { own, fallbacks }: Candidates,
+  candidates: readonly Candidate[],
   caller: Caller,
   health: Health,
 ): GatewayError {
-  const rests = [...own, ...fallbacks].map(({ deployment }) =>
+  const rests = candidates.map(({ deployment }) =>
     health.restMs(deployment, caller)
   );
   return rests.some((restMs) => restMs === 0)

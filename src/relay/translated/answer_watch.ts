@@ -29,6 +29,8 @@ export interface TranslatedWatch {
   see(event: AnswerEvent): void;
   /** Whether something was seen that the caller will see; nothing may be sent again then. */
   readonly hasOutput: boolean;
+  /** How much was written so far. */
+  readonly outputCharacters: number;
   /** What ended the answer before its end. */
   readonly failure: Failure | undefined;
   /** Whether the answer came to its end. */
@@ -45,16 +47,19 @@ export function createTranslatedWatch(
   let failure: Failure | undefined;
   let isWhole = false;
   let hasOutput = false;
+  let written = 0;
 
   return {
     see(event) {
       sealWatch.see(event);
+      if (event.type === "block-delta") written += event.text.length;
       if (!hasOutput && isOutput(event)) {
         hasOutput = true;
         facts.answer.firstOutputMs = record.elapsedMs();
       }
       if ("usage" in event && event.usage !== undefined) {
         facts.answer.usage = event.usage;
+        facts.answer.isUsageFinal = event.type === "end";
       }
       if (event.type === "failure") {
         failure = event.failure;
@@ -68,6 +73,9 @@ export function createTranslatedWatch(
     },
     get hasOutput() {
       return hasOutput;
+    },
+    get outputCharacters() {
+      return written;
     },
     get failure() {
       return failure;

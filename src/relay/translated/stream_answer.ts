@@ -82,7 +82,8 @@ function passOn(
       noteChunk?.();
     },
     onEnd(end) {
-      const { failure } = watch;
+      const { failure, outputCharacters } = watch;
+      record.facts.answer.outputCharacters = outputCharacters;
       if (failure !== undefined) attempt.noteFailure(failure);
       const { signal } = controller;
       const answerEnd = answerEndOf(watch);

@@ -30,7 +30,7 @@ const ROWS: readonly Row[] = [
   ],
   [
     minimalFile({ plugins: {} }),
-    "plugins: is not a known key; known here: server, messages_vendor, timeouts, limits, connections, tokens",
+    "plugins: is not a known key; known here: server, messages_vendor, timeouts, limits, defaults, groups, connections, tokens",
   ],
   [
     minimalFile({ "<<": {} }),
@@ -307,7 +307,7 @@ const ROWS: readonly Row[] = [
   ],
   [
     token({ toekn: "x" }),
-    "tokens[0].toekn: is not a known key; known here: name, sha256, expires_at, connections, models, max_concurrent",
+    "tokens[0].toekn: is not a known key; known here: name, sha256, expires_at, connections, models, max_concurrent, group, limits",
   ],
 ];
 

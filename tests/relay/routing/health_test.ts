@@ -62,6 +62,7 @@ async function begin(): Promise<Scene> {
   const metrics = {
     requestEnded() {},
     cooledDown: (connection: string) => void cooled.push(connection),
+    limited() {},
   };
   const told: CoolDown[] = [];
   const tell = (coolDown: CoolDown) => void told.push(coolDown);

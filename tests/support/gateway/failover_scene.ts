@@ -1,5 +1,8 @@
 import { createGateway, type Gateway } from "../../../src/app.ts";
-import { createConfigStore } from "../../../src/config/store.ts";
+import {
+  type ConfigStore,
+  createConfigStore,
+} from "../../../src/config/store.ts";
 import type { JsonObject } from "../../../src/core/json.ts";
 import type { Protocol } from "../../../src/core/protocol.ts";
 import { ask, hello, PATHS } from "../wire/ask.ts";
@@ -26,6 +29,7 @@ export interface Scene {
   readonly providers: BadProviders;
   readonly timers: FakeTimers;
   readonly lines: LogLines;
+  readonly store: ConfigStore;
   /** Sends a request and lets time pass until it has been answered whole. */
   ask(protocol: Protocol, overrides?: JsonObject): Promise<Told>;
   /** Lets time pass until `work` is done. */
@@ -66,8 +70,9 @@ export async function openScene(
   const timers = createFakeTimers();
   const providers = badProviders(scripts, timers.elapsedMs);
   const lines = createLogLines();
+  const store = createConfigStore(configOf(await loadFile(file)));
   const gateway = createGateway({
-    store: createConfigStore(configOf(await loadFile(file))),
+    store,
     fetch: providers.fetch,
     log: lines.log,
     clock: {
@@ -102,6 +107,7 @@ export async function openScene(
     providers,
     timers,
     lines,
+    store,
     pass,
     request,
     async ask(protocol, overrides) {

@@ -1,0 +1,231 @@
+import { CALENDAR_WINDOWS } from "../../core/calendar.ts";
+import { NANOS_PER_DOLLAR } from "../../core/nano_dollars.ts";
+import type { Connection } from "../config.ts";
+import {
+  type Findings,
+  formatPath,
+  type Path,
+  quote,
+  suggestion,
+} from "../problems.ts";
+import type { SelectionIndex } from "../selection.ts";
+import type { UsageLimitFields } from "../schema/usage_limit.ts";
+import {
+  isCalendarWindow,
+  LIMIT_UNITS,
+  type LimitUnit,
+  type UsageLimit,
+} from "../usage_limits.ts";
+
+/** What {@linkcode resolveUsageLimits} needs besides the limits. */
+export interface UsageLimitsOptions {
+  /** Of the list. */
+  readonly path: Path;
+  readonly index: SelectionIndex;
+  /** As far as they could be resolved. */
+  readonly connections: readonly Connection[];
+  readonly findings: Findings;
+}
+
+/** Follows limits to what they name; reports those that make no sense, and leaves them out. */
+export function resolveUsageLimits(
+  all: readonly UsageLimitFields[],
+  options: UsageLimitsOptions,
+): readonly UsageLimit[] {
+  const limits: UsageLimit[] = [];
+  const pathByMeaning = new Map<string, Path>();
+  for (const [index, fields] of all.entries()) {
+    const path = [...options.path, index];
+    const limit = resolveOne(fields, { ...options, path });
+    if (limit === undefined) continue;
+    const meaning = meaningOf(limit);
+    const first = pathByMeaning.get(meaning);
+    if (first === undefined) {
+      pathByMeaning.set(meaning, path);
+      limits.push(limit);
+    } else {
+      options.findings.problem(
+        path,
+        `limits the same as ${formatPath(first)}; keep the lower of the two`,
+      );
+    }
+  }
+  return limits;
+}
+
+/** All of a limit but how much it allows. */
+function meaningOf(limit: UsageLimit): string {
+  return limit.kind === "share"
+    ? JSON.stringify([limit.connection, limit.window])
+    : JSON.stringify([
+      limit.unit,
+      limit.window,
+      limit.models,
+      limit.connections,
+    ]);
+}
+
+function resolveOne(
+  fields: UsageLimitFields,
+  options: UsageLimitsOptions,
+): UsageLimit | undefined {
+  const measures = [...LIMIT_UNITS, "share" as const]
+    .filter((one) => fields[one] !== undefined);
+  const [measure] = measures;
+  if (measure === undefined || measures.length > 1) {
+    options.findings.problem(
+      options.path,
+      "must say one of requests, tokens, cost and share; write a limit for each",
+    );
+    return undefined;
+  }
+  return measure === "share"
+    ? resolveShare(fields, options)
+    : resolveAmount(fields, measure, options);
+}
+
+function resolveAmount(
+  fields: UsageLimitFields,
+  unit: LimitUnit,
+  { path, index, findings }: UsageLimitsOptions,
+): UsageLimit | undefined {
+  const { window, models } = fields;
+  if (fields.connection !== undefined) {
+    findings.problem(
+      [...path, "connection"],
+      "stands beside share alone; name connections in the list `connections`",
+    );
+  }
+  models?.forEach((name, position) => {
+    const model = index.idByAlias.get(name) ?? name;
+    if (index.allModels.has(model)) return;
+    findings.problem(
+      [...path, "models", position],
+      `is served by no connection${suggestion(model, index.allModels)}`,
+    );
+  });
+  const connections = fields.connections?.map((reference, position) =>
+    nameOf(reference, {
+      index,
+      path: [...path, "connections", position],
+      findings,
+    }) ?? reference
+  );
+  if (!isCalendarWindow(window)) {
+    findings.problem(
+      [...path, "window"],
+      `must be one of ${CALENDAR_WINDOWS.join(", ")}${
+        suggestion(window, CALENDAR_WINDOWS)
+      }`,
+    );
+    return undefined;
+  }
+  const amount = fields[unit] ?? 0;
+  return {
+    kind: "amount",
+    window,
+    unit,
+    most: unit === "cost" ? Math.round(amount * NANOS_PER_DOLLAR) : amount,
+    models: models &&
+      sorted(models.map((name) => index.idByAlias.get(name) ?? name)),
+    connections: connections && sorted(connections),
+  };
+}
+
+/** In one order whatever the file's, so that the same limit stays the same. */
+function sorted(names: readonly string[]): readonly string[] {
+  return [...new Set(names)].sort();
+}
+
+function resolveShare(
+  { connection: reference, window, share = 0, ...fields }: UsageLimitFields,
+  { path, index, connections, findings }: UsageLimitsOptions,
+): UsageLimit | undefined {
+  for (const key of ["models", "connections"] as const) {
+    if (fields[key] === undefined) continue;
+    findings.problem(
+      [...path, key],
+      "does not go with share, which counts all that goes through one connection",
+    );
+  }
+  if (reference === undefined) {
+    findings.problem(
+      [...path, "connection"],
+      "is missing; a share is one of a connection's quota",
+    );
+    return undefined;
+  }
+  const name = nameOf(reference, {
+    index,
+    path: [...path, "connection"],
+    findings,
+  });
+  if (name === undefined) return undefined;
+  const connection = connections.find((one) => one.name === name);
+  const fault = connection && shareFault(connection, window);
+  if (fault !== undefined) findings.problem([...path, ...fault[0]], fault[1]);
+  return { kind: "share", connection: name, window, share };
+}
+
+/** Services that tell a balance and no window. */
+const BALANCE_KINDS: ReadonlySet<string> = new Set([
+  "deepseek",
+  "moonshot",
+  "siliconflow",
+]);
+
+/** What `window` is called; see `limits/period.ts`. */
+const WINDOW_REGEXP =
+  /^(\S+ )?(minute|hourly|daily|weekly|monthly|yearly|[a-z0-9]+_(minute|hour|day|week|month|year))$/;
+
+const USUAL_WINDOWS = ["five_hour", "hourly", "daily", "weekly", "monthly"];
+
+/** What of the limit is wrong, and why. */
+function shareFault(
+  { name, quota }: Connection,
+  window: string,
+): readonly [path: Path, message: string] | undefined {
+  if (quota === undefined) {
+    return [
+      ["connection"],
+      `is ${
+        quote(name)
+      }, whose quota is not read; configure its quota, or limit tokens`,
+    ];
+  }
+  if (BALANCE_KINDS.has(quota.kind)) {
+    return [
+      ["window"],
+      `is none of the quota kind ${quota.kind}, which tells a balance alone; limit tokens or cost`,
+    ];
+  }
+  if (WINDOW_REGEXP.test(window)) return undefined;
+  return [
+    ["window"],
+    `is no window of a quota, such as ${USUAL_WINDOWS.join(", ")}${
+      suggestion(window, USUAL_WINDOWS)
+    }`,
+  ];
+}
+
+/** The name of a connection; reports what names none. */
+function nameOf(
+  reference: string,
+  { index, path, findings }: {
+    readonly index: SelectionIndex;
+    readonly path: Path;
+    readonly findings: Findings;
+  },
+): string | undefined {
+  const { byReference } = index;
+  const entry = byReference.get(reference) ??
+    byReference.get(reference.toLowerCase());
+  if (entry?.name !== undefined) return entry.name;
+  findings.problem(
+    path,
+    `is neither the name nor the id of a connection${
+      suggestion(reference, byReference.keys())
+    }`,
+  );
+  return undefined;
+}

@@ -1,0 +1,85 @@
+import type { Price } from "../config/usage_limits.ts";
+import type { Usage } from "../protocols/canonical/answer/usage.ts";
+
+/** What is counted, in the words of `GET /usage` and of the tables of sums. */
+export const MEASURES = [
+  "requests",
+  "input",
+  "cached_input",
+  "cache_write",
+  "output",
+  "reasoning",
+  "cost",
+  "estimated",
+] as const;
+
+/** One of {@linkcode MEASURES}. */
+export type Measure = typeof MEASURES[number];
+
+/**
+ * What requests used, in whole numbers; a measure that is absent was never counted. `input` holds `cached_input` and
+ * `cache_write`, `output` holds `reasoning`, the cost is in nano-dollars and absent where no price is known, and
+ * `estimated` is how many of the requests have estimated tokens.
+ */
+export type Counts = Readonly<Partial<Record<Measure, number>>>;
+
+/** What one request counts that reached a provider and of whose answer nothing was served. */
+export const UNSERVED: Counts = { requests: 1 };
+
+/** What one request counts whose answer was served, in part at least. */
+export function countsOf(
+  usage: Usage,
+  { price, isEstimated }: {
+    readonly price: Price | undefined;
+    readonly isEstimated: boolean;
+  },
+): Counts {
+  return {
+    requests: 1,
+    input: whole(usage.inputTokens),
+    cached_input: whole(usage.cachedInputTokens),
+    cache_write: whole(usage.cacheWriteTokens),
+    output: whole(usage.outputTokens),
+    reasoning: whole(usage.reasoningTokens),
+    ...(price === undefined ? {} : { cost: costNanos(usage, price) }),
+    ...(isEstimated ? { estimated: 1 } : {}),
+  };
+}
+
+/** No answer has more tokens; what a provider claims beyond that would spoil every sum. */
+const MAX_TOKENS = 1_000_000_000;
+
+function whole(tokens = 0): number {
+  return Math.round(Math.min(tokens, MAX_TOKENS));
+}
+
+/** A dollar for a million tokens, for one. */
+const NANOS_PER_TOKEN = 1000;
+
+/**
+ * What an answer cost, in nano-dollars: tokens that were read from a cache or written to one count by their own price,
+ * the rest of the input by that of the input.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ *
+ * const price = { input: 3, cachedInput: 0.3, cacheWrite: 3.75, output: 15 };
+ * const usage = { inputTokens: 1000, cachedInputTokens: 900, outputTokens: 10 };
+ * assert.equal(costNanos(usage, price), 100 * 3000 + 900 * 300 + 10 * 15_000);
+ * ```
+ */
+export function costNanos(usage: Usage, price: Price): number {
+  const input = whole(usage.inputTokens);
+  const cached = Math.min(whole(usage.cachedInputTokens), input);
+  const written = Math.min(whole(usage.cacheWriteTokens), input - cached);
+  const perMillion = (input - cached - written) * price.input +
+    cached * price.cachedInput + written * price.cacheWrite +
+    whole(usage.outputTokens) * price.output;
+  return Math.round(perMillion * NANOS_PER_TOKEN);
+}
+
+/** All tokens of a request or of many. */
+export function tokensOf({ input = 0, output = 0 }: Counts): number {
+  return input + output;
+}

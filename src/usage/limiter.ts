@@ -1,0 +1,220 @@
+import type { Caller, Connection, Deployment } from "../config/config.ts";
+import type { Clock } from "../core/clock.ts";
+import {
+  type AmountBound,
+  amountOf,
+  type Bound,
+  type Bounds,
+  type BoundSum,
+  countsRow,
+  isBound,
+  type ShareBound,
+} from "./bounds.ts";
+import type { Counts } from "./counts.ts";
+import { isNamed, type QuotaShares } from "./quota_share.ts";
+import type { Reservation, Sums } from "./sums.ts";
+
+/** How far a limit is used. */
+export interface LimitState {
+  readonly bound: Bound;
+  /** What is used, what runs included: in the limit's unit, of a share the part of the whole window. */
+  readonly used: number;
+  /** Used, as a part of what is allowed; above 1 where more was used. */
+  readonly ratio: number;
+  /** When it resets, in milliseconds since 1970. */
+  readonly resetsAtMs: number;
+}
+
+/** A request that a limit does not let through. */
+export interface LimitRefusal extends LimitState {
+  /** What the request needs at least, in the limit's unit; of a share nothing is known. */
+  readonly needed: number | undefined;
+}
+
+/** What a request holds of its limits while it runs. */
+export interface Hold {
+  /** To be given back when the request ends. */
+  readonly reserved: readonly Reservation[];
+  /** The limits that are nearly used up, this request included. */
+  readonly near: readonly LimitState[];
+}
+
+/** Lets requests through as far as limits allow. */
+export interface Limiter {
+  /**
+   * Reserves what a request needs at least of every limit that binds it on a deployment, or nothing.
+   *
+   * @returns At once where nobody else has to be asked; for a token without limits nothing is looked up.
+   */
+  enter(
+    caller: Caller,
+    deployment: Deployment,
+    needed: Counts,
+  ): Hold | LimitRefusal | Promise<Hold | LimitRefusal>;
+}
+
+/** What {@linkcode createLimiter} needs. */
+export interface LimiterOptions {
+  readonly sums: Sums;
+  readonly bounds: Bounds;
+  readonly quotaShares: QuotaShares;
+  /** Has the quotas of a token's connections read, for the requests to come. */
+  readonly refreshQuotas: (caller: Caller) => void;
+  readonly clock: Pick<Clock, "now">;
+}
+
+/** From here on a limit is nearly used up. */
+export const NEAR_RATIO = 0.8;
+
+const NOTHING: Hold = { reserved: [], near: [] };
+
+/** Whether a request was refused. */
+export function isRefusal(
+  result: Hold | LimitRefusal,
+): result is LimitRefusal {
+  return "bound" in result;
+}
+
+/** Lets through what fits. */
+export function createLimiter(options: LimiterOptions): Limiter {
+  const { sums, bounds, quotaShares, clock } = options;
+
+  function enterBound(
+    caller: Caller,
+    deployment: Deployment,
+    needed: Counts,
+  ): Hold | LimitRefusal | Promise<Hold | LimitRefusal> {
+    const nowMs = clock.now();
+    const binding = bounds.of(caller);
+    const shares = binding.flatMap((bound) => {
+      if (!isShareOf(bound, deployment)) return [];
+      const { connection } = deployment;
+      if (quotaShares.isStale(connection)) options.refreshQuotas(caller);
+      return shareStates(bound, connection, quotaShares);
+    });
+    const over = latest(shares.filter(({ ratio }) => ratio >= 1));
+    if (over !== undefined) return { ...over, needed: undefined };
+    const row = {
+      connection: deployment.connection.name,
+      model: deployment.model.id,
+    };
+    const asked = binding.flatMap((bound) =>
+      bound.kind === "amount" && countsRow(bound.limit, row)
+        ? ask(bound, bounds.sumAt(bound, nowMs), needed)
+        : []
+    );
+    const list = asked.map(({ reservation }) => reservation);
+    const settle = (isRefused: boolean) =>
+      isRefused
+        ? refusalOf(asked, sums)
+        : { reserved: list, near: nearOf(asked, shares, sums) };
+    if (list.length === 0) return settle(false);
+    const refused = sums.reserve(list);
+    return refused instanceof Promise
+      ? refused.then((one) => settle(one !== undefined))
+      : settle(refused !== undefined);
+  }
+
+  return {
+    enter: (caller, deployment, needed) =>
+      isBound(caller) ? enterBound(caller, deployment, needed) : NOTHING,
+  };
+}
+
+function isShareOf(
+  bound: Bound,
+  { connection }: Deployment,
+): bound is ShareBound {
+  return bound.kind === "share" && bound.limit.connection === connection.name;
+}
+
+/** What is asked of one limit. */
+interface Asked extends BoundSum {
+  readonly bound: AmountBound;
+  readonly reservation: Reservation;
+}
+
+function ask(bound: AmountBound, found: BoundSum, needed: Counts): Asked {
+  const { unit, most } = bound.limit;
+  const amount = amountOf(unit, needed);
+  return { ...found, bound, reservation: { sum: found.sum, amount, most } };
+}
+
+/** Of the limits without room the one that resets last: before that there is no use in coming back. */
+function refusalOf(
+  asked: readonly Asked[],
+  sums: Pick<Sums, "read">,
+): LimitRefusal {
+  const refusals = statesOf(asked, sums).map((state, index) => ({
+    ...state,
+    needed: asked[index]?.reservation.amount,
+  }));
+  const full = refusals.filter(({ bound, used, needed = 0 }) =>
+    bound.kind === "amount" && used + needed > bound.limit.most
+  );
+  // What others gave back meanwhile may leave none.
+  const refusal = latest(full) ?? latest(refusals);
+  if (refusal === undefined) throw new Error("Nothing was asked of a limit");
+  return refusal;
+}
+
+function nearOf(
+  asked: readonly Asked[],
+  shares: readonly LimitState[],
+  sums: Pick<Sums, "read">,
+): readonly LimitState[] {
+  return [...statesOf(asked, sums), ...shares]
+    .filter(({ ratio }) => ratio >= NEAR_RATIO);
+}
+
+function statesOf(
+  asked: readonly Asked[],
+  sums: Pick<Sums, "read">,
+): readonly LimitState[] {
+  const amounts = sums.read(asked.map(({ sum }) => sum));
+  return asked.map(({ bound, window }, index) =>
+    amountState(bound, window.endMs, amounts[index] ?? 0)
+  );
+}
+
+/** How far a limit on an amount is used. */
+export function amountState(
+  bound: AmountBound,
+  resetsAtMs: number,
+  used: number,
+): LimitState {
+  const { most } = bound.limit;
+  const ratio = most === 0 ? (used > 0 ? Infinity : 0) : used / most;
+  return { bound, used, ratio, resetsAtMs };
+}
+
+/** How far a limit on a share of a connection's quota is used: of the windows that it names, those that can be estimated. */
+export function shareStates(
+  bound: ShareBound,
+  connection: Connection,
+  quotaShares: QuotaShares,
+): readonly LimitState[] {
+  const { limit, holder } = bound;
+  return quotaShares.of(connection, holder).flatMap(
+    ({ window, span, used }) =>
+      span === undefined || used === undefined ||
+        !isNamed(window, limit.window)
+        ? []
+        : [{
+          bound,
+          used,
+          ratio: limit.share === 0 ? Infinity : used / limit.share,
+          resetsAtMs: span.endMs,
+        }],
+  );
+}
+
+function latest<State extends LimitState>(
+  states: readonly State[],
+): State | undefined {
+  return states.reduce<State | undefined>(
+    (last, one) =>
+      last === undefined || one.resetsAtMs > last.resetsAtMs ? one : last,
+    undefined,
+  );
+}

@@ -1,0 +1,138 @@
+import type { Connection } from "../config/config.ts";
+import type { TimeSpan } from "../core/calendar.ts";
+import type { Clock } from "../core/clock.ts";
+import type { LimitsList } from "../limits/list.ts";
+import type { LimitsService } from "../limits/service.ts";
+import { type QuotaWindow, windowKey } from "../limits/window.ts";
+import { windowSpan } from "../limits/window_span.ts";
+import type { Counting } from "./counting.ts";
+import { isWindowKept, relayedShare } from "./relayed.ts";
+import type { Sums } from "./sums.ts";
+import type { Holder } from "./tables.ts";
+
+/** One window of a provider's quota, and a holder's part of what is used of it. */
+export interface QuotaShare {
+  readonly window: QuotaWindow;
+  /** `undefined` where the provider does not tell when it began. */
+  readonly span: TimeSpan | undefined;
+  /**
+   * How much of the whole window the holder used, from 0 to 1 and above that on overuse; an estimate. `undefined` where
+   * it cannot be estimated.
+   */
+  readonly used: number | undefined;
+}
+
+/** Estimates who used how much of the providers' windows. */
+export interface QuotaShares {
+  /** The windows of a connection's quota, as far as they are known without asking, with a holder's part of each. */
+  of(connection: Connection, holder: Holder): readonly QuotaShare[];
+  /** Learns from quotas that were read, which are remembered until they reset. */
+  learn(list: LimitsList): void;
+  /** Whether what is known of a connection's quota is old, or nothing. */
+  isStale(connection: Connection): boolean;
+}
+
+/** What {@linkcode createQuotaShares} goes by. */
+export interface QuotaSharesOptions {
+  readonly sums: Pick<Sums, "read">;
+  readonly limits: Pick<LimitsService, "known">;
+  readonly counting: Pick<Counting, "sinceMs">;
+  readonly clock: Pick<Clock, "now">;
+}
+
+/** A provider that tells when its window resets does not always tell the same second. */
+const SAME_WINDOW_MS = 600_000;
+
+/** What was used of a window when it was first seen. */
+interface FirstSight {
+  readonly resetsAtMs: number;
+  readonly usedPercent: number;
+}
+
+/**
+ * A holder's part of a window is what the provider says is used, times the holder's share of the tokens that the
+ * gateway relayed since the window began. What others do with the same key elsewhere therefore counts for everybody.
+ * Of a window that began before anything was counted, only what was used since it was first seen is anybody's.
+ */
+export function createQuotaShares(
+  { sums, limits, counting, clock }: QuotaSharesOptions,
+): QuotaShares {
+  /** By connection and window. */
+  const firstSights = new Map<string, FirstSight>();
+  /** By connection id; caches forget sooner than windows reset. */
+  const lastSeen = new Map<string, readonly QuotaWindow[]>();
+
+  function windowsOf(connection: Connection): readonly QuotaWindow[] {
+    const known = limits.known(connection);
+    if (known.length > 0) lastSeen.set(connection.id, known);
+    return lastSeen.get(connection.id) ?? [];
+  }
+
+  function usedBefore(
+    connection: Connection,
+    window: QuotaWindow,
+    { span, usedPercent }: {
+      readonly span: TimeSpan;
+      readonly usedPercent: number;
+    },
+  ): number {
+    if (counting.sinceMs <= span.startMs) return 0;
+    const key = `${connection.name}\t${windowKey(window)}`;
+    const known = firstSights.get(key);
+    const isSame = known !== undefined &&
+      Math.abs(known.resetsAtMs - span.endMs) < SAME_WINDOW_MS;
+    if (isSame) return Math.min(known.usedPercent, usedPercent);
+    firstSights.set(key, { resetsAtMs: span.endMs, usedPercent });
+    return usedPercent;
+  }
+
+  function usedOf(
+    connection: Connection,
+    holder: Holder,
+    { window, span }: {
+      readonly window: QuotaWindow;
+      readonly span: TimeSpan;
+    },
+  ): number | undefined {
+    const nowMs = clock.now();
+    const usedPercent = window.used_percent;
+    const isOfModels = window.type !== TOOL_CALLS;
+    const isRunning = span.startMs <= nowMs && nowMs < span.endMs;
+    const isKept = isWindowKept(span.endMs - span.startMs);
+    if (usedPercent === null || !isOfModels || !isRunning || !isKept) {
+      return undefined;
+    }
+    const before = usedBefore(connection, window, { span, usedPercent });
+    const share = relayedShare({
+      connection: connection.name,
+      holder,
+      span: { startMs: span.startMs, endMs: nowMs },
+    }, sums);
+    return share === undefined
+      ? undefined
+      : share * (usedPercent - before) / 100;
+  }
+
+  return {
+    of: (connection, holder) =>
+      windowsOf(connection).map((window) => {
+        const span = windowSpan(window);
+        const used = span && usedOf(connection, holder, { window, span });
+        return { window, span, used };
+      }),
+    learn({ data }) {
+      for (const { provider_id, limits: windows } of data) {
+        if (windows.length > 0) lastSeen.set(provider_id, windows);
+      }
+    },
+    isStale: (connection) => limits.known(connection).length === 0,
+  };
+}
+
+/** Z.ai's name for calls of its tools, which are no use of a model. */
+const TOOL_CALLS = "TIME_LIMIT";
+
+/** Whether a window is meant by its length, or by type and length. */
+export function isNamed(window: QuotaWindow, name: string): boolean {
+  return window.window === name || windowKey(window) === name;
+}

@@ -1,0 +1,124 @@
+import { NANOS_PER_DOLLAR } from "../core/nano_dollars.ts";
+import { type Counts, type Measure, MEASURES } from "./counts.ts";
+import type { Sums } from "./sums.ts";
+import {
+  COUNTED_WINDOWS,
+  type CountedWindow,
+  countsTable,
+  type Holder,
+  placedAt,
+  readCountsField,
+  type Row,
+} from "./tables.ts";
+
+/** What was used in a window of the calendar, UTC. */
+export interface WindowUsage {
+  readonly window: CountedWindow;
+  /** ISO 8601 in UTC. */
+  readonly starts_at: string;
+  readonly resets_at: string;
+  /** Whether everything since the window's start is counted. */
+  readonly complete: boolean;
+  readonly total: UsedAmounts;
+  /** The same by connection and model; those without use are left out. */
+  readonly data: readonly RowUsage[];
+}
+
+/** What was used of one model on one connection. */
+export interface RowUsage extends Row, UsedAmounts {}
+
+/** What requests used. `input_tokens` holds cached and written ones, `output_tokens` those of reasoning. */
+export interface UsedAmounts {
+  readonly requests: number;
+  readonly input_tokens: number;
+  readonly cached_input_tokens: number;
+  readonly cache_write_tokens: number;
+  readonly output_tokens: number;
+  readonly reasoning_tokens: number;
+  /** Of the requests whose model has a price; null where none has. */
+  readonly cost_usd: number | null;
+  /** Of the requests, those whose tokens are estimated. */
+  readonly estimated_requests: number;
+}
+
+/** What a holder used in the windows that run now. */
+export function readWindows(
+  holder: Holder,
+  { sums, nowMs, sinceMs }: {
+    readonly sums: Pick<Sums, "table">;
+    readonly nowMs: number;
+    readonly sinceMs: number;
+  },
+): Promise<readonly WindowUsage[]> {
+  return Promise.all(COUNTED_WINDOWS.map(async (kind) => {
+    const window = placedAt(kind, nowMs);
+    const rows = rowsIn(await sums.table(countsTable(window, holder)));
+    const data = rows.map(({ connection, model, counts }) => ({
+      connection,
+      model,
+      ...amountsOf(counts),
+    }));
+    return {
+      window: kind,
+      starts_at: new Date(window.startMs).toISOString(),
+      resets_at: new Date(window.endMs).toISOString(),
+      complete: sinceMs <= window.startMs,
+      total: amountsOf(totalOf(rows.map(({ counts }) => counts))),
+      data,
+    };
+  }));
+}
+
+/** A row with what was counted. */
+interface CountedRow extends Row {
+  readonly counts: Counts;
+}
+
+/** By connection, then by model. */
+function rowsIn(table: ReadonlyMap<string, number>): readonly CountedRow[] {
+  const rows = new Map<
+    string,
+    Row & { counts: Partial<Record<Measure, number>> }
+  >();
+  for (const [field, amount] of table) {
+    const found = readCountsField(field);
+    if (found === undefined) continue;
+    const { measure, ...row } = found;
+    const key = `${row.connection}\t${row.model}`;
+    const counted = rows.get(key) ?? { ...row, counts: {} };
+    counted.counts[measure] = amount;
+    rows.set(key, counted);
+  }
+  return [...rows].sort(([one], [other]) => one < other ? -1 : 1)
+    .map(([, row]) => row);
+}
+
+function totalOf(all: readonly Counts[]): Counts {
+  const total: Partial<Record<Measure, number>> = {};
+  for (const counts of all) {
+    for (const [measure, amount] of entries(counts)) {
+      total[measure] = (total[measure] ?? 0) + amount;
+    }
+  }
+  return total;
+}
+
+function entries(counts: Counts): readonly (readonly [Measure, number])[] {
+  return MEASURES.flatMap((measure) => {
+    const amount = counts[measure];
+    return amount === undefined ? [] : [[measure, amount] as const];
+  });
+}
+
+function amountsOf(counts: Counts): UsedAmounts {
+  return {
+    requests: counts.requests ?? 0,
+    input_tokens: counts.input ?? 0,
+    cached_input_tokens: counts.cached_input ?? 0,
+    cache_write_tokens: counts.cache_write ?? 0,
+    output_tokens: counts.output ?? 0,
+    reasoning_tokens: counts.reasoning ?? 0,
+    cost_usd: counts.cost === undefined ? null : counts.cost / NANOS_PER_DOLLAR,
+    estimated_requests: counts.estimated ?? 0,
+  };
+}

@@ -1,0 +1,301 @@
+import assert from "node:assert/strict";
+import { describeConfig } from "../../src/config/describe.ts";
+import { sha256Hex } from "../../src/core/sha256.ts";
+import {
+  connectionFile,
+  loadFile,
+  minimalConfig,
+  minimalFile,
+  problemsOf,
+  tokenFile,
+  warningsOf,
+} from "../support/gateway/config.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const PRICE = { input: 2, output: 8 };
+
+/** A connection whose quota is read, and that serves a model with a price and one without. */
+function zai(overrides: Fields = {}): Fields {
+  return connectionFile({
+    service: "zai",
+    family: undefined,
+    endpoints: undefined,
+    models: [{ id: "priced", price: PRICE }, "model-a"],
+    ...overrides,
+  });
+}
+
+/** What is wrong with the one limit of the one token. */
+async function problemsOfLimit(limit: Fields): Promise<readonly string[]> {
+  return problemsOf(
+    await loadFile(minimalFile({
+      connections: [zai()],
+      tokens: [tokenFile({ limits: [limit] })],
+    })),
+  );
+}
+
+/** The limits of the callers, by name. */
+async function limitsOf(file: Fields) {
+  const { callers } = await minimalConfig({ connections: [zai()], ...file });
+  return new Map([...callers.values()].map((one) => [one.name, one]));
+}
+
+Deno.test("a limit is resolved to its unit, its models and the names of its connections", async () => {
+  const id = "0b1d3c52-6a0e-4a3e-8f0e-2f9c3b0d1a11";
+  const callers = await limitsOf({
+    connections: [zai({ id })],
+    tokens: [tokenFile({
+      limits: [
+        { window: "minute", requests: 60 },
+        { window: "day", tokens: 5_000_000, connections: [id] },
+        { window: "week", cost: 0.25, models: ["priced"] },
+        { window: "five_hour", connection: "main", share: 0.4 },
+      ],
+    })],
+  });
+  const rest = { models: undefined, connections: undefined };
+  assert.deepEqual(callers.get("alice")?.limits, [
+    {
+      kind: "amount",
+      window: "minute",
+      unit: "requests",
+      most: 60,
+      ...rest,
+    },
+    {
+      kind: "amount",
+      window: "day",
+      unit: "tokens",
+      most: 5_000_000,
+      ...rest,
+      connections: ["main"],
+    },
+    {
+      kind: "amount",
+      window: "week",
+      unit: "cost",
+      most: 250_000_000,
+      ...rest,
+      models: ["priced"],
+    },
+    { kind: "share", connection: "main", window: "five_hour", share: 0.4 },
+  ]);
+});
+
+Deno.test("defaults bind the tokens without limits of their own, an empty list none, and a group its members besides", async () => {
+  const callers = await limitsOf({
+    defaults: { limits: [{ window: "day", tokens: 1 }] },
+    groups: { team: { limits: [{ window: "day", tokens: 9 }] } },
+    tokens: [
+      tokenFile({ name: "plain", sha256: sha256Hex("1") }),
+      tokenFile({ name: "member", sha256: sha256Hex("2"), group: "team" }),
+      tokenFile({
+        name: "own",
+        sha256: sha256Hex("3"),
+        group: "team",
+        limits: [{ window: "day", tokens: 2 }],
+      }),
+      tokenFile({ name: "free", sha256: sha256Hex("4"), limits: [] }),
+    ],
+  });
+  const most = (name: string) => ({
+    own: callers.get(name)?.limits.map((one) =>
+      one.kind === "amount" && one.most
+    ),
+    group: callers.get(name)?.group?.limits.map((one) =>
+      one.kind === "amount" && one.most
+    ),
+  });
+  assert.deepEqual(most("plain"), { own: [1], group: undefined });
+  assert.deepEqual(most("member"), { own: [1], group: [9] });
+  assert.deepEqual(most("own"), { own: [2], group: [9] });
+  assert.deepEqual(most("free"), { own: [], group: undefined });
+  assert.equal(callers.get("member")?.group, callers.get("own")?.group);
+});
+
+Deno.test("check shows the limits of every token, and whose they are", async () => {
+  const config = await minimalConfig({
+    connections: [zai()],
+    groups: {
+      team: { limits: [{ window: "month", cost: 50, models: ["priced"] }] },
+    },
+    tokens: [
+      tokenFile({
+        group: "team",
+        limits: [
+          { window: "minute", requests: 60, connections: ["main"] },
+          { window: "five_hour", connection: "main", share: 0.4 },
+        ],
+      }),
+      tokenFile({ name: "bob", sha256: sha256Hex("2") }),
+    ],
+  });
+  const text = describeConfig(config).replaceAll(/\s+/g, " ");
+  for (
+    const line of [
+      "60 requests a minute through main",
+      "40 % of five_hour of main",
+      "50 USD a month for priced, together with the group team",
+      "limits: none",
+      "priced (USD per million: 2 input, 2 cached, 2 cache write, 8 output)",
+    ]
+  ) {
+    assert.ok(text.includes(line), `${line}\n${text}`);
+  }
+});
+
+Deno.test("a limit that makes no sense is a problem that says what to do", async () => {
+  const cases: readonly (readonly [limit: Fields, problem: string])[] = [
+    [
+      { window: "day" },
+      "tokens[0].limits[0]: must say one of requests, tokens, cost and share; write a limit for each",
+    ],
+    [
+      { window: "day", tokens: 1, requests: 1 },
+      "tokens[0].limits[0]: must say one of requests, tokens, cost and share; write a limit for each",
+    ],
+    [
+      { window: "weak", tokens: 1 },
+      'tokens[0].limits[0].window: must be one of minute, hour, day, week, month; did you mean "week"?',
+    ],
+    [
+      { window: "day", tokens: 1, models: ["model-b"] },
+      'tokens[0].limits[0].models[0]: is served by no connection; did you mean "model-a"?',
+    ],
+    [
+      { window: "day", tokens: 1, connections: ["mian"] },
+      'tokens[0].limits[0].connections[0]: is neither the name nor the id of a connection; did you mean "main"?',
+    ],
+    [
+      { window: "day", tokens: 1, connection: "main" },
+      "tokens[0].limits[0].connection: stands beside share alone; name connections in the list `connections`",
+    ],
+    [
+      { window: "day", tokens: 0 },
+      "tokens[0].limits[0].tokens: must be at least 1",
+    ],
+    [
+      { window: "day", cost: "much" },
+      "tokens[0].limits[0].cost: must be a number from 0 to 1000000",
+    ],
+    [
+      { window: "day", cost: 5 },
+      'tokens[0].limits: limit the cost, and the model "model-a" of "main" has no price; give it a price, or name the models that the limit is for',
+    ],
+    [
+      { window: "five_hour", share: 0.4 },
+      "tokens[0].limits[0].connection: is missing; a share is one of a connection's quota",
+    ],
+    [
+      { window: "five_hour", connection: "mian", share: 0.4 },
+      'tokens[0].limits[0].connection: is neither the name nor the id of a connection; did you mean "main"?',
+    ],
+    [
+      { window: "five_hour", connection: "main", share: 40 },
+      "tokens[0].limits[0].share: must be a number from 0 to 1",
+    ],
+    [
+      { window: "five hours", connection: "main", share: 0.4 },
+      'tokens[0].limits[0].window: is no window of a quota, such as five_hour, hourly, daily, weekly, monthly; did you mean "five_hour"?',
+    ],
+    [
+      {
+        window: "five_hour",
+        connection: "main",
+        share: 0.4,
+        models: ["model-a"],
+      },
+      "tokens[0].limits[0].models: does not go with share, which counts all that goes through one connection",
+    ],
+    [
+      { window: "day", token: 5 },
+      'tokens[0].limits[0].token: is not a known key; did you mean "tokens"?',
+    ],
+  ];
+  for (const [limit, problem] of cases) {
+    assert.deepEqual(await problemsOfLimit(limit), [problem]);
+  }
+});
+
+Deno.test("a share of a quota that nobody reads, or that is a balance, is a problem", async () => {
+  const limits = [{ window: "five_hour", connection: "main", share: 0.4 }];
+  const problems = async (connection: Fields) =>
+    problemsOf(
+      await loadFile(minimalFile({
+        connections: [connection],
+        tokens: [tokenFile({ limits })],
+      })),
+    );
+  assert.deepEqual(await problems(connectionFile()), [
+    'tokens[0].limits[0].connection: is "main", whose quota is not read; configure its quota, or limit tokens',
+  ]);
+  assert.deepEqual(
+    await problems(zai({ service: "deepseek" })),
+    [
+      "tokens[0].limits[0].window: is none of the quota kind deepseek, which tells a balance alone; limit tokens or cost",
+    ],
+  );
+});
+
+Deno.test("what stands twice in limits is a problem, whatever its amounts", async () => {
+  const result = await loadFile(minimalFile({
+    connections: [zai()],
+    tokens: [
+      tokenFile({
+        limits: [
+          { window: "day", tokens: 5, models: ["model-a", "priced"] },
+          { window: "day", tokens: 6, models: ["priced", "model-a"] },
+        ],
+      }),
+    ],
+  }));
+  assert.deepEqual(problemsOf(result), [
+    "tokens[0].limits[1]: limits the same as tokens[0].limits[0]; keep the lower of the two",
+  ]);
+});
+
+Deno.test("a limited cost needs a price only of what those may use whom it binds", async () => {
+  const limits = [{ window: "day", cost: 5 }];
+  const load = (overrides: Fields) =>
+    loadFile(minimalFile({ connections: [zai()], ...overrides }));
+  const alice = tokenFile({ models: ["priced"], limits });
+  const bob = tokenFile({ name: "bob", sha256: sha256Hex("2") });
+  warningsOf(await load({ tokens: [alice, bob] }));
+  assert.deepEqual(
+    problemsOf(
+      await load({
+        groups: { team: { limits } },
+        tokens: [tokenFile({ models: ["priced"], group: "team" }), {
+          ...bob,
+          group: "team",
+        }],
+      }),
+    ),
+    [
+      'groups.team.limits: limit the cost, and the model "model-a" of "main" has no price; give it a price, or name the models that the limit is for',
+    ],
+  );
+});
+
+Deno.test("a group that nobody has defined is a problem, and one without members a warning", async () => {
+  const groups = { team: { limits: [{ window: "day", tokens: 1 }] } };
+  const tokens = [tokenFile({ group: "taem" })];
+  assert.deepEqual(
+    problemsOf(await loadFile(minimalFile({ groups, tokens }))),
+    [
+      'tokens[0].group: is not among `groups`; did you mean "team"?',
+    ],
+  );
+  assert.deepEqual(warningsOf(await loadFile(minimalFile({ groups }))), [
+    "groups.team: has no member",
+  ]);
+});
+
+Deno.test("a misspelt key of a group is named with the one that was meant", async () => {
+  const groups = { team: { limit: [] } };
+  assert.deepEqual(problemsOf(await loadFile(minimalFile({ groups }))), [
+    'groups.team.limit: is not a known key; did you mean "limits"?',
+  ]);
+});

@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import {
+  CALENDAR_WINDOWS,
+  calendarSpan,
+  type CalendarWindow,
+} from "../../src/core/calendar.ts";
+
+function spanOf(window: CalendarWindow, at: string): string {
+  const { startMs, endMs } = calendarSpan(window, Date.parse(at));
+  const shown = (ms: number) => new Date(ms).toISOString().slice(0, 16);
+  return `${shown(startMs)} ${shown(endMs)}`;
+}
+
+Deno.test("a calendar window begins and ends where the calendar says, in UTC", () => {
+  const at = "2026-11-22T04:43:15.250Z";
+  assert.deepEqual(CALENDAR_WINDOWS.map((window) => spanOf(window, at)), [
+    "2026-11-22T04:43 2026-11-22T04:44",
+    "2026-11-22T04:00 2026-11-22T05:00",
+    "2026-11-22T00:00 2026-11-23T00:00",
+    "2026-11-16T00:00 2026-11-23T00:00",
+    "2026-11-01T00:00 2026-12-01T00:00",
+  ]);
+});
+
+Deno.test("a calendar window holds its first moment and not its last", () => {
+  for (const window of CALENDAR_WINDOWS) {
+    const { startMs, endMs } = calendarSpan(window, Date.UTC(2026, 5, 17));
+    assert.deepEqual(calendarSpan(window, startMs), { startMs, endMs });
+    assert.deepEqual(calendarSpan(window, endMs - 1), { startMs, endMs });
+    assert.equal(calendarSpan(window, endMs).startMs, endMs);
+  }
+});
+
+Deno.test("a week is that of ISO 8601, over the year's end too", () => {
+  const cases = [
+    // 2020 has a week 53.
+    ["2020-12-31T12:00Z", "2020-12-28T00:00 2021-01-04T00:00"],
+    ["2021-01-03T23:59Z", "2020-12-28T00:00 2021-01-04T00:00"],
+    ["2021-01-04T00:00Z", "2021-01-04T00:00 2021-01-11T00:00"],
+    // 2024 ends in the first week of 2025.
+    ["2024-12-30T00:00Z", "2024-12-30T00:00 2025-01-06T00:00"],
+    ["1970-01-01T00:00Z", "1969-12-29T00:00 1970-01-05T00:00"],
+  ] as const;
+  for (const [at, span] of cases) assert.equal(spanOf("week", at), span, at);
+});
+
+Deno.test("a month has the days that it has", () => {
+  const cases = [
+    ["2026-02-28T23:59Z", "2026-02-01T00:00 2026-03-01T00:00"],
+    ["2028-02-29T12:00Z", "2028-02-01T00:00 2028-03-01T00:00"],
+    ["2026-12-31T23:59Z", "2026-12-01T00:00 2027-01-01T00:00"],
+    ["2027-01-31T00:00Z", "2027-01-01T00:00 2027-02-01T00:00"],
+  ] as const;
+  for (const [at, span] of cases) assert.equal(spanOf("month", at), span, at);
+});
+
+Deno.test("an hour in which other zones change their clocks is an hour like any other", () => {
+  assert.equal(
+    spanOf("hour", "2026-10-25T01:30Z"),
+    "2026-10-25T01:00 2026-10-25T02:00",
+  );
+  assert.equal(
+    spanOf("day", "2026-03-29T01:30Z"),
+    "2026-03-29T00:00 2026-03-30T00:00",
+  );
+});

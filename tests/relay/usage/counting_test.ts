@@ -1,0 +1,290 @@
+import assert from "node:assert/strict";
+import type { UsedAmounts } from "../../../src/usage/window_usage.ts";
+import { sha256Hex } from "../../../src/core/sha256.ts";
+import { NOW_MS, tokenFile } from "../../support/gateway/config.ts";
+import { connectionTo } from "../../support/gateway/failover_scene.ts";
+import {
+  oneConnection,
+  openUsageScene,
+  PRICE,
+  type UsageScene,
+} from "../../support/gateway/usage_scene.ts";
+import {
+  type Act,
+  good,
+  status,
+  streamOf,
+} from "../../support/upstream/bad_provider.ts";
+import { PROTOCOLS } from "../../support/wire/ask.ts";
+import { WORDS } from "../../support/wire/wire.ts";
+
+/** What one answer of the scripted providers uses. */
+const ONE: UsedAmounts = {
+  requests: 1,
+  input_tokens: 3,
+  cached_input_tokens: 0,
+  cache_write_tokens: 0,
+  output_tokens: 2,
+  reasoning_tokens: 0,
+  cost_usd: 0.000022,
+  estimated_requests: 0,
+};
+
+const NONE: UsedAmounts = {
+  ...ONE,
+  requests: 0,
+  input_tokens: 0,
+  output_tokens: 0,
+  cost_usd: null,
+};
+
+async function totals(scene: UsageScene): Promise<readonly UsedAmounts[]> {
+  const { windows } = await scene.usage();
+  return windows.map(({ total }) => total);
+}
+
+async function totalOfHour(scene: UsageScene): Promise<UsedAmounts> {
+  const [hour] = await totals(scene);
+  assert.ok(hour !== undefined);
+  return hour;
+}
+
+Deno.test("a request is counted in every window of the calendar that it ended in", async () => {
+  const scene = await openUsageScene();
+  await scene.ask("chat");
+  const { windows, since, token } = await scene.usage();
+  assert.equal(token, "alice");
+  assert.equal(since, "2026-01-01T00:00:00.000Z");
+  assert.deepEqual(
+    windows.map(({ window, starts_at, resets_at, complete }) => [
+      window,
+      starts_at.slice(0, 16),
+      resets_at.slice(0, 16),
+      complete,
+    ]),
+    [
+      ["hour", "2026-01-01T00:00", "2026-01-01T01:00", true],
+      ["day", "2026-01-01T00:00", "2026-01-02T00:00", true],
+      ["week", "2025-12-29T00:00", "2026-01-05T00:00", false],
+      ["month", "2026-01-01T00:00", "2026-02-01T00:00", true],
+    ],
+  );
+  for (const { total, data } of windows) {
+    assert.deepEqual(total, ONE);
+    assert.deepEqual(data, [{
+      connection: "one",
+      model: "model-1",
+      ...ONE,
+    }]);
+  }
+});
+
+Deno.test("counts begin anew with each window, and stay in the longer ones", async () => {
+  const scene = await openUsageScene();
+  await scene.ask("chat");
+  scene.timers.advance(3_600_000);
+  assert.deepEqual(await totals(scene), [NONE, ONE, ONE, ONE]);
+  scene.timers.advance(86_400_000);
+  assert.deepEqual(await totals(scene), [NONE, NONE, ONE, ONE]);
+  scene.timers.advance(7 * 86_400_000);
+  assert.deepEqual(await totals(scene), [NONE, NONE, NONE, ONE]);
+});
+
+Deno.test("requests are counted by connection and by the model that served them, and added up", async () => {
+  const scene = await openUsageScene({
+    connections: [
+      oneConnection({
+        models: [{ id: "model-1", fallbacks: ["model-2"] }],
+      }),
+      connectionTo("two", { protocol: "chat", mode: "native" }, {
+        models: [{ id: "model-2", price: PRICE }],
+      }),
+    ],
+  }, { one: [good, status(500), status(500)], two: [good] });
+  await scene.ask("chat");
+  await scene.ask("chat");
+  const { windows: [hour] } = await scene.usage();
+  assert.deepEqual(hour?.data, [
+    { connection: "one", model: "model-1", ...ONE, cost_usd: null },
+    { connection: "two", model: "model-2", ...ONE },
+  ]);
+  assert.deepEqual(hour?.total, {
+    ...ONE,
+    requests: 2,
+    input_tokens: 6,
+    output_tokens: 4,
+  });
+});
+
+Deno.test("each token sees its own use alone", async () => {
+  const scene = await openUsageScene({
+    tokens: [
+      tokenFile(),
+      tokenFile({ name: "bob", sha256: sha256Hex("mg_bob") }),
+    ],
+  });
+  await scene.ask("chat");
+  const bobs = await scene.usage("mg_bob");
+  assert.equal(bobs.token, "bob");
+  assert.deepEqual(bobs.windows.map(({ total }) => total.requests), [
+    0,
+    0,
+    0,
+    0,
+  ]);
+});
+
+for (const mode of ["native", "translated"] as const) {
+  for (const protocol of PROTOCOLS) {
+    const one = (scripts: readonly Act[]) =>
+      openUsageScene({
+        connections: [
+          connectionTo("one", { protocol, mode }, {
+            models: [{ id: "model-1", price: PRICE }],
+          }),
+        ],
+      }, { one: scripts });
+
+    Deno.test(`${protocol}, ${mode}: a whole answer and a whole stream count what the provider says`, async () => {
+      const scene = await one([good]);
+      const { line } = await scene.ask(protocol);
+      assert.equal(line.cost_usd, 0.000022);
+      await scene.ask(protocol, { stream: true });
+      const total = await totalOfHour(scene);
+      assert.equal(total.requests, 2);
+      assert.equal(total.estimated_requests, 0);
+    });
+
+    Deno.test(`${protocol}, ${mode}: a stream that is cut counts its text, and says that it is estimated`, async () => {
+      const words = 40;
+      const cut = streamOf(({ start, output }) => [
+        start,
+        output.repeat(words),
+      ], "break");
+      const scene = await one([cut]);
+      const { line } = await scene.ask(protocol, { stream: true });
+      const { usage } = line;
+      assert.ok(typeof usage === "object" && usage !== null);
+      assert.equal(Reflect.get(usage, "estimated"), true);
+      const total = await totalOfHour(scene);
+      assert.equal(total.estimated_requests, 1);
+      const expected = WORDS.length * words / 4;
+      assert.ok(
+        Math.abs(total.output_tokens - expected) <= expected / 10,
+        String(total.output_tokens),
+      );
+      assert.ok(total.input_tokens > 0 && total.input_tokens < 60);
+      assert.ok((total.cost_usd ?? 0) > 0);
+    });
+
+    Deno.test(`${protocol}, ${mode}: an error of the provider counts as a request and no tokens`, async () => {
+      const scene = await one([status(400)]);
+      const { line } = await scene.ask(protocol);
+      assert.equal(line.usage, undefined);
+      assert.deepEqual(await totalOfHour(scene), { ...NONE, requests: 1 });
+    });
+  }
+}
+
+Deno.test("an answer without a usage counts its text, and says that it is estimated", async () => {
+  const withoutUsage = streamOf(({ start, output }) => [
+    start,
+    output,
+    output,
+    `data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n`,
+    "data: [DONE]\n\n",
+  ], "end");
+  const scene = await openUsageScene({}, { one: [withoutUsage] });
+  const { line } = await scene.ask("chat", { stream: true });
+  assert.equal(line.ended, "complete");
+  const total = await totalOfHour(scene);
+  assert.equal(total.output_tokens, Math.ceil(2 * WORDS.length / 4));
+  assert.equal(total.estimated_requests, 1);
+});
+
+Deno.test("a Messages stream that is cut counts the input that the provider told at its start", async () => {
+  const cut = streamOf(({ start, output }) => [start, output], "break");
+  const scene = await openUsageScene({
+    connections: [
+      connectionTo("one", { protocol: "messages", mode: "native" }),
+    ],
+  }, { one: [cut] });
+  await scene.ask("messages", { stream: true });
+  assert.equal((await totalOfHour(scene)).input_tokens, 3);
+});
+
+Deno.test("a request that no provider was asked for counts nothing", async () => {
+  const scene = await openUsageScene();
+  await scene.ask("chat", { model: "nobody-has-it" });
+  assert.deepEqual(await totalOfHour(scene), NONE);
+});
+
+Deno.test("counting tokens counts nothing", async () => {
+  const scene = await openUsageScene({
+    connections: [
+      connectionTo("one", { protocol: "messages", mode: "native" }),
+    ],
+    tokens: [tokenFile({ limits: [{ window: "day", requests: 1 }] })],
+  }, { one: [() => Response.json({ input_tokens: 7 })] });
+  const request = () => {
+    const { headers, body } = scene.request("messages");
+    return new Request("http://gateway/v1/messages/count_tokens", {
+      method: "POST",
+      headers,
+      body,
+      ...{ duplex: "half" },
+    });
+  };
+  for (let count = 0; count < 3; count++) {
+    const response = await scene.pass(scene.gateway.handler(request()));
+    assert.equal(response.status, 200);
+    await scene.pass(response.text());
+  }
+  assert.deepEqual(await totalOfHour(scene), NONE);
+});
+
+Deno.test("a reload keeps the counts of a token, and a new name begins anew", async () => {
+  const scene = await openUsageScene();
+  await scene.ask("chat");
+  await scene.reload({ tokens: [tokenFile({ max_concurrent: 3 })] });
+  assert.equal((await totalOfHour(scene)).requests, 1);
+  await scene.reload({ tokens: [tokenFile({ name: "alice-2" })] });
+  assert.equal((await totalOfHour(scene)).requests, 0);
+});
+
+Deno.test("GET /usage takes no query, and is cached by nobody", async () => {
+  const scene = await openUsageScene();
+  const get = (path: string) =>
+    scene.pass(scene.gateway.handler(
+      new Request(`http://gateway${path}`, {
+        headers: { authorization: "Bearer mg_alice" },
+      }),
+    ));
+  for (const prefix of ["/v1", "/api/v1"]) {
+    const response = await get(`${prefix}/usage`);
+    assert.equal(response.status, 200);
+    assert.equal(response.headers.get("cache-control"), "no-store");
+    assert.equal((await get(`${prefix}/usage?window=day`)).status, 400);
+  }
+});
+
+Deno.test("what was served before the process began can be counted, and only windows that run count it", async () => {
+  const scene = await openUsageScene();
+  const [caller] = scene.store.current().callers.values();
+  assert.ok(caller !== undefined);
+  const { counting } = scene.gateway;
+  for (const agoMs of [60_000, 40 * 86_400_000]) {
+    counting.count({
+      caller,
+      connection: "one",
+      model: "model-1",
+      atMs: NOW_MS - agoMs,
+      counts: { requests: 1, input: 3, output: 2, cost: 22_000 },
+    });
+  }
+  counting.completeSince(NOW_MS - 40 * 86_400_000);
+  assert.deepEqual(await totals(scene), [NONE, NONE, ONE, NONE]);
+  const { windows, since } = await scene.usage();
+  assert.equal(since, "2025-11-22T00:00:00.000Z");
+  assert.ok(windows.every(({ complete }) => complete));
+});

@@ -1,0 +1,381 @@
+import assert from "node:assert/strict";
+import { sha256Hex } from "../../../src/core/sha256.ts";
+import type { LimitUsage } from "../../../src/usage/report.ts";
+import { ALICE_TOKEN, tokenFile } from "../../support/gateway/config.ts";
+import {
+  connectionTo,
+  type Told,
+} from "../../support/gateway/failover_scene.ts";
+import {
+  limited,
+  oneConnection,
+  openUsageScene,
+  type UsageScene,
+} from "../../support/gateway/usage_scene.ts";
+import { good, silent, status } from "../../support/upstream/bad_provider.ts";
+import { PROTOCOLS } from "../../support/wire/ask.ts";
+import { openAnswer } from "../../support/wire/answers.ts";
+
+const MINUTE_MS = 60_000;
+
+/** What the one limit of a token says. */
+async function limitOf(
+  scene: UsageScene,
+  token = ALICE_TOKEN,
+): Promise<LimitUsage> {
+  const { limits } = await scene.usage(token);
+  const [only, ...more] = limits;
+  assert.ok(only !== undefined && more.length === 0);
+  return only;
+}
+
+function errorOf({ text }: Told): Record<string, unknown> {
+  const { error } = JSON.parse(text);
+  return error;
+}
+
+Deno.test("a token at its limit of requests is refused until the window resets", async () => {
+  const scene = await openUsageScene(
+    limited({ window: "minute", requests: 2 }),
+  );
+  for (let count = 0; count < 2; count++) {
+    assert.equal((await scene.ask("chat")).status, 200);
+  }
+  scene.timers.advance(15_000);
+  const refused = await scene.ask("chat");
+  assert.equal(refused.status, 429);
+  assert.deepEqual(errorOf(refused), {
+    message:
+      "Cannot take the request: this token may use 2 requests a minute, 2 are used; the limit resets at 2026-01-01T00:01:00Z",
+    type: "rate_limit_error",
+    param: null,
+    code: "token_limit_exceeded",
+  });
+  assert.equal(refused.headers.get("retry-after"), "45");
+  assert.equal(refused.headers.get("x-should-retry"), null);
+  assert.equal(refused.line.error, "token_limit_exceeded");
+  scene.timers.advance(45_000);
+  assert.equal((await scene.ask("chat")).status, 200);
+  assert.equal(scene.providers.asked.length, 3);
+});
+
+Deno.test("who would have to wait for more than a minute is told not to repeat the request", async () => {
+  const scene = await openUsageScene(limited({ window: "day", requests: 1 }));
+  await scene.ask("chat");
+  scene.timers.advance(MINUTE_MS);
+  const refused = await scene.ask("chat");
+  assert.equal(refused.headers.get("retry-after"), String(86_400 - 60));
+  assert.equal(refused.headers.get("x-should-retry"), "false");
+});
+
+for (const protocol of PROTOCOLS) {
+  Deno.test(`${protocol}: a refusal is an error of that protocol with its code`, async () => {
+    const scene = await openUsageScene({
+      ...limited({ window: "hour", requests: 1 }),
+      connections: [connectionTo("one", { protocol, mode: "translated" })],
+    });
+    await scene.ask(protocol);
+    const refused = await scene.ask(protocol);
+    assert.equal(refused.status, 429);
+    const error = errorOf(refused);
+    assert.equal(error.type, "rate_limit_error");
+    assert.deepEqual(
+      protocol === "messages" ? error.details : error.code,
+      protocol === "messages"
+        ? { error_code: "token_limit_exceeded" }
+        : "token_limit_exceeded",
+    );
+  });
+}
+
+Deno.test("tokens and cost count what the provider said in the end, and not what was estimated before", async () => {
+  for (
+    const [limit, used, unit] of [
+      [{ tokens: 1000 }, 10, "tokens"],
+      [{ cost: 1 }, 0.000044, "USD"],
+    ] as const
+  ) {
+    const scene = await openUsageScene(limited({ window: "day", ...limit }));
+    await scene.ask("chat");
+    await scene.ask("chat", { stream: true });
+    const told = await limitOf(scene);
+    assert.equal(told.used, used);
+    assert.equal(told.unit, unit);
+    assert.equal(told.remaining, told.limit - used);
+    assert.equal(told.resets_at, "2026-01-02T00:00:00.000Z");
+  }
+});
+
+Deno.test("a request that is larger than what is left is refused, and a smaller one is not", async () => {
+  const scene = await openUsageScene(limited({ window: "day", tokens: 40 }));
+  const long = {
+    messages: [{ role: "user", content: "word ".repeat(200) }],
+  };
+  const refused = await scene.ask("chat", long);
+  assert.equal(refused.status, 429);
+  assert.match(
+    String(errorOf(refused).message),
+    /may use 40 tokens a day, 0 are used and it needs about 2\d\d;/,
+  );
+  assert.equal((await scene.ask("chat")).status, 200);
+});
+
+Deno.test("two requests at once never both get the last that is left", async () => {
+  const scene = await openUsageScene(limited({ window: "hour", requests: 3 }));
+  const told = await Promise.all(
+    Array.from({ length: 8 }, () => scene.ask("chat")),
+  );
+  const served = told.filter(({ status }) => status === 200);
+  assert.equal(served.length, 3);
+  assert.equal(scene.providers.asked.length, 3);
+});
+
+Deno.test("what runs is reserved, and when the caller leaves it counts what went through", async () => {
+  const answer = openAnswer();
+  const scene = await openUsageScene(
+    limited({ window: "hour", tokens: 50 }),
+    { one: [() => answer.response, good] },
+  );
+  const running = scene.gateway.handler(
+    scene.request("chat", { stream: true }),
+  );
+  answer.write(
+    'data: {"choices":[{"index":0,"delta":{"content":"Hello"}}]}\n\n',
+  );
+  const response = await scene.pass(running);
+  const reserved = (await limitOf(scene)).used;
+  assert.ok(reserved !== null && reserved > 10, String(reserved));
+  const reader = response.body?.getReader();
+  assert.ok(reader !== undefined);
+  await scene.pass(reader.read());
+  await scene.pass(reader.cancel());
+  await scene.lines.of(response);
+  const settled = (await limitOf(scene)).used;
+  // The input as it was estimated, and two tokens for five characters.
+  assert.equal(settled, reserved + 2);
+});
+
+Deno.test("an attempt that failed gives back what it had reserved, and the request counts once", async () => {
+  const scene = await openUsageScene(
+    limited({ window: "hour", requests: 2 }),
+    { one: [status(500), good] },
+  );
+  assert.equal((await scene.ask("chat")).status, 200);
+  assert.equal(scene.providers.asked.length, 2);
+  assert.equal((await limitOf(scene)).used, 1);
+});
+
+Deno.test("a request that fails counts as one that was made, without tokens", async () => {
+  const scene = await openUsageScene(
+    limited({ window: "hour", requests: 5 }, { window: "hour", tokens: 500 }),
+    { one: [status(400)] },
+  );
+  await scene.ask("chat");
+  const { limits } = await scene.usage();
+  assert.deepEqual(limits.map(({ used }) => used), [1, 0]);
+});
+
+Deno.test("a limit for models counts those alone, whatever else the token uses", async () => {
+  const scene = await openUsageScene(
+    limited({ window: "day", requests: 1, models: ["model-1"] }),
+  );
+  for (const expected of [200, 429]) {
+    assert.equal((await scene.ask("chat")).status, expected);
+    assert.equal(
+      (await scene.ask("chat", { model: "model-2" })).status,
+      200,
+    );
+  }
+  assert.equal((await limitOf(scene)).used, 1);
+});
+
+Deno.test("a connection over its limit is left out, and when all are over theirs the first reset is told", async () => {
+  const scene = await openUsageScene({
+    connections: [
+      oneConnection(),
+      connectionTo("two", { protocol: "chat", mode: "native" }),
+    ],
+    ...limited(
+      { window: "day", requests: 1, connections: ["one"] },
+      { window: "hour", requests: 2, connections: ["two"] },
+    ),
+  });
+  for (let count = 0; count < 3; count++) {
+    assert.equal((await scene.ask("chat")).status, 200);
+  }
+  assert.deepEqual(scene.providers.hosts(), ["one", "two", "two"]);
+  const refused = await scene.ask("chat");
+  assert.equal(refused.status, 429);
+  assert.equal(refused.headers.get("retry-after"), "3600");
+  assert.match(String(errorOf(refused).message), /through two/);
+});
+
+Deno.test("when some connections are over a limit and the others cool down, the caller is told of those", async () => {
+  const scene = await openUsageScene({
+    connections: [
+      oneConnection(),
+      connectionTo("two", { protocol: "chat", mode: "native" }),
+    ],
+    ...limited({ window: "day", requests: 1, connections: ["one"] }),
+  }, { one: [good], two: [status(429, { headers: { "retry-after": "30" } })] });
+  await scene.ask("chat");
+  assert.equal((await scene.ask("chat")).status, 429);
+  const refused = await scene.ask("chat");
+  assert.equal(refused.status, 503);
+  assert.match(refused.text, /cooling|failed recently/);
+});
+
+Deno.test("the longest of several exceeded limits is told", async () => {
+  const scene = await openUsageScene(
+    limited({ window: "minute", requests: 1 }, {
+      window: "hour",
+      requests: 1,
+    }),
+  );
+  await scene.ask("chat");
+  const refused = await scene.ask("chat");
+  assert.equal(refused.headers.get("retry-after"), "3600");
+});
+
+Deno.test("a group binds its members together, and a member outside of it is free", async () => {
+  const tokens = ["alice", "bob", "carol"].map((name) =>
+    tokenFile({
+      name,
+      sha256: sha256Hex(`mg_${name}`),
+      ...(name === "carol" ? {} : { group: "team" }),
+    })
+  );
+  const scene = await openUsageScene({
+    groups: { team: { limits: [{ window: "day", requests: 2 }] } },
+    tokens,
+  });
+  const askAs = async (name: string) => {
+    const request = scene.request("chat");
+    request.headers.set("authorization", `Bearer mg_${name}`);
+    const response = await scene.pass(scene.gateway.handler(request));
+    await scene.pass(response.text());
+    return response.status;
+  };
+  assert.equal(await askAs("alice"), 200);
+  assert.equal(await askAs("bob"), 200);
+  assert.equal(await askAs("bob"), 429);
+  assert.equal(await askAs("alice"), 429);
+  assert.equal(await askAs("carol"), 200);
+  const told = await limitOf(scene, "mg_alice");
+  assert.deepEqual([told.scope, told.group, told.used], ["group", "team", 2]);
+  const refused = await scene.ask("chat");
+  assert.match(
+    String(errorOf(refused).message),
+    /the group team may use 2 requests a day/,
+  );
+});
+
+Deno.test("a limit that a reload brings counts what the window has counted already", async () => {
+  const scene = await openUsageScene({ groups: { team: {} } });
+  for (let count = 0; count < 3; count++) await scene.ask("chat");
+  await scene.reload(limited({ window: "day", requests: 3 }));
+  assert.equal((await limitOf(scene)).used, 3);
+  assert.equal((await scene.ask("chat")).status, 429);
+  await scene.reload(limited({ window: "day", requests: 4 }));
+  assert.equal((await scene.ask("chat")).status, 200);
+  assert.equal((await scene.ask("chat")).status, 429);
+});
+
+Deno.test("a limit that a reload brings for some models counts those alone", async () => {
+  const scene = await openUsageScene();
+  await scene.ask("chat");
+  await scene.ask("chat", { model: "model-2" });
+  await scene.ask("chat", { model: "model-2" });
+  await scene.reload(
+    limited({ window: "week", tokens: 500, models: ["model-2"] }),
+  );
+  assert.equal((await limitOf(scene)).used, 10);
+});
+
+Deno.test("a limit that a reload brings counts what runs meanwhile, once", async () => {
+  const answer = openAnswer();
+  const scene = await openUsageScene({}, {
+    one: [() => answer.response, good],
+  });
+  const running = scene.gateway.handler(
+    scene.request("chat", { stream: true }),
+  );
+  answer.write(
+    'data: {"choices":[{"index":0,"delta":{"content":"Hello"}}]}\n\n',
+  );
+  const response = await scene.pass(running);
+  await scene.reload(limited({ window: "day", requests: 9 }));
+  assert.equal((await limitOf(scene)).used, 0);
+  await scene.pass(response.body?.cancel() ?? Promise.resolve());
+  await scene.lines.of(response);
+  assert.equal((await limitOf(scene)).used, 1);
+});
+
+Deno.test("the reservation of a request that outlasts its window is not taken from the next", async () => {
+  const scene = await openUsageScene(
+    limited({ window: "minute", requests: 5 }),
+    { one: [silent, good] },
+  );
+  const running = scene.gateway.handler(scene.request("chat"));
+  await scene.pass(Promise.resolve());
+  scene.timers.advance(MINUTE_MS);
+  assert.equal((await limitOf(scene)).used, 0);
+  scene.timers.advance(600_000);
+  await scene.pass(running);
+  const { used } = await limitOf(scene);
+  assert.ok(used === 0 || used === 1, String(used));
+});
+
+Deno.test("near a limit the answer says so in a header, and the log once a window", async () => {
+  const scene = await openUsageScene(
+    limited({ window: "hour", requests: 5 }),
+  );
+  const warnings: (string | null)[] = [];
+  for (let count = 0; count < 5; count++) {
+    const { headers } = await scene.ask("chat");
+    warnings.push(headers.get("x-gateway-limit-warning"));
+  }
+  assert.deepEqual(warnings, [
+    null,
+    null,
+    null,
+    "80 % used of 5 requests a hour, resets at 2026-01-01T01:00:00Z",
+    "100 % used of 5 requests a hour, resets at 2026-01-01T01:00:00Z",
+  ]);
+  assert.deepEqual(
+    scene.lines.others.items.filter(({ event }) => event === "limit_near")
+      .map(({ time: _, ...line }) => line),
+    [{
+      level: "warn",
+      event: "limit_near",
+      token: "alice",
+      limit: "5 requests a hour",
+      used_percent: 80,
+      resets_at: "2026-01-01T01:00:00.000Z",
+    }],
+  );
+});
+
+Deno.test("a warning holds nothing that no header may hold, whatever the names are", async () => {
+  const scene = await openUsageScene({
+    connections: [oneConnection({ name: "Größe → 1" })],
+    ...limited({
+      window: "hour",
+      requests: 1,
+      connections: ["Größe → 1"],
+    }),
+  });
+  const { status, headers } = await scene.ask("chat");
+  assert.equal(status, 200);
+  assert.match(
+    headers.get("x-gateway-limit-warning") ?? "",
+    /through Gr\?\?e \? 1, resets/,
+  );
+});
+
+Deno.test("a token without limits is asked nothing", async () => {
+  const scene = await openUsageScene();
+  const { headers } = await scene.ask("chat");
+  assert.equal(headers.get("x-gateway-limit-warning"), null);
+  assert.deepEqual((await scene.usage()).limits, []);
+});
