@@ -21,8 +21,22 @@ export interface ProviderInterface {
   refusalStatus(refusal: Refusal): number;
   /** A list of models. */
   modelList(models: JsonObject[]): JsonObject;
-  /** One model; `createdAt` is in seconds since 1970. */
-  model(id: string, owner: string, createdAt: number): JsonObject;
+  /** One model. */
+  model(model: DemoModel): JsonObject;
+}
+
+/** A model as its provider lists it. */
+export interface DemoModel {
+  readonly id: string;
+  /** Whose it is. */
+  readonly owner: string;
+  /** In seconds since 1970. */
+  readonly createdAt: number;
+  /** In tokens. */
+  readonly contextWindow: number;
+  /** In tokens. */
+  readonly maxOutputTokens: number;
+  readonly reasons: boolean;
 }
 
 /** OpenAI's two protocols differ in nothing of this. */
@@ -39,11 +53,20 @@ const OPENAI: ProviderInterface = {
   refusalBody: (refusal) => ({ error: openaiError(refusal) }),
   refusalStatus: ({ kind }) => SHAPES[kind].status,
   modelList: (data) => ({ object: "list", data }),
-  model: (id, owner, createdAt) => ({
-    id,
+  // OpenAI itself says no more than the owner; the rest is as OpenRouter says it.
+  model: (model) => ({
+    id: model.id,
     object: "model",
-    created: createdAt,
-    owned_by: owner,
+    created: model.createdAt,
+    owned_by: model.owner,
+    context_length: model.contextWindow,
+    top_provider: { max_completion_tokens: model.maxOutputTokens },
+    architecture: { input_modalities: ["text", "image", "file", "audio"] },
+    supported_parameters: [
+      "max_tokens",
+      "tools",
+      ...(model.reasons ? ["reasoning"] : []),
+    ],
   }),
 };
 
@@ -69,11 +92,18 @@ const MESSAGES: ProviderInterface = {
     first_id: data.at(0)?.id,
     last_id: data.at(-1)?.id,
   }),
-  model: (id, _owner, createdAt) => ({
+  model: (model) => ({
     type: "model",
-    id,
-    display_name: id,
-    created_at: new Date(createdAt * 1000).toISOString(),
+    id: model.id,
+    display_name: model.id,
+    created_at: new Date(model.createdAt * 1000).toISOString(),
+    max_input_tokens: model.contextWindow,
+    max_tokens: model.maxOutputTokens,
+    capabilities: {
+      image_input: { supported: true },
+      pdf_input: { supported: true },
+      thinking: { supported: model.reasons },
+    },
   }),
 };
 

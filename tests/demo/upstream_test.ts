@@ -195,6 +195,13 @@ Deno.test("the demo lists the models of a family in the family's form", async ()
     id: "demo-b",
     display_name: "demo-b",
     created_at: "2026-01-01T00:00:00.000Z",
+    max_input_tokens: 200_000,
+    max_tokens: 64_000,
+    capabilities: {
+      image_input: { supported: true },
+      pdf_input: { supported: true },
+      thinking: { supported: false },
+    },
   });
 });
 
