@@ -28,8 +28,8 @@ type Queues = Map<number, LinkedList<Entry>>;
 const NOTHING: TakeBack = () => {};
 
 /**
- * No deadline is running yet. While none is, there is no timer either; while some are, there is one, which is
- * not set again for each that is taken back.
+ * No deadline is running yet. While some are, there is one timer, which is not set again for each that is taken back;
+ * while none is, there is no timer either, unless one may ring for nobody.
  *
  * @example
  * ```ts
@@ -103,7 +103,7 @@ export function createDeadlines(timers: Timers = systemTimers): Deadlines {
       return () => {
         takeOut();
         tidy(ms);
-        if (queues.size === 0) disarm();
+        if (queues.size === 0 && !timers.mayRingForNobody) disarm();
       };
     },
   };

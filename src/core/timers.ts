@@ -1,3 +1,5 @@
+import { setTimeout as setNodeTimeout } from "node:timers";
+
 /** What deadlines go by; tests inject their own. */
 export interface Timers {
   /** Milliseconds on a clock that never jumps. */
@@ -9,6 +11,8 @@ export interface Timers {
    * @returns Takes the timer back; does nothing when it has rung.
    */
   ring(delayMs: number, onRing: () => void): () => void;
+  /** Whether one may be left to ring that nobody waits for any more; absent means that it may not. */
+  readonly mayRingForNobody?: boolean;
 }
 
 /** The timers of this machine. */
@@ -18,4 +22,17 @@ export const systemTimers: Timers = {
     const timer = setTimeout(onRing, delayMs);
     return () => clearTimeout(timer);
   },
+};
+
+/**
+ * The timers of this machine for a program that something else keeps alive. A timer that is set and taken back for each
+ * request takes a twelfth of what a short request costs that comes alone; these may be left until they ring.
+ */
+export const lastingTimers: Timers = {
+  elapsedMs: () => performance.now(),
+  ring(delayMs, onRing) {
+    const timer = setNodeTimeout(onRing, delayMs).unref();
+    return () => timer.close();
+  },
+  mayRingForNobody: true,
 };

@@ -198,3 +198,19 @@ Deno.test("Deadlines pass on the machine's own timers too", async () => {
   await promise;
   assert.ok(deadlines.elapsedMs() - before >= 2);
 });
+
+Deno.test("Deadlines leave their timer to ring for nobody where it may", () => {
+  const timers = Object.assign(createFakeTimers(), { mayRingForNobody: true });
+  const deadlines = createDeadlines(timers);
+  const passed: number[] = [];
+  for (let request = 0; request < 100; request++) {
+    deadlines.start(50, () => passed.push(NaN))();
+    timers.advance(1);
+  }
+  assert.equal(passed.length, 0);
+  assert.ok(timers.started <= 2, String(timers.started));
+  timers.advance(1000);
+  deadlines.start(10, () => passed.push(timers.elapsedMs()));
+  timers.advance(10);
+  assert.deepEqual(passed, [1110]);
+});

@@ -2,7 +2,7 @@ import { createGateway } from "../../app.ts";
 import type { ServerConfig } from "../../config/config.ts";
 import type { ConfigStore } from "../../config/store.ts";
 import { createDeadlines } from "../../core/deadlines.ts";
-import { systemTimers } from "../../core/timers.ts";
+import { lastingTimers, systemTimers } from "../../core/timers.ts";
 import type { Log } from "../../observe/log.ts";
 import type { Snapshot } from "../../observe/metrics.ts";
 import { createTranslationPool } from "../../relay/translated/translation_pool.ts";
@@ -77,6 +77,7 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
     translationPool,
     metrics,
     tracing: telemetry?.tracing,
+    timers: lastingTimers,
     followAfterMs: followAfterMs(Deno.version.deno),
     fetch: telemetry?.propagate(options.fetch) ?? options.fetch,
   });

@@ -1,0 +1,16 @@
+import assert from "node:assert/strict";
+import { lastingTimers, systemTimers } from "../../src/core/timers.ts";
+
+Deno.test("timers of this machine ring unless they are taken back", async () => {
+  for (const timers of [systemTimers, lastingTimers]) {
+    const takeBack = timers.ring(1, () => assert.fail("It was taken back"));
+    takeBack();
+    // The program stays alive for this one, whatever the others do.
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const alive = setTimeout(() => {}, 60_000);
+    const late = timers.ring(20, resolve);
+    await promise;
+    clearTimeout(alive);
+    late();
+  }
+});
