@@ -147,7 +147,20 @@ async function check(
   assert.ok(asked.length > 0);
   for (const one of asked) assert.equal(one, upstream.path);
   checkLog(gateway);
+  const sessions = new Set(
+    gateway.lines.requests.items.filter(({ model }) => model !== undefined)
+      .map(({ session }) => session),
+  );
+  assert.equal(sessions.size, 1, told);
+  assert.equal(
+    sessions.has(undefined),
+    !NAMES_SESSION.test(program.name),
+    told,
+  );
 }
+
+/** The clients that say which session a request belongs to. */
+const NAMES_SESSION = /^(Claude Code|Codex CLI|opencode)/;
 
 /** Every request was translated and ended well. */
 function checkLog({ lines }: RunningGateway): void {

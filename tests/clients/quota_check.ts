@@ -46,7 +46,9 @@ for (const [name, stops] of Object.entries(STOPS)) {
       const told = `${run.stdout}\n${run.stderr}\n${gateway.lines.text()}`;
       assert.notEqual(run.code, 0, told);
       assert.match(told, stops);
-      assert.equal(gateway.lines.requests.items.length, 1, told);
+      const requests = gateway.lines.requests.items
+        .filter(({ model }) => model !== undefined);
+      assert.equal(requests.length, 1, told);
       assert.equal(asked.length, 1, told);
     },
   });
