@@ -53,13 +53,35 @@ const READ_MS = 5000;
  */
 const FIRST_WAIT_MS = 1500;
 
+/** So many lists are remembered; the one that was asked for first goes first. */
+const MAX_LISTS = 1000;
+
+/** What was read of a connection's provider. */
+interface Listing {
+  /** Absent until there is one; the last one stays while it cannot be read again. */
+  list?: ModelList;
+  /** When to ask again, on the clock that never jumps; absent until somebody has. */
+  dueMs?: number;
+}
+
 /** Knows nothing of any provider yet. */
 export function createModelCatalog(options: ModelCatalogOptions): ModelCatalog {
   const { clock, deadlines, log } = options;
-  const listByConnection = new WeakMap<Connection, ModelList>();
-  /** When each is to be asked again, on the clock that never jumps. */
-  const dueMs = new WeakMap<Connection, number>();
-  const flights = new SingleFlight<Connection, void>();
+  const listings = new Map<string, Listing>();
+  const flights = new SingleFlight<string, void>();
+
+  function listingOf(connection: Connection): Listing {
+    const key = listKey(connection);
+    const known = listings.get(key);
+    if (known !== undefined) return known;
+    const [oldest] = listings.keys();
+    if (oldest !== undefined && listings.size >= MAX_LISTS) {
+      listings.delete(oldest);
+    }
+    const listing: Listing = {};
+    listings.set(key, listing);
+    return listing;
+  }
 
   async function refresh(
     connections: readonly Connection[],
@@ -67,10 +89,11 @@ export function createModelCatalog(options: ModelCatalogOptions): ModelCatalog {
   ): Promise<void> {
     signal.throwIfAborted();
     const nowMs = clock.elapsedMs();
-    const old = connections.filter((one) => (dueMs.get(one) ?? 0) <= nowMs);
-    const first = old.flatMap((one) => {
-      const reading = flights.run(one, () => read(one));
-      return dueMs.has(one) ? [] : [reading];
+    const first = connections.flatMap((one) => {
+      const { dueMs } = listingOf(one);
+      if (dueMs !== undefined && nowMs < dueMs) return [];
+      const reading = flights.run(listKey(one), () => read(one));
+      return dueMs === undefined ? [reading] : [];
     });
     if (first.length > 0) await waitFor(Promise.all(first), signal);
   }
@@ -95,17 +118,17 @@ export function createModelCatalog(options: ModelCatalogOptions): ModelCatalog {
 
   /** Never rejects. */
   async function read(connection: Connection): Promise<void> {
+    const listing = listingOf(connection);
     const late = new AbortController();
     const takeBack = deadlines.start(READ_MS, () => late.abort());
     try {
-      const list = await readModelList(connection, {
+      listing.list = await readModelList(connection, {
         fetch: options.fetch,
         signal: late.signal,
       });
-      listByConnection.set(connection, list);
-      dueMs.set(connection, clock.elapsedMs() + FRESH_MS);
+      listing.dueMs = clock.elapsedMs() + FRESH_MS;
     } catch (error) {
-      dueMs.set(connection, clock.elapsedMs() + FAILED_MS);
+      listing.dueMs = clock.elapsedMs() + FAILED_MS;
       log.write("info", "model_list_unread", {
         connection: connection.name,
         reason: error instanceof NoModelList
@@ -120,7 +143,8 @@ export function createModelCatalog(options: ModelCatalogOptions): ModelCatalog {
   return {
     refresh,
     factsOf({ connection, model }) {
-      const listed = listByConnection.get(connection)?.get(model.upstream);
+      const { list } = listings.get(listKey(connection)) ?? {};
+      const listed = list?.get(model.upstream);
       const configured = configuredFacts(model);
       return listed === undefined
         ? configured
@@ -128,3 +152,22 @@ export function createModelCatalog(options: ModelCatalogOptions): ModelCatalog {
     },
   };
 }
+
+/**
+ * Equal for two connections whose lists are read in the same way, so that a reload reads none again. It holds the
+ * credential: keep it in memory.
+ */
+function listKey(connection: Connection): string {
+  const known = keys.get(connection);
+  if (known !== undefined) return known;
+  const { id, service, family, endpoints, auth, headers, models } = connection;
+  const names = models.map(({ upstream }) => upstream);
+  const key = JSON.stringify(
+    [id, service, family, endpoints, auth, headers, names],
+  );
+  keys.set(connection, key);
+  return key;
+}
+
+/** A connection never changes: a reload makes others. */
+const keys = new WeakMap<Connection, string>();

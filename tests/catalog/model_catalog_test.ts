@@ -218,6 +218,48 @@ Deno.test("the configuration wins over the provider, and the provider fills its 
   assert.deepEqual([contextWindow, displayName], [5, "Up"]);
 });
 
+Deno.test("a reload reads no list again of a connection that is asked as before", async () => {
+  const { asked, catalog, config } = await scene();
+  const first = catalog.refresh(config.connections, never);
+  asked[0]?.answer(sized(10));
+  await first;
+  const [before] = config.connections;
+  assert.ok(before);
+  const same: Connection = { ...before, strict: true };
+  await catalog.refresh([same], never);
+  assert.equal(asked.length, 1);
+  const [model] = same.models;
+  assert.ok(model);
+  const known = catalog.factsOf({ connection: same, model });
+  assert.equal(known.contextWindow, 10);
+  const other: Connection = { ...before, auth: { scheme: "none" } };
+  const waiting = catalog.refresh([other], never);
+  assert.equal(asked.length, 2);
+  asked[1]?.answer(sized(20));
+  await waiting;
+});
+
+Deno.test("the lists of connections that are gone are forgotten in the end", async () => {
+  const { asked, catalog, config } = await scene();
+  const [connection] = config.connections;
+  const [model] = connection?.models ?? [];
+  assert.ok(connection && model);
+  const read = async (one: Connection) => {
+    const waiting = catalog.refresh([one], never);
+    asked.at(-1)?.answer(sized(10));
+    await waiting;
+  };
+  await read(connection);
+  for (let gone = 0; gone < 1000; gone++) {
+    await read({ ...connection, id: `gone ${gone}` });
+  }
+  assert.equal(catalog.factsOf({ connection, model }).contextWindow, undefined);
+  assert.equal(asked.length, 1001);
+  const last = { ...connection, id: "gone 999" };
+  const { contextWindow } = catalog.factsOf({ connection: last, model });
+  assert.equal(contextWindow, 10);
+});
+
 Deno.test("a fault that nobody foresaw is logged and hurts nobody", async () => {
   const { catalog, config, log } = await scene();
   const [connection] = config.connections;
