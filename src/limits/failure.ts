@@ -13,11 +13,15 @@ export type QuotaFailureReason =
   | "invalid_response"
   /** The credential is good but has no plan, or the plan has ended. */
   | "no_plan"
+  /** The provider tells it with its answers alone, and none has been relayed so far. */
+  | "not_told_yet"
   /** Anything else that the provider answers instead of a quota. */
   | "unavailable";
 
 /** Everything about a {@linkcode QuotaFailure} beyond its kind and message. */
 export interface QuotaFailureOptions {
+  /** Default: what the kind means. */
+  readonly reason?: QuotaFailureReason;
   /** How long the provider asks to be left alone, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
   /** What led to it; for the log only. */
@@ -32,6 +36,8 @@ export class QuotaFailure extends Error {
   override readonly name = "QuotaFailure";
   readonly kind: FailureKind;
   readonly retryAfterMs: number | undefined;
+  /** What the wire and the log call it. */
+  readonly reason: QuotaFailureReason;
 
   constructor(
     kind: FailureKind,
@@ -41,11 +47,7 @@ export class QuotaFailure extends Error {
     super(message, { cause: options.cause });
     this.kind = kind;
     this.retryAfterMs = options.retryAfterMs;
-  }
-
-  /** What the wire and the log call it. */
-  get reason(): QuotaFailureReason {
-    return reasonOf(this.kind);
+    this.reason = options.reason ?? reasonOf(kind);
   }
 }
 

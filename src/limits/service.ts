@@ -162,5 +162,6 @@ function nothingRelayed(): QuotaFailure {
   return new QuotaFailure(
     "server",
     "This service tells its quota with its answers, and none has been relayed yet",
+    { reason: "not_told_yet" },
   );
 }

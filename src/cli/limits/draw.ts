@@ -78,7 +78,8 @@ function stateLines(
   if (error === undefined) {
     return [paint("dim", STATES.get(state) ?? state)];
   }
-  const { title, advice } = failureMeaning(error.type);
+  const { title, advice, isCalm } = failureMeaning(error.type);
+  if (isCalm) return [paint("dim", title.toLowerCase()), advice];
   return [
     `${paint("red", `${state}: ${title.toLowerCase()}`)} (${
       plainText(error.type)

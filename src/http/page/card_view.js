@@ -8,7 +8,13 @@ import {
 } from "./level.js";
 import { elapsedShare } from "./pace.js";
 import { checkedText, localTime, resetText } from "./times.js";
-import { leftText, nameParts, percentText, usedText } from "./words.js";
+import {
+  leftPercent,
+  leftText,
+  nameParts,
+  percentText,
+  usedText,
+} from "./words.js";
 
 /**
  * @typedef {import("../../limits/list.ts").ConnectionEntry} ConnectionEntry
@@ -28,7 +34,7 @@ export function connectionCard(entry, ticker) {
   const isOk = entry.status === "ok";
   const badge = isOk
     ? levelBadge(worstLevel(informativeWindows(entry.limits).map(levelOf)))
-    : element("span", { class: `badge badge-${entry.status}` }, entry.status);
+    : stateBadge(entry);
   return element(
     "li",
     { class: "card", "data-status": entry.status },
@@ -153,41 +159,40 @@ function notice(level) {
 }
 
 /**
- * The bar of a window: how much is used and, as a mark across it, how much of its time has passed. A stock
+ * The bar of a window: how much is left and, as a mark across it, how much of its time is left. A stock
  * without a size has no bar.
  *
  * @param {QuotaWindow} window
  * @returns {HTMLElement}
  */
 function gauge(window) {
-  const percent = window.used_percent;
+  const percent = leftPercent(window);
   if (percent === null) {
     const isStock = window.remaining !== null && window.limit === null;
     return element("div", { class: isStock ? "gauge-none" : "gauge unknown" });
   }
   const elapsed = elapsedShare(window, Date.now());
-  const shown = Math.min(100, Math.max(0, percent));
-  const passed = elapsed === null
+  const time = elapsed === null
     ? ""
-    : `, ${percentText(elapsed * 100)} of the time has passed`;
+    : `, ${percentText((1 - elapsed) * 100)} of the time is left`;
   const bar = element("div", {
     class: "gauge",
     role: "meter",
     "aria-label": nameParts(window).join(" "),
     "aria-valuemin": "0",
     "aria-valuemax": "100",
-    "aria-valuenow": String(shown),
-    "aria-valuetext": `${usedText(window)}, ${
+    "aria-valuenow": String(percent),
+    "aria-valuetext": `${leftText(window)}, ${
       LEVEL_TEXTS[levelOf(window)]
-    }${passed}`,
+    }${time}`,
   });
   const fill = element("div", { class: "fill" });
-  fill.style.setProperty("--share", `${shown}%`);
+  fill.style.setProperty("--share", `${percent}%`);
   bar.append(fill);
   if (elapsed !== null) {
     const mark = element("div", { class: "mark" });
-    mark.style.setProperty("--share", `${elapsed * 100}%`);
-    bar.title = `${percentText(elapsed * 100)} of the time has passed`;
+    mark.style.setProperty("--share", `${(1 - elapsed) * 100}%`);
+    bar.title = time.slice(", ".length);
     bar.append(mark);
   }
   return bar;
@@ -197,19 +202,49 @@ function gauge(window) {
  * @param {ConnectionEntry} entry One that is not `ok`.
  * @returns {HTMLElement}
  */
+function stateBadge({ status, error }) {
+  const meaning = error && failureMeaning(error.type);
+  const isCalm = meaning?.isCalm === true;
+  const look = isCalm ? "unsupported" : status;
+  const text = isCalm
+    ? meaning.title.toLowerCase()
+    : BADGE_TEXTS.get(status) ?? status;
+  return element("span", { class: `badge badge-${look}` }, text);
+}
+
+const BADGE_TEXTS = new Map([
+  ["disabled", "switched off"],
+  ["unavailable", "not read"],
+  ["unsupported", "not told"],
+]);
+
+/**
+ * @param {ConnectionEntry} entry One that is not `ok`.
+ * @returns {HTMLElement}
+ */
 function stateText({ status, error }) {
-  if (error !== undefined) {
-    const { title, advice } = failureMeaning(error.type);
-    return element(
-      "div",
-      { class: "state" },
-      element("p", { class: "state-title" }, title),
-      element("p", {}, `${error.message}.`),
-      element("p", {}, advice),
-      element("p", {}, element("code", {}, error.type)),
-    );
+  if (error === undefined) {
+    return element("p", { class: "state" }, STATE_TEXTS.get(status) ?? status);
   }
-  return element("p", { class: "state" }, STATE_TEXTS.get(status) ?? status);
+  const { title, advice, isCalm } = failureMeaning(error.type);
+  return element(
+    "div",
+    { class: "state" },
+    element("p", { class: "state-title" }, title),
+    element("p", {}, advice),
+    ...(isCalm ? [] : [detailsOf(error)]),
+  );
+}
+
+/** What helps whoever runs the gateway. @param {NonNullable<ConnectionEntry["error"]>} error @returns {HTMLElement} */
+function detailsOf({ type, message }) {
+  return element(
+    "details",
+    {},
+    element("summary", {}, "For the administrator"),
+    element("p", {}, `${message}.`),
+    element("p", {}, element("code", {}, type)),
+  );
 }
 
 const STATE_TEXTS = new Map([

@@ -1,7 +1,10 @@
 /**
  * What the reasons for a quota that could not be read mean to staff (docs/quotas.md#states).
  *
- * @typedef {{ readonly title: string, readonly advice: string }} FailureMeaning
+ * @typedef {object} FailureMeaning
+ * @property {string} title
+ * @property {string} advice What staff does about it: mostly nothing.
+ * @property {boolean} [isCalm] Nothing is wrong.
  */
 
 const PREFIX = "provider_limits_";
@@ -27,6 +30,12 @@ const MEANINGS = {
   invalid_response: {
     title: "Answer not understood",
     advice: TELL,
+  },
+  not_told_yet: {
+    title: "Not told yet",
+    advice:
+      "The provider tells what is left with each answer of a model; the first one will show it here.",
+    isCalm: true,
   },
   no_plan: {
     title: "No plan",

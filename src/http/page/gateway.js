@@ -21,12 +21,13 @@ export class TokenRefused extends Error {}
  *
  * @param {string} base The gateway's address without a trailing slash.
  * @param {string} token
+ * @param {{ readonly isListDue: boolean }} options Whether to ask for the quotas, too.
  * @returns {Promise<Answers>}
  * @throws {TokenRefused} With the gateway's words.
  */
-export async function askGateway(base, token) {
+export async function askGateway(base, token, { isListDue }) {
   const [list, models] = await Promise.allSettled([
-    ask(`${base}/v1/limits`, token),
+    isListDue ? ask(`${base}/v1/limits`, token) : undefined,
     ask(`${base}/v1/models`, token),
   ]);
   const reasons = [list, models].flatMap((one) =>

@@ -1,11 +1,12 @@
 import { byId, createTicker, setText } from "./element.js";
 import { askGateway, TokenRefused } from "./gateway.js";
 import { createModelsView } from "./models_view.js";
-import { showQuotas } from "./quotas_view.js";
+import { hideFailure, showQuotas } from "./quotas_view.js";
 import {
   forgetSession,
   loadSession,
   nextAskAtMs,
+  nextListAtMs,
   saveSession,
   withAnswer,
 } from "./session.js";
@@ -38,7 +39,9 @@ const models = createModelsView({ onChoose: settings.choose });
 
 byId("forget", HTMLButtonElement).addEventListener("click", () => leave(""));
 refreshButton.addEventListener("click", () => {
-  if (isDue()) refresh().then(() => announce("Refreshed."));
+  if (!mayAsk()) return;
+  hideFailure();
+  refresh().then(() => announce("Refreshed."));
 });
 document.addEventListener("visibilitychange", tick);
 setInterval(tick, TICK_MS);
@@ -73,12 +76,18 @@ function isDue() {
     Date.now() >= nextAskAtMs(session);
 }
 
+/** Whether the reader may have it asked now: as soon as it is due, and at any time while something is missing. */
+function mayAsk() {
+  return isDue() || !isAsking && session?.reading?.failure !== undefined;
+}
+
 async function refresh() {
   const asked = session;
   if (asked === undefined || isAsking) return;
   setAsking(true);
   try {
-    const answers = await askGateway(base, asked.token);
+    const isListDue = Date.now() >= nextListAtMs(asked);
+    const answers = await askGateway(base, asked.token, { isListDue });
     // Somebody may have left, or entered another token, in the meantime.
     if (session === asked) take(answers);
   } catch (error) {
@@ -133,11 +142,11 @@ function showRefreshButton() {
   const waitMs = nextAskAtMs(session) - Date.now();
   const text = isAsking
     ? "Refreshing…"
-    : waitMs > 0
+    : waitMs > 0 && !mayAsk()
     ? `Refresh in ${durationText(waitMs + TICK_MS - 1)}`
     : "Refresh";
   setText(refreshButton, text);
-  refreshButton.setAttribute("aria-disabled", String(!isDue()));
+  refreshButton.setAttribute("aria-disabled", String(!mayAsk()));
 }
 
 /** @param {string} text For those who do not see what happened. */

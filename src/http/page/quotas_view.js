@@ -29,6 +29,11 @@ export function showQuotas(reading, ticker) {
   showFailure(reading);
 }
 
+/** What was wrong last stands there no longer while the reader has it asked again. */
+export function hideFailure() {
+  byId("failure", HTMLElement).hidden = true;
+}
+
 /** @param {Reading} reading */
 function showFailure({ failure, ...reading }) {
   const banner = byId("failure", HTMLElement);

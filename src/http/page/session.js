@@ -10,6 +10,7 @@
  * @property {number | undefined} [listAtMs] When the list was read, in milliseconds since 1970.
  * @property {readonly Model[] | undefined} [models]
  * @property {string | undefined} [failure] Why the last question had no full answer.
+ * @property {number | undefined} [failures] How many questions one after another had none.
  * @property {number} askedAtMs When the last question was answered, in milliseconds since 1970.
  *
  * @typedef {object} Session
@@ -54,8 +55,12 @@ export function forgetSession(storage) {
 /** What the specification recommends; used until the gateway has said otherwise. */
 const DEFAULT_REFRESH_SECONDS = 60;
 
+/** The pause after the first question without a full answer; each further one doubles it. */
+const FIRST_PAUSE_MS = 5000;
+
 /**
- * The earliest time to ask the gateway again, in milliseconds since 1970.
+ * The earliest time to ask the gateway again, in milliseconds since 1970: soon, and then less and less soon,
+ * while something is missing.
  *
  * @param {Session | undefined} session
  * @returns {number}
@@ -63,9 +68,24 @@ const DEFAULT_REFRESH_SECONDS = 60;
 export function nextAskAtMs(session) {
   const reading = session?.reading;
   if (reading === undefined) return 0;
-  const seconds = reading.list?.refresh_after_seconds ??
-    DEFAULT_REFRESH_SECONDS;
-  return reading.askedAtMs + seconds * 1000;
+  if (reading.failure === undefined) return nextListAtMs(session);
+  const pauseMs = FIRST_PAUSE_MS * 2 ** ((reading.failures ?? 1) - 1);
+  return reading.askedAtMs +
+    Math.min(pauseMs, DEFAULT_REFRESH_SECONDS * 1000);
+}
+
+/**
+ * The earliest time to ask for the quotas again: the gateway says it with them, and nothing else brings it
+ * forward.
+ *
+ * @param {Session | undefined} session
+ * @returns {number} Milliseconds since 1970.
+ */
+export function nextListAtMs(session) {
+  const { list, listAtMs } = session?.reading ?? {};
+  if (list === undefined || listAtMs === undefined) return 0;
+  const seconds = list.refresh_after_seconds ?? DEFAULT_REFRESH_SECONDS;
+  return listAtMs + seconds * 1000;
 }
 
 /**
@@ -85,6 +105,7 @@ export function withAnswer({ token, reading }, answer) {
         ? reading?.listAtMs
         : answer.askedAtMs,
       models: answer.models ?? reading?.models,
+      failures: answer.failure === undefined ? 0 : (reading?.failures ?? 0) + 1,
     },
   };
 }

@@ -42,6 +42,10 @@ export function createSignInView({ onToken }) {
       input.value = "";
     },
     setBusy(isBusy) {
+      if (isBusy) {
+        error.textContent = "";
+        input.toggleAttribute("aria-invalid", false);
+      }
       button.textContent = isBusy ? "Asking…" : "Show my quotas";
       section.toggleAttribute("data-busy", isBusy);
     },

@@ -1,3 +1,4 @@
+import { failureMeaning } from "./failures.js";
 import { informativeWindows, levelOf, LEVELS } from "./level.js";
 import { leftText, nameParts, usedText } from "./words.js";
 
@@ -49,7 +50,11 @@ function urgency(window) {
 
 /** @param {readonly ConnectionEntry[]} entries @returns {string} */
 function unreadText(entries) {
-  const count = entries.filter(({ status }) => status === "unavailable").length;
+  const count =
+    entries.filter(({ status, error }) =>
+      status === "unavailable" &&
+      !(error !== undefined && failureMeaning(error.type).isCalm)
+    ).length;
   if (count === 0) return "";
   return count === 1
     ? "One connection could not be read."

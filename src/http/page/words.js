@@ -30,8 +30,16 @@ function numberText(value) {
  * @returns {string}
  */
 export function percentText(percent) {
-  if (percent > 0 && percent < 0.1) return "under 0.1%";
-  return `${NUMBER.format(Math.floor(percent * 10 + 1e-6) / 10)}%`;
+  if (percent > 0 && percent < SMALLEST_PERCENT) return "under 0.1%";
+  return `${NUMBER.format(roundedDown(percent))}%`;
+}
+
+/** What shares are told to. */
+const SMALLEST_PERCENT = 0.1;
+
+/** @param {number} percent @returns {number} */
+function roundedDown(percent) {
+  return Math.floor(percent * 10 + 1e-6) / 10;
 }
 
 /**
@@ -173,12 +181,31 @@ export function usedText({ used_percent: percent, used, remaining, unit }) {
 }
 
 /**
+ * The share that is left, so that it and the one that is used make 100% as they are shown.
+ *
+ * @param {QuotaWindow} window
+ * @returns {number | null} In percent; null where it is unknown.
+ */
+export function leftPercent({ used_percent: used, remaining, unit }) {
+  if (used !== null) {
+    if (used > 0 && used < SMALLEST_PERCENT) return 100 - SMALLEST_PERCENT;
+    return Math.max(0, Math.round(1000 - 10 * roundedDown(used)) / 10);
+  }
+  if (remaining === null || !isShare(unit)) return null;
+  return unit === "percent" ? remaining : remaining * 100;
+}
+
+/**
  * How much of a window is left: `7,119 of 10,000 credits left`, `72% left`, `left unknown`.
  *
  * @param {QuotaWindow} window
  * @returns {string}
  */
-export function leftText({ type, remaining, limit, unit }) {
+export function leftText(window) {
+  const { type, remaining, limit, unit } = window;
+  if (remaining !== null && isShare(unit)) {
+    return `${percentText(leftPercent(window) ?? 0)} left`;
+  }
   // Where the limit is called by its unit, once is enough.
   const text = (/** @type {number} */ value) =>
     limitText(type) === unit ? numberText(value) : amountText(value, unit);

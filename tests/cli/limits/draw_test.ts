@@ -173,6 +173,22 @@ Deno.test("drawLimits() tells why a connection has no windows, and who can help"
   ]);
 });
 
+Deno.test("drawLimits() is calm about a quota that comes with the next answer", () => {
+  const error = {
+    type: "provider_limits_not_told_yet",
+    message: "None has been relayed yet",
+  };
+  const entry = entryOf("Groq", { status: "unavailable", error });
+  const options = { columns: 200, paint: inColour };
+  const [, state = "", advice] = draw(listOf(entry), options);
+  assert.equal(stripVTControlCharacters(state), "  not told yet");
+  assert.ok(!state.includes("\x1b[31m"), "red");
+  assert.equal(
+    advice,
+    "  The provider tells what is left with each answer of a model; the first one will show it here.",
+  );
+});
+
 Deno.test("drawLimits() says so when a token has no connection", () => {
   assert.deepEqual(draw(listOf()), [
     "No connection is assigned to this token: ask the administrator",

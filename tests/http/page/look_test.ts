@@ -117,6 +117,54 @@ for (const [view, options] of Object.entries(VIEWS)) {
 }
 
 test(
+  "a card is as high as what it holds",
+  async ({ page, signIn, answer }) => {
+    await answer("/v1/limits", { json: everyState() });
+    await signIn();
+    const [tall = NaN, , , low = NaN] = await page.evaluate<number[]>(
+      `[...document.querySelectorAll(".card")].map((one) => one.offsetHeight)`,
+    );
+    assert.ok(low < tall, `${low} < ${tall}`);
+  },
+  { viewport: WIDE, nowMs: NOON_MS },
+);
+
+test(
+  "a phone has one row of header, whatever the button says, and one layout for all models",
+  async ({ page, signIn, answer }) => {
+    const ids = [
+      "a",
+      "a-model-with-a-long-name-that-fills-the-line",
+      "b-model",
+    ];
+    const protocols = ["chat", "messages", "responses"];
+    await answer("/v1/models", {
+      json: { data: ids.map((id) => ({ id, protocols })) },
+    });
+    await answer("/v1/limits", {
+      json: { ...listOf(), refresh_after_seconds: 3599 },
+    });
+    await signIn();
+    const tops: number[] = await page.evaluate(
+      `[...document.querySelectorAll(".top svg, .top button")].map((one) => {
+        const { top, height } = one.getBoundingClientRect();
+        return Math.round(top + height / 2);
+      })`,
+    );
+    assert.equal(tops.length, 3);
+    assert.equal(new Set(tops).size, 1, tops.join());
+    const below: boolean[] = await page.evaluate(
+      `[...document.querySelectorAll(".model")].map((one) =>
+        one.querySelector(".protocols").getBoundingClientRect().top >=
+          one.querySelector("code").getBoundingClientRect().bottom)`,
+    );
+    assert.deepEqual(below, [true, true, true]);
+    assert.equal(await page.evaluate("document.body.scrollWidth"), PHONE.width);
+  },
+  { viewport: PHONE, nowMs: NOON_MS },
+);
+
+test(
   "a long name breaks its line rather than the page",
   async ({ page, signIn, answer }) => {
     const name = "a-name-without-a-space-".repeat(8);

@@ -53,19 +53,18 @@ test(
         "checked 3 h ago",
       ],
       [
-        ...["OpenRouter", "openrouter", "unavailable", "Key refused"],
-        "The provider refuses the connection's key.",
+        ...["OpenRouter", "openrouter", "not read", "Key refused"],
         "The administrator must renew it.",
-        "provider_limits_unauthorized",
+        "For the administrator",
         "checked 12 s ago",
       ],
       [
-        ...["Old account", "kimi", "disabled"],
+        ...["Old account", "kimi", "switched off"],
         "This connection is switched off. The administrator can switch it on again.",
         "checked 12 s ago",
       ],
       [
-        ...["Local models", "custom", "unsupported"],
+        ...["Local models", "custom", "not told"],
         "The quota of this kind of service cannot be read. Its models work all the same.",
         "checked 12 s ago",
       ],
@@ -101,10 +100,14 @@ test("the page says what each reason for a missing quota means, and takes one th
   await answer("/v1/limits", { json: listOf(...entries) });
   await signIn();
   for (const [reason, title] of Object.entries(REASONS)) {
-    const text = await page.locator(".card", { hasText: reason }).innerText();
-    assert.ok(text.includes(title), text);
-    assert.ok(text.includes(`It is ${reason}.`), text);
-    assert.ok(text.includes(`provider_limits_${reason}`), text);
+    const card = page.locator(".card", { hasText: reason });
+    const told = await card.innerText();
+    assert.ok(told.includes(title), told);
+    assert.ok(!told.includes("provider_limits"), told);
+    await card.locator("summary").click();
+    const details = await card.locator("details").innerText();
+    assert.ok(details.includes(`It is ${reason}.`), details);
+    assert.ok(details.includes(`provider_limits_${reason}`), details);
   }
   assert.match(
     await page.locator("#summary").innerText(),
@@ -112,8 +115,63 @@ test("the page says what each reason for a missing quota means, and takes one th
   );
 });
 
+test("the page is calm about a quota that comes with the next answer", async ({ page, signIn, answer }) => {
+  await answer("/v1/limits", {
+    json: listOf(entryOf("Groq", {
+      status: "unavailable",
+      error: {
+        type: "provider_limits_not_told_yet",
+        message: "None has been relayed yet",
+      },
+    })),
+  });
+  await signIn();
+  assert.deepEqual(
+    (await page.locator(".card").innerText()).split(/\n+/).slice(0, 5),
+    [
+      ...["Groq", "zai", "not told yet", "Not told yet"],
+      "The provider tells what is left with each answer of a model; the first one will show it here.",
+    ],
+  );
+  assert.equal(await page.locator("#summary").innerText(), "");
+  const colour = (selector: string) =>
+    page.evaluate<string>(
+      `getComputedStyle(document.querySelector("${selector}")).color`,
+    );
+  assert.equal(await colour(".badge"), await colour(".service"));
+});
+
+test("what is used and what is left make a whole as they are shown", async ({ page, signIn, answer }) => {
+  const shares = [0, 0.04, 12.34, 33.33, 66.15, 81.49, 99.96, 100, 120];
+  await answer("/v1/limits", {
+    json: listOf(
+      entryOf("Mine", { limits: shares.map((one) => shareOf(one)) }),
+    ),
+  });
+  await signIn();
+  const used = await page.locator(".used").allInnerTexts();
+  const left = await page.locator(".left").allInnerTexts();
+  assert.deepEqual(
+    left.map((text, index) => [
+      used[index]?.match(/^.*used/)?.[0],
+      text,
+    ]),
+    [
+      ["0% used", "100% left"],
+      ["under 0.1% used", "99.9% left"],
+      ["12.3% used", "87.7% left"],
+      ["33.3% used", "66.7% left"],
+      ["66.1% used", "33.9% left"],
+      ["81.4% used", "18.6% left"],
+      ["99.9% used", "0.1% left"],
+      ["100% used", "0% left"],
+      ["120% used", "0% left"],
+    ],
+  );
+});
+
 test(
-  "a bar is as long as what is used, and its mark stands where the time is",
+  "a bar is as long as what is left, and its mark stands where the time is",
   async ({ page, signIn, answer }) => {
     const windows = [0, 25, 99.9, 100, 140].map((used) => shareOf(used));
     await answer("/v1/limits", {
@@ -131,11 +189,11 @@ test(
   `);
     assert.deepEqual(
       shares.map(([fill = NaN]) => Math.round(fill * 10) / 10),
-      [0, 25, 99.9, 100, 100],
+      [100, 75, 3.1, 0, 0],
     );
     // One day before the end of a week.
     for (const [, mark = NaN] of shares) {
-      assert.ok(Math.abs(mark - 600 / 7) < 0.5, String(mark));
+      assert.ok(Math.abs(mark - 100 / 7) < 0.5, String(mark));
     }
   },
   AT_NOON,

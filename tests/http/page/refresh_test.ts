@@ -165,6 +165,85 @@ test(
 );
 
 test(
+  "a page whose gateway is gone asks again soon, then less and less often, and goes on as before when it is back",
+  async ({ page, signIn, answer, asked }) => {
+    await answer("/v1/limits", LIST);
+    await signIn();
+    await answer("/v1/limits", "offline");
+    await answer("/v1/models", "offline");
+    await page.clock.runFor(60_000);
+    await page.getByRole("alert").waitFor();
+    assert.equal(times(asked), 2);
+    for (
+      const [index, pauseMs] of [5000, 10_000, 20_000, 40_000, 60_000].entries()
+    ) {
+      await page.clock.runFor(pauseMs - 1000);
+      assert.equal(times(asked), index + 2, `before ${pauseMs} ms`);
+      await page.clock.runFor(1000);
+      await until(
+        () => times(asked) === index + 3,
+        `the page to ask after ${pauseMs} ms`,
+      );
+      await page.locator("#refresh", { hasText: /^Refresh$/ }).waitFor();
+    }
+    await answer("/v1/limits", LIST);
+    await answer("/v1/models", { json: { data: [] } });
+    await page.clock.runFor(60_000);
+    await page.getByRole("alert").waitFor({ state: "hidden" });
+    const count = times(asked);
+    await page.clock.runFor(59_000);
+    assert.equal(times(asked), count);
+  },
+  STILL,
+);
+
+test(
+  "a press asks a gateway that was gone at once, and what was wrong stands there no longer meanwhile",
+  async ({ page, signIn, answer, asked, context }) => {
+    await answer("/v1/limits", LIST);
+    await signIn();
+    await answer("/v1/limits", "offline");
+    await page.clock.runFor(60_000);
+    const banner = page.locator("#failure");
+    await banner.waitFor();
+    assert.equal(
+      await page.locator("#refresh").getAttribute("aria-disabled"),
+      "false",
+    );
+    const held = Promise.withResolvers<void>();
+    await context.unroute("**/v1/limits");
+    await context.route("**/v1/limits", async (route) => {
+      await held.promise;
+      await route.fulfill(LIST);
+    });
+    await page.click("#refresh");
+    await until(() => times(asked) === 3, "the page to ask at once");
+    assert.equal(await banner.isVisible(), false);
+    held.resolve();
+    await page.getByText("Refresh in 1 min 0 s").waitFor();
+    assert.equal(await banner.isVisible(), false);
+  },
+  STILL,
+);
+
+test(
+  "quotas that are there are not asked for sooner because the models are missing",
+  async ({ page, signIn, answer, asked }) => {
+    await answer("/v1/limits", LIST);
+    await answer("/v1/models", "offline");
+    await signIn();
+    await page.clock.runFor(5000);
+    await page.click("#refresh");
+    await until(
+      () => asked.filter((path) => path === "/v1/models").length >= 3,
+      "the page to ask for the models",
+    );
+    assert.equal(times(asked), 1);
+  },
+  STILL,
+);
+
+test(
   "the models and settings are there when the quotas cannot be read at first",
   async ({ page, signIn, answer }) => {
     await answer("/v1/limits", TIMED_OUT);

@@ -27,10 +27,10 @@ test("the page shows whoever has a token the windows of each connection, with wh
     /^1 week credits\s+7,119 of 10,000 left\s+28\.8% used\s+resets in 2 d 2\d h$/,
   );
   const bar = week.getByRole("meter", { name: "1 week credits" });
-  assert.equal(await bar.getAttribute("aria-valuenow"), "28.8");
+  assert.equal(await bar.getAttribute("aria-valuenow"), "71.2");
   assert.match(
     await bar.getAttribute("aria-valuetext") ?? "",
-    /^28\.8% used, plenty left, \S+ of the time has passed$/,
+    /^7,119 of 10,000 left, plenty left, \S+ of the time is left$/,
   );
   assert.equal(await focusedId(page), "title");
 });
@@ -50,6 +50,24 @@ test("the page says why a token is refused, keeps it at hand, and takes the next
   await signIn();
   assert.equal(await page.locator("#sign-in").isVisible(), false);
   assert.equal(asked.filter((path) => path === "/v1/limits").length, 2);
+});
+
+test("the page says no longer why a token was refused once the next one is asked for", async ({ page, context }) => {
+  await page.fill("#token", "wrong");
+  await page.press("#token", "Enter");
+  const error = page.locator("#sign-in-error");
+  await page.locator("#sign-in-error:not(:empty)").waitFor();
+  const held = Promise.withResolvers<void>();
+  await context.route("**/v1/*", async (route) => {
+    await held.promise;
+    await route.continue();
+  });
+  await page.press("#token", "Enter");
+  await page.getByRole("button", { name: "Asking…" }).waitFor();
+  assert.equal(await error.innerText(), "");
+  assert.equal(await page.getAttribute("#token", "aria-invalid"), null);
+  held.resolve();
+  await page.locator("#sign-in-error:not(:empty)").waitFor();
 });
 
 test("the page sends nothing that can be no token", async ({ page, asked }) => {
