@@ -12,6 +12,7 @@ import { reportMemory } from "./memory.ts";
 import { readOptions } from "./options.ts";
 import { type Program, startProgram } from "./processes.ts";
 import { type Asked, shotFor } from "./shots.ts";
+import { reportUsage } from "./usage.ts";
 
 const { only, rounds, against, token: otherToken } = readOptions(Deno.args);
 
@@ -210,6 +211,7 @@ try {
       rounds: rounds.measured,
     });
   }
+  if (Deno.build.os === "linux" && isWanted("usage")) await reportUsage();
 } finally {
   for (const program of programs.reverse()) await program.stop();
 }
