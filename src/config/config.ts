@@ -14,6 +14,8 @@ export interface Config {
   /** What connections without deadlines of their own have; `bodyMs` holds for every request. */
   readonly timeouts: Timeouts;
   readonly limits: { readonly budgetMs: number; readonly cacheMs: number };
+  /** Paths with wildcards; a relative one is relative to the configuration file. */
+  readonly usage: { readonly replay: readonly string[] };
   /** In the file's order, the disabled ones included. */
   readonly connections: readonly Connection[];
   /** Every name of a model, an alias too, with the enabled connections that serve it, in the file's order. */

@@ -46,6 +46,7 @@ export function describeConfig(config: Config): string {
       budget: `${limits.budgetMs} ms`,
       cache: `${limits.cacheMs} ms`,
     },
+    usage: { replay: describeNames(config.usage.replay) },
     connections: config.connections.map(describeConnection),
     tokens: [...new Set(config.callers.values())].map((caller) =>
       describeCaller(caller, config)

@@ -71,7 +71,9 @@ export function readLogLine(line: string): LogLine {
     outputTokens: countOf(usage.output_tokens),
     reasoningTokens: countOf(usage.reasoning_tokens),
     isEstimated: usage.estimated === true,
-    costUsd: isAmount(fields.cost_usd) ? fields.cost_usd : undefined,
+    costUsd: isAmount(fields.cost_usd, MAX_COST_USD)
+      ? fields.cost_usd
+      : undefined,
   };
 }
 
@@ -90,13 +92,24 @@ function textOf(value: JsonValue | undefined): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
+/** No answer has more; a provider that tells more would spoil every sum. */
+const MAX_TOKENS = 1_000_000_000;
+
+/** The same for what an answer costs. */
+const MAX_COST_USD = 1_000_000;
+
 /** What a provider has told may be no count at all. */
 function countOf(value: JsonValue | undefined): number {
-  return isAmount(value) && Number.isSafeInteger(value) ? value : 0;
+  return isAmount(value, Infinity) && Number.isInteger(value)
+    ? Math.min(value, MAX_TOKENS)
+    : 0;
 }
 
-function isAmount(value: JsonValue | undefined): value is number {
-  return typeof value === "number" && value >= 0 && value < Infinity;
+function isAmount(
+  value: JsonValue | undefined,
+  most: number,
+): value is number {
+  return typeof value === "number" && value >= 0 && value <= most;
 }
 
 /** A caller who left got no error. */

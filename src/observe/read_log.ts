@@ -24,20 +24,23 @@ export function noLines(): LogLineCounts {
  * Reads a JSON log of the gateway, which may be packed by gzip or zstd, in a stream: its size costs no memory.
  *
  * @param pieces The bytes of a file, cut anywhere.
- * @param counts What is added to, also of a log that breaks off.
- * @param onRequest Takes each request that a provider was asked to answer, in the order of the log.
+ * @param options.counts What is added to, also of a log that breaks off.
+ * @param options.isWanted Whether a line is to be read; what is not is counted nowhere. Default: all.
+ * @param options.onRequest Takes each request that a provider was asked to answer, in the order of the log.
  * @throws What `pieces` throws, and an error for packed bytes that are damaged or end too early.
  */
 export async function readLog(
   pieces: AsyncIterable<Uint8Array>,
-  { counts, onRequest }: {
+  { counts, isWanted = () => true, onRequest }: {
     readonly counts: LogLineCounts;
+    readonly isWanted?: (line: string) => boolean;
     readonly onRequest: (request: LoggedRequest) => void;
   },
 ): Promise<void> {
   await readTextLines(unpack(pieces), {
     maxLength: MAX_LINE_LENGTH,
     onLine(line) {
+      if (!isWanted(line)) return;
       const read = readLogLine(line);
       if (read === "other") counts.other++;
       else if (read !== "unreadable") {

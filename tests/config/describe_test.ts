@@ -32,6 +32,8 @@ timeouts:
 limits:
   budget: 12000 ms
   cache: 60000 ms
+usage:
+  replay: none
 connections:
   - name: main
     id: ${config.connections[0]?.id}

@@ -120,6 +120,10 @@ const SHOWN: Readonly<Record<string, Pair>> = {
     { limits: { cache_seconds: 1 } },
     { limits: { cache_seconds: 2 } },
   ],
+  "usage.replay": [
+    { usage: { replay: ["a.jsonl"] } },
+    { usage: { replay: ["a.jsonl", "b.jsonl"] } },
+  ],
   "connections[].name": connection({ name: "a", id: UUID }, {
     name: "b",
     id: UUID,

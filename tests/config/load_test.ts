@@ -30,6 +30,7 @@ timeouts:
   idle: 120000
   body: 60000
 limits: { budget: 12000, cache_seconds: 60 }
+usage: { replay: [logs/*.jsonl] }
 connections:
   - name: GLM team
     id: 0B1D3C52-6a0e-4a3e-8f0e-2f9c3b0d1a11
@@ -157,6 +158,7 @@ Deno.test("loadConfig() resolves every key of a full file", async () => {
     messagesVendor: "anthropic",
     timeouts: { ...connection.timeouts, idleMs: 120_000 },
     limits: { budgetMs: 12_000, cacheMs: 60_000 },
+    usage: { replay: ["logs/*.jsonl"] },
     connections: [connection],
     pools: new Map([
       ["glm-5.1", [{ connection, model: connection.models[0] }]],

@@ -153,19 +153,20 @@ Deno.test("readLogLine() takes no line for whole that was cut anywhere", () => {
   }
 });
 
-Deno.test("readLogLine() counts nothing that is no count", () => {
-  for (const bad of [-1, 1e300, 0.5, "7", null, [1], {}, true]) {
+Deno.test("readLogLine() counts nothing that is no count, and no more than an answer can have", () => {
+  const read = (bad: unknown) => {
     const line = changed({ usage: { input_tokens: bad }, cost_usd: bad });
-    const read = readLogLine(line);
-    assert.ok(typeof read === "object");
-    assert.equal(read.inputTokens, 0);
-    assert.equal(
-      read.costUsd,
-      typeof bad === "number" && bad > 0 ? bad : undefined,
-    );
+    const found = readLogLine(line);
+    assert.ok(typeof found === "object");
+    return [found.inputTokens, found.costUsd];
+  };
+  for (const bad of [-1, "7", null, [1], {}, true]) {
+    assert.deepEqual(read(bad), [0, undefined], JSON.stringify(bad));
   }
+  assert.deepEqual(read(0.5), [0, 0.5]);
+  assert.deepEqual(read(1e300), [1_000_000_000, undefined]);
   for (const usage of [null, 7, "x", [1]]) {
-    const read = readLogLine(changed({ usage }));
-    assert.ok(typeof read === "object" && read.inputTokens === 0);
+    const found = readLogLine(changed({ usage }));
+    assert.ok(typeof found === "object" && found.inputTokens === 0);
   }
 });

@@ -59,7 +59,7 @@ async function readText(path: string): Promise<string> {
 }
 
 /** A path as it is meant by the file that names it. */
-function beside(file: string, named: string): string {
+export function beside(file: string, named: string): string {
   if (/^([/\\]|[A-Za-z]:)/.test(named)) return named;
   return file.replace(/[^/\\]*$/, "") + named;
 }

@@ -2,6 +2,9 @@ import { createReload } from "../../config/reload.ts";
 import { createConfigStore } from "../../config/store.ts";
 import { systemTimers } from "../../core/timers.ts";
 import type { CommandSpec } from "../command.ts";
+import type { ConfigStore } from "../../config/store.ts";
+import type { Log } from "../../observe/log.ts";
+import { beside } from "./config_file.ts";
 import { findConfigPath } from "./config_path.ts";
 import { type CliIo, EXIT } from "../io.ts";
 import { openNetworkClient } from "../server/network_client.ts";
@@ -11,6 +14,7 @@ import { startPool } from "../workers/pool.ts";
 import { missingFileHint, problemLines } from "../problem_lines.ts";
 import { createReloadLog } from "../watch/reload_log.ts";
 import { runServer } from "../server/run_server.ts";
+import { type ServingOptions, startServing } from "../server/serving.ts";
 import {
   CONFIG_OPTION,
   LISTENER_OPTIONS,
@@ -20,6 +24,7 @@ import {
 } from "./serve_options.ts";
 import { onHangup } from "../server/signals.ts";
 import { startThread } from "../workers/thread.ts";
+import { type StartedReplay, startReplay } from "../usage/start_replay.ts";
 import { badUsage } from "../usage_error.ts";
 import { createWatchedConfig } from "../watch/watched_config.ts";
 import { workerCount } from "../workers/count.ts";
@@ -71,6 +76,16 @@ export async function runServe(
   watched.watch(reload);
   const server = withOptions(first.config.server, options);
   const workers = workerCount(server.workers, log);
+  const replay = await replayUsage({ store, path, log, workers });
+  const start = (serving: ServingOptions) =>
+    workers === 1 ? startServing(serving) : startPool({
+      ...serving,
+      workers,
+      format: options.log,
+      write: writer.write,
+      startThread,
+      timers: systemTimers,
+    });
   const code = await runServer({
     store,
     server,
@@ -78,19 +93,34 @@ export async function runServe(
     reach: networkReach(io.env),
     log,
     io,
-    ...(workers === 1 ? {} : {
-      start: (serving) =>
-        startPool({
-          ...serving,
-          workers,
-          format: options.log,
-          write: writer.write,
-          startThread,
-          timers: systemTimers,
-        }),
-    }),
+    ...(replay === undefined ? {} : { shared: { sums: replay.sums } }),
+    async start(serving) {
+      const started = await start(serving);
+      replay?.counted.then(started.completeSince);
+      return started;
+    },
   });
   await watched.stop();
   await writer.flush();
   return code;
+}
+
+/** Counts what the logs that the configuration names say was used before. */
+async function replayUsage(
+  { store, path, log, workers }: {
+    readonly store: ConfigStore;
+    /** Of the configuration file. */
+    readonly path: string;
+    readonly log: Log;
+    readonly workers: number;
+  },
+): Promise<StartedReplay | undefined> {
+  const patterns = store.current().usage.replay
+    .map((pattern) => beside(path, pattern));
+  if (patterns.length === 0) return undefined;
+  if (workers > 1) {
+    log.write("warn", "usage_not_replayed", { reason: "several workers" });
+    return undefined;
+  }
+  return await startReplay({ store, patterns, log });
 }

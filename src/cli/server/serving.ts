@@ -42,6 +42,8 @@ export interface Serving {
   isReady(): boolean;
   /** Empty where nobody asked for metrics. */
   snapshots(): Promise<readonly Snapshot[]>;
+  /** Told that all usage since then is counted, in milliseconds since 1970. */
+  completeSince(sinceMs: number): void;
   /**
    * Drains: new requests are turned away, running ones may end within `drain_seconds` and are cut then.
    *
@@ -72,7 +74,7 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
     maxThreads: translationThreads(isShared),
     deadlines: createDeadlines(),
   });
-  const { admission, handler, state } = createGateway({
+  const { admission, counting, handler, state } = createGateway({
     ...options,
     translationPool,
     metrics,
@@ -137,6 +139,7 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
     isReady: () => !admission.draining,
     snapshots: async () =>
       metrics === undefined ? [] : [await metrics.collect(state())],
+    completeSince: counting.completeSince,
     stop,
   };
 }

@@ -126,6 +126,8 @@ export async function startPool(options: PoolOptions): Promise<Serving> {
       replacements: () => replacements,
       isReady: () => !isStopping && slots.some((slot) => slot.isListening),
       snapshots: () => metrics.collect(slots),
+      // Each thread counts for itself.
+      completeSince() {},
       stop,
     };
   } catch (error) {

@@ -72,6 +72,7 @@ export async function resolve(
       budgetMs: general.limits.budget,
       cacheMs: general.limits.cache_seconds * 1000,
     },
+    usage: general.usage,
     connections,
     pools: resolvePools(connections),
     listedModels: resolveListedModels(connections),

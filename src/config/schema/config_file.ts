@@ -6,6 +6,7 @@ import { limitsSchema, serverSchema, timeoutsSchema } from "./server.ts";
 import { listAt } from "../tree_access.ts";
 import { defaultsSchema, groupsSchema } from "./usage_limit.ts";
 import { type TokenFields, tokenSchema } from "./token.ts";
+import { usageSchema } from "./usage.ts";
 
 /**
  * The file but for what its lists hold: connections and tokens are validated one by one, so that what is
@@ -27,6 +28,7 @@ const fileSchema = z.strictObject({
   groups: groupsSchema.default({}).describe(
     "Groups of tokens by their names, each with `limits` as of a token, which bind its members together.",
   ),
+  usage: usageSchema.prefault({}).describe("How usage is counted."),
   connections: z.array(z.unknown()).min(1, {
     error: "must list at least one connection",
   }),

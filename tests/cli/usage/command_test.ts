@@ -288,7 +288,7 @@ const FULL_LOG = ["alice", "a-person-with-a-long-name", "bob"].map((token) =>
     status: token === "bob" ? 502 : 200,
     cost_usd: 1234.5,
     usage: {
-      input_tokens: 123_456_789_012,
+      input_tokens: 987_654_321,
       cached_input_tokens: 99_999_999,
       cache_write_tokens: 88_888,
       output_tokens: 7_654_321,
@@ -311,7 +311,7 @@ Deno.test("usage draws a table that no terminal breaks", async (t) => {
       for (
         const part of [
           "a-person-with-a-long-name",
-          "123B",
+          "988M",
           "100M",
           "88,888",
           "$1,234.50",

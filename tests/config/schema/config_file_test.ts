@@ -30,7 +30,7 @@ const ROWS: readonly Row[] = [
   ],
   [
     minimalFile({ plugins: {} }),
-    "plugins: is not a known key; known here: server, messages_vendor, timeouts, limits, defaults, groups, connections, tokens",
+    "plugins: is not a known key; known here: server, messages_vendor, timeouts, limits, defaults, groups, usage, connections, tokens",
   ],
   [
     minimalFile({ "<<": {} }),
@@ -131,6 +131,14 @@ const ROWS: readonly Row[] = [
   [
     minimalFile({ limits: { cache_seconds: 61 } }),
     "limits.cache_seconds: must be at most 60",
+  ],
+  [
+    minimalFile({ usage: { replay: "a.jsonl" } }),
+    "usage.replay: must be a list, not text",
+  ],
+  [
+    minimalFile({ usage: { replay: [""] } }),
+    "usage.replay[0]: must not be empty",
   ],
   [minimalFile({ connections: undefined }), "connections: is missing"],
   [

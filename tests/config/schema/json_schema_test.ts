@@ -37,6 +37,7 @@ const WHOLE = {
   groups: {
     staff: { limits: [{ window: "month", cost: 1.5, models: ["long"] }] },
   },
+  usage: { replay: ["logs/*.jsonl"] },
   connections: [{
     name: "one",
     id: "0b1d3c52-6a0e-4a3e-8f0e-2f9c3b0d1a11",

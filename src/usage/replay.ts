@@ -1,0 +1,152 @@
+import type { Caller, Config } from "../config/config.ts";
+import type { LoggedRequest } from "../observe/logged_request.ts";
+import type { Measure } from "./counts.ts";
+import type { Counting } from "./counting.ts";
+
+/** How many requests of a log became what. */
+export interface ReplayCounts {
+  /** Counted. */
+  counted: number;
+  /** Of a token whose name is not in the configuration. */
+  unknownToken: number;
+  /** Ended when this process counted itself. */
+  late: number;
+}
+
+/** Counts what a log says that was used before. */
+export interface Replay {
+  /** Takes one request of the log, in any order. */
+  add(request: LoggedRequest): void;
+  /** Counts what is still gathered. */
+  flush(): void;
+  readonly counts: Readonly<ReplayCounts>;
+  /** When the first of all but the late ones ended, in milliseconds since 1970; undefined when there was none. */
+  readonly firstMs: number | undefined;
+}
+
+/** What {@linkcode createReplay} counts, and for whom. */
+export interface ReplayOptions {
+  readonly counting: Pick<Counting, "count">;
+  /** Tells whose the tokens are. */
+  readonly config: Pick<Config, "callers">;
+  /** From when on this process counts itself, in milliseconds since 1970. */
+  readonly untilMs: number;
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+/**
+ * How finely requests of some age are told apart, the oldest first: what is kept in parts of an hour is kept for 6
+ * hours, and what is kept by the hour for 8 days (`relayed.ts`).
+ */
+const SPANS: readonly {
+  readonly minAgeMs: number;
+  readonly lengthMs: number;
+}[] = [
+  { minAgeMs: 10 * DAY_MS, lengthMs: DAY_MS },
+  { minAgeMs: 8 * HOUR_MS, lengthMs: HOUR_MS },
+  { minAgeMs: 0, lengthMs: 15 * MINUTE_MS },
+];
+
+/** So many sums are gathered before they are counted: few enough not to hold up what is served meanwhile. */
+const MAX_GATHERED = 2000;
+
+/** What one token used of one model on one connection in one span. */
+interface Gathered {
+  readonly caller: Caller;
+  readonly connection: string;
+  readonly model: string;
+  readonly atMs: number;
+  readonly counts: Partial<Record<Measure, number>>;
+}
+
+/**
+ * Counts the requests of a log. Those that end in the same windows are counted together, since to count one takes
+ * longer than to read it.
+ */
+export function createReplay(
+  { counting, config, untilMs }: ReplayOptions,
+): Replay {
+  const callers = new Map(
+    [...config.callers.values()].map((caller) => [caller.name, caller]),
+  );
+  const gathered = new Map<string, Gathered>();
+  const counts: ReplayCounts = { counted: 0, unknownToken: 0, late: 0 };
+  let firstMs: number | undefined;
+
+  function flush(): void {
+    for (const use of gathered.values()) counting.count(use);
+    gathered.clear();
+  }
+
+  function gatheredFor(
+    caller: Caller,
+    { request, endedMs }: {
+      readonly request: LoggedRequest;
+      readonly endedMs: number;
+    },
+  ): Gathered {
+    const { connection, model = "" } = request;
+    const atMs = spanStart(endedMs, untilMs);
+    // No name of the configuration holds a tab.
+    const key = `${atMs}\t${caller.name}\t${connection}\t${model}`;
+    const known = gathered.get(key);
+    if (known !== undefined) return known;
+    if (gathered.size >= MAX_GATHERED) flush();
+    const fresh = { caller, connection, model, atMs, counts: {} };
+    gathered.set(key, fresh);
+    return fresh;
+  }
+
+  return {
+    add(request) {
+      const endedMs = Date.parse(request.time);
+      if (!(endedMs < untilMs)) {
+        counts.late++;
+        return;
+      }
+      firstMs = Math.min(firstMs ?? endedMs, endedMs);
+      const caller = callers.get(request.token ?? "");
+      if (caller === undefined) {
+        counts.unknownToken++;
+        return;
+      }
+      counts.counted++;
+      addTo(gatheredFor(caller, { request, endedMs }).counts, request);
+    },
+    flush,
+    counts,
+    get firstMs() {
+      return firstMs;
+    },
+  };
+}
+
+/** The minute that runs at the end has a window of its own. */
+function spanStart(endedMs: number, untilMs: number): number {
+  const minuteMs = untilMs - untilMs % MINUTE_MS;
+  if (endedMs >= minuteMs) return minuteMs;
+  const { lengthMs = MINUTE_MS } =
+    SPANS.find(({ minAgeMs }) => untilMs - endedMs >= minAgeMs) ?? {};
+  return endedMs - endedMs % lengthMs;
+}
+
+const NANOS_PER_DOLLAR = 1e9;
+
+/** A measure that no request has stays absent, as a cost where nothing had a price. */
+function addTo(counts: Gathered["counts"], request: LoggedRequest): void {
+  const add = (measure: Measure, amount: number) =>
+    counts[measure] = (counts[measure] ?? 0) + amount;
+  add("requests", 1);
+  add("input", request.inputTokens);
+  add("cached_input", request.cachedInputTokens);
+  add("cache_write", request.cacheWriteTokens);
+  add("output", request.outputTokens);
+  add("reasoning", request.reasoningTokens);
+  if (request.isEstimated) add("estimated", 1);
+  if (request.costUsd !== undefined) {
+    add("cost", Math.round(request.costUsd * NANOS_PER_DOLLAR));
+  }
+}

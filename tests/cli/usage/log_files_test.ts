@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { LOG_FILES } from "../../../src/cli/usage/log_files.ts";
+
+/** A folder with logs, a folder in it, and what is to be done there. */
+async function inFolder(work: (folder: string) => Promise<void>) {
+  const folder = await Deno.makeTempDir();
+  try {
+    await Deno.mkdir(`${folder}/old`);
+    for (const name of ["a.jsonl", "a.jsonl.1.gz", "b.log", "old/c.jsonl"]) {
+      await Deno.writeTextFile(`${folder}/${name}`, name);
+    }
+    await work(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** The whole of what is read of a file. */
+async function textOf(pieces: AsyncIterable<Uint8Array>): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const piece of pieces) {
+    text += decoder.decode(piece, { stream: true });
+  }
+  return text;
+}
+
+Deno.test("LOG_FILES finds files by wildcards, and no folders", async (t) => {
+  const cases: Readonly<Record<string, readonly string[]>> = {
+    "*.jsonl*": ["a.jsonl", "a.jsonl.1.gz"],
+    "*": ["a.jsonl", "a.jsonl.1.gz", "b.log"],
+    "**/*.jsonl": ["a.jsonl", "old/c.jsonl"],
+    "{a,b}.*": ["a.jsonl", "a.jsonl.1.gz", "b.log"],
+    "a.jsonl": ["a.jsonl"],
+    "none*": [],
+    "none/*": [],
+  };
+  await inFolder(async (folder) => {
+    for (const [pattern, names] of Object.entries(cases)) {
+      await t.step(pattern, async () => {
+        const found = await LOG_FILES.find(`${folder}/${pattern}`);
+        assert.deepEqual(
+          found.map(({ path }) => path.slice(folder.length + 1)).sort(),
+          names,
+        );
+      });
+    }
+  });
+});
+
+Deno.test("LOG_FILES reads a file as long as it was when it was found", async () => {
+  await inFolder(async (folder) => {
+    const path = `${folder}/b.log`;
+    const text = "0123456789".repeat(20_000);
+    await Deno.writeTextFile(path, text);
+    const [file] = await LOG_FILES.find(path);
+    assert.ok(file !== undefined);
+    assert.equal(file.size, text.length);
+    assert.ok(Math.abs(file.writtenMs - Date.now()) < 3_600_000);
+    await Deno.writeTextFile(path, text, { append: true });
+    assert.ok(await textOf(LOG_FILES.read(file)) === text);
+    await Deno.writeTextFile(path, "cut meanwhile");
+    assert.equal(await textOf(LOG_FILES.read(file)), "cut meanwhile");
+    await Deno.remove(path);
+    await assert.rejects(textOf(LOG_FILES.read(file)), Deno.errors.NotFound);
+  });
+});
+
+Deno.test("LOG_FILES leaves a file that is read no further", async () => {
+  await inFolder(async (folder) => {
+    const path = `${folder}/b.log`;
+    await Deno.writeTextFile(path, "0123456789".repeat(100_000));
+    const [file] = await LOG_FILES.find(path);
+    assert.ok(file !== undefined);
+    // The test's sanitizer fails when it stays open.
+    for await (const piece of LOG_FILES.read(file)) {
+      assert.ok(piece.length > 0);
+      break;
+    }
+  });
+});

@@ -1,0 +1,203 @@
+import assert from "node:assert/strict";
+import { readLogLine } from "../../src/observe/logged_request.ts";
+import { createConfigStore } from "../../src/config/store.ts";
+import { createBounds } from "../../src/usage/bounds.ts";
+import { createCounting, type Use } from "../../src/usage/counting.ts";
+import { createMemorySums } from "../../src/usage/memory_sums.ts";
+import { createReplay } from "../../src/usage/replay.ts";
+import { createFakeClock } from "../support/fakes/fake_clock.ts";
+import { createRandom } from "../support/fakes/random.ts";
+import { minimalConfig, tokenFile } from "../support/gateway/config.ts";
+import { type LoggedLine, loggedLine } from "../support/wire/logged_line.ts";
+
+const START = "2026-11-21T12:07:30.000Z";
+
+const config = await minimalConfig({
+  tokens: [
+    tokenFile({ name: "alice" }),
+    tokenFile({ name: "bob", sha256: "b".repeat(64) }),
+  ],
+});
+
+/** Replays these requests to a process that began at {@linkcode START}. */
+function replayed(requests: readonly LoggedLine[]) {
+  const uses: Use[] = [];
+  const replay = createReplay({
+    counting: { count: (use) => void uses.push(use) },
+    config,
+    untilMs: Date.parse(START),
+  });
+  for (const fields of requests) {
+    const read = readLogLine(loggedLine(fields));
+    assert.ok(typeof read === "object");
+    replay.add(read);
+  }
+  replay.flush();
+  return { replay, uses };
+}
+
+/** A use in a few words. */
+function told({ caller, connection, model, atMs, counts }: Use) {
+  const at = new Date(atMs).toISOString();
+  return [caller.name, connection, model, at, counts.requests];
+}
+
+Deno.test("createReplay() counts what each request used", () => {
+  const usage = {
+    input_tokens: 100,
+    cached_input_tokens: 60,
+    cache_write_tokens: 30,
+    output_tokens: 20,
+    reasoning_tokens: 5,
+    estimated: true,
+  };
+  const time = "2026-11-21T11:00:00.000Z";
+  const { uses, replay } = replayed([{ time, usage, cost_usd: 0.000_000_123 }]);
+  assert.equal(uses[0]?.caller, [...config.callers.values()][0]);
+  assert.deepEqual(uses.map(({ counts }) => counts), [{
+    requests: 1,
+    input: 100,
+    cached_input: 60,
+    cache_write: 30,
+    output: 20,
+    reasoning: 5,
+    estimated: 1,
+    cost: 123,
+  }]);
+  assert.deepEqual(replay.counts, { counted: 1, unknownToken: 0, late: 0 });
+  assert.equal(replay.firstMs, Date.parse(time));
+});
+
+Deno.test("createReplay() knows no cost where no model had a price", () => {
+  const [use] = replayed([{ time: "2026-11-21T11:00:00.000Z" }]).uses;
+  assert.ok(use !== undefined);
+  assert.ok(!("cost" in use.counts));
+  assert.ok(!("estimated" in use.counts));
+});
+
+Deno.test("createReplay() counts together what lies in the same windows, and nothing else", () => {
+  const time = (text: string) => `2026-11-21T${text}Z`;
+  const { uses } = replayed([
+    { time: time("11:00:00.000") },
+    { time: time("11:14:59.999") },
+    { time: time("11:15:00.000") },
+    { time: time("11:15:00.000"), model: "other" },
+    { time: time("11:15:00.000"), connection: "other" },
+    { time: time("11:15:00.000"), token: "bob" },
+    // The minute that runs when the process starts has a window of its own.
+    { time: time("12:06:59.999") },
+    { time: time("12:07:00.000") },
+    { time: time("12:07:29.999") },
+  ]);
+  assert.deepEqual(uses.map(told), [
+    ["alice", "GLM team", "glm-fast", time("11:00:00.000"), 2],
+    ["alice", "GLM team", "glm-fast", time("11:15:00.000"), 1],
+    ["alice", "GLM team", "other", time("11:15:00.000"), 1],
+    ["alice", "other", "glm-fast", time("11:15:00.000"), 1],
+    ["bob", "GLM team", "glm-fast", time("11:15:00.000"), 1],
+    ["alice", "GLM team", "glm-fast", time("12:00:00.000"), 1],
+    ["alice", "GLM team", "glm-fast", time("12:07:00.000"), 2],
+  ]);
+});
+
+Deno.test("createReplay() tells old requests apart less finely, as nothing tells them apart any more", () => {
+  const times = [
+    "2026-11-01T00:00:00.000Z",
+    "2026-11-01T23:59:59.999Z",
+    "2026-11-02T00:00:00.000Z",
+    "2026-11-20T10:00:00.000Z",
+    "2026-11-20T10:59:59.999Z",
+    "2026-11-20T11:00:00.000Z",
+  ];
+  const { uses } = replayed(times.map((time) => ({ time })));
+  assert.deepEqual(uses.map(told).map((one) => one.slice(3)), [
+    ["2026-11-01T00:00:00.000Z", 2],
+    ["2026-11-02T00:00:00.000Z", 1],
+    ["2026-11-20T10:00:00.000Z", 2],
+    ["2026-11-20T11:00:00.000Z", 1],
+  ]);
+});
+
+/** Counting from {@linkcode START} on, with the sums that it leaves. */
+function openCounting() {
+  const clock = createFakeClock(Date.parse(START));
+  const sums = createMemorySums(clock);
+  const tables = new Set<string>();
+  const counting = createCounting({
+    sums: {
+      add(list) {
+        for (const { sum } of list) tables.add(sum.table);
+        sums.add(list);
+      },
+    },
+    bounds: createBounds({ sums, store: createConfigStore(config), clock }),
+    clock,
+  });
+  return { sums, tables, counting };
+}
+
+/** Requests of the last 33 days, half of them of the last hours. */
+function someRequests(count: number): readonly LoggedLine[] {
+  const random = createRandom(7);
+  return Array.from({ length: count }, () => {
+    const oldestMs = random.pick([9 * 3_600_000, 33 * 86_400_000]);
+    const endedMs = Date.parse(START) - 1 - random.below(oldestMs);
+    return {
+      time: new Date(endedMs).toISOString(),
+      token: random.pick(["alice", "bob"]),
+      cost_usd: random.below(100) / 10_000,
+    };
+  });
+}
+
+Deno.test("createReplay() leaves the sums that counting each request at its own moment leaves", () => {
+  const single = openCounting();
+  const gathered = openCounting();
+  const untilMs = Date.parse(START);
+  const replay = createReplay({ ...gathered, config, untilMs });
+  for (const fields of someRequests(3000)) {
+    const request = readLogLine(loggedLine(fields));
+    assert.ok(typeof request === "object");
+    replay.add(request);
+    const count = (use: Use) =>
+      single.counting.count({ ...use, atMs: Date.parse(request.time) });
+    const one = createReplay({ counting: { count }, config, untilMs });
+    one.add(request);
+    one.flush();
+  }
+  replay.flush();
+  let compared = 0;
+  for (const table of single.tables) {
+    const expected = single.sums.table(table);
+    assert.deepEqual(gathered.sums.table(table), expected, table);
+    if (expected.size > 0) compared++;
+  }
+  assert.ok(compared > 100, `${compared}`);
+});
+
+Deno.test("createReplay() leaves out what the process counts itself, and tokens that have another name now", () => {
+  const { uses, replay } = replayed([
+    { time: START },
+    { time: "2026-11-22T00:00:00.000Z" },
+    { time: "2026-11-21T11:00:00.000Z", token: "alice-before" },
+    { time: "2026-11-21T11:00:00.000Z", token: undefined },
+    { time: "2026-13-41T11:00:00.000Z" },
+  ]);
+  assert.deepEqual(uses, []);
+  assert.deepEqual(replay.counts, { counted: 0, unknownToken: 2, late: 3 });
+  assert.equal(replay.firstMs, Date.parse("2026-11-21T11:00:00.000Z"));
+  assert.equal(replayed([{ time: START }]).replay.firstMs, undefined);
+});
+
+Deno.test("createReplay() gathers a bounded number of sums, and loses none of them", () => {
+  const requests = Array.from({ length: 3000 }, (_, index) => ({
+    time: "2026-11-21T11:00:00.000Z",
+    model: `model-${index % 1500}`,
+  }));
+  const { uses } = replayed(requests);
+  const total = uses.reduce(
+    (sum, { counts }) => sum + (counts.requests ?? 0),
+    0,
+  );
+  assert.equal(total, 3000);
+});
