@@ -34,6 +34,8 @@ export interface GatewayErrorOptions {
   readonly details?: Readonly<Record<string, unknown>>;
   /** Response headers that belong to the error, such as `retry-after` or `allow`. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** When what the caller has used up begins anew, in milliseconds since 1970; to try again before is no use. */
+  readonly resetsAtMs?: number | undefined;
   /** What led to it; for the log only, never shown to a caller. */
   readonly cause?: unknown;
 }
@@ -53,6 +55,7 @@ export class GatewayError extends Error {
   readonly code: string | undefined;
   readonly details: Readonly<Record<string, unknown>> | undefined;
   readonly headers: Readonly<Record<string, string>>;
+  readonly resetsAtMs: number | undefined;
 
   constructor(
     kind: ErrorKind,
@@ -66,6 +69,7 @@ export class GatewayError extends Error {
     this.code = options.code;
     this.details = options.details;
     this.headers = options.headers ?? {};
+    this.resetsAtMs = options.resetsAtMs;
   }
 
   /** The HTTP status that belongs to the kind. */

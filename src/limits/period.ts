@@ -37,28 +37,6 @@ export const UNKNOWN_PERIOD: Period = {
   count: null,
 };
 
-const MINUTES_BY_CODE: ReadonlyMap<number | null, number> = new Map([
-  [PERIOD_CODES.minute, 1],
-  [PERIOD_CODES.hour, 60],
-  [PERIOD_CODES.day, 1440],
-  [PERIOD_CODES.week, 10_080],
-  [PERIOD_CODES.month, 43_200],
-  [PERIOD_CODES.year, 525_600],
-]);
-
-/** How long a window is, in minutes, a month being 30 days; `undefined` where it has no length that is known. */
-export function periodMinutes(
-  { period_unit, period_count }: {
-    readonly period_unit: number | null;
-    readonly period_count: number | null;
-  },
-): number | undefined {
-  const minutes = MINUTES_BY_CODE.get(period_unit);
-  return minutes === undefined || period_count === null
-    ? undefined
-    : minutes * period_count;
-}
-
 const NAME_OF_ONE: Readonly<Record<PeriodUnit, string>> = {
   minute: "minute",
   hour: "hourly",
@@ -115,6 +93,20 @@ export function lengthOfPeriod(
   return ms === undefined
     ? { months: count * (months ?? 0) }
     : { ms: count * ms };
+}
+
+/** How long a window is, in minutes, a month being 30 days and a year 365; `undefined` where that is not known. */
+export function periodMinutes(
+  { period_unit, period_count }: {
+    readonly period_unit: number | null;
+    readonly period_count: number | null;
+  },
+): number | undefined {
+  const length = lengthOfPeriod(period_unit, period_count);
+  if (length?.ms !== undefined) return length.ms / 60_000;
+  return length?.months === undefined
+    ? undefined
+    : Math.floor(length.months * 365 / 12) * MINUTES_PER_DAY;
 }
 
 const PERIOD_UNITS = [

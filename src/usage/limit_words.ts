@@ -14,6 +14,7 @@ export function limitExceeded(
   nowMs: number,
 ): GatewayError {
   const waitMs = Math.max(0, refusal.resetsAtMs - nowMs);
+  const isLong = waitMs > MAX_PATIENCE_MS;
   const { bound: { limit, holder }, resetsAtMs } = refusal;
   const who = holder.kind === "token"
     ? "this token"
@@ -28,8 +29,9 @@ export function limitExceeded(
       details: { error_code: "token_limit_exceeded" },
       headers: {
         "retry-after": String(Math.max(1, Math.ceil(waitMs / 1000))),
-        ...(waitMs > MAX_PATIENCE_MS ? NOT_AGAIN : {}),
+        ...(isLong ? NOT_AGAIN : {}),
       },
+      resetsAtMs: isLong ? resetsAtMs : undefined,
     },
   );
 }

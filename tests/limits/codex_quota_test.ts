@@ -109,6 +109,7 @@ Deno.test("periodMinutes() knows every unit of its own, and no foreign one", () 
   assert.equal(minutes(2, period(1, "day").unit), 2880);
   assert.equal(minutes(1, period(1, "week").unit), 10_080);
   assert.equal(minutes(1, period(1, "month").unit), 43_200);
+  assert.equal(minutes(0, period(1, "month").unit), undefined);
   assert.equal(minutes(1, period(1, "year").unit), 525_600);
   assert.equal(minutes(1, 99), undefined);
   assert.equal(minutes(null, period(1, "hour").unit), undefined);

@@ -79,3 +79,23 @@ Deno.test("encodeError() shows type and details in the Messages shape, and nothi
     },
   );
 });
+
+Deno.test("encodeError() tells callers of Responses what is used up until when, and others nothing more", () => {
+  const error = new GatewayError("rate_limited", "Cannot do it", {
+    resetsAtMs: 1_800_000_000_001,
+  });
+  const plain = {
+    message: "Cannot do it",
+    type: "rate_limit_error",
+    param: null,
+    code: null,
+  };
+  assert.deepEqual(CODECS.responses.encodeError(error, "req_1"), {
+    error: {
+      ...plain,
+      type: "usage_limit_reached",
+      resets_at: 1_800_000_001,
+    },
+  });
+  assert.deepEqual(CODECS.chat.encodeError(error, "req_1"), { error: plain });
+});

@@ -23,6 +23,7 @@ import {
   openAiType,
   OVERFLOW_CODE,
 } from "../canonical/failure/openai_failure.ts";
+import { usageLimit } from "./error.ts";
 
 /**
  * Reads an error, in any shape that providers send; of a failed response and of the flat `error` event, too.
@@ -51,25 +52,18 @@ export function decodeFailure(
   return readRefusal(failure, { status, body });
 }
 
-/**
- * Writes a failure as an HTTP error. Of a quota that is used up it says so as the back end of ChatGPT does, since
- * Codex repeats every other 429 (codex-rs/codex-api/src/api_bridge.rs of openai/codex).
- */
+/** Writes a failure as an HTTP error. */
 export function encodeFailure(failure: Failure): EncodedFailure {
   const shown = shownFailure(failure);
-  const { resetsAtMs } = shown;
   return {
     status: openAiStatus(shown),
     body: {
       error: {
         message: shown.message,
-        type: resetsAtMs === undefined
-          ? openAiType(shown)
-          : "usage_limit_reached",
+        type: openAiType(shown),
         param: shown.param ?? null,
         code: errorCode(shown),
-        ...(resetsAtMs !== undefined &&
-          { resets_at: Math.ceil(resetsAtMs / 1000) }),
+        ...usageLimit(shown.resetsAtMs),
       },
     },
   };

@@ -2,8 +2,8 @@ import type { Codec } from "../canonical/codec.ts";
 import type { RequestField } from "../canonical/request/request.ts";
 import { decodeAnswer } from "./answer/decode.ts";
 import { encodeAnswer } from "./answer/encode.ts";
-import { encodeOpenAiError } from "../canonical/failure/openai_error.ts";
 import { dialectOf } from "./dialect.ts";
+import { encodeError } from "./error.ts";
 import { decodeFailure, encodeFailure } from "./failure.ts";
 import { decodeRequest } from "./request/decode.ts";
 import { historyForAnswer } from "./answer/response_object.ts";
@@ -63,7 +63,7 @@ export const responsesCodec: Codec = {
   createStreamEncoder,
   decodeFailure,
   encodeFailure,
-  encodeError: encodeOpenAiError,
+  encodeError,
   requestIdHeader: undefined,
   requestHeaders: () => [],
   watch: responsesWatch,

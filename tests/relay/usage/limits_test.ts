@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { sha256Hex } from "../../../src/core/sha256.ts";
 import type { LimitUsage } from "../../../src/usage/report.ts";
-import { ALICE_TOKEN, tokenFile } from "../../support/gateway/config.ts";
+import {
+  ALICE_TOKEN,
+  NOW_MS,
+  tokenFile,
+} from "../../support/gateway/config.ts";
 import {
   connectionTo,
   type Told,
@@ -32,6 +36,12 @@ async function limitOf(
 function errorOf({ text }: Told): Record<string, unknown> {
   const { error } = JSON.parse(text);
   return error;
+}
+
+/** Seconds since 1970 until which the caller is told to wait. */
+function resetOf({ headers, atMs }: Told): number {
+  return Math.ceil((NOW_MS + atMs) / 1000) +
+    Number(headers.get("retry-after"));
 }
 
 Deno.test("a token at its limit of requests is refused until the window resets", async () => {
@@ -78,7 +88,15 @@ for (const protocol of PROTOCOLS) {
     const refused = await scene.ask(protocol);
     assert.equal(refused.status, 429);
     const error = errorOf(refused);
-    assert.equal(error.type, "rate_limit_error");
+    // Codex repeats every other 429.
+    assert.equal(
+      error.type,
+      protocol === "responses" ? "usage_limit_reached" : "rate_limit_error",
+    );
+    assert.equal(
+      error.resets_at,
+      protocol === "responses" ? resetOf(refused) : undefined,
+    );
     assert.deepEqual(
       protocol === "messages" ? error.details : error.code,
       protocol === "messages"

@@ -1,7 +1,10 @@
+import type { JsonObject } from "../../../core/json.ts";
 import type { ErrorKind, GatewayError } from "../../../core/error.ts";
 
 /** Writes an error of the gateway's own as both of OpenAI's protocols spell errors (docs/design.md#errors). */
-export function encodeOpenAiError(error: GatewayError): object {
+export function encodeOpenAiError(
+  error: GatewayError,
+): { readonly error: JsonObject } {
   return {
     error: {
       message: error.message,
