@@ -122,6 +122,7 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
     memory,
     harvest,
     health,
+    sharedStore: shared.store,
     routing: createQuotaRouting({ clock, limits }),
     codexQuota: createCodexQuota({ clock, limits }),
     budget: createRetryBudget(clock),

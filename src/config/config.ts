@@ -16,6 +16,8 @@ export interface Config {
   readonly limits: { readonly budgetMs: number; readonly cacheMs: number };
   /** Paths with wildcards; a relative one is relative to the configuration file. */
   readonly usage: { readonly replay: readonly string[] };
+  /** `undefined`: this gateway shares nothing with replicas. */
+  readonly shared: SharedConfig | undefined;
   /** In the file's order, the disabled ones included. */
   readonly connections: readonly Connection[];
   /** Every name of a model, an alias too, with the enabled connections that serve it, in the file's order. */
@@ -40,6 +42,20 @@ export interface ServerConfig {
   readonly maxBodyMemoryBytes: number;
   readonly drainMs: number;
   readonly admin: { readonly host: string; readonly port: number } | undefined;
+}
+
+/** The store that replicas share. */
+export interface SharedConfig {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: boolean;
+  /** PEM text of the certificates to check the store's against; `undefined`: the system's. */
+  readonly ca: string | undefined;
+  readonly username: string | undefined;
+  readonly password: string | undefined;
+  readonly database: number;
+  /** Before the name of every key. */
+  readonly prefix: string;
 }
 
 /** Deadlines in milliseconds; 0 means none. */

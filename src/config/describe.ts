@@ -6,6 +6,7 @@ import type {
   ConnectionModel,
   ModelAlias,
   QuotaConfig,
+  SharedConfig,
   Timeouts,
 } from "./config.ts";
 import type { JsonQuota, JsonWindow } from "./json_quota.ts";
@@ -47,11 +48,24 @@ export function describeConfig(config: Config): string {
       cache: `${limits.cacheMs} ms`,
     },
     usage: { replay: describeNames(config.usage.replay) },
+    shared: describeShared(config.shared),
     connections: config.connections.map(describeConnection),
     tokens: [...new Set(config.callers.values())].map((caller) =>
       describeCaller(caller, config)
     ),
   });
+}
+
+function describeShared(shared: SharedConfig | undefined): unknown {
+  if (shared === undefined) return "nothing";
+  const { host, port, tls, ca, username, password, database, prefix } = shared;
+  return {
+    store: `${host}, port ${port}, database ${database}`,
+    tls: !tls ? "none" : ca === undefined ? "system certificates" : "own ca",
+    user: username ?? "default",
+    password: password === undefined ? "none" : "set",
+    prefix,
+  };
 }
 
 function describeConnection(connection: Connection): Record<string, unknown> {

@@ -41,7 +41,7 @@ const START_SETTINGS: readonly (keyof ServerConfig)[] = [
  * last of them saw.
  */
 export function createReload(options: ReloadOptions): Reload {
-  const started = options.store.current().server;
+  const started = options.store.current();
   let running: Promise<void> | undefined;
   let calledMeanwhile = false;
 
@@ -66,7 +66,7 @@ export function createReload(options: ReloadOptions): Reload {
 /** @param started What the listeners and threads were made of. */
 async function attemptReload(
   { store, load }: ReloadOptions,
-  started: ServerConfig,
+  started: Config,
 ): Promise<ReloadOutcome> {
   try {
     const result = await load();
@@ -77,7 +77,7 @@ async function attemptReload(
       return { kind: "unchanged" };
     }
     store.swap(result.config);
-    const late = startSettings(started, result.config.server);
+    const late = startSettings(started, result.config);
     return { kind: "applied", warnings: [...result.warnings, ...late] };
   } catch (error) {
     return { kind: "failed", error };
@@ -89,18 +89,20 @@ function isSameConfig(one: Config, other: Config): boolean {
   return isDeepStrictEqual({ ...one, pools: null }, { ...other, pools: null });
 }
 
-function startSettings(
-  started: ServerConfig,
-  wanted: ServerConfig,
-): readonly Problem[] {
+function startSettings(started: Config, wanted: Config): readonly Problem[] {
   const changed = START_SETTINGS.filter((key) =>
-    !isDeepStrictEqual(started[key], wanted[key])
+    !isDeepStrictEqual(started.server[key], wanted.server[key])
   );
   // Another certificate is taken over, but not whether there is one.
-  const isOther = (started.tls === undefined) !== (wanted.tls === undefined);
-  return [...changed, ...(isOther ? ["tls"] : [])]
-    .map((key) => ({
-      path: `server.${key}`,
+  const isOther =
+    (started.server.tls === undefined) !== (wanted.server.tls === undefined);
+  const isOtherStore = !isDeepStrictEqual(started.shared, wanted.shared);
+  return [
+    ...[...changed, ...(isOther ? ["tls"] : [])].map((key) => `server.${key}`),
+    ...(isOtherStore ? ["shared"] : []),
+  ]
+    .map((path) => ({
+      path,
       message: "has changed; it takes effect at the next start",
     }));
 }

@@ -1,3 +1,4 @@
+import type { StoreCondition } from "../core/store_condition.ts";
 import type { Handler } from "./gateway.ts";
 import { healthResponse } from "./health.ts";
 import { requestTarget } from "./request_target.ts";
@@ -6,6 +7,8 @@ import { requestTarget } from "./request_target.ts";
 export interface AdminSources {
   /** Whether requests are taken. */
   isReady(): boolean;
+  /** Absent where replicas share no store. */
+  readonly sharedStore?: (() => StoreCondition) | undefined;
   /** The metrics in the text format of Prometheus. */
   metrics(): Promise<string>;
   /** The media type of that text. */
@@ -30,7 +33,10 @@ type AdminAnswer = (sources: AdminSources) => Response | Promise<Response>;
 
 const ANSWERS: ReadonlyMap<string, AdminAnswer> = new Map<string, AdminAnswer>([
   ["/livez", () => healthResponse(true)],
-  ["/readyz", ({ isReady }) => healthResponse(isReady())],
+  [
+    "/readyz",
+    ({ isReady, sharedStore }) => healthResponse(isReady(), sharedStore?.()),
+  ],
   ["/metrics", metricsResponse],
 ]);
 

@@ -1,6 +1,7 @@
 import type { ModelCatalog } from "../catalog/model_catalog.ts";
 import type { Caller, Config } from "../config/config.ts";
 import type { ConfigStore } from "../config/store.ts";
+import type { StoreCondition } from "../core/store_condition.ts";
 import type { Protocol } from "../core/protocol.ts";
 import type { LimitsService } from "../limits/service.ts";
 import type { Log } from "../observe/log.ts";
@@ -35,6 +36,8 @@ export interface GatewayParts extends RelayServices {
   readonly limits: LimitsService;
   readonly usage: UsageService;
   readonly log: Log;
+  /** Absent where replicas share no store. */
+  readonly sharedStore?: (() => StoreCondition) | undefined;
   /** Absent where nobody asked for metrics. */
   readonly metrics?: Metrics | undefined;
   /** Absent where nobody collects traces. */
@@ -130,7 +133,7 @@ function openAnswer(
     case "live":
       return healthResponse(true);
     case "ready":
-      return healthResponse(!parts.admission.draining);
+      return healthResponse(!parts.admission.draining, parts.sharedStore?.());
     case "page":
       return pageResponse(path);
     case "probe":

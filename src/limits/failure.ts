@@ -76,3 +76,8 @@ const REASON_BY_KIND: Readonly<Record<FailureKind, QuotaFailureReason>> = {
   timeout: "unavailable",
   server: "unavailable",
 };
+
+/** Whether a word from elsewhere is a kind of failure. */
+export function isFailureKind(word: unknown): word is FailureKind {
+  return typeof word === "string" && Object.hasOwn(REASON_BY_KIND, word);
+}

@@ -1,3 +1,4 @@
+import type { StoreCondition } from "../core/store_condition.ts";
 import type { Poller } from "../limits/poller.ts";
 import type { SharedReadings } from "../limits/shared_readings.ts";
 import type { MemoryOfOthers } from "../relay/request/body_memory.ts";
@@ -17,6 +18,8 @@ export interface SharedState {
   readonly poller?: Poller | undefined;
   /** Where replicas leave quotas for each other that they have read. */
   readonly sharedReadings?: SharedReadings | undefined;
+  /** Whether replicas' store is there; absent where there is none. */
+  readonly store?: (() => StoreCondition) | undefined;
   /** Sums up what tokens use; absent where this gateway alone counts. */
   readonly sums?: Sums | undefined;
 }

@@ -34,6 +34,7 @@ limits:
   cache: 60000 ms
 usage:
   replay: none
+shared: nothing
 connections:
   - name: main
     id: ${config.connections[0]?.id}

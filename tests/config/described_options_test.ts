@@ -18,6 +18,8 @@ const UUID = "0b1d3c52-6a0e-4a3e-8f0e-2f9c3b0d1a11";
 
 /** What `check` does not show although it is configured, with the reason. */
 const HIDDEN: Readonly<Record<string, string>> = {
+  "shared.password": "a secret; that it is set is shown",
+  "shared.password_file": "names where that secret lies",
   "connections[].auth.key": "a secret; that it is set is shown",
   "connections[].auth.key_file": "names where that secret lies",
   "connections[].timeouts.body": "has no effect, of which check warns",
@@ -26,6 +28,11 @@ const HIDDEN: Readonly<Record<string, string>> = {
 const server = (one: unknown, other: unknown): Pair => [
   { server: one },
   { server: other },
+];
+
+const store = (one: Overrides, other: Overrides): Pair => [
+  { shared: { url: "rediss://a.example", ...one } },
+  { shared: { url: "rediss://a.example", ...other } },
 ];
 
 const connection = (one: Overrides, other: Overrides): Pair => [
@@ -124,6 +131,9 @@ const SHOWN: Readonly<Record<string, Pair>> = {
     { usage: { replay: ["a.jsonl"] } },
     { usage: { replay: ["a.jsonl", "b.jsonl"] } },
   ],
+  "shared.url": store({}, { url: "rediss://b.example/1" }),
+  "shared.ca": store({}, { ca: "c" }),
+  "shared.prefix": store({}, { prefix: "b:" }),
   "connections[].name": connection({ name: "a", id: UUID }, {
     name: "b",
     id: UUID,

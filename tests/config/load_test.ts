@@ -159,6 +159,7 @@ Deno.test("loadConfig() resolves every key of a full file", async () => {
     timeouts: { ...connection.timeouts, idleMs: 120_000 },
     limits: { budgetMs: 12_000, cacheMs: 60_000 },
     usage: { replay: ["logs/*.jsonl"] },
+    shared: undefined,
     connections: [connection],
     pools: new Map([
       ["glm-5.1", [{ connection, model: connection.models[0] }]],

@@ -70,14 +70,18 @@ Deno.test("what only a start can set is a warning", async () => {
       admin: {},
       drain_seconds: 1,
     },
+    shared: { url: "redis://127.0.0.1" },
   });
   await reload();
   const [outcome] = outcomes;
   assert.ok(outcome?.kind === "applied");
   assert.deepEqual(
     outcome.warnings,
-    ["host", "port", "workers", "admin"].map((key) => ({
-      path: `server.${key}`,
+    [
+      ...["host", "port", "workers", "admin"].map((key) => `server.${key}`),
+      "shared",
+    ].map((path) => ({
+      path,
       message: "has changed; it takes effect at the next start",
     })),
   );

@@ -39,8 +39,9 @@ const PLACES_BY_PACKAGE: Readonly<Record<string, RegExp>> = {
   "itty-router": /^http\/router\.ts$/,
   "prom-client":
     /^observe\/(exposition|instruments|process_metrics|prometheus)\.ts$/,
+  "@redis/client": /^cli\/server\/redis\.ts$/,
   "zod":
-    /^(config\/schema\/\w+\.ts|protocols\/\w+\/wire\w*\.ts|limits\/readers\/\w+\.ts|catalog\/listed_model\.ts)$/,
+    /^(config\/schema\/\w+\.ts|protocols\/\w+\/wire\w*\.ts|limits\/readers\/\w+\.ts|catalog\/listed_model\.ts|shared\/store\/wire\.ts)$/,
 };
 
 const DENO_PLACES_REGEXP = /^(main\.ts|cli\/.*)$/;

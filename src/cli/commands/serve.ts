@@ -9,6 +9,7 @@ import { findConfigPath } from "./config_path.ts";
 import { type CliIo, EXIT } from "../io.ts";
 import { openNetworkClient } from "../server/network_client.ts";
 import { networkReach } from "../server/network_reach.ts";
+import { connectStore } from "../server/connect_store.ts";
 import { openLog } from "../log/open_log.ts";
 import { startPool } from "../workers/pool.ts";
 import { missingFileHint, problemLines } from "../problem_lines.ts";
@@ -86,20 +87,22 @@ export async function runServe(
       startThread,
       timers: systemTimers,
     });
+  const storeState = await connectStore(store, log);
   const code = await runServer({
     store,
     server,
+    shared: storeState?.state ?? (replay && { sums: replay.sums }),
     fetch: openNetworkClient().fetch,
     reach: networkReach(io.env),
     log,
     io,
-    ...(replay === undefined ? {} : { shared: { sums: replay.sums } }),
     async start(serving) {
       const started = await start(serving);
       replay?.counted.then(started.completeSince);
       return started;
     },
   });
+  await storeState?.close();
   await watched.stop();
   await writer.flush();
   return code;
@@ -118,6 +121,12 @@ async function replayUsage(
   const patterns = store.current().usage.replay
     .map((pattern) => beside(path, pattern));
   if (patterns.length === 0) return undefined;
+  if (store.current().shared !== undefined) {
+    log.write("warn", "usage_not_replayed", {
+      reason: "a store has the counts",
+    });
+    return undefined;
+  }
   if (workers > 1) {
     log.write("warn", "usage_not_replayed", { reason: "several workers" });
     return undefined;

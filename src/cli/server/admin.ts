@@ -36,6 +36,7 @@ export async function openAdmin(
   });
   const handler = createAdminHandler({
     isReady: serving.isReady,
+    sharedStore: serving.sharedStore,
     metricsType: EXPOSITION_TYPE,
     metrics: async () =>
       await formatExposition([

@@ -1,6 +1,7 @@
 import { createGateway } from "../../app.ts";
 import type { ServerConfig } from "../../config/config.ts";
 import type { ConfigStore } from "../../config/store.ts";
+import type { StoreCondition } from "../../core/store_condition.ts";
 import { createDeadlines } from "../../core/deadlines.ts";
 import { lastingTimers, systemTimers } from "../../core/timers.ts";
 import type { Log } from "../../observe/log.ts";
@@ -28,7 +29,7 @@ export interface ServingOptions {
   /** Whether other threads listen at the same place. */
   readonly isShared?: boolean;
   /** What this gateway has in common with others. */
-  readonly shared?: SharedState;
+  readonly shared?: SharedState | undefined;
 }
 
 /** A gateway that takes requests, in one thread or in several. */
@@ -40,6 +41,8 @@ export interface Serving {
   replacements(): number;
   /** Whether new requests are taken. */
   isReady(): boolean;
+  /** Absent where replicas share no store. */
+  readonly sharedStore?: (() => StoreCondition) | undefined;
   /** Empty where nobody asked for metrics. */
   snapshots(): Promise<readonly Snapshot[]>;
   /** Told that all usage since then is counted, in milliseconds since 1970. */
@@ -137,6 +140,7 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
     workers: 1,
     replacements: () => 0,
     isReady: () => !admission.draining,
+    sharedStore: options.shared?.store,
     snapshots: async () =>
       metrics === undefined ? [] : [await metrics.collect(state())],
     completeSince: counting.completeSince,

@@ -1,6 +1,7 @@
 import type { Config, ServerConfig } from "../../config/config.ts";
 import type { LogFormat } from "../../observe/log.ts";
 import type { Snapshot } from "../../observe/metrics.ts";
+import type { StoreCondition } from "../../core/store_condition.ts";
 import type { Columns } from "../../shared/columns.ts";
 import type { Notice } from "../../shared/notice.ts";
 import type { RemoteReading } from "../../shared/remote_poller.ts";
@@ -14,6 +15,8 @@ export interface StartOrder {
   readonly format: LogFormat;
   /** What it counts together with the other threads. */
   readonly share: ThreadShare;
+  /** Absent where replicas share no store. */
+  readonly sharedStore: StoreCondition | undefined;
 }
 
 /** What the pool tells a thread; the first is `start`. */

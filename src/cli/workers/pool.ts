@@ -66,6 +66,7 @@ export async function startPool(options: PoolOptions): Promise<Serving> {
           server: currentPlace(),
           format: options.format,
           share: { table, thread, columns },
+          sharedStore: options.shared?.store?.(),
         };
       },
       onReport: (report) => take(report, slot),
@@ -125,6 +126,7 @@ export async function startPool(options: PoolOptions): Promise<Serving> {
       workers,
       replacements: () => replacements,
       isReady: () => !isStopping && slots.some((slot) => slot.isListening),
+      sharedStore: options.shared?.store,
       snapshots: () => metrics.collect(slots),
       // Each thread counts for itself.
       completeSince() {},

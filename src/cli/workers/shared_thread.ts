@@ -6,11 +6,8 @@ import {
   type RemoteReading,
 } from "../../shared/remote_poller.ts";
 import type { SharedState } from "../../shared/shared_state.ts";
-import {
-  createThreadCounts,
-  type ThreadShare,
-} from "../../shared/thread_counts.ts";
-import type { Report } from "./messages.ts";
+import { createThreadCounts } from "../../shared/thread_counts.ts";
+import type { Report, StartOrder } from "./messages.ts";
 
 /** What a thread has in common with the others, and how the pool's orders reach it. */
 export interface SharedThread {
@@ -25,11 +22,12 @@ export interface SharedThread {
 
 /** Connects a thread with the others by way of the pool. */
 export function createSharedThread(
-  share: ThreadShare,
+  { share, sharedStore }: Pick<StartOrder, "share" | "sharedStore">,
   report: (one: Report) => void,
 ): SharedThread {
   const counts = createThreadCounts(share);
   const listeners: ((notice: Notice) => void)[] = [];
+  let condition = sharedStore;
   const asked = new Map<string, PromiseWithResolvers<RemoteReading>>();
 
   function ask(connectionId: string): Promise<RemoteReading> {
@@ -50,8 +48,12 @@ export function createSharedThread(
         onHear: (listener) => void listeners.push(listener),
       },
       poller: createRemotePoller({ clock: systemClock, ask }),
+      store: condition && (() => condition ?? "away"),
     },
     hear(notice) {
+      if (notice.kind === "store") {
+        condition = notice.isAway ? "away" : "connected";
+      }
       for (const listener of listeners) listener(notice);
     },
     answer(connectionId, told) {

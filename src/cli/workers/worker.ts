@@ -56,9 +56,10 @@ interface RunningThread {
 }
 
 async function startGateway(
-  { config, server, format, share }: StartOrder,
+  order: StartOrder,
   report: (one: Report) => void,
 ): Promise<RunningThread | undefined> {
+  const { config, server, format } = order;
   const decoder = new TextDecoder();
   const { log, writer } = openLog({
     write(bytes) {
@@ -67,7 +68,7 @@ async function startGateway(
     },
   }, format);
   const store = createConfigStore(config);
-  const shared = createSharedThread(share, report);
+  const shared = createSharedThread(order, report);
   try {
     const serving = await startServing({
       store,

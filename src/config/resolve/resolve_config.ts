@@ -16,6 +16,7 @@ import {
   resolvePools,
 } from "./models.ts";
 import { resolveServer, resolveTimeouts } from "./server.ts";
+import { resolveShared } from "./shared.ts";
 import { indexSelection } from "../selection.ts";
 import { createTokenLimits } from "./token_limits.ts";
 import { validateFile } from "../schema/config_file.ts";
@@ -47,6 +48,7 @@ export async function resolve(
   reportAliasFaults(fields, { directory, findings });
   reportFallbackFaults(fields, { directory, idByAlias, findings });
   const server = await resolveServer(general.server, options);
+  const shared = await resolveShared(general.shared, options);
   const timeouts = resolveTimeouts(general.timeouts);
   const connections = await resolveConnections(fields, {
     ...options,
@@ -73,6 +75,7 @@ export async function resolve(
       cacheMs: general.limits.cache_seconds * 1000,
     },
     usage: general.usage,
+    shared,
     connections,
     pools: resolvePools(connections),
     listedModels: resolveListedModels(connections),

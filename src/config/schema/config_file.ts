@@ -3,6 +3,7 @@ import type { Findings } from "../problems.ts";
 import { type ConnectionFields, connectionSchema } from "./connection.ts";
 import { validate } from "./problems.ts";
 import { limitsSchema, serverSchema, timeoutsSchema } from "./server.ts";
+import { sharedSchema } from "./shared.ts";
 import { listAt } from "../tree_access.ts";
 import { defaultsSchema, groupsSchema } from "./usage_limit.ts";
 import { type TokenFields, tokenSchema } from "./token.ts";
@@ -29,6 +30,9 @@ const fileSchema = z.strictObject({
     "Groups of tokens by their names, each with `limits` as of a token, which bind its members together.",
   ),
   usage: usageSchema.prefault({}).describe("How usage is counted."),
+  shared: sharedSchema.optional().describe(
+    "A store that replicas share: quotas, cool-downs, counts and limits.",
+  ),
   connections: z.array(z.unknown()).min(1, {
     error: "must list at least one connection",
   }),

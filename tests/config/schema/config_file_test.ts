@@ -30,7 +30,7 @@ const ROWS: readonly Row[] = [
   ],
   [
     minimalFile({ plugins: {} }),
-    "plugins: is not a known key; known here: server, messages_vendor, timeouts, limits, defaults, groups, usage, connections, tokens",
+    "plugins: is not a known key; known here: server, messages_vendor, timeouts, limits, defaults, groups, usage, shared, connections, tokens",
   ],
   [
     minimalFile({ "<<": {} }),

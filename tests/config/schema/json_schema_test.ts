@@ -38,6 +38,12 @@ const WHOLE = {
     staff: { limits: [{ window: "month", cost: 1.5, models: ["long"] }] },
   },
   usage: { replay: ["logs/*.jsonl"] },
+  shared: {
+    url: "rediss://a.example",
+    password: "password",
+    ca: "ca.pem",
+    prefix: "a:",
+  },
   connections: [{
     name: "one",
     id: "0b1d3c52-6a0e-4a3e-8f0e-2f9c3b0d1a11",
@@ -110,6 +116,7 @@ const WHOLE = {
 /** What stands beside others that exclude it. */
 const ELSEWHERE = new Set([
   "auth.key_file",
+  "shared.password_file",
   "quota.key_file",
   "quota.organization",
   "quota.project",

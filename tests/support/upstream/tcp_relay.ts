@@ -5,6 +5,8 @@ export interface TcpRelay extends AsyncDisposable {
   readonly connections: number;
   /** What the connections carry from now on is lost, and neither side hears of it; later ones are not affected. */
   swallow(): void;
+  /** How long what is carried is on its way, in milliseconds; 0 at first. */
+  delayMs: number;
 }
 
 /** Starts a hop that passes on to a port of this machine. */
@@ -24,6 +26,7 @@ export function startTcpRelay(port: number): TcpRelay {
         const isAlive = number >= firstAlive;
         if (size === null) return isAlive ? await to.closeWrite() : undefined;
         if (!isAlive) continue;
+        if (relay.delayMs > 0) await delay(relay.delayMs);
         let rest = buffer.subarray(0, size);
         while (rest.length > 0) rest = rest.subarray(await to.write(rest));
       }
@@ -43,7 +46,8 @@ export function startTcpRelay(port: number): TcpRelay {
   const accepting = (async () => {
     for await (const near of listener) await connect(near);
   })();
-  return {
+  const relay = {
+    delayMs: 0,
     port: listener.addr.port,
     get connections() {
       return connections;
@@ -58,4 +62,9 @@ export function startTcpRelay(port: number): TcpRelay {
       await Promise.all(passing);
     },
   };
+  return relay;
+}
+
+function delay(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }

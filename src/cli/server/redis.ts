@@ -1,0 +1,127 @@
+import type { SharedConfig } from "../../config/config.ts";
+import { systemTimers, type Timers } from "../../core/timers.ts";
+import {
+  type OpenStore,
+  type StoreConnection,
+  StoreError,
+  type StoreEvents,
+} from "../../shared/store/connection.ts";
+
+/** How long a connection may take, and how long it may be silent, in milliseconds. */
+const CONNECT_MS = 5000;
+const SILENT_MS = 10_000;
+
+/** The pause before another try, in milliseconds; it doubles while tries fail. */
+const RETRY_MS = { first: 100, most: 5000 };
+
+/** Commands that wait for their replies; more than that is refused as if the store were away. */
+const MAX_WAITING = 10_000;
+
+/** What {@linkcode loadRedis} makes clients with. */
+type CreateClient = typeof import("@redis/client").createClient;
+
+/** One connection of the client. */
+type Client = ReturnType<typeof connect>;
+
+/**
+ * Loads the client of Valkey and Redis, which only a configuration with a store pays for.
+ *
+ * @returns Opens connections.
+ */
+export async function loadRedis(
+  config: SharedConfig,
+  timers: Timers = systemTimers,
+): Promise<OpenStore> {
+  const { createClient } = await import("@redis/client");
+  return (events) => keepConnected(config, { createClient, timers, events });
+}
+
+/** The client's own way to connect again could not be ended while it waits. */
+function keepConnected(
+  config: SharedConfig,
+  { createClient, timers, events }: {
+    readonly createClient: CreateClient;
+    readonly timers: Timers;
+    readonly events: StoreEvents;
+  },
+): StoreConnection {
+  let isClosed = false;
+  let retryMs = RETRY_MS.first;
+  let stopWaiting = () => {};
+  let client: Client = open();
+
+  function open(): Client {
+    const opened = connect(config, createClient);
+    opened.on("ready", () => {
+      retryMs = RETRY_MS.first;
+      events.onReady();
+    });
+    opened.on("error", (error) => {
+      if (isClosed || opened !== client) return;
+      events.onBroken(storeError(error));
+      openAgain();
+    });
+    // What it rejects with is told as an error, too.
+    opened.connect().catch(() => {});
+    return opened;
+  }
+
+  function openAgain(): void {
+    end(client);
+    stopWaiting();
+    const pauseMs = retryMs * (0.5 + Math.random() / 2);
+    retryMs = Math.min(2 * retryMs, RETRY_MS.most);
+    stopWaiting = timers.ring(pauseMs, () => {
+      client = open();
+    });
+  }
+
+  return {
+    async send(command) {
+      try {
+        return await client.sendCommand([...command]);
+      } catch (error) {
+        throw storeError(error);
+      }
+    },
+    close() {
+      isClosed = true;
+      stopWaiting();
+      end(client);
+    },
+  };
+}
+
+function connect(
+  { host, port, tls, ca, username, password, database }: SharedConfig,
+  createClient: CreateClient,
+) {
+  return createClient({
+    // What a proxy in front understands, too.
+    RESP: 2,
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password }),
+    database,
+    disableOfflineQueue: true,
+    commandsQueueMaxLength: MAX_WAITING,
+    maintNotifications: "disabled",
+    disableClientInfo: true,
+    socket: {
+      ...{ host, port, connectTimeout: CONNECT_MS },
+      socketTimeout: SILENT_MS,
+      reconnectStrategy: false,
+      ...(tls ? { tls, ...(ca === undefined ? {} : { ca }) } : {}),
+    },
+  });
+}
+
+function end(client: Client): void {
+  if (client.isOpen) client.destroy();
+}
+
+/** An error by the first word of the store's answer; what the client says itself begins with no such word. */
+function storeError(cause: unknown): StoreError {
+  const message = cause instanceof Error ? cause.message : "";
+  const [code = ""] = /^[A-Z]{2,}(?= |$)/.exec(message) ?? [];
+  return new StoreError(code, { cause });
+}

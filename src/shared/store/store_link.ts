@@ -1,0 +1,201 @@
+import { createHash } from "node:crypto";
+import type { Deadlines } from "../../core/deadlines.ts";
+import type { Log } from "../../observe/log.ts";
+import { type OpenStore, StoreError, type StoreFault } from "./connection.ts";
+import { SCRIPTS, type StoreScript } from "./scripts.ts";
+
+/** A way to the store that nobody has to wait for when it is away. */
+export interface StoreLink {
+  /** Whether the store cannot be used now. */
+  readonly isAway: boolean;
+  /**
+   * Sends a command, after all that were sent before.
+   *
+   * @throws {StoreError}
+   */
+  send(command: readonly string[]): Promise<unknown>;
+  /**
+   * Runs a script with these keys and arguments.
+   *
+   * @throws {StoreError}
+   */
+  run(
+    script: StoreScript,
+    keys: readonly string[],
+    args: readonly (string | number)[],
+  ): Promise<unknown>;
+  /** Calls `listener` whenever the store goes away or is back. */
+  onChange(listener: (isAway: boolean) => void): void;
+  /** Ends it for good. */
+  close(): void;
+}
+
+/** What a {@linkcode StoreLink} works with. */
+export interface StoreLinkOptions {
+  readonly open: OpenStore;
+  /** A key that may be written to, to see whether the store takes anything. */
+  readonly probeKey: string;
+  readonly deadlines: Deadlines;
+  readonly log: Log;
+}
+
+/** No request waits longer for the store, in milliseconds. With what threads add it stays below 50. */
+export const STORE_WAIT_MS = 40;
+
+/** So many answers that come late, without one in time between, show that the store is slow; as many, that it is well. */
+const LATE_TO_LEAVE = 3;
+
+/** What is late within this time is one piece of evidence, in milliseconds. */
+const LATE_PACE_MS = 100;
+
+/** This process itself may be busy for so long before it sees an answer, in milliseconds. */
+const MOMENT_MS = 5;
+
+/** While the store is away it is asked so often whether it is back, in milliseconds. */
+const PROBE_MS = 250;
+
+/** A start says that the store is away only after this time, in milliseconds. */
+const PATIENCE_MS = 2000;
+
+/** Begins to connect; until that is done the store is away. */
+export function createStoreLink(options: StoreLinkOptions): StoreLink {
+  const { probeKey, deadlines, log } = options;
+  const listeners: ((isAway: boolean) => void)[] = [];
+  let isAway = true;
+  let isTold = false;
+  let isClosed = false;
+  let isProbing = false;
+  let late = 0;
+  let lateAtMs = -Infinity;
+  let fault: StoreFault = "unreachable";
+  let awaySinceMs = deadlines.elapsedMs();
+
+  function leave(why: StoreFault): void {
+    fault = why;
+    if (isAway) return;
+    isAway = true;
+    awaySinceMs = deadlines.elapsedMs();
+    tellAway();
+    change();
+    probeLater();
+  }
+
+  function tellAway(): void {
+    if (isTold || isClosed) return;
+    isTold = true;
+    log.write("warn", "shared_store_away", { failure: fault });
+  }
+
+  function comeBack(): void {
+    isAway = false;
+    late = 0;
+    const ms = Math.round(deadlines.elapsedMs() - awaySinceMs);
+    log.write("info", "shared_store_connected", isTold ? { away_ms: ms } : {});
+    isTold = false;
+    change();
+  }
+
+  function change(): void {
+    for (const listener of listeners) listener(isAway);
+  }
+
+  function noteLate(): void {
+    const nowMs = deadlines.elapsedMs();
+    if (nowMs - lateAtMs < LATE_PACE_MS) return;
+    lateAtMs = nowMs;
+    late += 1;
+    if (late >= LATE_TO_LEAVE) leave("slow");
+  }
+
+  async function send(command: readonly string[]): Promise<unknown> {
+    let takeBack = deadlines.start(STORE_WAIT_MS, () => {
+      takeBack = deadlines.start(MOMENT_MS, noteLate);
+    });
+    const sentMs = deadlines.elapsedMs();
+    try {
+      const reply = await connection.send(command);
+      if (deadlines.elapsedMs() - sentMs < STORE_WAIT_MS) late = 0;
+      return reply;
+    } catch (error) {
+      if (error instanceof StoreError && error.code !== "GAP") {
+        leave(error.fault);
+      }
+      throw error;
+    } finally {
+      takeBack();
+    }
+  }
+
+  /** Whether the store takes a write, in time, several times in a row, with the scripts loaded. */
+  async function isWell(): Promise<boolean> {
+    for (const { lua } of SCRIPTS) {
+      await connection.send(["SCRIPT", "LOAD", lua]);
+    }
+    for (let times = 0; times < LATE_TO_LEAVE; times++) {
+      const sentMs = deadlines.elapsedMs();
+      await connection.send(["SET", probeKey, "1", "PX", "10000"]);
+      if (deadlines.elapsedMs() - sentMs < STORE_WAIT_MS) continue;
+      fault = "slow";
+      return false;
+    }
+    return true;
+  }
+
+  async function probe(): Promise<void> {
+    if (!isAway || isProbing || isClosed) return;
+    isProbing = true;
+    try {
+      if (await isWell()) comeBack();
+    } catch (error) {
+      if (error instanceof StoreError) fault = error.fault;
+    } finally {
+      isProbing = false;
+    }
+    if (isAway) probeLater();
+  }
+
+  let takeBackProbe = () => {};
+  function probeLater(): void {
+    takeBackProbe();
+    if (!isClosed) takeBackProbe = deadlines.start(PROBE_MS, probe);
+  }
+
+  const connection = options.open({
+    onReady: probe,
+    onBroken: (error) => leave(error.fault),
+  });
+  const takeBackPatience = deadlines.start(PATIENCE_MS, () => {
+    if (isAway) tellAway();
+  });
+  return {
+    get isAway() {
+      return isAway;
+    },
+    send,
+    run: (script, keys, args) =>
+      send([
+        ...["EVALSHA", sha1(script), String(keys.length)],
+        ...keys,
+        ...args.map(String),
+      ]),
+    onChange: (listener) => void listeners.push(listener),
+    close() {
+      isClosed = true;
+      isAway = true;
+      takeBackProbe();
+      takeBackPatience();
+      connection.close();
+    },
+  };
+}
+
+/** By which the store knows a script. */
+function sha1(script: StoreScript): string {
+  const known = digests.get(script);
+  if (known !== undefined) return known;
+  const digest = createHash("sha1").update(script.lua).digest("hex");
+  digests.set(script, digest);
+  return digest;
+}
+
+const digests = new Map<StoreScript, string>();

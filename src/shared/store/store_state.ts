@@ -1,0 +1,89 @@
+import type { Config } from "../../config/config.ts";
+import type { Clock } from "../../core/clock.ts";
+import { createDeadlines } from "../../core/deadlines.ts";
+import type { Ids } from "../../core/ids.ts";
+import type { Timers } from "../../core/timers.ts";
+import { wait } from "../../core/wait.ts";
+import { toPlain } from "../../limits/plain_reading.ts";
+import type { Log } from "../../observe/log.ts";
+import type { SharedState } from "../shared_state.ts";
+import { createRemoteSums } from "../sums/remote_sums.ts";
+import type { OpenStore } from "./connection.ts";
+import { createStoreLedger } from "./store_ledger.ts";
+import { createStoreLink, STORE_WAIT_MS } from "./store_link.ts";
+import { createStoreNotices } from "./store_notices.ts";
+import { createStoreReadings } from "./store_readings.ts";
+
+/** What a process has in common with replicas, by way of a store. */
+export interface StoreState {
+  readonly state: SharedState;
+  /** Sends what the store does not have yet, as far as that takes no longer than a moment, and ends the connection. */
+  close(): Promise<void>;
+}
+
+/** What {@linkcode createStoreState} works with. */
+export interface StoreStateOptions {
+  readonly open: OpenStore;
+  /** Before every key. */
+  readonly prefix: string;
+  readonly config: () => Config;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: Log;
+  readonly ids: Ids;
+}
+
+/** Additions are gathered for so long before they are sent, in milliseconds. */
+const GATHER_MS = 100;
+
+/** How long an end waits for what the store does not have yet, in milliseconds. */
+const CLOSE_MS = 1000;
+
+/** Connects a process with the store; nothing waits for that. */
+export function createStoreState(options: StoreStateOptions): StoreState {
+  const { open, prefix, config, clock, log } = options;
+  const id = options.ids.next("replica");
+  const deadlines = createDeadlines(options.timers);
+  const probeKey = `${prefix}probe`;
+  const link = createStoreLink({ open, probeKey, deadlines, log });
+  const ledger = createStoreLedger({ link, prefix, id });
+  const sums = createRemoteSums({
+    ...{ ledger, clock, deadlines },
+    gatherMs: GATHER_MS,
+    waitMs: STORE_WAIT_MS,
+  });
+  const notices = createStoreNotices({ link, prefix, id, config, deadlines });
+  const sharedReadings = createStoreReadings({
+    ...{ link, prefix, id, deadlines },
+    onPublished: ({ id: connectionId }, { reading, ttlMs }) =>
+      notices.tell({
+        ...{ kind: "polled", connectionId, ttlMs },
+        reading: toPlain(reading),
+      }),
+  });
+  link.onChange((isAway) => {
+    if (!isAway) sums.resume();
+  });
+
+  async function settle(): Promise<void> {
+    const untilMs = deadlines.elapsedMs() + CLOSE_MS;
+    const { signal } = new AbortController();
+    sums.resume();
+    while (
+      !sums.isSettled && !link.isAway && deadlines.elapsedMs() < untilMs
+    ) await wait(10, { deadlines, signal });
+  }
+
+  return {
+    state: {
+      ...{ sums, notices, sharedReadings },
+      store: () => link.isAway ? "away" : "connected",
+    },
+    async close() {
+      await settle();
+      sums.close();
+      notices.close();
+      link.close();
+    },
+  };
+}

@@ -1,0 +1,113 @@
+import type { Clock } from "../../core/clock.ts";
+import type { Sum } from "../../usage/sums.ts";
+
+/** What is known here of one sum. */
+export interface Entry {
+  readonly sum: Sum;
+  /** What the ledger said last. */
+  known: number;
+  /** What was added here and the ledger has not confirmed; it may have it already. */
+  unconfirmed: number;
+  /** Of that, what has not been sent. */
+  unsent: number;
+  /** What was reserved and the ledger has not decided. */
+  held: number;
+  /** What to begin it with, if nobody has. */
+  beginWith: number | undefined;
+  /** What was added here and the ledger has confirmed. */
+  own: number;
+  /** Whether the ledger is to restore it, since it lost what it had. */
+  isToRestore: boolean;
+  /** Whether to ask what it is. */
+  isToRead: boolean;
+  /** When the ledger said so, in milliseconds of the clock; `undefined`: never. */
+  readAtMs: number | undefined;
+}
+
+/** The entries of all sums that have not ended. */
+export interface Entries {
+  /** `undefined` for a sum that has ended. */
+  open(sum: Sum): Entry | undefined;
+  find(sum: Sum): Entry | undefined;
+  /** Those of a table by their field. */
+  table(name: string): ReadonlyMap<string, Entry>;
+  all(): Iterable<Entry>;
+}
+
+/** What a sum is as far as is known here. */
+export function valueOf({ known, unconfirmed, held }: Entry): number {
+  return known + unconfirmed + held;
+}
+
+const NO_ENTRIES: ReadonlyMap<string, Entry> = new Map();
+
+/** There are none yet. Those that end together are dropped together, when something is next opened after that. */
+export function createEntries(clock: Pick<Clock, "now">): Entries {
+  /** By the moment of their end, by table, by field. */
+  const tablesByEnd = new Map<number, Map<string, Map<string, Entry>>>();
+  let nextEndMs = Infinity;
+
+  function dropEnded(): void {
+    const nowMs = clock.now();
+    if (nowMs < nextEndMs) return;
+    nextEndMs = Infinity;
+    for (const endsAtMs of tablesByEnd.keys()) {
+      if (endsAtMs <= nowMs) tablesByEnd.delete(endsAtMs);
+      else nextEndMs = Math.min(nextEndMs, endsAtMs);
+    }
+  }
+
+  function find({ table, field, endsAtMs }: Sum): Entry | undefined {
+    dropEnded();
+    return tablesByEnd.get(endsAtMs)?.get(table)?.get(field);
+  }
+
+  function open(sum: Sum): Entry | undefined {
+    const found = find(sum);
+    const { table, field, endsAtMs } = sum;
+    if (found !== undefined || endsAtMs <= clock.now()) return found;
+    const tables = tablesByEnd.get(endsAtMs) ??
+      new Map<string, Map<string, Entry>>();
+    const fields = tables.get(table) ?? new Map<string, Entry>();
+    const entry = newEntry(sum);
+    tablesByEnd.set(endsAtMs, tables.set(table, fields.set(field, entry)));
+    nextEndMs = Math.min(nextEndMs, endsAtMs);
+    return entry;
+  }
+
+  function* all(): Iterable<Entry> {
+    dropEnded();
+    for (const tables of tablesByEnd.values()) {
+      for (const fields of tables.values()) yield* fields.values();
+    }
+  }
+
+  return {
+    open,
+    find,
+    all,
+    table(name) {
+      dropEnded();
+      for (const tables of tablesByEnd.values()) {
+        const found = tables.get(name);
+        if (found !== undefined) return found;
+      }
+      return NO_ENTRIES;
+    },
+  };
+}
+
+function newEntry(sum: Sum): Entry {
+  return {
+    sum,
+    known: 0,
+    unconfirmed: 0,
+    unsent: 0,
+    held: 0,
+    beginWith: undefined,
+    own: 0,
+    isToRestore: false,
+    isToRead: false,
+    readAtMs: undefined,
+  };
+}

@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import { ask, PATHS } from "../../support/wire/ask.ts";
+import { tokenFile } from "../../support/gateway/config.ts";
+import {
+  familiesFile,
+  familyConnection,
+} from "../../support/gateway/families.ts";
+import {
+  askOnce,
+  type ServedGateway,
+  serveFile,
+} from "../../support/gateway/serve.ts";
+import {
+  startStoreServer,
+  storeProgram,
+  type StoreServer,
+} from "../../support/program/store_server.ts";
+import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
+import { until } from "../../support/within.ts";
+
+const PASSWORD = "canary-password";
+
+/** A replica as a process of its own. */
+async function serveReplica(
+  { port }: StoreServer,
+  upstreamUrl: string,
+  server: Record<string, unknown> = {},
+): Promise<ServedGateway> {
+  const url = `redis://:${PASSWORD}@127.0.0.1:${port}`;
+  const quota = {
+    kind: "json",
+    url: `${upstreamUrl}/quota`,
+    windows: [{ type: "USAGE_LIMIT", unit: "percent", used: "/used" }],
+  };
+  return await serveFile(familiesFile(upstreamUrl, {
+    server: { port: 0, admin: { port: 0 }, ...server },
+    shared: { url },
+    tokens: [tokenFile()],
+    connections: [familyConnection("A", upstreamUrl, { quota })],
+  }));
+}
+
+/** Waits until `/readyz` says this of the store, on both listeners. */
+async function untilStore(
+  { url, adminUrl }: ServedGateway,
+  condition: string,
+): Promise<void> {
+  await until(async () => {
+    const answers = await Promise.all(
+      [url, adminUrl].map((one) => askOnce(`${one}/readyz`)),
+    );
+    return answers.every(({ status, text }) =>
+      status === 200 &&
+      text === `{"status":"ok","shared_store":"${condition}"}`
+    );
+  }, `the store to be ${condition}`);
+}
+
+Deno.test({
+  name:
+    "replicas, with threads or without, share quotas and cool-downs by a store, and serve on when it is gone",
+  ignore: storeProgram === undefined || Deno.build.os !== "linux",
+  async fn() {
+    await using upstream = startUpstream(({ path }) =>
+      path === "/quota"
+        ? Response.json({ used: 40 })
+        : new Response(null, { status: 429, headers: { "retry-after": "60" } })
+    );
+    const asked = (path: RegExp) =>
+      upstream.requests.items.filter((seen) => path.test(seen.path)).length;
+    await using server = await startStoreServer(["--requirepass", PASSWORD]);
+    await using one = await serveReplica(server, upstream.url);
+    await using two = await serveReplica(server, upstream.url, { workers: 2 });
+    const both = [one, two];
+    for (const replica of both) await untilStore(replica, "connected");
+
+    const { status } = await askOnce(one.url + PATHS.chat, ask("chat"));
+    assert.equal(status, 429);
+    await until(
+      async () =>
+        (await askOnce(two.url + PATHS.chat, ask("chat"))).status === 503,
+      "the other replica to know",
+    );
+    // Another thread may be asked before it knows.
+    assert.ok(asked(/chat/) <= 3);
+
+    const headers = ask("chat").headers ?? {};
+    for (const replica of [one, two, two]) {
+      const { text } = await askOnce(`${replica.url}/v1/limits`, { headers });
+      assert.equal(JSON.parse(text).data[0].limits[0].used, 40);
+    }
+    assert.equal(asked(/quota/), 1);
+
+    await server.kill();
+    for (const replica of both) await untilStore(replica, "away");
+    const answer = await askOnce(`${one.url}/v1/limits`, { headers });
+    assert.equal(answer.status, 200);
+    await server.restart();
+    for (const replica of both) {
+      await untilStore(replica, "connected");
+      assert.deepEqual(
+        replica.lines("shared_store_away").map(({ failure }) => failure),
+        ["unreachable"],
+      );
+      await until(
+        () => replica.lines("shared_store_connected").length === 2,
+        "the log to say so",
+      );
+      assert.doesNotMatch(replica.output(), /canary/);
+      replica.kill("SIGTERM");
+      assert.equal((await replica.ended).code, 0);
+    }
+  },
+});

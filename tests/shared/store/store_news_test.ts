@@ -1,0 +1,243 @@
+import assert from "node:assert/strict";
+import type { Config, Connection } from "../../../src/config/config.ts";
+import type { Reading } from "../../../src/limits/reading.ts";
+import { QuotaFailure } from "../../../src/limits/failure.ts";
+import type { Notice } from "../../../src/shared/notice.ts";
+import {
+  connectProcess,
+  type StoreProcess,
+} from "../../support/gateway/store_process.ts";
+import {
+  connectionFile,
+  minimalConfig,
+  tokenFile,
+} from "../../support/gateway/config.ts";
+import {
+  startStoreServer,
+  storeProgram,
+  type StoreServer,
+} from "../../support/program/store_server.ts";
+import { until } from "../../support/within.ts";
+import { windowOf } from "../../limits/quota_case.ts";
+
+const ignore = storeProgram === undefined;
+
+const NEVER = new AbortController().signal;
+
+const READING: Reading = {
+  checkedAtMs: 1_767_225_600_000,
+  windows: [windowOf("USAGE_LIMIT 5h percent", { amounts: [100, 7, 93, 7] })],
+};
+
+/** Replicas with one configuration, unless another one is given for some. */
+async function replicas(
+  server: StoreServer,
+  ...configs: readonly Config[]
+): Promise<readonly [StoreProcess, StoreProcess, Connection]> {
+  const config = await minimalConfig({ tokens: [tokenFile()] });
+  const [first = config, second = config] = configs;
+  const { port } = server;
+  const one = await connectProcess({ port, config: first });
+  const two = await connectProcess({ port, config: second });
+  for (const process of [one, two]) await process.until("connected");
+  const [connection] = config.connections;
+  assert.ok(connection);
+  return [one, two, connection];
+}
+
+function coolDown(
+  connection: Connection,
+  rest: Partial<Extract<Notice, { kind: "cool_down" }>["coolDown"]> = {},
+): Extract<Notice, { kind: "cool_down" }> {
+  return {
+    kind: "cool_down",
+    coolDown: {
+      connectionId: connection.id,
+      model: "model-a",
+      token: "alice",
+      ms: 600_000,
+      isBench: true,
+      ...rest,
+    },
+  };
+}
+
+Deno.test({
+  name:
+    "replicas hear what another one leaves alone, also those that come later, with what is left of it",
+  ignore,
+  async fn() {
+    await using server = await startStoreServer();
+    const [one, two, connection] = await replicas(server);
+    const told = coolDown(connection);
+    one.state.notices?.tell(told);
+    await until(() => two.heard.length === 1, "the cool-down");
+    const late = await connectProcess({ port: server.port });
+    await until(() => late.heard.length === 1, "the cool-down");
+    for (const { heard: [notice] } of [two, late]) {
+      assert.ok(notice?.kind === "cool_down");
+      const { ms, ...rest } = notice.coolDown;
+      const { ms: toldMs, ...toldRest } = told.coolDown;
+      assert.deepEqual(rest, toldRest);
+      assert.ok(ms <= toldMs && ms > toldMs - 60_000, String(ms));
+    }
+    assert.deepEqual(one.heard, []);
+    const stream = await server.ask("XRANGE", "test:cool-downs", "-", "+");
+    assert.match(stream, /"model":"model-a"/);
+    assert.doesNotMatch(stream, /alice/);
+    for (const process of [one, two, late]) await process.close();
+  },
+});
+
+Deno.test({
+  name:
+    "what was told while the store was away is told when it is back, unless it is over by then",
+  ignore,
+  async fn() {
+    await using server = await startStoreServer();
+    const [one, two, connection] = await replicas(server);
+    await server.kill();
+    await one.until("away");
+    one.state.notices?.tell(coolDown(connection, { ms: 1, token: undefined }));
+    one.state.notices?.tell(coolDown(connection));
+    await server.restart();
+    await until(() => two.heard.length > 0, "the cool-down");
+    assert.deepEqual(
+      two.heard.map((notice) =>
+        notice.kind === "cool_down" && notice.coolDown.token
+      ),
+      ["alice"],
+    );
+    for (const process of [one, two]) await process.close();
+  },
+});
+
+Deno.test({
+  name:
+    "a connection with another key is another one, and what a configuration does not know is passed over",
+  ignore,
+  async fn() {
+    await using server = await startStoreServer();
+    const auth = { scheme: "bearer", key: "another-key" };
+    const other = await minimalConfig({
+      connections: [
+        connectionFile({ auth }),
+        connectionFile({ name: "b", models: ["b"] }),
+      ],
+      tokens: [tokenFile()],
+    });
+    const [one, two, connection] = await replicas(
+      server,
+      ...[await minimalConfig(), other],
+    );
+    assert.equal(other.connections[0]?.id, connection.id);
+    one.state.notices?.tell(coolDown(connection));
+    await server.ask(
+      ...["XADD", "test:cool-downs", "*", "from", "x", "notice", "{]"],
+    );
+    const known = other.connections[1];
+    assert.ok(known);
+    two.state.notices?.tell(coolDown(known));
+    const three = await connectProcess({ port: server.port, config: other });
+    await until(() => three.heard.length > 0, "the last cool-down");
+    assert.equal(three.heard.length, 1);
+    assert.deepEqual(two.heard, []);
+    for (const process of [one, two, three]) await process.close();
+  },
+});
+
+Deno.test({
+  name:
+    "of replicas that want a quota one reads it, and the others get what it read",
+  ignore,
+  async fn() {
+    await using server = await startStoreServer();
+    const [one, two, connection] = await replicas(server);
+    assert.equal(
+      await one.state.sharedReadings?.find(connection, NEVER),
+      undefined,
+    );
+    const waiting = two.state.sharedReadings?.find(connection, NEVER);
+    one.state.sharedReadings?.publish(connection, {
+      reading: READING,
+      ttlMs: 60_000,
+    });
+    const found = await waiting;
+    assert.deepEqual(found?.reading, READING);
+    assert.ok(found.ttlMs > 0 && found.ttlMs <= 60_000);
+    await until(() => two.heard.length > 0, "the notice");
+    const [notice] = two.heard;
+    assert.ok(notice?.kind === "polled");
+    assert.deepEqual(notice.reading, READING);
+    for (const process of [one, two]) await process.close();
+  },
+});
+
+Deno.test({
+  name:
+    "a replica that cannot reach a provider leaves the reading to another one",
+  ignore,
+  async fn() {
+    await using server = await startStoreServer();
+    const [one, two, connection] = await replicas(server);
+    await one.state.sharedReadings?.find(connection, NEVER);
+    const waiting = two.state.sharedReadings?.find(connection, NEVER);
+    const failure = new QuotaFailure("unreachable", "canary");
+    one.state.sharedReadings?.publish(connection, {
+      reading: { checkedAtMs: 0, failure },
+      ttlMs: 10_000,
+    });
+    assert.equal(await waiting, undefined);
+    for (const process of [one, two]) await process.close();
+  },
+});
+
+Deno.test({
+  name:
+    "nobody waits for a quota that another replica reads longer than the signal says, nor for a store that is away",
+  ignore,
+  async fn() {
+    await using server = await startStoreServer();
+    const [one, two, connection] = await replicas(server);
+    await one.state.sharedReadings?.find(connection, NEVER);
+    const controller = new AbortController();
+    const waiting = two.state.sharedReadings?.find(
+      connection,
+      controller.signal,
+    );
+    controller.abort();
+    assert.equal(await waiting, undefined);
+    await server.kill();
+    await two.until("away");
+    assert.equal(
+      await two.state.sharedReadings?.find(connection, NEVER),
+      undefined,
+    );
+    for (const process of [one, two]) await process.close();
+  },
+});
+
+Deno.test({
+  name: "what headers tell of a quota is told once in five seconds at most",
+  ignore,
+  async fn() {
+    await using server = await startStoreServer();
+    const [one, two, connection] = await replicas(server);
+    const { id: connectionId } = connection;
+    for (const used of [1, 2, 3]) {
+      one.state.notices?.tell({
+        kind: "harvested",
+        connectionId,
+        reading: { ...READING, checkedAtMs: used },
+      });
+    }
+    one.state.notices?.tell(coolDown(connection));
+    await until(
+      () => two.heard.some(({ kind }) => kind === "cool_down"),
+      "all",
+    );
+    const harvested = two.heard.filter(({ kind }) => kind === "harvested");
+    assert.equal(harvested.length, 1);
+    for (const process of [one, two]) await process.close();
+  },
+});

@@ -1,0 +1,109 @@
+import { until } from "../within.ts";
+import { canConnect } from "./can_connect.ts";
+import { hasProgram } from "./has_program.ts";
+
+/** A Valkey or Redis server of the test's own. */
+export interface StoreServer extends AsyncDisposable {
+  readonly port: number;
+  /** Without a credential. */
+  readonly url: string;
+  /** Ends it at once; what it held is gone. */
+  kill(): Promise<void>;
+  /** Starts it again at the same port, without anything in it. */
+  restart(): Promise<void>;
+  /** What the command line client of the protocol answers to a command, as the server writes it. */
+  ask(...command: readonly string[]): Promise<string>;
+}
+
+/** The programs that serve, the best first. */
+const PROGRAMS = ["valkey-server", "redis-server"];
+
+const found = await Promise.all(PROGRAMS.map((name) => hasProgram(name)));
+
+/** What serves here; `undefined`: nothing. */
+export const storeProgram = PROGRAMS.find((_, index) => found[index]);
+
+if (storeProgram === undefined) {
+  console.log("no valkey-server or redis-server here: tests are ignored");
+}
+
+/**
+ * Starts a server on a free port of this machine, which keeps nothing on disk.
+ *
+ * @param options Further options of the command line, such as `--requirepass`.
+ * @param settings.isTls Whether it speaks TLS.
+ */
+export async function startStoreServer(
+  options: readonly string[] = [],
+  { isTls = false } = {},
+): Promise<StoreServer> {
+  const directory = await Deno.makeTempDir();
+  const port = freePort();
+  let child = start();
+
+  function start(): Deno.ChildProcess {
+    return new Deno.Command(storeProgram ?? "", {
+      args: [
+        ...["--bind", "127.0.0.1", "--dir", directory],
+        ...(isTls ? ["--port", "0", "--tls-port"] : ["--port"]),
+        String(port),
+        ...["--save", "", "--appendonly", "no", "--daemonize", "no"],
+        ...options,
+      ],
+      stdin: "null",
+      stdout: "null",
+      stderr: "null",
+    }).spawn();
+  }
+
+  async function kill(): Promise<void> {
+    try {
+      child.kill("SIGKILL");
+    } catch {
+      // It has ended already.
+    }
+    await child.status;
+  }
+
+  const listening = () => until(() => canConnect(port), "the store to listen");
+  await listening();
+  return {
+    port,
+    url: `redis://127.0.0.1:${port}`,
+    kill,
+    async restart() {
+      child = start();
+      await listening();
+    },
+    ask: (...command) => ask(port, command),
+    async [Symbol.asyncDispose]() {
+      await kill();
+      await Deno.remove(directory, { recursive: true });
+    },
+  };
+}
+
+function freePort(): number {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return listener.addr.port;
+}
+
+/** Sends one command over a connection of its own, and `QUIT`. */
+async function ask(
+  port: number,
+  command: readonly string[],
+): Promise<string> {
+  const encoder = new TextEncoder();
+  const written = [command, ["QUIT"]].map((parts) =>
+    `*${parts.length}\r\n` +
+    parts.map((part) => `$${encoder.encode(part).length}\r\n${part}\r\n`).join(
+      "",
+    )
+  ).join("");
+  const connection = await Deno.connect({ hostname: "127.0.0.1", port });
+  const writer = connection.writable.getWriter();
+  await writer.write(encoder.encode(written));
+  writer.releaseLock();
+  const text = await new Response(connection.readable).text();
+  return text.replace(/\+OK\r\n$/, "");
+}
