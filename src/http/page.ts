@@ -7,6 +7,7 @@ import level from "./page/level.js" with { type: "text" };
 import main from "./page/main.js" with { type: "text" };
 import models from "./page/models.js" with { type: "text" };
 import modelsView from "./page/models_view.js" with { type: "text" };
+import ownUse from "./page/own_use.js" with { type: "text" };
 import pace from "./page/pace.js" with { type: "text" };
 import css from "./page/page.css" with { type: "text" };
 import html from "./page/page.html" with { type: "text" };
@@ -45,6 +46,7 @@ const FILES: Readonly<Record<string, string>> = {
   "/page/main.js": main,
   "/page/models.js": models,
   "/page/models_view.js": modelsView,
+  "/page/own_use.js": ownUse,
   "/page/pace.js": pace,
   "/page/protocols.js": protocols,
   "/page/quotas_view.js": quotasView,

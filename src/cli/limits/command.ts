@@ -3,7 +3,13 @@ import { hasColours, inColour, withoutColour } from "../colours.ts";
 import { type CliIo, EXIT } from "../io.ts";
 import { drawLimits } from "./draw.ts";
 import { LIMITS, type LimitsOptions, readLimitsOptions } from "./options.ts";
-import { LimitsUnread, readLimits, type ReadLimitsTools } from "./read.ts";
+import { withOwnUse } from "../../http/page/own_use.js";
+import {
+  LimitsUnread,
+  readLimits,
+  type ReadLimitsTools,
+  readUsage,
+} from "./read.ts";
 import { badUsage } from "../usage_error.ts";
 
 /** What {@linkcode runLimits} works with. */
@@ -77,7 +83,10 @@ async function tryRead(
   tools: LimitsTools,
 ): Promise<LimitsList | LimitsUnread> {
   try {
-    return await readLimits(options, tools);
+    const list = await readLimits(options, tools);
+    if (options.json) return list;
+    const { usageUrl: url, token } = options;
+    return withOwnUse(list, await readUsage({ url, token }, tools));
   } catch (error) {
     if (!(error instanceof LimitsUnread)) throw error;
     tools.writeError(`${error.message}\n`);

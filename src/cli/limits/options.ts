@@ -10,6 +10,8 @@ import type { CommandSpec } from "../command.ts";
 export interface LimitsOptions {
   /** Where the list is read, such as `http://127.0.0.1:8787/v1/limits`. */
   readonly url: string;
+  /** Where the token's own use is read. */
+  readonly usageUrl: string;
   readonly token: string;
   readonly json: boolean;
   readonly watch: boolean;
@@ -47,6 +49,7 @@ export function readLimitsOptions(
   if (address.token === "") return { fault: NO_TOKEN };
   return {
     url: `${address.base}/v1/limits`,
+    usageUrl: `${address.base}/v1/usage`,
     token: address.token,
     json: flags.has("json"),
     watch: flags.has("watch"),

@@ -41,6 +41,31 @@ export async function readLimits(
   throw refusal(where.url, { status, body });
 }
 
+/** Whoever asks for quotas has them; what is told beside them is not worth a longer wait. */
+const USAGE_DEADLINE_MS = 5000;
+
+/**
+ * Reads what a token used, as `GET /usage` tells it.
+ *
+ * @param where `url` is the address of that.
+ * @returns Whatever it answers; `undefined` where there is none, as of a gateway that does not tell.
+ */
+export async function readUsage(
+  { url, token }: { readonly url: string; readonly token: string },
+  { fetch, deadline }: ReadLimitsTools,
+): Promise<JsonValue | undefined> {
+  try {
+    const answer = await fetch(url, {
+      headers: { authorization: `Bearer ${token}`, accept: "application/json" },
+      redirect: "manual",
+      signal: deadline(USAGE_DEADLINE_MS),
+    });
+    return parseJson(await answer.text());
+  } catch {
+    return undefined;
+  }
+}
+
 interface Exchanged {
   readonly status: number;
   readonly body: JsonValue | undefined;

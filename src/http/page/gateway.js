@@ -1,5 +1,7 @@
+import { withOwnUse } from "./own_use.js";
+
 /**
- * The two questions that the page asks the gateway it came from.
+ * The questions that the page asks the gateway it came from.
  *
  * @typedef {import("../../limits/list.ts").LimitsList} LimitsList
  * @typedef {import("./models.js").Model} Model
@@ -27,7 +29,7 @@ export class TokenRefused extends Error {}
  */
 export async function askGateway(base, token, { isListDue }) {
   const [list, models] = await Promise.allSettled([
-    isListDue ? ask(`${base}/v1/limits`, token) : undefined,
+    isListDue ? askLimits(base, token) : undefined,
     ask(`${base}/v1/models`, token),
   ]);
   const reasons = [list, models].flatMap((one) =>
@@ -40,6 +42,23 @@ export async function askGateway(base, token, { isListDue }) {
     models: models.status === "fulfilled" ? models.value.data : undefined,
     failure: reasons[0]?.message,
   };
+}
+
+/**
+ * The quotas, with what the token used of them where the gateway tells that.
+ *
+ * @param {string} base
+ * @param {string} token
+ * @returns {Promise<LimitsList>}
+ */
+async function askLimits(base, token) {
+  const list = await ask(`${base}/v1/limits`, token);
+  try {
+    const answer = await send(`${base}/v1/usage`, token);
+    return withOwnUse(list, await answer.json());
+  } catch {
+    return list;
+  }
 }
 
 /**

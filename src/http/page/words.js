@@ -168,14 +168,19 @@ export function nameParts(window) {
 }
 
 /**
- * How much of a window is used: `28.8% used`, `2,880 credits used`, `use unknown`. Nothing for a stock, of
- * which only the rest is told.
+ * How much of a window is used: `28.8% used`, `2,880 credits used`, `use unknown`; and, where that is known, how much of
+ * it by the reader's token: `28.8% used, 4.2% by you`. Nothing for a stock, of which only the rest is told.
  *
- * @param {QuotaWindow} window
+ * @param {import("./own_use.js").WindowWithUse} window
  * @returns {string}
  */
-export function usedText({ used_percent: percent, used, remaining, unit }) {
-  if (percent !== null) return `${percentText(percent)} used`;
+export function usedText(
+  { used_percent: percent, your_percent: yours, used, remaining, unit },
+) {
+  if (percent !== null) {
+    const own = yours === undefined ? "" : `, ${percentText(yours)} by you`;
+    return `${percentText(percent)} used${own}`;
+  }
   if (used !== null) return `${amountText(used, unit)} used`;
   return remaining === null ? "use unknown" : "";
 }

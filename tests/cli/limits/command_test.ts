@@ -15,6 +15,8 @@ interface Run {
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly answer?: Answer;
+  /** What `GET /usage` answers; by default there is no such path. */
+  readonly usage?: Answer;
   readonly columns?: number | undefined;
   /** After how many waits the run is left alone. */
   readonly waits?: number;
@@ -22,10 +24,12 @@ interface Run {
 
 /** Runs `limits` against a gateway that answers as told; `code` is undefined while it still watches. */
 async function limits(
-  { args = [], env = {}, answer = good, columns, waits = 0 }: Run = {},
+  { args = [], env = {}, answer = good, usage = none, columns, waits = 0 }:
+    Run = {},
 ) {
   const written = { out: "", error: "" };
   const requests: Request[] = [];
+  const usageRequests: Request[] = [];
   const waitsMs: number[] = [];
   const stopped = Promise.withResolvers<undefined>();
   const code = await Promise.race([
@@ -35,6 +39,10 @@ async function limits(
       env: (name) => ({ MODEL_GATEWAY_TOKEN: TOKEN, ...env })[name],
       fetch: async (input, init) => {
         const request = new Request(input, init);
+        if (request.url.endsWith("/usage")) {
+          usageRequests.push(request);
+          return await usage(request);
+        }
         requests.push(request);
         return await answer(request);
       },
@@ -51,7 +59,11 @@ async function limits(
     stopped.promise,
   ]);
   assert.ok(!(written.out + written.error).includes(TOKEN));
-  return { code, requests, waitsMs, ...written };
+  return { code, requests, usageRequests, waitsMs, ...written };
+}
+
+function none(): Response {
+  return Response.json({ error: { message: "No such path" } }, { status: 404 });
 }
 
 function good(): Response {
@@ -66,6 +78,54 @@ function inTurn(...answers: readonly Answer[]): Answer {
     return answer === undefined ? good() : answer(request);
   };
 }
+
+/** What `GET /usage` says of the first window of the list. */
+function usageOf(percent: number | null): Response {
+  const [entry] = everyState().data;
+  const [window] = entry?.limits ?? [];
+  return Response.json({
+    object: "usage",
+    connections: [{
+      provider_id: entry?.provider_id,
+      limits: [{
+        type: window?.type,
+        window: window?.window,
+        your_percent: percent,
+      }],
+    }],
+  });
+}
+
+Deno.test("limits tells how much of a window the token used itself, where the gateway knows", async () => {
+  const { code, out, usageRequests: requests } = await limits({
+    usage: () => usageOf(12.34),
+  });
+  assert.equal(code, 0);
+  assert.match(out, /% used, 12\.3% by you[ ,]/);
+  assert.equal(out.match(/by you/g)?.length, 1);
+  assert.equal(requests[0]?.url, "http://127.0.0.1:8787/v1/usage");
+  assert.equal(requests[0]?.headers.get("authorization"), `Bearer ${TOKEN}`);
+  assert.equal(requests[0]?.redirect, "manual");
+});
+
+Deno.test("limits draws the quotas all the same when the token's own use cannot be read", async () => {
+  const plain = await limits();
+  const answers: readonly Answer[] = [
+    () => usageOf(null),
+    () => new Response("<html>", { status: 404 }),
+    () => Response.json({ connections: [null, { limits: [3, {}] }] }),
+    () => Response.json([]),
+    () => {
+      throw new TypeError("connection reset");
+    },
+  ];
+  for (const answer of answers) {
+    const { code, out, error } = await limits({ usage: answer });
+    assert.equal(code, 0);
+    assert.equal(error, "");
+    assert.equal(out, plain.out);
+  }
+});
 
 Deno.test("limits draws what the gateway on this machine tells", async () => {
   const { code, out, error, requests } = await limits();

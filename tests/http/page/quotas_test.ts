@@ -171,6 +171,32 @@ test("what is used and what is left make a whole as they are shown", async ({ pa
 });
 
 test(
+  "the page says how much of a window the reader's token used, where the gateway knows",
+  async ({ page, signIn, answer }) => {
+    const entry = entryOf("Ours", { limits: [shareOf(70), weekOf()] });
+    const [known] = entry.limits;
+    await answer("/v1/limits", { json: listOf(entry) });
+    await answer("/v1/usage", {
+      json: {
+        object: "usage",
+        connections: [{
+          provider_id: entry.provider_id,
+          limits: [{
+            type: known?.type,
+            window: known?.window,
+            your_percent: 12.44,
+          }],
+        }],
+      },
+    });
+    await signIn();
+    const text = await page.locator(".card").innerText();
+    assert.match(text, /70% used, 12\.4% by you/);
+    assert.equal(text.match(/by you/g)?.length, 1);
+  },
+);
+
+test(
   "a bar is as long as what is left, and its mark stands where the time is",
   async ({ page, signIn, answer }) => {
     const windows = [0, 25, 99.9, 100, 140].map((used) => shareOf(used));

@@ -27,7 +27,7 @@ export interface Visit {
 }
 
 /** What the page asks for once it is there. */
-export type AskedPath = "/v1/limits" | "/v1/models";
+export type AskedPath = "/v1/limits" | "/v1/usage" | "/v1/models";
 
 /** What is said in the place of the gateway. */
 export interface Answer {
@@ -105,7 +105,7 @@ async function visitPage(
 /** A browser says so by itself when an answer is no success; the tests look at what the page makes of it. */
 const NO_SUCCESS = "Failed to load resource:";
 
-const QUESTIONS = new Set(["/", "/v1/limits", "/v1/models"]);
+const QUESTIONS = new Set(["/", "/v1/limits", "/v1/usage", "/v1/models"]);
 
 /** What the page is made of, beside its markup. */
 const PARTS = new Set(PAGE_PATHS.filter((path) => path !== "/"));

@@ -1,0 +1,76 @@
+/**
+ * What of the quotas the reader's own token has used.
+ *
+ * @typedef {import("../../limits/list.ts").LimitsList} LimitsList
+ * @typedef {import("../../limits/window.ts").QuotaWindow} QuotaWindow
+ *
+ * @typedef {QuotaWindow & { readonly your_percent?: number | undefined }} WindowWithUse
+ */
+
+/**
+ * A list of limits whose windows also tell what the token used of them, where that is known and more than nothing.
+ *
+ * @param {LimitsList} list
+ * @param {unknown} usage What `GET /usage` answered; anything else tells nothing.
+ * @returns {LimitsList}
+ */
+export function withOwnUse(list, usage) {
+  const percents = percentsIn(usage);
+  if (percents.size === 0) return list;
+  return {
+    ...list,
+    data: list.data.map((entry) => ({
+      ...entry,
+      limits: entry.limits.map((window) => {
+        const percent = percents.get(keyOf(entry, window));
+        return percent === undefined
+          ? window
+          : { ...window, your_percent: percent };
+      }),
+    })),
+  };
+}
+
+/**
+ * @param {unknown} usage
+ * @returns {ReadonlyMap<string, number>} By connection and window.
+ */
+function percentsIn(usage) {
+  const percents = new Map();
+  for (const entry of listAt(usage, "connections")) {
+    for (const window of listAt(entry, "limits")) {
+      const percent = Reflect.get(window, "your_percent");
+      // Nothing may as well mean that it was before the gateway began to count.
+      if (typeof percent === "number" && percent > 0) {
+        percents.set(keyOf(entry, window), percent);
+      }
+    }
+  }
+  return percents;
+}
+
+/**
+ * @param {unknown} holder
+ * @param {string} key
+ * @returns {readonly object[]}
+ */
+function listAt(holder, key) {
+  const isObject = typeof holder === "object" && holder !== null;
+  const list = isObject ? Reflect.get(holder, key) : undefined;
+  return Array.isArray(list)
+    ? list.filter((one) => typeof one === "object" && one !== null)
+    : [];
+}
+
+/**
+ * @param {object} entry
+ * @param {object} window
+ * @returns {string}
+ */
+function keyOf(entry, window) {
+  return JSON.stringify([
+    Reflect.get(entry, "provider_id"),
+    Reflect.get(window, "type"),
+    Reflect.get(window, "window"),
+  ]);
+}
