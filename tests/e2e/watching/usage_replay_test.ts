@@ -92,3 +92,20 @@ Deno.test("a gateway whose logs cannot be found serves, says so and counts from 
     await Deno.remove(folder, { recursive: true });
   }
 });
+
+Deno.test({
+  name:
+    "a gateway with several workers says that it replays nothing, and serves",
+  ignore: Deno.build.os !== "linux",
+  async fn() {
+    await using gateway = await serveFile(
+      familiesFile("http://127.0.0.1:9", {
+        server: { port: 0, workers: 2 },
+        usage: { replay: ["*.jsonl"] },
+      }),
+    );
+    const { reason } = await gateway.line("usage_not_replayed");
+    assert.equal(reason, "several workers");
+    assert.equal((await monthOf(gateway.url)).requests, 0);
+  },
+});
