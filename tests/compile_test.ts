@@ -21,14 +21,14 @@ import {
   countedCalls,
 } from "./support/program/system_calls.ts";
 import { until } from "./support/within.ts";
+import { needing } from "./support/ignored.ts";
 
 const ASK_DEMO = fromFileUrl(
   new URL("./support/wire/ask_demo.ts", import.meta.url),
 );
 
 const compiled = await compileGateway();
-const ignore = "reason" in compiled;
-if (ignore) console.warn(`compile tests ignored: ${compiled.reason}`);
+const lack = "reason" in compiled && compiled.reason;
 
 const HEADERS = {
   authorization: "Bearer demo-token",
@@ -61,9 +61,10 @@ const REQUESTS = [
 ] as const;
 
 Deno.test({
-  name:
+  ...needing(
     "the executable serves each protocol in an empty directory with an empty environment",
-  ignore,
+    lack,
+  ),
   async fn(t) {
     if ("reason" in compiled) return;
     const directory = await Deno.makeTempDir();
@@ -94,9 +95,10 @@ Deno.test({
 });
 
 Deno.test({
-  name:
+  ...needing(
     "the executable translates a long request and a long answer in a thread of its own",
-  ignore,
+    lack,
+  ),
   async fn() {
     if ("reason" in compiled) return;
     const words = "word ".repeat(200_000);
@@ -156,10 +158,11 @@ const NOBODY = 65_534;
 const isRoot = Deno.build.os !== "windows" && Deno.uid() === 0;
 
 Deno.test({
-  name: isRoot
-    ? "the executable serves as a user who owns nothing and may write nowhere it looks"
-    : "the executable serves as a user who owns nothing (ignored: only root can become another user)",
-  ignore: ignore || !isRoot,
+  ...needing(
+    "the executable serves as a user who owns nothing and may write nowhere it looks",
+    lack,
+    !isRoot && "only root can become another user",
+  ),
   async fn() {
     if ("reason" in compiled) return;
     const directory = await Deno.makeTempDir();
@@ -187,10 +190,11 @@ Deno.test({
 const secluded = await canSeclude();
 
 Deno.test({
-  name: secluded
-    ? "the executable's demo answers without a network, where no file can be written"
-    : "the executable's demo answers without a network, where no file can be written (ignored: the system lets the test take up no namespaces)",
-  ignore: ignore || !secluded,
+  ...needing(
+    "the executable's demo answers without a network, where no file can be written",
+    lack,
+    !secluded && "the system lets the test take up no namespaces",
+  ),
   async fn() {
     if ("reason" in compiled) return;
     const directory = await Deno.makeTempDir();
@@ -214,10 +218,11 @@ Deno.test({
 const traceable = await canTrace();
 
 Deno.test({
-  name: traceable
-    ? "the executable makes no system call that its unit forbids"
-    : "the executable makes no system call that its unit forbids (ignored: there is no strace or no systemd-analyze here)",
-  ignore: ignore || !traceable,
+  ...needing(
+    "the executable makes no system call that its unit forbids",
+    lack,
+    !traceable && "there is no strace or no systemd-analyze here",
+  ),
   async fn() {
     if ("reason" in compiled) return;
     const unit = await Deno.readTextFile(
@@ -255,8 +260,11 @@ Deno.test({
 });
 
 Deno.test({
-  name: "the executable serves from two workers and counts what they do",
-  ignore: ignore || Deno.build.os !== "linux",
+  ...needing(
+    "the executable serves from two workers and counts what they do",
+    lack,
+    Deno.build.os !== "linux" && "only Linux deals connections out to threads",
+  ),
   async fn() {
     if ("reason" in compiled) return;
     const directory = await Deno.makeTempDir();
@@ -288,8 +296,10 @@ Deno.test({
 });
 
 Deno.test({
-  name: "the executable knows its version and holds no package of the tests",
-  ignore,
+  ...needing(
+    "the executable knows its version and holds no package of the tests",
+    lack,
+  ),
   async fn() {
     if ("reason" in compiled) return;
     const { stdout } = await new Deno.Command(compiled.path, {
@@ -327,8 +337,10 @@ async function listedPackages(): Promise<readonly string[]> {
 }
 
 Deno.test({
-  name: "two executables of one source are the same to the last byte",
-  ignore,
+  ...needing(
+    "two executables of one source are the same to the last byte",
+    lack,
+  ),
   async fn() {
     if ("reason" in compiled) return;
     const first = await Deno.readFile(compiled.path);

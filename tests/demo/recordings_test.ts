@@ -10,6 +10,7 @@ import { foldMessages } from "../support/sdk/messages_fold.ts";
 import { foldResponses } from "../support/sdk/responses_fold.ts";
 import { framesOf } from "../support/wire/sse_frames.ts";
 import { askStream } from "./harness.ts";
+import { needing } from "../support/ignored.ts";
 
 /** Recordings of real providers; they lie beside the repository, where there are any. */
 const RECORDINGS = new URL("../../../shared/recordings/", import.meta.url);
@@ -38,9 +39,10 @@ const SAME_GRAMMAR: readonly (readonly [
 ];
 
 Deno.test({
-  name:
-    "the checks of the grammar pass what real providers sent (needs ../shared/recordings)",
-  ignore: isAbsent,
+  ...needing(
+    "the checks of the grammar pass what real providers sent",
+    isAbsent && "there are no recordings here",
+  ),
   async fn(t) {
     for (const [path, fold] of SAME_GRAMMAR) {
       await t.step(path, async () => void fold(await recorded(path)));
@@ -49,9 +51,10 @@ Deno.test({
 });
 
 Deno.test({
-  name:
-    "every field that the demo streams is one that real providers stream (needs ../shared/recordings)",
-  ignore: isAbsent,
+  ...needing(
+    "every field that the demo streams is one that real providers stream",
+    isAbsent && "there are no recordings here",
+  ),
   async fn(t) {
     for (
       const [name, { text, folder, providers }] of Object.entries(

@@ -5,6 +5,8 @@ import { ALICE_TOKEN } from "../support/gateway/config.ts";
 import { startDemoGateway } from "../support/gateway/demo_gateway.ts";
 import { startGateway } from "../support/gateway/gateway.ts";
 import { familiesFile } from "../support/gateway/families.ts";
+import { needing } from "../support/ignored.ts";
+import { hasProgram } from "../support/program/has_program.ts";
 import { readError } from "../support/wire/error_answer.ts";
 
 const LOGIN = "/.well-known/opencode";
@@ -25,12 +27,12 @@ Deno.test("opencode's login is told how to get a token and where to go with it, 
   });
 });
 
-Deno.test(
-  "opencode's login command prints the token of the environment, and fails without one or a terminal",
-  {
-    ignore: Deno.build.os === "windows",
-  },
-  async () => {
+Deno.test({
+  ...needing(
+    "opencode's login command prints the token of the environment, and fails without one or a terminal",
+    !await hasProgram("setsid") && "there is no setsid here",
+  ),
+  async fn() {
     await using gateway = await startDemoGateway();
     const { auth: { command: [program, ...args] } } =
       await (await gateway.call(LOGIN)).json();
@@ -49,7 +51,7 @@ Deno.test(
     });
     assert.deepEqual(await run(""), { good: false, told: "" });
   },
-);
+});
 
 Deno.test("opencode's configuration has the caller's models alone, in what each is served in", async () => {
   const file = familiesFile("http://127.0.0.1:9");

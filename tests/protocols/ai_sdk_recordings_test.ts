@@ -27,6 +27,7 @@ import {
 } from "../support/recorded/recorded_answer.ts";
 import type { RecordedCall } from "../support/recorded/recorded_words.ts";
 import { inputOf, squeeze } from "../support/sdk/sdk_answers.ts";
+import { needing } from "../support/ignored.ts";
 
 // Every recorded answer, as the gateway tells it to each provider of Vercel's AI SDK that speaks another
 // protocol. What the SDK makes of it is held against the recording, which is read without our codecs.
@@ -117,9 +118,10 @@ for (const client of AI_SDK_CLIENTS) {
     const protocol = PROTOCOL_BY_FAMILY[family];
     const model = `model-${family.toLowerCase()}`;
     Deno.test({
-      name:
-        `${client.name} of the AI SDK understands recorded ${protocol} answers as they stand there (left out without recordings)`,
-      ignore,
+      ...needing(
+        `${client.name} of the AI SDK understands recorded ${protocol} answers as they stand there`,
+        ignore && "there are no recordings here",
+      ),
       async fn(t) {
         for (const answer of answers.filter((one) => isOf(one, protocol))) {
           await t.step(answer.name, () => judge(answer, { client, model }));
@@ -130,9 +132,10 @@ for (const client of AI_SDK_CLIENTS) {
 }
 
 Deno.test({
-  name:
-    "every recording that the AI SDK understands in another way is there (left out without recordings)",
-  ignore,
+  ...needing(
+    "every recording that the AI SDK understands in another way is there",
+    ignore && "there are no recordings here",
+  ),
   fn() {
     const names = new Set(answers.map(({ name }) => name));
     for (const { recording } of EXCEPTIONS) {

@@ -24,6 +24,7 @@ import {
   inputOf,
   squeeze,
 } from "../support/sdk/sdk_answers.ts";
+import { needing } from "../support/ignored.ts";
 
 // Every answer at hand, translated to each protocol and gathered by that protocol's official SDK: the same text,
 // calls, reason to stop and usage must come out.
@@ -54,9 +55,10 @@ for (const to of PROTOCOLS) {
   for (const from of PROTOCOLS.filter((protocol) => protocol !== to)) {
     const answers = recordedAnswers(from);
     Deno.test({
-      name:
-        `recorded ${from} answers reach a ${to} caller (left out without recordings)`,
-      ignore: answers.length === 0,
+      ...needing(
+        `recorded ${from} answers reach a ${to} caller`,
+        answers.length === 0 && "there are no recordings here",
+      ),
       async fn(t) {
         for (const { name, answer } of answers) {
           await t.step(name, () => judge(answer, to));

@@ -25,6 +25,7 @@ import {
   loadRecordings,
 } from "../support/recorded/recordings.ts";
 import { squeeze } from "../support/sdk/sdk_answers.ts";
+import { needing } from "../support/ignored.ts";
 
 // Every request at hand, translated to each other protocol: the upstream must be told every text, call, result,
 // picture and tool of the caller, or the caller must be told what is lost.
@@ -80,9 +81,10 @@ for (const from of PROTOCOLS) {
   const requests = requestsOf(from);
   for (const to of PROTOCOLS.filter((protocol) => protocol !== from)) {
     Deno.test({
-      name:
-        `recorded ${from} requests reach a ${to} upstream (left out without recordings)`,
-      ignore: requests.length === 0,
+      ...needing(
+        `recorded ${from} requests reach a ${to} upstream`,
+        requests.length === 0 && "there are no recordings here",
+      ),
       async fn(t) {
         for (const { name, request } of requests) {
           await t.step(name, () => judge(request, from, to));

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { needing } from "../../support/ignored.ts";
 
 const MODULE =
   new URL("../../../src/cli/server/signals.ts", import.meta.url).href;
@@ -18,8 +19,10 @@ const PROGRAM = `
 `;
 
 Deno.test({
-  name: "nextStopSignal() takes one signal each, and onHangup() every SIGHUP",
-  ignore: Deno.build.os === "windows",
+  ...needing(
+    "nextStopSignal() takes one signal each, and onHangup() every SIGHUP",
+    Deno.build.os === "windows" && "Windows has no such signals",
+  ),
   async fn() {
     const child = new Deno.Command(Deno.execPath(), {
       args: ["eval", PROGRAM],

@@ -22,6 +22,7 @@ import {
   type RecordedExchange,
 } from "../../support/recorded/exchanges.ts";
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
+import { needing } from "../../support/ignored.ts";
 
 const recordings = await loadExchanges();
 const ignore = recordings.length === 0;
@@ -101,9 +102,10 @@ function checkLine(
 }
 
 Deno.test({
-  name:
-    "every recorded exchange passes through a native connection byte for byte (needs ../shared/recordings)",
-  ignore,
+  ...needing(
+    "every recorded exchange passes through a native connection byte for byte",
+    ignore && "there are no recordings here",
+  ),
   async fn(t) {
     await using upstream = startUpstream();
     await using gateway = await startGateway(fileFor(upstream.url));
@@ -134,9 +136,10 @@ Deno.test({
 });
 
 Deno.test({
-  name:
-    "every recorded refusal of a key is 502, without a word of the provider (needs ../shared/recordings)",
-  ignore,
+  ...needing(
+    "every recorded refusal of a key is 502, without a word of the provider",
+    ignore && "there are no recordings here",
+  ),
   async fn(t) {
     assert.ok(refusals.some(({ status }) => status === 400));
     await using upstream = startUpstream();
@@ -166,9 +169,10 @@ Deno.test({
 });
 
 Deno.test({
-  name:
-    "every recorded stream passes byte for byte, cut inside characters and line ends (needs ../shared/recordings)",
-  ignore,
+  ...needing(
+    "every recorded stream passes byte for byte, cut inside characters and line ends",
+    ignore && "there are no recordings here",
+  ),
   async fn(t) {
     let pieces: Uint8Array<ArrayBuffer>[] = [];
     let headers = {};

@@ -18,6 +18,7 @@ import { rawRequest } from "../../support/wire/raw_request.ts";
 import { sendRaw } from "../../support/wire/raw_socket.ts";
 import { loadClientRequests } from "../../support/recorded/recordings.ts";
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
+import { needing } from "../../support/ignored.ts";
 
 /** Headers that a request to the upstream has from the gateway's own side. */
 const OWN = ["host", "content-length", "accept-encoding", "authorization"];
@@ -266,9 +267,10 @@ function modelFor(url: string): string | undefined {
 }
 
 Deno.test({
-  name:
-    "all that real clients say in headers reaches the upstream, and nothing else does (needs ../shared/recordings)",
-  ignore: recorded.length === 0,
+  ...needing(
+    "all that real clients say in headers reaches the upstream, and nothing else does",
+    recorded.length === 0 && "there are no recordings here",
+  ),
   async fn(t) {
     await using upstream = startUpstream();
     await using gateway = await startGateway(familiesFile(upstream.url));

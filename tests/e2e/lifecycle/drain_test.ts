@@ -15,6 +15,7 @@ import {
 } from "../../support/gateway/serve.ts";
 import { until, within } from "../../support/within.ts";
 import { protocolOfPath, WIRES } from "../../support/wire/wire.ts";
+import { needing } from "../../support/ignored.ts";
 
 /** Sends the beginning of a stream, and its end once the gate is open. */
 function gatedStream(gate: Promise<void>): Script {
@@ -105,9 +106,10 @@ const MANY = 200;
 
 for (const signal of ["SIGTERM", "SIGINT"] as const) {
   Deno.test({
-    name:
+    ...needing(
       `${signal} with ${MANY} live streams: not ready at once, nothing new is taken, each stream ends whole, exit 0`,
-    ignore: Deno.build.os === "windows",
+      Deno.build.os === "windows" && "Windows has no such signals",
+    ),
     async fn() {
       const gate = Promise.withResolvers<void>();
       await using upstream = startUpstream(gatedStream(gate.promise));
@@ -140,9 +142,10 @@ async function checkCut({ model, rest }: Begun): Promise<void> {
 }
 
 Deno.test({
-  name:
+  ...needing(
     "what still runs after drain_seconds is cut and does not look complete, exit 0",
-  ignore: Deno.build.os === "windows",
+    Deno.build.os === "windows" && "Windows has no such signals",
+  ),
   async fn() {
     const gate = Promise.withResolvers<void>();
     await using upstream = startUpstream(gatedStream(gate.promise));
@@ -157,8 +160,10 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a second signal cuts what runs at once",
-  ignore: Deno.build.os !== "linux",
+  ...needing(
+    "a second signal cuts what runs at once",
+    Deno.build.os !== "linux" && "only Linux deals connections out to threads",
+  ),
   async fn(t) {
     for (const workers of [1, 2]) {
       await t.step(`${workers} workers`, async () => {

@@ -13,6 +13,7 @@ import {
 } from "../../support/gateway/serve.ts";
 import { testCertificate } from "../../support/upstream/test_certificate.ts";
 import { until, within } from "../../support/within.ts";
+import { needing } from "../../support/ignored.ts";
 
 const ignore = Deno.build.os === "windows";
 
@@ -43,9 +44,10 @@ async function lineNumber(
 }
 
 Deno.test({
-  name:
+  ...needing(
     "a running stream goes on with the configuration that it began with, new requests have the new one",
-  ignore,
+    ignore && "Windows has no such links and signals",
+  ),
   async fn(t) {
     const answer = openAnswer();
     await using upstream = startUpstream(({ text }) =>
@@ -100,8 +102,10 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a reload names every setting that needs a restart",
-  ignore,
+  ...needing(
+    "a reload names every setting that needs a restart",
+    ignore && "Windows has no such links and signals",
+  ),
   async fn() {
     const url = "http://127.0.0.1:9";
     await using gateway = await serveFile(fileWith("key", url));
@@ -149,9 +153,10 @@ const CHANGES: Readonly<Record<string, Change>> = {
 const ROUNDS = 1_000;
 
 Deno.test({
-  name:
+  ...needing(
     `a configuration that is changed in every way ${ROUNDS} times costs no request`,
-  ignore,
+    ignore && "Windows has no such links and signals",
+  ),
   async fn() {
     await using upstream = startUpstream();
     await using gateway = await serveFile(fileWith("key-0", upstream.url));

@@ -18,6 +18,7 @@ import {
   testCertificate,
 } from "../../support/upstream/test_certificate.ts";
 import { until } from "../../support/within.ts";
+import { needing } from "../../support/ignored.ts";
 
 /** Links and renaming are those of Unix. */
 const ignore = Deno.build.os === "windows";
@@ -67,9 +68,10 @@ async function serveTls(
 
 for (const workers of [1, 2]) {
   Deno.test({
-    name:
+    ...needing(
       `another certificate is shown to new connections while streams go on, with ${workers} workers`,
-    ignore,
+      ignore && "Windows has no such links and signals",
+    ),
     async fn() {
       const answer = openAnswer();
       await using upstream = startUpstream(() => answer.response);
@@ -122,8 +124,10 @@ for (const workers of [1, 2]) {
 }
 
 Deno.test({
-  name: "a certificate is replaced again and again, and no request is lost",
-  ignore,
+  ...needing(
+    "a certificate is replaced again and again, and no request is lost",
+    ignore && "Windows has no such links and signals",
+  ),
   async fn() {
     await using upstream = startUpstream();
     await using directory = await tempDirectory();
@@ -151,8 +155,10 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a TLS port that another gateway has is not shared with it",
-  ignore,
+  ...needing(
+    "a TLS port that another gateway has is not shared with it",
+    ignore && "Windows has no such links and signals",
+  ),
   async fn() {
     await using directory = await tempDirectory();
     await using gateway = await serveTls(
@@ -203,8 +209,10 @@ const CHANGES: Readonly<
 
 for (const [how, change] of Object.entries(CHANGES)) {
   Deno.test({
-    name: `a key in a file is taken over when the file is ${how}`,
-    ignore,
+    ...needing(
+      `a key in a file is taken over when the file is ${how}`,
+      ignore && "Windows has no such links and signals",
+    ),
     async fn() {
       await using upstream = startUpstream();
       await using directory = await tempDirectory();
@@ -228,8 +236,10 @@ for (const [how, change] of Object.entries(CHANGES)) {
 }
 
 Deno.test({
-  name: "a key in a volume of Kubernetes is taken over when its links switch",
-  ignore,
+  ...needing(
+    "a key in a volume of Kubernetes is taken over when its links switch",
+    ignore && "Windows has no such links and signals",
+  ),
   async fn() {
     await using upstream = startUpstream();
     await using directory = await tempDirectory();
@@ -257,8 +267,10 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a key file that is gone or bad keeps the key in use, and is told once",
-  ignore,
+  ...needing(
+    "a key file that is gone or bad keeps the key in use, and is told once",
+    ignore && "Windows has no such links and signals",
+  ),
   async fn() {
     await using upstream = startUpstream();
     await using directory = await tempDirectory();

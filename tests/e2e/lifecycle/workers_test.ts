@@ -10,6 +10,7 @@ import {
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 import { askOnce, serveFile } from "../../support/gateway/serve.ts";
 import { until } from "../../support/within.ts";
+import { needing } from "../../support/ignored.ts";
 
 const SERVER = { port: 0, workers: 2, admin: { port: 0 } };
 
@@ -20,9 +21,10 @@ const REQUESTS = 40;
 const ignore = Deno.build.os !== "linux";
 
 Deno.test({
-  name:
+  ...needing(
     "two workers share a port: requests reach both, metrics are summed, a reload and a drain reach both",
-  ignore,
+    ignore && "only Linux deals connections out to threads",
+  ),
   async fn(t) {
     await using upstream = startUpstream();
     const file = familiesFile(upstream.url, { server: SERVER });
@@ -80,8 +82,10 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a drain of two workers lets what they run end",
-  ignore,
+  ...needing(
+    "a drain of two workers lets what they run end",
+    ignore && "only Linux deals connections out to threads",
+  ),
   async fn() {
     const gate = Promise.withResolvers<void>();
     await using upstream = startUpstream(async () => {
@@ -117,9 +121,10 @@ Deno.test({
 });
 
 Deno.test({
-  name:
+  ...needing(
     "workers count a token's, a connection's and the gateway's requests together: exactly as many run as may",
-  ignore,
+    ignore && "only Linux deals connections out to threads",
+  ),
   async fn(t) {
     const asked = 24;
     const limits = [
@@ -167,9 +172,10 @@ Deno.test({
 const THREADS = 4;
 
 Deno.test({
-  name:
+  ...needing(
     "workers tell each other what a provider asked them to leave alone, and read its quota once for all",
-  ignore,
+    ignore && "only Linux deals connections out to threads",
+  ),
   async fn(t) {
     await using upstream = startUpstream(({ path }) =>
       path === "/quota"
@@ -206,8 +212,10 @@ Deno.test({
 });
 
 Deno.test({
-  name: "workers that cannot listen say so once and end the program",
-  ignore,
+  ...needing(
+    "workers that cannot listen say so once and end the program",
+    ignore && "only Linux deals connections out to threads",
+  ),
   async fn() {
     await using taken = startUpstream();
     const port = Number(new URL(taken.url).port);
@@ -217,8 +225,10 @@ Deno.test({
 });
 
 Deno.test({
-  name: "workers: auto starts one thread a core",
-  ignore,
+  ...needing(
+    "workers: auto starts one thread a core",
+    ignore && "only Linux deals connections out to threads",
+  ),
   async fn() {
     const server = { ...SERVER, workers: "auto" };
     await using gateway = await serveFile(

@@ -17,6 +17,7 @@ import {
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 import { testCertificate } from "../../support/upstream/test_certificate.ts";
 import { within } from "../../support/within.ts";
+import { needing } from "../../support/ignored.ts";
 
 const canResolveNames = await Deno.permissions.query({
   name: "net",
@@ -58,9 +59,10 @@ Deno.test("an upstream that refuses the connection is 502", async () => {
 });
 
 Deno.test({
-  name:
-    "an upstream whose name is unknown is 502 (needs the right to look up names)",
-  ignore: canResolveNames.state !== "granted",
+  ...needing(
+    "an upstream whose name is unknown is 502",
+    canResolveNames.state !== "granted" && "no right to look up names",
+  ),
   fn: () => checkUnreachable("http://nowhere.invalid", /host name is unknown/),
 });
 
@@ -188,10 +190,12 @@ async function startBlackHole(): Promise<
 const isLinux = Deno.build.os === "linux";
 
 Deno.test({
-  name: isLinux
-    ? "an upstream whose system answers no connect is 502 at the connect deadline"
-    : "an upstream whose system answers no connect (ignored: other systems fill a queue otherwise)",
-  ignore: !isLinux,
+  ...needing(
+    isLinux
+      ? "an upstream whose system answers no connect is 502 at the connect deadline"
+      : "an upstream whose system answers no connect (ignored: other systems fill a queue otherwise)",
+    !isLinux && "only Linux answers so",
+  ),
   async fn() {
     using hole = await startBlackHole();
     await using gateway = await startGateway(familiesFile(hole.url), {

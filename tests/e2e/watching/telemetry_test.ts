@@ -14,6 +14,7 @@ import {
 import { askOnce, serveFile } from "../../support/gateway/serve.ts";
 import { sseBytes } from "../../support/wire/sse_bytes.ts";
 import { until, within } from "../../support/within.ts";
+import { needing } from "../../support/ignored.ts";
 
 const PROMPT = "canary-of-the-prompt";
 const ANSWER = "canary-of-the-answer";
@@ -277,8 +278,10 @@ async function assertMetrics(collector: Collector): Promise<void> {
 }
 
 Deno.test({
-  name: "with OTEL_DENO a trace goes on through a worker, too",
-  ignore: Deno.build.os !== "linux",
+  ...needing(
+    "with OTEL_DENO a trace goes on through a worker, too",
+    Deno.build.os !== "linux" && "only Linux deals connections out to threads",
+  ),
   async fn() {
     await using upstream = startUpstream(stream);
     await using collector = startCollector();

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { fromFileUrl } from "../../support/program/paths.ts";
 import { loggedLine } from "../../support/wire/logged_line.ts";
+import { needing } from "../../support/ignored.ts";
 
 const ROOT = fromFileUrl(new URL("../../../", import.meta.url));
 
@@ -24,9 +25,10 @@ async function usage(words: string, directory: string) {
 }
 
 Deno.test({
-  name:
+  ...needing(
     "usage reads files and standard input as a shell gives them, and ends quietly when nobody reads on",
-  ignore: Deno.build.os === "windows",
+    Deno.build.os === "windows" && "Windows has no such signals",
+  ),
   async fn(t) {
     const directory = await Deno.makeTempDir();
     const log = `${directory}/gateway.jsonl`;

@@ -9,6 +9,7 @@ import type {
 } from "./browser_packages.ts";
 import { ALICE_TOKEN } from "../gateway/config.ts";
 import { type DemoGateway, startDemoGateway } from "../gateway/demo_gateway.ts";
+import { needing } from "../ignored.ts";
 import { within } from "../within.ts";
 
 /** Somebody in front of the page that a gateway serves. */
@@ -53,7 +54,7 @@ export type PageTest = (
 const PATIENCE_MS = 15_000;
 
 /**
- * Starts one browser for the tests of a file. Without one they are ignored, and the reason is printed.
+ * Starts one browser for the tests of a file. Without one they are ignored, and say why.
  *
  * Every test has a gateway and a profile of its own. After each, the page must have asked nothing but that
  * gateway and must have run without an error.
@@ -61,8 +62,8 @@ const PATIENCE_MS = 15_000;
 export async function pageTests(): Promise<PageTest> {
   const found = await startBrowser();
   if ("reason" in found) {
-    console.warn(`browser tests ignored: ${found.reason}`);
-    return (name) => Deno.test({ name, ignore: true, fn: () => {} });
+    return (name) =>
+      Deno.test({ ...needing(name, found.reason), fn: () => {} });
   }
   Deno.test.afterAll(() => endBrowser(found.browser));
   return (name, body, options = {}) =>

@@ -1,0 +1,25 @@
+import assert from "node:assert/strict";
+
+const ROOT = new URL("./", import.meta.url);
+
+/** Every test file below a folder. */
+async function* testFiles(folder: URL): AsyncGenerator<URL> {
+  for await (const { name, isDirectory } of Deno.readDir(folder)) {
+    if (isDirectory) yield* testFiles(new URL(`${name}/`, folder));
+    else if (name.endsWith("_test.ts")) yield new URL(name, folder);
+  }
+}
+
+/** A property of a test's options, or the call that ignores. */
+const IGNORES_REGEXP = /^ +ignore(: .*)?,$|Deno\.test\.ignore\(/m;
+
+Deno.test("no test is ignored without saying why in its name", async () => {
+  let saying = 0;
+  for await (const file of testFiles(ROOT)) {
+    const text = await Deno.readTextFile(file);
+    const says = text.includes("(ignored: ");
+    if (IGNORES_REGEXP.test(text)) assert.ok(says, file.pathname);
+    if (says || text.includes("...needing(")) saying += 1;
+  }
+  assert.ok(saying > 20);
+});
