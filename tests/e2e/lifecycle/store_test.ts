@@ -17,6 +17,7 @@ import {
 } from "../../support/program/store_server.ts";
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 import { until } from "../../support/within.ts";
+import { needing } from "../../support/ignored.ts";
 
 const PASSWORD = "canary-password";
 
@@ -57,9 +58,11 @@ async function untilStore(
 }
 
 Deno.test({
-  name:
+  ...needing(
     "replicas, with threads or without, share quotas and cool-downs by a store, and serve on when it is gone",
-  ignore: storeProgram === undefined || Deno.build.os !== "linux",
+    storeProgram === undefined && "there is no Valkey or Redis here",
+    Deno.build.os !== "linux" && "only Linux deals connections out to threads",
+  ),
   async fn() {
     await using upstream = startUpstream(({ path }) =>
       path === "/quota"

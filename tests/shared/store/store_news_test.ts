@@ -19,8 +19,9 @@ import {
 } from "../../support/program/store_server.ts";
 import { until } from "../../support/within.ts";
 import { windowOf } from "../../limits/quota_case.ts";
+import { needing } from "../../support/ignored.ts";
 
-const ignore = storeProgram === undefined;
+const lack = storeProgram === undefined && "there is no Valkey or Redis here";
 
 const NEVER = new AbortController().signal;
 
@@ -63,9 +64,10 @@ function coolDown(
 }
 
 Deno.test({
-  name:
+  ...needing(
     "replicas hear what another one leaves alone, also those that come later, with what is left of it",
-  ignore,
+    lack,
+  ),
   async fn() {
     await using server = await startStoreServer();
     const [one, two, connection] = await replicas(server);
@@ -90,9 +92,10 @@ Deno.test({
 });
 
 Deno.test({
-  name:
+  ...needing(
     "what was told while the store was away is told when it is back, unless it is over by then",
-  ignore,
+    lack,
+  ),
   async fn() {
     await using server = await startStoreServer();
     const [one, two, connection] = await replicas(server);
@@ -113,9 +116,10 @@ Deno.test({
 });
 
 Deno.test({
-  name:
+  ...needing(
     "a connection with another key is another one, and what a configuration does not know is passed over",
-  ignore,
+    lack,
+  ),
   async fn() {
     await using server = await startStoreServer();
     const auth = { scheme: "bearer", key: "another-key" };
@@ -147,9 +151,10 @@ Deno.test({
 });
 
 Deno.test({
-  name:
+  ...needing(
     "of replicas that want a quota one reads it, and the others get what it read",
-  ignore,
+    lack,
+  ),
   async fn() {
     await using server = await startStoreServer();
     const [one, two, connection] = await replicas(server);
@@ -174,9 +179,10 @@ Deno.test({
 });
 
 Deno.test({
-  name:
+  ...needing(
     "a replica that cannot reach a provider leaves the reading to another one",
-  ignore,
+    lack,
+  ),
   async fn() {
     await using server = await startStoreServer();
     const [one, two, connection] = await replicas(server);
@@ -193,9 +199,10 @@ Deno.test({
 });
 
 Deno.test({
-  name:
+  ...needing(
     "nobody waits for a quota that another replica reads longer than the signal says, nor for a store that is away",
-  ignore,
+    lack,
+  ),
   async fn() {
     await using server = await startStoreServer();
     const [one, two, connection] = await replicas(server);
@@ -218,8 +225,10 @@ Deno.test({
 });
 
 Deno.test({
-  name: "what headers tell of a quota is told once in five seconds at most",
-  ignore,
+  ...needing(
+    "what headers tell of a quota is told once in five seconds at most",
+    lack,
+  ),
   async fn() {
     await using server = await startStoreServer();
     const [one, two, connection] = await replicas(server);

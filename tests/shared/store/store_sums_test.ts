@@ -11,8 +11,9 @@ import {
 } from "../../support/program/store_server.ts";
 import { startTcpRelay } from "../../support/upstream/tcp_relay.ts";
 import { until } from "../../support/within.ts";
+import { needing } from "../../support/ignored.ts";
 
-const ignore = storeProgram === undefined;
+const lack = storeProgram === undefined && "there is no Valkey or Redis here";
 
 const DAY: Sum = {
   table: "limits\tday\t1767225600\ttoken\talice",
@@ -38,9 +39,10 @@ async function untilSum(
 }
 
 Deno.test({
-  name:
+  ...needing(
     "three processes under load together get exactly what a limit allows, and count every addition",
-  ignore,
+    lack,
+  ),
   async fn() {
     await using server = await startStoreServer();
     const { port } = server;
@@ -69,9 +71,10 @@ Deno.test({
 });
 
 Deno.test({
-  name:
+  ...needing(
     "counts survive a process that ends, which leaves nothing unsent, and are there for the next",
-  ignore,
+    lack,
+  ),
   async fn() {
     await using server = await startStoreServer();
     await using one = await connectProcess({ port: server.port });
@@ -86,9 +89,10 @@ Deno.test({
 });
 
 Deno.test({
-  name:
+  ...needing(
     "a store that is killed is said to be away once, counted on without, and given everything when it is back",
-  ignore,
+    lack,
+  ),
   async fn() {
     await using server = await startStoreServer();
     const { port } = server;
@@ -122,9 +126,10 @@ Deno.test({
 });
 
 Deno.test({
-  name:
+  ...needing(
     "a connection that breaks under load loses no addition and doubles none",
-  ignore,
+    lack,
+  ),
   async fn() {
     await using server = await startStoreServer();
     await using one = await connectProcess({ port: server.port });
@@ -142,8 +147,10 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a store that is slow is left alone, and asked again when it is not",
-  ignore,
+  ...needing(
+    "a store that is slow is left alone, and asked again when it is not",
+    lack,
+  ),
   async fn() {
     await using server = await startStoreServer();
     await using relay = startTcpRelay(server.port);
@@ -162,9 +169,10 @@ Deno.test({
 });
 
 Deno.test({
-  name:
+  ...needing(
     "a store without memory is told nothing, and everything when it has some again",
-  ignore,
+    lack,
+  ),
   async fn() {
     await using server = await startStoreServer();
     await using one = await connectProcess({ port: server.port });
@@ -182,9 +190,10 @@ Deno.test({
 });
 
 Deno.test({
-  name:
+  ...needing(
     "a wrong password is said once, without the password, and the process serves on",
-  ignore,
+    lack,
+  ),
   async fn() {
     await using server = await startStoreServer(["--requirepass", "right"]);
     const { port } = server;
@@ -203,8 +212,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a user needs no more rights than operations.md says",
-  ignore,
+  ...needing("a user needs no more rights than operations.md says", lack),
   async fn() {
     await using server = await startStoreServer();
     const page = await Deno.readTextFile(
@@ -234,9 +242,10 @@ Deno.test({
 });
 
 Deno.test({
-  name:
+  ...needing(
     "what a window counted is gone at its end, and the store drops it an hour later",
-  ignore,
+    lack,
+  ),
   async fn() {
     await using server = await startStoreServer();
     const clock = createFakeClock(Date.now());
@@ -257,8 +266,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "keys are digests behind the prefix",
-  ignore,
+  ...needing("keys are digests behind the prefix", lack),
   async fn() {
     await using server = await startStoreServer();
     await using one = await connectProcess({ port: server.port, prefix: "p:" });

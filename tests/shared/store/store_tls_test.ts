@@ -6,17 +6,19 @@ import {
   storeProgram,
 } from "../../support/program/store_server.ts";
 import { testCertificate } from "../../support/upstream/test_certificate.ts";
+import { needing } from "../../support/ignored.ts";
 import { until } from "../../support/within.ts";
 
-const ignore = storeProgram === undefined;
+const lack = storeProgram === undefined && "there is no Valkey or Redis here";
 
 const FOLDER = new URL("../../fixtures/tls/", import.meta.url);
 const pathOf = (name: string) => fromFileUrl(new URL(name, FOLDER));
 
 Deno.test({
-  name:
+  ...needing(
     "a store is reached with TLS when its certificate is vouched for, and not otherwise",
-  ignore,
+    lack,
+  ),
   async fn() {
     await using server = await startStoreServer([
       ...["--tls-auth-clients", "no"],

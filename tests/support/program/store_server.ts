@@ -23,10 +23,6 @@ const found = await Promise.all(PROGRAMS.map((name) => hasProgram(name)));
 /** What serves here; `undefined`: nothing. */
 export const storeProgram = PROGRAMS.find((_, index) => found[index]);
 
-if (storeProgram === undefined) {
-  console.log("no valkey-server or redis-server here: tests are ignored");
-}
-
 /**
  * Starts a server on a free port of this machine, which keeps nothing on disk.
  *
