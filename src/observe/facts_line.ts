@@ -1,6 +1,6 @@
 import { NANOS_PER_DOLLAR } from "../core/nano_dollars.ts";
 import type { LogFields } from "./log.ts";
-import type { AnswerFacts, RequestFacts } from "./facts.ts";
+import type { AnswerFacts, Ending, RequestFacts } from "./facts.ts";
 
 /** What is the caller's text, or an upstream's, is cut where it is long, in characters. */
 const MAX_LENGTH = {
@@ -9,9 +9,20 @@ const MAX_LENGTH = {
   upstreamRequestId: 128,
 };
 
+/** What the line of a request tells beside what became known on its way. */
+export interface LineEnds {
+  readonly requestId: string;
+  readonly totalMs: number;
+  readonly ending: Ending;
+}
+
 /** What is known of a request, as fields of its line in the log; what is not known has no value. */
-export function factsLine(facts: RequestFacts): LogFields {
+export function factsLine(
+  facts: RequestFacts,
+  { requestId, totalMs, ending }: LineEnds,
+): LogFields {
   return {
+    request_id: requestId,
     token: facts.caller,
     method: facts.method.slice(0, MAX_LENGTH.method),
     route: facts.route,
@@ -43,6 +54,8 @@ export function factsLine(facts: RequestFacts): LogFields {
     session: facts.client?.session,
     agent: facts.client?.agent,
     client_request_id: facts.client?.requestId,
+    total_ms: roundMs(totalMs),
+    ended: ending,
   };
 }
 
@@ -84,6 +97,6 @@ function usageLine(
 }
 
 /** Milliseconds for the log: microseconds are enough. */
-export function roundMs(ms: number | undefined): number | undefined {
+function roundMs(ms: number | undefined): number | undefined {
   return ms === undefined ? undefined : Math.round(ms * 1000) / 1000;
 }

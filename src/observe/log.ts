@@ -33,19 +33,30 @@ export function createLog({ format, now, sink }: LogOptions): Log {
   return {
     write(level, event, fields) {
       const time = new Date(now()).toISOString();
-      sink(spell({ time, level, event, ...fields }));
+      sink(spell({ time, level, event }, fields));
     },
   };
 }
 
-function jsonLine(fields: LogFields): string {
-  return `${oneLine(fields)}\n`;
+/** What every line begins with. */
+interface LineHead {
+  readonly time: string;
+  readonly level: LogLevel;
+  readonly event: string;
+}
+
+/** The two are not made one object, which would take longer than to write it. */
+function jsonLine(head: LineHead, fields: LogFields): string {
+  const beginning = oneLine(head);
+  const rest = oneLine(fields);
+  return rest === "{}"
+    ? `${beginning}\n`
+    : `${beginning.slice(0, -1)},${rest.slice(1)}\n`;
 }
 
 /** Values that are not plain are JSON. */
-function textLine(fields: LogFields): string {
-  const { time, level, event, ...rest } = fields;
-  const pairs = Object.entries(rest)
+function textLine({ time, level, event }: LineHead, fields: LogFields): string {
+  const pairs = Object.entries(fields)
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) =>
       ` ${name}=${

@@ -1,7 +1,7 @@
 import type { Clock } from "../core/clock.ts";
 import { createChunkGaps } from "./chunk_gaps.ts";
 import type { Ending, RequestFacts } from "./facts.ts";
-import { factsLine, roundMs } from "./facts_line.ts";
+import { factsLine } from "./facts_line.ts";
 import type { Log } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 
@@ -64,12 +64,8 @@ export function openRecord(
       // What keeps the record keeps nothing else of the request any more.
       for (const react of reactions.splice(0)) react(ending);
       const totalMs = elapsedMs();
-      log.write("info", "request", {
-        request_id: requestId,
-        ...factsLine(facts),
-        total_ms: roundMs(totalMs),
-        ended: ending,
-      });
+      const ends = { requestId, totalMs, ending };
+      log.write("info", "request", factsLine(facts, ends));
       metrics?.requestEnded({ facts, ending, totalMs });
     },
     onFinish(react) {
