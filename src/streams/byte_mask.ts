@@ -1,3 +1,4 @@
+import { createFinder, type Finder } from "./find_bytes.ts";
 import type { ByteReader } from "./look_ahead.ts";
 
 /** Makes texts that must not be seen unreadable in bytes that pass. */
@@ -27,7 +28,7 @@ export interface MaskedText {
   readonly secret: Uint8Array;
   /** Its telling beginning. */
   readonly needle: Uint8Array;
-  readonly skips: Uint8Array;
+  readonly find: Finder;
 }
 
 /**
@@ -38,12 +39,12 @@ export interface MaskedText {
 export function prepareMaskedText(text: string): MaskedText {
   const secret = new TextEncoder().encode(text);
   const needle = secret.subarray(0, TELLING_BYTES);
-  return { secret, needle, skips: skipsOf(needle) };
+  return { secret, needle, find: createFinder(text.slice(0, TELLING_BYTES)) };
 }
 
 /** Covers a text with as many asterisks wherever it or its beginning stands, also across chunks. */
 export function createByteMask(
-  { secret, needle, skips }: MaskedText,
+  { secret, needle, find }: MaskedText,
 ): ByteMask {
   /** The end of what came, where the text may have begun in it. */
   let held = NOTHING;
@@ -71,7 +72,7 @@ export function createByteMask(
       const bytes = held.length === 0 ? chunk : join(held, chunk);
       let position = covered > 0 ? cover(bytes, 0) : 0;
       for (;;) {
-        const found = find(bytes, { needle, skips, from: position });
+        const found = find(bytes, position);
         if (found === -1) break;
         position = cover(bytes, found);
       }
@@ -140,42 +141,14 @@ function join(
   return both;
 }
 
-/** How far the search may go on for the byte under the needle's last (Horspool's algorithm). */
-function skipsOf(needle: Uint8Array): Uint8Array {
-  const skips = new Uint8Array(256).fill(needle.length);
-  for (let index = 0; index < needle.length - 1; index++) {
-    skips[needle[index] ?? 0] = needle.length - 1 - index;
-  }
-  return skips;
-}
-
-/** Where the needle begins, or -1. */
-function find(
-  bytes: Uint8Array,
-  { needle, skips, from }: {
-    readonly needle: Uint8Array;
-    readonly skips: Uint8Array;
-    readonly from: number;
-  },
-): number {
-  const last = needle.length - 1;
-  let end = from + last;
-  while (end < bytes.length) {
-    const byte = bytes[end] ?? 0;
-    if (byte === needle[last] && beginsAt(bytes, end - last, needle)) {
-      return end - last;
-    }
-    end += skips[byte] ?? 1;
-  }
-  return -1;
-}
-
+/** Whether the first `length` bytes of the needle stand at `start`. */
 function beginsAt(
   bytes: Uint8Array,
   start: number,
   needle: Uint8Array,
+  length: number,
 ): boolean {
-  for (let index = 0; index < needle.length; index++) {
+  for (let index = 0; index < length; index++) {
     if (bytes[start + index] !== needle[index]) return false;
   }
   return true;
@@ -185,8 +158,7 @@ function beginsAt(
 function beginningAtEnd(bytes: Uint8Array, needle: Uint8Array): number {
   const most = Math.min(needle.length - 1, bytes.length);
   for (let length = most; length > 0; length--) {
-    const start = bytes.length - length;
-    if (beginsAt(bytes, start, needle.subarray(0, length))) return length;
+    if (beginsAt(bytes, bytes.length - length, needle, length)) return length;
   }
   return 0;
 }

@@ -8,20 +8,34 @@ export type Finder = (bytes: Uint8Array, from: number) => number;
  */
 export function createFinder(needle: string): Finder {
   const wanted = new TextEncoder().encode(needle);
-  const size = wanted.length;
-  const jumps = new Uint8Array(256).fill(size);
-  for (let index = 0; index < size - 1; index++) {
-    jumps[wanted[index] ?? 0] = size - 1 - index;
+  const last = wanted.length - 1;
+  const jumps = new Uint8Array(256).fill(wanted.length);
+  for (let index = 0; index < last; index++) {
+    jumps[wanted[index] ?? 0] = last - index;
   }
+  const lastByte = wanted[last] ?? 0;
+  const jumpBehindLast = jumps[lastByte] ?? 1;
+  // Most steps are a look-up and a jump; this one ends them.
+  jumps[lastByte] = 0;
+
+  function standsBefore(bytes: Uint8Array, end: number): boolean {
+    const start = end - last;
+    for (let index = 0; index < last; index++) {
+      if (bytes[start + index] !== wanted[index]) return false;
+    }
+    return true;
+  }
+
   return (bytes, from) => {
-    let end = from + size - 1;
+    let end = from + last;
     while (end < bytes.length) {
-      let offset = 0;
-      while (
-        offset < size && bytes[end - offset] === wanted[size - 1 - offset]
-      ) offset++;
-      if (offset === size) return end - size + 1;
-      end += jumps[bytes[end] ?? 0] ?? 1;
+      const jump = jumps[bytes[end] ?? 0] ?? 1;
+      if (jump !== 0) {
+        end += jump;
+      } else {
+        if (standsBefore(bytes, end)) return end - last;
+        end += jumpBehindLast;
+      }
     }
     return -1;
   };
