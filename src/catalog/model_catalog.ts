@@ -1,4 +1,5 @@
 import type { Connection, Deployment } from "../config/config.ts";
+import type { ConfigStore } from "../config/store.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Deadlines } from "../core/deadlines.ts";
 import { SingleFlight } from "../core/single_flight.ts";
@@ -31,6 +32,7 @@ export interface ModelCatalog {
 
 /** What a {@linkcode ModelCatalog} needs from outside. */
 export interface ModelCatalogOptions {
+  readonly store: Pick<ConfigStore, "current">;
   readonly fetch: Fetch;
   readonly clock: Clock;
   readonly deadlines: Deadlines;
@@ -66,7 +68,7 @@ interface Listing {
 
 /** Knows nothing of any provider yet. */
 export function createModelCatalog(options: ModelCatalogOptions): ModelCatalog {
-  const { clock, deadlines, log } = options;
+  const { store, clock, deadlines, log } = options;
   const listings = new Map<string, Listing>();
   const flights = new SingleFlight<string, void>();
 
@@ -124,6 +126,7 @@ export function createModelCatalog(options: ModelCatalogOptions): ModelCatalog {
     try {
       listing.list = await readModelList(connection, {
         fetch: options.fetch,
+        messagesVendor: store.current().messagesVendor,
         signal: late.signal,
       });
       listing.dueMs = clock.elapsedMs() + FRESH_MS;

@@ -1,6 +1,12 @@
 import type { Connection } from "../config/config.ts";
 import { parseJson } from "../core/json.ts";
-import { type Endpoint, ENDPOINTS, FAMILIES } from "../core/protocol.ts";
+import {
+  type Endpoint,
+  ENDPOINTS,
+  FAMILIES,
+  isProtocol,
+} from "../core/protocol.ts";
+import { CODECS } from "../protocols/mod.ts";
 import { createByteReader } from "../streams/byte_reader.ts";
 import { discard } from "../streams/discard.ts";
 import { readAll } from "../streams/read_all.ts";
@@ -20,6 +26,8 @@ export type ModelList = ReadonlyMap<string, ModelFacts>;
 /** What reading a list needs from outside. */
 export interface ReadListOptions {
   readonly fetch: Fetch;
+  /** `<vendor_b>`, the prefix of the version header of Messages. */
+  readonly messagesVendor: string;
   /** Ends the reading. */
   readonly signal: AbortSignal;
 }
@@ -35,8 +43,13 @@ const MAX_PAGE_BYTES = 1024 * 1024;
 /** A list has no more pages that are read. */
 const MAX_PAGES = 10;
 
-/** So many entries a page are asked for, where pages can be asked for: as many as Anthropic gives at most. */
-const PAGE_ENTRIES = 1000;
+/**
+ * How a list is asked for where a protocol's lists have pages: Anthropic gives 20 entries a page unless it is asked for
+ * more, and 1000 at most (https://platform.claude.com/docs/en/api/models/list).
+ */
+const QUERY_BY_ENDPOINT: Readonly<
+  Partial<Record<Endpoint, Readonly<Record<string, string>>>>
+> = { messages: { limit: "1000" } };
 
 /** Entries of OpenRouter are long: so many stay below {@linkcode MAX_PAGE_BYTES}. */
 const OPENROUTER_PAGE_ENTRIES = 200;
@@ -120,9 +133,7 @@ function queryOf(
     case "codex":
       return { client_version: CODEX_VERSION, ...page };
     default:
-      return endpoint === "messages"
-        ? { limit: String(PAGE_ENTRIES), ...page }
-        : page;
+      return { ...QUERY_BY_ENDPOINT[endpoint], ...page };
   }
 }
 
@@ -142,15 +153,19 @@ async function readPage(
 }
 
 async function send(
-  { connection, endpoint, fetch, signal }: ReadPages,
+  { connection, endpoint, fetch, messagesVendor, signal }: ReadPages,
   query: Readonly<Record<string, string>>,
 ): Promise<Response> {
   const url = new URL(`${connection.endpoints[endpoint]}/models`);
   for (const [name, value] of Object.entries(query)) {
     url.searchParams.set(name, value);
   }
-  const headers = new Headers({ accept: "application/json" });
-  if (endpoint === "messages") headers.set("anthropic-version", "2023-06-01");
+  const headers = new Headers([
+    ["accept", "application/json"],
+    ...isProtocol(endpoint)
+      ? CODECS[endpoint].requestHeaders(messagesVendor)
+      : [],
+  ]);
   const answer = await reached(
     fetch(url.href, {
       headers: upstreamHeaders(headers, connection),

@@ -10,3 +10,11 @@ export const CODECS: Readonly<Record<Protocol, Codec>> = {
   messages: messagesCodec,
   responses: responsesCodec,
 };
+
+/** What the names of headers begin with that belong to one protocol or another ({@linkcode Codec.headerPrefixes}). */
+export function protocolHeaderPrefixes(
+  messagesVendor: string,
+): readonly string[] {
+  return Object.values(CODECS)
+    .flatMap(({ headerPrefixes }) => headerPrefixes(messagesVendor));
+}

@@ -4,6 +4,7 @@ import {
   type ModelCatalog,
 } from "../../src/catalog/model_catalog.ts";
 import type { Config, Connection } from "../../src/config/config.ts";
+import { createConfigStore } from "../../src/config/store.ts";
 import { createDeadlines } from "../../src/core/deadlines.ts";
 import { createFakeClock } from "../support/fakes/fake_clock.ts";
 import { createFakeTimers } from "../support/fakes/fake_timers.ts";
@@ -28,7 +29,17 @@ async function scene(connections: readonly Record<string, unknown>[] = [{}]) {
     answer(response: Response): void;
     fail(error: unknown): void;
   }[] = [];
+  const config = await minimalConfig({
+    connections: connections.map((one, index) =>
+      connectionFile({
+        name: `connection ${index}`,
+        endpoints: { chat: `https://${index}.example/v1` },
+        ...one,
+      })
+    ),
+  });
   const catalog = createModelCatalog({
+    store: createConfigStore(config),
     clock,
     deadlines: createDeadlines(timers),
     log,
@@ -38,15 +49,6 @@ async function scene(connections: readonly Record<string, unknown>[] = [{}]) {
       signal?.addEventListener("abort", () => reject(signal.reason));
       return promise;
     },
-  });
-  const config = await minimalConfig({
-    connections: connections.map((one, index) =>
-      connectionFile({
-        name: `connection ${index}`,
-        endpoints: { chat: `https://${index}.example/v1` },
-        ...one,
-      })
-    ),
   });
   return { clock, timers, log, asked, catalog, config };
 }

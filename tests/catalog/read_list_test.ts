@@ -45,7 +45,7 @@ const read = (
   connection: Connection,
   { fetch }: Pick<ReturnType<typeof provider>, "fetch">,
   signal = new AbortController().signal,
-) => readModelList(connection, { fetch, signal });
+) => readModelList(connection, { fetch, messagesVendor: "anthropic", signal });
 
 /** Why there is no list. */
 async function reasonOf(reading: Promise<unknown>): Promise<string> {
@@ -108,6 +108,32 @@ Deno.test("readModelList() asks a provider of Messages as Anthropic wants it, pa
   const headers = new Headers(asked[0]?.init.headers);
   assert.equal(headers.get("anthropic-version"), "2023-06-01");
   assert.equal(headers.get("x-api-key"), UPSTREAM_KEY);
+});
+
+Deno.test("readModelList() names the version of Messages as the configuration calls it, and at no other base URL", async () => {
+  const { asked, fetch } = provider({});
+  const connection = await connectionWith({
+    endpoints: {
+      chat: "https://a.example/v1",
+      messages: "https://b.example/v1",
+      completions: "https://c.example/v1",
+    },
+  });
+  const { signal } = new AbortController();
+  await assert.rejects(
+    readModelList(connection, { fetch, messagesVendor: "acme", signal }),
+    NoModelList,
+  );
+  const versions = asked.map(({ url, init }) => [
+    new URL(url).host,
+    new Headers(init.headers).get("acme-version"),
+    new Headers(init.headers).get("anthropic-version"),
+  ]);
+  assert.deepEqual(versions, [
+    ["a.example", null, null],
+    ["b.example", "2023-06-01", null],
+    ["c.example", null, null],
+  ]);
 });
 
 Deno.test("readModelList() asks OpenRouter for short pages, by how many entries it has read", async () => {

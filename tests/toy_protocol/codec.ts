@@ -178,6 +178,7 @@ export function createToyCodec(protocol: Protocol): Codec {
     encodeError: ({ message }, id) => ({ fault: message, id }),
     requestIdHeader: "x-toy-id",
     requestHeaders: () => [["x-toy-version", "1"]],
+    headerPrefixes: () => ["x-toy-"],
     watch: {
       usageMark: '"cost"',
       mayCount: (text) => text.includes('"cost"'),

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Connection } from "../../src/config/config.ts";
-import { CODECS } from "../../src/protocols/mod.ts";
+import { CODECS, protocolHeaderPrefixes } from "../../src/protocols/mod.ts";
 import {
   translatedHeaders,
   type TranslatedHeadersOptions,
@@ -22,8 +22,8 @@ async function headersFor(
   };
   const pairs = translatedHeaders(new Headers(caller), connection, {
     ownHeaders: [],
+    protocolPrefixes: protocolHeaderPrefixes("anthropic"),
     stream: false,
-    messagesVendor: "anthropic",
     ...options,
   });
   const names = pairs.map(([name]) => name);
@@ -53,6 +53,26 @@ Deno.test("translatedHeaders() leaves out what belongs to the caller's protocol"
   assert.deepEqual(await headersFor(foreign), OWN);
 });
 
+Deno.test("translatedHeaders() leaves out what belongs to any protocol that there is", async () => {
+  for (const codec of Object.values(CODECS)) {
+    const prefixes = codec.headerPrefixes("acme");
+    for (const prefix of prefixes) {
+      assert.deepEqual(
+        await headersFor({ [`${prefix}x`]: "1" }, {
+          protocolPrefixes: protocolHeaderPrefixes("acme"),
+        }),
+        OWN,
+      );
+    }
+    const sent = codec.requestHeaders("acme").map(([name]) => name);
+    assert.deepEqual(
+      sent.filter((name) => !prefixes.some((one) => name.startsWith(one))),
+      [],
+      `${codec.protocol} sends what a request of another protocol could bring`,
+    );
+  }
+});
+
 Deno.test("translatedHeaders() passes the rest on", async () => {
   const open = { "user-agent": "agent/1", "x-session": "1" };
   assert.deepEqual(await headersFor(open), { ...OWN, ...open });
@@ -71,7 +91,7 @@ Deno.test("translatedHeaders() names the version that it writes to the Messages 
   assert.equal(headers["anthropic-version"], "2023-06-01");
   const options = {
     ownHeaders: CODECS.messages.requestHeaders("acme"),
-    messagesVendor: "acme",
+    protocolPrefixes: protocolHeaderPrefixes("acme"),
   };
   const other = await headersFor({ "acme-version": "2024-01-01" }, options);
   assert.equal(other["acme-version"], "2023-06-01");

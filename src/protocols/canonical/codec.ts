@@ -136,6 +136,14 @@ export interface Codec {
     messagesVendor: string,
   ): readonly [name: string, value: string][];
 
+  /**
+   * What the names of headers begin with, in lower case, that steer this protocol or tell about its clients. They
+   * mean nothing, or something else, in another one, so a translated request goes without them.
+   *
+   * @param messagesVendor As for {@linkcode Codec.requestHeaders}.
+   */
+  headerPrefixes(messagesVendor: string): readonly string[];
+
   /** What the log learns from native answers, which pass without being decoded. */
   readonly watch: AnswerWatch;
 }

@@ -67,5 +67,6 @@ export const chatCodec: Codec = {
   encodeError: encodeOpenAiError,
   requestIdHeader: undefined,
   requestHeaders: () => [],
+  headerPrefixes: () => ["openai-", "x-openai-"],
   watch: chatWatch,
 };

@@ -67,5 +67,6 @@ export const messagesCodec: Codec = {
   encodeError,
   requestIdHeader: "request-id",
   requestHeaders: (vendor) => [[`${vendor}-version`, "2023-06-01"]],
+  headerPrefixes: (vendor) => [`${vendor}-`, "anthropic-"],
   watch: messagesWatch,
 };

@@ -66,5 +66,12 @@ export const responsesCodec: Codec = {
   encodeError,
   requestIdHeader: undefined,
   requestHeaders: () => [],
+  headerPrefixes: () => [
+    "chatgpt-",
+    "openai-",
+    "originator",
+    "x-codex-",
+    "x-openai-",
+  ],
   watch: responsesWatch,
 };

@@ -11,7 +11,7 @@ import {
   type Failure,
   UpstreamFailure,
 } from "../../protocols/canonical/failure/failure.ts";
-import { CODECS } from "../../protocols/mod.ts";
+import { CODECS, protocolHeaderPrefixes } from "../../protocols/mod.ts";
 import { discard } from "../../streams/discard.ts";
 import { callUpstream } from "../../upstream/call.ts";
 import { redirected } from "../../upstream/failure.ts";
@@ -136,8 +136,8 @@ async function ask(
     }`,
     headers: translatedHeaders(exchange.request.headers, connection, {
       ownHeaders: CODECS[protocol].requestHeaders(messagesVendor),
+      protocolPrefixes: protocolHeaderPrefixes(messagesVendor),
       stream,
-      messagesVendor,
     }),
     body,
     deadlines,
