@@ -1,8 +1,8 @@
 import type { Caller } from "../config/config.ts";
 import type { Clock } from "../core/clock.ts";
-import { amountOf, type Bounds, countsRow } from "./bounds.ts";
-import { type Counts, MEASURES, tokensOf } from "./counts.ts";
-import { relayedAdditions } from "./relayed.ts";
+import { amountOf, type Bounds, countsRow, isBound } from "./bounds.ts";
+import { type Counts, type Measure, MEASURES, tokensOf } from "./counts.ts";
+import { createRelayed } from "./relayed.ts";
 import type { Addition, Sums } from "./sums.ts";
 import {
   COUNTED_WINDOWS,
@@ -11,6 +11,7 @@ import {
   type Holder,
   placedAt,
   type PlacedWindow,
+  type Row,
   sumIn,
 } from "./tables.ts";
 
@@ -54,22 +55,18 @@ export function createCounting(
   { sums, bounds, clock }: CountingOptions,
 ): Counting {
   let sinceMs = clock.now();
-  const tables = createTables();
+  const names = createNames();
+  const relayed = createRelayed();
   return {
     count(use, givenBack = []) {
       const { caller, connection, atMs, counts } = use;
       const holders = holdersOf(caller);
-      sums.add([
-        ...givenBack,
-        ...countAdditions(use, holders, tables),
-        ...relayedAdditions({
-          connection,
-          holders,
-          tokens: tokensOf(counts),
-          atMs,
-        }),
-        ...boundAdditions(use, bounds),
-      ]);
+      const additions = [...givenBack];
+      addCounts(use, { additions, holders, names });
+      const tokens = tokensOf(counts);
+      relayed.add({ connection, holders, tokens, atMs }, additions);
+      if (isBound(caller)) addToLimits(use, { additions, bounds });
+      sums.add(additions);
     },
     get sinceMs() {
       return sinceMs;
@@ -88,38 +85,43 @@ export function holdersOf({ name, group }: Caller): readonly Holder[] {
     : [own, { kind: "group", name: group.name }];
 }
 
-function countAdditions(
+/** One table after another, so that each is looked up once. */
+function addCounts(
   { atMs, counts, ...row }: Use,
-  holders: readonly Holder[],
-  tables: Tables,
-): readonly Addition[] {
-  const additions: Addition[] = [];
-  for (const measure of MEASURES) {
-    const amount = counts[measure];
-    // A cost of nothing is known, and no cost is not.
-    if (amount === undefined || amount === 0 && measure !== "cost") continue;
-    const field = countsField(measure, row);
-    for (const holder of holders) {
-      for (const { table, window } of tables.at(atMs, holder)) {
-        additions.push({ sum: sumIn(table, field, window), amount });
+  { additions, holders, names }: {
+    readonly additions: Addition[];
+    readonly holders: readonly Holder[];
+    readonly names: Names;
+  },
+): void {
+  const fields = names.fields(row);
+  for (const holder of holders) {
+    for (const { table, window } of names.tables(atMs, holder)) {
+      for (const measure of MEASURES) {
+        const amount = counts[measure];
+        // A cost of nothing is known, and no cost is not.
+        const isNone = amount === undefined ||
+          amount === 0 && measure !== "cost";
+        if (isNone) continue;
+        additions.push({ sum: sumIn(table, fields[measure], window), amount });
       }
     }
   }
-  return additions;
 }
 
-function boundAdditions(
+function addToLimits(
   { caller, counts, atMs, ...row }: Use,
-  bounds: Bounds,
-): readonly Addition[] {
-  const additions: Addition[] = [];
+  { additions, bounds }: {
+    readonly additions: Addition[];
+    readonly bounds: Bounds;
+  },
+): void {
   for (const bound of bounds.of(caller)) {
     if (bound.kind === "share" || !countsRow(bound.limit, row)) continue;
     const { sum } = bounds.sumAt(bound, atMs);
     const amount = amountOf(bound.limit.unit, counts);
     if (amount !== 0) additions.push({ sum, amount });
   }
-  return additions;
 }
 
 /** A table of counts, and its window. */
@@ -128,16 +130,30 @@ interface CountsTable {
   readonly window: PlacedWindow;
 }
 
-/** Names of tables, which are made once an hour. */
-interface Tables {
-  at(atMs: number, holder: Holder): readonly CountsTable[];
+/** Names that are made once: fields for as long as the program runs, tables for an hour. */
+interface Names {
+  fields(row: Row): Readonly<Record<Measure, string>>;
+  tables(atMs: number, holder: Holder): readonly CountsTable[];
 }
 
-function createTables(): Tables {
+function createNames(): Names {
   let windows: readonly PlacedWindow[] = [];
   let known = new Map<string, readonly CountsTable[]>();
+  /** By connection, then by model; both are names of configurations. */
+  const fields = new Map<
+    string,
+    Map<string, Readonly<Record<Measure, string>>>
+  >();
   return {
-    at(atMs, holder) {
+    fields(row) {
+      const found = fields.get(row.connection)?.get(row.model);
+      if (found !== undefined) return found;
+      const byModel = fields.get(row.connection) ?? new Map();
+      const made = fieldsOf(row);
+      fields.set(row.connection, byModel.set(row.model, made));
+      return made;
+    },
+    tables(atMs, holder) {
       const [hour] = windows;
       if (
         hour === undefined || atMs < hour.startMs || atMs >= hour.endMs
@@ -154,5 +170,19 @@ function createTables(): Tables {
       known.set(key, found);
       return found;
     },
+  };
+}
+
+function fieldsOf(row: Row): Readonly<Record<Measure, string>> {
+  const field = (measure: Measure) => countsField(measure, row);
+  return {
+    requests: field("requests"),
+    input: field("input"),
+    cached_input: field("cached_input"),
+    cache_write: field("cache_write"),
+    output: field("output"),
+    reasoning: field("reasoning"),
+    cost: field("cost"),
+    estimated: field("estimated"),
   };
 }

@@ -61,9 +61,17 @@ export function createMemorySums(clock: Pick<Clock, "now">): MemorySums {
 
   const valueOf = (sum: Sum) => find(sum)?.get(sum.field) ?? 0;
 
-  function addOne({ sum, amount }: Addition): void {
-    const table = open(sum);
-    table?.set(sum.field, (table.get(sum.field) ?? 0) + amount);
+  /** What belongs to one table often stands together. */
+  function addAll(list: readonly Addition[]): void {
+    let last: Sum | undefined;
+    let table: Table | undefined;
+    for (const { sum, amount } of list) {
+      const isSame = last !== undefined && sum.table === last.table &&
+        sum.endsAtMs === last.endsAtMs;
+      if (!isSame) table = open(sum);
+      last = sum;
+      table?.set(sum.field, (table.get(sum.field) ?? 0) + amount);
+    }
   }
 
   return {
@@ -74,12 +82,12 @@ export function createMemorySums(clock: Pick<Clock, "now">): MemorySums {
     reserve(list) {
       dropEnded();
       const refused = firstRefused(list, valueOf);
-      if (refused === undefined) list.forEach(addOne);
+      if (refused === undefined) addAll(list);
       return refused;
     },
     add(list) {
       dropEnded();
-      list.forEach(addOne);
+      addAll(list);
     },
     begin(list) {
       dropEnded();

@@ -1,6 +1,6 @@
 import type { TimeSpan } from "../core/calendar.ts";
 import { type Holder, holderText } from "./tables.ts";
-import type { Addition, Sum, Sums } from "./sums.ts";
+import type { Addition, Sums } from "./sums.ts";
 
 /*
  * How many tokens each holder had of each connection in any stretch of time, roughly. A provider's windows begin when
@@ -17,9 +17,11 @@ interface Level {
   readonly keptMs: number;
 }
 
-/** The finest first. */
+const FINEST_MS = 15 * MINUTE_MS;
+
+/** The finest first; each bucket lies in one of the next level. */
 const LEVELS: readonly Level[] = [
-  { bucketMs: 15 * MINUTE_MS, keptMs: 6 * HOUR_MS },
+  { bucketMs: FINEST_MS, keptMs: 6 * HOUR_MS },
   { bucketMs: HOUR_MS, keptMs: 8 * DAY_MS },
   { bucketMs: DAY_MS, keptMs: 32 * DAY_MS },
 ];
@@ -40,32 +42,61 @@ export interface RelayedTokens {
   readonly atMs: number;
 }
 
-/** What to add for tokens that were relayed. */
-export function relayedAdditions(
-  { connection, holders, tokens, atMs }: RelayedTokens,
-): readonly Addition[] {
-  if (tokens === 0) return [];
-  const fields = [ALL, ...holders.map(holderText)];
-  return LEVELS.flatMap((level) =>
-    fields.map((field) => ({
-      sum: bucketSum(level, { connection, field, atMs }),
-      amount: tokens,
-    }))
-  );
+/** Tells what to add for tokens that were relayed. */
+export interface Relayed {
+  add(tokens: RelayedTokens, additions: Addition[]): void;
 }
 
-function bucketSum(
+/** Remembers the names of the buckets that run. */
+export function createRelayed(): Relayed {
+  /** By connection, then by level. */
+  const latest = new Map<string, Bucket[]>();
+
+  function bucketsAt(connection: string, atMs: number): readonly Bucket[] {
+    const known = latest.get(connection) ?? [];
+    const [finest] = known;
+    if (
+      finest !== undefined && atMs >= finest.startMs &&
+      atMs < finest.startMs + FINEST_MS
+    ) return known;
+    const made = LEVELS.map((level) => bucketAt(level, connection, atMs));
+    latest.set(connection, made);
+    return made;
+  }
+
+  return {
+    add({ connection, holders, tokens, atMs }, additions) {
+      if (tokens === 0) return;
+      const fields = holders.map(holderText);
+      for (const { table, endsAtMs } of bucketsAt(connection, atMs)) {
+        additions.push({
+          sum: { table, field: ALL, endsAtMs },
+          amount: tokens,
+        });
+        for (const field of fields) {
+          additions.push({ sum: { table, field, endsAtMs }, amount: tokens });
+        }
+      }
+    },
+  };
+}
+
+/** The tokens of a connection in a stretch of time. */
+interface Bucket {
+  readonly table: string;
+  readonly startMs: number;
+  readonly endsAtMs: number;
+}
+
+function bucketAt(
   { bucketMs, keptMs }: Level,
-  { connection, field, atMs }: {
-    readonly connection: string;
-    readonly field: string;
-    readonly atMs: number;
-  },
-): Sum {
+  connection: string,
+  atMs: number,
+): Bucket {
   const startMs = atMs - atMs % bucketMs;
   return {
     table: `relayed\t${bucketMs / MINUTE_MS}\t${startMs / 1000}\t${connection}`,
-    field,
+    startMs,
     endsAtMs: startMs + bucketMs + keptMs,
   };
 }
@@ -94,9 +125,10 @@ export function relayedShare(
   if (level === undefined) return undefined;
   const starts = bucketStarts(level, span);
   const tokensOf = (field: string) => {
-    const amounts = sums.read(
-      starts.map((atMs) => bucketSum(level, { connection, field, atMs })),
-    );
+    const amounts = sums.read(starts.map((atMs) => {
+      const { table, endsAtMs } = bucketAt(level, connection, atMs);
+      return { table, field, endsAtMs };
+    }));
     return amounts.reduce(
       (sum, amount, index) =>
         sum + amount * overlap(starts[index] ?? 0, level, span),

@@ -9,6 +9,8 @@ export interface GatewayOptions {
   readonly name: string;
   readonly upstreamUrl: string;
   readonly workers?: number;
+  /** Whether models have prices and the caller and its group have limits, all far away. */
+  readonly hasLimits?: boolean;
   /** A PEM file that the upstream's certificate is vouched for by. */
   readonly caFile?: string;
 }
@@ -19,10 +21,13 @@ export interface GatewayOptions {
  * them in large pieces, and so on.
  */
 export async function startGateway(
-  { name, upstreamUrl, workers = 1, caFile }: GatewayOptions,
+  { name, upstreamUrl, workers = 1, hasLimits = false, caFile }: GatewayOptions,
 ): Promise<Program> {
   const configFile = await Deno.makeTempFile({ suffix: ".yaml" });
-  await Deno.writeTextFile(configFile, configText(upstreamUrl, workers));
+  await Deno.writeTextFile(
+    configFile,
+    configText({ upstreamUrl, workers, hasLimits }),
+  );
   const main = new URL("../../src/main.ts", import.meta.url).pathname;
   const program = await startProgram(name, [
     "--v8-flags=--min-semi-space-size=16,--max-semi-space-size=32",
@@ -42,7 +47,20 @@ export async function startGateway(
   };
 }
 
-function configText(upstreamUrl: string, workers: number): string {
+/** No benchmark uses so much. */
+const LIMITS = [
+  { window: "minute", requests: 1_000_000_000 },
+  { window: "day", tokens: 1_000_000_000_000 },
+  { window: "week", cost: 1_000_000 },
+];
+
+function configText(
+  { upstreamUrl, workers, hasLimits }: Pick<
+    Required<GatewayOptions>,
+    "upstreamUrl" | "workers" | "hasLimits"
+  >,
+): string {
+  const price = hasLimits ? { price: { input: 1, output: 5 } } : {};
   const connections = ["small", "large"].flatMap((pieces) => {
     const base = `${upstreamUrl}/${pieces}/v1`;
     const auth = { scheme: "bearer", key: "bench-key" };
@@ -52,31 +70,33 @@ function configText(upstreamUrl: string, workers: number): string {
       family: "A",
       endpoints: { chat: base, responses: base },
       auth,
-      models: [`chat-${pieces}`],
+      models: [{ id: `chat-${pieces}`, ...price }],
     }, {
       name: `messages-${pieces}`,
       service: "custom",
       family: "B",
       endpoints: { messages: base },
       auth,
-      models: [`messages-${pieces}`],
+      models: [{ id: `messages-${pieces}`, ...price }],
     }, {
       name: `chat-only-${pieces}`,
       service: "custom",
       family: "A",
       endpoints: { chat: base },
       auth,
-      models: [`chat-only-${pieces}`],
+      models: [{ id: `chat-only-${pieces}`, ...price }],
     }];
   });
   return JSON.stringify({
     server: { workers },
     connections,
+    ...(hasLimits ? { groups: { all: { limits: LIMITS } } } : {}),
     tokens: [{
       name: "bench",
       sha256: sha256Hex(TOKEN),
       connections: ["*"],
       max_concurrent: 1024,
+      ...(hasLimits ? { group: "all", limits: LIMITS } : {}),
     }],
   });
 }

@@ -50,6 +50,13 @@ const threads = await started(
     workers: 2,
   }),
 );
+const limited = await started(
+  startGateway({
+    name: "gateway, with limits",
+    upstreamUrl: upstream.url,
+    hasLimits: true,
+  }),
+);
 
 /** Another gateway, if one was named. */
 const other: Program | undefined = against === undefined ? undefined : {
@@ -145,6 +152,16 @@ const comparisons: readonly Comparison[] = [
     title: "two workers, small JSON",
     entries: all([gateway, threads], chat),
     load: { requests: 800, concurrency: 32 },
+  },
+  {
+    title: "token limits, small JSON",
+    entries: all([gateway, limited], chat),
+    load: { requests: 800, concurrency: 32 },
+  },
+  {
+    title: "token limits, SSE of 300 events in small pieces",
+    entries: all([gateway, limited], { ...chat, stream: "small" }),
+    load: { requests: 80, concurrency: 16 },
   },
   {
     title: "30 MiB body",

@@ -1,0 +1,147 @@
+/**
+ * Measures what counting and limits cost: microseconds a request, bytes a number that is kept, and how long a
+ * configuration of many tokens takes to load. Run it with `deno task bench:counting`.
+ */
+import process from "node:process";
+import { loadConfig } from "../../src/config/load.ts";
+import { createConfigStore } from "../../src/config/store.ts";
+import type { Caller, Config } from "../../src/config/config.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import { sha256Hex } from "../../src/core/sha256.ts";
+import { openRecord } from "../../src/observe/record.ts";
+import { createMemorySums } from "../../src/usage/memory_sums.ts";
+import { createUsageService } from "../../src/usage/service.ts";
+
+const TOKENS = 20_000;
+
+const LIMITS = [
+  { window: "minute", requests: 1_000_000 },
+  { window: "day", tokens: 1_000_000_000 },
+  { window: "week", cost: 100_000 },
+];
+
+function fileOf(hasLimits: boolean): string {
+  return JSON.stringify({
+    connections: [{
+      name: "main",
+      service: "zai",
+      auth: { key: "key" },
+      models: [{ id: "model", price: { input: 1, output: 5 } }],
+    }],
+    groups: hasLimits ? { team: { limits: LIMITS } } : {},
+    tokens: Array.from({ length: TOKENS }, (_, index) => ({
+      name: `token ${index}`,
+      sha256: sha256Hex(`token ${index}`),
+      connections: ["*"],
+      ...(hasLimits ? { group: "team", limits: LIMITS } : {}),
+    })),
+  });
+}
+
+/** In MB, after what nobody refers to is gone. */
+function heapMb(): number {
+  const collect: unknown = Reflect.get(globalThis, "gc");
+  if (typeof collect === "function") collect();
+  return Deno.memoryUsage().heapUsed / 1e6;
+}
+
+async function load(hasLimits: boolean): Promise<Config> {
+  const text = fileOf(hasLimits);
+  const before = heapMb();
+  const startedMs = performance.now();
+  const result = await loadConfig(text, {
+    env: () => undefined,
+    readFile: () => Promise.reject(new Error("There are no files")),
+    nowMs: Date.now(),
+  });
+  const tookMs = performance.now() - startedMs;
+  if ("problems" in result) throw new Error(JSON.stringify(result.problems));
+  console.log(
+    `${TOKENS} tokens ${hasLimits ? "with" : "without"} limits: loaded in ${
+      tookMs.toFixed(0)
+    } ms, ${(heapMb() - before).toFixed(1)} MB`,
+  );
+  return result.config;
+}
+
+/** Serves one request of each caller as far as counting sees it. */
+function createRequests(config: Config) {
+  const sums = createMemorySums(systemClock);
+  const log = { write() {} };
+  const service = createUsageService({
+    sums,
+    store: createConfigStore(config),
+    limits: {
+      known: () => [],
+      read: () => Promise.reject(new Error("Nobody reads")),
+    },
+    log,
+    clock: systemClock,
+  });
+  const [pool] = config.pools.values();
+  const [deployment] = pool ?? [];
+  if (deployment === undefined) throw new Error("There is no deployment");
+  return {
+    sums,
+    serve(caller: Caller, isCounted: boolean): void {
+      const record = openRecord("req", "POST", { clock: systemClock, log });
+      if (isCounted) {
+        const tally = service.open({ record, caller, estimatedTokens: 500 });
+        void tally.enter(deployment);
+      }
+      record.facts.status = 200;
+      record.facts.connection = deployment.connection.name;
+      record.facts.answer.usage = { inputTokens: 600, outputTokens: 90 };
+      record.finish("complete");
+    },
+  };
+}
+
+const ROUNDS = 20;
+const REQUESTS = 20_000;
+
+/** The median of some rounds, in microseconds of processor time a request. */
+function timeOf(config: Config, isCounted: boolean): number {
+  const [caller] = config.callers.values();
+  if (caller === undefined) throw new Error("There is no caller");
+  const { serve } = createRequests(config);
+  const times = Array.from({ length: ROUNDS }, () => {
+    const before = process.cpuUsage();
+    for (let count = 0; count < REQUESTS; count++) serve(caller, isCounted);
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / REQUESTS;
+  }).sort((one, other) => one - other);
+  return times[ROUNDS / 2] ?? NaN;
+}
+
+function reportTimes(what: string, config: Config): void {
+  const without = timeOf(config, false);
+  const counted = timeOf(config, true);
+  console.log(
+    `${what}: ${
+      (counted - without).toFixed(2)
+    } µs a request (a record and its line alone: ${without.toFixed(2)} µs)`,
+  );
+}
+
+function reportMemory(what: string, config: Config): void {
+  const { sums, serve } = createRequests(config);
+  const callers = [...new Set(config.callers.values())];
+  const before = heapMb();
+  for (const caller of callers) serve(caller, true);
+  const grownMb = heapMb() - before;
+  console.log(
+    `${what}, each token once: ${
+      grownMb.toFixed(1)
+    } MB, ${sums.size} numbers, ${
+      (grownMb * 1e6 / sums.size).toFixed(0)
+    } bytes a number`,
+  );
+}
+
+for (const hasLimits of [false, true]) {
+  const config = await load(hasLimits);
+  const what = hasLimits ? "counting and limits" : "counting";
+  reportTimes(what, config);
+  reportMemory(what, config);
+}

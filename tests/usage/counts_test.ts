@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { costNanos, countsOf, tokensOf } from "../../src/usage/counts.ts";
+
+const PRICE = { input: 3, cachedInput: 0.3, cacheWrite: 3.75, output: 15 };
+
+Deno.test("costNanos() prices what was read from a cache and what was written to one by itself", () => {
+  const usage = {
+    inputTokens: 1000,
+    cachedInputTokens: 600,
+    cacheWriteTokens: 300,
+    outputTokens: 50,
+    reasoningTokens: 40,
+  };
+  assert.equal(
+    costNanos(usage, PRICE),
+    100 * 3000 + 600 * 300 + 300 * 3750 + 50 * 15_000,
+  );
+});
+
+Deno.test("costNanos() never takes more from the input than there is, whatever a provider tells", () => {
+  const usage = {
+    inputTokens: 10,
+    cachedInputTokens: 30,
+    cacheWriteTokens: 30,
+    outputTokens: 0,
+  };
+  assert.equal(costNanos(usage, PRICE), 10 * 300);
+});
+
+Deno.test("countsOf() makes whole numbers of whatever a provider tells", () => {
+  const counts = countsOf({
+    inputTokens: 1.4,
+    outputTokens: 1e300,
+    reasoningTokens: 0.5,
+  }, { price: PRICE, isEstimated: true });
+  for (const amount of Object.values(counts)) {
+    assert.ok(Number.isSafeInteger(amount), String(amount));
+  }
+  assert.equal(counts.estimated, 1);
+  assert.equal(tokensOf(counts), 1 + 1_000_000_000);
+});
+
+Deno.test("countsOf() counts no cost where no price is known, and one of nothing where it is free", () => {
+  const usage = { inputTokens: 5, outputTokens: 5 };
+  const free = { input: 0, cachedInput: 0, cacheWrite: 0, output: 0 };
+  const cost = (price: typeof free | undefined) =>
+    countsOf(usage, { price, isEstimated: false }).cost;
+  assert.equal(cost(undefined), undefined);
+  assert.equal(cost(free), 0);
+});

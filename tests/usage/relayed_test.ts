@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { createMemorySums } from "../../src/usage/memory_sums.ts";
+import { createRelayed, relayedShare } from "../../src/usage/relayed.ts";
+import type { Addition } from "../../src/usage/sums.ts";
+import type { Holder } from "../../src/usage/tables.ts";
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+const START_MS = Date.UTC(2026, 0, 1);
+
+const ALICE: Holder = { kind: "token", name: "alice" };
+const BOB: Holder = { kind: "token", name: "bob" };
+
+/** Tokens of one connection under a clock of the test's. */
+function setUp() {
+  const clock = { nowMs: START_MS };
+  const sums = createMemorySums({ now: () => clock.nowMs });
+  const relayed = createRelayed();
+  return {
+    clock,
+    sums,
+    use(holder: Holder, tokens: number): void {
+      const additions: Addition[] = [];
+      relayed.add({
+        connection: "main",
+        holders: [holder],
+        tokens,
+        atMs: clock.nowMs,
+      }, additions);
+      sums.add(additions);
+    },
+    share(holder: Holder, lengthMs: number): number | undefined {
+      const span = { startMs: clock.nowMs - lengthMs, endMs: clock.nowMs };
+      return relayedShare({ connection: "main", holder, span }, sums);
+    },
+  };
+}
+
+Deno.test("relayedShare() is the part of the tokens that a holder had", () => {
+  const { clock, use, share } = setUp();
+  use(ALICE, 100);
+  clock.nowMs += 20 * MINUTE_MS;
+  use(BOB, 300);
+  assert.equal(share(ALICE, 5 * HOUR_MS), 0.25);
+  assert.equal(share(BOB, 5 * HOUR_MS), 0.75);
+  assert.equal(share({ kind: "group", name: "alice" }, 5 * HOUR_MS), 0);
+});
+
+Deno.test("relayedShare() leaves out what was before, by the part of a bucket that is in the stretch", () => {
+  const { clock, use, share } = setUp();
+  use(ALICE, 300);
+  clock.nowMs += 2 * HOUR_MS;
+  use(BOB, 100);
+  assert.equal(share(ALICE, HOUR_MS), 0);
+  assert.equal(share(BOB, HOUR_MS), 1);
+  // Of the fifteen minutes in which Alice used it, five are in the stretch.
+  assert.equal(share(ALICE, 2 * HOUR_MS - 10 * MINUTE_MS), 0.5);
+});
+
+Deno.test("relayedShare() goes back for a month, and no further", () => {
+  const { clock, use, share } = setUp();
+  use(ALICE, 100);
+  clock.nowMs += 7 * DAY_MS;
+  use(BOB, 100);
+  assert.equal(share(ALICE, 7 * DAY_MS), 0.5);
+  clock.nowMs += 24 * DAY_MS;
+  use(BOB, 200);
+  assert.equal(share(ALICE, 31 * DAY_MS), 0.25);
+  assert.equal(share(ALICE, 40 * DAY_MS), undefined);
+});
+
+Deno.test("createRelayed() keeps what it adds no longer than the longest stretch", () => {
+  const { clock, sums, use } = setUp();
+  use(ALICE, 100);
+  assert.equal(sums.size, 6);
+  clock.nowMs += 7 * HOUR_MS;
+  sums.read([]);
+  assert.equal(sums.size, 4);
+  clock.nowMs += 9 * DAY_MS;
+  sums.read([]);
+  assert.equal(sums.size, 2);
+  clock.nowMs += 33 * DAY_MS;
+  sums.read([]);
+  assert.equal(sums.size, 0);
+});
