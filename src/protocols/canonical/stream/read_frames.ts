@@ -7,10 +7,13 @@ import {
 } from "../../../core/json.ts";
 import type { Emit, Stage } from "../../../core/stage.ts";
 import { type AnswerEvent, brokenEvent } from "./event.ts";
+import { EventParser, type TextPlace } from "./event_parser.ts";
 import { guardDecoder } from "./guard.ts";
 
 /** Reads the events of one stream, whatever frames they came in. */
 export interface EventDecoder {
+  /** Finds the text that an event brings; absent where the events of a stream differ in more than that. */
+  textPlace?(event: JsonObject): TextPlace | undefined;
   /**
    * Takes the next event.
    *
@@ -43,10 +46,13 @@ const HEARTBEAT_REGEXP = /^[\w\s.:[\]<>/-]{1,64}$/;
 export function readFrames(
   decoder: EventDecoder,
 ): Stage<SseFrame, AnswerEvent> {
+  const { textPlace } = decoder;
+  const parser = textPlace && new EventParser(textPlace);
   return guardDecoder({
     push(frame, emit) {
-      if (frame.data === DONE) return decoder.done(emit);
-      const event = parseJson(frame.data);
+      const { data } = frame;
+      if (data === DONE) return decoder.done(emit);
+      const event = parser === undefined ? parseJson(data) : parser.parse(data);
       if (isJsonObject(event)) decoder.push(event, frame.event, emit);
       else readOdd(event, frame, { decoder, emit });
     },

@@ -6,6 +6,7 @@ import { type AnswerEvent, brokenEvent } from "../../canonical/stream/event.ts";
 import { readFrames } from "../../canonical/stream/read_frames.ts";
 import { ChunkReader } from "./chunk_reader.ts";
 import { decodeFailure } from "../failure.ts";
+import { textPlace } from "./text_place.ts";
 
 /**
  * Reads a Chat Completions stream. The end comes with `[DONE]`, since usage may follow the last chunk of the
@@ -14,6 +15,7 @@ import { decodeFailure } from "../failure.ts";
 export function createStreamDecoder(ids: Ids): Stage<SseFrame, AnswerEvent> {
   const reader = new ChunkReader(ids);
   return readFrames({
+    textPlace,
     push(chunk, name, emit) {
       if (name === "error" || isErrorBody(chunk)) {
         emit({ type: "failure", failure: decodeFailure(200, chunk) });
