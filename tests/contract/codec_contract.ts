@@ -112,7 +112,12 @@ export function encodeStream(
   unfoldAnswer(answer, (event) => {
     events.push(event);
   });
-  return runStage(codec.createStreamEncoder(answerContext(request)), events);
+  const frames = runStage(
+    codec.createStreamEncoder(answerContext(request)),
+    events,
+  );
+  for (const { data } of frames) assert.equal(/[\r\n]/.test(data), false);
+  return frames;
 }
 
 /** The events of a whole upstream stream, whose grammar is checked on the way. */

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { GatewayError } from "../../src/core/error.ts";
+import type { SseFrame } from "../../src/core/frame.ts";
 import {
   isJsonObject,
   type JsonObject,
@@ -286,7 +287,11 @@ function damageStream(stream: Uint8Array, random: Random): Uint8Array {
       }
     }
   }
-  return new TextEncoder().encode(frames.map(formatFrame).join(""));
+  return new TextEncoder().encode(frames.map(formatLines).join(""));
+}
+
+function formatLines({ event, data }: SseFrame): string {
+  return formatFrame({ event, data: data.replaceAll("\n", "\ndata: ") });
 }
 
 /** Frames that fit nowhere, built from a protocol's own words. */

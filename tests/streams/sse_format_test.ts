@@ -7,13 +7,6 @@ Deno.test("formatFrame() writes the name before the data, where there is one", (
   assert.equal(formatFrame({ event: "", data: "1" }), "data: 1\n\n");
 });
 
-Deno.test("formatFrame() writes each line of the data behind `data:`", () => {
-  assert.equal(
-    formatFrame({ data: "1\n2\n3" }),
-    "data: 1\ndata: 2\ndata: 3\n\n",
-  );
-});
-
 Deno.test("formatComment() writes a line that readers skip", () => {
   assert.equal(formatComment({ comment: "hi" }), ": hi\n\n");
 });

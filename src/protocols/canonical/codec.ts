@@ -169,7 +169,7 @@ export interface EncodedFailure {
 }
 
 /**
- * Writes canonical events as frames. Its `push` throws an {@linkcode UpstreamFailure} when the answer is more than
+ * Writes canonical events as frames, whose data is of one line each. Its `push` throws an {@linkcode UpstreamFailure} when the answer is more than
  * the gateway can hold to write it; it takes that failure as the next event, and nothing else.
  */
 export interface StreamEncoder extends Stage<AnswerEvent, SseFrame> {
