@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { ask, hello, PATHS, PROTOCOLS } from "../../support/wire/ask.ts";
+import { hurriedTimers } from "../../support/fakes/hurried_timers.ts";
 import { minimalFile } from "../../support/gateway/config.ts";
 import { familyConnection } from "../../support/gateway/families.ts";
 import {
@@ -86,7 +87,9 @@ for (const status of [400, 403, 404, 429, 500]) {
             },
           )
         );
-        await using gateway = await startGateway(fileFor(upstream.url));
+        await using gateway = await startGateway(fileFor(upstream.url), {
+          timers: hurriedTimers,
+        });
         for (const response of await everyWay(gateway, false)) {
           const text = await response.text();
           assert.ok(response.status >= 400);
@@ -107,7 +110,9 @@ Deno.test("an error without the key passes byte for byte", async () => {
       headers: { "content-type": "application/json" },
     })
   );
-  await using gateway = await startGateway(fileFor(upstream.url));
+  await using gateway = await startGateway(fileFor(upstream.url), {
+    timers: hurriedTimers,
+  });
   const response = await gateway.call(PATHS.chat, ask("chat"));
   assert.equal(await response.text(), body);
 });
@@ -156,7 +161,9 @@ Deno.test("an error event within a stream is told without the key", async (t) =>
           headers: { "content-type": "text/event-stream" },
         });
       });
-      await using gateway = await startGateway(fileFor(upstream.url));
+      await using gateway = await startGateway(fileFor(upstream.url), {
+        timers: hurriedTimers,
+      });
       for (const response of await everyWay(gateway, true)) {
         const text = await response.text().catch(() => "");
         assertClean(text, gateway.lines.text());
@@ -169,7 +176,9 @@ Deno.test("a whole answer that holds the key is told without it", async () => {
   await using upstream = startUpstream(() =>
     Response.json({ object: "chat.completion", debug: `Bearer ${KEY}` })
   );
-  await using gateway = await startGateway(fileFor(upstream.url));
+  await using gateway = await startGateway(fileFor(upstream.url), {
+    timers: hurriedTimers,
+  });
   const response = await gateway.call(PATHS.chat, ask("chat"));
   const text = await response.text();
   assert.equal(response.status, 200);

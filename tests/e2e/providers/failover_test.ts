@@ -50,7 +50,7 @@ function answerWell({ path, text }: SeenRequest): Response {
 async function checkServed(bad: string, failure: string): Promise<void> {
   await using healthy = startUpstream(answerWell);
   await using gateway = await startGateway(poolFile(bad, healthy.url));
-  for (const protocol of PROTOCOLS) {
+  await Promise.all(PROTOCOLS.map(async (protocol) => {
     const stream = protocol !== "chat";
     const body = hello(protocol, { model: `model-${protocol}`, stream });
     const response = await gateway.call(PATHS[protocol], ask(protocol, body));
@@ -61,7 +61,7 @@ async function checkServed(bad: string, failure: string): Promise<void> {
     const [attempt] = Array.isArray(line.attempts) ? line.attempts : [];
     const { connection, failure: found } = Object(attempt);
     assert.deepEqual([connection, found], [`bad ${protocol}`, failure]);
-  }
+  }));
   assert.equal(gateway.admission.active, 0);
 }
 
