@@ -32,6 +32,14 @@ const text = loose(
 );
 const size = loose(z.number().int().positive().max(1e12));
 const flag = loose(z.boolean());
+/**
+ * For people, and for settings of clients, where braces and dollars stand for something else: opencode puts the file
+ * into its configuration that `{file:…}` names (https://opencode.ai/docs/config/#variables).
+ */
+const title = loose(
+  z.string().min(1).max(MAX_TEXT_LENGTH)
+    .regex(/^[^\p{Cc}\p{Cf}\u2028\u2029{}$`]+$/u),
+);
 const texts = loose(z.array(z.string().max(MAX_TEXT_LENGTH)).max(1000));
 
 /** A field that is not as expected tells nothing, and takes nothing else with it. */
@@ -39,7 +47,8 @@ function loose<Schema extends z.ZodType>(schema: Schema) {
   return schema.optional().catch(undefined);
 }
 
-const entriesSchema = z.array(z.unknown());
+/** Each is looked at by itself, and there may be very many. */
+const entriesSchema = z.custom<readonly unknown[]>(Array.isArray);
 
 /** A list is an array, or stands under one of two names. */
 const pageSchema = z.union([
@@ -76,9 +85,9 @@ const pageSchema = z.union([
 const entrySchema = z.object({
   id: text,
   slug: text,
-  display_name: text,
+  display_name: title,
   name: text,
-  displayName: text,
+  displayName: title,
   created: size,
   created_at: loose(z.iso.datetime({ offset: true })),
   context_length: size,
@@ -112,25 +121,31 @@ type Entry = z.output<typeof entrySchema>;
 /**
  * Reads a page of a provider's list of models, in the shape of any provider.
  *
+ * @param wanted The provider's names of the models that matter. Nothing else of other entries is looked at: a list
+ * may be as long as it likes.
  * @returns `undefined` when it is no such list.
  */
-export function readModelPage(body: JsonValue): ModelPage | undefined {
+export function readModelPage(
+  body: JsonValue,
+  wanted: ReadonlySet<string>,
+): ModelPage | undefined {
   const { success, data: page } = pageSchema.safeParse(body);
   if (!success) return undefined;
   const models = new Map<string, ModelFacts>();
   for (const value of page.data) {
+    const id = isJsonObject(value) ? idOf(value) : undefined;
+    if (id === undefined || !wanted.has(id) || models.has(id)) continue;
     const { data: entry } = entrySchema.safeParse(value);
-    if (entry === undefined) continue;
-    const id = entry.id ?? entry.slug ?? googleName(entry);
-    if (id === undefined) continue;
-    if (!models.has(id)) models.set(id, factsOf(id, entry, value));
+    if (entry !== undefined) models.set(id, factsOf(id, entry, value));
   }
   return { models, count: page.data.length, next: nextOf(page) };
 }
 
 /** Google's name of a model is the end of the path at which it is told. */
-function googleName({ name }: Entry): string | undefined {
-  return name?.replace(/^models\//, "");
+function idOf({ id, slug, name }: JsonObject): string | undefined {
+  if (typeof id === "string") return id;
+  if (typeof slug === "string") return slug;
+  return typeof name === "string" ? name.replace(/^models\//, "") : undefined;
 }
 
 /** A page, whichever of the shapes it has. */
@@ -153,7 +168,7 @@ function nextOf(
 function factsOf(id: string, entry: Entry, value: unknown): ModelFacts {
   const efforts = effortsOf(entry);
   const name = entry.display_name ?? entry.displayName ??
-    (entry.id === undefined ? undefined : entry.name);
+    (entry.id === undefined ? undefined : title.parse(entry.name));
   return {
     // Who has no name for people repeats the id.
     displayName: name === id ? undefined : name,

@@ -107,7 +107,7 @@ async function readPages(context: ReadPages): Promise<ModelList> {
   for (let pages = 0; pages < MAX_PAGES; pages++) {
     const page = await readPage(context, queryOf(context, next, count));
     for (const [id, facts] of page.models) {
-      if (context.wanted.has(id) && !found.has(id)) found.set(id, facts);
+      if (!found.has(id)) found.set(id, factsFrom(context, facts));
     }
     count += page.count;
     next = page.next;
@@ -115,6 +115,16 @@ async function readPages(context: ReadPages): Promise<ModelList> {
     if (found.size === context.wanted.size) break;
   }
   return found;
+}
+
+/**
+ * An entry goes to Codex as it came, and one that Codex cannot read costs it the whole catalog: those of other services
+ * are none of Codex's, though they may look alike.
+ */
+function factsFrom({ connection }: ReadPages, facts: ModelFacts): ModelFacts {
+  return connection.service === "codex"
+    ? facts
+    : { ...facts, codexEntry: undefined };
 }
 
 function queryOf(
@@ -147,7 +157,9 @@ async function readPage(
     throw new NoModelList("the list holds the connection's key");
   }
   const body = parseJson(text);
-  const page = body === undefined ? undefined : readModelPage(body);
+  const page = body === undefined
+    ? undefined
+    : readModelPage(body, context.wanted);
   if (page === undefined) throw new NoModelList("the answer is no list");
   return page;
 }

@@ -5,8 +5,14 @@ import {
 } from "../../src/catalog/listed_model.ts";
 import type { JsonValue } from "../../src/core/json.ts";
 
-function pageOf(body: JsonValue): ModelPage {
-  const page = readModelPage(body);
+/** All that a list may hold in these tests. */
+const ANY = Object.assign(new Set<string>(), { has: () => true });
+
+function pageOf(
+  body: JsonValue,
+  wanted: ReadonlySet<string> = ANY,
+): ModelPage {
+  const page = readModelPage(body, wanted);
   assert.ok(page);
   return page;
 }
@@ -252,7 +258,7 @@ Deno.test("readModelPage() knows where the next page is", () => {
 
 Deno.test("readModelPage() refuses what is no list", () => {
   for (const body of [null, 1, "list", {}, { data: {} }, { models: "a" }]) {
-    assert.equal(readModelPage(body), undefined);
+    assert.equal(readModelPage(body, ANY), undefined);
   }
 });
 
@@ -260,6 +266,44 @@ Deno.test("readModelPage() counts entries that it cannot read, and goes on", () 
   const page = pageOf({ data: [null, 1, {}, { id: 5 }, { id: "a" }] });
   assert.deepEqual([...page.models.keys()], ["a"]);
   assert.equal(page.count, 5);
+});
+
+Deno.test("readModelPage() looks at no more than the names of models that nobody asks for", () => {
+  const unread = (name: Record<string, JsonValue>) =>
+    Object.defineProperty(name, "capabilities", {
+      enumerable: true,
+      get: () => assert.fail("It has been read"),
+    });
+  const page = pageOf({
+    data: [
+      unread({ id: "b" }),
+      { id: "a", capabilities: { vision: { supported: true } } },
+      unread({ id: "a" }),
+      unread({ slug: "c" }),
+      unread({ name: "models/d" }),
+    ],
+  }, new Set(["a"]));
+  assert.deepEqual([...page.models.keys()], ["a"]);
+  assert.equal(page.count, 5);
+});
+
+Deno.test("readModelPage() takes no display name that settings of a client would take for something else", () => {
+  for (
+    const name of [
+      "{file:~/.ssh/id_rsa}",
+      "{env:OPENAI_API_KEY}",
+      "${{ secrets.KEY }}",
+      "$HOME",
+      "`id`",
+      "GPT\u202e5",
+    ]
+  ) {
+    assert.deepEqual(factsOf({ id: "a", display_name: name }), {}, name);
+    assert.deepEqual(factsOf({ id: "a", displayName: name }), {}, name);
+    assert.deepEqual(factsOf({ id: "a", name }), {}, name);
+  }
+  const name = 'Claude Opus 4.5 (new): it\'s 50 % "better" & ~faster';
+  assert.deepEqual(factsOf({ id: "a", name }), { displayName: name });
 });
 
 Deno.test("readModelPage() believes the first of two entries of one name", () => {

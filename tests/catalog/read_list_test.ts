@@ -168,6 +168,29 @@ Deno.test("readModelList() tells the back end of ChatGPT plans the version that 
   assert.equal(urls().length, 1);
 });
 
+Deno.test("readModelList() takes entries for those of Codex's catalog from the service codex alone", async () => {
+  const entry = { id: "model-a", slug: "model-a", context_window: 10 };
+  const plain = await read(
+    await connectionWith(),
+    provider({ "https://a.example/v1/models": { data: [entry] } }),
+  );
+  assert.equal(plain.get("model-a")?.contextWindow, 10);
+  assert.equal(plain.get("model-a")?.codexEntry, undefined);
+  const codex = await read(
+    await connectionWith({
+      service: "codex",
+      family: undefined,
+      endpoints: undefined,
+    }),
+    provider({
+      "https://chatgpt.com/backend-api/codex/models?client_version=0.169.0": {
+        models: [entry],
+      },
+    }),
+  );
+  assert.deepEqual(codex.get("model-a")?.codexEntry, entry);
+});
+
 Deno.test("readModelList() reads no more than ten pages", async () => {
   let asked = 0;
   const connection = await connectionWith();
