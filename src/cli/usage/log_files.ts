@@ -12,7 +12,7 @@ export interface LogFile {
 /** Where logs lie. */
 export interface LogFiles {
   /**
-   * The files that a pattern finds, in no order.
+   * The files that a pattern finds, in no order; also those that cannot be read, which reading says then.
    *
    * @param pattern A path with wildcards: `*`, `?`, `**`, `[a-z]` and `{a,b}`.
    */
@@ -31,11 +31,21 @@ export const LOG_FILES: LogFiles = { find, read };
 async function find(pattern: string): Promise<readonly LogFile[]> {
   const files: LogFile[] = [];
   for await (const path of glob(pattern)) {
-    const { isFile, size, mtime } = await Deno.stat(path);
-    if (!isFile) continue;
-    files.push({ path, size, writtenMs: mtime?.getTime() ?? Infinity });
+    const file = await describe(path);
+    if (file !== undefined) files.push(file);
   }
   return files;
+}
+
+/** A file that was moved meanwhile, or whose link leads nowhere, hides none of the others. */
+async function describe(path: string): Promise<LogFile | undefined> {
+  try {
+    const { isFile, size, mtime } = await Deno.stat(path);
+    if (!isFile) return undefined;
+    return { path, size, writtenMs: mtime?.getTime() ?? Infinity };
+  } catch {
+    return { path, size: 0, writtenMs: Infinity };
+  }
 }
 
 async function* read({ path, size }: LogFile): AsyncGenerator<Uint8Array> {

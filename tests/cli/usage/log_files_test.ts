@@ -79,3 +79,31 @@ Deno.test("LOG_FILES leaves a file that is read no further", async () => {
     }
   });
 });
+
+Deno.test("LOG_FILES finds a file that cannot be read beside others, and reading says why", async () => {
+  await inFolder(async (folder) => {
+    await Deno.symlink(`${folder}/moved`, `${folder}/d.jsonl`);
+    const found = await LOG_FILES.find(`${folder}/*.jsonl`);
+    const byName = new Map(
+      found.map((file) => [file.path.slice(folder.length + 1), file]),
+    );
+    assert.deepEqual([...byName.keys()].sort(), ["a.jsonl", "d.jsonl"]);
+    const lost = byName.get("d.jsonl");
+    assert.ok(lost !== undefined);
+    await assert.rejects(textOf(LOG_FILES.read(lost)), Deno.errors.NotFound);
+  });
+});
+
+Deno.test("LOG_FILES finds no pipe and no device, which would never end", {
+  ignore: Deno.build.os === "windows",
+}, async () => {
+  await inFolder(async (folder) => {
+    const made = await new Deno.Command("mkfifo", {
+      args: [`${folder}/pipe.jsonl`],
+    }).output();
+    assert.ok(made.success);
+    await Deno.symlink("/dev/zero", `${folder}/zero.jsonl`);
+    const found = await LOG_FILES.find(`${folder}/*.jsonl`);
+    assert.deepEqual(found.map(({ path }) => path), [`${folder}/a.jsonl`]);
+  });
+});
