@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonValue, parseJson } from "../../core/json.ts";
 import type { LimitsList } from "../../limits/list.ts";
+import { answerText } from "../answer_text.ts";
 import { connectionFault } from "../connection_fault.ts";
 import { isLimitsList } from "./list.ts";
 import { plainText } from "../plain_text.ts";
@@ -81,7 +82,8 @@ async function exchange(
       redirect: "manual",
       signal: deadline(DEADLINE_MS),
     });
-    return { status: answer.status, body: parseJson(await answer.text()) };
+    const text = await answerText(answer) ?? "";
+    return { status: answer.status, body: parseJson(text) };
   } catch (error) {
     const isLate = error instanceof Error && error.name === "TimeoutError";
     if (isLate) {

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonValue, parseJson } from "../../core/json.ts";
 import { shorten } from "../../core/shorten.ts";
+import { answerText } from "../answer_text.ts";
 import { connectionFault } from "../connection_fault.ts";
 import { plainText } from "../plain_text.ts";
 
@@ -60,7 +61,7 @@ export async function askGateway(
       redirect: "manual",
       signal: deadline(DEADLINE_MS),
     });
-    const text = await answer.text();
+    const text = await answerText(answer) ?? "";
     return {
       status: answer.status,
       type: answer.headers.get("content-type") ?? "",

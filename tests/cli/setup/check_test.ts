@@ -7,6 +7,7 @@ import {
   type DemoGateway,
   startDemoGateway,
 } from "../../support/gateway/demo_gateway.ts";
+import { endless } from "../../support/wire/answers.ts";
 
 interface Check {
   readonly args: readonly string[];
@@ -96,6 +97,12 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     last:
       /^bad {3}reachable {2}what answers there is no Model Gateway \(HTTP 404\)/,
     fetch: instead(isAny, refusal(404)),
+  },
+  "what answers never ends": {
+    tried: 1,
+    last:
+      /^bad {3}reachable {2}what answers there is no Model Gateway \(HTTP 200\)/,
+    fetch: instead(isAny, () => new Response(endless().body)),
   },
   "a proxy has lost the gateway": {
     tried: 1,

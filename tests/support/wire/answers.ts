@@ -31,6 +31,20 @@ export function piecewise(
   return new Response(body, { headers });
 }
 
+/** A body that goes on for ever, and whether it is still wanted. */
+export function endless(): {
+  readonly body: ReadableStream<Uint8Array>;
+  readonly cancelled: Promise<void>;
+} {
+  const cancelled = Promise.withResolvers<void>();
+  const piece = new Uint8Array(1024 * 1024).fill("x".charCodeAt(0));
+  const body = new ReadableStream<Uint8Array>({
+    pull: (controller) => controller.enqueue(piece),
+    cancel: () => cancelled.resolve(),
+  }, { highWaterMark: 0 });
+  return { body, cancelled: cancelled.promise };
+}
+
 /** An answer that the test goes on writing. */
 export interface OpenAnswer {
   readonly response: Response;
