@@ -325,3 +325,36 @@ Deno.test("a provider that names windows without end gets no series without end"
   );
   assert.equal(shown.length, 32);
 });
+
+Deno.test("createGatewayMetrics() adds up what answers cost, by model and by token, and names no strange model", async () => {
+  const metrics = createMetrics();
+  const answer = { costNanos: 500_000_000 };
+  for (const model of ["model-a", "model-a", "invented"]) {
+    metrics.requestEnded(
+      ended({ caller: "alice", connection: "main", model, answer }),
+    );
+  }
+  metrics.requestEnded(ended({ caller: "alice", connection: "main" }));
+  const samples = await scrape(metrics);
+  const cost = (labels: Readonly<Record<string, string>>) =>
+    sumOf(samples, "model_gateway_cost_usd_total", labels);
+  assert.equal(cost({ connection: "main", model: "model-a" }), 1);
+  assert.equal(cost({ connection: "main", model: "other" }), 0.5);
+  assert.equal(
+    sumOf(samples, "model_gateway_caller_cost_usd_total", { token: "alice" }),
+    1.5,
+  );
+});
+
+Deno.test("createGatewayMetrics() counts callers at their limits", async () => {
+  const metrics = createMetrics();
+  const event = { token: "alice", limit: "tokens day" };
+  metrics.limited({ ...event, outcome: "near" });
+  metrics.limited({ ...event, outcome: "refused" });
+  metrics.limited({ ...event, outcome: "refused" });
+  const samples = await scrape(metrics);
+  const count = (outcome: string) =>
+    sumOf(samples, "model_gateway_caller_limits_total", { ...event, outcome });
+  assert.equal(count("near"), 1);
+  assert.equal(count("refused"), 2);
+});

@@ -164,3 +164,31 @@ Deno.test("RequestRecord.finish() frees even if the line cannot be written", () 
   assert.throws(() => record.finish("complete"), /full/);
   assert.deepEqual(freed, ["a"]);
 });
+
+Deno.test("openRecord() writes what a request cost, which model stood in, and that its tokens are an estimate", () => {
+  const { record, log } = openTestRecord();
+  Object.assign(record.facts, { model: "asked", connection: "main" });
+  record.facts.attempts.push({
+    connection: "main",
+    model: "stood-in",
+    startedMs: 0,
+  });
+  record.facts.answer = {
+    usage: { inputTokens: 3, outputTokens: 2 },
+    isUsageEstimated: true,
+    costNanos: 22_000,
+  };
+  record.finish("client_abort");
+  const { fields } = log.entries[0] ?? {};
+  assert.equal(fields?.model, "asked");
+  assert.equal(fields?.served_model, "stood-in");
+  assert.equal(fields?.cost_usd, 0.000022);
+  assert.deepEqual(fields?.usage, {
+    input_tokens: 3,
+    cached_input_tokens: undefined,
+    cache_write_tokens: undefined,
+    output_tokens: 2,
+    reasoning_tokens: undefined,
+    estimated: true,
+  });
+});

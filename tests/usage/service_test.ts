@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { createConfigStore } from "../../src/config/store.ts";
+import type { Metrics } from "../../src/observe/metrics.ts";
+import { openRecord } from "../../src/observe/record.ts";
+import { createMemorySums } from "../../src/usage/memory_sums.ts";
+import { createUsageService } from "../../src/usage/service.ts";
+import type { Sums } from "../../src/usage/sums.ts";
+import { isRefusal } from "../../src/usage/limiter.ts";
+import { createLogLines } from "../support/gateway/log_lines.ts";
+import { minimalConfig, NOW_MS, tokenFile } from "../support/gateway/config.ts";
+
+const CLOCK = { now: () => NOW_MS, elapsedMs: () => 0 };
+
+type LimitedEvent = Parameters<Metrics["limited"]>[0];
+
+/** A service for a token that may make two requests an hour. */
+async function openService(sums: Sums = createMemorySums(CLOCK)) {
+  const config = await minimalConfig({
+    tokens: [tokenFile({ limits: [{ window: "hour", requests: 2 }] })],
+  });
+  const events: LimitedEvent[] = [];
+  const { log } = createLogLines();
+  const service = createUsageService({
+    sums,
+    store: createConfigStore(config),
+    limits: {
+      known: () => [],
+      read: () => Promise.reject(new Error("Nobody reads")),
+    },
+    log,
+    metrics: {
+      requestEnded() {},
+      cooledDown() {},
+      limited: (event) => events.push(event),
+    },
+    clock: CLOCK,
+  });
+  const [caller] = config.callers.values();
+  const [[deployment] = []] = config.pools.values();
+  assert.ok(caller !== undefined && deployment !== undefined);
+  const open = () => {
+    const record = openRecord("req", "POST", { clock: CLOCK, log });
+    const tally = service.open({ record, caller, estimatedTokens: 5 });
+    return { record, tally };
+  };
+  return { service, caller, deployment, events, open };
+}
+
+Deno.test("the metrics learn of a token near its limit once a window, and of every request that it refuses", async () => {
+  const { service, caller, deployment, events, open } = await openService();
+  for (let count = 0; count < 2; count++) {
+    const { tally } = open();
+    assert.equal(await tally.enter(deployment), undefined);
+    service.near(tally.near, caller);
+    service.near(tally.near, caller);
+  }
+  for (let count = 0; count < 2; count++) {
+    const refusal = await open().tally.enter(deployment);
+    assert.ok(refusal !== undefined && isRefusal(refusal));
+    service.refused(refusal, caller);
+  }
+  const event = { token: "alice", limit: "requests hour" };
+  assert.deepEqual(events, [
+    { ...event, outcome: "near" },
+    { ...event, outcome: "refused" },
+    { ...event, outcome: "refused" },
+  ]);
+});
+
+Deno.test("sums that answer later refuse and reserve as those that answer at once", async () => {
+  const sums = createMemorySums(CLOCK);
+  const { deployment, open } = await openService({
+    ...sums,
+    reserve: (list) => Promise.resolve(sums.reserve(list)),
+    table: (name) => Promise.resolve(sums.table(name)),
+  });
+  const first = open();
+  assert.equal(await first.tally.enter(deployment), undefined);
+  assert.equal(await open().tally.enter(deployment), undefined);
+  const refusal = await open().tally.enter(deployment);
+  assert.equal(refusal?.needed, 1);
+  assert.equal(refusal?.used, 2);
+});
+
+Deno.test("what an attempt reserved is given back by the next, and by a request that ends without one", async () => {
+  const { deployment, open } = await openService();
+  const { record, tally } = open();
+  for (let count = 0; count < 5; count++) {
+    assert.equal(await tally.enter(deployment), undefined);
+  }
+  record.facts.status = 502;
+  record.finish("error");
+  assert.equal(await open().tally.enter(deployment), undefined);
+  assert.notEqual(await open().tally.enter(deployment), undefined);
+});
