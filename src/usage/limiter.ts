@@ -12,7 +12,7 @@ import {
 } from "./bounds.ts";
 import type { Counts } from "./counts.ts";
 import { isNamed, type QuotaShares } from "./quota_share.ts";
-import type { Reservation, Sums } from "./sums.ts";
+import type { RefusedReservation, Reservation, Sum, Sums } from "./sums.ts";
 
 /** How far a limit is used. */
 export interface LimitState {
@@ -84,48 +84,51 @@ export function createLimiter(options: LimiterOptions): Limiter {
     deployment: Deployment,
     needed: Counts,
   ): Hold | LimitRefusal | Promise<Hold | LimitRefusal> {
-    const nowMs = clock.now();
-    const binding = bounds.of(caller);
-    const shares = binding.flatMap((bound) => {
-      if (!isShareOf(bound, deployment)) return [];
-      const { connection } = deployment;
+    const shares = sharesOf(caller, deployment);
+    const over = latest(shares.filter(({ ratio }) => ratio >= 1));
+    if (over !== undefined) return { ...over, needed: undefined };
+    const asked = askAll(caller, deployment, needed);
+    const reserved = asked.map(({ reservation }) => reservation);
+    const settle = (refused: RefusedReservation | undefined) =>
+      refused === undefined
+        ? { reserved, near: nearOf(asked, shares, sums) }
+        : refusalOf(asked, refused, sums);
+    if (reserved.length === 0) return settle(undefined);
+    const refused = sums.reserve(reserved);
+    return refused instanceof Promise ? refused.then(settle) : settle(refused);
+  }
+
+  function sharesOf(
+    caller: Caller,
+    { connection }: Deployment,
+  ): readonly LimitState[] {
+    return bounds.of(caller).flatMap((bound) => {
+      const isOne = bound.kind === "share" &&
+        bound.limit.connection === connection.name;
+      if (!isOne) return [];
       if (quotaShares.isStale(connection)) options.refreshQuotas(caller);
       return shareStates(bound, connection, quotaShares);
     });
-    const over = latest(shares.filter(({ ratio }) => ratio >= 1));
-    if (over !== undefined) return { ...over, needed: undefined };
-    const row = {
-      connection: deployment.connection.name,
-      model: deployment.model.id,
-    };
-    const asked = binding.flatMap((bound) =>
+  }
+
+  function askAll(
+    caller: Caller,
+    { connection, model }: Deployment,
+    needed: Counts,
+  ): readonly Asked[] {
+    const nowMs = clock.now();
+    const row = { connection: connection.name, model: model.id };
+    return bounds.of(caller).flatMap((bound) =>
       bound.kind === "amount" && countsRow(bound.limit, row)
         ? ask(bound, bounds.sumAt(bound, nowMs), needed)
         : []
     );
-    const list = asked.map(({ reservation }) => reservation);
-    const settle = (isRefused: boolean) =>
-      isRefused
-        ? refusalOf(asked, sums)
-        : { reserved: list, near: nearOf(asked, shares, sums) };
-    if (list.length === 0) return settle(false);
-    const refused = sums.reserve(list);
-    return refused instanceof Promise
-      ? refused.then((one) => settle(one !== undefined))
-      : settle(refused !== undefined);
   }
 
   return {
     enter: (caller, deployment, needed) =>
       isBound(caller) ? enterBound(caller, deployment, needed) : NOTHING,
   };
-}
-
-function isShareOf(
-  bound: Bound,
-  { connection }: Deployment,
-): bound is ShareBound {
-  return bound.kind === "share" && bound.limit.connection === connection.name;
 }
 
 /** What is asked of one limit. */
@@ -140,22 +143,36 @@ function ask(bound: AmountBound, found: BoundSum, needed: Counts): Asked {
   return { ...found, bound, reservation: { sum: found.sum, amount, most } };
 }
 
-/** Of the limits without room the one that resets last: before that there is no use in coming back. */
+/**
+ * Of the limits without room the one that resets last: before that there is no use in coming back.
+ *
+ * @param refused What another process said, which may know of more than this one.
+ */
 function refusalOf(
   asked: readonly Asked[],
+  refused: RefusedReservation,
   sums: Pick<Sums, "read">,
 ): LimitRefusal {
-  const refusals = statesOf(asked, sums).map((state, index) => ({
-    ...state,
-    needed: asked[index]?.reservation.amount,
-  }));
-  const full = refusals.filter(({ bound, used, needed = 0 }) =>
-    bound.kind === "amount" && used + needed > bound.limit.most
-  );
-  // What others gave back meanwhile may leave none.
-  const refusal = latest(full) ?? latest(refusals);
-  if (refusal === undefined) throw new Error("Nothing was asked of a limit");
+  const amounts = sums.read(asked.map(({ sum }) => sum));
+  const full = asked.flatMap(({ bound, window, reservation }, index) => {
+    const { amount, most } = reservation;
+    const isNamed = isSame(reservation.sum, refused.reservation.sum);
+    const known = amounts[index] ?? 0;
+    const used = isNamed ? Math.max(known, refused.used) : known;
+    const state = amountState(bound, window.endMs, used);
+    return isNamed || used + amount > most
+      ? [{ ...state, needed: amount }]
+      : [];
+  });
+  const refusal = latest(full);
+  if (refusal === undefined) {
+    throw new Error("Nobody asked for what was refused");
+  }
   return refusal;
+}
+
+function isSame(one: Sum, other: Sum): boolean {
+  return one.table === other.table && one.field === other.field;
 }
 
 function nearOf(

@@ -48,18 +48,19 @@ function heapMb(): number {
 async function load(hasLimits: boolean): Promise<Config> {
   const text = fileOf(hasLimits);
   const before = heapMb();
-  const startedMs = performance.now();
+  const started = process.cpuUsage();
   const result = await loadConfig(text, {
     env: () => undefined,
     readFile: () => Promise.reject(new Error("There are no files")),
     nowMs: Date.now(),
   });
-  const tookMs = performance.now() - startedMs;
+  const { user, system } = process.cpuUsage(started);
+  const tookMs = (user + system) / 1000;
   if ("problems" in result) throw new Error(JSON.stringify(result.problems));
   console.log(
     `${TOKENS} tokens ${hasLimits ? "with" : "without"} limits: loaded in ${
       tookMs.toFixed(0)
-    } ms, ${(heapMb() - before).toFixed(1)} MB`,
+    } ms of processor time, ${(heapMb() - before).toFixed(1)} MB`,
   );
   return result.config;
 }

@@ -82,6 +82,20 @@ Deno.test("sums that answer later refuse and reserve as those that answer at onc
   assert.equal(refusal?.used, 2);
 });
 
+Deno.test("a refusal tells what others know of, where this process knows less", async () => {
+  const sums = createMemorySums(CLOCK);
+  const { deployment, open } = await openService({
+    ...sums,
+    reserve([reservation]) {
+      assert.ok(reservation !== undefined);
+      return { reservation: structuredClone(reservation), used: 7 };
+    },
+  });
+  const refusal = await open().tally.enter(deployment);
+  assert.equal(refusal?.used, 7);
+  assert.equal(refusal?.ratio, 3.5);
+});
+
 Deno.test("what an attempt reserved is given back by the next, and by a request that ends without one", async () => {
   const { deployment, open } = await openService();
   const { record, tally } = open();
