@@ -77,7 +77,7 @@ export async function runServe(
   watched.watch(reload);
   const server = withOptions(first.config.server, options);
   const workers = workerCount(server.workers, log);
-  const replay = await replayUsage({ store, path, log, workers });
+  const replay = await replayUsage({ store, path, log });
   const start = (serving: ServingOptions) =>
     workers === 1 ? startServing(serving) : startPool({
       ...serving,
@@ -99,6 +99,7 @@ export async function runServe(
     async start(serving) {
       const started = await start(serving);
       replay?.counted.then(started.completeSince);
+      storeState?.countedSince.then(started.completeSince);
       return started;
     },
   });
@@ -110,12 +111,11 @@ export async function runServe(
 
 /** Counts what the logs that the configuration names say was used before. */
 async function replayUsage(
-  { store, path, log, workers }: {
+  { store, path, log }: {
     readonly store: ConfigStore;
     /** Of the configuration file. */
     readonly path: string;
     readonly log: Log;
-    readonly workers: number;
   },
 ): Promise<StartedReplay | undefined> {
   const patterns = store.current().usage.replay
@@ -125,10 +125,6 @@ async function replayUsage(
     log.write("warn", "usage_not_replayed", {
       reason: "a store has the counts",
     });
-    return undefined;
-  }
-  if (workers > 1) {
-    log.write("warn", "usage_not_replayed", { reason: "several workers" });
     return undefined;
   }
   return await startReplay({ store, patterns, log });

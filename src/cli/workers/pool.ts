@@ -7,6 +7,7 @@ import { createSlot, type Slot } from "./slot.ts";
 import type { Report, StartThread } from "./messages.ts";
 import { createColumnBook } from "../../shared/columns.ts";
 import { createCountTable, emptyThread } from "../../shared/count_table.ts";
+import { systemClock } from "../../core/clock.ts";
 import { createPoolHub } from "./pool_hub.ts";
 
 /** What a pool serves, and with what. */
@@ -49,6 +50,8 @@ export async function startPool(options: PoolOptions): Promise<Serving> {
     ...place,
     tls: place.tls && (store.current().server.tls ?? place.tls),
   });
+  /** What a thread counted that is gone is counted still. */
+  let completeSinceMs = systemClock.now();
   let replacements = 0;
   let isStopping = false;
 
@@ -66,6 +69,7 @@ export async function startPool(options: PoolOptions): Promise<Serving> {
           server: currentPlace(),
           format: options.format,
           share: { table, thread, columns },
+          completeSinceMs,
           sharedStore: options.shared?.store?.(),
         };
       },
@@ -129,7 +133,12 @@ export async function startPool(options: PoolOptions): Promise<Serving> {
       sharedStore: options.shared?.store,
       snapshots: () => metrics.collect(slots),
       // Each thread counts for itself.
-      completeSince() {},
+      completeSince(sinceMs) {
+        completeSinceMs = Math.min(completeSinceMs, sinceMs);
+        for (const slot of slots) {
+          slot.send({ kind: "complete_since", sinceMs });
+        }
+      },
       stop,
     };
   } catch (error) {

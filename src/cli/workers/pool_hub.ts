@@ -6,6 +6,8 @@ import type { QuotaFetch } from "../../limits/read.ts";
 import type { Log } from "../../observe/log.ts";
 import { followNotice } from "../../shared/follow_notices.ts";
 import type { Notice } from "../../shared/notice.ts";
+import { createLedgerDesk } from "../../shared/sums/ledger_desk.ts";
+import { createMemorySums } from "../../usage/memory_sums.ts";
 import { createQuotaDesk } from "../../shared/quota_desk.ts";
 import type { SharedState } from "../../shared/shared_state.ts";
 import type { Report } from "./messages.ts";
@@ -23,7 +25,7 @@ export interface PoolHubOptions {
   readonly clock?: Clock;
 }
 
-/** What the threads of a process have in common by way of the main thread: what one learned, and who reads quotas. */
+/** What the threads of a process have in common by way of the main thread: what one learned, quotas and sums. */
 export interface PoolHub {
   /** Takes what a thread reports; passes over what is about something else. */
   take(report: Report, from: Slot): void;
@@ -41,6 +43,7 @@ export function createPoolHub(options: PoolHubOptions): PoolHub {
       tell({ kind: "polled", connectionId, reading: toPlain(reading), ttlMs }),
   });
   const desk = createQuotaDesk({ store, poller, clock });
+  const ledger = createLedgerDesk(shared.sums ?? createMemorySums(clock));
 
   function tell(notice: Notice, teller?: Slot): void {
     for (const slot of slots) {
@@ -53,12 +56,21 @@ export function createPoolHub(options: PoolHubOptions): PoolHub {
     slot.send({ kind: "quota", connectionId, told });
   }
 
+  async function answerLedger(
+    { id, question }: Extract<Report, { kind: "ledger" }>,
+    slot: Slot,
+  ): Promise<void> {
+    const answer = await ledger.answer(question);
+    slot.send({ kind: "ledger", id, answer });
+  }
+
   shared.notices?.onHear((notice) => {
     followNotice(notice, { poller }, store.current());
     tell(notice);
   });
   return {
     take(report, from) {
+      if (report.kind === "ledger") answerLedger(report, from);
       if (report.kind === "quota") answer(report.connectionId, from);
       if (report.kind !== "notice") return;
       shared.notices?.tell(report.notice);

@@ -1,4 +1,6 @@
 import { systemClock } from "../../core/clock.ts";
+import { createDeadlines } from "../../core/deadlines.ts";
+import { randomIds } from "../../core/ids.ts";
 import type { Columns } from "../../shared/columns.ts";
 import type { Notice } from "../../shared/notice.ts";
 import {
@@ -6,6 +8,9 @@ import {
   type RemoteReading,
 } from "../../shared/remote_poller.ts";
 import type { SharedState } from "../../shared/shared_state.ts";
+import type { LedgerAnswer } from "../../shared/sums/ledger_question.ts";
+import { createRemoteSums } from "../../shared/sums/remote_sums.ts";
+import { createThreadLedger } from "../../shared/sums/thread_ledger.ts";
 import { createThreadCounts } from "../../shared/thread_counts.ts";
 import type { Report, StartOrder } from "./messages.ts";
 
@@ -16,9 +21,19 @@ export interface SharedThread {
   hear(notice: Notice): void;
   /** Takes the quota of a connection that the thread asked for. */
   answer(connectionId: string, told: RemoteReading): void;
+  /** Takes the answer to what was asked of the sums under `id`. */
+  answerLedger(id: string, answer: LedgerAnswer): void;
+  /** Sends what was counted; call it when nothing more will be. */
+  flush(): void;
   /** Goes by the columns of another configuration. */
   adopt(columns: Columns): void;
 }
+
+/** Additions are gathered for so long before the main thread is told, in milliseconds. */
+const GATHER_MS = 20;
+
+/** No request waits longer for the main thread, and for a store behind it, in milliseconds. */
+const WAIT_MS = 50;
 
 /** Connects a thread with the others by way of the pool. */
 export function createSharedThread(
@@ -39,8 +54,21 @@ export function createSharedThread(
     return waiting.promise;
   }
 
+  const ledger = createThreadLedger(
+    randomIds.next("thread"),
+    (id, question) => report({ kind: "ledger", id, question }),
+  );
+  const sums = createRemoteSums({
+    ledger: ledger.ledger,
+    clock: systemClock,
+    deadlines: createDeadlines(),
+    gatherMs: GATHER_MS,
+    waitMs: WAIT_MS,
+  });
+
   return {
     state: {
+      sums,
       running: counts.running,
       memory: counts.memory,
       notices: {
@@ -60,6 +88,8 @@ export function createSharedThread(
       asked.get(connectionId)?.resolve(told);
       asked.delete(connectionId);
     },
+    answerLedger: ledger.take,
+    flush: sums.resume,
     adopt: counts.adopt,
   };
 }

@@ -31,6 +31,10 @@ function obey(port: MessagePort): void {
         return running.store.swap(order.config);
       case "notice":
         return running.shared.hear(order.notice);
+      case "ledger":
+        return running.shared.answerLedger(order.id, order.answer);
+      case "complete_since":
+        return running.serving.completeSince(order.sinceMs);
       case "quota":
         return running.shared.answer(order.connectionId, order.told);
       case "collect": {
@@ -39,6 +43,7 @@ function obey(port: MessagePort): void {
       }
       case "stop":
         await running.serving.stop(hurry.promise);
+        running.shared.flush();
         await running.flush();
         return report({ kind: "stopped" });
     }
@@ -79,6 +84,7 @@ async function startGateway(
       isShared: true,
       shared: shared.state,
     });
+    serving.completeSince(order.completeSinceMs);
     report({ kind: "listening", url: serving.url });
     return { serving, store, shared, flush: writer.flush };
   } catch (error) {

@@ -1,3 +1,4 @@
+import type { Clock } from "../../core/clock.ts";
 import type { Reservation } from "../../usage/sums.ts";
 import type {
   Batch,
@@ -16,6 +17,9 @@ export interface StoreLedgerOptions {
   readonly prefix: string;
   /** Of this process, to be told from all others. */
   readonly id: string;
+  readonly clock: Pick<Clock, "now">;
+  /** Told since when the store has sums, in milliseconds since 1970, as soon as it can be reached. */
+  readonly onNamed: (sinceMs: number) => void;
 }
 
 /** A table stays so much longer than its window, in milliseconds, since clocks differ. */
@@ -23,7 +27,7 @@ const GRACE_MS = 3_600_000;
 
 /** Keeps sums in the store, which all replicas reach: a hash for each table. */
 export function createStoreLedger(
-  { link, prefix, id }: StoreLedgerOptions,
+  { link, prefix, id, clock, onNamed }: StoreLedgerOptions,
 ): RemoteLedger {
   const nameKey = `${prefix}name`;
   const tableKey = (table: string) => `${prefix}sums:${digestOf(table)}`;
@@ -32,7 +36,9 @@ export function createStoreLedger(
   let knownName = "";
 
   async function askName(): Promise<string> {
-    knownName = String(await link.run(NAME, [nameKey], [id]));
+    const wanted = `${clock.now()} ${id}`;
+    knownName = String(await link.run(NAME, [nameKey], [wanted]));
+    onNamed(Number.parseInt(knownName));
     return knownName;
   }
 

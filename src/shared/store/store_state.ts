@@ -17,6 +17,8 @@ import { createStoreReadings } from "./store_readings.ts";
 /** What a process has in common with replicas, by way of a store. */
 export interface StoreState {
   readonly state: SharedState;
+  /** Since when the store counts, in milliseconds since 1970; resolves when it can be reached for the first time. */
+  readonly countedSince: Promise<number>;
   /** Sends what the store does not have yet, as far as that takes no longer than a moment, and ends the connection. */
   close(): Promise<void>;
 }
@@ -46,7 +48,11 @@ export function createStoreState(options: StoreStateOptions): StoreState {
   const deadlines = createDeadlines(options.timers);
   const probeKey = `${prefix}probe`;
   const link = createStoreLink({ open, probeKey, deadlines, log });
-  const ledger = createStoreLedger({ link, prefix, id });
+  const counted = Promise.withResolvers<number>();
+  const ledger = createStoreLedger({
+    ...{ link, prefix, id, clock },
+    onNamed: counted.resolve,
+  });
   const sums = createRemoteSums({
     ...{ ledger, clock, deadlines },
     gatherMs: GATHER_MS,
@@ -79,6 +85,7 @@ export function createStoreState(options: StoreStateOptions): StoreState {
       ...{ sums, notices, sharedReadings },
       store: () => link.isAway ? "away" : "connected",
     },
+    countedSince: counted.promise,
     async close() {
       await settle();
       sums.close();

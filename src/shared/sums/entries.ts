@@ -12,6 +12,10 @@ export interface Entry {
   unsent: number;
   /** What was reserved and the ledger has not decided. */
   held: number;
+  /** Whether anybody has added to it, be it 0, as far as is known here. */
+  exists: boolean;
+  /** Whether something is to be sent, be it 0. */
+  isToAdd: boolean;
   /** What to begin it with, if nobody has. */
   beginWith: number | undefined;
   /** What was added here and the ledger has confirmed. */
@@ -104,6 +108,8 @@ function newEntry(sum: Sum): Entry {
     unconfirmed: 0,
     unsent: 0,
     held: 0,
+    exists: false,
+    isToAdd: false,
     beginWith: undefined,
     own: 0,
     isToRestore: false,

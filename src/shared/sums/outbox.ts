@@ -106,8 +106,9 @@ export function createOutbox(options: OutboxOptions): Outbox {
     losses += 1;
     for (const entry of entries.all()) {
       entry.unsent = entry.unconfirmed;
-      entry.isToRestore = entry.known !== 0 || entry.own !== 0;
-      if (entry.isToRestore || entry.unsent !== 0) changed.add(entry);
+      entry.isToAdd ||= entry.unsent !== 0;
+      entry.isToRestore = entry.exists || entry.known !== 0;
+      if (entry.isToRestore || entry.isToAdd) changed.add(entry);
     }
     onFailed();
   }
@@ -133,7 +134,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
 
 /** What is to be done to a sum, in order; the entry has nothing to send then. */
 function takeOperations(entry: Entry): readonly Operation[] {
-  const { sum, beginWith, isToRestore, own, unsent, isToRead, known } = entry;
+  const { sum, beginWith, isToRestore, own, unsent, known } = entry;
   const operations: Operation[] = [];
   if (beginWith !== undefined) {
     operations.push({ kind: "begin", sum, amount: beginWith, known: 0 });
@@ -141,15 +142,16 @@ function takeOperations(entry: Entry): readonly Operation[] {
   if (isToRestore) {
     operations.push({ kind: "restore", sum, amount: own, known });
   }
-  if (unsent !== 0) {
+  if (entry.isToAdd) {
     operations.push({ kind: "add", sum, amount: unsent, known: 0 });
   }
-  if (isToRead && operations.length === 0) {
+  if (entry.isToRead && operations.length === 0) {
     operations.push({ kind: "get", sum, amount: 0, known: 0 });
   }
   entry.beginWith = undefined;
   entry.isToRestore = false;
   entry.unsent = 0;
+  entry.isToAdd = false;
   entry.isToRead = false;
   return operations;
 }

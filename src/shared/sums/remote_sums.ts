@@ -73,7 +73,9 @@ export function createRemoteSums(options: RemoteSumsOptions): RemoteSums {
 
   function addOne({ sum, amount }: Addition): void {
     const entry = entries.open(sum);
-    if (entry === undefined || amount === 0) return;
+    if (entry === undefined) return;
+    entry.exists = true;
+    entry.isToAdd = true;
     entry.unconfirmed += amount;
     entry.unsent += amount;
     put(entry);
@@ -139,10 +141,30 @@ export function createRemoteSums(options: RemoteSumsOptions): RemoteSums {
     }
   }
 
+  /** What somebody only read is not there. */
   function tableHere(name: string): ReadonlyMap<string, number> {
     return new Map(
-      [...entries.table(name)].map(([field, one]) => [field, valueOf(one)]),
+      [...entries.table(name)]
+        .filter(([, one]) => one.exists || valueOf(one) !== 0)
+        .map(([field, one]) => [field, valueOf(one)]),
     );
+  }
+
+  /** Where some of a table is known here, all of it is known from now on. */
+  function learnTable(
+    name: string,
+    told: ReadonlyMap<string, number>,
+  ): void {
+    const [known] = entries.table(name).values();
+    if (known === undefined) return;
+    const { endsAtMs } = known.sum;
+    for (const [field, value] of told) {
+      const entry = entries.open({ table: name, field, endsAtMs });
+      if (entry === undefined) continue;
+      entry.known = value;
+      entry.exists = true;
+      entry.readAtMs = clock.elapsedMs();
+    }
   }
 
   async function tableThere(
@@ -154,12 +176,8 @@ export function createRemoteSums(options: RemoteSumsOptions): RemoteSums {
     const told = await Promise.race([asked, late.promise]);
     takeBack();
     if (told === undefined) return tableHere(name);
-    const table = new Map(told);
-    for (const [field, entry] of entries.table(name)) {
-      entry.known = told.get(field) ?? 0;
-      table.set(field, valueOf(entry));
-    }
-    return table;
+    learnTable(name, told);
+    return new Map([...told, ...tableHere(name)]);
   }
 
   return {
@@ -178,6 +196,7 @@ export function createRemoteSums(options: RemoteSumsOptions): RemoteSums {
           valueOf(entry) !== 0;
         if (isBegun) continue;
         entry.known = amount;
+        entry.exists = true;
         entry.beginWith = amount;
         put(entry);
       }

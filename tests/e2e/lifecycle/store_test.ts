@@ -18,6 +18,7 @@ import {
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 import { until } from "../../support/within.ts";
 import { needing } from "../../support/ignored.ts";
+import { WIRES } from "../../support/wire/wire.ts";
 
 const PASSWORD = "canary-password";
 
@@ -36,7 +37,7 @@ async function serveReplica(
   return await serveFile(familiesFile(upstreamUrl, {
     server: { port: 0, admin: { port: 0 }, ...server },
     shared: { url },
-    tokens: [tokenFile()],
+    tokens: [tokenFile({ limits: [{ window: "month", requests: 25 }] })],
     connections: [familyConnection("A", upstreamUrl, { quota })],
   }));
 }
@@ -56,6 +57,63 @@ async function untilStore(
     );
   }, `the store to be ${condition}`);
 }
+
+/** How many requests of the token `/usage` counts in this month, and since when. */
+async function usageOf({ url }: ServedGateway) {
+  const { headers = {} } = ask("chat");
+  const { text } = await askOnce(`${url}/v1/usage`, { headers });
+  const { windows, since } = JSON.parse(text);
+  const month = windows.find(
+    (one: { window: string }) => one.window === "month",
+  );
+  return { requests: month.total.requests, since };
+}
+
+Deno.test({
+  ...needing(
+    "replicas, with threads or without, hold a token's limits together, exactly, and count over a restart",
+    storeProgram === undefined && "there is no Valkey or Redis here",
+    Deno.build.os !== "linux" && "only Linux deals connections out to threads",
+  ),
+  async fn() {
+    await using upstream = startUpstream(() =>
+      Response.json(WIRES.chat.answer)
+    );
+    await using server = await startStoreServer(["--requirepass", PASSWORD]);
+    await using one = await serveReplica(server, upstream.url);
+    await using two = await serveReplica(server, upstream.url);
+    await using three = await serveReplica(server, upstream.url, {
+      workers: 2,
+    });
+    const all = [one, two, three];
+    for (const replica of all) await untilStore(replica, "connected");
+    const statuses: number[] = [];
+    for (let wave = 0; wave < 4; wave++) {
+      await Promise.all([...all, ...all, ...all].map(async ({ url }) => {
+        statuses.push((await askOnce(url + PATHS.chat, ask("chat"))).status);
+      }));
+    }
+    assert.equal(statuses.filter((status) => status === 200).length, 25);
+    assert.equal(statuses.filter((status) => status === 429).length, 11);
+    for (const replica of all) {
+      await until(
+        async () => (await usageOf(replica)).requests === 25,
+        "every replica to count all requests",
+      );
+    }
+    for (const replica of all) replica.kill("SIGTERM");
+    for (const replica of all) await replica.ended;
+    const restartedAt = new Date().toISOString();
+    await using next = await serveReplica(server, upstream.url);
+    await untilStore(next, "connected");
+    await until(async () => {
+      const usage = await usageOf(next);
+      return usage.requests === 25 && usage.since < restartedAt;
+    }, "the counts of before");
+    const { status } = await askOnce(next.url + PATHS.chat, ask("chat"));
+    assert.equal(status, 429);
+  },
+});
 
 Deno.test({
   ...needing(

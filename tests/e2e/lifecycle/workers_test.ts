@@ -11,6 +11,7 @@ import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 import { askOnce, serveFile } from "../../support/gateway/serve.ts";
 import { until } from "../../support/within.ts";
 import { needing } from "../../support/ignored.ts";
+import { WIRES } from "../../support/wire/wire.ts";
 
 const SERVER = { port: 0, workers: 2, admin: { port: 0 } };
 
@@ -208,6 +209,45 @@ Deno.test({
       }
       assert.equal(asked(/quota/), 1);
     });
+  },
+});
+
+Deno.test({
+  ...needing(
+    "workers hold a token's limits together, exactly, and tell its usage as one",
+    ignore && "only Linux deals connections out to threads",
+  ),
+  async fn() {
+    await using upstream = startUpstream(() =>
+      Response.json(WIRES.chat.answer)
+    );
+    const limits = [{ window: "month", requests: 17 }];
+    await using gateway = await serveFile(familiesFile(upstream.url, {
+      server: { port: 0, workers: 3 },
+      tokens: [tokenFile({ limits })],
+    }));
+    const statuses = await Promise.all(
+      Array.from(
+        { length: REQUESTS },
+        async () =>
+          (await askOnce(gateway.url + PATHS.chat, ask("chat"))).status,
+      ),
+    );
+    assert.equal(statuses.filter((status) => status === 200).length, 17);
+    assert.equal(statuses.filter((status) => status === 429).length, 23);
+    const headers = { authorization: `Bearer ${ALICE_TOKEN}` };
+    const counted = async () => {
+      const { text } = await askOnce(`${gateway.url}/v1/usage`, { headers });
+      const { windows } = JSON.parse(text);
+      const month = windows.find(
+        (one: { window: string }) => one.window === "month",
+      );
+      return month.total.requests;
+    };
+    await until(async () => await counted() === 17, "all to be counted");
+    for (let count = 0; count < REQUESTS; count++) {
+      assert.equal(await counted(), 17);
+    }
   },
 });
 

@@ -7,7 +7,6 @@ import { ask, PATHS } from "../../support/wire/ask.ts";
 import { until } from "../../support/within.ts";
 import { loggedLine } from "../../support/wire/logged_line.ts";
 import { WIRES } from "../../support/wire/wire.ts";
-import { needing } from "../../support/ignored.ts";
 
 /** What `GET /usage` tells of this month. */
 async function monthOf(url: string): Promise<Record<string, unknown>> {
@@ -22,12 +21,12 @@ async function monthOf(url: string): Promise<Record<string, unknown>> {
   return { ...total, since };
 }
 
-Deno.test("a gateway that starts again counts on from what its log says, once", async () => {
+Deno.test("a gateway that starts again counts on from what its log says, once, with threads too", async () => {
   await using upstream = startUpstream(() => Response.json(WIRES.chat.answer));
   const folder = await Deno.makeTempDir();
-  const file = (limits: readonly unknown[]) =>
+  const file = (limits: readonly unknown[], server = {}) =>
     familiesFile(upstream.url, {
-      server: { port: 0 },
+      server: { port: 0, ...server },
       tokens: [tokenFile({ limits })],
       usage: { replay: [`${folder}/*.jsonl`] },
     });
@@ -60,10 +59,11 @@ Deno.test("a gateway that starts again counts on from what its log says, once", 
     }
     await Deno.writeTextFile(`${folder}/a.jsonl`, log, { append: true });
     const limit = { window: "month", tokens: 1105 };
-    await using gateway = await serveFile(file([limit]));
-    const { requests, input_tokens, output_tokens } = await monthOf(
+    await using gateway = await serveFile(file([limit], { workers: 2 }));
+    const { requests, input_tokens, output_tokens, since } = await monthOf(
       gateway.url,
     );
+    assert.equal(since, time);
     assert.deepEqual(
       { requests, input_tokens, output_tokens },
       { requests: 2, input_tokens: 1003, output_tokens: 102 },
@@ -94,20 +94,15 @@ Deno.test("a gateway whose logs cannot be found serves, says so and counts from 
   }
 });
 
-Deno.test({
-  ...needing(
-    "a gateway with several workers says that it replays nothing, and serves",
-    Deno.build.os !== "linux" && "only Linux deals connections out to threads",
-  ),
-  async fn() {
-    await using gateway = await serveFile(
-      familiesFile("http://127.0.0.1:9", {
-        server: { port: 0, workers: 2 },
-        usage: { replay: ["*.jsonl"] },
-      }),
-    );
-    const { reason } = await gateway.line("usage_not_replayed");
-    assert.equal(reason, "several workers");
-    assert.equal((await monthOf(gateway.url)).requests, 0);
-  },
+Deno.test("a gateway with a store, which has the counts, says that it replays nothing, and serves", async () => {
+  await using gateway = await serveFile(
+    familiesFile("http://127.0.0.1:9", {
+      server: { port: 0 },
+      shared: { url: "redis://127.0.0.1:9" },
+      usage: { replay: ["*.jsonl"] },
+    }),
+  );
+  const { reason } = await gateway.line("usage_not_replayed");
+  assert.equal(reason, "a store has the counts");
+  assert.equal((await monthOf(gateway.url)).requests, 0);
 });
