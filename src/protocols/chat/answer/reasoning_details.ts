@@ -22,8 +22,11 @@ const SEALED_FORM = "reasoning_details";
 
 /** The readable text of a list. */
 export function textOfDetails(details: readonly JsonValue[]): string {
-  return details.map((entry) => isJsonObject(entry) ? readable(entry) : "")
-    .join("");
+  let text = "";
+  for (const entry of details) {
+    if (isJsonObject(entry)) text += readable(entry);
+  }
+  return text;
 }
 
 function readable(entry: JsonObject): string {

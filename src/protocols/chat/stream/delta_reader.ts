@@ -90,9 +90,9 @@ export class DeltaReader {
   #readReasoning(delta: JsonObject, emit: Emit<AnswerEvent>): void {
     const { reasoning_content, reasoning, reasoning_text } = delta;
     const details = listOf(delta.reasoning_details);
-    const text = [reasoning_content, reasoning, reasoning_text]
-      .find((one) => typeof one === "string" && one !== "");
-    this.#blocks.emitText("reasoning", text ?? textOfDetails(details), emit);
+    const text = textIn(reasoning_content) ?? textIn(reasoning) ??
+      textIn(reasoning_text) ?? textOfDetails(details);
+    this.#blocks.emitText("reasoning", text, emit);
     this.#details.push(details);
   }
 
@@ -101,8 +101,10 @@ export class DeltaReader {
     areWhole: boolean,
     emit: Emit<AnswerEvent>,
   ): void {
-    const entries = listOf(delta.tool_calls).filter(isJsonObject);
-    if (entries.length > 0) this.#calls.push(entries, areWhole, emit);
+    const calls = listOf(delta.tool_calls);
+    if (calls.some(isJsonObject)) {
+      this.#calls.push(calls.filter(isJsonObject), areWhole, emit);
+    }
     const legacy = delta.function_call;
     if (isJsonObject(legacy)) {
       this.#calls.push([{ index: 0, function: legacy }], areWhole, emit);
@@ -140,6 +142,10 @@ function readContent(
       blocks.emitText("refusal", part.refusal, emit);
     } else blocks.emitText("text", part.text, emit);
   }
+}
+
+function textIn(value: JsonValue | undefined): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
 }
 
 const NOTHING: readonly JsonValue[] = [];

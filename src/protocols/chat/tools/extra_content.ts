@@ -48,6 +48,10 @@ export function isThought(extra: JsonValue | undefined): boolean {
   return platforms(extra).some(({ thought }) => thought === true);
 }
 
-function platforms(extra: JsonValue | undefined): JsonObject[] {
-  return isJsonObject(extra) ? Object.values(extra).filter(isJsonObject) : [];
+const NOTHING: readonly JsonObject[] = [];
+
+function platforms(extra: JsonValue | undefined): readonly JsonObject[] {
+  return isJsonObject(extra)
+    ? Object.values(extra).filter(isJsonObject)
+    : NOTHING;
 }

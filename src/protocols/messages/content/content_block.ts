@@ -19,20 +19,19 @@ export interface ContentBlock {
  */
 export function createContentBlock(takeIndex: () => number): ContentBlock {
   let index = -1;
+  /** What stands before each delta. */
+  let head = "";
   return {
     begin(block, emit) {
       if (index >= 0) return;
       index = takeIndex();
+      head = `{"type":"content_block_delta","index":${index},"delta":`;
       const type = "content_block_start";
       const data = JSON.stringify({ type, index, content_block: block });
       emit({ event: type, data });
     },
     writeDelta(delta, emit) {
-      emit({
-        event: "content_block_delta",
-        data:
-          `{"type":"content_block_delta","index":${index},"delta":${delta}}`,
-      });
+      emit({ event: "content_block_delta", data: `${head}${delta}}` });
     },
     end(emit) {
       if (index < 0) return;
