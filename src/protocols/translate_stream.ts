@@ -1,6 +1,6 @@
 import type { SseComment, SseFrame } from "../core/frame.ts";
 import { type Emit, pipe, type Stage } from "../core/stage.ts";
-import { formatComment, formatFrame } from "../streams/sse_format.ts";
+import { createFrameFormat, formatComment } from "../streams/sse_format.ts";
 import { createSseParser, FrameTooLongError } from "../streams/sse_parse.ts";
 import type { StreamEncoder } from "./canonical/codec.ts";
 import { type AnswerEvent, oversizedEvent } from "./canonical/stream/event.ts";
@@ -44,8 +44,9 @@ export function createTranslator(options: TranslatorOptions): Translator {
   let text = "";
   let isOver = false;
 
+  const format = createFrameFormat();
   const write: Emit<SseFrame | SseComment> = (frame) => {
-    text += "comment" in frame ? formatComment(frame) : formatFrame(frame);
+    text += "comment" in frame ? formatComment(frame) : format(frame);
   };
   const tell = (event: AnswerEvent) => {
     isOver = event.type === "end" || event.type === "failure";
