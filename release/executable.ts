@@ -29,6 +29,8 @@ const NO_BASE_REGEXP = /error sending request|dl\.deno\.land/i;
 
 const ARGUMENTS = [
   "compile",
+  // `deno task check` looks at the types.
+  "--no-check",
   "--v8-flags=--min-semi-space-size=16,--max-semi-space-size=32",
   ...["--include", "dist/build.json"],
   ...["--include", "src/cli/workers/worker.ts"],
