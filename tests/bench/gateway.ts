@@ -11,6 +11,8 @@ export interface GatewayOptions {
   readonly workers?: number;
   /** Whether models have prices and the caller and its group have limits, all far away. */
   readonly hasLimits?: boolean;
+  /** Of a Valkey or Redis server that counts are shared by. */
+  readonly storeUrl?: string;
   /** A PEM file that the upstream's certificate is vouched for by. */
   readonly caFile?: string;
 }
@@ -21,12 +23,13 @@ export interface GatewayOptions {
  * them in large pieces, and so on.
  */
 export async function startGateway(
-  { name, upstreamUrl, workers = 1, hasLimits = false, caFile }: GatewayOptions,
+  options: GatewayOptions,
 ): Promise<Program> {
+  const { name, caFile } = options;
   const configFile = await Deno.makeTempFile({ suffix: ".yaml" });
   await Deno.writeTextFile(
     configFile,
-    configText({ upstreamUrl, workers, hasLimits }),
+    configText(options),
   );
   const main = new URL("../../src/main.ts", import.meta.url).pathname;
   const program = await startProgram(name, [
@@ -55,10 +58,7 @@ const LIMITS = [
 ];
 
 function configText(
-  { upstreamUrl, workers, hasLimits }: Pick<
-    Required<GatewayOptions>,
-    "upstreamUrl" | "workers" | "hasLimits"
-  >,
+  { upstreamUrl, workers = 1, hasLimits = false, storeUrl }: GatewayOptions,
 ): string {
   const price = hasLimits ? { price: { input: 1, output: 5 } } : {};
   const connections = ["small", "large"].flatMap((pieces) => {
@@ -89,6 +89,7 @@ function configText(
   });
   return JSON.stringify({
     server: { workers },
+    ...(storeUrl === undefined ? {} : { shared: { url: storeUrl } }),
     connections,
     ...(hasLimits ? { groups: { all: { limits: LIMITS } } } : {}),
     tokens: [{

@@ -12,6 +12,10 @@ import { reportMemory } from "./memory.ts";
 import { readOptions } from "./options.ts";
 import { type Program, startProgram } from "./processes.ts";
 import { type Asked, shotFor } from "./shots.ts";
+import {
+  startStoreServer,
+  storeProgram,
+} from "../support/program/store_server.ts";
 import { reportUsage } from "./usage.ts";
 
 const { only, rounds, against, token: otherToken } = readOptions(Deno.args);
@@ -56,6 +60,28 @@ const limited = await started(
     upstreamUrl: upstream.url,
     hasLimits: true,
   }),
+);
+const limitedThreads = await started(
+  startGateway({
+    name: "gateway, 2 workers, with limits",
+    upstreamUrl: upstream.url,
+    workers: 2,
+    hasLimits: true,
+  }),
+);
+/** Only where a Valkey or Redis server is installed. */
+const store = storeProgram === undefined ? undefined : await startStoreServer();
+const stored = await Promise.all(
+  (store === undefined ? [] : [false, true]).map((hasLimits) =>
+    started(
+      startGateway({
+        name: `gateway, ${hasLimits ? "with limits and" : "with"} a store`,
+        upstreamUrl: upstream.url,
+        hasLimits,
+        ...(store === undefined ? {} : { storeUrl: store.url }),
+      }),
+    )
+  ),
 );
 
 /** Another gateway, if one was named. */
@@ -159,6 +185,16 @@ const comparisons: readonly Comparison[] = [
     load: { requests: 800, concurrency: 32 },
   },
   {
+    title: "two workers with token limits, small JSON",
+    entries: all([threads, limitedThreads], chat),
+    load: { requests: 800, concurrency: 32 },
+  },
+  ...[32, 1].map((concurrency) => ({
+    title: "a store, small JSON",
+    entries: all([gateway, limited, ...stored], chat),
+    load: { requests: concurrency === 1 ? 300 : 800, concurrency },
+  })),
+  {
     title: "token limits, SSE of 300 events in small pieces",
     entries: all([gateway, limited], { ...chat, stream: "small" }),
     load: { requests: 80, concurrency: 16 },
@@ -231,4 +267,5 @@ try {
   if (Deno.build.os === "linux" && isWanted("usage")) await reportUsage();
 } finally {
   for (const program of programs.reverse()) await program.stop();
+  await store?.[Symbol.asyncDispose]();
 }

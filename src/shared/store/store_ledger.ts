@@ -25,15 +25,27 @@ export interface StoreLedgerOptions {
 /** A table stays so much longer than its window, in milliseconds, since clocks differ. */
 const GRACE_MS = 3_600_000;
 
+/** The keys of so many tables are remembered, which saves digests. */
+const MAX_KNOWN_KEYS = 50_000;
+
 /** Keeps sums in the store, which all replicas reach: a hash for each table. */
 export function createStoreLedger(
   { link, prefix, id, clock, onNamed }: StoreLedgerOptions,
 ): RemoteLedger {
   const nameKey = `${prefix}name`;
-  const tableKey = (table: string) => `${prefix}sums:${digestOf(table)}`;
+  const tableKeys = new Map<string, string>();
   /** What the store is called since this process knows it, by which a loss shows. */
   let name: Promise<string> | undefined;
   let knownName = "";
+
+  function tableKey(table: string): string {
+    const known = tableKeys.get(table);
+    if (known !== undefined) return known;
+    if (tableKeys.size >= MAX_KNOWN_KEYS) tableKeys.clear();
+    const key = `${prefix}sums:${digestOf(table)}`;
+    tableKeys.set(table, key);
+    return key;
+  }
 
   async function askName(): Promise<string> {
     const wanted = `${clock.now()} ${id}`;

@@ -1,3 +1,4 @@
+import type { Sum } from "../../usage/sums.ts";
 import type { Batch, Operation, RemoteLedger } from "./remote_ledger.ts";
 import type { Entries, Entry } from "./entries.ts";
 
@@ -7,6 +8,8 @@ export interface Outbox {
   put(entry: Entry): void;
   /** Sends what there is now, if the ledger can be reached. */
   send(): void;
+  /** Sends what there is of some sums, if there is any; the rest waits to be sent with more. */
+  sendOf(sums: readonly Sum[]): void;
   /** The same, and sees whether the ledger has lost what it had even if there is nothing to send. */
   sendAndCheck(): void;
   /** Whether there is anything that the ledger has not confirmed. */
@@ -55,10 +58,23 @@ export function createOutbox(options: OutboxOptions): Outbox {
     }
   }
 
-  function nextBatch(): Sent {
+  function sendOf(sums: readonly Sum[]): void {
+    if (ledger.isAway) return;
+    if (isBroken) return send();
+    const some = sums.flatMap((sum) => {
+      const entry = entries.find(sum);
+      return entry !== undefined && changed.has(entry) ? [entry] : [];
+    });
+    if (some.length === 0) return;
+    const batch = nextBatch(some);
+    unconfirmed.push(batch);
+    post(batch);
+  }
+
+  function nextBatch(some: Iterable<Entry> = changed): Sent {
     const operations: Operation[] = [];
     const about: Entry[] = [];
-    for (const entry of changed) {
+    for (const entry of some) {
       if (operations.length >= MAX_OPERATIONS) break;
       changed.delete(entry);
       for (const operation of takeOperations(entry)) {
@@ -125,6 +141,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
   return {
     put: (entry) => void changed.add(entry),
     send,
+    sendOf,
     sendAndCheck,
     get isEmpty() {
       return changed.size === 0 && unconfirmed.length === 0;

@@ -185,7 +185,7 @@ export function createRemoteSums(options: RemoteSumsOptions): RemoteSums {
     reserve(list) {
       if (list.length === 0) return undefined;
       if (ledger.isAway) return reserveHere(list);
-      outbox.send();
+      outbox.sendOf(list.map(({ sum }) => sum));
       return reserveThere(list);
     },
     add: (list) => list.forEach(addOne),

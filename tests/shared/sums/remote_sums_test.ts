@@ -120,6 +120,17 @@ Deno.test("reserve() counts what was added here and has not been sent", async ()
   assert.notEqual(await take(two, 3), undefined);
 });
 
+Deno.test("reserve() sends no more than what it concerns; the rest is gathered", async () => {
+  const { one, ledger, pass } = open();
+  add(one, 1);
+  add(one, 5, DAY);
+  await take(one, 9);
+  assert.deepEqual(ledger.sums.read([HOUR, DAY]), [2, 0]);
+  await pass(100);
+  assert.deepEqual(ledger.sums.read([HOUR, DAY]), [2, 5]);
+  assert.ok(one.isSettled);
+});
+
 Deno.test("an empty reservation asks nobody", () => {
   assert.equal(open().one.reserve([]), undefined);
 });
