@@ -152,6 +152,7 @@ Deno.test("the documentation lists every metric, and no other", async () => {
     fields: new Set(),
   });
   const process = createProcessMetrics({
+    sharedStore: () => "connected",
     version: "1",
     startedAtMs: 0,
     workers: 1,

@@ -1,4 +1,5 @@
 import { Counter, Gauge, Registry } from "prom-client";
+import type { StoreCondition } from "../core/store_condition.ts";
 import type { Snapshot } from "./metrics.ts";
 
 /** The metrics of the process, whatever number of threads serves in it. */
@@ -16,6 +17,8 @@ export interface ProcessFacts {
   readonly workers: number;
   /** How many threads died and were replaced. */
   replacements(): number;
+  /** Absent where replicas share no store. */
+  readonly sharedStore?: (() => StoreCondition) | undefined;
   /** The memory that the process has, in bytes. */
   residentBytes(): number;
 }
@@ -60,5 +63,16 @@ export function createProcessMetrics(facts: ProcessFacts): ProcessMetrics {
       this.inc(facts.replacements());
     },
   });
+  const { sharedStore } = facts;
+  if (sharedStore !== undefined) {
+    new Gauge({
+      name: "model_gateway_shared_store_connected",
+      help: "Whether the store that replicas share can be used: 1 or 0",
+      registers,
+      collect() {
+        this.set(sharedStore() === "connected" ? 1 : 0);
+      },
+    });
+  }
   return { collect: () => registry.getMetricsAsJSON() };
 }

@@ -32,6 +32,7 @@ export async function openAdmin(
     startedAtMs: performance.timeOrigin,
     workers: serving.workers,
     replacements: serving.replacements,
+    sharedStore: serving.sharedStore,
     residentBytes: () => Deno.memoryUsage().rss,
   });
   const handler = createAdminHandler({

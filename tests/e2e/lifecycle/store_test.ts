@@ -5,6 +5,7 @@ import {
   familiesFile,
   familyConnection,
 } from "../../support/gateway/families.ts";
+import { readExposition, sumOf } from "../../support/gateway/exposition.ts";
 import {
   askOnce,
   type ServedGateway,
@@ -152,8 +153,19 @@ Deno.test({
     }
     assert.equal(asked(/quota/), 1);
 
+    const metric = async ({ adminUrl }: ServedGateway) => {
+      const { text } = await askOnce(`${adminUrl}/metrics`);
+      return sumOf(
+        readExposition(text),
+        "model_gateway_shared_store_connected",
+      );
+    };
+    for (const replica of both) assert.equal(await metric(replica), 1);
     await server.kill();
-    for (const replica of both) await untilStore(replica, "away");
+    for (const replica of both) {
+      await untilStore(replica, "away");
+      assert.equal(await metric(replica), 0);
+    }
     const answer = await askOnce(`${one.url}/v1/limits`, { headers });
     assert.equal(answer.status, 200);
     await server.restart();
