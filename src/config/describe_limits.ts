@@ -6,7 +6,7 @@ export function describeLimits(
   { limits, group }: Pick<Caller, "limits" | "group">,
 ): readonly string[] | string {
   const lines = [
-    ...limits.map(limitWords),
+    ...limits.map((limit) => limitWords(limit)),
     ...(group?.limits ?? []).map((limit) =>
       `${limitWords(limit)}, together with the group ${group?.name}`
     ),

@@ -51,8 +51,16 @@ export interface Price {
   readonly output: number;
 }
 
-/** A limit in words, such as `5000000 tokens a day for model-a`; names the configuration's own things alone. */
-export function limitWords(limit: UsageLimit): string {
+/**
+ * A limit in words, such as `5000000 tokens a day for model-a`; names the configuration's own things alone.
+ *
+ * @param row Of the models and connections that the limit counts, those to name; the others are only told to be there,
+ * since there may be very many, and some that whoever reads this does not know. Default: all.
+ */
+export function limitWords(
+  limit: UsageLimit,
+  row?: { readonly model: string; readonly connection: string },
+): string {
   if (limit.kind === "share") {
     return `${
       percentOf(limit.share)
@@ -62,9 +70,16 @@ export function limitWords(limit: UsageLimit): string {
   return [
     unit === "cost" ? `${most / NANOS_PER_DOLLAR} USD` : `${most} ${unit}`,
     `a ${window}`,
-    ...(models === undefined ? [] : [`for ${models.join(", ")}`]),
-    ...(connections === undefined ? [] : [`through ${connections.join(", ")}`]),
+    ...(models === undefined ? [] : [`for ${namesIn(models, row?.model)}`]),
+    ...(connections === undefined
+      ? []
+      : [`through ${namesIn(connections, row?.connection)}`]),
   ].join(" ");
+}
+
+function namesIn(names: readonly string[], one: string | undefined): string {
+  if (one === undefined) return names.join(", ");
+  return names.length === 1 ? one : `${one} and ${names.length - 1} more`;
 }
 
 function percentOf(share: number): string {

@@ -1,6 +1,7 @@
 import type { GatewayError } from "../core/error.ts";
 import { limitExceeded, warningWords } from "../usage/limit_words.ts";
 import type { LimitRefusal } from "../usage/limiter.ts";
+import type { Row } from "../usage/tables.ts";
 import type { Tally } from "../usage/tally.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Candidate } from "./routing/candidate.ts";
@@ -25,6 +26,7 @@ export function createLimitGate(
   { usage, clock }: Pick<RelayServices, "usage" | "clock">,
 ): LimitGate {
   const refusals = new Map<Candidate, LimitRefusal>();
+  let latest: Candidate | undefined;
 
   function learn(
     candidate: Candidate,
@@ -37,6 +39,7 @@ export function createLimitGate(
   return {
     enter(candidate) {
       if (tally === undefined) return true;
+      latest = candidate;
       const refusal = tally.enter(candidate.deployment);
       return refusal instanceof Promise
         ? refusal.then((one) => learn(candidate, one))
@@ -47,21 +50,31 @@ export function createLimitGate(
         ? candidates
         : candidates.filter((one) => !refusals.has(one)),
     refusal() {
-      const [first] = [...refusals.values()]
-        .sort((one, other) => one.resetsAtMs - other.resetsAtMs);
+      const [first] = [...refusals]
+        .sort(([, one], [, other]) => one.resetsAtMs - other.resetsAtMs);
       if (first === undefined) return undefined;
-      usage.refused(first, caller);
-      return limitExceeded(first, clock.now());
+      const [candidate, refusal] = first;
+      usage.refused(refusal, caller);
+      return limitExceeded(refusal, {
+        row: rowOf(candidate),
+        nowMs: clock.now(),
+      });
     },
     warn(answer) {
-      if (tally === undefined || tally.near.length === 0) return;
+      if (tally === undefined || latest === undefined) return;
+      if (tally.near.length === 0) return;
+      const row = rowOf(latest);
       usage.near(tally.near, caller);
       answer.headers.set(
         WARNING_HEADER,
-        tally.near.map(warningWords).join(", "),
+        tally.near.map((state) => warningWords(state, row)).join(", "),
       );
     },
   };
+}
+
+function rowOf({ deployment: { connection, model } }: Candidate): Row {
+  return { connection: connection.name, model: model.id };
 }
 
 const WARNING_HEADER = "x-gateway-limit-warning";

@@ -1,4 +1,5 @@
-import type { Caller, Config } from "../config/config.ts";
+import { deploymentsFor } from "../config/assignment.ts";
+import type { Caller, Config, Connection } from "../config/config.ts";
 import type { Clock } from "../core/clock.ts";
 import { NANOS_PER_DOLLAR } from "../core/nano_dollars.ts";
 import type { LimitsService } from "../limits/service.ts";
@@ -19,7 +20,7 @@ export interface UsageReport {
   readonly since: string;
   /** The windows of the calendar that run now. */
   readonly windows: readonly WindowUsage[];
-  /** What the token may use, and its group. */
+  /** What the token may use, and its group, as far as it can bind the token. */
   readonly limits: readonly LimitUsage[];
   /** The quotas of the token's connections, as far as they are known. */
   readonly connections: readonly ConnectionUsage[];
@@ -123,12 +124,18 @@ export function createUsageReport(
       windows: await readWindows(holder, { sums, nowMs, sinceMs }),
       limits: bounds.of(caller).flatMap((bound) =>
         bound.kind === "amount"
-          ? [amountUsage(bound, { sums, bounds, nowMs })]
+          ? amountUsage(bound, {
+            sums,
+            bounds,
+            nowMs,
+            connections,
+            mayUse: (model) =>
+              deploymentsFor(model, caller, config) !== undefined,
+          })
           : shareUsage(
             bound,
-            (whose) =>
-              connections.filter(({ name }) => name === bound.limit.connection)
-                .flatMap((connection) => quotaShares.of(connection, whose)),
+            connections.find(({ name }) => name === bound.limit.connection),
+            quotaShares,
           )
       ),
       connections: connections.map((connection) => ({
@@ -141,40 +148,57 @@ export function createUsageReport(
   };
 }
 
+/** What a group shares may count models and connections that this token knows nothing of: they are left out. */
 function amountUsage(
   bound: AmountBound,
-  { sums, bounds, nowMs }:
+  { sums, bounds, nowMs, connections, mayUse }:
     & Pick<UsageReportOptions, "sums" | "bounds">
-    & { readonly nowMs: number },
-): LimitUsage {
+    & {
+      readonly nowMs: number;
+      /** The token's own. */
+      readonly connections: readonly Connection[];
+      /** Whether the token may use a model. */
+      readonly mayUse: (model: string) => boolean;
+    },
+): readonly LimitUsage[] {
   const { limit } = bound;
+  const own = connections.map(({ name }) => name);
+  const models = limit.models?.filter(mayUse);
+  const through = limit.connections?.filter((name) => own.includes(name));
+  if (models?.length === 0 || through?.length === 0) return [];
   const { sum, window } = bounds.sumAt(bound, nowMs);
   const [amount = 0] = sums.read([sum]);
   const { ratio } = amountState(bound, window.endMs, amount);
   const isCost = limit.unit === "cost";
   const scale = isCost ? NANOS_PER_DOLLAR : 1;
-  return {
+  return [{
     ...scopeOf(bound),
     unit: isCost ? "USD" : limit.unit,
     window: limit.window,
-    models: limit.models ?? null,
-    connections: limit.connections ?? null,
+    models: models ?? null,
+    connections: through ?? null,
     limit: limit.most / scale,
     used: amount / scale,
     remaining: Math.max(0, limit.most - amount) / scale,
     used_percent: Number.isFinite(ratio) ? percent(ratio) : null,
     starts_at: instant(window.startMs),
     resets_at: instant(window.endMs),
-  };
+  }];
 }
 
-/** One for each window that the limit names; one without numbers where none is known. */
+/**
+ * One for each window that the limit names; one without numbers where none is known.
+ *
+ * @param connection That the limit is for; `undefined` where it is none of the token's.
+ */
 function shareUsage(
   bound: ShareBound,
-  sharesFor: (holder: Holder) => readonly QuotaShare[],
+  connection: Connection | undefined,
+  quotaShares: QuotaShares,
 ): readonly LimitUsage[] {
+  if (connection === undefined) return [];
   const { limit } = bound;
-  const named = sharesFor(bound.holder)
+  const named = quotaShares.of(connection, bound.holder)
     .filter(({ window }) => isNamed(window, limit.window));
   const entry = (share: QuotaShare | undefined): LimitUsage => ({
     ...scopeOf(bound),

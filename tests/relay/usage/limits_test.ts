@@ -133,7 +133,7 @@ Deno.test("a request that is larger than what is left is refused, and a smaller 
   assert.equal(refused.status, 429);
   assert.match(
     String(errorOf(refused).message),
-    /may use 40 tokens a day, 0 are used and it needs about 2\d\d;/,
+    /may use 40 tokens a day, 0 are used and it needs about 2\d\d, more than a whole window has;/,
   );
   assert.equal((await scene.ask("chat")).status, 200);
 });
@@ -396,4 +396,77 @@ Deno.test("a token without limits is asked nothing", async () => {
   const { headers } = await scene.ask("chat");
   assert.equal(headers.get("x-gateway-limit-warning"), null);
   assert.deepEqual((await scene.usage()).limits, []);
+});
+
+Deno.test("nobody is told of connections and models that a group's limit counts and that are not the token's own", async () => {
+  const bob = { name: "bob", sha256: sha256Hex("mg_bob") };
+  const scene = await openUsageScene({
+    connections: [
+      oneConnection(),
+      connectionTo("hidden", { protocol: "chat", mode: "native" }, {
+        models: ["model-1", "secret-model"],
+      }),
+    ],
+    groups: {
+      team: {
+        limits: [
+          {
+            window: "hour",
+            requests: 1,
+            connections: ["hidden", "one"],
+            models: ["model-1", "secret-model"],
+          },
+          { window: "hour", requests: 1, connections: ["hidden"] },
+          { window: "hour", requests: 1, models: ["secret-model"] },
+        ],
+      },
+    },
+    tokens: [
+      tokenFile({ connections: ["one"], group: "team" }),
+      tokenFile({ ...bob, group: "team" }),
+    ],
+  });
+  const near = await scene.ask("chat");
+  const refused = await scene.ask("chat");
+  const usage = await scene.usage();
+  assert.equal(refused.status, 429);
+  const told = [
+    near.headers.get("x-gateway-limit-warning"),
+    String(errorOf(refused).message),
+    JSON.stringify(usage),
+  ];
+  for (const text of told) assert.doesNotMatch(text ?? "", /hidden|secret/);
+  assert.match(
+    told[0] ?? "",
+    /1 requests a hour for model-1 and 1 more through one and 1 more of the group team/,
+  );
+  const [limit, ...more] = usage.limits;
+  assert.deepEqual(more, []);
+  assert.deepEqual([limit?.models, limit?.connections], [["model-1"], ["one"]]);
+  assert.equal(limit?.used, 1);
+});
+
+Deno.test("a warning stays short however many models a limit counts", async () => {
+  const models = Array.from({ length: 1000 }, (_, index) => `model-${index}`);
+  const scene = await openUsageScene({
+    connections: [oneConnection({ models })],
+    ...limited({ window: "hour", requests: 1, models }),
+  });
+  const { headers } = await scene.ask("chat");
+  assert.match(
+    headers.get("x-gateway-limit-warning") ?? "",
+    /^100 % used of 1 requests a hour for model-1 and 999 more, resets at /,
+  );
+});
+
+Deno.test("who asks for more than a whole window has is told so, and not to repeat the request", async () => {
+  const scene = await openUsageScene(limited({ window: "minute", tokens: 10 }));
+  const refused = await scene.ask("chat");
+  assert.equal(refused.status, 429);
+  assert.match(
+    String(errorOf(refused).message),
+    /0 are used and it needs about \d+, more than a whole window has; /,
+  );
+  assert.equal(refused.headers.get("retry-after"), "60");
+  assert.equal(refused.headers.get("x-should-retry"), "false");
 });
