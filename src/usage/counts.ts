@@ -1,5 +1,5 @@
 import type { Price } from "../config/usage_limits.ts";
-import type { Usage } from "../protocols/canonical/answer/usage.ts";
+import { MAX_TOKENS, type Usage } from "../protocols/canonical/answer/usage.ts";
 
 /** What is counted, in the words of `GET /usage` and of the tables of sums. */
 export const MEASURES = [
@@ -34,20 +34,26 @@ export function countsOf(
     readonly isEstimated: boolean;
   },
 ): Counts {
+  const { input, cached, written, output } = partsOf(usage);
   return {
     requests: 1,
-    input: whole(usage.inputTokens),
-    cached_input: whole(usage.cachedInputTokens),
-    cache_write: whole(usage.cacheWriteTokens),
-    output: whole(usage.outputTokens),
-    reasoning: whole(usage.reasoningTokens),
+    input,
+    cached_input: cached,
+    cache_write: written,
+    output,
+    reasoning: Math.min(whole(usage.reasoningTokens), output),
     ...(price === undefined ? {} : { cost: costNanos(usage, price) }),
     ...(isEstimated ? { estimated: 1 } : {}),
   };
 }
 
-/** No answer has more tokens; what a provider claims beyond that would spoil every sum. */
-const MAX_TOKENS = 1_000_000_000;
+/** Whatever a provider says, no part is more than the whole. */
+function partsOf(usage: Usage) {
+  const input = whole(usage.inputTokens);
+  const cached = Math.min(whole(usage.cachedInputTokens), input);
+  const written = Math.min(whole(usage.cacheWriteTokens), input - cached);
+  return { input, cached, written, output: whole(usage.outputTokens) };
+}
 
 function whole(tokens = 0): number {
   return Math.round(Math.min(tokens, MAX_TOKENS));
@@ -70,12 +76,10 @@ const NANOS_PER_TOKEN = 1000;
  * ```
  */
 export function costNanos(usage: Usage, price: Price): number {
-  const input = whole(usage.inputTokens);
-  const cached = Math.min(whole(usage.cachedInputTokens), input);
-  const written = Math.min(whole(usage.cacheWriteTokens), input - cached);
+  const { input, cached, written, output } = partsOf(usage);
   const perMillion = (input - cached - written) * price.input +
     cached * price.cachedInput + written * price.cacheWrite +
-    whole(usage.outputTokens) * price.output;
+    output * price.output;
   return Math.round(perMillion * NANOS_PER_TOKEN);
 }
 

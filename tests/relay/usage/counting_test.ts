@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { JsonObject } from "../../../src/core/json.ts";
 import type { UsedAmounts } from "../../../src/usage/window_usage.ts";
 import { sha256Hex } from "../../../src/core/sha256.ts";
 import { NOW_MS, tokenFile } from "../../support/gateway/config.ts";
@@ -287,4 +288,66 @@ Deno.test("what was served before the process began can be counted, and only win
   const { windows, since } = await scene.usage();
   assert.equal(since, "2025-11-22T00:00:00.000Z");
   assert.ok(windows.every(({ complete }) => complete));
+});
+
+/** What one answer with this usage is counted as. */
+async function countedFrom(usage: JsonObject): Promise<UsedAmounts> {
+  const scene = await openUsageScene({}, {
+    one: [({ wire }) => Response.json({ ...wire.answer, usage })],
+  });
+  await scene.ask("chat");
+  return await totalOfHour(scene);
+}
+
+Deno.test("a provider's counts that cannot be are counted as what they can be at most", async (t) => {
+  const cases: Readonly<
+    Record<string, readonly [JsonObject, Partial<UsedAmounts>]>
+  > = {
+    "parts that are more than the whole": [{
+      prompt_tokens: 10,
+      completion_tokens: 3,
+      prompt_tokens_details: { cached_tokens: 8, cache_write_tokens: 77 },
+      completion_tokens_details: { reasoning_tokens: 99 },
+    }, {
+      input_tokens: 10,
+      cached_input_tokens: 8,
+      cache_write_tokens: 2,
+      output_tokens: 3,
+      reasoning_tokens: 3,
+    }],
+    "numbers beyond all bounds": [{
+      prompt_tokens: 1e308,
+      completion_tokens: 1e308,
+    }, { input_tokens: 1e9, output_tokens: 1e9 }],
+    "halves": [{ prompt_tokens: 1.5, completion_tokens: 2.4 }, {
+      input_tokens: 2,
+      output_tokens: 2,
+    }],
+  };
+  for (const [name, [usage, expected]] of Object.entries(cases)) {
+    await t.step(name, async () => {
+      const { cost_usd: _cost, ...counted } = await countedFrom(usage);
+      const { cost_usd: _one, ...one } = ONE;
+      assert.deepEqual(counted, { ...one, ...expected });
+    });
+  }
+});
+
+Deno.test("callers are told of tokens in whole numbers, which their clients insist on", async () => {
+  const scene = await openUsageScene({
+    connections: [
+      connectionTo("one", { protocol: "messages", mode: "translated" }),
+    ],
+  }, {
+    one: [({ wire }) =>
+      Response.json({
+        ...wire.answer,
+        usage: { prompt_tokens: 1.5, completion_tokens: 1e300 },
+      })],
+  });
+  const { text, line } = await scene.ask("messages");
+  const { usage } = JSON.parse(text);
+  assert.equal(usage.input_tokens, 2);
+  assert.equal(usage.output_tokens, 1e9);
+  assert.deepEqual(line.usage, { input_tokens: 2, output_tokens: 1e9 });
 });

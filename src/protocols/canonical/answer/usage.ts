@@ -16,10 +16,13 @@ export interface Usage {
   readonly marks?: Marks | undefined;
 }
 
-/** The value when it is a count of tokens: finite and not negative. */
+/** No answer has more tokens; what a provider claims beyond that would spoil every sum. */
+export const MAX_TOKENS = 1_000_000_000;
+
+/** The value when it is a count of tokens: finite and not negative; to callers it is told as a whole number. */
 export function tokenCount(value: unknown): number | undefined {
   return typeof value === "number" && value >= 0 && Number.isFinite(value)
-    ? value
+    ? Math.round(Math.min(value, MAX_TOKENS))
     : undefined;
 }
 
