@@ -32,8 +32,11 @@ export interface SharedThread {
 /** Additions are gathered for so long before the main thread is told, in milliseconds. */
 const GATHER_MS = 20;
 
-/** No request waits longer for the main thread, and for a store behind it, in milliseconds. */
-const WAIT_MS = 50;
+/**
+ * No request waits longer for the main thread, in milliseconds. That one waits for a store no longer than a request may,
+ * so that only a machine with far too much to do lets a thread decide by what it knows itself.
+ */
+const WAIT_MS = 250;
 
 /** Connects a thread with the others by way of the pool. */
 export function createSharedThread(

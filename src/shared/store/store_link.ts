@@ -37,10 +37,9 @@ export interface StoreLinkOptions {
   readonly probeKey: string;
   readonly deadlines: Deadlines;
   readonly log: Log;
+  /** What takes longer is late, in milliseconds. */
+  readonly waitMs: number;
 }
-
-/** No request waits longer for the store, in milliseconds. With what threads add it stays below 50. */
-export const STORE_WAIT_MS = 40;
 
 /** So many answers that come late, without one in time between, show that the store is slow; as many, that it is well. */
 const LATE_TO_LEAVE = 3;
@@ -59,7 +58,7 @@ const PATIENCE_MS = 2000;
 
 /** Begins to connect; until that is done the store is away. */
 export function createStoreLink(options: StoreLinkOptions): StoreLink {
-  const { probeKey, deadlines, log } = options;
+  const { probeKey, deadlines, log, waitMs } = options;
   const listeners: ((isAway: boolean) => void)[] = [];
   let isAway = true;
   let isTold = false;
@@ -108,13 +107,13 @@ export function createStoreLink(options: StoreLinkOptions): StoreLink {
   }
 
   async function send(command: readonly string[]): Promise<unknown> {
-    let takeBack = deadlines.start(STORE_WAIT_MS, () => {
+    let takeBack = deadlines.start(waitMs, () => {
       takeBack = deadlines.start(MOMENT_MS, noteLate);
     });
     const sentMs = deadlines.elapsedMs();
     try {
       const reply = await connection.send(command);
-      if (deadlines.elapsedMs() - sentMs < STORE_WAIT_MS) late = 0;
+      if (deadlines.elapsedMs() - sentMs < waitMs) late = 0;
       return reply;
     } catch (error) {
       if (error instanceof StoreError && error.code !== "GAP") {
@@ -134,7 +133,7 @@ export function createStoreLink(options: StoreLinkOptions): StoreLink {
     for (let times = 0; times < LATE_TO_LEAVE; times++) {
       const sentMs = deadlines.elapsedMs();
       await connection.send(["SET", probeKey, "1", "PX", "10000"]);
-      if (deadlines.elapsedMs() - sentMs < STORE_WAIT_MS) continue;
+      if (deadlines.elapsedMs() - sentMs < waitMs) continue;
       fault = "slow";
       return false;
     }

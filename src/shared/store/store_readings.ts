@@ -10,7 +10,7 @@ import type {
 } from "../../limits/shared_readings.ts";
 import { connectionDigest } from "./keys.ts";
 import { FIND_QUOTA, PUBLISH_QUOTA } from "./scripts.ts";
-import { STORE_WAIT_MS, type StoreLink } from "./store_link.ts";
+import type { StoreLink } from "./store_link.ts";
 import { quotaSchema } from "./wire.ts";
 
 /** What {@linkcode createStoreReadings} works with. */
@@ -21,6 +21,8 @@ export interface StoreReadingsOptions {
   /** Of this process, to be told from all others. */
   readonly id: string;
   readonly deadlines: Deadlines;
+  /** How long a read waits for the store, in milliseconds. */
+  readonly waitMs: number;
   /** Told of what was left for the others. */
   readonly onPublished: (connection: Connection, one: LastingReading) => void;
 }
@@ -40,7 +42,7 @@ const READ: Told = { kind: "read" };
 
 /** Whoever sets the lock of a quota reads it, and the others wait for what it leaves. */
 export function createStoreReadings(
-  { link, prefix, id, deadlines, onPublished }: StoreReadingsOptions,
+  { link, prefix, id, deadlines, waitMs, onPublished }: StoreReadingsOptions,
 ): SharedReadings {
   function keysOf(connection: Connection): readonly string[] {
     const digest = connectionDigest(connection);
@@ -60,7 +62,7 @@ export function createStoreReadings(
   async function askBriefly(connection: Connection): Promise<Told> {
     if (link.isAway) return READ;
     const late = Promise.withResolvers<Told>();
-    const takeBack = deadlines.start(STORE_WAIT_MS, () => late.resolve(READ));
+    const takeBack = deadlines.start(waitMs, () => late.resolve(READ));
     const first = await Promise.race([ask(connection), late.promise]);
     takeBack();
     return first;

@@ -10,7 +10,7 @@ import type { SharedState } from "../shared_state.ts";
 import { createRemoteSums } from "../sums/remote_sums.ts";
 import type { OpenStore } from "./connection.ts";
 import { createStoreLedger } from "./store_ledger.ts";
-import { createStoreLink, STORE_WAIT_MS } from "./store_link.ts";
+import { createStoreLink } from "./store_link.ts";
 import { createStoreNotices } from "./store_notices.ts";
 import { createStoreReadings } from "./store_readings.ts";
 
@@ -33,7 +33,12 @@ export interface StoreStateOptions {
   readonly timers: Timers;
   readonly log: Log;
   readonly ids: Ids;
+  /** How long whoever asks waits for the store, in milliseconds; default 40. */
+  readonly waitMs?: number;
 }
+
+/** No request waits longer for the store, in milliseconds. With what the process itself needs it stays below 50. */
+const WAIT_MS = 40;
 
 /** Additions are gathered for so long before they are sent, in milliseconds. */
 const GATHER_MS = 100;
@@ -43,11 +48,11 @@ const CLOSE_MS = 1000;
 
 /** Connects a process with the store; nothing waits for that. */
 export function createStoreState(options: StoreStateOptions): StoreState {
-  const { open, prefix, config, clock, log } = options;
+  const { open, prefix, config, clock, log, waitMs = WAIT_MS } = options;
   const id = options.ids.next("replica");
   const deadlines = createDeadlines(options.timers);
   const probeKey = `${prefix}probe`;
-  const link = createStoreLink({ open, probeKey, deadlines, log });
+  const link = createStoreLink({ open, probeKey, deadlines, log, waitMs });
   const counted = Promise.withResolvers<number>();
   const ledger = createStoreLedger({
     ...{ link, prefix, id, clock },
@@ -56,11 +61,11 @@ export function createStoreState(options: StoreStateOptions): StoreState {
   const sums = createRemoteSums({
     ...{ ledger, clock, deadlines },
     gatherMs: GATHER_MS,
-    waitMs: STORE_WAIT_MS,
+    waitMs,
   });
   const notices = createStoreNotices({ link, prefix, id, config, deadlines });
   const sharedReadings = createStoreReadings({
-    ...{ link, prefix, id, deadlines },
+    ...{ link, prefix, id, deadlines, waitMs },
     onPublished: ({ id: connectionId }, { reading, ttlMs }) =>
       notices.tell({
         ...{ kind: "polled", connectionId, ttlMs },

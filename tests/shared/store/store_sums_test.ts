@@ -154,7 +154,7 @@ Deno.test({
   async fn() {
     await using server = await startStoreServer();
     await using relay = startTcpRelay(server.port);
-    await using one = await connectProcess({ port: relay.port });
+    await using one = await connectProcess({ port: relay.port, waitMs: 40 });
     await one.until("connected");
     relay.delayMs = 300;
     const granted = await Promise.all([take(one, 9), take(one, 9)]);

@@ -31,11 +31,16 @@ export interface StoreProcessOptions extends Partial<SharedConfig> {
   readonly port: number;
   readonly config?: Config;
   readonly clock?: Clock;
+  /** How long it waits for the store, in milliseconds; default: long enough for any machine. */
+  readonly waitMs?: number;
 }
+
+const PATIENT_MS = 5000;
 
 /** Connects a process with the store at a port of this machine. */
 export async function connectProcess(
-  { config, clock = systemClock, ...shared }: StoreProcessOptions,
+  { config, clock = systemClock, waitMs = PATIENT_MS, ...shared }:
+    StoreProcessOptions,
 ): Promise<StoreProcess> {
   const log = createMemoryLog();
   const used = config ?? await minimalConfig();
@@ -56,6 +61,7 @@ export async function connectProcess(
     timers: systemTimers,
     log,
     ids: randomIds,
+    waitMs,
   });
   const heard: Notice[] = [];
   state.notices?.onHear((notice) => {
