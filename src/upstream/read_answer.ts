@@ -30,7 +30,8 @@ export async function readAnswerBytes(
   { maxBytes, deadlines, idleMs, controller }: ReadAnswerOptions,
 ): Promise<Uint8Array<ArrayBuffer> | undefined> {
   if (body === null) return new Uint8Array();
-  const length = declaredBytes(headers);
+  // A length of 0 is none to wait for.
+  const length = declaredBytes(headers) || undefined;
   const firstBytes = length && Math.min(length, MOST_FIRST_BYTES);
   const reader = createWatchedReader(createByteReader(body, firstBytes), {
     deadlines,
@@ -49,10 +50,16 @@ export async function readAnswerBytes(
 /** Of an answer that says how long it is, so much is read at once, in bytes. */
 const MOST_FIRST_BYTES = 64 * 1024;
 
-/** How long a body says that it is, which is more than 0; a compressed length says nothing about it. */
-function declaredBytes(headers: Headers): number | undefined {
-  if (headers.has("content-encoding")) return undefined;
-  return Number(headers.get("content-length")) || undefined;
+/**
+ * How long an answer says that its body is; `undefined` where it does not. The length of a compressed body says nothing
+ * about it, nor does one that stands beside chunks, which are what counts (RFC 9112, section 6.3).
+ */
+export function declaredBytes(headers: Headers): number | undefined {
+  const text = headers.get("content-length");
+  const isOther = headers.has("content-encoding") ||
+    headers.has("transfer-encoding");
+  const length = text === null || isOther ? NaN : Number(text);
+  return Number.isNaN(length) ? undefined : length;
 }
 
 /** An error that takes more than this to explain itself is known by its status alone, in bytes. */

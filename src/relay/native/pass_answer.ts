@@ -1,4 +1,5 @@
 import { isEventStream, isJson } from "../../upstream/media_type.ts";
+import { declaredBytes } from "../../upstream/read_answer.ts";
 import type { PassAnswerOptions } from "./pass_answer_options.ts";
 import { ONE_PIECE_BYTES, passInOnePiece } from "./pass_in_one_piece.ts";
 import { passInPieces } from "./pass_in_pieces.ts";
@@ -35,9 +36,7 @@ export async function passAnswer(
     });
 }
 
-/** A compressed length says nothing about the bytes that come out. */
 function isShort(headers: Headers): boolean {
-  const length = headers.get("content-length");
-  return length !== null && Number(length) <= ONE_PIECE_BYTES &&
-    headers.get("content-encoding") === null;
+  const bytes = declaredBytes(headers);
+  return bytes !== undefined && bytes <= ONE_PIECE_BYTES;
 }

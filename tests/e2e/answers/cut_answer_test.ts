@@ -17,7 +17,7 @@ import {
 import { hurriedTimers } from "../../support/fakes/hurried_timers.ts";
 import { connectRaw } from "../../support/wire/raw_socket.ts";
 import { rawRequest } from "../../support/wire/raw_request.ts";
-import { startRawUpstream } from "../../support/upstream/raw_upstream.ts";
+import { say, startRawUpstream } from "../../support/upstream/raw_upstream.ts";
 import { readToEnd } from "../../support/wire/read_to_end.ts";
 import { within } from "../../support/within.ts";
 import { WIRES } from "../../support/wire/wire.ts";
@@ -220,3 +220,30 @@ Deno.test("a translated answer that ends too early is 502", async (t) => {
     });
   }
 });
+
+for (const status of ["200 OK", "400 Bad Request"]) {
+  for (const protocol of PROTOCOLS) {
+    Deno.test(`an answer of ${protocol} with ${status} whose length is wrong beside its chunks is read by its chunks`, async () => {
+      const { answer } = WIRES[protocol];
+      const body = JSON.stringify(
+        status === "200 OK"
+          ? answer
+          : WIRES[protocol].error("invalid_request_error", "It is not right"),
+      );
+      const headers =
+        "content-type: application/json\r\ncontent-length: 10\r\n";
+      await using upstream = startRawUpstream((connection) =>
+        say(
+          connection,
+          `HTTP/1.1 ${status}\r\n${headers}transfer-encoding: chunked\r\n\r\n` +
+            `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`,
+        )
+      );
+      await using gateway = await startGateway(familiesFile(upstream.url));
+      const response = await gateway.call(PATHS[protocol], ask(protocol));
+      const text = await response.text();
+      assert.equal(response.status, Number(status.slice(0, 3)), text);
+      assert.deepEqual(JSON.parse(text), JSON.parse(body));
+    });
+  }
+}
