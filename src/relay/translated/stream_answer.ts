@@ -20,6 +20,7 @@ import {
 } from "../../streams/look_ahead.ts";
 import { passThrough } from "../../streams/pass_through.ts";
 import { IdleError } from "../../streams/watched_reader.ts";
+import { CallerLeft } from "../../upstream/call.ts";
 import { reasonOf } from "../../upstream/failure.ts";
 import { type AnswerEnd, endingOf } from "../answer_ending.ts";
 import { firstOutputRestMs } from "../attempt.ts";
@@ -142,10 +143,16 @@ function createOutputJudge(
   };
 }
 
+/**
+ * What it means for the caller that the upstream's bytes broke off.
+ *
+ * @throws {CallerLeft} When they did because there is no caller any more: that is no failure of the upstream's.
+ */
 function failureOfBreak(
   cause: unknown,
   { signal }: AbortController,
 ): Failure {
+  if (signal.reason instanceof CallerLeft) throw signal.reason;
   if (signal.reason instanceof GatewayError) {
     return { kind: "overloaded", message: signal.reason.message };
   }

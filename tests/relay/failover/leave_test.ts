@@ -20,6 +20,8 @@ interface Stage {
   readonly stream: boolean;
   /** Whether the caller has the headers by then. */
   readonly answered: boolean;
+  /** Whether the request is told of it before the answer's body is; default: the body first. */
+  readonly signalFirst?: boolean;
   /** How many times a provider has been asked by then. */
   readonly asked: number;
 }
@@ -61,6 +63,13 @@ const STAGES: Readonly<Record<string, Stage>> = {
     answered: true,
     asked: 1,
   },
+  "in the middle of a stream, which the request hears of first,": {
+    acts: [streamOf(({ start, output }) => [start, output], "stall")],
+    stream: true,
+    answered: true,
+    signalFirst: true,
+    asked: 1,
+  },
 };
 
 for (const [name, stage] of Object.entries(STAGES)) {
@@ -86,6 +95,7 @@ for (const [name, stage] of Object.entries(STAGES)) {
           );
           const [line] = scene.lines.requests.items;
           assert.equal(line?.ended, "client_abort");
+          assert.equal(line?.failure, undefined);
           assert.equal(scene.lines.requests.items.length, 1);
         });
       }
@@ -96,7 +106,7 @@ for (const [name, stage] of Object.entries(STAGES)) {
 /** Leaves once the stage is reached, without letting the test's clock go on. */
 async function leave(
   scene: Scene,
-  { stream, answered, asked }: Stage,
+  { stream, answered, signalFirst = false, asked }: Stage,
   protocol: (typeof PROTOCOLS)[number],
 ): Promise<void> {
   const caller = new AbortController();
@@ -112,9 +122,24 @@ async function leave(
   if (answered) {
     const reader = (await answer).body?.getReader();
     await reader?.read();
-    await reader?.cancel();
+    if (signalFirst) {
+      const end = readToEnd(reader);
+      for (let turn = 0; turn < 5; turn++) await settle();
+      caller.abort();
+      await end;
+    } else await reader?.cancel();
   }
   caller.abort();
   await answer;
   for (let turn = 0; turn < 5; turn++) await settle();
+}
+
+async function readToEnd(
+  reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
+): Promise<void> {
+  try {
+    while ((await reader?.read())?.done === false);
+  } catch {
+    // What the caller has not read is cut.
+  }
 }
