@@ -1,24 +1,9 @@
-import { until } from "../within.ts";
-import { canConnect } from "./can_connect.ts";
-
-/** An nginx in front of something. */
-export interface RunningNginx extends AsyncDisposable {
-  readonly url: string;
-  /** What it has complained about. */
-  errors(): string;
-}
+import { type RunningProxy, startProxy } from "./front_proxy.ts";
+import { hasProgram } from "./has_program.ts";
 
 /** Whether this machine has an nginx. */
 export async function hasNginx(): Promise<boolean> {
-  try {
-    return (await new Deno.Command("nginx", {
-      args: ["-v"],
-      stdout: "null",
-      stderr: "null",
-    }).output()).success;
-  } catch {
-    return false;
-  }
+  return await hasProgram("nginx", ["-v"]);
 }
 
 /**
@@ -29,46 +14,17 @@ export async function hasNginx(): Promise<boolean> {
 export async function startNginx(
   site: string,
   port: number,
-): Promise<RunningNginx> {
-  const directory = await Deno.makeTempDir();
-  await Deno.writeTextFile(`${directory}/nginx.conf`, wholeConfig(site));
-  const child = new Deno.Command("nginx", {
-    args: ["-p", directory, "-e", "stderr", "-c", `${directory}/nginx.conf`],
-    stdin: "null",
-    stdout: "null",
-    stderr: "piped",
-  }).spawn();
-  let written = "";
-  const collecting = collect();
-
-  async function collect(): Promise<void> {
-    for await (
-      const part of child.stderr.pipeThrough(new TextDecoderStream())
-    ) written += part;
-  }
-
-  async function stop(): Promise<void> {
-    try {
-      child.kill("SIGTERM");
-    } catch {
-      // It has ended already.
-    }
-    await collecting;
-    await child.status;
-    await Deno.remove(directory, { recursive: true });
-  }
-
-  try {
-    await until(() => canConnect(port), "nginx to listen");
-  } catch (cause) {
-    await stop();
-    throw new Error(`nginx did not start:\n${written}`, { cause });
-  }
-  return {
-    url: `http://127.0.0.1:${port}`,
-    errors: () => written,
-    [Symbol.asyncDispose]: stop,
-  };
+): Promise<RunningProxy> {
+  return await startProxy({
+    program: "nginx",
+    args: (
+      directory,
+    ) => ["-p", directory, "-e", "stderr", "-c", `${directory}/nginx.conf`],
+    file: "nginx.conf",
+    config: wholeConfig(site),
+    port,
+    endsBy: "SIGTERM",
+  });
 }
 
 /** One process in the foreground, which needs no directory but its own. */

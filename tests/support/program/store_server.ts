@@ -1,5 +1,6 @@
 import { until } from "../within.ts";
 import { canConnect } from "./can_connect.ts";
+import { freePort } from "./free_port.ts";
 import { hasProgram } from "./has_program.ts";
 
 /** A Valkey or Redis server of the test's own. */
@@ -77,11 +78,6 @@ export async function startStoreServer(
       await Deno.remove(directory, { recursive: true });
     },
   };
-}
-
-function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
 }
 
 /** Sends one command over a connection of its own, and `QUIT`. */
