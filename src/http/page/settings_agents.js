@@ -112,9 +112,7 @@ function claude({ base, model, models }) {
  * @param {Place} place @returns {Snippet}
  */
 function codex({ base, model, models }) {
-  // A catalog takes the place of what Codex knows itself, which is more for the models of OpenAI.
-  const isKnownThere = models.some(({ id }) => id.startsWith("gpt-"));
-  const catalog = isKnownThere
+  const catalog = models.some(isKnownToCodex)
     ? ""
     : `\nmodel_catalog_url = ${quote(`${base}/v1/models`)}`;
   return {
@@ -128,6 +126,17 @@ base_url = ${quote(`${base}/v1`)}
 env_key = "${TOKEN_VARIABLE}"
 wire_api = "responses"${catalog}`,
   };
+}
+
+/**
+ * Whether Codex may have a model in the catalog that it brings, which a catalog of the gateway would replace. There it
+ * looks models up by their ids alone, whoever serves them, so this is no guess at what the model is: under such an id it
+ * has OpenAI's instructions, tools and efforts, which no list of OpenAI's tells.
+ *
+ * @param {Model} model @returns {boolean}
+ */
+function isKnownToCodex({ id }) {
+  return id.startsWith("gpt-");
 }
 
 /** The packages of the Vercel AI SDK that opencode has inside, by what they speak. */
