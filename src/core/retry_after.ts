@@ -11,6 +11,15 @@ export function saneWaitMs(ms: number): number | undefined {
 }
 
 /**
+ * A wait as the value of `retry-after`: whole seconds, as many as it makes sense to tell.
+ *
+ * @param ms Not negative.
+ */
+export function retryAfterText(ms: number): string {
+  return String(Math.ceil(Math.min(ms, MAX_WAIT_MS) / 1000));
+}
+
+/**
  * How long an upstream asks to wait, in milliseconds: `retry-after-ms`, or `retry-after` in seconds or as a
  * date.
  *

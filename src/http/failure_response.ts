@@ -1,5 +1,6 @@
 import type { GatewayError } from "../core/error.ts";
 import type { Protocol } from "../core/protocol.ts";
+import { retryAfterText } from "../core/retry_after.ts";
 import { NOT_AGAIN } from "../core/should_retry.ts";
 import type { Log } from "../observe/log.ts";
 import type { RequestRecord } from "../observe/record.ts";
@@ -72,7 +73,7 @@ function headersOf(
   return {
     ...(resetsAtMs !== undefined && NOT_AGAIN),
     ...(retryAfterMs !== undefined &&
-      { "retry-after": String(Math.ceil(retryAfterMs / 1000)) }),
+      { "retry-after": retryAfterText(retryAfterMs) }),
   };
 }
 

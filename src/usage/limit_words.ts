@@ -1,6 +1,7 @@
 import { limitWords } from "../config/usage_limits.ts";
 import { GatewayError } from "../core/error.ts";
 import { NANOS_PER_DOLLAR } from "../core/nano_dollars.ts";
+import { retryAfterText } from "../core/retry_after.ts";
 import { NOT_AGAIN } from "../core/should_retry.ts";
 import type { Bound } from "./bounds.ts";
 import type { LimitRefusal, LimitState } from "./limiter.ts";
@@ -33,7 +34,7 @@ export function limitExceeded(
       code: "token_limit_exceeded",
       details: { error_code: "token_limit_exceeded" },
       headers: {
-        "retry-after": String(Math.max(1, Math.ceil(waitMs / 1000))),
+        "retry-after": retryAfterText(Math.max(1, waitMs)),
         ...(isLong || isTooLarge(refusal) ? NOT_AGAIN : {}),
       },
       resetsAtMs: isLong ? resetsAtMs : undefined,

@@ -470,3 +470,12 @@ Deno.test("who asks for more than a whole window has is told so, and not to repe
   assert.equal(refused.headers.get("retry-after"), "60");
   assert.equal(refused.headers.get("x-should-retry"), "false");
 });
+
+Deno.test("nobody is told to wait for longer than a client's timer holds", async () => {
+  const scene = await openUsageScene(limited({ window: "month", requests: 1 }));
+  await scene.ask("chat");
+  const refused = await scene.ask("chat");
+  assert.match(String(errorOf(refused).message), /resets at 2026-02-01T/);
+  assert.equal(refused.headers.get("retry-after"), "2147483");
+  assert.equal(refused.headers.get("x-should-retry"), "false");
+});
