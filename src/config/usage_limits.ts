@@ -52,7 +52,7 @@ export interface Price {
 }
 
 /**
- * A limit in words, such as `5000000 tokens a day for model-a`; names the configuration's own things alone.
+ * A limit in words, such as `5000000 tokens per day for model-a`; names the configuration's own things alone.
  *
  * @param row Of the models and connections that the limit counts, those to name; the others are only told to be there,
  * since there may be very many, and some that whoever reads this does not know. Default: all.
@@ -69,7 +69,7 @@ export function limitWords(
   const { unit, most, window, models, connections } = limit;
   return [
     unit === "cost" ? `${most / NANOS_PER_DOLLAR} USD` : `${most} ${unit}`,
-    `a ${window}`,
+    `per ${window}`,
     ...(models === undefined ? [] : [`for ${namesIn(models, row?.model)}`]),
     ...(connections === undefined
       ? []

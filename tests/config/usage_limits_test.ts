@@ -135,9 +135,9 @@ Deno.test("check shows the limits of every token, and whose they are", async () 
   const text = describeConfig(config).replaceAll(/\s+/g, " ");
   for (
     const line of [
-      "60 requests a minute through main",
+      "60 requests per minute through main",
       "40 % of five_hour of main",
-      "50 USD a month for priced, together with the group team",
+      "50 USD per month for priced, together with the group team",
       "limits: none",
       "priced (USD per million: 2 input, 2 cached, 2 cache write, 8 output)",
     ]

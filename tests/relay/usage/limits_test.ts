@@ -56,7 +56,7 @@ Deno.test("a token at its limit of requests is refused until the window resets",
   assert.equal(refused.status, 429);
   assert.deepEqual(errorOf(refused), {
     message:
-      "Cannot take the request: this token may use 2 requests a minute, 2 are used; the limit resets at 2026-01-01T00:01:00Z",
+      "Cannot take the request: this token may use 2 requests per minute, 2 are used; the limit resets at 2026-01-01T00:01:00Z",
     type: "rate_limit_error",
     param: null,
     code: "token_limit_exceeded",
@@ -133,7 +133,7 @@ Deno.test("a request that is larger than what is left is refused, and a smaller 
   assert.equal(refused.status, 429);
   assert.match(
     String(errorOf(refused).message),
-    /may use 40 tokens a day, 0 are used and it needs about 2\d\d, more than a whole window has;/,
+    /may use 40 tokens per day, 0 are used and it needs about 2\d\d, more than a whole window has;/,
   );
   assert.equal((await scene.ask("chat")).status, 200);
 });
@@ -284,7 +284,7 @@ Deno.test("a group binds its members together, and a member outside of it is fre
   const refused = await scene.ask("chat");
   assert.match(
     String(errorOf(refused).message),
-    /the group team may use 2 requests a day/,
+    /the group team may use 2 requests per day/,
   );
 });
 
@@ -357,8 +357,8 @@ Deno.test("near a limit the answer says so in a header, and the log once a windo
     null,
     null,
     null,
-    "80 % used of 5 requests a hour, resets at 2026-01-01T01:00:00Z",
-    "100 % used of 5 requests a hour, resets at 2026-01-01T01:00:00Z",
+    "80 % used of 5 requests per hour, resets at 2026-01-01T01:00:00Z",
+    "100 % used of 5 requests per hour, resets at 2026-01-01T01:00:00Z",
   ]);
   assert.deepEqual(
     scene.lines.others.items.filter(({ event }) => event === "limit_near")
@@ -367,7 +367,7 @@ Deno.test("near a limit the answer says so in a header, and the log once a windo
       level: "warn",
       event: "limit_near",
       token: "alice",
-      limit: "5 requests a hour",
+      limit: "5 requests per hour",
       used_percent: 80,
       resets_at: "2026-01-01T01:00:00.000Z",
     }],
@@ -438,7 +438,7 @@ Deno.test("nobody is told of connections and models that a group's limit counts 
   for (const text of told) assert.doesNotMatch(text ?? "", /hidden|secret/);
   assert.match(
     told[0] ?? "",
-    /1 requests a hour for model-1 and 1 more through one and 1 more of the group team/,
+    /1 requests per hour for model-1 and 1 more through one and 1 more of the group team/,
   );
   const [limit, ...more] = usage.limits;
   assert.deepEqual(more, []);
@@ -455,7 +455,7 @@ Deno.test("a warning stays short however many models a limit counts", async () =
   const { headers } = await scene.ask("chat");
   assert.match(
     headers.get("x-gateway-limit-warning") ?? "",
-    /^100 % used of 1 requests a hour for model-1 and 999 more, resets at /,
+    /^100 % used of 1 requests per hour for model-1 and 999 more, resets at /,
   );
 });
 
