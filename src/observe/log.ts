@@ -71,7 +71,7 @@ function textLine({ time, level, event }: LineHead, fields: LogFields): string {
 const PLAIN_REGEXP = /^[\w./:@+-]+$/;
 
 /** JSON that stays one line, and commands no terminal, whatever it holds. */
-function oneLine(value: unknown): string {
+export function oneLine(value: unknown): string {
   return JSON.stringify(value).replace(
     UNESCAPED_REGEXP,
     (character) =>

@@ -26,11 +26,15 @@ function line(values: readonly (string | number | null | undefined)[]): string {
  */
 const FORMULA_REGEXP = /^[=+\-@\t\r\n＝＋－＠]/;
 
+/** What commands a terminal, where somebody looks at it there. Tabs and line ends stay, which CSV may hold. */
+const CONTROL_REGEXP = /(?![\t\r\n])\p{Cc}/gu;
+
 /** A text that would be a formula begins with an apostrophe, which spreadsheets take for the sign of a text. */
 function field(value: string | number | null | undefined): string {
   if (value === null || value === undefined) return "";
   if (typeof value === "number") return plainNumber(value);
-  const text = FORMULA_REGEXP.test(value) ? `'${value}` : value;
+  const shown = value.replace(CONTROL_REGEXP, "\ufffd");
+  const text = FORMULA_REGEXP.test(shown) ? `'${shown}` : shown;
   return /[",\r\n]|^'/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 

@@ -1,3 +1,4 @@
+import { oneLine } from "../../observe/log.ts";
 import type { LogLineCounts } from "../../observe/read_log.ts";
 import { sumFields } from "./fields.ts";
 import { type Row, type Totals, valuesOf } from "./totals.ts";
@@ -8,7 +9,7 @@ export function* jsonPieces(
   lines: LogLineCounts,
 ): Generator<string> {
   const { by, from = null, to = null, total, rest } = totals;
-  const head = JSON.stringify({
+  const head = oneLine({
     object: "usage_totals",
     by,
     from,
@@ -20,7 +21,7 @@ export function* jsonPieces(
   yield `${head.slice(0, -1)},"data":[`;
   let separator = "";
   for (const row of totals.rows) {
-    yield separator + JSON.stringify(rowFields(row, totals));
+    yield separator + oneLine(rowFields(row, totals));
     separator = ",";
   }
   yield "]}\n";

@@ -208,6 +208,20 @@ Deno.test("usage --csv makes a formula of nothing that a caller has named", asyn
   }
 });
 
+Deno.test("usage writes nothing that commands a terminal, in any format", async (t) => {
+  const session = "a\x1b[2Jb\x9bc\x07d\x7fe\0";
+  for (const format of [[], ["--csv"], ["--json"]]) {
+    await t.step(format.join() || "table", async () => {
+      const { out } = await usage({
+        args: [...format, "--by", "session"],
+        input: loggedLine({ session }),
+      });
+      assert.ok(out.includes("[2J"));
+      assert.doesNotMatch(out, /(?![\r\n])\p{Cc}/u);
+    });
+  }
+});
+
 Deno.test("usage --csv writes small costs without an exponent", async () => {
   const { out } = await usage({
     args: ["--csv"],
