@@ -43,6 +43,12 @@ export interface QuotaSharesOptions {
 /** A provider that tells when its window resets does not always tell the same second. */
 const SAME_WINDOW_MS = 600_000;
 
+/**
+ * So many windows are remembered, as no provider has by far; the one that was seen first goes first. A provider may make
+ * up others with each answer.
+ */
+const MAX_SIGHTS = 10_000;
+
 /** What was used of a window when it was first seen. */
 interface FirstSight {
   readonly resetsAtMs: number;
@@ -82,6 +88,10 @@ export function createQuotaShares(
     const isSame = known !== undefined &&
       Math.abs(known.resetsAtMs - span.endMs) < SAME_WINDOW_MS;
     if (isSame) return Math.min(known.usedPercent, usedPercent);
+    const [oldest] = firstSights.keys();
+    if (oldest !== undefined && firstSights.size >= MAX_SIGHTS) {
+      firstSights.delete(oldest);
+    }
     firstSights.set(key, { resetsAtMs: span.endMs, usedPercent });
     return usedPercent;
   }

@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { period } from "../../src/limits/period.ts";
+import { type QuotaWindow, quotaWindow } from "../../src/limits/window.ts";
+import { createQuotaShares } from "../../src/usage/quota_share.ts";
+import { minimalConfig, NOW_MS } from "../support/gateway/config.ts";
+
+const HOUR_MS = 3_600_000;
+
+/** A window that began before anything was counted. */
+function windowOf(type: string, usedPercent: number): QuotaWindow {
+  return quotaWindow({
+    type,
+    unit: "percent",
+    period: period(5, "hour"),
+    amounts: { limit: null, used: null, remaining: null, usedPercent },
+    resetsAt: new Date(NOW_MS + HOUR_MS).toISOString(),
+  });
+}
+
+Deno.test("windows that a provider makes up with each answer take no more memory than some", async () => {
+  const { connections: [connection] } = await minimalConfig();
+  assert.ok(connection !== undefined);
+  let windows: readonly QuotaWindow[] = [];
+  const shares = createQuotaShares({
+    sums: { read: (sums) => sums.map(() => 1) },
+    limits: { known: () => windows },
+    counting: { sinceMs: NOW_MS },
+    clock: { now: () => NOW_MS },
+  });
+  const usedOf = (type: string, usedPercent: number) => {
+    windows = [windowOf(type, usedPercent)];
+    const [share] = shares.of(connection, { kind: "token", name: "alice" });
+    return share?.used;
+  };
+  assert.equal(usedOf("FIRST", 10), 0);
+  assert.equal(usedOf("FIRST", 20), 0.1);
+  for (let count = 0; count < 9_999; count++) usedOf(`OTHER:${count}`, 1);
+  assert.equal(usedOf("FIRST", 20), 0.1);
+  usedOf("ONE TOO MANY", 1);
+  // As if it were seen for the first time.
+  assert.equal(usedOf("FIRST", 20), 0);
+});
