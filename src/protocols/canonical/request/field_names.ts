@@ -15,6 +15,7 @@ export function namesIn(
 ): Record<RequestField, string> {
   const used = { ...names.fieldNames };
   for (const field of REQUEST_FIELDS) {
+    if (names.otherNames?.[field] === undefined) continue;
     used[field] = namesOf(field, names).find((name) => holds(body, name)) ??
       used[field];
   }
