@@ -39,7 +39,7 @@ const MAX_USELESS = 8;
 
 /**
  * Parses the events of one stream. Most of them differ from the one before in nothing but their text (more than half
- * of what real providers send), so that only the text is parsed, which takes a tenth of the time: where what stands
+ * of what real providers send), so that only the text is parsed, which takes a quarter of the time: where what stands
  * before and behind it is the same and it is a JSON string by itself, the whole is the same object with another text.
  *
  * An event is to be used before the next is parsed, since both may be the same object.
