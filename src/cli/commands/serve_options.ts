@@ -26,12 +26,12 @@ export const LISTENER_OPTIONS: readonly OptionSpec[] = [
   {
     name: "host",
     value: "HOST",
-    summary: "the address to listen on, in place of the file's",
+    summary: "the address to listen on, not the configured one",
   },
   {
     name: "port",
     value: "PORT",
-    summary: "the port to listen on, in place of the file's; 0 is a free one",
+    summary: "the port to listen on, not the configured one; 0 is a free one",
   },
   {
     name: "log",
