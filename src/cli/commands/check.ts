@@ -91,9 +91,13 @@ function readOptions(
 /** How much there is of everything. */
 function extent({ connections, pools, callers }: Config): string {
   const people = new Set(callers.values());
+  // An alias is another name of a model.
+  const models = [...pools].filter(([name, deployments]) =>
+    deployments.some(({ model }) => model.id === name)
+  );
   return [
     count(connections.length, "connection"),
-    count(pools.size, "model"),
+    count(models.length, "model"),
     count(people.size, "token"),
   ].join(", ");
 }

@@ -36,6 +36,14 @@ async function check(
   return { code, path, deadlines, ...written };
 }
 
+Deno.test("check counts a model once, whatever else it is called", async () => {
+  const models = [{ id: "model-1", aliases: ["small", "large"] }, "model-2"];
+  const { out } = await check(
+    minimalFile({ connections: [connectionFile({ models })] }),
+  );
+  assert.match(out, /is valid: 1 connection, 2 models, 1 token\n$/);
+});
+
 Deno.test("check prints what a valid file resolves to", async () => {
   const { code, out, error } = await check(minimalFile());
   assert.equal(code, 0);
