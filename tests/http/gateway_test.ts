@@ -14,6 +14,7 @@ import {
   createMemoryLog,
   type MemoryLog,
 } from "../support/fakes/memory_log.ts";
+import { noAnswer } from "../support/wire/answers.ts";
 import { settle } from "../support/settle.ts";
 
 /** A gateway that is called as a function; nothing of it touches a network. */
@@ -114,10 +115,7 @@ Deno.test("the gateway says on /readyz alone that it drains", async () => {
 });
 
 /** An upstream that never answers. */
-const silent: Fetch = (_url, { signal }) =>
-  new Promise((_, reject) => {
-    signal?.addEventListener("abort", () => reject(signal.reason));
-  });
+const silent: Fetch = (_url, init) => noAnswer(init);
 
 Deno.test("the gateway ends a request whose caller leaves, and says so in the log", async () => {
   const scene = await begin(silent);

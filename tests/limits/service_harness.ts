@@ -16,6 +16,7 @@ import {
   createFakeClock,
   type FakeClock,
 } from "../support/fakes/fake_clock.ts";
+import { noAnswer } from "../support/wire/answers.ts";
 import { fixture } from "./quota_case.ts";
 
 /** What a simulated provider does when it is asked. */
@@ -83,9 +84,7 @@ export function credits(): Response {
 
 /** Never answers. */
 export function hang(signal: AbortSignal): Promise<Response> {
-  return new Promise((_, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason));
-  });
+  return noAnswer({ signal });
 }
 
 /** Answers when told. */

@@ -9,6 +9,7 @@ import {
   type TranslationPool,
 } from "../../../src/relay/translated/translation_pool.ts";
 import type { Fetch } from "../../../src/upstream/call.ts";
+import { noAnswer } from "../../support/wire/answers.ts";
 import { ask, hello, PATHS, PROTOCOLS } from "../../support/wire/ask.ts";
 import {
   configOf,
@@ -79,9 +80,7 @@ function silentProvider() {
   const bodies: Promise<number>[] = [];
   const fetch: Fetch = (_url, init) => {
     bodies.push(new Response(init.body).bytes().then(({ length }) => length));
-    return new Promise((_resolve, reject) => {
-      init.signal?.addEventListener("abort", () => reject(init.signal?.reason));
-    });
+    return noAnswer(init);
   };
   return { fetch, bodies };
 }

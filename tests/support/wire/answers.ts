@@ -4,14 +4,14 @@ export const JSON_HEADERS = { "content-type": "application/json" };
 /** Headers of a stream of events. */
 export const SSE_HEADERS = { "content-type": "text/event-stream" };
 
-/** Gives no answer until the gateway gives up. */
+/** Gives no answer until the gateway gives up, which it may have done before it asks, on a busy machine. */
 export function noAnswer(
-  { signal }: { readonly signal: AbortSignal },
+  { signal }: { readonly signal?: AbortSignal | null | undefined },
 ): Promise<never> {
   return new Promise((_, reject) => {
-    const leave = () => reject(signal.reason);
-    if (signal.aborted) return leave();
-    signal.addEventListener("abort", leave, { once: true });
+    const leave = () => reject(signal?.reason);
+    if (signal?.aborted) return leave();
+    signal?.addEventListener("abort", leave, { once: true });
   });
 }
 
