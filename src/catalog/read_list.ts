@@ -13,11 +13,7 @@ import { readAll } from "../streams/read_all.ts";
 import type { Fetch } from "../upstream/call.ts";
 import { upstreamHeaders } from "../upstream/request_headers.ts";
 import { secretsOf } from "../upstream/secrets.ts";
-import {
-  type ModelPage,
-  type PageQuery,
-  readModelPage,
-} from "./listed_model.ts";
+import { type ModelPage, type PageQuery, readModelPage } from "./model_page.ts";
 import type { ModelFacts } from "./model_facts.ts";
 
 /** What a provider says of a connection's models, by the provider's names of them. */

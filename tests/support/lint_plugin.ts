@@ -41,7 +41,7 @@ const PLACES_BY_PACKAGE: Readonly<Record<string, RegExp>> = {
     /^observe\/(exposition|instruments|process_metrics|prometheus)\.ts$/,
   "@redis/client": /^cli\/server\/redis\.ts$/,
   "zod":
-    /^(config\/schema\/\w+\.ts|protocols\/\w+\/wire\w*\.ts|limits\/readers\/\w+\.ts|catalog\/listed_model\.ts|shared\/store\/wire\.ts)$/,
+    /^(config\/schema\/\w+\.ts|protocols\/\w+\/wire\w*\.ts|limits\/readers\/\w+\.ts|catalog\/(listed_entry|model_page)\.ts|shared\/store\/wire\.ts)$/,
 };
 
 const DENO_PLACES_REGEXP = /^(main\.ts|cli\/.*)$/;

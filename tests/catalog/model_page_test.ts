@@ -1,8 +1,5 @@
 import assert from "node:assert/strict";
-import {
-  type ModelPage,
-  readModelPage,
-} from "../../src/catalog/listed_model.ts";
+import { type ModelPage, readModelPage } from "../../src/catalog/model_page.ts";
 import type { JsonValue } from "../../src/core/json.ts";
 
 /** All that a list may hold in these tests. */
