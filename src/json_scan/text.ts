@@ -1,4 +1,5 @@
 import {
+  type ByteStep,
   CHARACTER_STEPS,
   type CharacterState,
   ESCAPED_LETTERS,
@@ -49,13 +50,7 @@ export const TEXT_STATE_PLACES: Readonly<Record<TextState, number>> = {
   escape: ESCAPE,
 };
 
-/** In `state`, the bytes from `first` to `last` lead to `next`. */
-export type TextStep = readonly [
-  state: TextState,
-  first: number,
-  last: number,
-  next: TextState,
-];
+type TextStep = ByteStep<TextState>;
 
 /** What is not listed leads to `STOP`. */
 export const TEXT_STEPS: readonly TextStep[] = [

@@ -10,18 +10,18 @@ export type CharacterState =
   | "afterF4";
 
 /** In `state`, the bytes from `first` to `last` lead to `next`. */
-export type CharacterStep = readonly [
-  state: CharacterState,
+export type ByteStep<State> = readonly [
+  state: State,
   first: number,
   last: number,
-  next: CharacterState,
+  next: State,
 ];
 
 /**
  * Characters beyond ASCII as UTF-8 has them: nothing overlong, no surrogate, nothing above U+10FFFF (table 3-7 of
  * the Unicode standard).
  */
-export const CHARACTER_STEPS: readonly CharacterStep[] = [
+export const CHARACTER_STEPS: readonly ByteStep<CharacterState>[] = [
   ["text", 0xc2, 0xdf, "oneMore"],
   ["text", 0xe0, 0xe0, "afterE0"],
   ["text", 0xe1, 0xec, "twoMore"],

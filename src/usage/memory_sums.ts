@@ -1,4 +1,5 @@
 import type { Clock } from "../core/clock.ts";
+import { createEndingTables } from "./ending_tables.ts";
 import type { Addition, Reservation, Sum, Sums } from "./sums.ts";
 
 /** Sums that are known at once, since nobody else keeps them. */
@@ -8,9 +9,6 @@ export interface MemorySums extends Sums {
   /** How many sums are held. */
   readonly size: number;
 }
-
-/** The sums of one table by their field. */
-type Table = Map<string, number>;
 
 /**
  * Sums in the memory of this process. There is no timer: tables that end together are dropped together, when
@@ -27,48 +25,18 @@ type Table = Map<string, number>;
  * ```
  */
 export function createMemorySums(clock: Pick<Clock, "now">): MemorySums {
-  /** Tables by name, by the moment when they end. */
-  const tablesByEnd = new Map<number, Map<string, Table>>();
-  let nextEndMs = Infinity;
+  const tables = createEndingTables<number>(clock);
 
-  function dropEnded(): void {
-    const nowMs = clock.now();
-    if (nowMs < nextEndMs) return;
-    nextEndMs = Infinity;
-    for (const endsAtMs of tablesByEnd.keys()) {
-      if (endsAtMs <= nowMs) tablesByEnd.delete(endsAtMs);
-      else nextEndMs = Math.min(nextEndMs, endsAtMs);
-    }
-  }
-
-  function find({ table, endsAtMs }: Sum): Table | undefined {
-    return tablesByEnd.get(endsAtMs)?.get(table);
-  }
-
-  /** `undefined` for a table that has ended. */
-  function open(sum: Sum): Table | undefined {
-    const found = find(sum);
-    if (found !== undefined) return found;
-    const { table, endsAtMs } = sum;
-    if (endsAtMs <= clock.now()) return undefined;
-    const tables = tablesByEnd.get(endsAtMs) ?? new Map<string, Table>();
-    tablesByEnd.set(endsAtMs, tables);
-    nextEndMs = Math.min(nextEndMs, endsAtMs);
-    const opened: Table = new Map();
-    tables.set(table, opened);
-    return opened;
-  }
-
-  const valueOf = (sum: Sum) => find(sum)?.get(sum.field) ?? 0;
+  const valueOf = (sum: Sum) => tables.find(sum)?.get(sum.field) ?? 0;
 
   /** What belongs to one table often stands together. */
   function addAll(list: readonly Addition[]): void {
     let last: Sum | undefined;
-    let table: Table | undefined;
+    let table: Map<string, number> | undefined;
     for (const { sum, amount } of list) {
       const isSame = last !== undefined && sum.table === last.table &&
         sum.endsAtMs === last.endsAtMs;
-      if (!isSame) table = open(sum);
+      if (!isSame) table = tables.open(sum);
       last = sum;
       table?.set(sum.field, (table.get(sum.field) ?? 0) + amount);
     }
@@ -76,38 +44,32 @@ export function createMemorySums(clock: Pick<Clock, "now">): MemorySums {
 
   return {
     read(sums) {
-      dropEnded();
+      tables.dropEnded();
       return sums.map(valueOf);
     },
     reserve(list) {
-      dropEnded();
+      tables.dropEnded();
       const refused = firstRefused(list, valueOf);
       if (refused === undefined) addAll(list);
       return refused;
     },
     add(list) {
-      dropEnded();
+      tables.dropEnded();
       addAll(list);
     },
     begin(list) {
-      dropEnded();
+      tables.dropEnded();
       for (const { sum, amount } of list) {
-        const table = open(sum);
+        const table = tables.open(sum);
         if (table?.has(sum.field) === false) table.set(sum.field, amount);
       }
     },
     table(name) {
-      dropEnded();
-      for (const tables of tablesByEnd.values()) {
-        const found = tables.get(name);
-        if (found !== undefined) return new Map(found);
-      }
-      return new Map();
+      tables.dropEnded();
+      return new Map(tables.named(name));
     },
     get size() {
-      return [...tablesByEnd.values()]
-        .flatMap((tables) => [...tables.values()])
-        .reduce((size, table) => size + table.size, 0);
+      return [...tables.all()].reduce((size, table) => size + table.size, 0);
     },
   };
 }

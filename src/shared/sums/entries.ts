@@ -1,4 +1,5 @@
 import type { Clock } from "../../core/clock.ts";
+import { createEndingTables } from "../../usage/ending_tables.ts";
 import type { Sum } from "../../usage/sums.ts";
 
 /** What is known here of one sum. */
@@ -47,43 +48,25 @@ const NO_ENTRIES: ReadonlyMap<string, Entry> = new Map();
 
 /** There are none yet. Those that end together are dropped together, when something is next opened after that. */
 export function createEntries(clock: Pick<Clock, "now">): Entries {
-  /** By the moment of their end, by table, by field. */
-  const tablesByEnd = new Map<number, Map<string, Map<string, Entry>>>();
-  let nextEndMs = Infinity;
+  const tables = createEndingTables<Entry>(clock);
 
-  function dropEnded(): void {
-    const nowMs = clock.now();
-    if (nowMs < nextEndMs) return;
-    nextEndMs = Infinity;
-    for (const endsAtMs of tablesByEnd.keys()) {
-      if (endsAtMs <= nowMs) tablesByEnd.delete(endsAtMs);
-      else nextEndMs = Math.min(nextEndMs, endsAtMs);
-    }
-  }
-
-  function find({ table, field, endsAtMs }: Sum): Entry | undefined {
-    dropEnded();
-    return tablesByEnd.get(endsAtMs)?.get(table)?.get(field);
+  function find(sum: Sum): Entry | undefined {
+    tables.dropEnded();
+    return tables.find(sum)?.get(sum.field);
   }
 
   function open(sum: Sum): Entry | undefined {
     const found = find(sum);
-    const { table, field, endsAtMs } = sum;
-    if (found !== undefined || endsAtMs <= clock.now()) return found;
-    const tables = tablesByEnd.get(endsAtMs) ??
-      new Map<string, Map<string, Entry>>();
-    const fields = tables.get(table) ?? new Map<string, Entry>();
+    if (found !== undefined) return found;
     const entry = newEntry(sum);
-    tablesByEnd.set(endsAtMs, tables.set(table, fields.set(field, entry)));
-    nextEndMs = Math.min(nextEndMs, endsAtMs);
-    return entry;
+    const table = tables.open(sum);
+    table?.set(sum.field, entry);
+    return table && entry;
   }
 
   function* all(): Iterable<Entry> {
-    dropEnded();
-    for (const tables of tablesByEnd.values()) {
-      for (const fields of tables.values()) yield* fields.values();
-    }
+    tables.dropEnded();
+    for (const entries of tables.all()) yield* entries.values();
   }
 
   return {
@@ -91,12 +74,8 @@ export function createEntries(clock: Pick<Clock, "now">): Entries {
     find,
     all,
     table(name) {
-      dropEnded();
-      for (const tables of tablesByEnd.values()) {
-        const found = tables.get(name);
-        if (found !== undefined) return found;
-      }
-      return NO_ENTRIES;
+      tables.dropEnded();
+      return tables.named(name) ?? NO_ENTRIES;
     },
   };
 }

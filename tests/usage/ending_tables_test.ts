@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { createEndingTables } from "../../src/usage/ending_tables.ts";
+import { createFakeClock } from "../support/fakes/fake_clock.ts";
+
+function begin() {
+  const clock = createFakeClock(0);
+  return { clock, tables: createEndingTables<number>(clock) };
+}
+
+Deno.test("a table that was opened is found by its name and its end, until then", () => {
+  const { clock, tables } = begin();
+  const place = { table: "hour", endsAtMs: 1000 };
+  assert.equal(tables.find(place), undefined);
+  const opened = tables.open(place);
+  opened?.set("requests", 1);
+  assert.equal(tables.open(place), opened);
+  assert.equal(tables.find(place), opened);
+  assert.equal(tables.find({ table: "hour", endsAtMs: 2000 }), undefined);
+  assert.deepEqual(tables.named("hour"), new Map([["requests", 1]]));
+  clock.advance(999);
+  tables.dropEnded();
+  assert.equal(tables.find(place), opened);
+  clock.advance(1);
+  tables.dropEnded();
+  assert.equal(tables.find(place), undefined);
+  assert.equal(tables.named("hour"), undefined);
+});
+
+Deno.test("a table that has ended is not opened", () => {
+  const { clock, tables } = begin();
+  clock.advance(1000);
+  assert.equal(tables.open({ table: "hour", endsAtMs: 1000 }), undefined);
+  assert.deepEqual([...tables.all()], []);
+});
+
+Deno.test("tables that end later stay when others are dropped, and are dropped in their turn", () => {
+  const { clock, tables } = begin();
+  for (const endsAtMs of [3000, 1000, 2000]) {
+    tables.open({ table: `until ${endsAtMs}`, endsAtMs });
+  }
+  const left = () => {
+    clock.advance(1000);
+    tables.dropEnded();
+    return [...tables.all()].length;
+  };
+  assert.deepEqual([left(), left(), left()], [2, 1, 0]);
+});
