@@ -1,5 +1,5 @@
 import { type Load, median, run, type Shot } from "./load.ts";
-import { processorMs, type Program } from "./processes.ts";
+import { type Program, threadsMs } from "./processes.ts";
 
 /** What is measured, and with whom it is compared. */
 export interface Comparison {
@@ -19,7 +19,10 @@ export interface Entry {
 
 /** How often each load runs. */
 export interface Rounds {
-  /** Before it is measured: a gateway runs for days, its code is compiled by then. */
+  /**
+   * Before it is measured, at least: a gateway runs for days, its code is compiled by then. It goes on while the programs
+   * become faster.
+   */
   readonly warmUp: number;
   readonly measured: number;
 }
@@ -40,14 +43,15 @@ export async function compare(
   { title, entries, load }: Comparison,
   { warmUp, measured }: Rounds,
 ): Promise<void> {
-  for (let round = 0; round < warmUp; round++) {
-    for (const { program, shot } of entries) await run(program.url, shot, load);
-  }
-  const rounds: Measured[][] = [];
-  for (let round = 0; round < measured; round++) {
+  const measureAll = async () => {
     const row: Measured[] = [];
     for (const entry of entries) row.push(await measure(entry, load));
-    rounds.push(row);
+    return row;
+  };
+  await warm(measureAll, warmUp);
+  const rounds: Measured[][] = [];
+  for (let round = 0; round < measured; round++) {
+    rounds.push(await measureAll());
   }
   console.log(`\n${title}, ${load.concurrency} at a time`);
   entries.forEach(({ name, program }, position) => {
@@ -69,6 +73,34 @@ export async function compare(
       } ${cell(cpu, " µs CPU", 0)}`,
     );
   });
+}
+
+/** So many times as many rounds as asked for are enough, however much faster the programs become still. */
+const MOST_WARM_UPS = 4;
+
+/** A program that needs so much of what it needed before goes on becoming faster. */
+const FASTER_SHARE = 0.95;
+
+/** Runs rounds until none of the programs needs clearly less processor time than some rounds before. */
+async function warm(
+  measureAll: () => Promise<readonly Measured[]>,
+  warmUp: number,
+): Promise<void> {
+  let before: readonly number[] = [];
+  for (let part = 0; part < MOST_WARM_UPS; part++) {
+    const rounds: (readonly Measured[])[] = [];
+    for (let round = 0; round < warmUp; round++) {
+      rounds.push(await measureAll());
+    }
+    const now = (rounds[0] ?? []).map((_, position) =>
+      median(rounds.map((row) => row[position]?.processorMicros ?? NaN))
+    );
+    const isFaster = now.some((micros, position) =>
+      micros < FASTER_SHARE * (before[position] ?? Infinity)
+    );
+    if (!isFaster) return;
+    before = now;
+  }
 }
 
 function cell(
@@ -94,5 +126,5 @@ async function measure(
 /** Only Linux tells it of a process that is not this one. */
 async function processorOf({ pid }: Program): Promise<number> {
   if (Deno.build.os !== "linux" || Number.isNaN(pid)) return NaN;
-  return await processorMs(pid);
+  return await threadsMs(pid);
 }
