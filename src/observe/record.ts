@@ -16,7 +16,7 @@ export interface RequestRecord {
   /** Runs what was registered and writes the line; only the first call counts. */
   finish(ending: Ending): void;
   /** Whether {@linkcode RequestRecord.finish} was called. */
-  readonly finished: boolean;
+  isFinished(): boolean;
   /** Registers what is to be done when the request ends; done at once if it has. */
   onFinish(react: (ending: Ending) => void): void;
 }
@@ -55,9 +55,7 @@ export function openRecord(
       facts.chunkGaps = gaps;
       return () => gaps.note(clock.elapsedMs());
     },
-    get finished() {
-      return ended !== undefined;
-    },
+    isFinished: () => ended !== undefined,
     finish(ending) {
       if (ended !== undefined) return;
       ended = ending;

@@ -17,21 +17,19 @@ export interface AttemptControl {
 
 /** A control with its first attempt. */
 export function createAttemptControl(): AttemptControl {
-  let controller = new AbortController();
   let over: Error | undefined;
-  return {
-    get controller() {
-      return controller;
-    },
+  const control = {
+    controller: new AbortController(),
     nextAttempt() {
-      controller.abort();
+      control.controller.abort();
       if (over !== undefined) throw over;
-      controller = new AbortController();
-      return controller;
+      control.controller = new AbortController();
+      return control.controller;
     },
-    cancel(reason) {
+    cancel(reason: Error) {
       over ??= reason;
-      controller.abort(over);
+      control.controller.abort(over);
     },
   };
+  return control;
 }

@@ -37,7 +37,7 @@ export function followCaller(
 ): AttemptControl {
   const control = createAttemptControl();
   const leave = () => {
-    if (!record.finished) control.cancel(new CallerLeft());
+    if (!record.isFinished()) control.cancel(new CallerLeft());
   };
   const follow = () => {
     const { signal } = request;

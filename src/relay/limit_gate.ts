@@ -62,12 +62,13 @@ export function createLimitGate(
     },
     warn(answer) {
       if (tally === undefined || latest === undefined) return;
-      if (tally.near.length === 0) return;
+      const near = tally.near();
+      if (near.length === 0) return;
       const row = rowOf(latest);
-      usage.near(tally.near, caller);
+      usage.near(near, caller);
       answer.headers.set(
         WARNING_HEADER,
-        tally.near.map((state) => warningWords(state, row)).join(", "),
+        near.map((state) => warningWords(state, row)).join(", "),
       );
     },
   };

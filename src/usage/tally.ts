@@ -27,7 +27,7 @@ export interface Tally {
     deployment: Deployment,
   ): LimitRefusal | undefined | Promise<LimitRefusal | undefined>;
   /** The limits that are nearly used up, as of the last call. */
-  readonly near: readonly LimitState[];
+  near(): readonly LimitState[];
 }
 
 /** The request that is counted. */
@@ -98,9 +98,7 @@ export function openTally(
         ? result.then((one) => learn(one, deployment))
         : learn(result, deployment);
     },
-    get near() {
-      return hold?.near ?? [];
-    },
+    near: () => hold?.near ?? [],
   };
 }
 

@@ -92,10 +92,10 @@ Deno.test("openRecord() leaves out what was never learnt", () => {
 
 Deno.test("openRecord() writes only the first ending", () => {
   const { record, log, ended } = openTestRecord();
-  assert.equal(record.finished, false);
+  assert.equal(record.isFinished(), false);
   record.finish("client_abort");
   record.finish("complete");
-  assert.equal(record.finished, true);
+  assert.equal(record.isFinished(), true);
   assert.equal(log.entries.length, 1);
   assert.equal(ended(), "client_abort");
 });

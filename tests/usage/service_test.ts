@@ -51,8 +51,8 @@ Deno.test("the metrics learn of a token near its limit once a window, and of eve
   for (let count = 0; count < 2; count++) {
     const { tally } = open();
     assert.equal(await tally.enter(deployment), undefined);
-    service.near(tally.near, caller);
-    service.near(tally.near, caller);
+    service.near(tally.near(), caller);
+    service.near(tally.near(), caller);
   }
   for (let count = 0; count < 2; count++) {
     const refusal = await open().tally.enter(deployment);

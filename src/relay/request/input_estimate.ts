@@ -3,7 +3,7 @@ export interface InputEstimate {
   /** Sees the next piece and keeps nothing of it. */
   push(piece: Uint8Array): void;
   /** The tokens of what was seen. */
-  readonly tokens: number;
+  tokens(): number;
 }
 
 /** A rough figure for text in English. */
@@ -33,7 +33,7 @@ export function createInputEstimate(): InputEstimate {
         if (isBase64(piece, at)) mediaBytes += STEP_BYTES;
       }
     },
-    get tokens() {
+    tokens() {
       const textBytes = bytes - mediaBytes;
       return Math.ceil(
         textBytes / BYTES_PER_TOKEN + mediaBytes / MEDIA_BYTES_PER_TOKEN,

@@ -92,7 +92,7 @@ export function createRequestHeadReader(path: PathHead): RequestHeadReader {
           path,
           named,
           shape: scan,
-          estimatedTokens: estimate.tokens,
+          estimatedTokens: estimate.tokens(),
         });
       } catch (thrown) {
         throw refusal(thrown);

@@ -7,7 +7,7 @@ function estimate(text: string, pieceBytes = Infinity): number {
   for (let start = 0; start < bytes.length; start += pieceBytes) {
     input.push(bytes.subarray(start, start + pieceBytes));
   }
-  return input.tokens;
+  return input.tokens();
 }
 
 const PROSE = "It was a bright cold day in April, and the clocks were. ";
