@@ -14,8 +14,8 @@ import { JsonWalker } from "./walker.ts";
 export interface FoundValue {
   /** Without the white space around it. */
   readonly span: ByteSpan;
-  /** The value itself; `undefined` when it has more than {@linkcode MAX_VALUE_BYTES}. */
-  readonly bytes: Uint8Array | undefined;
+  /** The value itself, in JSON; `undefined` when it has more than {@linkcode MAX_VALUE_BYTES}. */
+  readonly text: string | undefined;
 }
 
 /** Of a longer value nothing is kept. */
@@ -47,7 +47,7 @@ const MAX_SPELLING_BYTES = 6;
  * }
  * const model = scan.end().get("model");
  * assert.deepEqual(model?.span, { start: 15, end: 24 });
- * assert.equal(new TextDecoder().decode(model.bytes), '"glm-5.1"');
+ * assert.equal(model.text, '"glm-5.1"');
  * ```
  */
 export class JsonObjectScan {
@@ -152,7 +152,7 @@ export class JsonObjectScan {
     const { at, offset } = this.#walker;
     this.#found.set(key, {
       span: { start: this.#start, end: offset },
-      bytes: copyOf(this.#value.end(bytes, at)),
+      text: textOf(this.#value.end(bytes, at)),
     });
   }
 
@@ -215,9 +215,11 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const FIRST_BEYOND_ASCII = 0x80;
 
+const decoder = new TextDecoder();
+
 /** Outlives the piece. */
-function copyOf(run: ByteRun | undefined): Uint8Array | undefined {
-  return run?.bytes.slice(run.start, run.end);
+function textOf(run: ByteRun | undefined): string | undefined {
+  return run && decoder.decode(run.bytes.subarray(run.start, run.end));
 }
 
 function requireAscii(key: string): void {

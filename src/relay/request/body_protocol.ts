@@ -21,8 +21,8 @@ async function hasMessages(body: HeldBody): Promise<boolean> {
     for await (const piece of bodyPieces(body)) scan.push(piece);
     const messages = scan.end().get("messages");
     if (messages === undefined) return false;
-    const { bytes } = messages;
-    return bytes === undefined || !EMPTY_REGEXP.test(decoder.decode(bytes));
+    const { text } = messages;
+    return text === undefined || !EMPTY_REGEXP.test(text);
   } catch (error) {
     // They stand in it twice.
     if (error instanceof JsonScanError) return true;
@@ -31,8 +31,6 @@ async function hasMessages(body: HeldBody): Promise<boolean> {
 }
 
 const MESSAGES = ["messages"];
-
-const decoder = new TextDecoder();
 
 /** No Chat request has an empty list. */
 const EMPTY_REGEXP = /^(?:null|\[\s*\])$/;

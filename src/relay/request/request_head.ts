@@ -182,14 +182,12 @@ function valueAt(
 
 function isGiven(value: FoundValue | undefined): boolean {
   return value !== undefined &&
-    (value.bytes === undefined || valueOf(value) !== null);
+    (value.text === undefined || valueOf(value) !== null);
 }
 
-const decoder = new TextDecoder();
-
 /** No model's name and no truth value is so long that it is not kept. */
-function valueOf({ bytes }: FoundValue): unknown {
-  return bytes === undefined ? undefined : JSON.parse(decoder.decode(bytes));
+function valueOf({ text }: FoundValue): unknown {
+  return text === undefined ? undefined : JSON.parse(text);
 }
 
 function noModelInPath(): GatewayError {
