@@ -52,23 +52,66 @@ export async function readBody(
   if (declared !== undefined && declared > options.maxBytes) {
     throw tooLarge(options.maxBytes);
   }
-  const late = Promise.withResolvers<never>();
-  const controller = new AbortController();
-  const takeBack = options.deadlines.start(options.deadlineMs, () => {
-    late.reject(bodyTimeout());
-    controller.abort();
-  });
+  const encoding = request.headers.get("content-encoding");
+  const isPlain = declared !== undefined && isIdentity(encoding);
+  if (isPlain) options.memory.take(declared);
   try {
-    const read = readWhole(request, declared, {
-      ...options,
-      signal: controller.signal,
-    });
-    return await Promise.race([read, late.promise]);
+    return isPlain && declared <= SHORT_BYTES
+      ? await readShort(request, declared, options)
+      : await readPatiently(request, isPlain ? declared : undefined, options);
   } catch (error) {
     throw bodyError(error, options.maxBytes);
-  } finally {
-    takeBack();
   }
+}
+
+async function readShort(
+  request: Request,
+  length: number,
+  options: ReadBodyOptions,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const whole = await inTime(request.bytes(), options);
+  if (whole.length !== length) throw new WrongLengthError();
+  options.onPiece(whole);
+  return whole;
+}
+
+/** @param length How long the body is, in bytes; `undefined` where that shows only when it has been read. */
+function readPatiently(
+  request: Request,
+  length: number | undefined,
+  options: ReadBodyOptions,
+): Promise<HeldBody> {
+  const controller = new AbortController();
+  const reading = { ...options, signal: controller.signal };
+  return inTime(
+    readInPieces(request, length, reading),
+    options,
+    () => controller.abort(),
+  );
+}
+
+/** @param onLate Called when the body does not arrive in time. */
+function inTime<Body>(
+  reading: Promise<Body>,
+  { deadlines, deadlineMs }: ReadBodyOptions,
+  onLate: () => void = () => {},
+): Promise<Body> {
+  return new Promise((resolve, reject) => {
+    const takeBack = deadlines.start(deadlineMs, () => {
+      reject(bodyTimeout());
+      onLate();
+    });
+    reading.then(
+      (body) => {
+        takeBack();
+        resolve(body);
+      },
+      (error) => {
+        takeBack();
+        reject(error);
+      },
+    );
+  });
 }
 
 /** How a body is read until it is given up. */
@@ -76,22 +119,14 @@ interface Reading extends ReadBodyOptions {
   readonly signal: AbortSignal;
 }
 
-async function readWhole(
-  request: Request,
-  declared: number | undefined,
+async function readInPieces(
+  { body, headers }: Request,
+  length: number | undefined,
   reading: Reading,
 ): Promise<HeldBody> {
-  const encoding = request.headers.get("content-encoding");
-  const isPlain = declared !== undefined && isIdentity(encoding);
-  if (isPlain) reading.memory.take(declared);
-  if (isPlain && declared <= SHORT_BYTES) {
-    const whole = await readSmall(request, declared);
-    reading.onPiece(whole);
-    return whole;
-  }
-  const { body } = request;
   if (body === null) return new Uint8Array();
-  if (isPlain) return await readLong(body, declared, reading);
+  if (length !== undefined) return await readLong(body, length, reading);
+  const encoding = headers.get("content-encoding");
   const limit = new LimitedBytesTransformStream(reading.maxBytes, {
     error: true,
   });
@@ -104,15 +139,6 @@ async function readWhole(
       reading.onPiece(piece);
     },
   });
-}
-
-async function readSmall(
-  request: Request,
-  declared: number,
-): Promise<Uint8Array<ArrayBuffer>> {
-  const whole = await request.bytes();
-  if (whole.length !== declared) throw new WrongLengthError();
-  return whole;
 }
 
 /** Each piece goes to the platform at once, so that its memory can take the next. */
