@@ -55,16 +55,10 @@ export function createByteMask(
 
   /** Covers the text from `start` on; `covered` is what came of it before. */
   function cover(bytes: Uint8Array, start: number): number {
-    let position = start;
-    while (
-      position < bytes.length && covered < secret.length &&
-      bytes[position] === secret[covered]
-    ) {
-      bytes[position++] = ASTERISK;
-      covered++;
-    }
-    if (position < bytes.length || covered === secret.length) covered = 0;
-    return position;
+    const end = coverRun(bytes, start, secret.subarray(covered));
+    covered += end - start;
+    if (end < bytes.length || covered === secret.length) covered = 0;
+    return end;
   }
 
   return {
@@ -114,14 +108,22 @@ export function maskReader(reader: ByteReader, mask: ByteMask): ByteReader {
   };
 }
 
-/** Covers the text in bytes that are all there. */
+/** Covers the text in bytes that are all there, as a mask does in bytes that pass. */
 export function maskBytes(
-  bytes: Uint8Array<ArrayBuffer>,
-  mask: ByteMask,
-): Uint8Array<ArrayBuffer> {
-  const beginning = mask.push(bytes);
-  const rest = mask.end();
-  return rest.length === 0 ? beginning : join(beginning, rest);
+  bytes: Uint8Array,
+  { secret, find }: MaskedText,
+): void {
+  let found = find(bytes, 0);
+  while (found !== -1) found = find(bytes, coverRun(bytes, found, secret));
+}
+
+/** Covers what of the text stands at `start`, and says where that ends. */
+function coverRun(bytes: Uint8Array, start: number, text: Uint8Array): number {
+  let end = start;
+  while (end < bytes.length && bytes[end] === text[end - start]) {
+    bytes[end++] = ASTERISK;
+  }
+  return end;
 }
 
 /** What may be changed. */

@@ -8,7 +8,10 @@ export function discard(answer: Response): void {
 }
 
 /** Gives up what is left to read; how its source takes that changes nothing. */
-export function abandon(reader: ByteReader, reason?: unknown): void {
+export function abandon(
+  reader: Pick<ByteReader, "cancel">,
+  reason?: unknown,
+): void {
   reader.cancel(reason).catch(() => {
     // It broke off already.
   });

@@ -1,6 +1,6 @@
 import type { Deadlines } from "../core/deadlines.ts";
 import { abandon } from "./discard.ts";
-import { createIdleWatch } from "./idle_watch.ts";
+import { createIdleWatch, type IdleWatch } from "./idle_watch.ts";
 import type { ByteReader } from "./look_ahead.ts";
 
 /** A source was silent for longer than it may be while somebody read it. */
@@ -13,7 +13,7 @@ export class IdleError extends Error {
 }
 
 /** What ends a reading, beside the source itself. */
-export interface WatchedReaderOptions {
+export interface ReadingWatchOptions {
   readonly deadlines: Deadlines;
   /** How long the source may be silent while somebody reads, in milliseconds; 0 means forever. */
   readonly idleMs: number;
@@ -22,54 +22,76 @@ export interface WatchedReaderOptions {
 }
 
 /**
- * A reader that waits for its source no longer than it may; every chunk counts, an empty one too. A wait that is too
- * long throws {@linkcode IdleError}, and one that is cut the reason of the signal; the source is cancelled then.
+ * Waits for what is read of a source no longer than it may; every chunk counts, an empty one too. The source is
+ * cancelled when a wait is too long or the signal aborts.
  */
+export class ReadingWatch {
+  readonly #source: Pick<ByteReader, "cancel">;
+  readonly #signal: AbortSignal;
+  readonly #idle: IdleWatch;
+  readonly #leave = () => this.#giveUp(this.#signal.reason);
+  #cut: { readonly reason: unknown } | undefined;
+
+  constructor(
+    source: Pick<ByteReader, "cancel">,
+    { deadlines, idleMs, signal }: ReadingWatchOptions,
+  ) {
+    this.#source = source;
+    this.#signal = signal;
+    this.#idle = createIdleWatch({
+      deadlines,
+      idleMs,
+      onIdle: () => this.#giveUp(new IdleError()),
+    });
+    if (signal.aborted) this.#leave();
+    else signal.addEventListener("abort", this.#leave, { once: true });
+  }
+
+  /**
+   * Waits for a read that has begun. The watch is over with the last one, which is done or throws.
+   *
+   * @throws {IdleError} When it takes too long.
+   * @throws The reason of the signal when that aborts, and whatever the source throws.
+   */
+  async waitFor<Read extends { readonly done: boolean }>(
+    reading: Promise<Read>,
+  ): Promise<Read> {
+    this.#idle.wait();
+    try {
+      const read = await reading;
+      if (this.#cut !== undefined) throw this.#cut.reason;
+      this.#idle.heard();
+      if (read.done) this.stop();
+      return read;
+    } catch (cause) {
+      this.stop();
+      throw this.#cut === undefined ? cause : this.#cut.reason;
+    }
+  }
+
+  /** Ends the watch: nothing more is read. */
+  stop(): void {
+    this.#idle.stop();
+    this.#signal.removeEventListener("abort", this.#leave);
+  }
+
+  #giveUp(reason: unknown): void {
+    this.#cut ??= { reason };
+    this.stop();
+    abandon(this.#source, reason);
+  }
+}
+
+/** A reader that is watched as {@linkcode ReadingWatch} says, from the beginning to its end. */
 export function createWatchedReader(
   reader: ByteReader,
-  { deadlines, idleMs, signal }: WatchedReaderOptions,
+  options: ReadingWatchOptions,
 ): ByteReader {
-  let cut: { readonly reason: unknown } | undefined;
-  const idle = createIdleWatch({
-    deadlines,
-    idleMs,
-    onIdle: () => giveUp(new IdleError()),
-  });
-
-  function giveUp(reason: unknown): void {
-    cut ??= { reason };
-    stop();
-    abandon(reader, reason);
-  }
-
-  function leave(): void {
-    giveUp(signal.reason);
-  }
-
-  function stop(): void {
-    idle.stop();
-    signal.removeEventListener("abort", leave);
-  }
-
-  if (signal.aborted) leave();
-  else signal.addEventListener("abort", leave, { once: true });
-
+  const watch = new ReadingWatch(reader, options);
   return {
-    async read() {
-      idle.wait();
-      try {
-        const read = await reader.read();
-        if (cut !== undefined) throw cut.reason;
-        idle.heard();
-        if (read.done) stop();
-        return read;
-      } catch (cause) {
-        stop();
-        throw cut === undefined ? cause : cut.reason;
-      }
-    },
+    read: () => watch.waitFor(reader.read()),
     cancel(reason) {
-      stop();
+      watch.stop();
       return reader.cancel(reason);
     },
   };

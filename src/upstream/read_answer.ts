@@ -1,7 +1,13 @@
 import type { Deadlines } from "../core/deadlines.ts";
+import { byobReader } from "../streams/byob_reader.ts";
 import { createByteReader } from "../streams/byte_reader.ts";
+import { abandon } from "../streams/discard.ts";
 import { readAll } from "../streams/read_all.ts";
-import { createWatchedReader } from "../streams/watched_reader.ts";
+import {
+  createWatchedReader,
+  ReadingWatch,
+  type ReadingWatchOptions,
+} from "../streams/watched_reader.ts";
 import { failedReading } from "./failure.ts";
 
 /** What bounds the reading of a body. */
@@ -25,30 +31,72 @@ export interface ReadAnswerOptions extends ReadBodyOptions {
  * @returns `undefined` when it is longer than `maxBytes`.
  * @throws {GatewayError} `upstream` when it breaks off, `timeout` when the upstream falls silent.
  */
-export async function readAnswerBytes(
+export function readAnswerBytes(
   { body, headers }: Response,
+  options: ReadAnswerOptions,
+): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  return body === null
+    ? Promise.resolve(new Uint8Array())
+    : readBodyBytes(body, declaredBytes(headers), options);
+}
+
+/**
+ * Reads a body as {@linkcode readAnswerBytes} does.
+ *
+ * @param declared How long it says that it is, in bytes; `undefined` where it does not.
+ */
+export async function readBodyBytes(
+  body: ReadableStream<Uint8Array>,
+  declared: number | undefined,
   { maxBytes, deadlines, idleMs, controller }: ReadAnswerOptions,
 ): Promise<Uint8Array<ArrayBuffer> | undefined> {
-  if (body === null) return new Uint8Array();
+  const { signal } = controller;
+  const watched = { deadlines, idleMs, signal };
   // A length of 0 is none to wait for.
-  const length = declaredBytes(headers) || undefined;
-  const firstBytes = length && Math.min(length, MOST_FIRST_BYTES);
-  const reader = createWatchedReader(createByteReader(body, firstBytes), {
-    deadlines,
-    idleMs,
-    signal: controller.signal,
-  });
+  const length = declared || undefined;
   try {
-    return await readAll(reader, maxBytes, length);
+    if (length !== undefined && length <= Math.min(maxBytes, MOST_AT_ONCE)) {
+      const reader = byobReader(body);
+      if (reader !== undefined) return await readShort(reader, length, watched);
+    }
+    const firstBytes = length && Math.min(length, MOST_AT_ONCE);
+    const reader = createByteReader(body, firstBytes);
+    return await readAll(
+      createWatchedReader(reader, watched),
+      maxBytes,
+      length,
+    );
   } catch (cause) {
-    const failure = failedReading(cause, controller.signal);
+    const failure = failedReading(cause, signal);
     controller.abort(failure);
     throw failure;
   }
 }
 
 /** Of an answer that says how long it is, so much is read at once, in bytes. */
-const MOST_FIRST_BYTES = 64 * 1024;
+const MOST_AT_ONCE = 64 * 1024;
+
+/** Reads a body straight into memory of its length; its end is not waited for. */
+async function readShort(
+  reader: ReadableStreamBYOBReader,
+  length: number,
+  watched: ReadingWatchOptions,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const watch = new ReadingWatch(reader, watched);
+  let buffer = new ArrayBuffer(length);
+  let filled = 0;
+  while (filled < length) {
+    const rest = new Uint8Array(buffer, filled);
+    const { done, value } = await watch.waitFor(reader.read(rest));
+    if (value === undefined) throw new TypeError("The body was cancelled");
+    buffer = value.buffer;
+    filled += value.length;
+    if (done) break;
+  }
+  watch.stop();
+  abandon(reader);
+  return new Uint8Array(buffer, 0, filled);
+}
 
 /**
  * How long an answer says that its body is; `undefined` where it does not. The length of a compressed body says nothing

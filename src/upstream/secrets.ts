@@ -1,7 +1,6 @@
 import type { Connection } from "../config/config.ts";
 import type { Failure } from "../protocols/canonical/failure/failure.ts";
 import {
-  type ByteMask,
   createByteMask,
   maskBytes,
   maskReader,
@@ -16,8 +15,8 @@ export interface Secrets {
   areIn(text: string): boolean;
   /** A failure that repeats none of them. */
   leaveOut(failure: Failure): Failure;
-  /** The same bytes with each of them covered. */
-  coverIn(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer>;
+  /** Covers each of them in bytes. */
+  coverIn(bytes: Uint8Array): void;
   /** A reader of the same bytes with each of them covered. */
   cover(reader: ByteReader): ByteReader;
 }
@@ -55,7 +54,6 @@ function textsOf({ auth, headers }: Connection): readonly string[] {
 export function createSecrets(texts: readonly string[]): Secrets {
   const patterns = texts.flatMap(revealingParts);
   const masked = texts.map(prepareMaskedText);
-  const masks = (): readonly ByteMask[] => masked.map(createByteMask);
 
   const areIn = (text: string) => {
     const forms = ESCAPE_REGEXP.test(text) ? [text, unescape(text)] : [text];
@@ -77,8 +75,10 @@ export function createSecrets(texts: readonly string[]): Secrets {
       code: without(failure.code),
       param: without(failure.param),
     }),
-    coverIn: (bytes) => masks().reduce(maskBytes, bytes),
-    cover: (reader) => masks().reduce(maskReader, reader),
+    coverIn(bytes) {
+      for (const text of masked) maskBytes(bytes, text);
+    },
+    cover: (reader) => masked.map(createByteMask).reduce(maskReader, reader),
   };
 }
 

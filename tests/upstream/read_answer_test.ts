@@ -88,6 +88,82 @@ Deno.test("readAnswerBytes() waits for the end where the length is not that of t
   }
 });
 
+/** An answer of bytes, as `fetch` gives one, that says how long it is. */
+function bytesAnswer(length: number) {
+  let source: ReadableByteStreamController | undefined;
+  const cancels: unknown[] = [];
+  const body = new ReadableStream({
+    type: "bytes",
+    start: (itsController) => void (source = itsController),
+    cancel: (reason) => void cancels.push(reason),
+  });
+  assert.ok(source);
+  const headers = { "content-length": String(length) };
+  return { answer: new Response(body, { headers }), source, cancels };
+}
+
+Deno.test("readAnswerBytes() reads what says how long it is piece by piece, as slowly as it comes", async () => {
+  const { options, timers } = begin();
+  const { answer, source, cancels } = bytesAnswer(6);
+  const reading = readAnswerBytes(answer, options);
+  for (const piece of ["ab", "c", "def"]) {
+    await settle();
+    timers.advance(options.idleMs - 1);
+    source.enqueue(new TextEncoder().encode(piece));
+  }
+  assert.equal(new TextDecoder().decode(await reading), "abcdef");
+  assert.equal(cancels.length, 1);
+  assert.equal(timers.running, 0);
+});
+
+Deno.test("readAnswerBytes() gives what there is of an answer that ends before it says", async () => {
+  const { options, timers } = begin();
+  const { answer, source } = bytesAnswer(6);
+  const reading = readAnswerBytes(answer, options);
+  await settle();
+  source.enqueue(new TextEncoder().encode("abc"));
+  await settle();
+  source.close();
+  source.byobRequest?.respond(0);
+  assert.equal(new TextDecoder().decode(await reading), "abc");
+  assert.equal(timers.running, 0);
+});
+
+Deno.test("readAnswerBytes() gives up what says how long it is and does not come", async (t) => {
+  await t.step("when the upstream falls silent", async () => {
+    const { options, timers, controller } = begin();
+    const { answer, source, cancels } = bytesAnswer(6);
+    const reading = readAnswerBytes(answer, options);
+    await settle();
+    source.enqueue(new TextEncoder().encode("abc"));
+    await settle();
+    timers.advance(options.idleMs);
+    await assert.rejects(reading, { code: "upstream_timeout" });
+    assert.equal(cancels.length, 1);
+    assert.equal(controller.signal.aborted, true);
+  });
+  await t.step("when the exchange is ended", async () => {
+    const { options, timers, controller } = begin();
+    const { answer, cancels } = bytesAnswer(6);
+    const reading = readAnswerBytes(answer, options);
+    await settle();
+    const left = new CallerLeft("gone");
+    controller.abort(left);
+    await assert.rejects(reading, left);
+    assert.deepEqual(cancels, [left]);
+    assert.equal(timers.running, 0);
+  });
+  await t.step("when it breaks off", async () => {
+    const { options, timers } = begin();
+    const { answer, source } = bytesAnswer(6);
+    const reading = readAnswerBytes(answer, options);
+    await settle();
+    source.error(new TypeError("connection reset"));
+    await assert.rejects(reading, { code: "upstream_broken" });
+    assert.equal(timers.running, 0);
+  });
+});
+
 Deno.test("readErrorBytes() gives nothing of an error that is too long", async () => {
   const { options, timers } = begin();
   const most = 256 * 1024;

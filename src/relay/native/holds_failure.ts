@@ -3,22 +3,22 @@ import type { AnswerWatch } from "../../protocols/canonical/stream/watch.ts";
 import type { LookAhead } from "../../streams/look_ahead.ts";
 import { joined } from "../../streams/read_all.ts";
 
-/** Where an answer's first keys stand, in bytes. */
-const HEAD_BYTES = 256;
-
-const decoder = new TextDecoder();
+/** Where an answer's first keys stand, in characters. */
+const HEAD_LENGTH = 256;
 
 /** Whether it is worth reading whole: a few microseconds, for every JSON answer. */
-function mayHoldFailure(head: Uint8Array, watch: AnswerWatch): boolean {
-  return watch.mayBeFailure(decoder.decode(head.subarray(0, HEAD_BYTES)));
+function mayHoldFailure(text: string, watch: AnswerWatch): boolean {
+  return watch.mayBeFailure(text.slice(0, HEAD_LENGTH));
 }
 
 /** Whether a JSON answer is a failure, whatever its status. */
-export function holdsFailure(bytes: Uint8Array, watch: AnswerWatch): boolean {
-  if (!mayHoldFailure(bytes, watch)) return false;
-  const body = parseJson(decoder.decode(bytes));
+export function holdsFailure(text: string, watch: AnswerWatch): boolean {
+  if (!mayHoldFailure(text, watch)) return false;
+  const body = parseJson(text);
   return isJsonObject(body) && watch.failureOf(body) !== undefined;
 }
+
+const decoder = new TextDecoder();
 
 /** No failure is longer than this, in bytes. */
 const MAX_FAILURE_BYTES = 64 * 1024;
@@ -42,9 +42,10 @@ export async function seeFailure(
     if (value.length === 0) continue;
     seen.push(value);
     bytes += value.length;
-    const isClear = seen.length === 1 && !mayHoldFailure(value, watch);
+    const isClear = seen.length === 1 &&
+      !mayHoldFailure(decoder.decode(value.subarray(0, HEAD_LENGTH)), watch);
     if (isClear || bytes > MAX_FAILURE_BYTES) return undefined;
   }
   const whole = joined(seen, bytes);
-  return holdsFailure(whole, watch) ? whole : undefined;
+  return holdsFailure(decoder.decode(whole), watch) ? whole : undefined;
 }

@@ -133,6 +133,8 @@ export function createBodyMeter(
 
 /** What {@linkcode meterWhole} goes by. */
 export interface MeterWholeOptions {
+  /** The body as text. */
+  readonly text: string;
   readonly watch: AnswerWatch;
   readonly record: RequestRecord;
   /** Whether it is JSON, as far as its headers say. */
@@ -144,12 +146,11 @@ export interface MeterWholeOptions {
  */
 export function meterWhole(
   bytes: Uint8Array,
-  { watch, record, isJson }: MeterWholeOptions,
+  { text, watch, record, isJson }: MeterWholeOptions,
 ): AnswerEnd {
   const { facts } = record;
   facts.answer.firstOutputMs ??= record.elapsedMs();
   facts.bytesOut += bytes.length;
-  const text = wholeDecoder.decode(bytes);
   const body = watch.mayCount(text) ? parseJson(text) : undefined;
   if (isJsonObject(body)) {
     noteUsage(watch, body, record);
@@ -157,8 +158,6 @@ export function meterWhole(
   }
   return isJson && isCutJson(bytes) ? "cut" : "whole";
 }
-
-const wholeDecoder = new TextDecoder();
 
 function isCutJson(bytes: Uint8Array): boolean {
   const json = createJsonEnd();

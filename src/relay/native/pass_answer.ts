@@ -12,7 +12,7 @@ import { passInPieces } from "./pass_in_pieces.ts";
  * @throws {GatewayError} When the answer breaks off or is silent before any of it went out.
  * @throws {CallerLeft} When the caller leaves before any of it went out.
  */
-export async function passAnswer(
+export function passAnswer(
   answer: Response,
   options: PassAnswerOptions,
 ): Promise<Response> {
@@ -21,22 +21,14 @@ export async function passAnswer(
   if (body === null) {
     record.facts.status = status;
     record.finish("complete");
-    return new Response(null, { status, headers: options.headers });
+    const empty = new Response(null, { status, headers: options.headers });
+    return Promise.resolve(empty);
   }
   const type = headers.get("content-type") ?? "";
   const isStream = isEventStream(type);
   const mayBeJson = type === "" || isJson(type);
-  return !isStream && isShort(headers)
-    ? await passInOnePiece(answer, { ...options, isJson: mayBeJson })
-    : await passInPieces(answer, {
-      ...options,
-      body,
-      isStream,
-      isJson: mayBeJson,
-    });
-}
-
-function isShort(headers: Headers): boolean {
-  const bytes = declaredBytes(headers);
-  return bytes !== undefined && bytes <= ONE_PIECE_BYTES;
+  const length = isStream ? undefined : declaredBytes(headers);
+  return length !== undefined && length <= ONE_PIECE_BYTES
+    ? passInOnePiece(answer, { ...options, body, length, isJson: mayBeJson })
+    : passInPieces(answer, { ...options, body, isStream, isJson: mayBeJson });
 }

@@ -1,7 +1,7 @@
 import { isHidden } from "../../protocols/canonical/failure/failure.ts";
 import { CODECS } from "../../protocols/mod.ts";
 import { brokenUpstream } from "../../upstream/failure.ts";
-import { readAnswerBytes } from "../../upstream/read_answer.ts";
+import { readBodyBytes } from "../../upstream/read_answer.ts";
 import { meterWhole } from "./meter.ts";
 import { nativeFailure } from "./native_failure.ts";
 import type { PassAnswerOptions } from "./pass_answer_options.ts";
@@ -12,6 +12,9 @@ export const ONE_PIECE_BYTES: number = 64 * 1024;
 
 /** An answer that is read whole before any of it goes on. */
 export interface OnePieceOptions extends PassAnswerOptions {
+  readonly body: ReadableStream<Uint8Array>;
+  /** How long it says that it is, in bytes. */
+  readonly length: number;
   /** Whether it is JSON, as far as its headers say. */
   readonly isJson: boolean;
 }
@@ -28,14 +31,16 @@ export async function passInOnePiece(
   const { attempt, protocol, headers, secrets, clock, isJson } = options;
   const { record } = attempt.exchange;
   const { status } = answer;
-  const bytes = secrets.coverIn(await readShort(answer, options));
+  const bytes = await readShort(options);
+  secrets.coverIn(bytes);
   const { watch } = CODECS[protocol];
-  if (holdsFailure(bytes, watch)) {
+  const text = decoder.decode(bytes);
+  if (holdsFailure(text, watch)) {
     const told = { bytes, headers, protocol, secrets, clock };
     const failure = nativeFailure(answer, told);
     if (attempt.mayRepeat || isHidden(failure.failure)) throw failure;
   }
-  if (meterWhole(bytes, { watch, record, isJson }) === "cut") {
+  if (meterWhole(bytes, { text, watch, record, isJson }) === "cut") {
     throw brokenUpstream("its JSON is not whole");
   }
   record.facts.status = status;
@@ -43,11 +48,13 @@ export async function passInOnePiece(
   return new Response(bytes, { status, headers });
 }
 
+const decoder = new TextDecoder();
+
 async function readShort(
-  answer: Response,
-  { attempt: { controller, deployment }, deadlines }: PassAnswerOptions,
+  { attempt: { controller, deployment }, deadlines, body, length }:
+    OnePieceOptions,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const bytes = await readAnswerBytes(answer, {
+  const bytes = await readBodyBytes(body, length, {
     maxBytes: ONE_PIECE_BYTES,
     deadlines,
     idleMs: deployment.connection.timeouts.idleMs,

@@ -52,6 +52,6 @@ export async function readAnswer(
     controller,
   });
   if (bytes === undefined) throw oversized();
-  const covered = secretsOf(deployment.connection).coverIn(bytes);
-  return { answer: covered, length: covered.length };
+  secretsOf(deployment.connection).coverIn(bytes);
+  return { answer: bytes, length: bytes.length };
 }
