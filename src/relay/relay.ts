@@ -4,7 +4,7 @@ import { bodyProtocolOf } from "./request/body_protocol.ts";
 import type { Exchange } from "./exchange.ts";
 import { serve } from "./failover.ts";
 import { allowNamedModels } from "./routing/allow_named_models.ts";
-import { bodyLength, keepBody } from "./request/held_body.ts";
+import { keepBody } from "./request/held_body.ts";
 import {
   createRequestHeadReader,
   type PathHead,
@@ -42,7 +42,7 @@ export async function relay(
     memory,
     onPiece: reader.push,
   });
-  const length = bodyLength(held);
+  const { length } = held;
   record.facts.bytesIn = length;
   const head = reader.end();
   record.facts.model = head.model;

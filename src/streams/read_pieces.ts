@@ -15,7 +15,7 @@ export interface ReadPiecesOptions {
   readonly length: number | undefined;
   /** How long a piece is, in bytes. */
   readonly pieceBytes: number;
-  /** Takes a full piece; once that is done, its memory is used again for the next. */
+  /** Sees each piece when it is full, and the last; no more is read before it is done. */
   readonly onPiece: (piece: Uint8Array<ArrayBuffer>) => void | Promise<void>;
   /** Gives the body up when it aborts. */
   readonly signal: AbortSignal;
@@ -25,14 +25,14 @@ export interface ReadPiecesOptions {
  * Reads a body in pieces of one length, however it comes: straight into their memory where the stream can do that,
  * which spares a copy of each chunk.
  *
- * @returns What is left when no piece is full any more: all of a body that is shorter than one.
+ * @returns The pieces, of which the last may be shorter.
  * @throws {WrongLengthError} When the body has another length, or was given up.
  * @throws Whatever the body throws, and what `onPiece` does.
  */
 export async function readPieces(
   body: ReadableStream<Uint8Array>,
   options: ReadPiecesOptions,
-): Promise<Uint8Array<ArrayBuffer>> {
+): Promise<Uint8Array<ArrayBuffer>[]> {
   const { signal } = options;
   const { reader, read } = openReader(body, options);
   const cancel = () => {
@@ -42,9 +42,9 @@ export async function readPieces(
   };
   signal.addEventListener("abort", cancel, { once: true });
   try {
-    const rest = await read();
+    const pieces = await read();
     if (signal.aborted) throw new WrongLengthError();
-    return rest;
+    return pieces;
   } catch (error) {
     cancel();
     throw error;
@@ -56,7 +56,7 @@ export async function readPieces(
 /** A reader, and what reads all with it. */
 interface OpenReader {
   readonly reader: { cancel(): Promise<void> };
-  read(): Promise<Uint8Array<ArrayBuffer>>;
+  read(): Promise<Uint8Array<ArrayBuffer>[]>;
 }
 
 function openReader(
@@ -74,31 +74,47 @@ function openReader(
 async function readStraight(
   reader: ReadableStreamBYOBReader,
   { length, pieceBytes, onPiece }: ReadPiecesOptions,
-): Promise<Uint8Array<ArrayBuffer>> {
+): Promise<Uint8Array<ArrayBuffer>[]> {
   const count = createCount(length);
-  let buffer = new ArrayBuffer(pieceBytes);
-  let filled = 0;
+  const pieces: Uint8Array<ArrayBuffer>[] = [];
   for (;;) {
+    // One byte more shows that there are more than was said.
+    const room = Math.min(pieceBytes, count.left + 1);
+    const piece = await fill(new ArrayBuffer(room), reader);
+    count.add(piece.length);
+    if (piece.length > 0) {
+      pieces.push(piece);
+      await onPiece(piece);
+    }
+    if (piece.length < room) break;
+  }
+  count.end();
+  return pieces;
+}
+
+/** Reads until the memory is full or nothing more comes. */
+async function fill(
+  memory: ArrayBuffer,
+  reader: ReadableStreamBYOBReader,
+): Promise<Uint8Array<ArrayBuffer>> {
+  let buffer = memory;
+  let filled = 0;
+  while (filled < buffer.byteLength) {
     const { done, value } = await reader.read(new Uint8Array(buffer, filled));
     if (value === undefined) throw new WrongLengthError();
     buffer = value.buffer;
     if (done) break;
-    count.add(value.length);
     filled += value.length;
-    if (filled === pieceBytes) {
-      await onPiece(new Uint8Array(buffer));
-      filled = 0;
-    }
   }
-  count.end();
   return new Uint8Array(buffer, 0, filled);
 }
 
 async function readChunks(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   { length, pieceBytes, onPiece }: ReadPiecesOptions,
-): Promise<Uint8Array<ArrayBuffer>> {
+): Promise<Uint8Array<ArrayBuffer>[]> {
   const count = createCount(length);
+  const pieces: Uint8Array<ArrayBuffer>[] = [];
   let piece = new Uint8Array();
   let filled = 0;
   for (;;) {
@@ -112,13 +128,18 @@ async function readChunks(
       taken += part.length;
       filled += part.length;
       if (filled === pieceBytes) {
+        pieces.push(piece);
         await onPiece(piece);
+        piece = new Uint8Array();
         filled = 0;
       }
     }
   }
   count.end();
-  return piece.subarray(0, filled);
+  if (filled === 0) return pieces;
+  const rest = piece.subarray(0, filled);
+  await onPiece(rest);
+  return [...pieces, rest];
 }
 
 /** No more memory than twice of what has come: nobody knows whether a piece will be full. */
@@ -134,14 +155,18 @@ function withRoom(
 
 /** Holds what has come against the length that was said, where one was. */
 function createCount(length: number | undefined) {
-  let total = 0;
+  let left = length ?? Infinity;
   return {
+    /** How many bytes may come yet; `Infinity` where nobody knows. */
+    get left() {
+      return left;
+    },
     add(bytes: number): void {
-      total += bytes;
-      if (length !== undefined && total > length) throw new WrongLengthError();
+      left -= bytes;
+      if (left < 0) throw new WrongLengthError();
     },
     end(): void {
-      if (length !== undefined && total < length) throw new WrongLengthError();
+      if (length !== undefined && left > 0) throw new WrongLengthError();
     },
   };
 }

@@ -1,3 +1,5 @@
+import { LongBytes } from "../streams/long_bytes.ts";
+
 /**
  * What goes ahead of a long body, in bytes: as much as the platform takes before there is a connection. It asks for
  * more when the provider is being sent this.
@@ -32,8 +34,13 @@ export interface UploadOptions {
  * A provider may answer before a long body is through and close the connection at once, and what is written to it then
  * keeps Deno from reading the answer. So the rest of a long body waits for a moment, for a provider that refuses by the
  * headers alone; a patient upload waits before each piece.
+ *
+ * It is a blob for `fetch` alone, which asks one for its size and its stream; what a blob is really made of is copied
+ * to the platform and back.
  */
 export class Upload extends Blob {
+  /** What is sent. */
+  readonly body: LongBytes;
   readonly #isPatient: boolean;
   /** Nothing is known before the platform streams it, so that nothing is sent again. */
   #takenBytes = Infinity;
@@ -41,13 +48,17 @@ export class Upload extends Blob {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isOver = false;
 
-  /** @param body Text or bytes, or what is with the platform already. */
   constructor(
-    body: string | Uint8Array<ArrayBuffer> | Blob,
+    body: LongBytes,
     { isPatient }: UploadOptions = { isPatient: false },
   ) {
-    super([body]);
+    super();
+    this.body = body;
     this.#isPatient = isPatient;
+  }
+
+  override get size(): number {
+    return this.body.length;
   }
 
   /** Whether nothing of it is left that could not have been sent. */
@@ -64,33 +75,45 @@ export class Upload extends Blob {
 
   override stream(): ReadableStream<Uint8Array<ArrayBuffer>> {
     this.#takenBytes = 0;
+    const pieces = this.#pieces();
     return new ReadableStream({
       start: (controller) => {
         this.#controller = controller;
       },
       pull: async (controller) => {
-        const start = this.#takenBytes;
-        const { pieceBytes, pauseMs } = this.#pieceAt(start);
-        const bytes = await this.slice(start, start + pieceBytes).bytes();
+        const pauseMs = this.#pauseMsAt(this.#takenBytes);
         if (pauseMs > 0) await this.#pass(pauseMs);
         if (this.#isOver) return;
-        this.#takenBytes += bytes.length;
-        if (bytes.length > 0) controller.enqueue(bytes);
+        const { value: piece } = pieces.next();
+        if (piece !== undefined) {
+          this.#takenBytes += piece.length;
+          controller.enqueue(piece);
+        }
         if (this.isTaken) controller.close();
       },
       cancel: () => this.#stop(),
     }, { highWaterMark: 0 });
   }
 
-  #pieceAt(start: number): { pieceBytes: number; pauseMs: number } {
-    const isHead = start === 0;
-    if (this.#isPatient) {
-      const pauseMs = isHead ? PATIENT_START_MS : PATIENT_PAUSE_MS;
-      return { pieceBytes: PIECE_BYTES.patient, pauseMs };
+  /** As long as they are to be, or shorter where the body is cut anyhow. */
+  *#pieces(): Generator<Uint8Array<ArrayBuffer>, undefined> {
+    const { body } = this;
+    let start = 0;
+    while (start < body.length) {
+      const end = start + this.#pieceBytesAt(start);
+      yield* body.slice(start, end).pieces;
+      start = end;
     }
-    if (isHead) return { pieceBytes: HEAD_BYTES, pauseMs: 0 };
-    const pauseMs = start === HEAD_BYTES ? HEAD_START_MS : 0;
-    return { pieceBytes: PIECE_BYTES.quick, pauseMs };
+  }
+
+  #pieceBytesAt(start: number): number {
+    if (this.#isPatient) return PIECE_BYTES.patient;
+    return start === 0 ? HEAD_BYTES : PIECE_BYTES.quick;
+  }
+
+  #pauseMsAt(start: number): number {
+    if (!this.#isPatient) return start === HEAD_BYTES ? HEAD_START_MS : 0;
+    return start === 0 ? PATIENT_START_MS : PATIENT_PAUSE_MS;
   }
 
   #pass(ms: number): Promise<void> {

@@ -32,7 +32,7 @@ function streamOf(
 function read(
   body: ReadableStream<Uint8Array>,
   options: Partial<ReadPiecesOptions>,
-): Promise<Uint8Array> {
+): Promise<Uint8Array[]> {
   return readPieces(body, {
     length: undefined,
     pieceBytes: 100,
@@ -53,18 +53,20 @@ for (const type of ["bytes", undefined] as const) {
     for (const lengths of [[1000], [1, 2, 997], Array(1000).fill(1)]) {
       for (const length of [1000, undefined]) {
         for (const pieceBytes of [1, 7, 100, 999, 1000, 1001]) {
-          const pieces: Uint8Array[] = [];
-          const rest = await readPieces(streamOf(lengths, type), {
+          const seen: Uint8Array[] = [];
+          const pieces = await readPieces(streamOf(lengths, type), {
             length,
             pieceBytes,
-            onPiece(piece) {
-              pieces.push(piece.slice());
-            },
+            onPiece: (piece) => void seen.push(piece),
             signal,
           });
-          assert.ok(pieces.every((piece) => piece.length === pieceBytes));
-          assert.equal(rest.length, 1000 % pieceBytes);
-          const whole = [...pieces, rest].flatMap((piece) => [...piece]);
+          assert.deepEqual(seen, pieces);
+          const rest = 1000 % pieceBytes;
+          assert.deepEqual(pieces.map((piece) => piece.length), [
+            ...Array(Math.floor(1000 / pieceBytes)).fill(pieceBytes),
+            ...(rest === 0 ? [] : [rest]),
+          ]);
+          const whole = pieces.flatMap((piece) => [...piece]);
           assert.deepEqual(Uint8Array.from(whole), counting(1000));
         }
       }

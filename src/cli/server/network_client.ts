@@ -1,3 +1,4 @@
+import { LongBytes } from "../../streams/long_bytes.ts";
 import { type Fetch, MAX_STATUS } from "../../upstream/call.ts";
 import { hadConnection } from "../../upstream/failure.ts";
 import { ShortUpload } from "../../upstream/short_upload.ts";
@@ -43,9 +44,10 @@ export function openNetworkClient(): NetworkClient {
     upload: Upload,
   ): Promise<Response> {
     if (url.startsWith("https:")) {
-      return await send(url, init, new Upload(upload, { isPatient: true }));
+      const patient = new Upload(upload.body, { isPatient: true });
+      return await send(url, init, patient);
     }
-    const body = await upload.slice().bytes();
+    const body = upload.body.join();
     return await fetch(url, { ...init, body, client: fresh });
   }
 
@@ -92,10 +94,10 @@ const SHORT_BYTES = 256 * 1024;
 
 function uploadOf(body: RequestInit["body"]): BodyInit | null {
   const sent = typeof body === "string" ? new TextEncoder().encode(body) : body;
-  if (isBytes(sent) && sent.length <= SHORT_BYTES) return new ShortUpload(sent);
-  return isBytes(sent) || sent instanceof Blob
-    ? new Upload(sent)
-    : sent ?? null;
+  if (!isBytes(sent)) return sent ?? null;
+  return sent.length <= SHORT_BYTES
+    ? new ShortUpload(sent)
+    : new Upload(new LongBytes([sent]));
 }
 
 function isBytes(body: unknown): body is Uint8Array<ArrayBuffer> {

@@ -1,5 +1,7 @@
 import type { ByteSpan } from "../../json_scan/byte_span.ts";
 import { spliceBytes } from "../../json_scan/splice.ts";
+import { LongBytes } from "../../streams/long_bytes.ts";
+import { Upload } from "../../upstream/upload.ts";
 import type { HeldBody } from "../request/held_body.ts";
 
 /** What is sent upstream of a caller's body. */
@@ -11,14 +13,24 @@ export interface NativeBody {
   readonly renamedTo: string | undefined;
 }
 
-/** The caller's bytes, with nothing but the model's name replaced. Either kind carries its length. */
+/** The caller's bytes, with nothing but the model's name replaced; a long body is an upload. Either kind carries its length. */
 export function nativeBody(
   { body, modelSpan, renamedTo }: NativeBody,
+): Uint8Array<ArrayBuffer> | Upload {
+  const renamed = renamedTo === undefined || modelSpan === undefined
+    ? body
+    : rename(body, modelSpan, renamedTo);
+  return renamed instanceof LongBytes ? new Upload(renamed) : renamed;
+}
+
+function rename(
+  body: HeldBody,
+  modelSpan: ByteSpan,
+  renamedTo: string,
 ): HeldBody {
-  if (renamedTo === undefined || modelSpan === undefined) return body;
   const name = new TextEncoder().encode(JSON.stringify(renamedTo));
-  if (!(body instanceof Blob)) return spliceBytes(body, modelSpan, name);
+  if (body instanceof Uint8Array) return spliceBytes(body, modelSpan, name);
   const head = body.slice(0, modelSpan.start);
   const tail = body.slice(modelSpan.end);
-  return new Blob([head, name, tail]);
+  return new LongBytes([...head.pieces, name, ...tail.pieces]);
 }

@@ -2,6 +2,7 @@ import type { Deadlines } from "../../core/deadlines.ts";
 import { GatewayError } from "../../core/error.ts";
 import { nextTurn } from "../../core/next_turn.ts";
 import { LimitedBytesTransformStream } from "../../core/std.ts";
+import { LongBytes } from "../../streams/long_bytes.ts";
 import { readPieces, WrongLengthError } from "../../streams/read_pieces.ts";
 import { CallerLeft } from "../../upstream/call.ts";
 import { decompress, isIdentity } from "./content_encoding.ts";
@@ -17,17 +18,17 @@ export interface ReadBodyOptions {
   readonly deadlineMs: number;
   /** What the body takes is taken of it: all at once where its length is declared, else as it comes. */
   readonly memory: Pick<MemoryShare, "take">;
-  /** Sees the body piece by piece as it comes; must not keep a piece, whose memory is used again. */
+  /** Sees the body piece by piece as it comes; must not change it. */
   readonly onPiece: (piece: Uint8Array<ArrayBuffer>) => void;
 }
 
 /**
- * A body that is no longer than this stays an array: one call reads it faster than a loop over its chunks, and
- * sends it faster. Of a longer one, `fetch` makes two copies; it goes to the platform piece by piece.
+ * A body that is no longer than this is one array: one call reads it faster than a loop over its chunks, and
+ * sends it faster. Of a longer one, `fetch` makes two copies; it stays in pieces.
  */
 const SHORT_BYTES = 256 * 1024;
 
-/** Of a long body; the platform sends shorter ones more slowly. */
+/** Of a long body; shorter ones come and go more slowly. */
 const PIECE_BYTES = 1024 * 1024;
 
 /** So much of a piece is looked through at once. */
@@ -141,25 +142,19 @@ async function readInPieces(
   });
 }
 
-/** Each piece goes to the platform at once, so that its memory can take the next. */
 async function readLong(
   body: ReadableStream<Uint8Array>,
   length: number | undefined,
   { onPiece, signal }: Reading,
 ): Promise<HeldBody> {
-  const held: Blob[] = [];
-  const rest = await readPieces(body, {
+  const pieces = await readPieces(body, {
     length,
-    pieceBytes: Math.min(length ?? Infinity, PIECE_BYTES),
-    async onPiece(piece) {
-      await show(piece, onPiece);
-      held.push(new Blob([piece]));
-    },
+    pieceBytes: PIECE_BYTES,
+    onPiece: (piece) => show(piece, onPiece),
     signal,
   });
-  await show(rest, onPiece);
-  const isShort = held.length === 0 && rest.length <= SHORT_BYTES;
-  return isShort ? rest : new Blob([...held, rest]);
+  const whole = new LongBytes(pieces);
+  return whole.length <= SHORT_BYTES ? whole.join() : whole;
 }
 
 /** Looking through a part takes a few milliseconds, whatever it holds; others have their turn behind it. */

@@ -54,7 +54,7 @@ async function openingOf(
   if (span === undefined) return undefined;
   const { start } = span;
   const end = Math.min(span.end, start + MAX_OPENING_BYTES);
-  const opening = await bodyPart(body, { start, end });
+  const opening = bodyPart(body, { start, end });
   return opening[0] === OPEN_BRACKET
     ? opening.subarray(0, endOfOpening(opening))
     : opening;

@@ -1,11 +1,9 @@
 import { nextTurn } from "../../core/next_turn.ts";
 import type { ByteSpan } from "../../json_scan/byte_span.ts";
+import { LongBytes } from "../../streams/long_bytes.ts";
 
-/**
- * A caller's body, kept for as long as it may have to be sent again. What is too large for the script's memory is
- * with the platform.
- */
-export type HeldBody = Uint8Array<ArrayBuffer> | Blob;
+/** A caller's body, kept for as long as it may have to be sent again; a long one is in pieces. */
+export type HeldBody = Uint8Array<ArrayBuffer> | LongBytes;
 
 /** A caller's body until nobody needs it any more, however long what needed it is still referred to. */
 export interface KeptBody {
@@ -35,19 +33,31 @@ export function keepBody(body: HeldBody, onLetGo: () => void): KeptBody {
   };
 }
 
-/** The body itself, for whoever has to read it. */
-export function bodyBytes(body: HeldBody): Promise<Uint8Array<ArrayBuffer>> {
-  return body instanceof Blob ? body.bytes() : Promise.resolve(body);
+/**
+ * The body itself, for whoever has to read it; of a long one it is a copy, and others have their turn while that is
+ * made.
+ */
+export async function bodyBytes(
+  body: HeldBody,
+): Promise<Uint8Array<ArrayBuffer>> {
+  if (body instanceof Uint8Array) return body;
+  const bytes = new Uint8Array(body.length);
+  let at = 0;
+  for await (const piece of bodyPieces(body)) {
+    bytes.set(piece, at);
+    at += piece.length;
+  }
+  return bytes;
 }
 
-/** A part of it; of what is with the platform, no more is brought back. */
-export async function bodyPart(
+/** A part of it; no more of a long one is copied. */
+export function bodyPart(
   body: HeldBody,
   { start, end }: ByteSpan,
-): Promise<Uint8Array<ArrayBuffer>> {
-  return body instanceof Blob
-    ? await body.slice(start, end).bytes()
-    : body.subarray(start, end);
+): Uint8Array<ArrayBuffer> {
+  return body instanceof Uint8Array
+    ? body.subarray(start, end)
+    : body.slice(start, end).join();
 }
 
 const PIECE_BYTES = 64 * 1024;
@@ -56,13 +66,8 @@ const PIECE_BYTES = 64 * 1024;
 export async function* bodyPieces(
   body: HeldBody,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  for (let start = 0; start < bodyLength(body); start += PIECE_BYTES) {
-    yield await bodyPart(body, { start, end: start + PIECE_BYTES });
+  for (let start = 0; start < body.length; start += PIECE_BYTES) {
+    yield bodyPart(body, { start, end: start + PIECE_BYTES });
     await nextTurn();
   }
-}
-
-/** How long it is, in bytes. */
-export function bodyLength(body: HeldBody): number {
-  return body instanceof Blob ? body.size : body.length;
 }

@@ -1,7 +1,7 @@
 import { GatewayError } from "../../core/error.ts";
 import type { Ids } from "../../core/ids.ts";
 import type { MemoryLoan, MemoryShare } from "../request/body_memory.ts";
-import { bodyBytes, bodyLength, type HeldBody } from "../request/held_body.ts";
+import { bodyBytes, type HeldBody } from "../request/held_body.ts";
 import type { BodyShape } from "../request/request_head.ts";
 import {
   type AnswerJob,
@@ -104,7 +104,7 @@ export function createTranslation(
   return {
     async request(job, shape, { recall, ...options }) {
       refuseUnlikely(shape);
-      const length = bodyLength(job.body);
+      const { length } = job.body;
       if (pool === undefined || length <= LONG_BYTES) {
         const body = await bodyBytes(job.body);
         const translated = await translateBody({ ...job, body }, recall);

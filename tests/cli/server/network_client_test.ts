@@ -3,6 +3,8 @@ import {
   type NetworkClient,
   openNetworkClient,
 } from "../../../src/cli/server/network_client.ts";
+import { LongBytes } from "../../../src/streams/long_bytes.ts";
+import { Upload } from "../../../src/upstream/upload.ts";
 import {
   listenToEnd,
   say,
@@ -34,7 +36,11 @@ Deno.test("the network's client sends every kind of body with its length", async
     "bytes": new Uint8Array(1000),
     "a blob": new Blob(["{}"]),
     "a long text": "x".repeat(2 * MIB),
+    "long bytes": new Uint8Array(3 * MIB),
     "a long blob": new Blob([new Uint8Array(3 * MIB)]),
+    "an upload": new Upload(
+      new LongBytes([new Uint8Array(MIB), new Uint8Array(2 * MIB).fill(1)]),
+    ),
   };
   for (const [name, body] of Object.entries(bodies)) {
     assert.ok(await (await post(upstream.url, { client, body })).json());
@@ -134,7 +140,7 @@ Deno.test("the network's client sends no more of a body once its answer is over,
         const end = listenToEnd(connection).catch(() => {});
         await within(end, "the end").then(closed.resolve, closed.reject);
       });
-      const body = new Blob([new Uint8Array(30 * MIB)]);
+      const body = new Uint8Array(30 * MIB);
       const response = await post(upstream.url, { client, body });
       assert.equal(response.status, 413);
       await end(response);

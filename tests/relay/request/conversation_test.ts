@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { JsonObject } from "../../../src/core/json.ts";
 import type { Operation } from "../../../src/core/protocol.ts";
 import { conversationOf } from "../../../src/relay/request/conversation.ts";
+import { LongBytes } from "../../../src/streams/long_bytes.ts";
 import { minimalConfig, tokenFile } from "../../support/gateway/config.ts";
 
 const config = await minimalConfig({
@@ -131,9 +132,12 @@ Deno.test("conversationOf() takes a long body and a short one for the same when 
   });
   const operation = "chat_completions";
   const body = new TextEncoder().encode(begun);
-  const blob = new Blob([gone]);
+  const pieces = gone.match(/.{1,100000}/gs) ?? [];
+  const long = new LongBytes(
+    pieces.map((piece) => new TextEncoder().encode(piece)),
+  );
   assert.equal(
-    await conversationOf({ caller, request }, { operation, body: blob }),
+    await conversationOf({ caller, request }, { operation, body: long }),
     await conversationOf({ caller, request }, { operation, body }),
   );
 });
