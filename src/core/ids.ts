@@ -8,7 +8,11 @@ export interface Ids {
   next(prefix: string): string;
 }
 
+/** Filled anew for each identifier. */
+const bytes = new Uint8Array(16);
+
 /** Unguessable identifiers. */
 export const randomIds: Ids = {
-  next: (prefix) => `${prefix}_${crypto.randomUUID().replaceAll("-", "")}`,
+  // A text that V8 has only noted as the sum of two makes JSON.stringify() take its slow way; join() gives it whole.
+  next: (prefix) => [prefix, crypto.getRandomValues(bytes).toHex()].join("_"),
 };
