@@ -1,19 +1,10 @@
 import type { Caller } from "../config/config.ts";
 import type { Clock } from "../core/clock.ts";
 import { amountOf, type Bounds, countsRow, isBound } from "./bounds.ts";
-import { type Counts, type Measure, MEASURES, tokensOf } from "./counts.ts";
+import { createCountNames, type HolderNames } from "./count_names.ts";
+import { type Counts, type Measure, tokensOf } from "./counts.ts";
 import { createRelayed } from "./relayed.ts";
 import type { Addition, Sums } from "./sums.ts";
-import {
-  COUNTED_WINDOWS,
-  countsField,
-  countsTable,
-  type Holder,
-  placedAt,
-  type PlacedWindow,
-  type Row,
-  sumIn,
-} from "./tables.ts";
 
 /** What one request used. */
 export interface Use {
@@ -55,14 +46,14 @@ export function createCounting(
   { sums, bounds, clock }: CountingOptions,
 ): Counting {
   let sinceMs = clock.now();
-  const names = createNames();
+  const names = createCountNames();
   const relayed = createRelayed();
   return {
     count(use, givenBack = []) {
       const { caller, connection, atMs, counts } = use;
-      const holders = holdersOf(caller);
       const additions = [...givenBack];
-      addCounts(use, { additions, holders, names });
+      const holders = names.holders(caller, atMs);
+      addCounts(additions, holders, amountsIn(counts, names.fields(use)));
       const tokens = tokensOf(counts);
       relayed.add({ connection, holders, tokens, atMs }, additions);
       if (isBound(caller)) addToLimits(use, { additions, bounds });
@@ -77,112 +68,60 @@ export function createCounting(
   };
 }
 
-/** The token, and its group where it has one. */
-export function holdersOf({ name, group }: Caller): readonly Holder[] {
-  const own: Holder = { kind: "token", name };
-  return group === undefined
-    ? [own]
-    : [own, { kind: "group", name: group.name }];
-}
-
 /** One table after another, so that each is looked up once. */
 function addCounts(
-  { atMs, counts, ...row }: Use,
-  { additions, holders, names }: {
-    readonly additions: Addition[];
-    readonly holders: readonly Holder[];
-    readonly names: Names;
-  },
+  additions: Addition[],
+  holders: readonly HolderNames[],
+  amounts: readonly FieldAmount[],
 ): void {
-  const fields = names.fields(row);
-  for (const holder of holders) {
-    for (const { table, window } of names.tables(atMs, holder)) {
-      for (const measure of MEASURES) {
-        const amount = counts[measure];
-        // A cost of nothing is known, and no cost is not.
-        const isNone = amount === undefined ||
-          amount === 0 && measure !== "cost";
-        if (isNone) continue;
-        additions.push({ sum: sumIn(table, fields[measure], window), amount });
+  for (const { tables } of holders) {
+    for (const { table, endsAtMs } of tables) {
+      for (const { field, amount } of amounts) {
+        additions.push({ sum: { table, field, endsAtMs }, amount });
       }
     }
   }
 }
 
+/** What to add to one field of each table. */
+interface FieldAmount {
+  readonly field: string;
+  readonly amount: number;
+}
+
+/** Measure by measure, since to look each up by its word would take as long as all else here. */
+function amountsIn(
+  counts: Counts,
+  fields: Readonly<Record<Measure, string>>,
+): readonly FieldAmount[] {
+  const amounts: FieldAmount[] = [];
+  const put = (field: string, amount = 0) => {
+    if (amount !== 0) amounts.push({ field, amount });
+  };
+  put(fields.requests, counts.requests);
+  put(fields.input, counts.input);
+  put(fields.cached_input, counts.cached_input);
+  put(fields.cache_write, counts.cache_write);
+  put(fields.output, counts.output);
+  put(fields.reasoning, counts.reasoning);
+  put(fields.estimated, counts.estimated);
+  const { cost } = counts;
+  // A cost of nothing is known, and no cost is not.
+  if (cost !== undefined) amounts.push({ field: fields.cost, amount: cost });
+  return amounts;
+}
+
 function addToLimits(
-  { caller, counts, atMs, ...row }: Use,
+  use: Use,
   { additions, bounds }: {
     readonly additions: Addition[];
     readonly bounds: Bounds;
   },
 ): void {
-  for (const bound of bounds.of(caller)) {
-    if (bound.kind === "share" || !countsRow(bound.limit, row)) continue;
-    const { sum } = bounds.sumAt(bound, atMs);
-    const amount = amountOf(bound.limit.unit, counts);
+  for (const bound of bounds.of(use.caller)) {
+    if (bound.kind === "share" || !countsRow(bound.limit, use)) continue;
+    const { sum } = bounds.sumAt(bound, use.atMs);
+    const amount = amountOf(bound.limit.unit, use.counts);
     if (amount !== 0) additions.push({ sum, amount });
   }
-}
-
-/** A table of counts, and its window. */
-interface CountsTable {
-  readonly table: string;
-  readonly window: PlacedWindow;
-}
-
-/** Names that are made once: fields for as long as the program runs, tables for an hour. */
-interface Names {
-  fields(row: Row): Readonly<Record<Measure, string>>;
-  tables(atMs: number, holder: Holder): readonly CountsTable[];
-}
-
-function createNames(): Names {
-  let windows: readonly PlacedWindow[] = [];
-  let known = new Map<string, readonly CountsTable[]>();
-  /** By connection, then by model; both are names of configurations. */
-  const fields = new Map<
-    string,
-    Map<string, Readonly<Record<Measure, string>>>
-  >();
-  return {
-    fields(row) {
-      const found = fields.get(row.connection)?.get(row.model);
-      if (found !== undefined) return found;
-      const byModel = fields.get(row.connection) ?? new Map();
-      const made = fieldsOf(row);
-      fields.set(row.connection, byModel.set(row.model, made));
-      return made;
-    },
-    tables(atMs, holder) {
-      const [hour] = windows;
-      if (
-        hour === undefined || atMs < hour.startMs || atMs >= hour.endMs
-      ) {
-        windows = COUNTED_WINDOWS.map((window) => placedAt(window, atMs));
-        known = new Map();
-      }
-      const key = holder.kind + holder.name;
-      const found = known.get(key) ??
-        windows.map((window) => ({
-          table: countsTable(window, holder),
-          window,
-        }));
-      known.set(key, found);
-      return found;
-    },
-  };
-}
-
-function fieldsOf(row: Row): Readonly<Record<Measure, string>> {
-  const field = (measure: Measure) => countsField(measure, row);
-  return {
-    requests: field("requests"),
-    input: field("input"),
-    cached_input: field("cached_input"),
-    cache_write: field("cache_write"),
-    output: field("output"),
-    reasoning: field("reasoning"),
-    cost: field("cost"),
-    estimated: field("estimated"),
-  };
 }

@@ -1,4 +1,5 @@
 import type { TimeSpan } from "../core/calendar.ts";
+import type { HolderNames } from "./count_names.ts";
 import { type Holder, holderText } from "./tables.ts";
 import type { Addition, Sums } from "./sums.ts";
 
@@ -36,7 +37,7 @@ const ALL = "all";
 export interface RelayedTokens {
   /** The connection's name. */
   readonly connection: string;
-  readonly holders: readonly Holder[];
+  readonly holders: readonly Pick<HolderNames, "text">[];
   readonly tokens: number;
   /** Milliseconds since 1970. */
   readonly atMs: number;
@@ -67,14 +68,16 @@ export function createRelayed(): Relayed {
   return {
     add({ connection, holders, tokens, atMs }, additions) {
       if (tokens === 0) return;
-      const fields = holders.map(holderText);
       for (const { table, endsAtMs } of bucketsAt(connection, atMs)) {
         additions.push({
           sum: { table, field: ALL, endsAtMs },
           amount: tokens,
         });
-        for (const field of fields) {
-          additions.push({ sum: { table, field, endsAtMs }, amount: tokens });
+        for (const { text } of holders) {
+          additions.push({
+            sum: { table, field: text, endsAtMs },
+            amount: tokens,
+          });
         }
       }
     },

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createMemorySums } from "../../src/usage/memory_sums.ts";
 import { createRelayed, relayedShare } from "../../src/usage/relayed.ts";
 import type { Addition } from "../../src/usage/sums.ts";
-import type { Holder } from "../../src/usage/tables.ts";
+import { type Holder, holderText } from "../../src/usage/tables.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -25,7 +25,7 @@ function setUp() {
       const additions: Addition[] = [];
       relayed.add({
         connection: "main",
-        holders: [holder],
+        holders: [{ text: holderText(holder) }],
         tokens,
         atMs: clock.nowMs,
       }, additions);
