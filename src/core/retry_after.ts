@@ -1,3 +1,5 @@
+import type { HeaderFields } from "./header_fields.ts";
+
 /**
  * The longest wait that is believed and passed on, in milliseconds. The timers of clients hold no more than 31
  * bits, and one that is set for longer rings at once:
@@ -27,7 +29,7 @@ export function retryAfterText(ms: number): string {
  * @returns `undefined` when it does not say, or not intelligibly; no more than timers can hold.
  */
 export function retryAfterMs(
-  headers: Headers,
+  headers: HeaderFields,
   nowMs: number,
 ): number | undefined {
   const ms = numberIn(headers.get("retry-after-ms"));
@@ -62,14 +64,12 @@ export function saneWaitHeader(
 }
 
 /** An HTTP date begins with its weekday; `Date.parse()` sees dates in much else. */
-function dateIn(value: string | null): number {
-  return value !== null && /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(value)
+function dateIn(value: string | null | undefined): number {
+  return value && /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(value)
     ? Date.parse(value)
     : NaN;
 }
 
-function numberIn(value: string | null): number | undefined {
-  return value !== null && /^\d+(\.\d+)?$/.test(value)
-    ? Number(value)
-    : undefined;
+function numberIn(value: string | null | undefined): number | undefined {
+  return value && /^\d+(\.\d+)?$/.test(value) ? Number(value) : undefined;
 }

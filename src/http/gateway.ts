@@ -2,6 +2,7 @@ import type { ModelCatalog } from "../catalog/model_catalog.ts";
 import type { Caller, Config } from "../config/config.ts";
 import type { ConfigStore } from "../config/store.ts";
 import type { StoreCondition } from "../core/store_condition.ts";
+import { type HeaderFields, readHeaders } from "../core/header_fields.ts";
 import type { Protocol } from "../core/protocol.ts";
 import type { LimitsService } from "../limits/service.ts";
 import type { Log } from "../observe/log.ts";
@@ -54,22 +55,26 @@ export type Handler = (request: Request) => Promise<Response>;
 export function createHandler(parts: GatewayParts): Handler {
   const finder = createRouteFinder(ROUTES);
   return async (request) => {
-    const record = openRecord(parts.ids.next("req"), request.method, parts);
+    const { method, url } = request;
+    const record = openRecord(parts.ids.next("req"), method, parts);
+    const headers = readHeaders(request.headers);
+    const target = { method, url, headers };
+    const source = { request, headers };
     let protocol: Protocol | undefined;
     try {
       const config = parts.store.current();
-      const match = await finder.find(request, config.messagesVendor);
+      const match = await finder.find(target, config.messagesVendor);
       protocol = match.route.protocol;
       record.facts.route = match.path;
       record.facts.protocol = protocol;
-      const response = await serve(match, { request, record, config, parts });
-      return await endRequest(request, response, parts.deadlines);
+      const response = await serve(match, { ...source, record, config, parts });
+      return await endRequest(source, response, parts.deadlines);
     } catch (thrown) {
-      protocol ??= protocolOfUnknownPath(request);
+      protocol ??= protocolOfUnknownPath(target);
       const { log } = parts;
       const response = failureResponse(thrown, { protocol, record, log });
       stamp(response, protocol, record);
-      return await endRequest(request, response, parts.deadlines);
+      return await endRequest(source, response, parts.deadlines);
     }
   };
 }
@@ -77,6 +82,8 @@ export function createHandler(parts: GatewayParts): Handler {
 /** A request with what is needed to answer it. */
 interface Served {
   readonly request: Request;
+  /** The request's. */
+  readonly headers: HeaderFields;
   readonly record: RequestRecord;
   /** The same for the whole request, whatever is reloaded meanwhile. */
   readonly config: Config;
@@ -110,13 +117,17 @@ async function serve(match: RouteMatch, served: Served): Promise<Response> {
 async function relayed(
   task: RelayTask,
   caller: Caller,
-  { request, record, config, parts }: Served,
+  { request, headers, record, config, parts }: Served,
 ): Promise<Response> {
-  record.facts.client = readClientIds(request.headers);
+  record.facts.client = readClientIds(headers);
   const { deadlines, followAfterMs: afterMs } = parts;
   const control = followCaller(request, record, { deadlines, afterMs });
   const serveModel = () =>
-    relay({ request, record, caller, config, control }, task, parts);
+    relay(
+      { request, headers, record, caller, config, control },
+      task,
+      parts,
+    );
   const { operation } = task;
   return parts.tracing === undefined
     ? await serveModel()
@@ -169,10 +180,10 @@ function answer(
 
 function identify(
   group: CredentialGroup,
-  { request, record, config, parts }: Served,
+  { headers, record, config, parts }: Served,
 ): Caller {
   const nowMs = parts.clock.now();
-  const caller = authenticate(request.headers, { group, config, nowMs });
+  const caller = authenticate(headers, { group, config, nowMs });
   record.facts.caller = caller.name;
   return caller;
 }

@@ -1,3 +1,5 @@
+import type { HeaderFields } from "../core/header_fields.ts";
+
 /** What a request asks for. */
 export interface RequestTarget {
   /** As the caller wrote it: nothing decoded, no `..` followed. */
@@ -7,7 +9,10 @@ export interface RequestTarget {
 }
 
 /** What tells a request's target. */
-export type TargetSource = Pick<Request, "url" | "headers">;
+export interface TargetSource {
+  readonly url: string;
+  readonly headers: HeaderFields;
+}
 
 /**
  * Takes a request's address apart. Never fails: the host is the caller's text and may be anything, even what
@@ -19,24 +24,18 @@ export type TargetSource = Pick<Request, "url" | "headers">;
  */
 export function requestTarget({ url, headers }: TargetSource): RequestTarget {
   const host = headers.get("host") ?? "";
-  const behind = HOST_WITH_PATH_REGEXP.test(host)
-    ? behindHost(url, host)
-    : behindAuthority(url);
-  const [, path = "", query = ""] = TARGET_REGEXP.exec(behind) ?? [];
-  return { path, query };
+  const target = HOST_WITH_PATH_REGEXP.test(host)
+    ? TARGET_REGEXP.exec(behindHost(url, host))
+    : URL_REGEXP.exec(url);
+  return { path: target?.[1] ?? "", query: target?.[2] ?? "" };
 }
 
 /** No host of RFC 9110, section 7.2, holds these. */
 const HOST_WITH_PATH_REGEXP = /[/?#]/;
 
-const AUTHORITY_REGEXP = /^[a-z]+:\/\/[^/?#]*/i;
-
 const TARGET_REGEXP = /^([^?#]*)(\?[^#]*)?/;
 
-function behindAuthority(url: string): string {
-  const [origin] = AUTHORITY_REGEXP.exec(url) ?? [url];
-  return url.slice(origin.length);
-}
+const URL_REGEXP = /^[a-z]+:\/\/[^/?#]*([^?#]*)(\?[^#]*)?/i;
 
 function behindHost(url: string, host: string): string {
   const start = url.indexOf("://") + "://".length;

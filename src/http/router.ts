@@ -1,6 +1,6 @@
 import { type IRequest, Router } from "itty-router";
 import { GatewayError } from "../core/error.ts";
-import { requestTarget } from "./request_target.ts";
+import { requestTarget, type TargetSource } from "./request_target.ts";
 import type { Route } from "./routes.ts";
 
 /** A route with what its path held. */
@@ -12,15 +12,19 @@ export interface RouteMatch {
   readonly id: string | undefined;
 }
 
+/** What decides about a request's route. */
+export interface RouteSource extends TargetSource {
+  readonly method: string;
+}
+
 /** Finds the rows of a route table by method and path. */
 export interface RouteFinder {
   /**
-   * @param request Its `method` and target alone decide.
    * @param vendor What a `:vendor` segment must be.
    * @throws {GatewayError} `not_found` for an unknown path, `method_not_allowed` with `Allow` where only
    * the method is wrong.
    */
-  find(request: Request, vendor: string): Promise<RouteMatch>;
+  find(request: RouteSource, vendor: string): Promise<RouteMatch>;
 }
 
 /** What is looked for. */

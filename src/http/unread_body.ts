@@ -1,4 +1,5 @@
 import type { Deadlines } from "../core/deadlines.ts";
+import type { BodySource } from "../relay/request/body.ts";
 import { createByteReader } from "../streams/byte_reader.ts";
 import { createIdleWatch } from "../streams/idle_watch.ts";
 
@@ -26,32 +27,31 @@ const LINGER_MS = 100;
  * where that comes soon.
  */
 export async function endRequest(
-  request: Request,
+  source: BodySource,
   response: Response,
   deadlines: Deadlines,
 ): Promise<Response> {
-  return isEndless(request) || await goesOn(request, deadlines)
-    ? await cutBehind(response, deadlines)
-    : response;
+  const isTooMuch = isEndless(source) ||
+    // Only then: to ask for a body that has been read makes the platform build a stream of nothing.
+    source.headers.has("transfer-encoding") &&
+      await goesOn(source.request, deadlines);
+  return isTooMuch ? await cutBehind(response, deadlines) : response;
 }
 
 /** A body of a method that has none cannot be read at all, whatever its length. */
-function isEndless(request: Request): boolean {
-  const { headers, method } = request;
-  const length = Number(headers.get("content-length"));
-  return length > MOST_BYTES ||
-    (method === "GET" || method === "HEAD") &&
-      headers.has("transfer-encoding") && request.body === null;
+function isEndless({ request, headers }: BodySource): boolean {
+  const length = Number(headers.get("content-length") ?? 0);
+  if (length > MOST_BYTES) return true;
+  const { method } = request;
+  return (method === "GET" || method === "HEAD") &&
+    headers.has("transfer-encoding") && request.body === null;
 }
 
 /** Whether a body of unknown length goes on for longer than it may. */
 async function goesOn(
-  request: Request,
+  { body }: Request,
   deadlines: Deadlines,
 ): Promise<boolean> {
-  if (!request.headers.has("transfer-encoding")) return false;
-  // Only here: to ask for a body that has been read makes the platform build a stream of nothing.
-  const { body } = request;
   return body !== null && !body.locked && !await discardBody(body, deadlines);
 }
 

@@ -1,5 +1,6 @@
 import type { Connection } from "../config/config.ts";
 import type { Clock } from "../core/clock.ts";
+import type { HeaderFields } from "../core/header_fields.ts";
 import { periodMinutes } from "./period.ts";
 import type { LimitsService } from "./service.ts";
 import { LIMIT_TYPES, type QuotaWindow } from "./window.ts";
@@ -14,7 +15,7 @@ export interface CodexQuota {
 }
 
 /** Whether an answer tells its quota to Codex by itself, as those of ChatGPT's own back end do. */
-export function tellsCodexQuota(headers: Headers): boolean {
+export function tellsCodexQuota(headers: HeaderFields): boolean {
   return headers.has("x-codex-primary-used-percent") ||
     headers.has("x-codex-secondary-used-percent");
 }

@@ -1,5 +1,6 @@
 import type { Connection } from "../config/config.ts";
 import type { Clock } from "../core/clock.ts";
+import type { HeaderFields } from "../core/header_fields.ts";
 import { readerOf } from "./readers/mod.ts";
 import type { HeaderQuota } from "./readers/reader.ts";
 import type { GoodReading } from "./reading.ts";
@@ -13,7 +14,7 @@ export interface Harvest {
    * few header look-ups and nothing for a service that tells nothing there. The headers are kept, not
    * copied: do not change them afterwards.
    */
-  observe(connection: Connection, headers: Headers): void;
+  observe(connection: Connection, headers: HeaderFields): void;
   /**
    * The windows of the last answer that had any. A window that has reset since then keeps its size
    * alone.
@@ -38,7 +39,7 @@ export interface HarvestNews {
 /** The last telling answer of a connection. */
 interface Seen {
   connection: Connection;
-  readonly headers: Headers;
+  readonly headers: HeaderFields;
   readonly atMs: number;
   /** Parsed when first asked for. */
   windows?: readonly QuotaWindow[];
@@ -60,7 +61,7 @@ export function createHarvest({ clock, onNews }: HarvestOptions): Harvest {
   const news = new Set<string>();
   let isAnnounced = false;
 
-  function observe(connection: Connection, headers: Headers): void {
+  function observe(connection: Connection, headers: HeaderFields): void {
     const quota = headerQuotaOf(connection);
     if (!quota?.probes.some((probe) => headers.has(probe))) return;
     seenById.set(connection.id, { connection, headers, atMs: clock.now() });

@@ -1,5 +1,6 @@
 import type { Deployment } from "../config/config.ts";
 import type { Deadlines } from "../core/deadlines.ts";
+import type { HeaderFields } from "../core/header_fields.ts";
 import type { Operation, Protocol } from "../core/protocol.ts";
 import { type CodexQuota, tellsCodexQuota } from "../limits/codex_quota.ts";
 import type { Failure } from "../protocols/canonical/failure/failure.ts";
@@ -50,7 +51,7 @@ export function standInHeader(
 export function quotaHeaders(
   { operation, deployment: { connection } }: Attempt,
   codexQuota: CodexQuota,
-  answer?: Headers | undefined,
+  answer?: HeaderFields | undefined,
 ): readonly [string, string][] {
   if (operation !== "responses") return [];
   return answer !== undefined && tellsCodexQuota(answer)

@@ -1,5 +1,6 @@
 import type { Caller, Config } from "../config/config.ts";
 import type { Deadlines } from "../core/deadlines.ts";
+import type { HeaderFields } from "../core/header_fields.ts";
 import type { RequestRecord } from "../observe/record.ts";
 import { CallerLeft } from "../upstream/call.ts";
 import {
@@ -10,6 +11,8 @@ import {
 /** One request of a known caller on its way through the gateway. */
 export interface Exchange {
   readonly request: Request;
+  /** The request's. */
+  readonly headers: HeaderFields;
   readonly record: RequestRecord;
   readonly caller: Caller;
   /** The same for the whole request, whatever is reloaded meanwhile. */

@@ -1,15 +1,18 @@
 import type { RequestRecord } from "../observe/record.ts";
+import type { UpstreamAnswer } from "../upstream/answer.ts";
 import type { Secrets } from "../upstream/secrets.ts";
 
 /** Notes in the record that an upstream's response headers have come. */
 export function noteAnswer(
-  { headers, status }: Response,
+  { headers, status }: UpstreamAnswer,
   record: RequestRecord,
   secrets: Pick<Secrets, "areIn">,
 ): void {
   const { facts } = record;
   facts.answer.firstByteMs = record.elapsedMs();
   facts.answer.upstreamStatus = status;
-  const id = headers.get("x-request-id") ?? headers.get("request-id");
-  if (id !== null && !secrets.areIn(id)) facts.answer.upstreamRequestId = id;
+  const id = headers.get("x-request-id") ?? headers.get("request-id") ??
+    undefined;
+  if (id === undefined || secrets.areIn(id)) return;
+  facts.answer.upstreamRequestId = id;
 }

@@ -35,7 +35,7 @@ export async function relay(
   const memory = services.memory.open(config.server.maxBodyMemoryBytes);
   record.onFinish(memory.close);
   const reader = createRequestHeadReader(relayTask);
-  const held = await readBody(exchange.request, {
+  const held = await readBody(exchange, {
     deadlines: services.deadlines,
     maxBytes: maxBodyBytes,
     deadlineMs: config.timeouts.bodyMs,

@@ -12,7 +12,7 @@ export type { Compression };
  * cannot be undone, several encodings among them.
  */
 export function readContentEncoding(
-  header: string | null,
+  header: string | null | undefined,
 ): Compression | "identity" | undefined {
   const name = (header ?? "").trim().toLowerCase();
   if (name === "" || name === "identity") return "identity";

@@ -1,7 +1,7 @@
 import type { ByteReader } from "./look_ahead.ts";
 
 /** Gives an answer up unread; how its upstream takes that changes nothing. */
-export function discard(answer: Response): void {
+export function discard(answer: Pick<Response, "body">): void {
   answer.body?.cancel().catch(() => {
     // It broke off already.
   });

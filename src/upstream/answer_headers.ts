@@ -1,3 +1,4 @@
+import type { HeaderFields } from "../core/header_fields.ts";
 import { saneWaitHeader } from "../core/retry_after.ts";
 import { nameMatcher, WITHHELD_FROM_CALLER } from "./header_names.ts";
 import { namedByConnection } from "./hop_by_hop.ts";
@@ -21,13 +22,13 @@ export interface AnswerHeadersOptions {
  * becomes one that it can, or nothing.
  */
 export function answerHeaders(
-  upstream: Headers,
+  upstream: HeaderFields,
   { isRenamed, secrets }: AnswerHeadersOptions,
 ): [string, string][] {
   const dropped = namedByConnection(upstream);
   const pairs: [string, string][] = [];
   upstream.forEach((value, name) => {
-    const staysHere = isWithheld(name) || dropped.has(name) ||
+    const staysHere = isWithheld(name) || dropped.includes(name) ||
       (isRenamed && name === "openai-model") || secrets.areIn(value);
     const shown = staysHere ? undefined : shownValue(name, value);
     if (shown !== undefined) pairs.push([name, shown]);

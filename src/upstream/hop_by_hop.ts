@@ -1,3 +1,5 @@
+import type { HeaderFields } from "../core/header_fields.ts";
+
 /** Header names that belong to one connection and never cross a proxy (RFC 9110 section 7.6.1). */
 export const HOP_BY_HOP: readonly string[] = [
   "connection",
@@ -9,11 +11,12 @@ export const HOP_BY_HOP: readonly string[] = [
   "upgrade",
 ];
 
-const NONE: ReadonlySet<string> = new Set();
+const NONE: readonly string[] = [];
 
 /** The further names, in lower case, that a `Connection` header declares as hop-by-hop. */
-export function namedByConnection(headers: Headers): ReadonlySet<string> {
+export function namedByConnection(headers: HeaderFields): readonly string[] {
   const value = headers.get("connection");
-  if (value === null) return NONE;
-  return new Set(value.toLowerCase().split(",").map((name) => name.trim()));
+  return value
+    ? value.toLowerCase().split(",").map((name) => name.trim())
+    : NONE;
 }

@@ -1,4 +1,5 @@
 import type { Deadlines } from "../core/deadlines.ts";
+import type { HeaderFields } from "../core/header_fields.ts";
 import { byobReader } from "../streams/byob_reader.ts";
 import { createByteReader } from "../streams/byte_reader.ts";
 import { abandon } from "../streams/discard.ts";
@@ -8,7 +9,10 @@ import {
   ReadingWatch,
   type ReadingWatchOptions,
 } from "../streams/watched_reader.ts";
+import type { UpstreamAnswer } from "./answer.ts";
 import { failedReading } from "./failure.ts";
+
+type AnswerBody = Pick<UpstreamAnswer, "body" | "headers">;
 
 /** What bounds the reading of a body. */
 export interface ReadBodyOptions {
@@ -32,7 +36,7 @@ export interface ReadAnswerOptions extends ReadBodyOptions {
  * @throws {GatewayError} `upstream` when it breaks off, `timeout` when the upstream falls silent.
  */
 export function readAnswerBytes(
-  { body, headers }: Response,
+  { body, headers }: AnswerBody,
   options: ReadAnswerOptions,
 ): Promise<Uint8Array<ArrayBuffer> | undefined> {
   return body === null
@@ -102,11 +106,10 @@ async function readShort(
  * How long an answer says that its body is; `undefined` where it does not. The length of a compressed body says nothing
  * about it, nor does one that stands beside chunks, which are what counts (RFC 9112, section 6.3).
  */
-export function declaredBytes(headers: Headers): number | undefined {
-  const text = headers.get("content-length");
+export function declaredBytes(headers: HeaderFields): number | undefined {
   const isOther = headers.has("content-encoding") ||
     headers.has("transfer-encoding");
-  const length = text === null || isOther ? NaN : Number(text);
+  const length = isOther ? NaN : Number(headers.get("content-length") ?? NaN);
   return Number.isNaN(length) ? undefined : length;
 }
 
@@ -126,7 +129,7 @@ const MAX_ERROR_MS = 30_000;
  * @throws {GatewayError} `upstream` when it breaks off, `timeout` when the upstream falls silent.
  */
 export async function readErrorBytes(
-  answer: Response,
+  answer: AnswerBody,
   options: ReadBodyOptions,
 ): Promise<Uint8Array<ArrayBuffer> | undefined> {
   const { deadlines, controller } = options;

@@ -1,4 +1,5 @@
 import type { Connection } from "../config/config.ts";
+import type { HeaderFields } from "../core/header_fields.ts";
 import { nameMatcher, WITHHELD_FROM_UPSTREAM } from "./header_names.ts";
 import { namedByConnection } from "./hop_by_hop.ts";
 
@@ -11,18 +12,27 @@ const isWithheld = nameMatcher(WITHHELD_FROM_UPSTREAM);
  * @returns Pairs; each name once.
  */
 export function upstreamHeaders(
-  caller: Headers,
+  caller: HeaderFields,
   connection: Connection,
 ): [string, string][] {
   const dropped = namedByConnection(caller);
-  const fixed = ownHeaders(connection);
+  const fixed = ownHeadersOf(connection);
   const pairs: [string, string][] = [];
   caller.forEach((value, name) => {
-    const staysHere = isWithheld(name) || dropped.has(name) || fixed.has(name);
+    const staysHere = isWithheld(name) || dropped.includes(name) ||
+      fixed.has(name);
     if (!staysHere) pairs.push([name, value]);
   });
   pairs.push(...fixed);
   return pairs;
+}
+
+const known = new WeakMap<Connection, ReadonlyMap<string, string>>();
+
+function ownHeadersOf(connection: Connection): ReadonlyMap<string, string> {
+  const found = known.get(connection) ?? ownHeaders(connection);
+  known.set(connection, found);
+  return found;
 }
 
 function ownHeaders(connection: Connection): ReadonlyMap<string, string> {

@@ -1,4 +1,5 @@
 import type { Connection } from "../config/config.ts";
+import type { HeaderFields } from "../core/header_fields.ts";
 import { upstreamHeaders } from "./request_headers.ts";
 
 /** What describes the caller's body or the SDK that wrote it, in whatever protocol; not what is sent in its place. */
@@ -15,7 +16,7 @@ export interface TranslatedHeadersOptions {
 
 /** The headers of a translated upstream request: those of a native one without the caller's protocol's own. */
 export function translatedHeaders(
-  caller: Headers,
+  caller: HeaderFields,
   connection: Connection,
   { ownHeaders, protocolPrefixes, stream }: TranslatedHeadersOptions,
 ): [string, string][] {

@@ -24,7 +24,11 @@ function begin(headers: Readonly<Record<string, string>> = CHUNKED) {
     body,
   });
   const refusal = Response.json({ error: "no" }, { status: 401 });
-  const ending = endRequest(request, refusal, createDeadlines(timers));
+  const ending = endRequest(
+    { request, headers: request.headers },
+    refusal,
+    createDeadlines(timers),
+  );
   return { timers, source, ending, taken: () => taken };
 }
 
@@ -104,7 +108,7 @@ Deno.test("endRequest() breaks the answer to a GET that brings chunks", async ()
   const timers = createFakeTimers();
   const request = new Request("http://gateway/", { headers: CHUNKED });
   const ending = endRequest(
-    request,
+    { request, headers: request.headers },
     new Response(null),
     createDeadlines(timers),
   );

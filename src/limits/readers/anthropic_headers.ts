@@ -1,3 +1,4 @@
+import type { HeaderFields } from "../../core/header_fields.ts";
 import { amounts, percentAmounts, tidy } from "../amounts.ts";
 import { period, periodOfText } from "../period.ts";
 import {
@@ -27,7 +28,10 @@ export const anthropicHeaders: HeaderQuota = {
 const UNIFIED_REGEXP =
   /^anthropic-ratelimit-unified-(\d+[hd])(?:_(\w+))?-utilization$/;
 
-function unifiedWindows(headers: Headers, seenAtMs: number): QuotaWindow[] {
+function unifiedWindows(
+  headers: HeaderFields,
+  seenAtMs: number,
+): QuotaWindow[] {
   return [...headers.keys()].flatMap((name) => {
     const [, length, suffix = ""] = UNIFIED_REGEXP.exec(name) ?? [];
     const fraction = headerNumber(headers, name);
@@ -73,7 +77,7 @@ const COUNTERS: readonly Counter[] = [
 /** Anthropic's rate limits are per minute (platform documentation, "Rate limits"). */
 function counted(
   { name, type, unit }: Counter,
-  headers: Headers,
+  headers: HeaderFields,
   seenAtMs: number,
 ): QuotaWindow[] {
   const prefix = `anthropic-ratelimit-${name}`;

@@ -1,3 +1,4 @@
+import type { HeaderFields } from "../../core/header_fields.ts";
 import { amounts, percentAmounts } from "../amounts.ts";
 import { instantAfter, instantOfSeconds } from "../instant.ts";
 import { periodOfSeconds, TOTAL } from "../period.ts";
@@ -27,7 +28,7 @@ export const codexHeaders: HeaderQuota = {
 const USED_REGEXP =
   /^(x-codex(?:-([\w-]+))?-(?:primary|secondary))-used-percent$/;
 
-function usageWindows(headers: Headers, seenAtMs: number): QuotaWindow[] {
+function usageWindows(headers: HeaderFields, seenAtMs: number): QuotaWindow[] {
   return [...headers.keys()].flatMap((name) => {
     const [, slot, meter] = USED_REGEXP.exec(name) ?? [];
     const usedPercent = headerNumber(headers, name);
@@ -44,13 +45,13 @@ function usageWindows(headers: Headers, seenAtMs: number): QuotaWindow[] {
   });
 }
 
-function meterName(headers: Headers, meter: string | undefined): string {
+function meterName(headers: HeaderFields, meter: string | undefined): string {
   if (meter === undefined) return "";
   return headers.get(`x-codex-${meter}-limit-name`) ?? meter;
 }
 
 function resetOf(
-  headers: Headers,
+  headers: HeaderFields,
   slot: string,
   seenAtMs: number,
 ): string | null {
@@ -59,7 +60,7 @@ function resetOf(
     instantAfter(seenAtMs, seconds === null ? null : seconds * 1000);
 }
 
-function creditWindows(headers: Headers): QuotaWindow[] {
+function creditWindows(headers: HeaderFields): QuotaWindow[] {
   const balance = headerNumber(headers, "x-codex-credits-balance");
   const isUnlimited =
     headers.get("x-codex-credits-unlimited")?.toLowerCase() === "true";

@@ -1,3 +1,4 @@
+import type { HeaderFields } from "../../core/header_fields.ts";
 import {
   durationMs,
   instantAfter,
@@ -8,7 +9,10 @@ import {
 const NUMBER_REGEXP = /^-?\d{1,15}(\.\d{1,15})?$/;
 
 /** The number in a header; null when it is absent or no number. */
-export function headerNumber(headers: Headers, name: string): number | null {
+export function headerNumber(
+  headers: HeaderFields,
+  name: string,
+): number | null {
   const value = headers.get(name) ?? "";
   return NUMBER_REGEXP.test(value) ? Number(value) : null;
 }
@@ -24,7 +28,7 @@ const EPOCH_SECONDS_FLOOR = 1e9;
  * @returns ISO 8601 in UTC; null when the header is absent or none of these.
  */
 export function headerInstant(
-  headers: Headers,
+  headers: HeaderFields,
   name: string,
   seenAtMs: number,
 ): string | null {

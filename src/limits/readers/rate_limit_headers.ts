@@ -1,3 +1,4 @@
+import type { HeaderFields } from "../../core/header_fields.ts";
 import { amounts } from "../amounts.ts";
 import { type Period, periodOfText, UNKNOWN_PERIOD } from "../period.ts";
 import { LIMIT_TYPES, type QuotaWindow, quotaWindow } from "../window.ts";
@@ -55,7 +56,7 @@ interface Subject {
   readonly length: string;
 }
 
-function subjectsOf(headers: Headers): Subject[] {
+function subjectsOf(headers: HeaderFields): Subject[] {
   const subjects = new Map<string, Subject>();
   for (const header of headers.keys()) {
     const [, name, word, length = ""] = COUNT_REGEXP.exec(header) ?? [];
@@ -74,7 +75,7 @@ const LENGTH_BY_WORD = new Map([
 
 function windowOf(
   { name, meter }: Subject,
-  headers: Headers,
+  headers: HeaderFields,
   { period, seenAtMs }: { readonly period: Period; readonly seenAtMs: number },
 ): QuotaWindow {
   return quotaWindow({

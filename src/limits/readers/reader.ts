@@ -1,4 +1,5 @@
 import type { Connection, QuotaConfig } from "../../config/config.ts";
+import type { HeaderFields } from "../../core/header_fields.ts";
 import type { QuotaWindow } from "../window.ts";
 
 /**
@@ -103,5 +104,5 @@ export interface HeaderQuota {
    *
    * @param seenAtMs When the answer arrived, in milliseconds since 1970.
    */
-  parse(headers: Headers, seenAtMs: number): QuotaWindow[];
+  parse(headers: HeaderFields, seenAtMs: number): QuotaWindow[];
 }

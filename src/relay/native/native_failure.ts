@@ -8,6 +8,7 @@ import {
   UpstreamFailure,
 } from "../../protocols/canonical/failure/failure.ts";
 import { CODECS } from "../../protocols/mod.ts";
+import type { UpstreamAnswer } from "../../upstream/answer.ts";
 import {
   type ReadBodyOptions,
   readErrorBytes,
@@ -69,7 +70,7 @@ export interface ReadFailureOptions extends ReadBodyOptions {
  * @throws {GatewayError} When it breaks off or does not come in time.
  */
 export async function readNativeFailure(
-  answer: Response,
+  answer: UpstreamAnswer,
   options: ReadFailureOptions,
 ): Promise<UpstreamFailure> {
   const bytes = await readErrorBytes(answer, options);
@@ -88,7 +89,7 @@ export type NativeFailureOptions =
  * the gateway's own key, its rights or its account, or hold that key.
  */
 export function nativeFailure(
-  answer: Response,
+  answer: UpstreamAnswer,
   { bytes, headers, protocol, secrets, clock }: NativeFailureOptions,
 ): UpstreamFailure {
   const text = new TextDecoder().decode(bytes);
@@ -101,7 +102,7 @@ export function nativeFailure(
 
 /** What an error means; its body is `undefined` where nothing of it can be read. */
 function failureOf(
-  { status, headers }: Response,
+  { status, headers }: UpstreamAnswer,
   body: JsonValue | undefined,
   { protocol, secrets, clock }: Pick<
     ReadFailureOptions,

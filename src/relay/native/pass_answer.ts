@@ -1,3 +1,4 @@
+import type { UpstreamAnswer } from "../../upstream/answer.ts";
 import { isEventStream, isJson } from "../../upstream/media_type.ts";
 import { declaredBytes } from "../../upstream/read_answer.ts";
 import type { PassAnswerOptions } from "./pass_answer_options.ts";
@@ -13,7 +14,7 @@ import { passInPieces } from "./pass_in_pieces.ts";
  * @throws {CallerLeft} When the caller leaves before any of it went out.
  */
 export function passAnswer(
-  answer: Response,
+  answer: UpstreamAnswer,
   options: PassAnswerOptions,
 ): Promise<Response> {
   const { status, body, headers } = answer;

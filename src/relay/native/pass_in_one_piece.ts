@@ -1,5 +1,6 @@
 import { isHidden } from "../../protocols/canonical/failure/failure.ts";
 import { CODECS } from "../../protocols/mod.ts";
+import type { UpstreamAnswer } from "../../upstream/answer.ts";
 import { brokenUpstream } from "../../upstream/failure.ts";
 import { readBodyBytes } from "../../upstream/read_answer.ts";
 import { meterWhole } from "./meter.ts";
@@ -25,7 +26,7 @@ export interface OnePieceOptions extends PassAnswerOptions {
  * @throws As `passAnswer` does.
  */
 export async function passInOnePiece(
-  answer: Response,
+  answer: UpstreamAnswer,
   options: OnePieceOptions,
 ): Promise<Response> {
   const { attempt, protocol, headers, secrets, clock, isJson } = options;

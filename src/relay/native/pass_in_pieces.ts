@@ -7,6 +7,7 @@ import {
   type LookAhead,
 } from "../../streams/look_ahead.ts";
 import { passThrough } from "../../streams/pass_through.ts";
+import type { UpstreamAnswer } from "../../upstream/answer.ts";
 import { brokenUpstream, failedReading } from "../../upstream/failure.ts";
 import { endingOf } from "../answer_ending.ts";
 import { firstOutputRestMs } from "../attempt.ts";
@@ -34,7 +35,7 @@ export interface PiecesOptions extends PassAnswerOptions {
  * @throws As `passAnswer` does.
  */
 export async function passInPieces(
-  answer: Response,
+  answer: UpstreamAnswer,
   options: PiecesOptions,
 ): Promise<Response> {
   const { attempt, headers } = options;
@@ -53,7 +54,7 @@ export async function passInPieces(
 
 /** Sees the beginning; the source is given up when that is not good. */
 async function refuseBad(
-  answer: Response,
+  answer: UpstreamAnswer,
   source: LookAhead,
   options: PiecesOptions,
 ): Promise<void> {
@@ -114,7 +115,7 @@ async function awaitGood(
 
 /** Refuses an answer of unknown length that is a failure. */
 async function refuseFailure(
-  answer: Response,
+  answer: UpstreamAnswer,
   source: LookAhead,
   { protocol, headers, secrets, clock }: PiecesOptions,
 ): Promise<void> {

@@ -1,5 +1,6 @@
 import { operationPath, OPERATIONS } from "../../core/protocol.ts";
 import { discard } from "../../streams/discard.ts";
+import { type UpstreamAnswer, withReadHeaders } from "../../upstream/answer.ts";
 import { answerHeaders } from "../../upstream/answer_headers.ts";
 import { callUpstream } from "../../upstream/call.ts";
 import { redirected, upstreamAuthentication } from "../../upstream/failure.ts";
@@ -36,11 +37,11 @@ export async function relayNative(
   const operation = OPERATIONS[attempt.operation];
   const { endpoint, protocol } = operation;
   const isRenamed = model.upstream !== head.model;
-  const answer = await callUpstream(fetch, {
+  const response = await callUpstream(fetch, {
     url: `${connection.endpoints[endpoint]}${
       operationPath(operation, model.upstream, head)
     }`,
-    headers: upstreamHeaders(exchange.request.headers, connection),
+    headers: upstreamHeaders(exchange.headers, connection),
     body: nativeBody({
       body: attempt.body.get(),
       modelSpan: head.modelSpan,
@@ -52,6 +53,7 @@ export async function relayNative(
     firstByteMs: firstAnswerMs(attempt),
     controller,
   });
+  const answer = withReadHeaders(response);
   const secrets = secretsOf(connection);
   noteAnswer(answer, exchange.record, secrets);
   harvest.observe(connection, answer.headers);
@@ -91,7 +93,7 @@ export async function relayNative(
  * Holds back what is not the caller's to see: a refusal of the gateway's own credential, and a redirect,
  * which is never followed.
  */
-function refuseUnusable(answer: Response): void {
+function refuseUnusable(answer: UpstreamAnswer): void {
   const { status } = answer;
   const isRefusal = status === 401;
   const isRedirect = status >= 300 && status < 400;

@@ -1,5 +1,6 @@
 import type { Deadlines } from "../../core/deadlines.ts";
 import { GatewayError } from "../../core/error.ts";
+import type { HeaderFields } from "../../core/header_fields.ts";
 import { nextTurn } from "../../core/next_turn.ts";
 import { LimitedBytesTransformStream } from "../../core/std.ts";
 import { LongBytes } from "../../streams/long_bytes.ts";
@@ -8,6 +9,13 @@ import { CallerLeft } from "../../upstream/call.ts";
 import { decompress, isIdentity } from "./content_encoding.ts";
 import type { MemoryShare } from "./body_memory.ts";
 import type { HeldBody } from "./held_body.ts";
+
+/** Where a caller's body comes from. */
+export interface BodySource {
+  readonly request: Request;
+  /** The request's. */
+  readonly headers: HeaderFields;
+}
 
 /** How a caller's body is read. */
 export interface ReadBodyOptions {
@@ -44,22 +52,23 @@ const PART_BYTES = 64 * 1024;
  * @throws {CallerLeft} When the connection breaks meanwhile.
  */
 export async function readBody(
-  request: Request,
+  source: BodySource,
   options: ReadBodyOptions,
 ): Promise<HeldBody> {
-  checkContentType(request.headers.get("content-type"));
-  checkTransferEncoding(request.headers.get("transfer-encoding"));
-  const declared = declaredBytes(request.headers);
+  const { request, headers } = source;
+  checkContentType(headers.get("content-type"));
+  checkTransferEncoding(headers.get("transfer-encoding"));
+  const declared = declaredBytes(headers);
   if (declared !== undefined && declared > options.maxBytes) {
     throw tooLarge(options.maxBytes);
   }
-  const encoding = request.headers.get("content-encoding");
+  const encoding = headers.get("content-encoding");
   const isPlain = declared !== undefined && isIdentity(encoding);
   if (isPlain) options.memory.take(declared);
   try {
     return isPlain && declared <= SHORT_BYTES
       ? await readShort(request, declared, options)
-      : await readPatiently(request, isPlain ? declared : undefined, options);
+      : await readPatiently(source, isPlain ? declared : undefined, options);
   } catch (error) {
     throw bodyError(error, options.maxBytes);
   }
@@ -78,14 +87,14 @@ async function readShort(
 
 /** @param length How long the body is, in bytes; `undefined` where that shows only when it has been read. */
 function readPatiently(
-  request: Request,
+  source: BodySource,
   length: number | undefined,
   options: ReadBodyOptions,
 ): Promise<HeldBody> {
   const controller = new AbortController();
   const reading = { ...options, signal: controller.signal };
   return inTime(
-    readInPieces(request, length, reading),
+    readInPieces(source, length, reading),
     options,
     () => controller.abort(),
   );
@@ -121,7 +130,7 @@ interface Reading extends ReadBodyOptions {
 }
 
 async function readInPieces(
-  { body, headers }: Request,
+  { request: { body }, headers }: BodySource,
   length: number | undefined,
   reading: Reading,
 ): Promise<HeldBody> {
@@ -168,17 +177,17 @@ async function show(
   }
 }
 
-function declaredBytes(headers: Headers): number | undefined {
+function declaredBytes(headers: HeaderFields): number | undefined {
   const value = headers.get("content-length");
-  return value !== null && /^\d+$/.test(value) ? Number(value) : undefined;
+  return value && /^\d+$/.test(value) ? Number(value) : undefined;
 }
 
 /**
  * A missing type is taken as JSON; a wrong one is refused before it surprises somebody. JSON in another encoding
  * than UTF-8 (RFC 8259, section 8.1) could say other things to an upstream than were read here.
  */
-function checkContentType(value: string | null): void {
-  if (value === null) return;
+function checkContentType(value: string | null | undefined): void {
+  if (value === null || value === undefined) return;
   if (JSON_TYPE_REGEXP.test(value) && isUtf8(value)) return;
   throw new GatewayError(
     "unsupported_media_type",
@@ -202,8 +211,8 @@ const UTF_8_REGEXP = /^=\s*(utf-?8|"utf-?8")$/i;
  * The server undoes chunks and leaves every other coding in the body, where somebody before it may have undone
  * that, too (RFC 9112, section 6.1).
  */
-function checkTransferEncoding(value: string | null): void {
-  if (value === null || value.toLowerCase() === "chunked") return;
+function checkTransferEncoding(value: string | null | undefined): void {
+  if ((value ?? "chunked").toLowerCase() === "chunked") return;
   throw new GatewayError(
     "invalid_request",
     "Cannot read the body: its transfer encoding is more than chunks, send transfer-encoding: chunked or a content-length",

@@ -1,5 +1,6 @@
 import type { Caller, Config } from "../../config/config.ts";
 import { GatewayError } from "../../core/error.ts";
+import type { HeaderFields } from "../../core/header_fields.ts";
 import { sha256Hex } from "../../core/sha256.ts";
 
 /**
@@ -25,38 +26,35 @@ export interface AuthenticateOptions {
  * route's version header is missing or no date.
  */
 export function authenticate(
-  headers: Headers,
-  { group, config, nowMs }: AuthenticateOptions,
+  headers: HeaderFields,
+  options: AuthenticateOptions,
 ): Caller {
-  const credentials = credentialsOf(headers, group);
-  if (credentials.length === 0) throw noCredential(group);
-  const callers = new Map<string, Caller>();
-  for (const credential of credentials) {
-    const caller = config.callers.get(sha256Hex(credential));
-    if (caller !== undefined && !isExpired(caller, nowMs)) {
-      callers.set(caller.sha256, caller);
-    }
-  }
-  const [caller] = callers.values();
-  if (caller === undefined || callers.size > 1) throw badCredential();
+  const { group, config } = options;
+  const bearer = bearerIn(headers);
+  const apiKey = group === "bearer" ? undefined : headers.get("x-api-key");
+  if (!bearer && !apiKey) throw noCredential(group);
+  const named = callerOf(bearer, options);
+  const other = apiKey === bearer ? named : callerOf(apiKey, options);
+  const caller = named ?? other;
+  if (caller === undefined) throw badCredential();
+  if (other !== undefined && other !== caller) throw badCredential();
   if (group === "messages") checkVersion(headers, config.messagesVendor);
   return caller;
 }
 
-/**
- * The distinct credentials that the group allows. Repeated headers arrive joined by commas and therefore
- * match no token.
- */
-function credentialsOf(
-  headers: Headers,
-  group: CredentialGroup,
-): readonly string[] {
-  const found = new Set<string>();
-  const bearer = headers.get("authorization")?.match(BEARER_REGEXP)?.[1];
-  if (bearer !== undefined) found.add(bearer);
-  const apiKey = group === "bearer" ? null : headers.get("x-api-key");
-  if (apiKey !== null && apiKey !== "") found.add(apiKey);
-  return [...found];
+/** Repeated headers arrive joined by commas and therefore match no token. */
+function bearerIn(headers: HeaderFields): string | undefined {
+  const value = headers.get("authorization") ?? "";
+  return BEARER_REGEXP.exec(value)?.[1];
+}
+
+function callerOf(
+  credential: string | null | undefined,
+  { config, nowMs }: AuthenticateOptions,
+): Caller | undefined {
+  if (!credential) return undefined;
+  const caller = config.callers.get(sha256Hex(credential));
+  return caller === undefined || isExpired(caller, nowMs) ? undefined : caller;
 }
 
 const BEARER_REGEXP = /^bearer +(\S.*)$/i;
@@ -66,13 +64,13 @@ function isExpired({ expiresAtMs }: Caller, nowMs: number): boolean {
 }
 
 /** Any date will do: the upstream decides which versions it speaks. */
-function checkVersion(headers: Headers, vendor: string): void {
+function checkVersion(headers: HeaderFields, vendor: string): void {
   const name = `${vendor}-version`;
-  const value = headers.get(name);
-  if (value !== null && isDate(value)) return;
+  const value = headers.get(name) ?? undefined;
+  if (value !== undefined && isDate(value)) return;
   throw new GatewayError(
     "invalid_request",
-    value === null
+    value === undefined
       ? `Cannot tell the protocol version: the header ${name} is missing, send ${name}: 2023-06-01`
       : `Cannot read the header ${name}: it is no date, send ${name}: 2023-06-01`,
     { param: name },

@@ -1,3 +1,4 @@
+import type { HeaderFields } from "../../core/header_fields.ts";
 import type { ClientIds } from "../../observe/facts.ts";
 
 /** How much of an id is kept, in characters: a UUID has 36, those of known clients at most 60. */
@@ -35,26 +36,17 @@ const AGENT = [
 /** In which headers they, or a proxy in front of the gateway, name the request. */
 const REQUEST = ["x-client-request-id", "x-opencode-request", "x-request-id"];
 
-const READ: ReadonlySet<string> = new Set([...SESSION, ...AGENT, ...REQUEST]);
-
 /**
  * What the client calls its session, its agent and its request, cut to 128 characters and without control
  * characters. An agent that is the session itself is none.
  *
- * One pass over the headers: Deno keeps the list of them for whoever goes through them next, so that a request
- * without ids pays less than for asking after each name.
- *
  * @returns `undefined` where the client names nothing.
  */
-export function readClientIds(headers: Headers): ClientIds | undefined {
-  let found: Map<string, string> | undefined;
-  headers.forEach((value, name) => {
-    if (READ.has(name)) (found ??= new Map()).set(name, cleaned(value));
-  });
-  if (found === undefined) return undefined;
-  const session = firstOf(SESSION, found);
-  const agent = firstOf(AGENT, found);
-  const requestId = firstOf(REQUEST, found);
+export function readClientIds(headers: HeaderFields): ClientIds | undefined {
+  const session = firstOf(SESSION, headers);
+  const agent = firstOf(AGENT, headers);
+  const requestId = firstOf(REQUEST, headers);
+  if ((session ?? agent ?? requestId) === undefined) return undefined;
   return {
     ...(session !== undefined && { session }),
     ...(agent !== undefined && agent !== session && { agent }),
@@ -64,11 +56,11 @@ export function readClientIds(headers: Headers): ClientIds | undefined {
 
 function firstOf(
   names: readonly string[],
-  values: ReadonlyMap<string, string>,
+  headers: HeaderFields,
 ): string | undefined {
   for (const name of names) {
-    const value = values.get(name);
-    if (value !== undefined && value !== "") return value;
+    const value = cleaned(headers.get(name) ?? "");
+    if (value !== "") return value;
   }
   return undefined;
 }

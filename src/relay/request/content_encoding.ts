@@ -7,13 +7,13 @@ import {
 /**
  * Undoes the content encoding of a caller's body while it is read.
  *
- * @param encoding The `content-encoding` header; `null`, empty or `identity` leaves the body as it is.
+ * @param encoding The `content-encoding` header; none, an empty one or `identity` leaves the body as it is.
  * @throws {GatewayError} `unsupported_media_type` for any other encoding; while reading,
  * `invalid_request` when the body does not keep to its encoding.
  */
 export function decompress(
   body: ReadableStream<Uint8Array>,
-  encoding: string | null,
+  encoding: string | null | undefined,
 ): AsyncIterable<Uint8Array> {
   const name = readContentEncoding(encoding);
   if (name === undefined) throw unsupportedEncoding();
@@ -21,7 +21,7 @@ export function decompress(
 }
 
 /** Whether the body arrives as the caller wrote it. */
-export function isIdentity(encoding: string | null): boolean {
+export function isIdentity(encoding: string | null | undefined): boolean {
   return readContentEncoding(encoding) === "identity";
 }
 

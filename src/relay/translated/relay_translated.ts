@@ -13,6 +13,7 @@ import {
 } from "../../protocols/canonical/failure/failure.ts";
 import { CODECS, protocolHeaderPrefixes } from "../../protocols/mod.ts";
 import { discard } from "../../streams/discard.ts";
+import { type UpstreamAnswer, withReadHeaders } from "../../upstream/answer.ts";
 import { callUpstream } from "../../upstream/call.ts";
 import { redirected } from "../../upstream/failure.ts";
 import { readErrorBytes } from "../../upstream/read_answer.ts";
@@ -47,11 +48,13 @@ export async function relayTranslated(
     protocol,
     services,
   );
-  let answer: Response;
+  let answer: UpstreamAnswer;
   try {
-    answer = await ask(
-      { attempt, protocol, body, stream: translated.stream },
-      services,
+    answer = withReadHeaders(
+      await ask(
+        { attempt, protocol, body, stream: translated.stream },
+        services,
+      ),
     );
   } finally {
     letGo();
@@ -134,7 +137,7 @@ async function ask(
     url: `${connection.endpoints[operation.endpoint]}${
       operationPath(operation, model.upstream, sending)
     }`,
-    headers: translatedHeaders(exchange.request.headers, connection, {
+    headers: translatedHeaders(exchange.headers, connection, {
       ownHeaders: CODECS[protocol].requestHeaders(messagesVendor),
       protocolPrefixes: protocolHeaderPrefixes(messagesVendor),
       stream,
@@ -149,7 +152,7 @@ async function ask(
 }
 
 async function failureOf(
-  answer: Response,
+  answer: UpstreamAnswer,
   { attempt: { deployment, controller }, to }: {
     readonly attempt: Attempt;
     readonly to: Codec;

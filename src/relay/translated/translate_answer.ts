@@ -1,3 +1,4 @@
+import type { UpstreamAnswer } from "../../upstream/answer.ts";
 import { isEventStream, isJson } from "../../upstream/media_type.ts";
 import { streamAnswer } from "./stream_answer.ts";
 import {
@@ -21,7 +22,7 @@ import { foldAnswer, readAnswer, type WholeAnswer } from "./whole_answer.ts";
  * translated now.
  */
 export async function translateAnswer(
-  answer: Response,
+  answer: UpstreamAnswer,
   options: TranslateAnswerOptions,
 ): Promise<Response> {
   const { attempt: { exchange, deployment }, services, translated } = options;
@@ -48,7 +49,7 @@ export async function translateAnswer(
 }
 
 /** Some upstreams stream without saying so; what is no JSON then can be read as nothing else. */
-function isStreamed({ headers }: Response, asked: boolean): boolean {
+function isStreamed({ headers }: UpstreamAnswer, asked: boolean): boolean {
   const type = headers.get("content-type") ?? "";
   return isEventStream(type) || asked && !isJson(type);
 }

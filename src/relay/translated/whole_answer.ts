@@ -1,5 +1,6 @@
 import type { Answer } from "../../protocols/canonical/answer/answer.ts";
 import { createStreamFold } from "../../protocols/fold_stream.ts";
+import type { UpstreamAnswer } from "../../upstream/answer.ts";
 import { failedReading, oversized } from "../../upstream/failure.ts";
 import { readAnswerBytes } from "../../upstream/read_answer.ts";
 import { secretsOf } from "../../upstream/secrets.ts";
@@ -17,7 +18,7 @@ export interface WholeAnswer {
 
 /** Reads a stream whole, for a caller who wants one object. */
 export async function foldAnswer(
-  { body }: Response,
+  { body }: UpstreamAnswer,
   { attempt, to, services }: TranslateAnswerOptions,
 ): Promise<WholeAnswer> {
   const { controller } = attempt;
@@ -42,7 +43,7 @@ export async function foldAnswer(
 
 /** Reads an answer that is one object. */
 export async function readAnswer(
-  answer: Response,
+  answer: UpstreamAnswer,
   { attempt: { controller, deployment }, services }: TranslateAnswerOptions,
 ): Promise<WholeAnswer> {
   const bytes = await readAnswerBytes(answer, {

@@ -56,7 +56,7 @@ function hold(
     onPiece = () => {},
   }: Reading = {},
 ): Promise<HeldBody> {
-  return readBody(request, {
+  return readBody({ request, headers: request.headers }, {
     deadlines,
     maxBytes: MAX_BYTES,
     deadlineMs,

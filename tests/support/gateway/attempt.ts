@@ -39,7 +39,14 @@ export async function openTestAttempt(
   return {
     ...opened,
     attempt: {
-      exchange: { request, record, caller, config, control },
+      exchange: {
+        request,
+        headers: request.headers,
+        record,
+        caller,
+        config,
+        control,
+      },
       operation,
       deployment,
       body: keepBody(body, () => {}),
