@@ -38,4 +38,11 @@ export class LongBytes {
     }
     return joined;
   }
+
+  /** Gives their memory back at once; V8 takes its time, and works hard to find it. Nobody may read them any more. */
+  free(): void {
+    for (const { buffer } of this.pieces) {
+      if (!buffer.detached) buffer.transfer(0);
+    }
+  }
 }

@@ -66,6 +66,11 @@ export class Upload extends Blob {
     return this.#takenBytes >= this.size;
   }
 
+  /** Whether all of it was streamed, once and without a break. */
+  get isThrough(): boolean {
+    return this.#takenBytes === this.size;
+  }
+
   /** Sends no more of it, which ends the connection that it goes over. Does nothing once all of it is taken. */
   giveUp(): void {
     if (this.isTaken) return;

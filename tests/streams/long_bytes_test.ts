@@ -55,3 +55,13 @@ Deno.test("no long bytes are an empty array", () => {
   assert.deepEqual(new LongBytes([]).join(), new Uint8Array());
   assert.deepEqual(cut([10]).slice(20).pieces, []);
 });
+
+Deno.test("long bytes that are freed take no memory, and may be freed again", () => {
+  const bytes = cut([5]);
+  bytes.free();
+  assert.ok(bytes.pieces.every(({ length }) => length === 0));
+  bytes.free();
+  const whole = BYTES.slice();
+  new LongBytes([whole.subarray(0, 5), whole.subarray(5)]).free();
+  assert.equal(whole.length, 0);
+});

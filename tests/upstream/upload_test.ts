@@ -69,3 +69,19 @@ Deno.test("an upload is taken once its last piece is", async () => {
 Deno.test("an upload that nobody has streamed counts as taken, so that it is not sent again", () => {
   assert.ok(new Upload(longBytes()).isTaken);
 });
+
+Deno.test("an upload is through once all of it was streamed, and never when it broke off", async () => {
+  const upload = new Upload(longBytes());
+  assert.ok(!upload.isThrough);
+  const reader = upload.stream().getReader();
+  await reader.read();
+  assert.ok(!upload.isThrough);
+  while (!(await reader.read()).done);
+  assert.ok(upload.isThrough);
+
+  const broken = new Upload(longBytes());
+  const begun = broken.stream().getReader();
+  await begun.read();
+  await begun.cancel();
+  assert.ok(!broken.isThrough);
+});

@@ -2,25 +2,32 @@ import type { ByteSpan } from "../../json_scan/byte_span.ts";
 import { spliceBytes } from "../../json_scan/splice.ts";
 import { LongBytes } from "../../streams/long_bytes.ts";
 import { Upload } from "../../upstream/upload.ts";
-import type { HeldBody } from "../request/held_body.ts";
+import type { HeldBody, KeptBody } from "../request/held_body.ts";
 
 /** What is sent upstream of a caller's body. */
 export interface NativeBody {
-  readonly body: HeldBody;
+  readonly body: KeptBody;
   /** Where the model's name stands, quotes included; `undefined` where the path names it. */
   readonly modelSpan: ByteSpan | undefined;
   /** The upstream's name of the model, where it has another one. */
   readonly renamedTo: string | undefined;
 }
 
-/** The caller's bytes, with nothing but the model's name replaced; a long body is an upload. Either kind carries its length. */
+/**
+ * The caller's bytes, with nothing but the model's name replaced; of a long body an upload, which the body is lent to.
+ * Either kind carries its length.
+ */
 export function nativeBody(
   { body, modelSpan, renamedTo }: NativeBody,
 ): Uint8Array<ArrayBuffer> | Upload {
-  const renamed = renamedTo === undefined || modelSpan === undefined
-    ? body
-    : rename(body, modelSpan, renamedTo);
-  return renamed instanceof LongBytes ? new Upload(renamed) : renamed;
+  const held = body.get();
+  const sent = renamedTo === undefined || modelSpan === undefined
+    ? held
+    : rename(held, modelSpan, renamedTo);
+  if (sent instanceof Uint8Array) return sent;
+  const upload = new Upload(sent);
+  body.lendTo(upload);
+  return upload;
 }
 
 function rename(

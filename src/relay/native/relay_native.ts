@@ -43,7 +43,7 @@ export async function relayNative(
     }`,
     headers: upstreamHeaders(exchange.headers, connection),
     body: nativeBody({
-      body: attempt.body.get(),
+      body: attempt.body,
       modelSpan: head.modelSpan,
       renamedTo: isRenamed ? model.upstream : undefined,
     }),

@@ -26,7 +26,7 @@ export interface ReadBodyOptions {
   readonly deadlineMs: number;
   /** What the body takes is taken of it: all at once where its length is declared, else as it comes. */
   readonly memory: Pick<MemoryShare, "take">;
-  /** Sees the body piece by piece as it comes; must not change it. */
+  /** Sees the body piece by piece as it comes; must neither change nor keep it. */
   readonly onPiece: (piece: Uint8Array<ArrayBuffer>) => void;
 }
 

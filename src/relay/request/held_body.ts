@@ -1,6 +1,7 @@
 import { nextTurn } from "../../core/next_turn.ts";
 import type { ByteSpan } from "../../json_scan/byte_span.ts";
 import { LongBytes } from "../../streams/long_bytes.ts";
+import type { Upload } from "../../upstream/upload.ts";
 
 /** A caller's body, kept for as long as it may have to be sent again; a long one is in pieces. */
 export type HeldBody = Uint8Array<ArrayBuffer> | LongBytes;
@@ -13,20 +14,28 @@ export interface KeptBody {
    * @throws {Error} When it was let go.
    */
   get(): HeldBody;
-  /** Nobody needs it any more; its memory is free. */
+  /** An upload reads it, and may go on with that when it is let go. */
+  lendTo(upload: Pick<Upload, "isThrough">): void;
+  /** Nobody needs it any more, apart from uploads that are not through; its memory is free. */
   letGo(): void;
 }
 
 /** Keeps a body, and calls `onLetGo` once when it is let go. */
 export function keepBody(body: HeldBody, onLetGo: () => void): KeptBody {
   let kept: HeldBody | undefined = body;
+  const uploads: Pick<Upload, "isThrough">[] = [];
   return {
     get() {
       if (kept === undefined) throw new Error("The body was let go");
       return kept;
     },
+    lendTo(upload) {
+      uploads.push(upload);
+    },
     letGo() {
       if (kept === undefined) return;
+      const isLent = uploads.some(({ isThrough }) => !isThrough);
+      if (kept instanceof LongBytes && !isLent) kept.free();
       kept = undefined;
       onLetGo();
     },

@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import {
   bodyBytes,
   type HeldBody,
+  keepBody,
 } from "../../../src/relay/request/held_body.ts";
 import { nativeBody } from "../../../src/relay/native/native_body.ts";
 import { LongBytes } from "../../../src/streams/long_bytes.ts";
+import { Upload } from "../../../src/upstream/upload.ts";
 import { createRequestHeadReader } from "../../../src/relay/request/request_head.ts";
 
 const encoder = new TextEncoder();
@@ -32,7 +34,8 @@ async function sent(
   });
   reader.push(await bodyBytes(body));
   const { modelSpan } = reader.end();
-  const built = nativeBody({ body, modelSpan, renamedTo });
+  const kept = keepBody(body, () => {});
+  const built = nativeBody({ body: kept, modelSpan, renamedTo });
   return {
     kind: built.constructor.name,
     text: await new Response(built).text(),
@@ -69,5 +72,16 @@ Deno.test("nativeBody() leaves the caller's bytes as they are", async () => {
     const body = holdBody(bodyOf(size));
     await sent(body, "another");
     assert.deepEqual(await bodyBytes(body), bodyOf(size));
+  }
+});
+
+Deno.test("nativeBody() lends a long body to its upload, which goes on when nobody else needs the body", async () => {
+  for (const renamedTo of [undefined, "another"]) {
+    const kept = keepBody(holdBody(bodyOf(300_000)), () => {});
+    const modelSpan = { start: 21, end: 26 };
+    const upload = nativeBody({ body: kept, modelSpan, renamedTo });
+    assert.ok(upload instanceof Upload);
+    kept.letGo();
+    assert.equal((await new Response(upload).bytes()).length, upload.size);
   }
 });

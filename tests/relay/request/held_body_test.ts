@@ -3,6 +3,7 @@ import {
   bodyBytes,
   bodyPart,
   bodyPieces,
+  keepBody,
 } from "../../../src/relay/request/held_body.ts";
 import { LongBytes } from "../../../src/streams/long_bytes.ts";
 
@@ -41,4 +42,31 @@ Deno.test("a body that is held can be read in part, and piece by piece", async (
     assert.ok(pieces.every(({ length }) => length <= 1024 * 1024));
   }
   assert.deepEqual(await Array.fromAsync(bodyPieces(new Uint8Array())), []);
+});
+
+Deno.test("a long body that is let go gives its memory back at once", () => {
+  const body = inPieces(filled(3e6));
+  let count = 0;
+  const kept = keepBody(body, () => count++);
+  kept.lendTo({ isThrough: true });
+  kept.letGo();
+  assert.ok(body.pieces.every(({ buffer }) => buffer.detached));
+  assert.throws(() => kept.get(), /let go/);
+  kept.letGo();
+  assert.equal(count, 1);
+});
+
+Deno.test("a long body that is let go stays there for an upload that is not through", () => {
+  const body = inPieces(filled(3e6));
+  const kept = keepBody(body, () => {});
+  kept.lendTo({ isThrough: true });
+  kept.lendTo({ isThrough: false });
+  kept.letGo();
+  assert.deepEqual(body.join(), filled(3e6));
+});
+
+Deno.test("a short body that is let go stays as it is", () => {
+  const body = filled(10);
+  keepBody(body, () => {}).letGo();
+  assert.deepEqual(body, filled(10));
 });
