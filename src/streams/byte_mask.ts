@@ -1,4 +1,4 @@
-import { createFinder, type Finder } from "./find_bytes.ts";
+import { byteText } from "./byte_text.ts";
 import type { ByteReader } from "./look_ahead.ts";
 
 /** Makes texts that must not be seen unreadable in bytes that pass. */
@@ -26,9 +26,9 @@ const NOTHING = new Uint8Array();
 /** What is looked for, made ready for many bodies. */
 export interface MaskedText {
   readonly secret: Uint8Array;
-  /** Its telling beginning. */
+  /** Its telling beginning, in bytes and as text. */
   readonly needle: Uint8Array;
-  readonly find: Finder;
+  readonly needleText: string;
 }
 
 /**
@@ -39,12 +39,12 @@ export interface MaskedText {
 export function prepareMaskedText(text: string): MaskedText {
   const secret = new TextEncoder().encode(text);
   const needle = secret.subarray(0, TELLING_BYTES);
-  return { secret, needle, find: createFinder(text.slice(0, TELLING_BYTES)) };
+  return { secret, needle, needleText: text.slice(0, TELLING_BYTES) };
 }
 
 /** Covers a text with as many asterisks wherever it or its beginning stands, also across chunks. */
 export function createByteMask(
-  { secret, needle, find }: MaskedText,
+  { secret, needle, needleText }: MaskedText,
 ): ByteMask {
   /** The end of what came, where the text may have begun in it. */
   let held = NOTHING;
@@ -64,9 +64,10 @@ export function createByteMask(
   return {
     push(chunk) {
       const bytes = held.length === 0 ? chunk : join(held, chunk);
+      const text = byteText(bytes);
       let position = covered > 0 ? cover(bytes, 0) : 0;
       for (;;) {
-        const found = find(bytes, position);
+        const found = text.indexOf(needleText, position);
         if (found === -1) break;
         position = cover(bytes, found);
       }
@@ -111,10 +112,13 @@ export function maskReader(reader: ByteReader, mask: ByteMask): ByteReader {
 /** Covers the text in bytes that are all there, as a mask does in bytes that pass. */
 export function maskBytes(
   bytes: Uint8Array,
-  { secret, find }: MaskedText,
+  { secret, needleText }: MaskedText,
 ): void {
-  let found = find(bytes, 0);
-  while (found !== -1) found = find(bytes, coverRun(bytes, found, secret));
+  const text = byteText(bytes);
+  let found = text.indexOf(needleText);
+  while (found !== -1) {
+    found = text.indexOf(needleText, coverRun(bytes, found, secret));
+  }
 }
 
 /** Covers what of the text stands at `start`, and says where that ends. */
@@ -128,9 +132,11 @@ function coverRun(bytes: Uint8Array, start: number, text: Uint8Array): number {
 
 /** What may be changed. */
 function ownBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
-  return bytes.buffer instanceof ArrayBuffer
-    ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-    : bytes.slice();
+  return isOwn(bytes) ? bytes : bytes.slice();
+}
+
+function isOwn(bytes: Uint8Array): bytes is Uint8Array<ArrayBuffer> {
+  return bytes.buffer instanceof ArrayBuffer;
 }
 
 function join(

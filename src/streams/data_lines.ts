@@ -1,9 +1,9 @@
-import { createFinder } from "./find_bytes.ts";
-import { bothEnds, createLineBuffer, END_BYTES } from "./line_buffer.ts";
+import { byteText, utf8InByteText } from "./byte_text.ts";
+import { createLineBuffer, END_BYTES } from "./line_buffer.ts";
 
 /** What a reader of data lines is told. */
 export interface DataLineSink {
-  /** Whether every data line is wanted yet; once it is not, only those are that hold `needle`. */
+  /** Whether every data line is wanted yet; once it is not, only those are that hold `needle`, if there is one. */
   wantsEvery(): boolean;
   /** The value of a `data:` line that is wanted, or longer than {@linkcode LONG_BYTES}. */
   line(data: string): void;
@@ -41,108 +41,84 @@ const LAST_LINES = 4;
 /** A line that is longer than this is given to the sink in any case, since not all of it is remembered. */
 export const LONG_BYTES: number = 2 * END_BYTES;
 
-const LINE_FEED = 10;
-
-/** `data:` */
-const DATA_PREFIX = [100, 97, 116, 97, 58];
+const DATA_PREFIX = "data:";
 
 const SPACE = 32;
 
+const decoder = new TextDecoder();
+
 /**
  * A line reader that decodes only what is asked for. Once not every line is wanted, most are not even told apart: a
- * skipping search for `needle` passes over them. Lines end in LF or CRLF.
+ * search for `needle` passes over them. Lines end in LF or CRLF.
  *
- * @param needle ASCII text that a wanted line holds, such as `"usage"`.
+ * @param needle ASCII text that a wanted line holds, such as `usage"`. Without one nothing more is read once not every
+ * line is wanted.
  */
 export function createDataLines(
-  needle: string,
+  needle: string | undefined,
   sink: DataLineSink,
   { maxLineBytes = 1024 * 1024 }: DataLinesOptions = {},
 ): DataLines {
-  const findNeedle = createFinder(needle);
-  const decoder = new TextDecoder();
   const pending = createLineBuffer(maxLineBytes);
-  /** A ring of the last lines. */
-  const last: Uint8Array[] = [];
-  /** The memory in which they are kept, which is used again for those that follow. */
-  const room: Uint8Array<ArrayBuffer>[] = [];
-  let count = 0;
+  /** As `byteText` has them, the last one first. */
+  let last: readonly string[] = [];
   let floorBytes = Infinity;
   let bytesAbove = 0;
-  /** How many of them lie in bytes that are lent, or more. */
-  let lent = 0;
 
-  function remember(line: Uint8Array): void {
-    last[count++ % LAST_LINES] = line;
-    lent++;
+  function remember(lines: readonly string[]): void {
+    last = [...lines, ...last].slice(0, LAST_LINES);
   }
 
+  /** Of a line that is too long there are only the ends; `lineBytes` is how long it is. */
   function take(line: Uint8Array, lineBytes: number): void {
-    if (!isData(line)) return;
-    if (hasValue(line)) {
-      remember(line);
+    const text = byteText(line);
+    if (!isData(text, 0)) return;
+    if (hasValue(text, 0, text.length)) {
+      remember([bothEnds(text)]);
       bytesAbove += Math.max(0, lineBytes - floorBytes);
     }
     if (lineBytes > maxLineBytes) return;
-    const isGiven = line.length > LONG_BYTES || sink.wantsEvery() ||
-      findNeedle(line, 0) !== -1;
+    const isGiven = text.length > LONG_BYTES || sink.wantsEvery() ||
+      needle !== undefined && text.includes(needle);
     if (isGiven) sink.line(valueOf(line));
   }
 
-  /** What is to be added up for some whole lines, by the last few of them that are data. */
-  function aboveIn(latest: readonly Uint8Array[], lines: Uint8Array): number {
-    const [first] = latest;
-    if (floorBytes === Infinity || first === undefined) return 0;
-    const above = latest.reduce(
-      (sum, { length }) => sum + Math.max(0, length - floorBytes),
-      0,
-    );
-    if (latest.length < LAST_LINES) return above;
-    const seenBytes = lines.byteOffset + lines.length - first.byteOffset;
-    return above * lines.length / seenBytes;
-  }
-
-  /** Gives those of some whole lines that are long or hold the needle, in their order. */
-  function skim(lines: Uint8Array): void {
-    let needleAt = -1;
+  /** Gives those of some whole lines that are long or hold the text that is wanted, in their order. */
+  function skim({ bytes, text, start, end }: WholeLines, wanted: string): void {
+    let wantedAt = -1;
     let longAt = -1;
-    for (let start = 0; start < lines.length;) {
-      if (needleAt < start) needleAt = orEnd(findNeedle(lines, start), lines);
-      if (longAt < start) longAt = orEnd(findLong(lines, start), lines);
-      const at = Math.min(needleAt, longAt);
-      if (at === lines.length) return;
-      const feed = lines.indexOf(LINE_FEED, at);
-      const line = lines.subarray(beginOfLine(lines, at), feed);
-      if (isData(line) && line.length <= maxLineBytes) sink.line(valueOf(line));
-      start = feed + 1;
+    for (let from = start; from < end;) {
+      if (wantedAt < from) wantedAt = orEnd(text.indexOf(wanted, from), end);
+      if (longAt < from) longAt = orEnd(findLong(text, from, end), end);
+      const at = Math.min(wantedAt, longAt);
+      if (at === end) return;
+      const begin = beginOfLine(text, at);
+      const feed = text.indexOf("\n", at);
+      if (isData(text, begin) && feed - begin <= maxLineBytes) {
+        sink.line(valueOf(bytes.subarray(begin, feed)));
+      }
+      from = feed + 1;
     }
   }
 
-  /** The line's beginning may have come before. */
-  function end(rest: Uint8Array): void {
-    if (pending.length === 0) return take(rest, rest.length);
-    pending.append(rest);
-    take(pending.bytes(), pending.length);
-    pending.clear();
-  }
-
-  /** The last line is number 0. */
-  function placeOf(number: number): number {
-    return (count - 1 - number) % LAST_LINES;
-  }
-
-  function keepLent(): void {
-    for (let number = Math.min(lent, LAST_LINES) - 1; number >= 0; number--) {
-      const place = placeOf(number);
-      const kept = bothEnds(last[place] ?? NOTHING, room[place]);
-      last[place] = kept;
-      room[place] = kept;
+  /** Remembers the last few of some whole lines, by which it adds up what is above in all of them. */
+  function rememberLast({ text, start, end }: WholeLines): void {
+    const found: string[] = [];
+    let above = 0;
+    let behind = end;
+    while (behind > start && found.length < LAST_LINES) {
+      const feed = behind - 1;
+      const begin = beginOfLine(text, feed);
+      if (isData(text, begin) && hasValue(text, begin, feed)) {
+        found.push(text.slice(begin, feed));
+        above += Math.max(0, feed - begin - floorBytes);
+      }
+      behind = begin;
     }
-    lent = 0;
-  }
-
-  function valueOf(line: Uint8Array): string {
-    return decoder.decode(line.subarray(DATA_PREFIX.length)).trim();
+    if (found.length === 0) return;
+    remember(ownTexts(found.map(bothEnds)));
+    const isAll = found.length < LAST_LINES;
+    bytesAbove += isAll ? above : above * (end - start) / (end - behind);
   }
 
   return {
@@ -153,51 +129,70 @@ export function createDataLines(
       return bytesAbove;
     },
     push(chunk) {
-      const behindLines = chunk.lastIndexOf(LINE_FEED) + 1;
+      const text = byteText(chunk);
+      const end = text.lastIndexOf("\n") + 1;
       let start = 0;
-      while (start < behindLines && (pending.length > 0 || sink.wantsEvery())) {
-        const feed = chunk.indexOf(LINE_FEED, start);
-        end(chunk.subarray(start, feed));
+      if (end > 0 && pending.length > 0) {
+        start = text.indexOf("\n") + 1;
+        pending.append(chunk.subarray(0, start - 1));
+        take(pending.bytes(), pending.length);
+        pending.clear();
+      }
+      while (start < end && sink.wantsEvery()) {
+        const feed = text.indexOf("\n", start);
+        take(chunk.subarray(start, feed), feed - start);
         start = feed + 1;
       }
-      if (start < behindLines) {
-        const lines = chunk.subarray(start, behindLines);
-        skim(lines);
-        const latest = lastDataLines(lines);
-        latest.forEach(remember);
-        bytesAbove += aboveIn(latest, lines);
+      if (start < end && needle !== undefined) {
+        const lines = { bytes: chunk, text, start, end };
+        skim(lines, needle);
+        rememberLast(lines);
       }
-      if (lent > 0) keepLent();
-      if (behindLines < chunk.length) {
-        pending.append(chunk.subarray(behindLines));
-      }
+      if (end < chunk.length) pending.append(chunk.subarray(end));
     },
     unfinished() {
       const line = pending.bytes();
-      return isData(line) ? valueOf(line) : "";
+      return isData(byteText(line), 0) ? valueOf(line) : "";
     },
     last: () =>
-      last.map((_, number) => valueOf(last[placeOf(number)] ?? NOTHING)),
+      last.map((text) => utf8InByteText(text.slice(DATA_PREFIX.length)).trim()),
   };
 }
 
-const NOTHING = new Uint8Array();
+/** Lines of a chunk with their line feeds, from `start` to `end`. */
+interface WholeLines {
+  readonly bytes: Uint8Array;
+  /** The same as `byteText` has them. */
+  readonly text: string;
+  readonly start: number;
+  readonly end: number;
+}
 
-function isData(line: Uint8Array): boolean {
-  for (let index = 0; index < DATA_PREFIX.length; index++) {
-    if (line[index] !== DATA_PREFIX[index]) return false;
+function valueOf(line: Uint8Array): string {
+  return decoder.decode(line.subarray(DATA_PREFIX.length)).trim();
+}
+
+function isData(text: string, begin: number): boolean {
+  return text.startsWith(DATA_PREFIX, begin);
+}
+
+/** Whether more than spaces and a carriage return stand behind the prefix. */
+function hasValue(text: string, begin: number, end: number): boolean {
+  for (let index = begin + DATA_PREFIX.length; index < end; index++) {
+    if (text.charCodeAt(index) > SPACE) return true;
   }
-  return true;
+  return false;
 }
 
-function orEnd(position: number, { length }: Uint8Array): number {
-  return position === -1 ? length : position;
+/** Where what was found stands, if that is before the end. */
+function orEnd(position: number, end: number): number {
+  return position === -1 ? end : Math.min(position, end);
 }
 
-/** Where the line begins that the byte at `position` belongs to. */
-function beginOfLine(lines: Uint8Array, position: number): number {
-  // A negative position would count from the end.
-  return position === 0 ? 0 : lines.lastIndexOf(LINE_FEED, position - 1) + 1;
+/** Where the line begins that the character at `position` belongs to. */
+function beginOfLine(text: string, position: number): number {
+  // A negative position would count as the first.
+  return position === 0 ? 0 : text.lastIndexOf("\n", position - 1) + 1;
 }
 
 /**
@@ -206,32 +201,23 @@ function beginOfLine(lines: Uint8Array, position: number): number {
  *
  * @param from Where a line begins.
  */
-function findLong(lines: Uint8Array, from: number): number {
-  for (let start = from; start + LONG_BYTES < lines.length;) {
-    const feed = lines.lastIndexOf(LINE_FEED, start + LONG_BYTES);
+function findLong(text: string, from: number, end: number): number {
+  for (let start = from; start + LONG_BYTES < end;) {
+    const feed = text.lastIndexOf("\n", start + LONG_BYTES);
     if (feed < start) return start;
     start = feed + 1;
   }
   return -1;
 }
 
-/** The last few data lines of whole lines that are not empty, in their order. */
-function lastDataLines(lines: Uint8Array): readonly Uint8Array[] {
-  const found: Uint8Array[] = [];
-  for (let feed = lines.length - 1; feed >= 0;) {
-    const start = beginOfLine(lines, feed);
-    const line = lines.subarray(start, feed);
-    if (isData(line) && hasValue(line)) found.unshift(line);
-    if (found.length === LAST_LINES) break;
-    feed = start - 1;
-  }
-  return found;
+/** A line, whole up to 1 KiB, else its first and last 512 bytes. */
+function bothEnds(line: string): string {
+  return line.length <= LONG_BYTES
+    ? line
+    : [line.slice(0, END_BYTES), line.slice(-END_BYTES)].join("");
 }
 
-/** Whether more than spaces and a carriage return stand behind the prefix. */
-function hasValue(line: Uint8Array): boolean {
-  for (let index = DATA_PREFIX.length; index < line.length; index++) {
-    if ((line[index] ?? 0) > SPACE) return true;
-  }
-  return false;
+/** The same lines, several of which no longer keep the whole chunk alive that they were cut from. */
+function ownTexts(lines: readonly string[]): readonly string[] {
+  return lines.join("\n").split("\n");
 }

@@ -16,9 +16,11 @@ export const END_BYTES = 512;
 /** A buffer that has grown past this is not kept for the lines to come. */
 const KEPT_BYTES = 64 * 1024;
 
+const NOTHING = new Uint8Array();
+
 /** A buffer for lines of up to `maxBytes`. */
 export function createLineBuffer(maxBytes: number): LineBuffer {
-  let buffer = new Uint8Array();
+  let buffer = NOTHING;
   let used = 0;
   let length = 0;
 
@@ -48,31 +50,16 @@ export function createLineBuffer(maxBytes: number): LineBuffer {
     clear() {
       length = 0;
       used = 0;
-      if (buffer.length > KEPT_BYTES) buffer = new Uint8Array();
+      if (buffer.length > KEPT_BYTES) buffer = NOTHING;
     },
   };
 }
 
-/**
- * A copy of `bytes`: whole up to 1 KiB, else their first and last 512, joined.
- *
- * @param room Memory that may be used for it, if there is enough.
- */
-export function bothEnds(
-  bytes: Uint8Array,
-  room: Uint8Array<ArrayBuffer> = NO_ROOM,
-): Uint8Array<ArrayBuffer> {
-  const length = Math.min(bytes.length, 2 * END_BYTES);
-  const ends = room.buffer.byteLength < length
-    ? new Uint8Array(length)
-    : new Uint8Array(room.buffer, 0, length);
-  if (bytes.length === length) {
-    ends.set(bytes);
-  } else {
-    ends.set(bytes.subarray(0, END_BYTES));
-    ends.set(bytes.subarray(-END_BYTES), END_BYTES);
-  }
+/** A copy of `bytes`: whole up to 1 KiB, else their first and last 512, joined. */
+export function bothEnds(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  if (bytes.length <= 2 * END_BYTES) return bytes.slice();
+  const ends = new Uint8Array(2 * END_BYTES);
+  ends.set(bytes.subarray(0, END_BYTES));
+  ends.set(bytes.subarray(-END_BYTES), END_BYTES);
   return ends;
 }
-
-const NO_ROOM = new Uint8Array();

@@ -5,7 +5,7 @@ import { usageIn } from "./answer/usage.ts";
 
 /** Watches Chat Completions, and legacy completions, whose chunks have `text` in place of a delta. */
 export const chatWatch: AnswerWatch = {
-  usageMark: '"usage"',
+  usageMark: 'usage"',
   mayCount: (text) => USAGE_REGEXP.test(text),
   mayBeFailure,
   isOutput(event) {

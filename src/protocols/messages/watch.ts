@@ -6,7 +6,7 @@ import { decodeUsage, laterUsage } from "./answer/usage.ts";
 
 /** Watches Messages. */
 export const messagesWatch: AnswerWatch = {
-  usageMark: '"usage"',
+  usageMark: 'usage"',
   mayCount: (text) => USAGE_REGEXP.test(text),
   mayBeFailure,
   isOutput(event) {

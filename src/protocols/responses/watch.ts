@@ -5,7 +5,7 @@ import { decodeUsage } from "./answer/usage.ts";
 
 /** Watches Responses. */
 export const responsesWatch: AnswerWatch = {
-  usageMark: '"usage"',
+  usageMark: 'usage"',
   mayCount: (text) => USAGE_REGEXP.test(text),
   mayBeFailure,
   isOutput(event) {

@@ -23,7 +23,7 @@ export function createStreamJudge(
   let found: Beginning | undefined;
   let events = 0;
   let bytes = 0;
-  const lines = createDataLines('"error"', {
+  const lines = createDataLines(undefined, {
     wantsEvery: () => found === undefined,
     line(data) {
       events += 1;
