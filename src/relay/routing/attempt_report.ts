@@ -5,19 +5,6 @@ import type {
   TokenAttempt,
 } from "./breaker_by_token.ts";
 
-/** Takes in what an attempt shows of its deployment. Told at most one of `succeeded`, `failed` and `dismissed`; later ones do not count. */
-export interface AttemptReport {
-  /** Whether it is to show that the deployment is well again; nothing else is asked of it meanwhile. */
-  readonly isProbe: boolean;
-  /** An answer has begun. */
-  answered(): void;
-  /** An answer came to its end. */
-  succeeded(): void;
-  failed(failure: AttemptFailure): void;
-  /** The attempt says nothing of the deployment, as when the caller left. */
-  dismissed(): void;
-}
-
 /** Whether a failure speaks of one model of its connection alone. */
 export function isOfModel({ kind }: AttemptFailure): boolean {
   return SUBJECT_BY_KIND[kind] === "model";
@@ -68,73 +55,96 @@ export interface AttemptCooling extends Cooling {
   readonly isBench: boolean;
 }
 
-/** Begins to take in what an attempt shows. */
-export function createAttemptReport(
-  options: AttemptReportOptions,
-): AttemptReport {
-  const { connection, model, token, isRepeat } = options;
-  const connectionAttempt = connection.admit(token, isRepeat);
-  const modelAttempt = model.admit(token, isRepeat);
-  let isOver = false;
+/** Takes in what an attempt shows of its deployment. Told at most one of `succeeded`, `failed` and `dismissed`; later ones do not count. */
+export class AttemptReport {
+  readonly #options: AttemptReportOptions;
+  readonly #connectionAttempt: TokenAttempt;
+  readonly #modelAttempt: TokenAttempt;
+  #isOver = false;
 
-  /** Runs what the attempt showed, if it is the first to be told. */
-  function end(show: () => void): void {
-    if (isOver) return;
-    isOver = true;
-    show();
+  /** Begins the attempt; it must be allowed now. */
+  constructor(options: AttemptReportOptions) {
+    const { connection, model, token, isRepeat } = options;
+    this.#options = options;
+    this.#connectionAttempt = connection.admit(token, isRepeat);
+    this.#modelAttempt = model.admit(token, isRepeat);
   }
 
-  function report(
+  /** Whether it is to show that the deployment is well again; nothing else is asked of it meanwhile. */
+  get isProbe(): boolean {
+    return isProbe(this.#connectionAttempt) || isProbe(this.#modelAttempt);
+  }
+
+  /** An answer has begun. */
+  answered(): void {
+    this.#options.connection.answered(this.#connectionAttempt);
+    this.#options.model.answered(this.#modelAttempt);
+  }
+
+  /** An answer came to its end. */
+  succeeded(): void {
+    if (!this.#end()) return;
+    this.#options.connection.succeeded(this.#connectionAttempt);
+    this.#options.model.succeeded(this.#modelAttempt);
+  }
+
+  failed(failure: AttemptFailure): void {
+    if (this.#end()) this.#blame(failure);
+  }
+
+  /** The attempt says nothing of the deployment, as when the caller left. */
+  dismissed(): void {
+    if (this.#end()) this.#dismiss();
+  }
+
+  /** Whether nothing was told before. */
+  #end(): boolean {
+    const isFirst = !this.#isOver;
+    this.#isOver = true;
+    return isFirst;
+  }
+
+  #blame(failure: AttemptFailure): void {
+    const { connection, model } = this.#options;
+    const { kind, status, retryAfterMs } = failure;
+    const subject = SUBJECT_BY_KIND[kind];
+    if (subject === "connection") return this.#blameConnection(failure);
+    if (subject === "nobody") return this.#dismiss();
+    settleConnection(connection, this.#connectionAttempt, kind);
+    if (subject === "request") return model.succeeded(this.#modelAttempt);
+    const isLimit = kind === "rate_limited" || kind === "quota";
+    if (isLimit && status !== 402 && retryAfterMs !== undefined) {
+      const cooling = model.bench(this.#modelAttempt, retryAfterMs);
+      return this.#report(cooling, { failure, isBench: true });
+    }
+    const cooling = model.failed(this.#modelAttempt);
+    this.#report(cooling, { failure, isBench: false });
+  }
+
+  #blameConnection(failure: AttemptFailure): void {
+    const { connection, model } = this.#options;
+    model.dismissed(this.#modelAttempt);
+    const cooling = isNobodysDoing(failure)
+      ? connection.failedForAll(this.#connectionAttempt)
+      : connection.failed(this.#connectionAttempt);
+    this.#report(cooling, { failure, isBench: false });
+  }
+
+  #dismiss(): void {
+    this.#options.connection.dismissed(this.#connectionAttempt);
+    this.#options.model.dismissed(this.#modelAttempt);
+  }
+
+  #report(
     cooling: Cooling,
     why: Pick<AttemptCooling, "failure" | "isBench">,
   ): void {
-    if (cooling.ms > 0) options.onCooling({ ...cooling, ...why });
+    if (cooling.ms > 0) this.#options.onCooling({ ...cooling, ...why });
   }
+}
 
-  function dismiss(): void {
-    connection.dismissed(connectionAttempt);
-    model.dismissed(modelAttempt);
-  }
-
-  function blameConnection(failure: AttemptFailure): void {
-    model.dismissed(modelAttempt);
-    const cooling = isNobodysDoing(failure)
-      ? connection.failedForAll(connectionAttempt)
-      : connection.failed(connectionAttempt);
-    report(cooling, { failure, isBench: false });
-  }
-
-  function blame(failure: AttemptFailure): void {
-    const { kind, status, retryAfterMs } = failure;
-    const subject = SUBJECT_BY_KIND[kind];
-    if (subject === "connection") return blameConnection(failure);
-    if (subject === "nobody") return dismiss();
-    settleConnection(connection, connectionAttempt, kind);
-    if (subject === "request") return model.succeeded(modelAttempt);
-    const isLimit = kind === "rate_limited" || kind === "quota";
-    if (isLimit && status !== 402 && retryAfterMs !== undefined) {
-      const cooling = model.bench(modelAttempt, retryAfterMs);
-      return report(cooling, { failure, isBench: true });
-    }
-    report(model.failed(modelAttempt), { failure, isBench: false });
-  }
-
-  return {
-    isProbe: [connectionAttempt, modelAttempt].some(({ forAll, own }) =>
-      forAll.isProbe || own.isProbe
-    ),
-    answered() {
-      connection.answered(connectionAttempt);
-      model.answered(modelAttempt);
-    },
-    succeeded: () =>
-      end(() => {
-        connection.succeeded(connectionAttempt);
-        model.succeeded(modelAttempt);
-      }),
-    failed: (failure) => end(() => blame(failure)),
-    dismissed: () => end(dismiss),
-  };
+function isProbe({ forAll, own }: TokenAttempt): boolean {
+  return forAll.isProbe || own.isProbe;
 }
 
 /** Nothing has been asked yet where there is no connection. */

@@ -10,6 +10,11 @@ export interface BreakerAttempt {
   readonly isRepeat: boolean;
 }
 
+/** An attempt of what no {@linkcode Breaker} has kept away yet. */
+export function firstAttempt(isRepeat: boolean): BreakerAttempt {
+  return { closings: 0, isProbe: false, isRepeat };
+}
+
 /** So many requests in a row fail before the first cool-down. */
 const FAILURES_TO_COOL = 3;
 
@@ -58,6 +63,8 @@ export class Breaker {
 
   /** How long it stays closed, in milliseconds; 0 when a request may pass. */
   restMs(): number {
+    // Most never close, and need not know what time it is.
+    if (!this.hasClosed) return 0;
     const nowMs = this.#clock.elapsedMs();
     if (nowMs < this.#closedUntilMs) return this.#closedUntilMs - nowMs;
     return this.isProbing ? this.#nextProbeMs(nowMs) : 0;

@@ -1,5 +1,5 @@
 import type { Clock } from "../../core/clock.ts";
-import { Breaker, type BreakerAttempt } from "./breaker.ts";
+import { Breaker, type BreakerAttempt, firstAttempt } from "./breaker.ts";
 
 /** An attempt of a token that was let through a {@linkcode BreakerByToken}. */
 export interface TokenAttempt {
@@ -68,11 +68,10 @@ export class BreakerByToken {
 
   /** Lets an attempt through; ask {@linkcode BreakerByToken.restMs} before, unless its request was let through already. */
   admit(token: string, isRepeat: boolean): TokenAttempt {
-    const own = this.#byToken.get(token) ?? new Breaker(this.#clock);
     return {
       token,
       forAll: this.#forAll.admit(isRepeat),
-      own: own.admit(isRepeat),
+      own: this.#byToken.get(token)?.admit(isRepeat) ?? firstAttempt(isRepeat),
     };
   }
 

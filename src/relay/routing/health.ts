@@ -5,8 +5,7 @@ import type { Metrics } from "../../observe/metrics.ts";
 import { LOG_WORD_BY_KIND } from "../attempt_failure.ts";
 import {
   type AttemptCooling,
-  type AttemptReport,
-  createAttemptReport,
+  AttemptReport,
   isOfModel,
 } from "./attempt_report.ts";
 import { BreakerByToken } from "./breaker_by_token.ts";
@@ -58,18 +57,6 @@ export function createHealth(
     return breaker;
   }
 
-  function mayBegin(
-    deployment: Deployment,
-    { caller, isRepeat, isStranded }: Asker,
-  ): boolean {
-    if (isRepeat) return true;
-    if (restMs(deployment, caller) > 0) return false;
-    return isStranded ||
-      [deployment.connection, deployment.model].every((subject) =>
-        breakers.get(subject)?.isProbing(caller.name) !== true
-      );
-  }
-
   function restMs({ connection, model }: Deployment, { name }: Caller): number {
     return Math.max(
       breakers.get(connection)?.restMs(name) ?? 0,
@@ -102,11 +89,15 @@ export function createHealth(
   return {
     restMs,
     begin(deployment, asker) {
-      if (!mayBegin(deployment, asker)) return undefined;
+      const connection = breakerOf(deployment.connection);
+      const model = breakerOf(deployment.model);
       const { caller, isRepeat } = asker;
-      return createAttemptReport({
-        connection: breakerOf(deployment.connection),
-        model: breakerOf(deployment.model),
+      const mayBegin = isRepeat ||
+        mayAsk(connection, asker) && mayAsk(model, asker);
+      if (!mayBegin) return undefined;
+      return new AttemptReport({
+        connection,
+        model,
         token: caller.name,
         isRepeat,
         onCooling: (cooling) => report(deployment, caller, cooling),
@@ -122,4 +113,13 @@ export function createHealth(
       breakerOf(subject).follow({ token, ms, isBench });
     },
   };
+}
+
+/** Whether a request that is new to something may ask it now. */
+function mayAsk(
+  breaker: BreakerByToken,
+  { caller: { name }, isStranded }: Asker,
+): boolean {
+  return breaker.restMs(name) === 0 &&
+    (isStranded || !breaker.isProbing(name));
 }
