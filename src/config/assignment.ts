@@ -1,3 +1,4 @@
+import { isNonEmpty } from "../core/non_empty.ts";
 import type { Caller, Config, Deployment } from "./config.ts";
 
 /** The ways to serve one model, in the file's order. */
@@ -18,10 +19,10 @@ export function deploymentsFor(
   const pool = config.pools.get(model) ?? [];
   const id = pool.at(0)?.model.id;
   if (id === undefined || caller.models?.has(id) === false) return undefined;
-  const [first, ...rest] = pool.filter(({ connection }) =>
+  const deployments = pool.filter(({ connection }) =>
     caller.connectionIds.has(connection.id)
   );
-  return first === undefined ? undefined : [first, ...rest];
+  return isNonEmpty(deployments) ? deployments : undefined;
 }
 
 /** The models that a caller may ask for, by id, in the file's order, each with the ways to serve it. */

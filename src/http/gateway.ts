@@ -24,7 +24,13 @@ import { opencodeConfigResponse, opencodeLoginResponse } from "./opencode.ts";
 import { pageResponse } from "./page.ts";
 import { requestTarget } from "./request_target.ts";
 import { createRouteFinder, type RouteMatch } from "./router.ts";
-import { type Answer, type OpenAnswer, ROUTES } from "./routes.ts";
+import {
+  type Answer,
+  type AnswerAction,
+  type OpenAction,
+  type OpenAnswer,
+  ROUTES,
+} from "./routes.ts";
 import { protocolOfUnknownPath } from "./unknown_path.ts";
 import { endRequest } from "./unread_body.ts";
 import { usageResponse } from "./usage.ts";
@@ -59,21 +65,21 @@ export function createHandler(parts: GatewayParts): Handler {
     const record = openRecord(parts.ids.next("req"), method, parts);
     const headers = readHeaders(request.headers);
     const target = { method, url, headers };
-    const source = { request, headers };
     let protocol: Protocol | undefined;
     try {
       const config = parts.store.current();
-      const match = await finder.find(target, config.messagesVendor);
+      const found = finder.find(target, config.messagesVendor);
+      const match = found instanceof Promise ? await found : found;
       protocol = match.route.protocol;
       record.facts.route = match.path;
       record.facts.protocol = protocol;
-      const response = await serve(match, { ...source, record, config, parts });
-      return await endRequest(source, response, parts.deadlines);
+      return await serve(match, { request, headers, record, config, parts });
     } catch (thrown) {
       protocol ??= protocolOfUnknownPath(target);
       const { log } = parts;
       const response = failureResponse(thrown, { protocol, record, log });
       stamp(response, protocol, record);
+      const source = { request, headers };
       return await endRequest(source, response, parts.deadlines);
     }
   };
@@ -90,31 +96,20 @@ interface Served {
   readonly parts: GatewayParts;
 }
 
-async function serve(match: RouteMatch, served: Served): Promise<Response> {
+/** Of a request that was relayed, the body has been read; of every other one, what it brings is ended with it. */
+function serve(match: RouteMatch, served: Served): Promise<Response> {
   const { action, maxBodyBytes } = match.route;
-  const { record } = served;
-  const { protocol } = match.route;
-  if ("open" in action) {
-    const response = openAnswer(action.open, match.path, served);
-    return stamp(response, protocol, record);
-  }
-  const caller = identify(action.credential, served);
-  if ("relay" in action) {
-    const task = {
-      operation: action.relay,
-      pathModel: match.id,
-      pathStream: action.stream,
-      maxBodyBytes,
-    };
-    return await relayed(task, caller, served);
-  }
-  const response = await answer(action.answer, match.id, { ...served, caller });
-  record.facts.status = response.status;
-  record.finish("complete");
-  return stamp(response, protocol, record);
+  if (!("relay" in action)) return answered(action, match, served);
+  const task = {
+    operation: action.relay,
+    pathModel: match.id,
+    pathStream: action.stream,
+    maxBodyBytes,
+  };
+  return relayed(task, identify(action.credential, served), served);
 }
 
-async function relayed(
+function relayed(
   task: RelayTask,
   caller: Caller,
   { request, headers, record, config, parts }: Served,
@@ -122,16 +117,40 @@ async function relayed(
   record.facts.client = readClientIds(headers);
   const { deadlines, followAfterMs: afterMs } = parts;
   const control = followCaller(request, record, { deadlines, afterMs });
-  const serveModel = () =>
-    relay(
-      { request, headers, record, caller, config, control },
-      task,
-      parts,
-    );
+  const exchange = { request, headers, record, caller, config, control };
+  if (parts.tracing === undefined) return relay(exchange, task, parts);
   const { operation } = task;
-  return parts.tracing === undefined
-    ? await serveModel()
-    : await parts.tracing.follow({ operation, record }, serveModel);
+  return parts.tracing.follow(
+    { operation, record },
+    () => relay(exchange, task, parts),
+  );
+}
+
+/** What the gateway answers by itself. */
+async function answered(
+  action: AnswerAction | OpenAction,
+  { id, path, route: { protocol } }: RouteMatch,
+  served: Served,
+): Promise<Response> {
+  const response = "open" in action
+    ? openAnswer(action.open, path, served)
+    : await knownAnswer(action, id, served);
+  stamp(response, protocol, served.record);
+  return await endRequest(served, response, served.parts.deadlines);
+}
+
+/** An answer to a caller who is known. */
+async function knownAnswer(
+  action: AnswerAction,
+  id: string | undefined,
+  served: Served,
+): Promise<Response> {
+  const { record } = served;
+  const caller = identify(action.credential, served);
+  const response = await answer(action.answer, id, { ...served, caller });
+  record.facts.status = response.status;
+  record.finish("complete");
+  return response;
 }
 
 /** Not logged: probes come every few seconds and tell nothing; agents and balancers probe the page, too. */

@@ -21,10 +21,14 @@ export interface RouteSource extends TargetSource {
 export interface RouteFinder {
   /**
    * @param vendor What a `:vendor` segment must be.
+   * @returns At once for what was found before.
    * @throws {GatewayError} `not_found` for an unknown path, `method_not_allowed` with `Allow` where only
    * the method is wrong.
    */
-  find(request: RouteSource, vendor: string): Promise<RouteMatch>;
+  find(
+    request: RouteSource,
+    vendor: string,
+  ): RouteMatch | Promise<RouteMatch>;
 }
 
 /** What is looked for. */
@@ -66,18 +70,19 @@ export function createRouteFinder(routes: readonly Route[]): RouteFinder {
     return allowed.length === 0 ? unknownPath() : methodNotAllowed(allowed);
   }
 
+  async function search(sought: Sought, key: string): Promise<RouteMatch> {
+    const found = await match(sought);
+    if (found?.path === sought.path) known.set(key, found);
+    if (found !== undefined) return found;
+    throw await unmatched(sought);
+  }
+
   return {
-    async find(request, vendor) {
+    find(request, vendor) {
       const { method } = request;
       const { path } = requestTarget(request);
       const key = `${method} ${path}`;
-      const seen = known.get(key);
-      if (seen !== undefined) return seen;
-      const sought = { method, path, vendor };
-      const found = await match(sought);
-      if (found?.path === path) known.set(key, found);
-      if (found !== undefined) return found;
-      throw await unmatched(sought);
+      return known.get(key) ?? search({ method, path, vendor }, key);
     },
   };
 }

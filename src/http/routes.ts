@@ -27,16 +27,27 @@ export type OpenAnswer =
   | "websocket"
   | "opencode_login";
 
-/** What a route does: relay an operation to an upstream, or answer from the gateway itself. */
-export type Action =
-  | {
-    readonly relay: Operation;
-    /** Whether the path asks for a stream; `undefined` where the body says. */
-    readonly stream: boolean | undefined;
-    readonly credential: CredentialGroup;
-  }
-  | { readonly answer: Answer; readonly credential: CredentialGroup }
-  | { readonly open: OpenAnswer };
+/** Relays an operation to an upstream. */
+export interface RelayAction {
+  readonly relay: Operation;
+  /** Whether the path asks for a stream; `undefined` where the body says. */
+  readonly stream: boolean | undefined;
+  readonly credential: CredentialGroup;
+}
+
+/** Answers a caller from the gateway itself. */
+export interface AnswerAction {
+  readonly answer: Answer;
+  readonly credential: CredentialGroup;
+}
+
+/** Answers everybody. */
+export interface OpenAction {
+  readonly open: OpenAnswer;
+}
+
+/** What a route does. */
+export type Action = RelayAction | AnswerAction | OpenAction;
 
 /** One row of the route table. */
 export interface Route {

@@ -3,6 +3,7 @@ import type { Exchange } from "./exchange.ts";
 import type { LimitGate } from "./limit_gate.ts";
 import type { NextAttempt } from "./next_attempts.ts";
 import type { AttemptReport } from "./routing/attempt_report.ts";
+import type { Asker } from "./routing/health.ts";
 import type { RelayServices } from "./services.ts";
 
 /** An attempt that was let in. */
@@ -21,30 +22,28 @@ export interface AdmittedAttempt {
  */
 export async function admitFirst(
   attempts: readonly NextAttempt[],
-  asked: Pick<Admittance, "exchange" | "gate">,
+  { exchange, gate }: Admittance,
   services: RelayServices,
 ): Promise<AdmittedAttempt | undefined> {
-  for (const next of attempts) {
-    if (next.again && !await awaitTurn(next, asked.exchange, services)) {
-      continue;
+  for (const isStranded of [false, true]) {
+    for (const next of attempts) {
+      const { candidate, again: isRepeat } = next;
+      const mayTry = isStranded
+        ? !isRepeat && gate.allowed([candidate]).length > 0
+        : !isRepeat || await awaitTurn(next, exchange, services);
+      if (!mayTry) continue;
+      const asker = { caller: exchange.caller, isRepeat, isStranded };
+      const begun = begin(next, asker, services);
+      if (begun === undefined) continue;
+      const entered = gate.enter(candidate);
+      // What is known at once is not waited for.
+      if (entered instanceof Promise ? await entered : entered) {
+        if (!isRepeat) services.budget.earn(candidate.deployment.connection.id);
+        return begun;
+      }
+      begun.leave();
+      begun.report.dismissed();
     }
-    const admitted = await admit(
-      next,
-      { ...asked, isStranded: false },
-      services,
-    );
-    if (admitted !== undefined) return admitted;
-  }
-  for (const next of attempts) {
-    if (next.again || asked.gate.allowed([next.candidate]).length === 0) {
-      continue;
-    }
-    const admitted = await admit(
-      next,
-      { ...asked, isStranded: true },
-      services,
-    );
-    if (admitted !== undefined) return admitted;
   }
   return undefined;
 }
@@ -53,8 +52,6 @@ export async function admitFirst(
 interface Admittance {
   readonly exchange: Exchange;
   readonly gate: LimitGate;
-  /** Whether there is nothing else. */
-  readonly isStranded: boolean;
 }
 
 /** Waits until a connection may be asked again; `false` when it may not. */
@@ -68,28 +65,17 @@ async function awaitTurn(
   return true;
 }
 
-/** Begins an attempt, if health, the connection's places and the token's limits allow it. */
-async function admit(
+/** Begins an attempt, if health and the connection's places allow it. */
+function begin(
   next: NextAttempt,
-  { exchange: { caller }, gate, isStranded }: Admittance,
-  { health, budget, admission }: RelayServices,
-): Promise<AdmittedAttempt | undefined> {
+  asker: Asker,
+  { health, admission }: RelayServices,
+): AdmittedAttempt | undefined {
   const { deployment } = next.candidate;
-  const { connection } = deployment;
-  const asker = { caller, isRepeat: next.again, isStranded };
   const report = health.begin(deployment, asker);
   if (report === undefined) return undefined;
-  const leave = admission.occupy(connection);
-  if (leave === undefined) {
-    report.dismissed();
-    return undefined;
-  }
-  const entered = gate.enter(next.candidate);
-  if (entered instanceof Promise ? !await entered : !entered) {
-    leave();
-    report.dismissed();
-    return undefined;
-  }
-  if (!next.again) budget.earn(connection.id);
-  return { next, report, leave };
+  const leave = admission.occupy(deployment.connection);
+  if (leave !== undefined) return { next, report, leave };
+  report.dismissed();
+  return undefined;
 }

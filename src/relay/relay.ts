@@ -52,12 +52,13 @@ export async function relay(
   const named = findCandidates(asked, exchange);
   noteAlias(named, head.model, exchange);
   const found = allowNamedModels(named, head.namedModels, caller);
-  const candidates = await services.routing.route(
+  const routed = services.routing.route(
     found,
     exchange,
     held,
     bodyProtocol === undefined ? operation : MAIN_OPERATIONS[bodyProtocol],
   );
+  const candidates = routed instanceof Promise ? await routed : routed;
   const body = keepBody(held, () => memory.give(length));
   // To count tokens costs none.
   const tally = operation === "count_tokens" ? undefined : services.usage.open({

@@ -12,6 +12,7 @@ import type { AttemptContext } from "./failover_task.ts";
 import { relayNative } from "./native/relay_native.ts";
 import { type FailedAttempt, MAX_ATTEMPTS } from "./next_attempts.ts";
 import type { Candidate } from "./routing/candidate.ts";
+import type { Candidates } from "./routing/candidates.ts";
 import { withWindow } from "./routing/window_evidence.ts";
 import type { RelayServices } from "./services.ts";
 import { relayTranslated } from "./translated/relay_translated.ts";
@@ -29,25 +30,19 @@ export async function runAttempt(
   services: RelayServices,
 ): Promise<Response | FailedAttempt> {
   const { record } = context.exchange;
-  let lateFailure: Failure | undefined;
-  const call = {
-    ...attemptOf(candidate, context, services),
-    noteFailure(failure: Failure) {
-      lateFailure ??= failure;
-    },
-  };
+  const attempt = attemptOf(candidate, context, services);
   noteBeginning(candidate, context.exchange);
   try {
     const answer = candidate.mode === "native"
-      ? await relayNative(call, services)
-      : await relayTranslated(call, candidate.protocol, services);
+      ? await relayNative(attempt, services)
+      : await relayTranslated(attempt, candidate.protocol, services);
     report.answered();
     context.task.candidates.onServed?.(candidate);
     record.onFinish((ending) => {
       leave();
       if (ending === "complete") report.succeeded();
       else if (ending === "upstream_broken") {
-        report.failed(lateEvidence(lateFailure));
+        report.failed(lateEvidence(attempt.lateFailure));
       } else report.dismissed();
     });
     return answer;
@@ -56,10 +51,10 @@ export async function runAttempt(
     const told = attemptFailureOf(thrown);
     if (told === undefined) {
       report.dismissed();
-      call.controller.abort();
+      attempt.controller.abort();
       throw thrown;
     }
-    const failure = withWindow(told, call.deployment.connection, services);
+    const failure = withWindow(told, attempt.deployment.connection, services);
     report.failed(failure);
     noteFailed(failure, context.exchange);
     return { candidate, failure, wasProbe: report.isProbe, thrown };
@@ -73,16 +68,18 @@ function lateEvidence(failure: Failure | undefined): AttemptFailure {
     : evidenceOf(failure);
 }
 
+/** An attempt that takes in what its answer says of a failure. */
+interface RunningAttempt extends Attempt {
+  lateFailure: Failure | undefined;
+}
+
 function attemptOf(
   candidate: Candidate,
   { exchange, task, failed }: AttemptContext,
   { deadlines }: RelayServices,
-): Omit<Attempt, "noteFailure"> {
-  const { own, fallbacks } = task.candidates;
+): RunningAttempt {
   const mayRepeat = failed.length + 1 < MAX_ATTEMPTS;
-  const untried = own.length + fallbacks.length -
-    new Set(failed.map((one) => one.candidate)).add(candidate).size;
-  return {
+  const attempt: RunningAttempt = {
     exchange,
     operation: task.operation,
     bodyProtocol: task.bodyProtocol,
@@ -93,8 +90,24 @@ function attemptOf(
     startedMs: deadlines.elapsedMs(),
     controller: exchange.control.controller,
     mayRepeat,
-    mayMoveOn: mayRepeat && untried > 0,
+    mayMoveOn: mayRepeat && hasOthers(candidate, task.candidates, failed),
+    lateFailure: undefined,
+    noteFailure(failure) {
+      attempt.lateFailure ??= failure;
+    },
   };
+  return attempt;
+}
+
+/** Whether there is a way that was not tried before. */
+function hasOthers(
+  candidate: Candidate,
+  { own, fallbacks }: Candidates,
+  failed: readonly FailedAttempt[],
+): boolean {
+  const isOther = (one: Candidate) =>
+    one !== candidate && failed.every((other) => other.candidate !== one);
+  return own.some(isOther) || fallbacks.some(isOther);
 }
 
 /** The record tells of the last attempt's answer alone. */

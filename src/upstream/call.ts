@@ -48,13 +48,6 @@ export async function callUpstream(
   fetch: Fetch,
   call: UpstreamCall,
 ): Promise<Response> {
-  const answer = await send(fetch, call);
-  if (answer.status <= MAX_STATUS) return undoEncoding(answer);
-  discard(answer);
-  throw brokenUpstream(`it has the status ${answer.status}`);
-}
-
-async function send(fetch: Fetch, call: UpstreamCall): Promise<Response> {
   const { url, controller, connects } = call;
   // The shorter deadline comes first, so that the timer of all is set once for both.
   const stopWatching = connects.start({
@@ -66,8 +59,9 @@ async function send(fetch: Fetch, call: UpstreamCall): Promise<Response> {
     call.firstByteMs,
     () => controller.abort(silentUpstream()),
   );
+  let answer: Response;
   try {
-    const answer = await fetch(url, {
+    answer = await fetch(url, {
       method: "POST",
       headers: call.headers,
       body: call.body,
@@ -75,11 +69,13 @@ async function send(fetch: Fetch, call: UpstreamCall): Promise<Response> {
       signal: controller.signal,
     });
     connects.noteReached(url);
-    return answer;
   } catch (cause) {
     throw callErrorOf(cause, controller.signal, unreachable);
   } finally {
     takeBack();
     stopWatching();
   }
+  if (answer.status <= MAX_STATUS) return undoEncoding(answer);
+  discard(answer);
+  throw brokenUpstream(`it has the status ${answer.status}`);
 }

@@ -41,8 +41,9 @@ const NOTHING: TakeBack = () => {};
 export function createConnectWatch(
   { reach, deadlines }: ConnectWatchOptions,
 ): ConnectWatch {
-  /** By address, of which the configuration names few. */
-  const reachedMs = new Map<string, number>();
+  let begun = 0;
+  /** How many requests had begun when an address was last heard of; the configuration names few. */
+  const begunWhenReached = new Map<string, number>();
   const proofs = new Map<string, Promise<boolean>>();
 
   async function prove(reach: Reach, { url, withinMs }: Connecting) {
@@ -62,7 +63,7 @@ export function createConnectWatch(
   }
 
   function noteReached(url: string): void {
-    reachedMs.set(url, deadlines.elapsedMs());
+    begunWhenReached.set(url, begun);
   }
 
   if (reach === undefined) return { start: () => NOTHING, noteReached() {} };
@@ -70,10 +71,10 @@ export function createConnectWatch(
     noteReached,
     start(connecting) {
       const { url, withinMs, onUnreachable } = connecting;
-      const startedMs = deadlines.elapsedMs();
+      const number = ++begun;
       let isOver = false;
       const takeBack = deadlines.start(withinMs / 2, async () => {
-        if ((reachedMs.get(url) ?? -Infinity) >= startedMs) return;
+        if ((begunWhenReached.get(url) ?? 0) >= number) return;
         const proof = proofs.get(url) ?? prove(reach, connecting);
         proofs.set(url, proof);
         if (!await proof && !isOver) onUnreachable();

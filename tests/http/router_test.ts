@@ -10,14 +10,14 @@ import { ROUTES } from "../../src/http/routes.ts";
 
 const finder = createRouteFinder(ROUTES);
 
-function find(
+async function find(
   method: string,
   target: string,
   vendor = "anthropic",
 ): Promise<RouteMatch> {
   const request = new Request("http://gateway/", { method });
   const url = `http://gateway${target}`;
-  return finder.find(
+  return await finder.find(
     Object.defineProperty(request, "url", { value: url }),
     vendor,
   );

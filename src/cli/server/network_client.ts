@@ -51,19 +51,26 @@ export function openNetworkClient(): NetworkClient {
     return await fetch(url, { ...init, body, client: fresh });
   }
 
+  async function sendOrResend(
+    url: string,
+    init: RequestInit,
+    upload: Upload,
+  ): Promise<Response> {
+    try {
+      return await send(url, init, upload);
+    } catch (cause) {
+      const isCut = hadConnection(cause) && !upload.isTaken;
+      if (!isCut || init.signal?.aborted) throw cause;
+      return await resend(url, init, upload);
+    }
+  }
+
   return {
-    async fetch(url, init) {
+    fetch(url, init) {
       const upload = uploadOf(init.body);
-      if (!(upload instanceof Upload)) {
-        return await fetch(url, { ...init, body: upload, client: kept });
-      }
-      try {
-        return await send(url, init, upload);
-      } catch (cause) {
-        const isCut = hadConnection(cause) && !upload.isTaken;
-        if (!isCut || init.signal?.aborted) throw cause;
-        return await resend(url, init, upload);
-      }
+      return upload instanceof Upload
+        ? sendOrResend(url, init, upload)
+        : fetch(url, { ...init, body: upload, client: kept });
     },
     [Symbol.dispose]() {
       kept.close();

@@ -1,5 +1,6 @@
 import type { Caller, Connection } from "../../config/config.ts";
 import { GatewayError } from "../../core/error.ts";
+import { isNonEmpty } from "../../core/non_empty.ts";
 import { quoteModel } from "./assign.ts";
 import type { NamedModel } from "../request/named_models.ts";
 import type { Candidate } from "./candidate.ts";
@@ -20,13 +21,12 @@ export function allowNamedModels(
   if (named.length === 0) return candidates;
   const isAllowed = (candidate: Candidate) =>
     refusedModel(candidate, named, caller) === undefined;
-  const [first, ...rest] = candidates.own.filter(isAllowed);
-  if (first === undefined) {
+  const own = candidates.own.filter(isAllowed);
+  if (!isNonEmpty(own)) {
     throw refusal(refusedModel(candidates.own[0], named, caller));
   }
   return {
-    ...candidates,
-    own: [first, ...rest],
+    own,
     fallbacks: candidates.fallbacks.filter(isAllowed),
   };
 }

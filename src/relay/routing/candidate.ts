@@ -1,5 +1,6 @@
 import type { Deployment } from "../../config/config.ts";
 import { GatewayError } from "../../core/error.ts";
+import { isNonEmpty } from "../../core/non_empty.ts";
 import {
   FAMILIES,
   type Family,
@@ -40,8 +41,7 @@ export function candidatesFor(
     else if (bodyProtocol === undefined) candidates.push(found);
     else candidates.push(translating(found, operation, bodyProtocol));
   }
-  const [first, ...rest] = candidates;
-  if (first !== undefined) return [first, ...rest];
+  if (isNonEmpty(candidates)) return candidates;
   throw refusal;
 }
 

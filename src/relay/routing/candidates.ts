@@ -33,6 +33,7 @@ export function findCandidates(
   const candidatesOf = (id: string) =>
     candidatesFor(operation, assign(id, caller, config), bodyProtocol);
   const own = candidatesOf(model);
+  if (own.every(hasNoFallbacks)) return { own, fallbacks: [] };
   const named = new Set(
     own.flatMap(({ deployment }) => deployment.model.fallbacks),
   );
@@ -45,4 +46,8 @@ export function findCandidates(
     }
   });
   return { own, fallbacks };
+}
+
+function hasNoFallbacks({ deployment: { model } }: Candidate): boolean {
+  return model.fallbacks.length === 0;
 }

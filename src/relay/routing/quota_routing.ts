@@ -25,13 +25,15 @@ export interface QuotaRouting {
    * Puts the connections of a model with `quota_routing` into order: first the one that has the conversation
    * in its prompt cache, then the one with the most left in its tightest window, then the others by that.
    * Asks no provider.
+   *
+   * @returns At once where there is nothing to put into order.
    */
   route(
     candidates: Candidates,
     exchange: Pick<Exchange, "caller" | "request">,
     body: HeldBody,
     operation: Operation,
-  ): Promise<RoutedCandidates>;
+  ): RoutedCandidates | Promise<RoutedCandidates>;
 }
 
 /** What {@linkcode createQuotaRouting} goes by. */
@@ -76,43 +78,51 @@ export function createQuotaRouting(
     return [leader];
   }
 
+  async function order(
+    candidates: Candidates,
+    asked: AskedInConversation,
+  ): Promise<RoutedCandidates> {
+    const ranked = rank(candidates.own, limits);
+    const conversation = await conversationIn(candidates, asked);
+    const home = conversation && conversations.get(conversation);
+    const ordered = new Set([
+      ...ranked.filter(({ id, left }) => id === home && left > 0),
+      ...lead(ranked),
+      ...ranked,
+    ]);
+    const [first = candidates.own[0], ...others] = [...ordered]
+      .map(({ candidate }) => candidate);
+    return {
+      ...candidates,
+      own: [first, ...others],
+      onServed({ deployment: { connection } }) {
+        if (conversation === undefined) return;
+        conversations.set(conversation, connection.id);
+      },
+    };
+  }
+
   return {
-    async route(candidates, exchange, body, operation) {
+    route(candidates, exchange, body, operation) {
       const isRouted = candidates.own.length > 1 &&
         candidates.own.some(({ deployment }) => deployment.model.quotaRouting);
-      if (!isRouted) return candidates;
-      const ranked = rank(candidates.own, limits);
-      const conversation = await conversationIn(candidates, {
-        exchange,
-        source: { body, operation },
-      });
-      const home = conversation && conversations.get(conversation);
-      const order = new Set([
-        ...ranked.filter(({ id, left }) => id === home && left > 0),
-        ...lead(ranked),
-        ...ranked,
-      ]);
-      const [first = candidates.own[0], ...others] = [...order]
-        .map(({ candidate }) => candidate);
-      return {
-        ...candidates,
-        own: [first, ...others],
-        onServed({ deployment: { connection } }) {
-          if (conversation === undefined) return;
-          conversations.set(conversation, connection.id);
-        },
-      };
+      return isRouted
+        ? order(candidates, { exchange, source: { body, operation } })
+        : candidates;
     },
   };
+}
+
+/** What is asked, and where its conversation is found. */
+interface AskedInConversation {
+  readonly exchange: Pick<Exchange, "caller" | "request">;
+  readonly source: ConversationSource;
 }
 
 /** A prompt cache is one model's. */
 async function conversationIn(
   { own: [{ deployment }] }: Candidates,
-  { exchange, source }: {
-    readonly exchange: Pick<Exchange, "caller" | "request">;
-    readonly source: ConversationSource;
-  },
+  { exchange, source }: AskedInConversation,
 ): Promise<string | undefined> {
   const conversation = await conversationOf(exchange, source);
   return conversation && `${conversation} ${deployment.model.id}`;

@@ -45,14 +45,14 @@ async function begin(quotaRouting = true): Promise<Scene> {
       known: ({ name }: Connection) => (used[name] ?? []).map(windowOf),
     },
   });
-  const route = (session?: string) => {
+  const route = async (session?: string) => {
     const asked = { operation: "chat_completions", model: "model-1" } as const;
     const headers = new Headers();
     if (session !== undefined) headers.set("session-id", session);
     const request = new Request("http://gateway/", { headers });
     const body = new TextEncoder().encode("{}");
     const candidates = findCandidates(asked, { caller, config });
-    return routing.route(
+    return await routing.route(
       candidates,
       { caller, request },
       body,
