@@ -5,7 +5,7 @@ import {
   type ToolAliases,
 } from "./canonical/tools/bridge_tools.ts";
 import type { CallerCodec, Codec, Target } from "./canonical/codec.ts";
-import { fieldNamed, namesIn } from "./canonical/request/field_names.ts";
+import { fieldNamed, nameIn } from "./canonical/request/field_names.ts";
 import { createLosses, type Losses } from "./canonical/request/loss.ts";
 import type {
   CanonicalRequest,
@@ -49,8 +49,8 @@ export interface TranslatedRequest {
 /** A request that has been read, and is to be written. */
 export interface ReadRequest {
   readonly request: CanonicalRequest;
-  /** What the caller calls the canonical fields. */
-  readonly fieldNames: Readonly<Record<RequestField, string>>;
+  /** What the caller calls a canonical field. */
+  readonly nameOf: (field: RequestField) => string;
 }
 
 /**
@@ -73,8 +73,8 @@ export function translateRequest(
  */
 export function readRequest(body: JsonObject, from: CallerCodec): ReadRequest {
   return refusingDepth(() => ({
-    fieldNames: namesIn(body, from),
     request: from.decodeRequest(body),
+    nameOf: (field) => nameIn(body, field, from),
   }));
 }
 
@@ -84,12 +84,12 @@ export function readRequest(body: JsonObject, from: CallerCodec): ReadRequest {
  * @throws {GatewayError} `invalid_request` when something that changes the answer cannot be carried.
  */
 export function writeRequest(
-  { request, fieldNames }: ReadRequest,
+  { request, nameOf }: ReadRequest,
   translation: Omit<RequestTranslation, "from">,
 ): TranslatedRequest {
   return refusingDepth(() => {
     const { to, target, strict, streamOnly, prepare } = translation;
-    const losses = createLosses({ strict, fieldNames });
+    const losses = createLosses({ strict, nameOf });
     const prepared = prepare === undefined ? request : prepare(request);
     const bridged = bridgeTools(prepared, to.toolSupport(target));
     const encoded = to.encodeRequest(

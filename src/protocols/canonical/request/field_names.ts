@@ -6,20 +6,15 @@ import { REQUEST_FIELDS, type RequestField } from "./request.ts";
 export type FieldNames = Pick<CallerCodec, "fieldNames" | "otherNames">;
 
 /**
- * What `body` calls the canonical fields: where the protocol has several names for one, the one that stands in
- * it.
+ * What `body` calls a canonical field: where the protocol has several names for it, the one that stands in the body.
  */
-export function namesIn(
+export function nameIn(
   body: JsonObject,
+  field: RequestField,
   names: FieldNames,
-): Record<RequestField, string> {
-  const used = { ...names.fieldNames };
-  for (const field of REQUEST_FIELDS) {
-    if (names.otherNames?.[field] === undefined) continue;
-    used[field] = namesOf(field, names).find((name) => holds(body, name)) ??
-      used[field];
-  }
-  return used;
+): string {
+  return namesOf(field, names).find((name) => holds(body, name)) ??
+    names.fieldNames[field];
 }
 
 /** The canonical field that the protocol calls `name`. */

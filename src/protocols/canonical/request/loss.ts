@@ -34,7 +34,7 @@ export interface LossesOptions {
   /** Whether every loss refuses the request. */
   readonly strict: boolean;
   /** The caller's spelling of a canonical field. */
-  readonly fieldNames: Readonly<Record<RequestField, string>>;
+  readonly nameOf: (field: RequestField) => string;
 }
 
 /** The most fields that are named as dropped: the list goes into a header and the log. */
@@ -49,7 +49,7 @@ export function createLosses(options: LossesOptions): Losses {
     dropped,
     lose({ field, reason, weight }) {
       const name = typeof field === "string"
-        ? options.fieldNames[field]
+        ? options.nameOf(field)
         : field.extra.slice(0, MAX_NAME_LENGTH);
       if (weight === "answer" || options.strict) throw refusal(name, reason);
       if (dropped.size < MAX_DROPPED) dropped.add(name);

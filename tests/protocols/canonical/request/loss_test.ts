@@ -5,12 +5,13 @@ import {
   loseForeignExtras,
 } from "../../../../src/protocols/canonical/request/loss.ts";
 import { chatCodec } from "../../../../src/protocols/chat/mod.ts";
+import type { RequestField } from "../../../../src/protocols/canonical/request/request.ts";
 import { requestOf } from "../../../support/wire/requests.ts";
 
-const { fieldNames } = chatCodec;
+const nameOf = (field: RequestField) => chatCodec.fieldNames[field];
 
 Deno.test("losses that are hints are dropped and named once, in the caller's spelling", () => {
-  const losses = createLosses({ strict: false, fieldNames });
+  const losses = createLosses({ strict: false, nameOf });
   losses.lose({ field: "maxOutputTokens", weight: "hint", reason: "r" });
   losses.lose({ field: { extra: "prediction" }, weight: "hint", reason: "r" });
   losses.lose({ field: "maxOutputTokens", weight: "hint", reason: "other" });
@@ -21,7 +22,7 @@ Deno.test("losses that are hints are dropped and named once, in the caller's spe
 });
 
 Deno.test("losses name no more fields, and no longer ones, than a header can hold", () => {
-  const losses = createLosses({ strict: false, fieldNames });
+  const losses = createLosses({ strict: false, nameOf });
   for (let count = 0; count < 1000; count++) {
     const extra = `field ${count} `.padEnd(10_000, "x");
     losses.lose({ field: { extra }, weight: "hint", reason: "r" });
@@ -31,7 +32,7 @@ Deno.test("losses name no more fields, and no longer ones, than a header can hol
 });
 
 Deno.test("a loss that changes the answer refuses the request and says what to do", () => {
-  const losses = createLosses({ strict: false, fieldNames });
+  const losses = createLosses({ strict: false, nameOf });
   assert.throws(
     () =>
       losses.lose({
@@ -49,7 +50,7 @@ Deno.test("a loss that changes the answer refuses the request and says what to d
 });
 
 Deno.test("a strict connection refuses every loss", () => {
-  const losses = createLosses({ strict: true, fieldNames });
+  const losses = createLosses({ strict: true, nameOf });
   assert.throws(
     () => losses.lose({ field: "seed", weight: "hint", reason: "r" }),
     GatewayError,
@@ -66,7 +67,7 @@ Deno.test("loseForeignExtras() reports other protocols' extras by weight and lea
       },
     },
   });
-  const losses = createLosses({ strict: false, fieldNames });
+  const losses = createLosses({ strict: false, nameOf });
   loseForeignExtras(request, "chat", losses);
   assert.deepEqual([...losses.dropped], ["loud"]);
   assert.throws(
