@@ -94,7 +94,7 @@ export interface DetailsGatherer {
   /** What must go back to its issuer of all that came since the last call. */
   take(): Sealed | undefined;
   /** Characters held. */
-  readonly held: number;
+  held(): number;
 }
 
 /** A gatherer for one stream. */
@@ -118,9 +118,7 @@ export function createDetailsGatherer(): DetailsGatherer {
       held = 0;
       return sealed;
     },
-    get held() {
-      return held;
-    },
+    held: () => held,
   };
 }
 

@@ -32,7 +32,7 @@ export interface BlockEmitter {
   /** Closes the open text, reasoning or refusal. */
   close(emit: Emit<AnswerEvent>): void;
   /** Whether a block has begun. */
-  readonly hasBlocks: boolean;
+  hasBlocks(): boolean;
 }
 
 /** What an emitter needs from the reader around it. */
@@ -92,9 +92,7 @@ export function createBlockEmitter(options: BlockEmitterOptions): BlockEmitter {
   return {
     open,
     close,
-    get hasBlocks() {
-      return nextIndex > 0;
-    },
+    hasBlocks: () => nextIndex > 0,
     emitText(kind, text, emit) {
       if (typeof text !== "string" || text === "") return;
       const index = flatIndex(kind, emit);

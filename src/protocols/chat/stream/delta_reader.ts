@@ -48,7 +48,7 @@ export class DeltaReader {
 
   /** Whether anything has. */
   get hasBlocks(): boolean {
-    return this.#blocks.hasBlocks;
+    return this.#blocks.hasBlocks();
   }
 
   /**
@@ -112,7 +112,7 @@ export class DeltaReader {
   }
 
   #checkHeld(emit: Emit<AnswerEvent>): void {
-    const held = this.#calls.held + this.#details.held;
+    const held = this.#calls.held + this.#details.held();
     if (held <= MAX_HELD_CHARACTERS && this.#calls.count <= MAX_BLOCKS) return;
     emit(
       oversizedEvent(

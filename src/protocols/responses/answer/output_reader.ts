@@ -48,7 +48,7 @@ export class OutputReader {
 
   /** Whether a call of one of the caller's tools has begun. */
   get hasCalls(): boolean {
-    return this.#scope.blocks.hasCalls;
+    return this.#scope.blocks.hasCalls();
   }
 
   /** Takes the next event by its type; ignores what it does not know. */

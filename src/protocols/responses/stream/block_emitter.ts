@@ -31,9 +31,9 @@ export interface BlockEmitter {
   /** Gives a block that is whole. */
   giveOpaque(block: OpaqueBlock): void;
   /** Whether a call of one of the caller's tools has begun. */
-  readonly hasCalls: boolean;
+  hasCalls(): boolean;
   /** Whether anything has. */
-  readonly hasBlocks: boolean;
+  hasBlocks(): boolean;
 }
 
 /** An emitter for one answer. */
@@ -82,11 +82,7 @@ export function createBlockEmitter(emit: Emit<AnswerEvent>): BlockEmitter {
     giveOpaque(block) {
       close(open(block));
     },
-    get hasBlocks() {
-      return nextIndex > 0;
-    },
-    get hasCalls() {
-      return hasCalls;
-    },
+    hasBlocks: () => nextIndex > 0,
+    hasCalls: () => hasCalls,
   };
 }

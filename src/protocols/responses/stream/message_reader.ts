@@ -24,7 +24,9 @@ export function createMessageReader(
 
   function begin(kind: PartKind, key: JsonValue | undefined): PartReader {
     const isFirst = parts.length === 0;
-    const message = isFirst ? messageHead(item, !blocks.hasBlocks) : undefined;
+    const message = isFirst
+      ? messageHead(item, !blocks.hasBlocks())
+      : undefined;
     const marks = isFirst ? markMessage(item) : undefined;
     const part = new PartReader({ kind, key, message, marks }, blocks);
     parts.push(part);
