@@ -33,6 +33,7 @@ export async function passInOnePiece(
   const { record } = attempt.exchange;
   const { status } = answer;
   const bytes = await readShort(options);
+  if (bytes === undefined) throw brokenUpstream("it is longer than it says");
   secrets.coverIn(bytes);
   const { watch } = CODECS[protocol];
   const text = decoder.decode(bytes);
@@ -51,16 +52,14 @@ export async function passInOnePiece(
 
 const decoder = new TextDecoder();
 
-async function readShort(
+function readShort(
   { attempt: { controller, deployment }, deadlines, body, length }:
     OnePieceOptions,
-): Promise<Uint8Array<ArrayBuffer>> {
-  const bytes = await readBodyBytes(body, length, {
+): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  return readBodyBytes(body, length, {
     maxBytes: ONE_PIECE_BYTES,
     deadlines,
     idleMs: deployment.connection.timeouts.idleMs,
     controller,
   });
-  if (bytes === undefined) throw brokenUpstream("it is longer than it says");
-  return bytes;
 }
