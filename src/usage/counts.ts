@@ -35,16 +35,17 @@ export function countsOf(
   },
 ): Counts {
   const { input, cached, written, output } = partsOf(usage);
-  return {
+  const counts: Partial<Record<Measure, number>> = {
     requests: 1,
     input,
     cached_input: cached,
     cache_write: written,
     output,
     reasoning: Math.min(whole(usage.reasoningTokens), output),
-    ...(price === undefined ? {} : { cost: costNanos(usage, price) }),
-    ...(isEstimated ? { estimated: 1 } : {}),
   };
+  if (price !== undefined) counts.cost = costNanos(usage, price);
+  if (isEstimated) counts.estimated = 1;
+  return counts;
 }
 
 /** Whatever a provider says, no part is more than the whole. */

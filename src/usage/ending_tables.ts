@@ -6,14 +6,11 @@ type TablePlace = Pick<Sum, "table" | "endsAtMs">;
 
 /** Tables of values by field, each until its moment. */
 export interface EndingTables<Value> {
-  /**
-   * Forgets the tables that have ended, together. There is no timer: whoever is asked for something calls this first.
-   */
+  /** Forgets the tables that have ended. There is no timer: whoever is asked for something calls this first. */
   dropEnded(): void;
-  find(place: TablePlace): Map<string, Value> | undefined;
+  find(name: string): Map<string, Value> | undefined;
   /** `undefined` for a table that has ended. */
   open(place: TablePlace): Map<string, Value> | undefined;
-  named(name: string): ReadonlyMap<string, Value> | undefined;
   all(): Iterable<ReadonlyMap<string, Value>>;
 }
 
@@ -21,46 +18,37 @@ export interface EndingTables<Value> {
 export function createEndingTables<Value>(
   clock: Pick<Clock, "now">,
 ): EndingTables<Value> {
-  /** By their name, by the moment when they end. */
-  const tablesByEnd = new Map<number, Map<string, Map<string, Value>>>();
+  const tables = new Map<string, Map<string, Value>>();
+  /** By the moment when they end. */
+  const namesByEnd = new Map<number, string[]>();
   let nextEndMs = Infinity;
-
-  function find({ table, endsAtMs }: TablePlace) {
-    return tablesByEnd.get(endsAtMs)?.get(table);
-  }
 
   return {
     dropEnded() {
       const nowMs = clock.now();
       if (nowMs < nextEndMs) return;
       nextEndMs = Infinity;
-      for (const endsAtMs of tablesByEnd.keys()) {
-        if (endsAtMs <= nowMs) tablesByEnd.delete(endsAtMs);
-        else nextEndMs = Math.min(nextEndMs, endsAtMs);
+      for (const [endsAtMs, names] of namesByEnd) {
+        if (endsAtMs > nowMs) nextEndMs = Math.min(nextEndMs, endsAtMs);
+        else {
+          for (const name of names) tables.delete(name);
+          namesByEnd.delete(endsAtMs);
+        }
       }
     },
-    find,
-    open(place) {
-      const found = find(place);
+    find: (name) => tables.get(name),
+    open({ table: name, endsAtMs }) {
+      const found = tables.get(name);
       if (found !== undefined) return found;
-      const { table, endsAtMs } = place;
       if (endsAtMs <= clock.now()) return undefined;
       const opened = new Map<string, Value>();
-      const tables = tablesByEnd.get(endsAtMs) ??
-        new Map<string, Map<string, Value>>();
-      tablesByEnd.set(endsAtMs, tables.set(table, opened));
+      tables.set(name, opened);
+      const names = namesByEnd.get(endsAtMs) ?? [];
+      names.push(name);
+      namesByEnd.set(endsAtMs, names);
       nextEndMs = Math.min(nextEndMs, endsAtMs);
       return opened;
     },
-    named(name) {
-      for (const tables of tablesByEnd.values()) {
-        const found = tables.get(name);
-        if (found !== undefined) return found;
-      }
-      return undefined;
-    },
-    *all() {
-      for (const tables of tablesByEnd.values()) yield* tables.values();
-    },
+    all: () => tables.values(),
   };
 }

@@ -10,7 +10,7 @@ import {
   isBound,
   type ShareBound,
 } from "./bounds.ts";
-import type { Counts } from "./counts.ts";
+import { type Counts, countsOf } from "./counts.ts";
 import { isNamed, type QuotaShares } from "./quota_share.ts";
 import type { RefusedReservation, Reservation, Sum, Sums } from "./sums.ts";
 
@@ -44,12 +44,13 @@ export interface Limiter {
   /**
    * Reserves what a request needs at least of every limit that binds it on a deployment, or nothing.
    *
+   * @param estimatedTokens A rough count of its input tokens.
    * @returns At once where nobody else has to be asked; for a token without limits nothing is looked up.
    */
   enter(
     caller: Caller,
     deployment: Deployment,
-    needed: Counts,
+    estimatedTokens: number,
   ): Hold | LimitRefusal | Promise<Hold | LimitRefusal>;
 }
 
@@ -82,18 +83,20 @@ export function createLimiter(options: LimiterOptions): Limiter {
   function enterBound(
     caller: Caller,
     deployment: Deployment,
-    needed: Counts,
+    estimatedTokens: number,
   ): Hold | LimitRefusal | Promise<Hold | LimitRefusal> {
     const shares = sharesOf(caller, deployment);
     const over = latest(shares.filter(({ ratio }) => ratio >= 1));
     if (over !== undefined) return { ...over, needed: undefined };
-    const asked = askAll(caller, deployment, needed);
+    const asked = askAll(caller, deployment, estimatedTokens);
+    if (asked.length === 0) {
+      return { reserved: [], near: shares.filter(isNear) };
+    }
     const reserved = asked.map(({ reservation }) => reservation);
     const settle = (refused: RefusedReservation | undefined) =>
       refused === undefined
         ? { reserved, near: nearOf(asked, shares, sums) }
         : refusalOf(asked, refused, sums);
-    if (reserved.length === 0) return settle(undefined);
     const refused = sums.reserve(reserved);
     return refused instanceof Promise ? refused.then(settle) : settle(refused);
   }
@@ -102,33 +105,47 @@ export function createLimiter(options: LimiterOptions): Limiter {
     caller: Caller,
     { connection }: Deployment,
   ): readonly LimitState[] {
-    return bounds.of(caller).flatMap((bound) => {
-      const isOne = bound.kind === "share" &&
-        bound.limit.connection === connection.name;
-      if (!isOne) return [];
+    const states: LimitState[] = [];
+    for (const bound of bounds.of(caller)) {
+      if (bound.kind !== "share") continue;
+      if (bound.limit.connection !== connection.name) continue;
       if (quotaShares.isStale(connection)) options.refreshQuotas(caller);
-      return shareStates(bound, connection, quotaShares);
-    });
+      states.push(...shareStates(bound, connection, quotaShares));
+    }
+    return states;
   }
 
   function askAll(
     caller: Caller,
-    { connection, model }: Deployment,
-    needed: Counts,
+    deployment: Deployment,
+    estimatedTokens: number,
   ): readonly Asked[] {
+    const { connection, model } = deployment;
     const nowMs = clock.now();
     const row = { connection: connection.name, model: model.id };
-    return bounds.of(caller).flatMap((bound) =>
-      bound.kind === "amount" && countsRow(bound.limit, row)
-        ? ask(bound, bounds.sumAt(bound, nowMs), needed)
-        : []
-    );
+    const needed = neededOf(deployment, estimatedTokens);
+    const asked: Asked[] = [];
+    for (const bound of bounds.of(caller)) {
+      if (bound.kind !== "amount" || !countsRow(bound.limit, row)) continue;
+      asked.push(ask(bound, bounds.sumAt(bound, nowMs), needed));
+    }
+    return asked;
   }
 
   return {
-    enter: (caller, deployment, needed) =>
-      isBound(caller) ? enterBound(caller, deployment, needed) : NOTHING,
+    enter: (caller, deployment, estimatedTokens) =>
+      isBound(caller)
+        ? enterBound(caller, deployment, estimatedTokens)
+        : NOTHING,
   };
+}
+
+/** A request's input is known roughly before it goes out, and of its output nothing. */
+function neededOf({ model: { price } }: Deployment, tokens: number): Counts {
+  return countsOf({ inputTokens: Math.max(1, tokens), outputTokens: 0 }, {
+    price,
+    isEstimated: false,
+  });
 }
 
 /** What is asked of one limit. */
@@ -137,10 +154,14 @@ interface Asked extends BoundSum {
   readonly reservation: Reservation;
 }
 
-function ask(bound: AmountBound, found: BoundSum, needed: Counts): Asked {
+function ask(
+  bound: AmountBound,
+  { sum, window }: BoundSum,
+  needed: Counts,
+): Asked {
   const { unit, most } = bound.limit;
-  const amount = amountOf(unit, needed);
-  return { ...found, bound, reservation: { sum: found.sum, amount, most } };
+  const reservation = { sum, amount: amountOf(unit, needed), most };
+  return { bound, sum, window, reservation };
 }
 
 /**
@@ -180,18 +201,14 @@ function nearOf(
   shares: readonly LimitState[],
   sums: Pick<Sums, "read">,
 ): readonly LimitState[] {
-  return [...statesOf(asked, sums), ...shares]
-    .filter(({ ratio }) => ratio >= NEAR_RATIO);
-}
-
-function statesOf(
-  asked: readonly Asked[],
-  sums: Pick<Sums, "read">,
-): readonly LimitState[] {
   const amounts = sums.read(asked.map(({ sum }) => sum));
   return asked.map(({ bound, window }, index) =>
     amountState(bound, window.endMs, amounts[index] ?? 0)
-  );
+  ).concat(shares).filter(isNear);
+}
+
+function isNear({ ratio }: LimitState): boolean {
+  return ratio >= NEAR_RATIO;
 }
 
 /** How far a limit on an amount is used. */

@@ -11,8 +11,8 @@ export interface MemorySums extends Sums {
 }
 
 /**
- * Sums in the memory of this process. There is no timer: tables that end together are dropped together, when
- * something is next asked for after that.
+ * Sums in the memory of this process. There is no timer: tables that have ended are dropped when something is next
+ * asked for.
  *
  * @example
  * ```ts
@@ -27,17 +27,15 @@ export interface MemorySums extends Sums {
 export function createMemorySums(clock: Pick<Clock, "now">): MemorySums {
   const tables = createEndingTables<number>(clock);
 
-  const valueOf = (sum: Sum) => tables.find(sum)?.get(sum.field) ?? 0;
+  const valueOf = (sum: Sum) => tables.find(sum.table)?.get(sum.field) ?? 0;
 
   /** What belongs to one table often stands together. */
   function addAll(list: readonly Addition[]): void {
-    let last: Sum | undefined;
+    let name: string | undefined;
     let table: Map<string, number> | undefined;
     for (const { sum, amount } of list) {
-      const isSame = last !== undefined && sum.table === last.table &&
-        sum.endsAtMs === last.endsAtMs;
-      if (!isSame) table = tables.open(sum);
-      last = sum;
+      if (sum.table !== name) table = tables.open(sum);
+      name = sum.table;
       table?.set(sum.field, (table.get(sum.field) ?? 0) + amount);
     }
   }
@@ -66,7 +64,7 @@ export function createMemorySums(clock: Pick<Clock, "now">): MemorySums {
     },
     table(name) {
       tables.dropEnded();
-      return new Map(tables.named(name));
+      return new Map(tables.find(name));
     },
     get size() {
       return [...tables.all()].reduce((size, table) => size + table.size, 0);

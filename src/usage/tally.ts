@@ -92,8 +92,7 @@ export function openTally(
       const reserved = takeBack(hold);
       if (reserved.length > 0) options.sums.add(reserved);
       hold = undefined;
-      const needed = neededOf(deployment, estimatedTokens);
-      const result = options.limiter.enter(caller, deployment, needed);
+      const result = options.limiter.enter(caller, deployment, estimatedTokens);
       return result instanceof Promise
         ? result.then((one) => learn(one, deployment))
         : learn(result, deployment);
@@ -105,14 +104,6 @@ export function openTally(
 function takeBack(hold: Hold | undefined): readonly Addition[] {
   return (hold?.reserved ?? [])
     .map(({ sum, amount }) => ({ sum, amount: -amount }));
-}
-
-/** A request's input is known roughly before it goes out, and of its output nothing. */
-function neededOf({ model: { price } }: Deployment, tokens: number): Counts {
-  return countsOf({ inputTokens: Math.max(1, tokens), outputTokens: 0 }, {
-    price,
-    isEstimated: false,
-  });
 }
 
 /** What a request used after all; its facts then say so, for the log and the metrics. */

@@ -52,7 +52,7 @@ export function createEntries(clock: Pick<Clock, "now">): Entries {
 
   function find(sum: Sum): Entry | undefined {
     tables.dropEnded();
-    return tables.find(sum)?.get(sum.field);
+    return tables.find(sum.table)?.get(sum.field);
   }
 
   function open(sum: Sum): Entry | undefined {
@@ -75,7 +75,7 @@ export function createEntries(clock: Pick<Clock, "now">): Entries {
     all,
     table(name) {
       tables.dropEnded();
-      return tables.named(name) ?? NO_ENTRIES;
+      return tables.find(name) ?? NO_ENTRIES;
     },
   };
 }
