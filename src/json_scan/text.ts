@@ -138,10 +138,10 @@ function skipPlain({ bytes, words }: TextBytes, start: number): number {
  * borrow may mark a wrong byte too, but only above a right one.
  */
 function markSpecial(word: number): number {
-  const control = word - 0x20202020;
-  const quote = (word ^ 0x22222222) - 0x01010101;
+  // With one bit the other way round, a quote is where a space was: right behind the control characters.
+  const controlOrQuote = (word ^ 0x02020202) - 0x21212121;
   const backslash = (word ^ 0x5c5c5c5c) - 0x01010101;
-  return (word | control | quote | backslash) & 0x80808080;
+  return (word | controlOrQuote | backslash) & 0x80808080;
 }
 
 /** The index of the first marked byte, which little-endian order puts lowest. */
