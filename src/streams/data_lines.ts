@@ -43,6 +43,8 @@ export const LONG_BYTES: number = 2 * END_BYTES;
 
 const DATA_PREFIX = "data:";
 
+const LINE_FEED = 10;
+
 const SPACE = 32;
 
 const decoder = new TextDecoder();
@@ -66,7 +68,9 @@ export function createDataLines(
   let bytesAbove = 0;
 
   function remember(lines: readonly string[]): void {
-    last = [...lines, ...last].slice(0, LAST_LINES);
+    last = lines.length === LAST_LINES
+      ? lines
+      : [...lines, ...last].slice(0, LAST_LINES);
   }
 
   /** Of a line that is too long there are only the ends; `lineBytes` is how long it is. */
@@ -89,10 +93,10 @@ export function createDataLines(
     let longAt = -1;
     for (let from = start; from < end;) {
       if (wantedAt < from) wantedAt = orEnd(text.indexOf(wanted, from), end);
-      if (longAt < from) longAt = orEnd(findLong(text, from, end), end);
+      if (longAt < from) longAt = orEnd(findLong(bytes, from, end), end);
       const at = Math.min(wantedAt, longAt);
       if (at === end) return;
-      const begin = beginOfLine(text, at);
+      const begin = beginOfLine(bytes, at);
       const feed = text.indexOf("\n", at);
       if (isData(text, begin) && feed - begin <= maxLineBytes) {
         sink.line(valueOf(bytes.subarray(begin, feed)));
@@ -102,21 +106,26 @@ export function createDataLines(
   }
 
   /** Remembers the last few of some whole lines, by which it adds up what is above in all of them. */
-  function rememberLast({ text, start, end }: WholeLines): void {
-    const found: string[] = [];
+  function rememberLast({ bytes, text, start, end }: WholeLines): void {
+    const found: Line[] = [];
     let above = 0;
     let behind = end;
     while (behind > start && found.length < LAST_LINES) {
       const feed = behind - 1;
-      const begin = beginOfLine(text, feed);
-      if (isData(text, begin) && hasValue(text, begin, feed)) {
-        found.push(text.slice(begin, feed));
-        above += Math.max(0, feed - begin - floorBytes);
+      behind = beginOfLine(bytes, feed);
+      if (isData(text, behind) && hasValue(text, behind, feed)) {
+        found.push({ begin: behind, feed });
+        above += Math.max(0, feed - behind - floorBytes);
       }
-      behind = begin;
     }
     if (found.length === 0) return;
-    remember(ownTexts(found.map(bothEnds)));
+    // A part of a text keeps all of it alive.
+    const own = behind === 0 ? text : byteText(bytes.subarray(behind, end));
+    remember(
+      found.map(({ begin, feed }) =>
+        bothEnds(own.slice(begin - behind, feed - behind))
+      ),
+    );
     const isAll = found.length < LAST_LINES;
     bytesAbove += isAll ? above : above * (end - start) / (end - behind);
   }
@@ -168,6 +177,12 @@ interface WholeLines {
   readonly end: number;
 }
 
+/** Where a line stands in its chunk. */
+interface Line {
+  readonly begin: number;
+  readonly feed: number;
+}
+
 function valueOf(line: Uint8Array): string {
   return decoder.decode(line.subarray(DATA_PREFIX.length)).trim();
 }
@@ -189,10 +204,10 @@ function orEnd(position: number, end: number): number {
   return position === -1 ? end : Math.min(position, end);
 }
 
-/** Where the line begins that the character at `position` belongs to. */
-function beginOfLine(text: string, position: number): number {
-  // A negative position would count as the first.
-  return position === 0 ? 0 : text.lastIndexOf("\n", position - 1) + 1;
+/** Where the line begins that the byte at `position` belongs to. */
+function beginOfLine(bytes: Uint8Array, position: number): number {
+  // A negative position would count from the end.
+  return position === 0 ? 0 : bytes.lastIndexOf(LINE_FEED, position - 1) + 1;
 }
 
 /**
@@ -201,9 +216,9 @@ function beginOfLine(text: string, position: number): number {
  *
  * @param from Where a line begins.
  */
-function findLong(text: string, from: number, end: number): number {
+function findLong(bytes: Uint8Array, from: number, end: number): number {
   for (let start = from; start + LONG_BYTES < end;) {
-    const feed = text.lastIndexOf("\n", start + LONG_BYTES);
+    const feed = bytes.lastIndexOf(LINE_FEED, start + LONG_BYTES);
     if (feed < start) return start;
     start = feed + 1;
   }
@@ -215,9 +230,4 @@ function bothEnds(line: string): string {
   return line.length <= LONG_BYTES
     ? line
     : [line.slice(0, END_BYTES), line.slice(-END_BYTES)].join("");
-}
-
-/** The same lines, several of which no longer keep the whole chunk alive that they were cut from. */
-function ownTexts(lines: readonly string[]): readonly string[] {
-  return lines.join("\n").split("\n");
 }
