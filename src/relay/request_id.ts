@@ -20,9 +20,9 @@ export function withRequestId(
   protocol: Protocol,
   requestId: string,
 ): [string, string][] {
-  const kept = headers.filter(([name]) => name !== "x-request-id");
-  const names = new Set(kept.map(([name]) => name));
-  const added = idHeaders(protocol, requestId)
-    .filter(([name]) => !names.has(name));
-  return [...kept, ...added];
+  const named = headers.filter(([name]) => name !== "x-request-id");
+  for (const own of idHeaders(protocol, requestId)) {
+    if (!named.some(([name]) => name === own[0])) named.push(own);
+  }
+  return named;
 }

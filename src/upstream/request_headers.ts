@@ -16,31 +16,40 @@ export function upstreamHeaders(
   connection: Connection,
 ): [string, string][] {
   const dropped = namedByConnection(caller);
-  const fixed = ownHeadersOf(connection);
+  const own = ownHeadersOf(connection);
   const pairs: [string, string][] = [];
   caller.forEach((value, name) => {
     const staysHere = isWithheld(name) || dropped.includes(name) ||
-      fixed.has(name);
+      own.names.has(name);
     if (!staysHere) pairs.push([name, value]);
   });
-  pairs.push(...fixed);
+  pairs.push(...own.pairs);
   return pairs;
 }
 
-const known = new WeakMap<Connection, ReadonlyMap<string, string>>();
-
-function ownHeadersOf(connection: Connection): ReadonlyMap<string, string> {
-  const found = known.get(connection) ?? ownHeaders(connection);
-  known.set(connection, found);
-  return found;
+/** What a connection adds of its own to every request. */
+interface OwnHeaders {
+  readonly pairs: readonly [string, string][];
+  readonly names: ReadonlySet<string>;
 }
 
-function ownHeaders(connection: Connection): ReadonlyMap<string, string> {
+const known = new WeakMap<Connection, OwnHeaders>();
+
+function ownHeadersOf(connection: Connection): OwnHeaders {
+  let own = known.get(connection);
+  if (own === undefined) {
+    const fields = ownFields(connection);
+    own = { pairs: [...fields], names: new Set(fields.keys()) };
+    known.set(connection, own);
+  }
+  return own;
+}
+
+function ownFields({ auth, headers }: Connection): Map<string, string> {
   const own = new Map([["accept-encoding", "identity"]]);
-  const { auth } = connection;
   if (auth.scheme === "bearer") own.set("authorization", `Bearer ${auth.key}`);
   if (auth.scheme === "x-api-key") own.set("x-api-key", auth.key);
-  for (const [name, value] of Object.entries(connection.headers)) {
+  for (const [name, value] of Object.entries(headers)) {
     own.set(name.toLowerCase(), value);
   }
   return own;

@@ -31,9 +31,12 @@ const known = new WeakMap<Connection, Secrets>();
 
 /** The key of a connection, and the values of its fixed headers that are credentials. */
 export function secretsOf(connection: Connection): Secrets {
-  const found = known.get(connection) ?? createSecrets(textsOf(connection));
-  known.set(connection, found);
-  return found;
+  let secrets = known.get(connection);
+  if (secrets === undefined) {
+    secrets = createSecrets(textsOf(connection));
+    known.set(connection, secrets);
+  }
+  return secrets;
 }
 
 const isCredential = nameMatcher([CREDENTIALS]);
@@ -55,12 +58,12 @@ export function createSecrets(texts: readonly string[]): Secrets {
   const patterns = texts.flatMap(revealingParts);
   const masked = texts.map(prepareMaskedText);
 
-  const areIn = (text: string) => {
-    const forms = ESCAPE_REGEXP.test(text) ? [text, unescape(text)] : [text];
-    return patterns.some((pattern) =>
-      forms.some((form) => form.includes(pattern))
-    );
-  };
+  const shortest = Math.min(...patterns.map((pattern) => pattern.length));
+  const plain = new RegExp(patterns.map(RegExp.escape).join("|"));
+  const areIn = (text: string) =>
+    text.length >= shortest &&
+    (plain.test(text) ||
+      ESCAPE_REGEXP.test(text) && plain.test(unescape(text)));
   const without = (text: string | undefined) =>
     text !== undefined && areIn(text) ? undefined : text;
 

@@ -59,8 +59,9 @@ function firstOf(
   headers: HeaderFields,
 ): string | undefined {
   for (const name of names) {
-    const value = cleaned(headers.get(name) ?? "");
-    if (value !== "") return value;
+    const value = headers.get(name);
+    const id = value ? cleaned(value) : "";
+    if (id !== "") return id;
   }
   return undefined;
 }
