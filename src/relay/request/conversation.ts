@@ -64,7 +64,7 @@ async function spanOf(
   field: string,
   body: HeldBody,
 ): Promise<ByteSpan | undefined> {
-  const scan = new JsonObjectScan([field]);
+  const scan = new JsonObjectScan(KEYS_BY_FIELD.get(field) ?? [field]);
   try {
     for await (const piece of bodyPieces(body)) scan.push(piece);
     return scan.end().get(field)?.span;
@@ -73,6 +73,13 @@ async function spanOf(
     throw error;
   }
 }
+
+/** A list of keys is made ready once. */
+const KEYS_BY_FIELD: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.values(OPERATIONS).flatMap(({ conversationField: field }) =>
+    field === undefined ? [] : [[field, [field]]]
+  ),
+);
 
 const OPEN_BRACKET = 0x5b;
 
