@@ -1,3 +1,4 @@
+import { oncePer } from "../../core/once_per.ts";
 import type { RequestContext, Target } from "../canonical/codec.ts";
 import {
   CHAT_PROVIDERS,
@@ -25,9 +26,9 @@ export interface ChatDialect extends ChatRules {
 }
 
 /** The dialect of a target; the widely understood one where none is known. */
-export function dialectOf(
-  { service, model }: Pick<Target, "service" | "model">,
-): ChatDialect {
+export const dialectOf: (
+  target: Pick<Target, "service" | "model">,
+) => ChatDialect = oncePer(({ service, model }) => {
   const provider = CHAT_PROVIDERS.find(({ services }) =>
     services.includes(service)
   );
@@ -41,7 +42,7 @@ export function dialectOf(
       (rules.reasoningField !== undefined && service !== "gateway" &&
         wantsReasoningOfCalls(model)),
   };
-}
+});
 
 /** What every step of writing a request needs to know. */
 export interface Scope {

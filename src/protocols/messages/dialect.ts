@@ -1,3 +1,4 @@
+import { oncePer } from "../../core/once_per.ts";
 import type { RequestContext, Target } from "../canonical/codec.ts";
 import { parseClaudeModel } from "../dialects/claude_model.ts";
 import { claudeRowFor } from "../dialects/claude_models.ts";
@@ -39,11 +40,11 @@ const GATEWAY: MessagesRules = {
 };
 
 /** The rules of a target: by its model where that is a Claude, whoever serves it. */
-export function dialectOf(
-  { service, model }: Pick<Target, "service" | "model">,
-): MessagesRules {
+export const dialectOf: (
+  target: Pick<Target, "service" | "model">,
+) => MessagesRules = oncePer(({ service, model }) => {
   if (service === "gateway") return GATEWAY;
   const claude = parseClaudeModel(model);
   if (claude === undefined) return COMPATIBLE;
   return claudeRowFor(claude)?.rules ?? COMPATIBLE;
-}
+});

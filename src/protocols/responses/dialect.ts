@@ -1,3 +1,4 @@
+import { oncePer } from "../../core/once_per.ts";
 import type { RequestContext, Target } from "../canonical/codec.ts";
 import {
   type OpenAiModelRules,
@@ -17,9 +18,9 @@ export interface ResponsesDialect extends ResponsesRules {
 }
 
 /** The dialect of a target; the widely understood one where none is known. */
-export function dialectOf(
-  { service, model }: Pick<Target, "service" | "model">,
-): ResponsesDialect {
+export const dialectOf: (
+  target: Pick<Target, "service" | "model">,
+) => ResponsesDialect = oncePer(({ service, model }) => {
   const provider = RESPONSES_PROVIDERS.find((row) => row.service === service);
   const rules = provider?.rules ?? COMPATIBLE_RESPONSES;
   const known = openAiModelRules(model) ??
@@ -29,7 +30,7 @@ export function dialectOf(
     cacheMarks: rules.cacheMarks && known?.cacheMarks === true,
     model: known,
   };
-}
+});
 
 /** What every step of writing a request needs to know. */
 export interface Scope {

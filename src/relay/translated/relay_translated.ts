@@ -1,3 +1,5 @@
+import type { Deployment } from "../../config/config.ts";
+import { oncePer } from "../../core/once_per.ts";
 import {
   MAIN_OPERATIONS,
   operationPath,
@@ -5,7 +7,7 @@ import {
   type Protocol,
 } from "../../core/protocol.ts";
 import { retryAfterMs } from "../../core/retry_after.ts";
-import type { Codec } from "../../protocols/canonical/codec.ts";
+import type { Codec, Target } from "../../protocols/canonical/codec.ts";
 import { parseErrorBody } from "../../protocols/canonical/failure/error_body.ts";
 import {
   type Failure,
@@ -77,7 +79,7 @@ async function translate(
   { translation, seals }: RelayServices,
 ): Promise<TranslatedBodyLoan> {
   const { exchange, deployment, body, head } = attempt;
-  const { connection, model } = deployment;
+  const { connection } = deployment;
   const callerSha256 = exchange.caller.sha256;
   const translated = await translation.request(
     {
@@ -87,12 +89,7 @@ async function translate(
       stream: head.stream,
       bodyProtocol: attempt.bodyProtocol,
       to,
-      target: {
-        service: connection.service,
-        connectionId: connection.id,
-        model: model.upstream,
-        maxOutputTokens: model.maxOutputTokens,
-      },
+      target: targetOf(deployment),
       strict: connection.strict,
       streamOnly: connection.streamOnly,
       force: connection.force,
@@ -116,6 +113,14 @@ async function translate(
   }
   return translated;
 }
+
+/** The same object for every request, by which codecs remember what they know of it. */
+const targetOf = oncePer(({ connection, model }: Deployment): Target => ({
+  service: connection.service,
+  connectionId: connection.id,
+  model: model.upstream,
+  maxOutputTokens: model.maxOutputTokens,
+}));
 
 /** What is sent upstream. */
 interface Sending {
