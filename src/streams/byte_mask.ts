@@ -1,4 +1,5 @@
 import { byteText } from "./byte_text.ts";
+import { createFinder, type Finder } from "./find_text.ts";
 import type { ByteReader } from "./look_ahead.ts";
 
 /** Makes texts that must not be seen unreadable in bytes that pass. */
@@ -26,9 +27,10 @@ const NOTHING = new Uint8Array();
 /** What is looked for, made ready for many bodies. */
 export interface MaskedText {
   readonly secret: Uint8Array;
-  /** Its telling beginning, in bytes and as text. */
+  /** Its telling beginning. */
   readonly needle: Uint8Array;
-  readonly needleText: string;
+  /** Finds that beginning. */
+  readonly find: Finder;
 }
 
 /**
@@ -39,12 +41,12 @@ export interface MaskedText {
 export function prepareMaskedText(text: string): MaskedText {
   const secret = new TextEncoder().encode(text);
   const needle = secret.subarray(0, TELLING_BYTES);
-  return { secret, needle, needleText: text.slice(0, TELLING_BYTES) };
+  return { secret, needle, find: createFinder(text.slice(0, TELLING_BYTES)) };
 }
 
 /** Covers a text with as many asterisks wherever it or its beginning stands, also across chunks. */
 export function createByteMask(
-  { secret, needle, needleText }: MaskedText,
+  { secret, needle, find }: MaskedText,
 ): ByteMask {
   /** The end of what came, where the text may have begun in it. */
   let held = NOTHING;
@@ -67,7 +69,7 @@ export function createByteMask(
       const text = byteText(bytes);
       let position = covered > 0 ? cover(bytes, 0) : 0;
       for (;;) {
-        const found = text.indexOf(needleText, position);
+        const found = find(text, position);
         if (found === -1) break;
         position = cover(bytes, found);
       }
@@ -112,13 +114,11 @@ export function maskReader(reader: ByteReader, mask: ByteMask): ByteReader {
 /** Covers the text in bytes that are all there, as a mask does in bytes that pass. */
 export function maskBytes(
   bytes: Uint8Array,
-  { secret, needleText }: MaskedText,
+  { secret, find }: MaskedText,
 ): void {
   const text = byteText(bytes);
-  let found = text.indexOf(needleText);
-  while (found !== -1) {
-    found = text.indexOf(needleText, coverRun(bytes, found, secret));
-  }
+  let found = find(text, 0);
+  while (found !== -1) found = find(text, coverRun(bytes, found, secret));
 }
 
 /** Covers what of the text stands at `start`, and says where that ends. */
