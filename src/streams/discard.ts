@@ -1,7 +1,9 @@
 import type { ByteReader } from "./look_ahead.ts";
 
 /** Gives an answer up unread; how its upstream takes that changes nothing. */
-export function discard(answer: Pick<Response, "body">): void {
+export function discard(
+  answer: { readonly body: ReadableStream | null },
+): void {
   answer.body?.cancel().catch(() => {
     // It broke off already.
   });

@@ -1,5 +1,6 @@
 import type { Deadlines } from "../core/deadlines.ts";
 import { discard } from "../streams/discard.ts";
+import { type UpstreamAnswer, withReadHeaders } from "./answer.ts";
 import type { ConnectWatch } from "./connect_watch.ts";
 import {
   brokenUpstream,
@@ -47,7 +48,7 @@ export const MAX_STATUS = 599;
 export async function callUpstream(
   fetch: Fetch,
   call: UpstreamCall,
-): Promise<Response> {
+): Promise<UpstreamAnswer> {
   const { url, controller, connects } = call;
   // The shorter deadline comes first, so that the timer of all is set once for both.
   const stopWatching = connects.start({
@@ -75,7 +76,9 @@ export async function callUpstream(
     takeBack();
     stopWatching();
   }
-  if (answer.status <= MAX_STATUS) return undoEncoding(answer);
+  if (answer.status <= MAX_STATUS) {
+    return undoEncoding(withReadHeaders(answer));
+  }
   discard(answer);
   throw brokenUpstream(`it has the status ${answer.status}`);
 }

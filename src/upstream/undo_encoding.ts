@@ -1,5 +1,7 @@
+import type { HeaderFields } from "../core/header_fields.ts";
 import { decompress, readContentEncoding } from "../streams/decompress.ts";
 import { discard } from "../streams/discard.ts";
+import type { UpstreamAnswer } from "./answer.ts";
 import { brokenUpstream } from "./failure.ts";
 
 /**
@@ -10,20 +12,28 @@ import { brokenUpstream } from "./failure.ts";
  * @throws {GatewayError} `upstream` when the encoding is unknown; while reading, when the body does not keep
  * to it.
  */
-export function undoEncoding(answer: Response): Response {
-  const { body, status } = answer;
-  const encoding = readContentEncoding(answer.headers.get("content-encoding"));
+export function undoEncoding(answer: UpstreamAnswer): UpstreamAnswer {
+  const { body, headers } = answer;
+  const encoding = readContentEncoding(headers.get("content-encoding"));
   if (body === null || encoding === "identity") return answer;
   if (encoding === undefined) {
     discard(answer);
     throw brokenUpstream(UNREADABLE);
   }
-  const headers = new Headers(answer.headers);
-  headers.delete("content-encoding");
-  headers.delete("content-length");
   const mismatch = (cause: unknown) => brokenUpstream(UNREADABLE, cause);
-  const plain = ReadableStream.from(decompress(body, encoding, { mismatch }));
-  return new Response(plain, { status, headers });
+  return {
+    ...answer,
+    body: ReadableStream.from(decompress(body, encoding, { mismatch })),
+    headers: withoutEncoding(headers),
+  };
+}
+
+function withoutEncoding(headers: HeaderFields): HeaderFields {
+  const left = new Map<string, string>();
+  headers.forEach((value, name) => left.set(name, value));
+  left.delete("content-encoding");
+  left.delete("content-length");
+  return left;
 }
 
 const UNREADABLE = "it is compressed in a way that cannot be undone";

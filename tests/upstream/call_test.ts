@@ -38,13 +38,18 @@ const silent: Fetch = (_url, { signal }) =>
 
 Deno.test("callUpstream() sends the request and gives the answer", async () => {
   const { call, timers } = scene();
-  const answer = new Response("{}", { status: 429 });
+  const answer = new Response("{}", {
+    status: 429,
+    headers: { "Retry-After": "3" },
+  });
   const asked: [string, RequestInit][] = [];
   const given = await callUpstream((url, init) => {
     asked.push([url, init]);
     return Promise.resolve(answer);
   }, call);
-  assert.equal(given, answer);
+  const { status, body, headers } = given;
+  assert.deepEqual([status, body], [429, answer.body]);
+  assert.equal(headers.get("retry-after"), "3");
   assert.deepEqual(asked, [["http://upstream/v1/x", {
     method: "POST",
     headers: [["x-a", "1"]],

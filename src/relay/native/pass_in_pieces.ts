@@ -21,7 +21,7 @@ import { seeFailure } from "./holds_failure.ts";
 
 /** An answer that goes to the caller as it comes. */
 export interface PiecesOptions extends PassAnswerOptions {
-  readonly body: ReadableStream<Uint8Array<ArrayBuffer>>;
+  readonly body: ReadableStream<Uint8Array>;
   /** Whether it is a stream of events. */
   readonly isStream: boolean;
   /** Whether it is JSON, as far as its headers say. */

@@ -1,6 +1,6 @@
 import { operationPath, OPERATIONS } from "../../core/protocol.ts";
 import { discard } from "../../streams/discard.ts";
-import { type UpstreamAnswer, withReadHeaders } from "../../upstream/answer.ts";
+import type { UpstreamAnswer } from "../../upstream/answer.ts";
 import { answerHeaders } from "../../upstream/answer_headers.ts";
 import { callUpstream } from "../../upstream/call.ts";
 import { redirected, upstreamAuthentication } from "../../upstream/failure.ts";
@@ -37,7 +37,7 @@ export async function relayNative(
   const operation = OPERATIONS[attempt.operation];
   const { endpoint, protocol } = operation;
   const isRenamed = model.upstream !== head.model;
-  const response = await callUpstream(fetch, {
+  const answer = await callUpstream(fetch, {
     url: `${connection.endpoints[endpoint]}${
       operationPath(operation, model.upstream, head)
     }`,
@@ -53,7 +53,6 @@ export async function relayNative(
     firstByteMs: firstAnswerMs(attempt),
     controller,
   });
-  const answer = withReadHeaders(response);
   const secrets = secretsOf(connection);
   noteAnswer(answer, exchange.record, secrets);
   harvest.observe(connection, answer.headers);

@@ -15,7 +15,7 @@ import {
 } from "../../protocols/canonical/failure/failure.ts";
 import { CODECS, protocolHeaderPrefixes } from "../../protocols/mod.ts";
 import { discard } from "../../streams/discard.ts";
-import { type UpstreamAnswer, withReadHeaders } from "../../upstream/answer.ts";
+import type { UpstreamAnswer } from "../../upstream/answer.ts";
 import { callUpstream } from "../../upstream/call.ts";
 import { redirected } from "../../upstream/failure.ts";
 import { readErrorBytes } from "../../upstream/read_answer.ts";
@@ -52,11 +52,9 @@ export async function relayTranslated(
   );
   let answer: UpstreamAnswer;
   try {
-    answer = withReadHeaders(
-      await ask(
-        { attempt, protocol, body, stream: translated.stream },
-        services,
-      ),
+    answer = await ask(
+      { attempt, protocol, body, stream: translated.stream },
+      services,
     );
   } finally {
     letGo();
@@ -133,7 +131,7 @@ interface Sending {
 async function ask(
   sending: Sending,
   { fetch, deadlines, connects }: RelayServices,
-): Promise<Response> {
+): Promise<UpstreamAnswer> {
   const { attempt, protocol, body, stream } = sending;
   const { exchange, deployment: { connection, model }, controller } = attempt;
   const { messagesVendor } = exchange.config;
