@@ -12,8 +12,9 @@ export interface Deadlines {
    * Calls `onPassed` once `ms` milliseconds have gone by, unless it is taken back before.
    *
    * @param ms More than 0 and at most 24 days; 0 means no deadline, and `onPassed` is never called.
+   * @param sinceMs What {@linkcode Deadlines.elapsedMs} has just said, for those who asked it anyway; default: it is asked.
    */
-  start(ms: number, onPassed: () => void): TakeBack;
+  start(ms: number, onPassed: () => void, sinceMs?: number): TakeBack;
 }
 
 /** A deadline that is running. */
@@ -70,11 +71,11 @@ export function createDeadlines(timers: Timers = systemTimers): Deadlines {
     try {
       while (next !== undefined && next.entry.dueMs <= nowMs) {
         next.queue.shift();
-        tidy(next.ms);
         next.entry.onPassed();
         next = earliest(queues);
       }
     } finally {
+      tidy();
       next = earliest(queues);
       if (next !== undefined) arm(next.entry.dueMs);
     }
@@ -88,22 +89,24 @@ export function createDeadlines(timers: Timers = systemTimers): Deadlines {
     return queue;
   }
 
-  /** Some lengths come once only. */
-  function tidy(ms: number): void {
-    if (queues.get(ms)?.size === 0) queues.delete(ms);
+  /** Some lengths come once only; most come again soon, so that it is not done for each deadline. */
+  function tidy(): void {
+    for (const [ms, queue] of queues) {
+      if (queue.size === 0) queues.delete(ms);
+    }
   }
 
   return {
     elapsedMs: timers.elapsedMs,
-    start(ms, onPassed) {
+    start(ms, onPassed, sinceMs = timers.elapsedMs()) {
       if (ms === 0) return NOTHING;
-      const dueMs = timers.elapsedMs() + ms;
+      const dueMs = sinceMs + ms;
       const takeOut = queueOf(ms).add({ dueMs, onPassed });
       arm(dueMs);
-      return () => {
+      return timers.mayRingForNobody ? takeOut : () => {
         takeOut();
-        tidy(ms);
-        if (queues.size === 0 && !timers.mayRingForNobody) disarm();
+        tidy();
+        if (queues.size === 0) disarm();
       };
     },
   };
@@ -111,7 +114,6 @@ export function createDeadlines(timers: Timers = systemTimers): Deadlines {
 
 /** A deadline and where it stands. */
 interface Next {
-  readonly ms: number;
   readonly queue: LinkedList<Entry>;
   readonly entry: Entry;
 }
@@ -119,10 +121,10 @@ interface Next {
 /** The deadline that passes next; of those that pass at once, one of the length that began first. */
 function earliest(queues: Queues): Next | undefined {
   let found: Next | undefined;
-  for (const [ms, queue] of queues) {
+  for (const queue of queues.values()) {
     const entry = queue.first;
     if (entry !== undefined && entry.dueMs < (found?.entry.dueMs ?? Infinity)) {
-      found = { ms, queue, entry };
+      found = { queue, entry };
     }
   }
   return found;

@@ -46,7 +46,7 @@ export function createIdleWatch(
     wait() {
       if (stopped) return;
       waitingSinceMs = deadlines.elapsedMs();
-      takeBack ??= deadlines.start(idleMs, look);
+      takeBack ??= deadlines.start(idleMs, look, waitingSinceMs);
     },
     heard() {
       waitingSinceMs = undefined;

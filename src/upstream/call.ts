@@ -49,16 +49,19 @@ export async function callUpstream(
   fetch: Fetch,
   call: UpstreamCall,
 ): Promise<UpstreamAnswer> {
-  const { url, controller, connects } = call;
+  const { url, controller, connects, deadlines } = call;
+  const sinceMs = deadlines.elapsedMs();
   // The shorter deadline comes first, so that the timer of all is set once for both.
   const stopWatching = connects.start({
     url,
     withinMs: call.connectMs,
+    sinceMs,
     onUnreachable: () => controller.abort(unconnected()),
   });
-  const takeBack = call.deadlines.start(
+  const takeBack = deadlines.start(
     call.firstByteMs,
     () => controller.abort(silentUpstream()),
+    sinceMs,
   );
   let answer: Response;
   try {

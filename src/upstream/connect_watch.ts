@@ -11,6 +11,8 @@ export interface Connecting {
   readonly url: string;
   /** How long the connection may take, in milliseconds; 0 means forever. */
   readonly withinMs: number;
+  /** As {@linkcode Deadlines.start} takes it. */
+  readonly sinceMs?: number | undefined;
   /** Called at most once, when that has passed without a sign of the host. */
   readonly onUnreachable: () => void;
 }
@@ -70,7 +72,7 @@ export function createConnectWatch(
   return {
     noteReached,
     start(connecting) {
-      const { url, withinMs, onUnreachable } = connecting;
+      const { url, withinMs, sinceMs, onUnreachable } = connecting;
       const number = ++begun;
       let isOver = false;
       const takeBack = deadlines.start(withinMs / 2, async () => {
@@ -78,7 +80,7 @@ export function createConnectWatch(
         const proof = proofs.get(url) ?? prove(reach, connecting);
         proofs.set(url, proof);
         if (!await proof && !isOver) onUnreachable();
-      });
+      }, sinceMs);
       return () => {
         isOver = true;
         takeBack();

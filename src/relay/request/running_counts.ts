@@ -48,12 +48,11 @@ function createRunningCount(): RunningCount {
 
 /** Counts nothing under any key. */
 export function createRunningCountsByKey(): RunningCountsByKey {
+  /** What is at 0 stays in, since there are few keys and most come again: to take one out and put it in costs more. */
   const counts = new Map<string, number>();
 
   function give(key: string): void {
-    const rest = (counts.get(key) ?? 1) - 1;
-    if (rest === 0) counts.delete(key);
-    else counts.set(key, rest);
+    counts.set(key, (counts.get(key) ?? 1) - 1);
   }
 
   return {
