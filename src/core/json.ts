@@ -18,6 +18,25 @@ export function isJsonObject(value: unknown): value is JsonObject {
 }
 
 /**
+ * The fields of an object that are to be kept, whatever they are called: `__proto__` too. Most objects keep few or none,
+ * and so no list of all values is made.
+ */
+export function pickFields(
+  object: JsonObject,
+  isKept: (name: string, value: JsonValue | undefined) => boolean,
+): JsonObject {
+  const names = Object.keys(object).filter((name) =>
+    isKept(name, object[name])
+  );
+  return Object.fromEntries(names.map((name) => [name, object[name]]));
+}
+
+/** The fields of an object that have a value. */
+export function present(object: JsonObject): JsonObject {
+  return pickFields(object, (_name, value) => value !== undefined);
+}
+
+/**
  * Reads `text` as JSON.
  *
  * @returns The value, or `undefined` when `text` is not JSON; JSON itself has no `undefined`.

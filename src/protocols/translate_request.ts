@@ -1,5 +1,5 @@
 import { GatewayError } from "../core/error.ts";
-import type { JsonObject } from "../core/json.ts";
+import { type JsonObject, pickFields } from "../core/json.ts";
 import {
   bridgeTools,
   type ToolAliases,
@@ -128,8 +128,10 @@ function adjust(
       reason: "this model's connection leaves it out",
     });
   }
-  const kept = Object.entries(body).filter(([name]) => !omit.includes(name));
-  return { ...Object.fromEntries(kept), ...force };
+  const kept = omit.length === 0
+    ? body
+    : pickFields(body, (name) => !omit.includes(name));
+  return { ...kept, ...force };
 }
 
 function nestedTooDeep(cause: RangeError): GatewayError {

@@ -1,5 +1,10 @@
 import assert from "node:assert/strict";
-import { isJsonObject, parseJson } from "../../src/core/json.ts";
+import {
+  isJsonObject,
+  parseJson,
+  pickFields,
+  present,
+} from "../../src/core/json.ts";
 
 Deno.test("parseJson() reads every kind of value", () => {
   assert.deepEqual(parseJson(' {"a":[1,"x",null,true]} '), {
@@ -28,4 +33,20 @@ Deno.test("isJsonObject() knows an object from everything else", () => {
   for (const value of [null, undefined, [], "x", 1, true]) {
     assert.ok(!isJsonObject(value), String(value));
   }
+});
+
+Deno.test("pickFields() keeps fields in their order, one that is called like a prototype too", () => {
+  const object = JSON.parse('{"b":1,"__proto__":{"x":1},"a":null,"c":2}');
+  const picked = pickFields(
+    object,
+    (name, value) => name !== "b" && value !== null,
+  );
+  assert.equal(JSON.stringify(picked), '{"__proto__":{"x":1},"c":2}');
+  assert.equal(Object.getPrototypeOf(picked), Object.prototype);
+  assert.deepEqual(pickFields(object, () => false), {});
+});
+
+Deno.test("present() leaves out what has no value, and nothing else", () => {
+  const object = { a: undefined, b: null, c: 0, d: "", e: false };
+  assert.deepEqual(Object.keys(present(object)), ["b", "c", "d", "e"]);
 });

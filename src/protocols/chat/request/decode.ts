@@ -161,7 +161,8 @@ const WEIGHT_BY_FIELD: Readonly<Record<string, (value: JsonValue) => Weight>> =
 
 function decodeExtras(body: JsonObject): Record<string, Extra> {
   const extras: [field: string, extra: Extra][] = [];
-  for (const [field, value] of Object.entries(body)) {
+  for (const field of Object.keys(body)) {
+    const value = body[field];
     if (KNOWN_FIELDS.has(field) || value === null || value === undefined) {
       continue;
     }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { JsonObject } from "../../../core/json.ts";
+import { type JsonObject, present } from "../../../core/json.ts";
 import { loseCacheMarks } from "../../canonical/request/cache_marks.ts";
 import { loseCitations } from "../../canonical/answer/cited.ts";
 import type { RequestContext } from "../../canonical/codec.ts";
@@ -284,11 +284,4 @@ function commonSettings(
 function shortUser(user: string): string {
   if (user.length <= MAX_USER_LENGTH) return user;
   return createHash("sha256").update(user).digest("hex");
-}
-
-/** The fields that have a value. */
-function present(fields: JsonObject): JsonObject {
-  return Object.fromEntries(
-    Object.entries(fields).filter(([, value]) => value !== undefined),
-  );
 }

@@ -2,6 +2,7 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  pickFields,
 } from "../../../core/json.ts";
 import type { Extra, Weight } from "../../canonical/request/extras.ts";
 import { isEffort } from "../../canonical/answer/reasoning.ts";
@@ -74,10 +75,11 @@ function innerFields(
 ): JsonObject {
   const object = body[field];
   if (!isJsonObject(object)) return {};
-  const rest = Object.entries(object).filter(([name, value]) =>
-    !isKnown(name, value) && value !== null
+  const rest = pickFields(
+    object,
+    (name, value) => !isKnown(name, value) && value !== null,
   );
-  return rest.length === 0 ? {} : { [field]: Object.fromEntries(rest) };
+  return Object.keys(rest).length === 0 ? {} : { [field]: rest };
 }
 
 function isEmptyList(value: JsonValue): boolean {

@@ -2,6 +2,7 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  pickFields,
 } from "../../../core/json.ts";
 import type { Marks } from "../../canonical/request/extras.ts";
 import { invalidField } from "../../canonical/request/invalid_request.ts";
@@ -47,10 +48,10 @@ export function otherFields(
   object: JsonObject,
   known: ReadonlySet<string>,
 ): JsonObject {
-  return Object.fromEntries(
-    Object.entries(object).filter(([field, value]) =>
-      !known.has(field) && value !== undefined && value !== null
-    ),
+  return pickFields(
+    object,
+    (field, value) =>
+      !known.has(field) && value !== undefined && value !== null,
   );
 }
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../core/json.ts";
+import { type JsonObject, present } from "../../../core/json.ts";
 import type {
   RequestField,
   Sampling,
@@ -73,10 +73,4 @@ function lose(field: RequestField, { context }: Scope): void {
     weight: "hint",
     reason: "this model takes no such value there",
   });
-}
-
-function present(fields: JsonObject): JsonObject {
-  return Object.fromEntries(
-    Object.entries(fields).filter(([, value]) => value !== undefined),
-  );
 }

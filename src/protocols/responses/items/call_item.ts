@@ -1,10 +1,10 @@
-import type { JsonObject } from "../../../core/json.ts";
+import { type JsonObject, present } from "../../../core/json.ts";
 import type { ToolCallBlock } from "../../canonical/answer/block.ts";
 import {
   argumentsObject,
   givenArguments,
 } from "../../canonical/tools/tool_arguments.ts";
-import { otherFields, present, textOf } from "../fields.ts";
+import { otherFields, textOf } from "../fields.ts";
 import { markOwn, notedObject } from "../marks.ts";
 import { toolOfCall, type TypedTool } from "../tools/typed_tools.ts";
 

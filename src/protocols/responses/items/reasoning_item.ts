@@ -2,6 +2,7 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  present,
 } from "../../../core/json.ts";
 import type {
   ReasoningBlock,
@@ -13,7 +14,7 @@ import {
   unwrapSealed,
   wrapSealed,
 } from "../../canonical/answer/sealed.ts";
-import { otherFields, present } from "../fields.ts";
+import { otherFields } from "../fields.ts";
 import { markOwn, notedObject } from "../marks.ts";
 
 /** The `form` of a sealed `encrypted_content`. */

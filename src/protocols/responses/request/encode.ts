@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../core/json.ts";
+import { type JsonObject, present } from "../../../core/json.ts";
 import { loseCacheMarks } from "../../canonical/request/cache_marks.ts";
 import { loseCitations } from "../../canonical/answer/cited.ts";
 import type { RequestContext } from "../../canonical/codec.ts";
@@ -14,7 +14,6 @@ import {
 import { dialectOf, type ResponsesDialect, type Scope } from "../dialect.ts";
 import { encodeExtras } from "./extras.ts";
 import { loseGiven } from "./lose.ts";
-import { present } from "../fields.ts";
 import { isNoted } from "../marks.ts";
 import { encodeReasoning, type Reasoning } from "./reasoning_encode.ts";
 import { encodeRecords } from "./records_encode.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../core/json.ts";
+import { type JsonObject, present } from "../../../core/json.ts";
 import { effortOfBudget } from "../../canonical/answer/reasoning.ts";
 import type {
   Effort,
@@ -7,7 +7,6 @@ import type {
 import { closestEffort, type EffortWord } from "../../dialects/effort.ts";
 import { UNKNOWN_OPENAI_MODEL } from "../../dialects/openai_models.ts";
 import type { Scope } from "../dialect.ts";
-import { present } from "../fields.ts";
 
 /** How a request's reasoning is written. */
 export interface Reasoning {

@@ -1,10 +1,9 @@
 import { createHash } from "node:crypto";
-import type { JsonObject } from "../../../core/json.ts";
+import { type JsonObject, present } from "../../../core/json.ts";
 import type { RequestContext } from "../../canonical/codec.ts";
 import type { CanonicalRequest } from "../../canonical/request/request.ts";
 import type { Scope } from "../dialect.ts";
 import { loseGiven } from "./lose.ts";
-import { present } from "../fields.ts";
 import { encodeServiceTier } from "./settings.ts";
 
 /** Longest id of a user and longest cache key. */

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../core/json.ts";
+import { type JsonObject, present } from "../../../core/json.ts";
 import { lookup } from "../../../core/lookup.ts";
 import { invalidField } from "../../canonical/request/invalid_request.ts";
 import { decodeOutputFormat } from "../../canonical/request/output_format.ts";
@@ -10,7 +10,6 @@ import type {
   ReasoningSettings,
   ServiceTier,
 } from "../../canonical/request/request.ts";
-import { present } from "../fields.ts";
 import type { WireRequest } from "../wire.ts";
 
 /**

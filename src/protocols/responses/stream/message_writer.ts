@@ -1,11 +1,11 @@
-import type { JsonObject } from "../../../core/json.ts";
+import { type JsonObject, present } from "../../../core/json.ts";
 import type { BlockHead } from "../../canonical/stream/event.ts";
 import {
   idleWriter,
   type ItemWriter,
   type WriterScope,
 } from "./item_writer.ts";
-import { present, textOf } from "../fields.ts";
+import { textOf } from "../fields.ts";
 import { notedObject } from "../marks.ts";
 import { createPartWriter, type PartWriter } from "./part_writer.ts";
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../core/json.ts";
+import { type JsonObject, present } from "../../../core/json.ts";
 import {
   encodeHostedTool,
   loseForceOnNothing,
@@ -24,7 +24,6 @@ import {
 } from "../../canonical/tools/tool.ts";
 import type { Loss } from "../../canonical/request/loss.ts";
 import type { Scope } from "../dialect.ts";
-import { present } from "../fields.ts";
 import { isNoted, notedObject, notedOthers } from "../marks.ts";
 import { encodeTypedTool } from "./typed_tools.ts";
 
