@@ -22,27 +22,22 @@ export interface ChunkGaps {
 export function createChunkGaps(): ChunkGaps {
   const counts = BOUNDS_MS.map(() => 0);
   let lastMs: number | undefined;
-  let count = 0;
-  let sumMs = 0;
-  return {
-    note(nowMs) {
+  const gaps = {
+    counts,
+    count: 0,
+    sumMs: 0,
+    note(nowMs: number) {
       if (lastMs !== undefined) {
         const gapMs = nowMs - lastMs;
         const bucket = bucketOf(gapMs);
         if (bucket < counts.length) counts[bucket] = (counts[bucket] ?? 0) + 1;
-        count += 1;
-        sumMs += gapMs;
+        gaps.count += 1;
+        gaps.sumMs += gapMs;
       }
       lastMs = nowMs;
     },
-    counts,
-    get count() {
-      return count;
-    },
-    get sumMs() {
-      return sumMs;
-    },
   };
+  return gaps;
 }
 
 /** A loop, since a callback would be one more object for each chunk. */

@@ -34,7 +34,7 @@ export interface Translator {
   /** What to say while the upstream is silent. */
   keepAlive(): string;
   /** Whether the answer's end or failure has been written. */
-  readonly isOver: boolean;
+  isOver(): boolean;
 }
 
 /** Puts a translator together. */
@@ -101,8 +101,6 @@ export function createTranslator(options: TranslatorOptions): Translator {
       if (!isOver) encoder.keepAlive(write);
       return take();
     },
-    get isOver() {
-      return isOver;
-    },
+    isOver: () => isOver,
   };
 }

@@ -26,7 +26,7 @@ export interface DataLines {
    */
   measureAbove(bytes: number): void;
   /** What was added up; no whole number where it is an estimate. */
-  readonly bytesAbove: number;
+  bytesAbove(): number;
 }
 
 /** How {@linkcode createDataLines} is bounded. */
@@ -134,17 +134,15 @@ export function createDataLines(
     measureAbove(bytes) {
       floorBytes = bytes;
     },
-    get bytesAbove() {
-      return bytesAbove;
-    },
+    bytesAbove: () => bytesAbove,
     push(chunk) {
       const text = byteText(chunk);
       const end = text.lastIndexOf("\n") + 1;
       let start = 0;
-      if (end > 0 && pending.length > 0) {
+      if (end > 0 && pending.length() > 0) {
         start = text.indexOf("\n") + 1;
         pending.append(chunk.subarray(0, start - 1));
-        take(pending.bytes(), pending.length);
+        take(pending.bytes(), pending.length());
         pending.clear();
       }
       while (start < end && sink.wantsEvery()) {

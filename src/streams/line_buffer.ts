@@ -3,7 +3,7 @@ export interface LineBuffer {
   /** Takes the next piece; it is copied. */
   append(piece: Uint8Array): void;
   /** How many bytes the line has so far. */
-  readonly length: number;
+  length(): number;
   /** The line, valid until the next `append`; of one that is too long {@linkcode bothEnds}. */
   bytes(): Uint8Array;
   /** Makes room for the next line. */
@@ -43,9 +43,7 @@ export function createLineBuffer(maxBytes: number): LineBuffer {
       buffer = bothEnds(buffer.subarray(0, used));
       used = buffer.length;
     },
-    get length() {
-      return length;
-    },
+    length: () => length,
     bytes: () => buffer.subarray(0, used),
     clear() {
       length = 0;

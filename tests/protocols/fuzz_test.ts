@@ -160,7 +160,7 @@ function checkStream(
   }
   text += translator.end();
   assert.equal(endings.length, 1, "endings");
-  assert.ok(translator.isOver);
+  assert.ok(translator.isOver());
   assert.equal(
     translator.push(bytes) + translator.end() + translator.keepAlive(),
     "",

@@ -55,12 +55,12 @@ Deno.test("a translator gives text for each piece of bytes that completes an eve
   const text = translator.push(HELLO.subarray(half));
   assert.match(text, /^data: .*"role":"assistant"/);
   assert.match(text, /"content":"Grüße 👋"/);
-  assert.equal(translator.isOver, false);
+  assert.equal(translator.isOver(), false);
   assert.match(
     translator.push(END),
     /"finish_reason":"stop".*\n\ndata: \[DONE\]\n\n$/,
   );
-  assert.equal(translator.isOver, true);
+  assert.equal(translator.isOver(), true);
 });
 
 Deno.test("a translator gives nothing after the answer is over", () => {
@@ -87,7 +87,7 @@ Deno.test("a translator makes an early end, a failure from outside and a long ev
     late.fail({ kind: "timeout", message: "Too slow" }),
     /"message":"Too slow","type":"timeout_error"/,
   );
-  assert.equal(late.isOver, true);
+  assert.equal(late.isOver(), true);
 
   const long = createTranslator(options());
   const bytes = new Uint8Array(MAX_FRAME_CHARACTERS / 2).fill(120);
@@ -136,7 +136,7 @@ Deno.test("a translator whose encoder cannot hold the answer ends it with that f
     observe: (event) => seen.push(event),
   }));
   assert.equal(translator.push(HELLO), "data: Too much\n\ndata: over\n\n");
-  assert.equal(translator.isOver, true);
+  assert.equal(translator.isOver(), true);
   assert.equal(translator.push(END), "");
   assert.equal(translator.end(), "");
   assert.deepEqual(written.at(-1), { type: "failure", failure });

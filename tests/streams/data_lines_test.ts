@@ -228,7 +228,7 @@ function above(lengths: readonly number[], linesAChunk: number): number {
       .map((length) => `data: ${"x".repeat(length - 6)}\n\n`).join("");
     reader.push(encoder.encode(text));
   }
-  return reader.bytesAbove;
+  return reader.bytesAbove();
 }
 
 Deno.test("createDataLines() adds up by how much lines are longer than they must be", () => {

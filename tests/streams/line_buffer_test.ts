@@ -16,11 +16,11 @@ Deno.test("createLineBuffer() joins the pieces of a line and begins anew when cl
       const end = start + 1 + random.below(700);
       buffer.append(line.subarray(start, end));
       start = end;
-      assert.equal(buffer.length, Math.min(end, line.length));
+      assert.equal(buffer.length(), Math.min(end, line.length));
     }
     assert.deepEqual(buffer.bytes(), line);
     buffer.clear();
-    assert.equal(buffer.length, 0);
+    assert.equal(buffer.length(), 0);
     assert.deepEqual(buffer.bytes(), new Uint8Array());
   }
 });
@@ -40,7 +40,7 @@ Deno.test("createLineBuffer() keeps the two ends of a line that is too long, and
     for (let start = 0; start < line.length; start += step) {
       buffer.append(line.subarray(start, start + step));
     }
-    assert.equal(buffer.length, line.length);
+    assert.equal(buffer.length(), line.length);
     assert.deepEqual(buffer.bytes(), bothEnds(line));
     assert.ok(buffer.bytes().buffer.byteLength <= 4096);
     buffer.clear();

@@ -18,7 +18,7 @@ export interface Meter {
    */
   end(isBodyWhole: boolean): AnswerEnd;
   /** What the error says that the answer ended with; for `decodeFailure`, and known at the end. */
-  readonly failure: JsonObject | undefined;
+  failure(): JsonObject | undefined;
 }
 
 const LINE_FEED = new Uint8Array([10]);
@@ -64,14 +64,13 @@ export function createStreamMeter(
     end() {
       return ended ??= readEnd();
     },
-    get failure() {
-      return failure;
-    },
+    failure: () => failure,
   };
 
   function readEnd(): AnswerEnd {
     if (isWhole(lines.unfinished())) lines.push(LINE_FEED);
-    facts.answer.outputCharacters = firstLength + Math.round(lines.bytesAbove);
+    facts.answer.outputCharacters = firstLength +
+      Math.round(lines.bytesAbove());
     return lines.last().map(endOf).reduce(betterEnd, longEnd);
   }
 
@@ -127,7 +126,7 @@ export function createBodyMeter(
       if (isJsonObject(body)) noteUsage(watch, body, record);
       return isBodyWhole && json?.isCut !== true ? "whole" : "cut";
     },
-    failure: undefined,
+    failure: () => undefined,
   };
 }
 

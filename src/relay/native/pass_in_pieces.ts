@@ -82,9 +82,8 @@ function passOn(
     isWhole: () => meter.end(true) !== "cut",
     onEnd(end) {
       const answerEnd = meter.end(end.kind === "complete");
-      const failure = answerEnd === "failed" && meter.failure !== undefined
-        ? CODECS[protocol].decodeFailure(200, meter.failure)
-        : undefined;
+      const said = answerEnd === "failed" ? meter.failure() : undefined;
+      const failure = said && CODECS[protocol].decodeFailure(200, said);
       if (failure !== undefined) attempt.noteFailure(failure);
       const { signal } = controller;
       record.finish(endingOf(end, { answerEnd, failure, record, signal }));

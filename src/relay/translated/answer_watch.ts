@@ -28,13 +28,13 @@ export interface StreamWatchOptions extends AnswerWatchOptions {
 export interface TranslatedWatch {
   see(event: AnswerEvent): void;
   /** Whether something was seen that the caller will see; nothing may be sent again then. */
-  readonly hasOutput: boolean;
+  hasOutput(): boolean;
   /** How much was written so far. */
-  readonly outputCharacters: number;
+  outputCharacters(): number;
   /** What ended the answer before its end. */
-  readonly failure: Failure | undefined;
+  failure(): Failure | undefined;
   /** Whether the answer came to its end. */
-  readonly isWhole: boolean;
+  isWhole(): boolean;
 }
 
 /** Notes first output and usage in the record, and keeps sealed reasoning for the tool results to come. */
@@ -71,18 +71,10 @@ export function createTranslatedWatch(
       facts.answer.stopReason = event.stop.reason;
       keepThoughts(sealWatch.thoughts(), options);
     },
-    get hasOutput() {
-      return hasOutput;
-    },
-    get outputCharacters() {
-      return written;
-    },
-    get failure() {
-      return failure;
-    },
-    get isWhole() {
-      return isWhole;
-    },
+    hasOutput: () => hasOutput,
+    outputCharacters: () => written,
+    failure: () => failure,
+    isWhole: () => isWhole,
   };
 }
 

@@ -83,8 +83,8 @@ function passOn(
       noteChunk?.();
     },
     onEnd(end) {
-      const { failure, outputCharacters } = watch;
-      record.facts.answer.outputCharacters = outputCharacters;
+      const failure = watch.failure();
+      record.facts.answer.outputCharacters = watch.outputCharacters();
       if (failure !== undefined) attempt.noteFailure(failure);
       const { signal } = controller;
       const answerEnd = answerEndOf(watch);
@@ -94,9 +94,9 @@ function passOn(
   });
 }
 
-function answerEndOf({ isWhole, failure }: TranslatedWatch): AnswerEnd {
-  if (isWhole) return "whole";
-  return failure === undefined ? "cut" : "failed";
+function answerEndOf(watch: TranslatedWatch): AnswerEnd {
+  if (watch.isWhole()) return "whole";
+  return watch.failure() === undefined ? "cut" : "failed";
 }
 
 function translatorFor(options: StreamAnswerOptions): Translator {
@@ -123,9 +123,10 @@ async function awaitOutput(
       deadlines,
       outputMs: firstOutputRestMs(attempt, deadlines),
     });
-    if (watch.failure === undefined || watch.hasOutput) return;
+    const failure = watch.failure();
+    if (failure === undefined || watch.hasOutput()) return;
     const { signal } = attempt.controller;
-    throw signal.aborted ? signal.reason : new UpstreamFailure(watch.failure);
+    throw signal.aborted ? signal.reason : new UpstreamFailure(failure);
   } catch (error) {
     abandon(source);
     throw error;
@@ -138,7 +139,7 @@ function createOutputJudge(
 ): BeginningJudge<TranslatedWatch> {
   return {
     push: () =>
-      watch.hasOutput || watch.failure !== undefined ? watch : undefined,
+      watch.hasOutput() || watch.failure() !== undefined ? watch : undefined,
     end: () => watch,
   };
 }

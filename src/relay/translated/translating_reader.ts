@@ -33,9 +33,9 @@ export function createTranslatingReader(
 
   return {
     async read() {
-      if (translator.isOver) return { done: true };
+      if (translator.isOver()) return { done: true };
       const text = await next();
-      if (translator.isOver) abandon(upstream);
+      if (translator.isOver()) abandon(upstream);
       return { done: false, value: encoder.encode(text) };
     },
     cancel: (reason) => upstream.cancel(reason),
