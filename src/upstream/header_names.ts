@@ -249,7 +249,13 @@ export const WITHHELD_FROM_CALLER: readonly HeaderGroup[] = [
   },
 ];
 
-/** A quick test whether a name, in lower case, is in one of the groups. */
+/** So many names are remembered that were tested, and none that is longer: many times what clients and providers send. */
+const REMEMBERED = { names: 1024, length: 64 };
+
+/**
+ * A quick test whether a name, in lower case, is in one of the groups. It remembers what it has tested, since the same
+ * names come again with every message.
+ */
 export function nameMatcher(
   groups: readonly HeaderGroup[],
 ): (name: string) => boolean {
@@ -257,5 +263,13 @@ export function nameMatcher(
   const prefixes = groups.flatMap((group) => group.prefixes);
   if (prefixes.length === 0) return (name) => names.has(name);
   const beginning = new RegExp(`^(?:${prefixes.join("|")})`);
-  return (name) => names.has(name) || beginning.test(name);
+  const known = new Map<string, boolean>();
+  return (name) => {
+    const tested = known.get(name);
+    if (tested !== undefined) return tested;
+    const isIn = names.has(name) || beginning.test(name);
+    const hasRoom = known.size < REMEMBERED.names;
+    if (hasRoom && name.length <= REMEMBERED.length) known.set(name, isIn);
+    return isIn;
+  };
 }

@@ -1,5 +1,6 @@
 import type { Connection } from "../config/config.ts";
 import type { HeaderFields } from "../core/header_fields.ts";
+import { oncePer } from "../core/once_per.ts";
 import { nameMatcher, WITHHELD_FROM_UPSTREAM } from "./header_names.ts";
 import { namedByConnection } from "./hop_by_hop.ts";
 
@@ -28,29 +29,12 @@ export function upstreamHeaders(
 }
 
 /** What a connection adds of its own to every request. */
-interface OwnHeaders {
-  readonly pairs: readonly [string, string][];
-  readonly names: ReadonlySet<string>;
-}
-
-const known = new WeakMap<Connection, OwnHeaders>();
-
-function ownHeadersOf(connection: Connection): OwnHeaders {
-  let own = known.get(connection);
-  if (own === undefined) {
-    const fields = ownFields(connection);
-    own = { pairs: [...fields], names: new Set(fields.keys()) };
-    known.set(connection, own);
-  }
-  return own;
-}
-
-function ownFields({ auth, headers }: Connection): Map<string, string> {
+const ownHeadersOf = oncePer(({ auth, headers }: Connection) => {
   const own = new Map([["accept-encoding", "identity"]]);
   if (auth.scheme === "bearer") own.set("authorization", `Bearer ${auth.key}`);
   if (auth.scheme === "x-api-key") own.set("x-api-key", auth.key);
   for (const [name, value] of Object.entries(headers)) {
     own.set(name.toLowerCase(), value);
   }
-  return own;
-}
+  return { names: new Set(own.keys()), pairs: [...own] };
+});

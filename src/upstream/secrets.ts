@@ -1,4 +1,5 @@
 import type { Connection } from "../config/config.ts";
+import { oncePer } from "../core/once_per.ts";
 import type { Failure } from "../protocols/canonical/failure/failure.ts";
 import {
   createByteMask,
@@ -27,17 +28,10 @@ const MIN_LENGTH = 8;
 /** So much of a key's beginning is more than the prefix that all keys of a provider share. */
 const TELLING_LENGTH = 16;
 
-const known = new WeakMap<Connection, Secrets>();
-
 /** The key of a connection, and the values of its fixed headers that are credentials. */
-export function secretsOf(connection: Connection): Secrets {
-  let secrets = known.get(connection);
-  if (secrets === undefined) {
-    secrets = createSecrets(textsOf(connection));
-    known.set(connection, secrets);
-  }
-  return secrets;
-}
+export const secretsOf: (connection: Connection) => Secrets = oncePer(
+  (connection) => createSecrets(textsOf(connection)),
+);
 
 const isCredential = nameMatcher([CREDENTIALS]);
 

@@ -1,15 +1,24 @@
 import type { Connection } from "../config/config.ts";
 import type { HeaderFields } from "../core/header_fields.ts";
+import { oncePer } from "../core/once_per.ts";
+import { type HeaderGroup, nameMatcher } from "./header_names.ts";
 import { upstreamHeaders } from "./request_headers.ts";
 
-/** What describes the caller's body or the SDK that wrote it, in whatever protocol; not what is sent in its place. */
-const ABOUT_THE_BODY_REGEXP = /^(accept$|content-type$|x-stainless-)/;
+const ABOUT_THE_BODY: HeaderGroup = {
+  reason:
+    "describes the caller's body or the SDK that wrote it, not what is sent in its place",
+  names: ["accept", "content-type"],
+  prefixes: ["x-stainless-"],
+};
 
 /** What a translated request is sent as. */
 export interface TranslatedHeadersOptions {
   /** What the upstream's protocol asks for in headers of its own. */
   readonly ownHeaders: readonly [name: string, value: string][];
-  /** What the names of headers begin with that belong to a protocol, in lower case. */
+  /**
+   * What the names of headers begin with that belong to a protocol, in lower case; the same array for every request,
+   * by which is remembered how to recognise them.
+   */
   readonly protocolPrefixes: readonly string[];
   readonly stream: boolean;
 }
@@ -20,17 +29,25 @@ export function translatedHeaders(
   connection: Connection,
   { ownHeaders, protocolPrefixes, stream }: TranslatedHeadersOptions,
 ): [string, string][] {
-  const belongsToProtocol = (name: string) =>
-    ABOUT_THE_BODY_REGEXP.test(name) ||
-    protocolPrefixes.some((prefix) => name.startsWith(prefix));
-  const kept = upstreamHeaders(caller, connection).filter(([name]) =>
-    Object.hasOwn(connection.headers, name) || !belongsToProtocol(name)
+  const staysHere = ofAnyProtocol(protocolPrefixes);
+  const pairs = upstreamHeaders(caller, connection).filter(([name]) =>
+    !staysHere(name) || Object.hasOwn(connection.headers, name)
   );
-  const names = new Set(kept.map(([name]) => name));
-  const added: [string, string][] = [
-    ["content-type", "application/json"],
-    ["accept", stream ? "text/event-stream" : "application/json"],
-    ...ownHeaders,
-  ];
-  return [...added.filter(([name]) => !names.has(name)), ...kept];
+  const accept = stream ? "text/event-stream" : "application/json";
+  add("content-type", "application/json", pairs);
+  add("accept", accept, pairs);
+  for (const [name, value] of ownHeaders) add(name, value, pairs);
+  return pairs;
+}
+
+const ofAnyProtocol = oncePer((prefixes: readonly string[]) =>
+  nameMatcher([ABOUT_THE_BODY, {
+    reason: "belongs to a protocol",
+    names: [],
+    prefixes,
+  }])
+);
+
+function add(name: string, value: string, pairs: [string, string][]): void {
+  if (!pairs.some(([known]) => known === name)) pairs.push([name, value]);
 }

@@ -39,3 +39,18 @@ Deno.test("nameMatcher() knows names and beginnings, and nothing that only holds
     assert.ok(!isKnown(name), name);
   }
 });
+
+Deno.test("nameMatcher() says the same of a name each time, however many and long those before it were", () => {
+  const isKnown = nameMatcher([{
+    reason: "",
+    names: ["one"],
+    prefixes: ["p-"],
+  }]);
+  for (let round = 0; round < 2; round++) {
+    for (let count = 0; count < 3000; count++) {
+      const name = `${count}${"x".repeat(count % 100)}`;
+      assert.ok(isKnown(`p-${name}`) && !isKnown(`q-${name}`), name);
+    }
+    assert.ok(isKnown("one") && !isKnown("two"));
+  }
+});

@@ -1,4 +1,4 @@
-import type { Deployment } from "../../config/config.ts";
+import type { Config, Deployment } from "../../config/config.ts";
 import { oncePer } from "../../core/once_per.ts";
 import {
   MAIN_OPERATIONS,
@@ -120,6 +120,10 @@ const targetOf = oncePer(({ connection, model }: Deployment): Target => ({
   maxOutputTokens: model.maxOutputTokens,
 }));
 
+const protocolPrefixesOf = oncePer(({ messagesVendor }: Config) =>
+  protocolHeaderPrefixes(messagesVendor)
+);
+
 /** What is sent upstream. */
 interface Sending {
   readonly attempt: Attempt;
@@ -142,7 +146,7 @@ async function ask(
     }`,
     headers: translatedHeaders(exchange.headers, connection, {
       ownHeaders: CODECS[protocol].requestHeaders(messagesVendor),
-      protocolPrefixes: protocolHeaderPrefixes(messagesVendor),
+      protocolPrefixes: protocolPrefixesOf(exchange.config),
       stream,
     }),
     body,
