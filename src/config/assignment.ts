@@ -19,9 +19,12 @@ export function deploymentsFor(
   const pool = config.pools.get(model) ?? [];
   const id = pool.at(0)?.model.id;
   if (id === undefined || caller.models?.has(id) === false) return undefined;
-  const deployments = pool.filter(({ connection }) =>
-    caller.connectionIds.has(connection.id)
-  );
+  const deployments: Deployment[] = [];
+  // `filter` takes four times as long on a frozen list.
+  for (const deployment of pool) {
+    const { id: connectionId } = deployment.connection;
+    if (caller.connectionIds.has(connectionId)) deployments.push(deployment);
+  }
   return isNonEmpty(deployments) ? deployments : undefined;
 }
 
