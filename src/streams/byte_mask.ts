@@ -7,11 +7,19 @@ export interface ByteMask {
   /**
    * Takes the next chunk, which may be changed in place.
    *
+   * @param text The chunk as `byteText` has it, where that was made already.
    * @returns What may go on; the end of a chunk waits where one of the texts may have begun in it.
    */
-  push(chunk: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer>;
+  push(chunk: Uint8Array<ArrayBuffer>, text?: string): MaskedChunk;
   /** Told that nothing more comes. */
   end(): Uint8Array<ArrayBuffer>;
+}
+
+/** What a {@linkcode ByteMask} lets through. */
+export interface MaskedChunk {
+  readonly value: Uint8Array<ArrayBuffer>;
+  /** The same as `byteText` has it, where it is all of the chunk as it came. */
+  readonly text: string | undefined;
 }
 
 /** So much of a text's beginning gives it away, in bytes; what follows is covered as far as it is the text. */
@@ -64,9 +72,10 @@ export function createByteMask(
   }
 
   return {
-    push(chunk) {
-      const bytes = held.length === 0 ? chunk : join(held, chunk);
-      const text = byteText(bytes);
+    push(chunk, chunkText) {
+      const isWhole = held.length === 0;
+      const bytes = isWhole ? chunk : join(held, chunk);
+      const text = (isWhole ? chunkText : undefined) ?? byteText(bytes);
       let position = covered > 0 ? cover(bytes, 0) : 0;
       for (;;) {
         const found = find(text, position);
@@ -81,7 +90,8 @@ export function createByteMask(
       const open = bytes.subarray(passed, end);
       held = length === 0 ? NOTHING : bytes.slice(start);
       passed = Math.max(0, end - start);
-      return open;
+      const isSame = isWhole && position === 0 && end === bytes.length;
+      return { value: open, text: isSame ? text : undefined };
     },
     end() {
       const rest = held.subarray(passed);
@@ -101,8 +111,8 @@ export function maskReader(reader: ByteReader, mask: ByteMask): ByteReader {
   return {
     async read() {
       if (isOver) return { done: true };
-      const { done, value } = await reader.read();
-      if (!done) return { done: false, value: mask.push(ownBytes(value)) };
+      const { done, value, text } = await reader.read();
+      if (!done) return { done: false, ...mask.push(ownBytes(value), text) };
       isOver = true;
       const rest = mask.end();
       return rest.length > 0 ? { done: false, value: rest } : { done: true };

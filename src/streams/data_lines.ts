@@ -11,8 +11,8 @@ export interface DataLineSink {
 
 /** Picks data lines out of the bytes of a server-sent event stream that goes by. */
 export interface DataLines {
-  /** Takes the next bytes; they are neither changed nor kept. */
-  push(chunk: Uint8Array): void;
+  /** Takes the next bytes, which are neither changed nor kept; `text` is what `byteText` makes of them. */
+  push(chunk: Uint8Array, text?: string): void;
   /** The value of the data line that has begun and not ended; empty when there is none. */
   unfinished(): string;
   /**
@@ -135,8 +135,7 @@ export function createDataLines(
       floorBytes = bytes;
     },
     bytesAbove: () => bytesAbove,
-    push(chunk) {
-      const text = byteText(chunk);
+    push(chunk, text = byteText(chunk)) {
       const end = text.lastIndexOf("\n") + 1;
       let start = 0;
       if (end > 0 && pending.length() > 0) {

@@ -1,11 +1,14 @@
 /** What reads a body chunk by chunk: the reader of a stream, or one that can look ahead. */
-export type ByteReader = Pick<
-  ReadableStreamDefaultReader<Uint8Array>,
-  "read" | "cancel"
->;
+export interface ByteReader
+  extends Pick<ReadableStreamDefaultReader<Uint8Array>, "cancel"> {
+  read(): Promise<ByteRead>;
+}
 
 /** One step of a {@linkcode ByteReader}. */
-export type ByteRead = Awaited<ReturnType<ByteReader["read"]>>;
+export type ByteRead = ReadableStreamReadResult<Uint8Array> & {
+  /** The chunk as `byteText` has it, where that was made already. */
+  readonly text?: string | undefined;
+};
 
 /** A reader whose next chunks can be seen before they are read. */
 export interface LookAhead extends ByteReader {

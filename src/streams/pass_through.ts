@@ -27,8 +27,11 @@ export interface PassThroughOptions {
   readonly stallMs?: number;
   /** What a reader is given who has waited for {@linkcode KEEP_ALIVE_MS}; default: nothing. */
   readonly keepAlive?: () => Uint8Array;
-  /** Sees each chunk after it has been handed on; must not keep or change it. */
-  readonly onChunk: (chunk: Uint8Array) => void;
+  /**
+   * Sees each chunk after it has been handed on; must not keep or change it. What its text is, as `byteText` has it, is
+   * told where the reader knows.
+   */
+  readonly onChunk: (chunk: Uint8Array, text?: string) => void;
   /** Whether what has been handed on is whole, once the source has ended; default: yes. */
   readonly isWhole?: () => boolean;
   /** Called exactly once, when nothing more will happen. */
@@ -75,13 +78,13 @@ export function passThrough(
   });
   const silence = createSilence(options, give);
 
-  function give(chunk: Uint8Array): void {
+  function give(chunk: Uint8Array, text?: string): void {
     if (chunk.length === 0) return;
     hasGiven = true;
     controller?.enqueue(chunk);
     silence?.wait();
     stall.given();
-    options.onChunk(chunk);
+    options.onChunk(chunk, text);
   }
 
   function end(how: PassThroughEnd): void {
@@ -114,14 +117,14 @@ export function passThrough(
         }
         if (ended) return;
         silence?.heard();
-        const { done, value } = read;
+        const { done, value, text } = read;
         if (done && options.isWhole?.() === false) {
           cut({ kind: "unfinished" }, "The upstream's answer is not whole");
         } else if (done) {
           itsController.close();
           end({ kind: "complete" });
         } else {
-          give(value);
+          give(value, text);
           silence?.heard();
           stall.answered();
         }

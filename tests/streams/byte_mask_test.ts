@@ -15,7 +15,7 @@ const decoder = new TextDecoder();
 function masked(pieces: readonly string[], secret = SECRET): string {
   const mask = createByteMask(prepareMaskedText(secret));
   const out = pieces.map((piece) =>
-    decoder.decode(mask.push(encoder.encode(piece)))
+    decoder.decode(mask.push(encoder.encode(piece)).value)
   );
   return out.join("") + decoder.decode(mask.end());
 }
@@ -63,7 +63,7 @@ Deno.test("A ByteMask lets every other text through, in chunks of one byte too",
   const mask = createByteMask(prepareMaskedText(SECRET));
   const out: number[] = [];
   for (const byte of encoder.encode(text)) {
-    out.push(...mask.push(Uint8Array.of(byte)));
+    out.push(...mask.push(Uint8Array.of(byte)).value);
   }
   out.push(...mask.end());
   assert.equal(decoder.decode(Uint8Array.from(out)), text);
@@ -72,8 +72,21 @@ Deno.test("A ByteMask lets every other text through, in chunks of one byte too",
 Deno.test("A ByteMask holds nothing back that could not begin the text", () => {
   const mask = createByteMask(prepareMaskedText(SECRET));
   for (const chunk of ["data: x\n\n", "s", "k-", "plain", "a sk-"]) {
-    assert.equal(decoder.decode(mask.push(encoder.encode(chunk))), chunk);
+    const { value } = mask.push(encoder.encode(chunk));
+    assert.equal(decoder.decode(value), chunk);
   }
+});
+
+Deno.test("A ByteMask tells the text of a chunk that passes as it came, and of no other", () => {
+  const mask = createByteMask(prepareMaskedText(SECRET));
+  const textOf = (chunk: string) => mask.push(encoder.encode(chunk)).text;
+  assert.equal(textOf("data: x"), "data: x");
+  assert.equal(textOf(`data: ${SECRET} x`), undefined);
+  assert.equal(textOf("a sk-upst"), undefined);
+  assert.equal(textOf("ride"), undefined);
+  assert.equal(textOf(SECRET.slice(0, 20)), undefined);
+  assert.equal(textOf(`${SECRET.slice(20)} x`), undefined);
+  assert.equal(textOf("data: x"), "data: x");
 });
 
 Deno.test("maskBytes() covers in bytes that are all there what a ByteMask covers in bytes that pass", () => {
@@ -117,4 +130,21 @@ Deno.test("maskReader() reads to the end, and lets every chunk be heard, one tha
   assert.ok(heard >= chunks.length);
   assert.equal(out, `a ${STARS} sk-ups`);
   assert.deepEqual(await reader.read(), { done: true });
+});
+
+Deno.test("maskReader() covers each of several texts, though one mask tells the next what it has read", async () => {
+  const chunks = [`a ${SECRET} b`, "other-key-01", `other-key-0123 ${SECRET}`];
+  const source = ReadableStream.from(chunks.map((one) => encoder.encode(one)));
+  const reader = [SECRET, "other-key-0123", "third-key-4567"]
+    .map((secret) => createByteMask(prepareMaskedText(secret)))
+    .reduce(maskReader, source.getReader());
+  let out = "";
+  for (;;) {
+    const { done, value, text } = await reader.read();
+    if (done) break;
+    out += decoder.decode(value);
+    if (text !== undefined) assert.equal(text, decoder.decode(value));
+  }
+  const stars = "*".repeat("other-key-0123".length);
+  assert.equal(out, `a ${STARS} bother-key-01${stars} ${STARS}`);
 });

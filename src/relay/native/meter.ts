@@ -8,8 +8,8 @@ import { measureOutput } from "./output_length.ts";
 
 /** Reads along while an answer passes, for the record; never throws and never changes a byte. */
 export interface Meter {
-  /** Sees the next bytes, which are with the caller already. */
-  push(chunk: Uint8Array): void;
+  /** Sees the next bytes, which are with the caller already, and what `byteText` makes of them, where that is known. */
+  readonly push: (chunk: Uint8Array, text?: string) => void;
   /**
    * Told that no more bytes come.
    *
@@ -56,10 +56,10 @@ export function createStreamMeter(
     },
   });
   return {
-    push(chunk) {
+    push(chunk, text) {
       facts.bytesOut += chunk.length;
       noteChunk?.();
-      lines.push(chunk);
+      lines.push(chunk, text);
     },
     end() {
       return ended ??= readEnd();

@@ -78,7 +78,7 @@ function passOn(
     : createBodyMeter(watch, record, isJson);
   return passThrough(source, {
     deadlines,
-    onChunk: (chunk) => meter.push(chunk),
+    onChunk: meter.push,
     isWhole: () => meter.end(true) !== "cut",
     onEnd(end) {
       const answerEnd = meter.end(end.kind === "complete");
