@@ -2,22 +2,28 @@ import { JsonScanError } from "./scan_error.ts";
 import { JsonWalker } from "./walker.ts";
 
 /** Tells whether a JSON object that goes by came to its end. */
-export interface JsonEnd {
+export class JsonEnd {
+  readonly #walker = new JsonWalker();
+  #isObject = true;
+
   /** Sees the next bytes; keeps none of them and never throws. */
-  push(bytes: Uint8Array): void;
+  push(bytes: Uint8Array): void {
+    if (!this.#isObject) return;
+    this.#walker.feed(bytes);
+    this.#isObject = this.#keepsTo(() => {
+      while (this.#walker.next() !== undefined);
+    });
+  }
+
   /**
    * Whether what has come is only the beginning of an object, or nothing at all. What is no JSON object is never
    * cut: nobody knows where it ends.
    */
-  readonly isCut: boolean;
-}
+  isCut(): boolean {
+    return this.#isObject && !this.#keepsTo(() => this.#walker.finish());
+  }
 
-/** Has seen nothing yet. */
-export function createJsonEnd(): JsonEnd {
-  const walker = new JsonWalker();
-  let isObject = true;
-
-  function keepsTo(check: () => void): boolean {
+  #keepsTo(check: () => void): boolean {
     try {
       check();
       return true;
@@ -26,17 +32,4 @@ export function createJsonEnd(): JsonEnd {
       throw error;
     }
   }
-
-  return {
-    push(bytes) {
-      if (!isObject) return;
-      walker.feed(bytes);
-      isObject = keepsTo(() => {
-        while (walker.next() !== undefined);
-      });
-    },
-    get isCut() {
-      return isObject && !keepsTo(() => walker.finish());
-    },
-  };
 }

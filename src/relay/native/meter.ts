@@ -1,4 +1,4 @@
-import { createJsonEnd } from "../../json_scan/json_end.ts";
+import { JsonEnd } from "../../json_scan/json_end.ts";
 import { isJsonObject, type JsonObject, parseJson } from "../../core/json.ts";
 import type { RequestRecord } from "../../observe/record.ts";
 import type { AnswerWatch } from "../../protocols/canonical/stream/watch.ts";
@@ -109,7 +109,7 @@ export function createBodyMeter(
   isJson = true,
 ): Meter {
   const { facts } = record;
-  const json = isJson ? createJsonEnd() : undefined;
+  const json = isJson ? new JsonEnd() : undefined;
   const decoder = new TextDecoder();
   let text = "";
   return {
@@ -124,7 +124,7 @@ export function createBodyMeter(
     end(isBodyWhole) {
       const body = watch.mayCount(text) ? parseJson(text) : undefined;
       if (isJsonObject(body)) noteUsage(watch, body, record);
-      return isBodyWhole && json?.isCut !== true ? "whole" : "cut";
+      return isBodyWhole && json?.isCut() !== true ? "whole" : "cut";
     },
     failure: () => undefined,
   };
@@ -159,9 +159,9 @@ export function meterWhole(
 }
 
 function isCutJson(bytes: Uint8Array): boolean {
-  const json = createJsonEnd();
+  const json = new JsonEnd();
   json.push(bytes);
-  return json.isCut;
+  return json.isCut();
 }
 
 function noteUsage(
