@@ -33,6 +33,26 @@ Deno.test("createLog() writes one JSON object a line, time, level and event firs
   );
 });
 
+Deno.test("createLog() tells the time of each line to the millisecond, whatever line came before", () => {
+  const start = Date.UTC(2026, 11, 31, 23, 59, 58, 999);
+  const times = [0, 0, 1, 8, 1001, 60_000, -5, 0].map((ms) => start + ms);
+  const lines: string[] = [];
+  const log = createLog({
+    format: "json",
+    now: () => times[lines.length] ?? NaN,
+    sink: (line) => lines.push(line),
+  });
+  for (const _ of times) log.write("info", "something", {});
+  assert.deepEqual(
+    lines.map((line) => JSON.parse(line)),
+    times.map((ms) => ({
+      time: new Date(ms).toISOString(),
+      level: "info",
+      event: "something",
+    })),
+  );
+});
+
 Deno.test("createLog() writes lines for people", () => {
   const line = lineOf("text", {
     request_id: "req_1",
