@@ -46,7 +46,7 @@ export function valueOf({ known, unconfirmed, held }: Entry): number {
 
 const NO_ENTRIES: ReadonlyMap<string, Entry> = new Map();
 
-/** There are none yet. Those that end together are dropped together, when something is next opened after that. */
+/** There are none yet. Those that have ended are dropped when something is next asked for. */
 export function createEntries(clock: Pick<Clock, "now">): Entries {
   const tables = createEndingTables<Entry>(clock);
 

@@ -20,7 +20,7 @@ export interface BlockTracker {
   /** Told that nothing more comes. */
   stop(emit: Emit<AnswerEvent>): void;
   /** Characters held back. */
-  readonly held: number;
+  held(): number;
 }
 
 /** What a tracker needs from the reader around it. */
@@ -64,7 +64,7 @@ function trackText(
 ): BlockTracker {
   const index = open({ kind: "text" }, emit);
   const tracker: BlockTracker = {
-    held: 0,
+    held: () => 0,
     push(delta, emit) {
       if (typeof delta.text === "string" && delta.text !== "") {
         emit({ type: "block-delta", index, text: delta.text });
@@ -94,7 +94,7 @@ function trackThinking(
     : undefined;
   let hasPart = false;
   const tracker: BlockTracker = {
-    held: 0,
+    held: () => 0,
     push({ thinking, signature }, emit) {
       if (typeof thinking === "string" && thinking !== "") {
         if (!hasPart) emit({ type: "block-part", index, form: "raw" });
@@ -126,9 +126,7 @@ function trackCall(
   const index = open({ kind: "function_call", id, name, marks }, emit);
   let early = argumentsText(block.input) || "{}";
   return {
-    get held() {
-      return early.length;
-    },
+    held: () => early.length,
     push({ partial_json }, emit) {
       if (typeof partial_json !== "string" || partial_json === "") return;
       early = "";
@@ -150,9 +148,7 @@ function trackOpaque(
   let input = "";
   let held = JSON.stringify(block).length;
   return {
-    get held() {
-      return held;
-    },
+    held: () => held,
     push({ type: _type, ...delta }) {
       held += JSON.stringify(delta).length;
       for (const [field, piece] of Object.entries(delta)) {

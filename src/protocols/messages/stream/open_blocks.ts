@@ -74,7 +74,7 @@ export class OpenBlocks {
     }
     if (!isJsonObject(event.delta)) return;
     tracker.push(event.delta, emit);
-    if (tracker.held > 0) this.#checkHeld(emit);
+    if (tracker.held() > 0) this.#checkHeld(emit);
   }
 
   /** Takes a `content_block_stop`. */
@@ -106,7 +106,7 @@ export class OpenBlocks {
 
   #checkHeld(emit: Emit<AnswerEvent>): void {
     let held = 0;
-    for (const tracker of this.#trackers.values()) held += tracker.held;
+    for (const tracker of this.#trackers.values()) held += tracker.held();
     if (held <= MAX_HELD_CHARACTERS) return;
     emit(
       oversizedEvent(
