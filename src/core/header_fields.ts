@@ -10,7 +10,7 @@ export interface HeaderFields {
 }
 
 /**
- * Reads headers once, for all who look one up: the platform takes twenty times as long for each look-up as a map does.
+ * Reads headers once, for all who look one up: the platform takes ten times as long for each look-up as a map does.
  *
  * @returns Values by names in lower case. The values of a header that was repeated are joined by commas; of `set-cookie`,
  * which passes the gateway in neither direction, the last one stands for all.
