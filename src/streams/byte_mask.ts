@@ -87,10 +87,10 @@ export function createByteMask(
       const end = length > HARMLESS_BYTES
         ? Math.max(start, passed)
         : bytes.length;
-      const open = bytes.subarray(passed, end);
+      const isSame = isWhole && position === 0 && end === bytes.length;
+      const open = isSame ? bytes : bytes.subarray(passed, end);
       held = length === 0 ? NOTHING : bytes.slice(start);
       passed = Math.max(0, end - start);
-      const isSame = isWhole && position === 0 && end === bytes.length;
       return { value: open, text: isSame ? text : undefined };
     },
     end() {
