@@ -31,7 +31,7 @@ const ARGUMENTS = [
   "compile",
   // `deno task check` looks at the types.
   "--no-check",
-  "--v8-flags=--min-semi-space-size=32,--max-semi-space-size=32",
+  "--v8-flags=--min-semi-space-size=16,--max-semi-space-size=32",
   ...["--include", "dist/build.json"],
   ...["--include", "src/cli/workers/worker.ts"],
   ...["--include", "src/cli/workers/translation_worker.ts"],

@@ -33,7 +33,7 @@ export async function startGateway(
   );
   const main = new URL("../../src/main.ts", import.meta.url).pathname;
   const program = await startProgram(name, [
-    "--v8-flags=--min-semi-space-size=32,--max-semi-space-size=32",
+    "--v8-flags=--min-semi-space-size=16,--max-semi-space-size=32",
     main,
     "serve",
     "--config",

@@ -91,7 +91,7 @@ async function measure(log: string, by: string): Promise<{
     args: [
       ...[
         "run",
-        "--v8-flags=--min-semi-space-size=32,--max-semi-space-size=32",
+        "--v8-flags=--min-semi-space-size=16,--max-semi-space-size=32",
       ],
       ...["--allow-net", "--allow-read", "--allow-env"],
       ...[main, "usage", log, "--by", by, "--json"],

@@ -12,7 +12,7 @@ const ROOT = fromFileUrl(new URL("../../", import.meta.url));
 
 /** The flags of the `start` task. */
 const GATEWAY_FLAGS = [
-  "--v8-flags=--min-semi-space-size=32,--max-semi-space-size=32",
+  "--v8-flags=--min-semi-space-size=16,--max-semi-space-size=32",
 ];
 
 /** Whether the system tells what a process uses. */
