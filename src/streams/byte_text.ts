@@ -8,6 +8,11 @@ export function byteText({ buffer, byteOffset, length }: Uint8Array): string {
   return Buffer.from(buffer, byteOffset, length).toString("latin1");
 }
 
+/** The bytes that {@linkcode byteText} makes this text of. */
+export function bytesOf(byteText: string): Uint8Array {
+  return Buffer.from(byteText, "latin1");
+}
+
 /** What bytes say in UTF-8 that are given as {@linkcode byteText} makes them. */
 export function utf8InByteText(text: string): string {
   return NOT_ASCII_REGEXP.test(text)

@@ -1,11 +1,12 @@
-import { byteText, utf8InByteText } from "./byte_text.ts";
-import { createLineBuffer, END_BYTES } from "./line_buffer.ts";
+import { bytesOf, byteText, utf8InByteText } from "./byte_text.ts";
+import { beginOfLine, findLongLine } from "./find_line.ts";
+import { createLineBuffer, END_BYTES, LONG_BYTES } from "./line_buffer.ts";
 
 /** What a reader of data lines is told. */
 export interface DataLineSink {
   /** Whether every data line is wanted yet; once it is not, only those are that hold `needle`, if there is one. */
   wantsEvery(): boolean;
-  /** The value of a `data:` line that is wanted, or longer than {@linkcode LONG_BYTES}. */
+  /** The value of a `data:` line that is wanted, or longer than {@linkcode LONG_BYTES}, since not all of it is remembered. */
   line(data: string): void;
 }
 
@@ -38,20 +39,22 @@ export interface DataLinesOptions {
 /** How many lines {@linkcode DataLines.last} remembers. */
 const LAST_LINES = 4;
 
-/** A line that is longer than this is given to the sink in any case, since not all of it is remembered. */
-export const LONG_BYTES: number = 2 * END_BYTES;
-
 const DATA_PREFIX = "data:";
 
-const LINE_FEED = 10;
-
 const SPACE = 32;
+
+/** A byte order mark as `byteText` has it. */
+const MARK = "\xef\xbb\xbf";
+
+/** A carriage return that has no line feed behind it, at least not in the same chunk. */
+const LONE_RETURN_REGEXP = /\r(?!\n)/g;
 
 const decoder = new TextDecoder();
 
 /**
  * A line reader that decodes only what is asked for. Once not every line is wanted, most are not even told apart: a
- * search for `needle` passes over them. Lines end in LF or CRLF.
+ * search for `needle` passes over them. Lines end in LF, CRLF or CR, and a byte order mark at the very beginning is
+ * passed over (https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream).
  *
  * @param needle ASCII text that a wanted line holds, such as `usage"`. Without one nothing more is read once not every
  * line is wanted.
@@ -62,6 +65,7 @@ export function createDataLines(
   { maxLineBytes = 1024 * 1024 }: DataLinesOptions = {},
 ): DataLines {
   const pending = createLineBuffer(maxLineBytes);
+  let isFirstLine = true;
   /** As `byteText` has them, the last one first. */
   let last: readonly string[] = [];
   let floorBytes = Infinity;
@@ -73,8 +77,16 @@ export function createDataLines(
       : [...lines, ...last].slice(0, LAST_LINES);
   }
 
+  /** A line without the byte order mark that may begin the stream. */
+  function unmarked(line: Uint8Array): Uint8Array {
+    const isMarked = isFirstLine && byteText(line).startsWith(MARK);
+    return isMarked ? line.subarray(MARK.length) : line;
+  }
+
   /** Of a line that is too long there are only the ends; `lineBytes` is how long it is. */
-  function take(line: Uint8Array, lineBytes: number): void {
+  function take(bytes: Uint8Array, lineBytes: number): void {
+    const line = unmarked(bytes);
+    isFirstLine = false;
     const text = byteText(line);
     if (!isData(text, 0)) return;
     if (hasValue(text, 0, text.length)) {
@@ -93,7 +105,7 @@ export function createDataLines(
     let longAt = -1;
     for (let from = start; from < end;) {
       if (wantedAt < from) wantedAt = orEnd(text.indexOf(wanted, from), end);
-      if (longAt < from) longAt = orEnd(findLong(bytes, from, end), end);
+      if (longAt < from) longAt = orEnd(findLongLine(bytes, from, end), end);
       const at = Math.min(wantedAt, longAt);
       if (at === end) return;
       const begin = beginOfLine(bytes, at);
@@ -130,34 +142,45 @@ export function createDataLines(
     bytesAbove += isAll ? above : above * (end - start) / (end - behind);
   }
 
+  /** Takes bytes in which each line ends in a line feed. */
+  function pushLines(chunk: Uint8Array, text: string): void {
+    const end = text.lastIndexOf("\n") + 1;
+    let start = 0;
+    if (end > 0 && pending.length() > 0) {
+      start = text.indexOf("\n") + 1;
+      pending.append(chunk.subarray(0, start - 1));
+      take(pending.bytes(), pending.length());
+      pending.clear();
+    }
+    while (start < end && (isFirstLine || sink.wantsEvery())) {
+      const feed = text.indexOf("\n", start);
+      take(chunk.subarray(start, feed), feed - start);
+      start = feed + 1;
+    }
+    if (start < end && needle !== undefined) {
+      const lines = { bytes: chunk, text, start, end };
+      skim(lines, needle);
+      rememberLast(lines);
+    }
+    if (end < chunk.length) pending.append(chunk.subarray(end));
+  }
+
   return {
     measureAbove(bytes) {
       floorBytes = bytes;
     },
     bytesAbove: () => bytesAbove,
     push(chunk, text = byteText(chunk)) {
-      const end = text.lastIndexOf("\n") + 1;
-      let start = 0;
-      if (end > 0 && pending.length() > 0) {
-        start = text.indexOf("\n") + 1;
-        pending.append(chunk.subarray(0, start - 1));
-        take(pending.bytes(), pending.length());
-        pending.clear();
+      if (!text.includes("\r")) {
+        pushLines(chunk, text);
+        return;
       }
-      while (start < end && sink.wantsEvery()) {
-        const feed = text.indexOf("\n", start);
-        take(chunk.subarray(start, feed), feed - start);
-        start = feed + 1;
-      }
-      if (start < end && needle !== undefined) {
-        const lines = { bytes: chunk, text, start, end };
-        skim(lines, needle);
-        rememberLast(lines);
-      }
-      if (end < chunk.length) pending.append(chunk.subarray(end));
+      // Where that makes two ends of a CRLF in two chunks, the empty line between them tells nothing.
+      const fed = text.replace(LONE_RETURN_REGEXP, "\n");
+      pushLines(fed === text ? chunk : bytesOf(fed), fed);
     },
     unfinished() {
-      const line = pending.bytes();
+      const line = unmarked(pending.bytes());
       return isData(byteText(line), 0) ? valueOf(line) : "";
     },
     last: () =>
@@ -199,27 +222,6 @@ function hasValue(text: string, begin: number, end: number): boolean {
 /** Where what was found stands, if that is before the end. */
 function orEnd(position: number, end: number): number {
   return position === -1 ? end : Math.min(position, end);
-}
-
-/** Where the line begins that the byte at `position` belongs to. */
-function beginOfLine(bytes: Uint8Array, position: number): number {
-  // A negative position would count from the end.
-  return position === 0 ? 0 : bytes.lastIndexOf(LINE_FEED, position - 1) + 1;
-}
-
-/**
- * Where a line begins that is longer than {@linkcode LONG_BYTES}, at `from` or behind it; -1 where none does. The last
- * line feed so far behind a beginning leaps over all lines between.
- *
- * @param from Where a line begins.
- */
-function findLong(bytes: Uint8Array, from: number, end: number): number {
-  for (let start = from; start + LONG_BYTES < end;) {
-    const feed = bytes.lastIndexOf(LINE_FEED, start + LONG_BYTES);
-    if (feed < start) return start;
-    start = feed + 1;
-  }
-  return -1;
 }
 
 /** A line, whole up to 1 KiB, else its first and last 512 bytes. */

@@ -13,6 +13,9 @@ export interface LineBuffer {
 /** How much {@linkcode bothEnds} leaves of each end. */
 export const END_BYTES = 512;
 
+/** A line is long, in bytes, where {@linkcode bothEnds} does not leave all of it. */
+export const LONG_BYTES: number = 2 * END_BYTES;
+
 /** A buffer that has grown past this is not kept for the lines to come. */
 const KEPT_BYTES = 64 * 1024;
 
@@ -55,8 +58,8 @@ export function createLineBuffer(maxBytes: number): LineBuffer {
 
 /** A copy of `bytes`: whole up to 1 KiB, else their first and last 512, joined. */
 export function bothEnds(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
-  if (bytes.length <= 2 * END_BYTES) return bytes.slice();
-  const ends = new Uint8Array(2 * END_BYTES);
+  if (bytes.length <= LONG_BYTES) return bytes.slice();
+  const ends = new Uint8Array(LONG_BYTES);
   ends.set(bytes.subarray(0, END_BYTES));
   ends.set(bytes.subarray(-END_BYTES), END_BYTES);
   return ends;

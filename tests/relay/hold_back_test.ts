@@ -108,6 +108,12 @@ for (const protocol of PROTOCOLS) {
     assert.equal((await scene.held)?.kind, "failure");
   });
 
+  Deno.test(`holdBack() finds a ${protocol} failure behind a byte order mark and in lines that end in CR`, async () => {
+    const scene = begin(protocol);
+    scene.source.enqueue(bytes("\uFEFF" + failure.replaceAll("\n", "\r")));
+    assert.equal((await scene.held)?.kind, "failure");
+  });
+
   Deno.test(`holdBack() takes an empty ${protocol} answer for good`, async () => {
     const scene = begin(protocol);
     scene.source.enqueue(bytes(start + end));

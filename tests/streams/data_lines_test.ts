@@ -66,6 +66,44 @@ Deno.test("createDataLines() takes lines that end in CRLF", () => {
   assert.deepEqual(last, ["b", "a"]);
 });
 
+Deno.test("createDataLines() takes lines that end in any way the standard allows", () => {
+  const ends = ["\n", "\r\n", "\r"];
+  for (const [at, end] of ends.entries()) {
+    const other = ends[(at + 1) % ends.length];
+    const text = `data: a${end}${end}data: b${other}${end}data: c${end}`;
+    const bytes = encoder.encode(text);
+    for (let cutAt = 0; cutAt <= bytes.length; cutAt++) {
+      const chunks = [bytes.subarray(0, cutAt), bytes.subarray(cutAt)];
+      const { lines, last, unfinished } = read(chunks);
+      assert.deepEqual(lines, ["a", "b", "c"]);
+      assert.deepEqual(last, ["c", "b", "a"]);
+      assert.equal(unfinished, "");
+    }
+  }
+});
+
+Deno.test("createDataLines() finds a needle in lines that end in CR", () => {
+  const text = 'data: a\r\rdata: {"usage":1}\r\rdata: b\r\r';
+  const { lines, last } = readText(text, () => false);
+  assert.deepEqual(lines, ['{"usage":1}']);
+  assert.deepEqual(last, ["b", '{"usage":1}', "a"]);
+});
+
+Deno.test("createDataLines() passes over a byte order mark at the very beginning alone", () => {
+  const bytes = encoder.encode("\uFEFFdata: a\n\uFEFFdata: b\ndata: c\n");
+  for (const wantsEvery of [true, false]) {
+    for (let at = 0; at <= bytes.length; at++) {
+      const chunks = [bytes.subarray(0, at), bytes.subarray(at)];
+      const { lines, last } = read(chunks, () => wantsEvery);
+      assert.deepEqual(lines, wantsEvery ? ["a", "c"] : []);
+      assert.deepEqual(last, ["c", "a"]);
+    }
+  }
+  assert.equal(readText("\uFEFFdata: a").unfinished, "a");
+  assert.equal(readText("\uFEFF\uFEFFdata: a").unfinished, "");
+  assert.equal(readText("data: a\n\uFEFFdata: b").unfinished, "");
+});
+
 Deno.test("createDataLines() gives only lines with the needle where not every line is wanted", () => {
   const text = 'data: a\ndata: {"usage":1}\ndata: usage\ndata: \\"usage\\"\n';
   const { lines, last } = readText(text, () => false);
@@ -133,7 +171,7 @@ Deno.test("createDataLines() takes a line of just the longest length", () => {
 
 /** The same in the plainest way: the whole text, split. */
 function readWhole(bytes: Uint8Array, wantsEvery: boolean): Seen {
-  const texts = new TextDecoder().decode(bytes).split("\n");
+  const texts = new TextDecoder().decode(bytes).split(/\r\n|\r|\n/);
   const rest = texts.pop() ?? "";
   const data = texts.filter((line) => line.startsWith("data:"));
   const value = (line: string) => line.slice("data:".length).trim();
@@ -171,6 +209,7 @@ const PARTS = [
   "\n",
   "\n\n",
   "\r\n",
+  "\r",
   '{"usage":{"input_tokens":1}}',
   '"usage',
   '{"type":"é…🌻"}',
@@ -187,7 +226,8 @@ Deno.test("createDataLines() gives the same lines for any cut of any stream", ()
       { length: random.below(20) },
       () => random.pick(PARTS),
     );
-    const bytes = encoder.encode(parts.join(""));
+    const mark = random.pick(["", "\uFEFF"]);
+    const bytes = encoder.encode(mark + parts.join(""));
     for (const wantsEvery of [true, false]) {
       const expected = readWhole(bytes, wantsEvery);
       for (const most of [1, 10, 1500, bytes.length]) {

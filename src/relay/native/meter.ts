@@ -2,7 +2,8 @@ import { JsonEnd } from "../../json_scan/json_end.ts";
 import { isJsonObject, type JsonObject, parseJson } from "../../core/json.ts";
 import type { RequestRecord } from "../../observe/record.ts";
 import type { AnswerWatch } from "../../protocols/canonical/stream/watch.ts";
-import { createDataLines, LONG_BYTES } from "../../streams/data_lines.ts";
+import { createDataLines } from "../../streams/data_lines.ts";
+import { LONG_BYTES } from "../../streams/line_buffer.ts";
 import type { AnswerEnd } from "../answer_ending.ts";
 import { measureOutput } from "./output_length.ts";
 

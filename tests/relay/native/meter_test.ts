@@ -16,6 +16,7 @@ import {
   loadRecordings,
   parseFrames,
 } from "../../support/recorded/recordings.ts";
+import { cutAwkwardly } from "../../support/wire/cuts.ts";
 import { sseBytes } from "../../support/wire/sse_bytes.ts";
 import { needing } from "../../support/ignored.ts";
 
@@ -222,6 +223,36 @@ Deno.test("createStreamMeter() takes a last line without its line feed if it is 
       );
     }
   }
+});
+
+Deno.test("createStreamMeter() reads streams with any line ends and a byte order mark as the translator does", () => {
+  const events = [
+    chunk({ content: "a" }),
+    { choices: [{ index: 0, delta: {}, finish_reason: "stop" }] },
+    { choices: [], usage: { prompt_tokens: 3, completion_tokens: 2 } },
+    "[DONE]",
+  ];
+  const text = new TextDecoder().decode(sseBytes(...events));
+  for (const end of ["\n", "\r\n", "\r"]) {
+    for (const mark of ["", "\uFEFF"]) {
+      const bytes = encoder.encode(mark + text.replaceAll("\n", end));
+      for (const pieces of [[bytes], cutAwkwardly(bytes)]) {
+        const { meter, facts } = streamScene();
+        for (const piece of pieces) meter.push(piece);
+        assert.equal(meter.end(true), "whole");
+        assert.equal(facts.answer.firstOutputMs, 0);
+        assert.equal(facts.answer.usage?.inputTokens, 3);
+        assert.equal(facts.answer.usage?.outputTokens, 2);
+      }
+    }
+  }
+});
+
+Deno.test("createStreamMeter() sees the only output behind a byte order mark", () => {
+  const { meter, facts } = streamScene();
+  meter.push(encoder.encode("\uFEFF"));
+  meter.push(sseBytes(chunk({ content: "a" })));
+  assert.equal(facts.answer.firstOutputMs, 0);
 });
 
 Deno.test("createStreamMeter() counts usage in a last line without its line feed", () => {
