@@ -1,5 +1,5 @@
 import type { GatewayError } from "../core/error.ts";
-import type { Protocol } from "../core/protocol.ts";
+import { DEFAULT_PROTOCOL, type Protocol } from "../core/protocol.ts";
 import { retryAfterText } from "../core/retry_after.ts";
 import { NOT_AGAIN } from "../core/should_retry.ts";
 import type { Log } from "../observe/log.ts";
@@ -10,6 +10,7 @@ import {
   UpstreamFailure,
 } from "../protocols/canonical/failure/failure.ts";
 import { CODECS } from "../protocols/mod.ts";
+import { stamp } from "../relay/request_id.ts";
 import { CallerLeft } from "../upstream/call.ts";
 import { errorResponse, toGatewayError } from "./error_response.ts";
 import { unforeseenFields } from "./unforeseen.ts";
@@ -49,6 +50,29 @@ export function failureResponse(
   noteError(error, record);
   record.finish("error");
   return response;
+}
+
+/** What is known of a request whose failure could not be told. */
+export interface LastResponseOptions {
+  /** `undefined` where it is not known. */
+  readonly protocol: Protocol | undefined;
+  readonly requestId: string;
+  readonly log: Log;
+}
+
+/** The answer where nothing of a request could be read, or telling of its failure failed, too. Never throws. */
+export function lastResponse(
+  thrown: unknown,
+  { protocol = DEFAULT_PROTOCOL, requestId, log }: LastResponseOptions,
+): Response {
+  try {
+    log.write("error", "unforeseen", unforeseenFields(thrown, requestId));
+  } catch {
+    // The log may be what failed.
+  }
+  const error = toGatewayError(thrown);
+  const response = errorResponse(error, { protocol, requestId });
+  return stamp(response, protocol, requestId);
 }
 
 /** An upstream's failure, in the caller's protocol. */

@@ -13,17 +13,21 @@ import { authenticate, type CredentialGroup } from "../relay/request/caller.ts";
 import { readClientIds } from "../relay/request/client_ids.ts";
 import { followCaller } from "../relay/exchange.ts";
 import { relay, type RelayTask } from "../relay/relay.ts";
-import { idHeaders } from "../relay/request_id.ts";
+import { stamp } from "../relay/request_id.ts";
 import type { RelayServices } from "../relay/services.ts";
 import type { UsageService } from "../usage/service.ts";
-import { failureResponse } from "./failure_response.ts";
+import { failureResponse, lastResponse } from "./failure_response.ts";
 import { healthResponse } from "./health.ts";
 import { limitsResponse } from "./limits.ts";
 import { modelResponse, modelsResponse } from "./models.ts";
 import { opencodeConfigResponse, opencodeLoginResponse } from "./opencode.ts";
 import { pageResponse } from "./page.ts";
 import { requestTarget } from "./request_target.ts";
-import { createRouteFinder, type RouteMatch } from "./router.ts";
+import {
+  createRouteFinder,
+  type RouteMatch,
+  type RouteSource,
+} from "./router.ts";
 import {
   type Answer,
   type AnswerAction,
@@ -61,28 +65,42 @@ export type Handler = (request: Request) => Promise<Response>;
 export function createHandler(parts: GatewayParts): Handler {
   const finder = createRouteFinder(ROUTES);
   return async (request) => {
-    const { method, url } = request;
-    const record = openRecord(parts.ids.next("req"), method, parts);
-    const headers = readHeaders(request.headers);
-    const target = { method, url, headers };
+    const requestId = parts.ids.next("req");
     let protocol: Protocol | undefined;
     try {
-      const config = parts.store.current();
-      const found = finder.find(target, config.messagesVendor);
-      const match = found instanceof Promise ? await found : found;
-      protocol = match.route.protocol;
-      record.facts.route = match.path;
-      record.facts.protocol = protocol;
-      return await serve(match, { request, headers, record, config, parts });
+      const { target, record } = beginRequest(request, requestId, parts);
+      const { headers } = target;
+      try {
+        const config = parts.store.current();
+        const found = finder.find(target, config.messagesVendor);
+        const match = found instanceof Promise ? await found : found;
+        protocol = match.route.protocol;
+        record.facts.route = match.path;
+        record.facts.protocol = protocol;
+        return await serve(match, { request, headers, record, config, parts });
+      } catch (thrown) {
+        protocol ??= protocolOfUnknownPath(target);
+        const { log, deadlines } = parts;
+        const response = failureResponse(thrown, { protocol, record, log });
+        stamp(response, protocol, requestId);
+        return await endRequest({ request, headers }, response, deadlines);
+      }
     } catch (thrown) {
-      protocol ??= protocolOfUnknownPath(target);
-      const { log } = parts;
-      const response = failureResponse(thrown, { protocol, record, log });
-      stamp(response, protocol, record);
-      const source = { request, headers };
-      return await endRequest(source, response, parts.deadlines);
+      return lastResponse(thrown, { protocol, requestId, log: parts.log });
     }
   };
+}
+
+/** Reads what every request brings; the platform throws where it has closed one. */
+function beginRequest(
+  request: Request,
+  requestId: string,
+  parts: GatewayParts,
+): { readonly target: RouteSource; readonly record: RequestRecord } {
+  const { method, url } = request;
+  const record = openRecord(requestId, method, parts);
+  const headers = readHeaders(request.headers);
+  return { target: { method, url, headers }, record };
 }
 
 /** A request with what is needed to answer it. */
@@ -135,7 +153,7 @@ async function answered(
   const response = "open" in action
     ? openAnswer(action.open, path, served)
     : await knownAnswer(action, id, served);
-  stamp(response, protocol, served.record);
+  stamp(response, protocol, served.record.requestId);
   return await endRequest(served, response, served.parts.deadlines);
 }
 
@@ -205,16 +223,4 @@ function identify(
   const caller = authenticate(headers, { group, config, nowMs });
   record.facts.caller = caller.name;
   return caller;
-}
-
-/** Names the request in the headers; a relayed answer names it already. */
-function stamp(
-  response: Response,
-  protocol: Protocol,
-  { requestId }: RequestRecord,
-): Response {
-  for (const [name, value] of idHeaders(protocol, requestId)) {
-    if (!response.headers.has(name)) response.headers.set(name, value);
-  }
-  return response;
 }

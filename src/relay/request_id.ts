@@ -26,3 +26,15 @@ export function withRequestId(
   }
   return named;
 }
+
+/** Names the request in an answer's headers, where those do not name it already. */
+export function stamp(
+  response: Response,
+  protocol: Protocol,
+  requestId: string,
+): Response {
+  for (const [name, value] of idHeaders(protocol, requestId)) {
+    if (!response.headers.has(name)) response.headers.set(name, value);
+  }
+  return response;
+}

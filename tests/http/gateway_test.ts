@@ -170,6 +170,52 @@ Deno.test("the gateway never rejects, and tells nobody what it did not foresee",
   assert.ok(!told.includes("secret"));
 });
 
+/** A request of which nothing can be read that `broken` names, as of one that the platform has closed. */
+function brokenRequest(
+  broken: "method" | "url" | "headers",
+  secret: string,
+): Request {
+  const request = new Request(`http://gateway${PATHS.chat}`, ask("chat"));
+  return Object.defineProperty(request, broken, {
+    get() {
+      throw new TypeError(secret);
+    },
+  });
+}
+
+Deno.test("the gateway never rejects where not even what a request asks for can be read", async (t) => {
+  const secret = "my secret prompt";
+  for (const broken of ["method", "url", "headers"] as const) {
+    await t.step(broken, async () => {
+      const scene = await begin();
+      const response = await scene.handler(brokenRequest(broken, secret));
+      const error = await readError(response, "chat");
+      assert.equal(error.status, 500);
+      assert.equal(error.type, "server_error");
+      const [unforeseen] = scene.log.entries;
+      assert.equal(unforeseen?.event, "unforeseen");
+      assert.equal(
+        unforeseen?.fields.request_id,
+        error.headers.get("x-request-id"),
+      );
+      const told = JSON.stringify(scene.log.entries) + error.message;
+      assert.ok(!told.includes("secret"));
+    });
+  }
+});
+
+Deno.test("the gateway never rejects where telling of a failure fails, too", async () => {
+  const scene = await begin();
+  Object.assign(scene.log, {
+    write() {
+      throw new Error("no space left on device");
+    },
+  });
+  const response = await scene.call("/v1/messages/unknown");
+  const error = await readError(response, "messages");
+  assert.equal(error.status, 500);
+});
+
 /** An answer that fails in a way that nobody expects of one. */
 class OddResponse extends Response {
   override get headers(): Headers {
