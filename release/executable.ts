@@ -1,4 +1,5 @@
 import { commitTime, sourceCommit } from "./commit.ts";
+import { V8_FLAGS } from "./v8_flags.ts";
 
 const ROOT = new URL("../", import.meta.url);
 
@@ -31,7 +32,7 @@ const ARGUMENTS = [
   "compile",
   // `deno task check` looks at the types.
   "--no-check",
-  "--v8-flags=--min-semi-space-size=16,--max-semi-space-size=32",
+  V8_FLAGS,
   ...["--include", "dist/build.json"],
   ...["--include", "src/cli/workers/worker.ts"],
   ...["--include", "src/cli/workers/translation_worker.ts"],

@@ -1,3 +1,4 @@
+import { V8_FLAGS } from "../../release/v8_flags.ts";
 import { sha256Hex } from "../../src/core/sha256.ts";
 import { type Program, startProgram } from "./processes.ts";
 
@@ -33,7 +34,7 @@ export async function startGateway(
   );
   const main = new URL("../../src/main.ts", import.meta.url).pathname;
   const program = await startProgram(name, [
-    "--v8-flags=--min-semi-space-size=16,--max-semi-space-size=32",
+    V8_FLAGS,
     main,
     "serve",
     "--config",

@@ -1,3 +1,4 @@
+import { V8_FLAGS } from "../../release/v8_flags.ts";
 import { loggedLine } from "../support/wire/logged_line.ts";
 import { memory, processorMs } from "./processes.ts";
 
@@ -89,10 +90,7 @@ async function measure(log: string, by: string): Promise<{
   const startedMs = performance.now();
   const process = new Deno.Command(Deno.execPath(), {
     args: [
-      ...[
-        "run",
-        "--v8-flags=--min-semi-space-size=16,--max-semi-space-size=32",
-      ],
+      ...["run", V8_FLAGS],
       ...["--allow-net", "--allow-read", "--allow-env"],
       ...[main, "usage", log, "--by", by, "--json"],
     ],

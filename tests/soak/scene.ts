@@ -1,3 +1,4 @@
+import { V8_FLAGS } from "../../release/v8_flags.ts";
 import type { Protocol } from "../../src/core/protocol.ts";
 import { sha256Hex } from "../../src/core/sha256.ts";
 import type { Ending } from "../../src/observe/facts.ts";
@@ -9,11 +10,6 @@ import { freePort } from "../support/program/free_port.ts";
 const TOKEN = "soak-token";
 
 const ROOT = fromFileUrl(new URL("../../", import.meta.url));
-
-/** The flags of the `start` task. */
-const GATEWAY_FLAGS = [
-  "--v8-flags=--min-semi-space-size=16,--max-semi-space-size=32",
-];
 
 /** Whether the system tells what a process uses. */
 export const hasProc = Deno.build.os === "linux";
@@ -127,7 +123,7 @@ export function startGateway(
   env: Readonly<Record<string, string>> = {},
 ): Promise<Program> {
   return startProgram("gateway", [
-    ...GATEWAY_FLAGS,
+    V8_FLAGS,
     `${ROOT}src/main.ts`,
     "serve",
     "--config",
