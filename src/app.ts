@@ -1,9 +1,9 @@
 import { createModelCatalog } from "./catalog/model_catalog.ts";
 import type { ConfigStore } from "./config/store.ts";
-import { type Clock, systemClock } from "./core/clock.ts";
-import { createDeadlines } from "./core/deadlines.ts";
+import { type Clock, systemClock } from "./core/time/clock.ts";
+import { createDeadlines } from "./core/time/deadlines.ts";
 import { randomIds } from "./core/ids.ts";
-import type { Timers } from "./core/timers.ts";
+import type { Timers } from "./core/time/timers.ts";
 import { createHandler, type Handler } from "./http/gateway.ts";
 import { createCodexQuota } from "./limits/codex_quota.ts";
 import { createHarvest } from "./limits/harvest.ts";

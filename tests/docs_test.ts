@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createGateway } from "../src/app.ts";
 import { createConfigStore } from "../src/config/store.ts";
-import { systemClock } from "../src/core/clock.ts";
+import { systemClock } from "../src/core/time/clock.ts";
 import { randomIds } from "../src/core/ids.ts";
 import { parseYaml } from "../src/core/std.ts";
 import { DEMO_TOKEN } from "../src/cli/commands/demo.ts";

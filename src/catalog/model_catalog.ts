@@ -1,9 +1,9 @@
 import type { Connection, Deployment } from "../config/config.ts";
 import type { ConfigStore } from "../config/store.ts";
-import type { Clock } from "../core/clock.ts";
-import type { Deadlines } from "../core/deadlines.ts";
-import { SingleFlight } from "../core/single_flight.ts";
-import { wait } from "../core/wait.ts";
+import type { Clock } from "../core/time/clock.ts";
+import type { Deadlines } from "../core/time/deadlines.ts";
+import { SingleFlight } from "../core/collections/single_flight.ts";
+import { wait } from "../core/time/wait.ts";
 import type { Log } from "../observe/log.ts";
 import type { Fetch } from "../upstream/call.ts";
 import {

@@ -1,4 +1,7 @@
-import { CALENDAR_WINDOWS, type CalendarWindow } from "../core/calendar.ts";
+import {
+  CALENDAR_WINDOWS,
+  type CalendarWindow,
+} from "../core/time/calendar.ts";
 import { NANOS_PER_DOLLAR } from "../core/nano_dollars.ts";
 
 /** What a token, or a group of tokens, may use. */

@@ -1,4 +1,4 @@
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../core/time/clock.ts";
 import type { Ids } from "../core/ids.ts";
 import { OPERATIONS } from "../core/protocol.ts";
 import { checkKey, checkVersion } from "./admission.ts";

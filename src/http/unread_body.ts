@@ -1,4 +1,4 @@
-import type { Deadlines } from "../core/deadlines.ts";
+import type { Deadlines } from "../core/time/deadlines.ts";
 import type { BodySource } from "../relay/request/body.ts";
 import { createByteReader } from "../streams/byte_reader.ts";
 import { createIdleWatch } from "../streams/idle_watch.ts";

@@ -1,5 +1,5 @@
 import type { Connection } from "../config/config.ts";
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../core/time/clock.ts";
 import type { HeaderFields } from "../core/header_fields.ts";
 import { readerOf } from "./readers/mod.ts";
 import type { HeaderQuota } from "./readers/reader.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../core/time/clock.ts";
 import { parseJson } from "../core/json.ts";
 import { LimitedBytesTransformStream } from "../core/std.ts";
 import { discard } from "../streams/discard.ts";

@@ -1,7 +1,7 @@
 import type { Caller, Config, Connection } from "../config/config.ts";
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../core/time/clock.ts";
 import { GatewayError } from "../core/error.ts";
-import { untilAbort } from "../core/until_abort.ts";
+import { untilAbort } from "../core/time/until_abort.ts";
 import { QuotaFailure } from "./failure.ts";
 import { freshest } from "./freshest.ts";
 import type { Harvest } from "./harvest.ts";

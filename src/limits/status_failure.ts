@@ -1,4 +1,4 @@
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../core/time/clock.ts";
 import { retryAfterMs } from "../core/retry_after.ts";
 import {
   type FailureKind,

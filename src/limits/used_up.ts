@@ -1,5 +1,5 @@
 import type { Connection } from "../config/config.ts";
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../core/time/clock.ts";
 import { sourceKey } from "./source_key.ts";
 import { isUsedUp, type QuotaWindow, windowKey } from "./window.ts";
 

@@ -1,4 +1,4 @@
-import type { TimeSpan } from "../core/calendar.ts";
+import type { TimeSpan } from "../core/time/calendar.ts";
 import { lengthOfPeriod } from "./period.ts";
 import type { QuotaWindow } from "./window.ts";
 

@@ -1,4 +1,4 @@
-import type { Timers } from "../core/timers.ts";
+import type { Timers } from "../core/time/timers.ts";
 
 /** How often the lag is measured, in milliseconds. */
 const EVERY_MS = 500;

@@ -1,4 +1,4 @@
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../core/time/clock.ts";
 import { createChunkGaps } from "./chunk_gaps.ts";
 import type { Ending, RequestFacts } from "./facts.ts";
 import { factsLine } from "./facts_line.ts";

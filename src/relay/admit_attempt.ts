@@ -1,4 +1,4 @@
-import { wait } from "../core/wait.ts";
+import { wait } from "../core/time/wait.ts";
 import type { Exchange } from "./exchange.ts";
 import type { LimitGate } from "./limit_gate.ts";
 import type { NextAttempt } from "./next_attempts.ts";

@@ -1,5 +1,5 @@
 import type { Deployment } from "../config/config.ts";
-import type { Deadlines } from "../core/deadlines.ts";
+import type { Deadlines } from "../core/time/deadlines.ts";
 import type { HeaderFields } from "../core/header_fields.ts";
 import type { Operation, Protocol } from "../core/protocol.ts";
 import { type CodexQuota, tellsCodexQuota } from "../limits/codex_quota.ts";

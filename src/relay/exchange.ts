@@ -1,5 +1,5 @@
 import type { Caller, Config } from "../config/config.ts";
-import type { Deadlines } from "../core/deadlines.ts";
+import type { Deadlines } from "../core/time/deadlines.ts";
 import type { HeaderFields } from "../core/header_fields.ts";
 import type { RequestRecord } from "../observe/record.ts";
 import { CallerLeft } from "../upstream/call.ts";

@@ -1,4 +1,4 @@
-import type { Deadlines } from "../core/deadlines.ts";
+import type { Deadlines } from "../core/time/deadlines.ts";
 import type { LookAhead } from "../streams/look_ahead.ts";
 import { silentUpstream } from "../upstream/failure.ts";
 

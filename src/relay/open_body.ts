@@ -1,4 +1,4 @@
-import type { Deadlines } from "../core/deadlines.ts";
+import type { Deadlines } from "../core/time/deadlines.ts";
 import { createByteReader } from "../streams/byte_reader.ts";
 import type { ByteReader } from "../streams/look_ahead.ts";
 import { createWatchedReader } from "../streams/watched_reader.ts";

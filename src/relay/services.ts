@@ -1,5 +1,5 @@
-import type { Clock } from "../core/clock.ts";
-import type { Deadlines } from "../core/deadlines.ts";
+import type { Clock } from "../core/time/clock.ts";
+import type { Deadlines } from "../core/time/deadlines.ts";
 import type { Ids } from "../core/ids.ts";
 import type { CodexQuota } from "../limits/codex_quota.ts";
 import type { LimitsService } from "../limits/service.ts";

@@ -1,5 +1,5 @@
 import type { ConfigStore } from "../config/store.ts";
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../core/time/clock.ts";
 import { QuotaFailure } from "../limits/failure.ts";
 import { toPlain } from "../limits/plain_reading.ts";
 import type { Poller } from "../limits/poller.ts";

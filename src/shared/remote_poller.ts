@@ -1,6 +1,6 @@
 import type { Connection } from "../config/config.ts";
-import type { Clock } from "../core/clock.ts";
-import { TtlCache } from "../core/ttl_cache.ts";
+import type { Clock } from "../core/time/clock.ts";
+import { TtlCache } from "../core/collections/ttl_cache.ts";
 import { fromPlain, type PlainReading } from "../limits/plain_reading.ts";
 import type { Poller } from "../limits/poller.ts";
 import type { Reading } from "../limits/reading.ts";

@@ -1,4 +1,4 @@
-import type { Deadlines, TakeBack } from "../core/deadlines.ts";
+import type { Deadlines, TakeBack } from "../core/time/deadlines.ts";
 
 /** Tells when something that is waited for has been silent too long. */
 export interface IdleWatch {

@@ -1,4 +1,4 @@
-import type { Deadlines } from "../core/deadlines.ts";
+import type { Deadlines } from "../core/time/deadlines.ts";
 import { abandon } from "./discard.ts";
 import { createIdleWatch } from "./idle_watch.ts";
 import type { ByteReader } from "./look_ahead.ts";
@@ -47,7 +47,7 @@ export interface PassThroughOptions {
  * @example
  * ```ts
  * import assert from "node:assert/strict";
- * import { createDeadlines } from "../core/deadlines.ts";
+ * import { createDeadlines } from "../core/time/deadlines.ts";
  *
  * const ends: string[] = [];
  * let bytes = 0;

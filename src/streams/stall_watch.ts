@@ -1,4 +1,4 @@
-import type { Deadlines } from "../core/deadlines.ts";
+import type { Deadlines } from "../core/time/deadlines.ts";
 import { createIdleWatch } from "./idle_watch.ts";
 
 /** Whoever takes nothing for ten minutes will not take the rest either, in milliseconds. */

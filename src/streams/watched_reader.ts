@@ -1,4 +1,4 @@
-import type { Deadlines } from "../core/deadlines.ts";
+import type { Deadlines } from "../core/time/deadlines.ts";
 import { abandon } from "./discard.ts";
 import { createIdleWatch, type IdleWatch } from "./idle_watch.ts";
 import type { ByteReader } from "./look_ahead.ts";

@@ -1,4 +1,4 @@
-import type { Deadlines } from "../core/deadlines.ts";
+import type { Deadlines } from "../core/time/deadlines.ts";
 import { discard } from "../streams/discard.ts";
 import { type UpstreamAnswer, withReadHeaders } from "./answer.ts";
 import type { ConnectWatch } from "./connect_watch.ts";

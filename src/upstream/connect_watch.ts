@@ -1,4 +1,4 @@
-import type { Deadlines, TakeBack } from "../core/deadlines.ts";
+import type { Deadlines, TakeBack } from "../core/time/deadlines.ts";
 
 /**
  * Opens a connection to the host of an address and closes it. Rejects when it cannot be opened, or when

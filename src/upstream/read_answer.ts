@@ -1,4 +1,4 @@
-import type { Deadlines } from "../core/deadlines.ts";
+import type { Deadlines } from "../core/time/deadlines.ts";
 import type { HeaderFields } from "../core/header_fields.ts";
 import { byobReader } from "../streams/byob_reader.ts";
 import { createByteReader } from "../streams/byte_reader.ts";

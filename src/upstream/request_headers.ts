@@ -1,6 +1,6 @@
 import type { Connection } from "../config/config.ts";
 import type { HeaderFields } from "../core/header_fields.ts";
-import { oncePer } from "../core/once_per.ts";
+import { oncePer } from "../core/collections/once_per.ts";
 import { nameMatcher, WITHHELD_FROM_UPSTREAM } from "./header_names.ts";
 import { namedByConnection } from "./hop_by_hop.ts";
 

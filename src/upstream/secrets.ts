@@ -1,5 +1,5 @@
 import type { Connection } from "../config/config.ts";
-import { oncePer } from "../core/once_per.ts";
+import { oncePer } from "../core/collections/once_per.ts";
 import type { Failure } from "../protocols/canonical/failure/failure.ts";
 import {
   createByteMask,

@@ -1,6 +1,6 @@
 import type { Connection } from "../config/config.ts";
 import type { HeaderFields } from "../core/header_fields.ts";
-import { oncePer } from "../core/once_per.ts";
+import { oncePer } from "../core/collections/once_per.ts";
 import { type HeaderGroup, nameMatcher } from "./header_names.ts";
 import { upstreamHeaders } from "./request_headers.ts";
 

@@ -7,7 +7,7 @@ import type {
   ShareLimit,
   UsageLimit,
 } from "../config/usage_limits.ts";
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../core/time/clock.ts";
 import { type Counts, type Measure, tokensOf } from "./counts.ts";
 import type { Sum, Sums } from "./sums.ts";
 import {

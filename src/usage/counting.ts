@@ -1,5 +1,5 @@
 import type { Caller } from "../config/config.ts";
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../core/time/clock.ts";
 import { amountOf, type Bounds, countsRow, isBound } from "./bounds.ts";
 import { createCountNames, type HolderNames } from "./count_names.ts";
 import { type Counts, type Measure, tokensOf } from "./counts.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../core/time/clock.ts";
 import type { Sum } from "./sums.ts";
 
 /** Where a table is: those of one name end at one time. */

@@ -1,5 +1,5 @@
 import type { Caller, Connection, Deployment } from "../config/config.ts";
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../core/time/clock.ts";
 import {
   type AmountBound,
   amountOf,

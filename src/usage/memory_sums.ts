@@ -1,4 +1,4 @@
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../core/time/clock.ts";
 import { createEndingTables } from "./ending_tables.ts";
 import type { Addition, Reservation, Sum, Sums } from "./sums.ts";
 

@@ -1,6 +1,6 @@
 import type { Connection } from "../config/config.ts";
-import type { TimeSpan } from "../core/calendar.ts";
-import type { Clock } from "../core/clock.ts";
+import type { TimeSpan } from "../core/time/calendar.ts";
+import type { Clock } from "../core/time/clock.ts";
 import type { LimitsList } from "../limits/list.ts";
 import type { LimitsService } from "../limits/service.ts";
 import { type QuotaWindow, windowKey } from "../limits/window.ts";

@@ -1,4 +1,4 @@
-import type { TimeSpan } from "../core/calendar.ts";
+import type { TimeSpan } from "../core/time/calendar.ts";
 import type { HolderNames } from "./count_names.ts";
 import { type Holder, holderText } from "./tables.ts";
 import type { Addition, Sums } from "./sums.ts";

@@ -1,6 +1,6 @@
 import type { Caller, Config } from "../config/config.ts";
 import type { ConfigStore } from "../config/store.ts";
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../core/time/clock.ts";
 import type { LimitsService } from "../limits/service.ts";
 import type { Log } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";

@@ -2,7 +2,7 @@ import {
   calendarSpan,
   type CalendarWindow,
   type TimeSpan,
-} from "../core/calendar.ts";
+} from "../core/time/calendar.ts";
 import { type Measure, MEASURES } from "./counts.ts";
 import type { Sum } from "./sums.ts";
 

@@ -5,7 +5,7 @@ import {
 } from "../../src/catalog/model_catalog.ts";
 import type { Config, Connection } from "../../src/config/config.ts";
 import { createConfigStore } from "../../src/config/store.ts";
-import { createDeadlines } from "../../src/core/deadlines.ts";
+import { createDeadlines } from "../../src/core/time/deadlines.ts";
 import { createFakeClock } from "../support/fakes/fake_clock.ts";
 import { createFakeTimers } from "../support/fakes/fake_timers.ts";
 import { createMemoryLog } from "../support/fakes/memory_log.ts";

@@ -1,4 +1,4 @@
-import { systemClock } from "../../src/core/clock.ts";
+import { systemClock } from "../../src/core/time/clock.ts";
 import { randomIds } from "../../src/core/ids.ts";
 import type { Family, Protocol } from "../../src/core/protocol.ts";
 import { createDemoUpstream } from "../../src/demo/upstream.ts";

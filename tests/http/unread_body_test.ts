@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createDeadlines } from "../../src/core/deadlines.ts";
+import { createDeadlines } from "../../src/core/time/deadlines.ts";
 import { endRequest } from "../../src/http/unread_body.ts";
 import { createFakeTimers } from "../support/fakes/fake_timers.ts";
 import { readToEnd } from "../support/wire/read_to_end.ts";

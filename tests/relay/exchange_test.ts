@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createDeadlines } from "../../src/core/deadlines.ts";
+import { createDeadlines } from "../../src/core/time/deadlines.ts";
 import { followCaller } from "../../src/relay/exchange.ts";
 import { CallerLeft } from "../../src/upstream/call.ts";
 import { createFakeTimers } from "../support/fakes/fake_timers.ts";

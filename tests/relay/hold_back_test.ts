@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createDeadlines } from "../../src/core/deadlines.ts";
+import { createDeadlines } from "../../src/core/time/deadlines.ts";
 import type { Protocol } from "../../src/core/protocol.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
 import { holdBack } from "../../src/relay/hold_back.ts";

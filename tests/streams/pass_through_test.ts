@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createDeadlines } from "../../src/core/deadlines.ts";
+import { createDeadlines } from "../../src/core/time/deadlines.ts";
 import {
   KEEP_ALIVE_MS,
   passThrough,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createDeadlines } from "../../src/core/deadlines.ts";
+import { createDeadlines } from "../../src/core/time/deadlines.ts";
 import { createConnectWatch } from "../../src/upstream/connect_watch.ts";
 import { createFakeTimers } from "../support/fakes/fake_timers.ts";
 import { settle } from "../support/settle.ts";

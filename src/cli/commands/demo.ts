@@ -1,7 +1,7 @@
 import { loadConfig } from "../../config/load.ts";
 import { formatProblem } from "../../config/problems.ts";
 import { createConfigStore } from "../../config/store.ts";
-import { systemClock } from "../../core/clock.ts";
+import { systemClock } from "../../core/time/clock.ts";
 import { randomIds } from "../../core/ids.ts";
 import { sha256Hex } from "../../core/sha256.ts";
 import { demoConfigText } from "../../demo/config.ts";

@@ -1,6 +1,6 @@
 import { createReload } from "../../config/reload.ts";
 import { createConfigStore } from "../../config/store.ts";
-import { systemTimers } from "../../core/timers.ts";
+import { systemTimers } from "../../core/time/timers.ts";
 import type { CommandSpec } from "../command.ts";
 import type { ConfigStore } from "../../config/store.ts";
 import type { Log } from "../../observe/log.ts";

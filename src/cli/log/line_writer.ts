@@ -1,4 +1,4 @@
-import { systemTimers, type Timers } from "../../core/timers.ts";
+import { systemTimers, type Timers } from "../../core/time/timers.ts";
 
 /** Where lines go in the end, such as `Deno.stdout`. */
 export interface ByteSink {

@@ -1,5 +1,5 @@
 import type { ServerConfig } from "../../config/config.ts";
-import { systemTimers } from "../../core/timers.ts";
+import { systemTimers } from "../../core/time/timers.ts";
 import { VERSION } from "../../core/version.ts";
 import { createAdminHandler } from "../../http/admin.ts";
 import type { Log } from "../../observe/log.ts";

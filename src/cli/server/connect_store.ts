@@ -1,7 +1,7 @@
 import type { ConfigStore } from "../../config/store.ts";
-import { systemClock } from "../../core/clock.ts";
+import { systemClock } from "../../core/time/clock.ts";
 import { randomIds } from "../../core/ids.ts";
-import { systemTimers } from "../../core/timers.ts";
+import { systemTimers } from "../../core/time/timers.ts";
 import type { Log } from "../../observe/log.ts";
 import type { StoreState } from "../../shared/store/store_state.ts";
 

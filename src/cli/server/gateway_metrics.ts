@@ -1,5 +1,5 @@
 import type { ConfigStore } from "../../config/store.ts";
-import { systemTimers } from "../../core/timers.ts";
+import { systemTimers } from "../../core/time/timers.ts";
 import { measureLag } from "../../observe/lag.ts";
 import type { GatewayMetrics } from "../../observe/prometheus.ts";
 import { CODECS } from "../../protocols/mod.ts";

@@ -1,4 +1,4 @@
-import type { Timers } from "../../core/timers.ts";
+import type { Timers } from "../../core/time/timers.ts";
 import type { Log } from "../../observe/log.ts";
 import { type FragileListener, type Listener, ListenError } from "./listen.ts";
 

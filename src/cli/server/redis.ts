@@ -1,5 +1,5 @@
 import type { SharedConfig } from "../../config/config.ts";
-import { systemTimers, type Timers } from "../../core/timers.ts";
+import { systemTimers, type Timers } from "../../core/time/timers.ts";
 import {
   type OpenStore,
   type StoreConnection,

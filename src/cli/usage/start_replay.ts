@@ -1,6 +1,6 @@
 import type { ConfigStore } from "../../config/store.ts";
-import { type Clock, systemClock } from "../../core/clock.ts";
-import { systemTimers, type Timers } from "../../core/timers.ts";
+import { type Clock, systemClock } from "../../core/time/clock.ts";
+import { systemTimers, type Timers } from "../../core/time/timers.ts";
 import type { Log } from "../../observe/log.ts";
 import { createBounds } from "../../usage/bounds.ts";
 import { createCounting } from "../../usage/counting.ts";

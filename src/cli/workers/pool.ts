@@ -1,4 +1,4 @@
-import type { Timers } from "../../core/timers.ts";
+import type { Timers } from "../../core/time/timers.ts";
 import type { LogFormat } from "../../observe/log.ts";
 import type { Snapshot } from "../../observe/metrics.ts";
 import { createPoolMetrics } from "./pool_metrics.ts";
@@ -7,7 +7,7 @@ import { createSlot, type Slot } from "./slot.ts";
 import type { Report, StartThread } from "./messages.ts";
 import { createColumnBook } from "../../shared/columns.ts";
 import { createCountTable, emptyThread } from "../../shared/count_table.ts";
-import { systemClock } from "../../core/clock.ts";
+import { systemClock } from "../../core/time/clock.ts";
 import { createPoolHub } from "./pool_hub.ts";
 
 /** What a pool serves, and with what. */

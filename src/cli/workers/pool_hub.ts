@@ -1,5 +1,5 @@
 import type { ConfigStore } from "../../config/store.ts";
-import { type Clock, systemClock } from "../../core/clock.ts";
+import { type Clock, systemClock } from "../../core/time/clock.ts";
 import { toPlain } from "../../limits/plain_reading.ts";
 import { createPoller } from "../../limits/poller.ts";
 import type { QuotaFetch } from "../../limits/read.ts";

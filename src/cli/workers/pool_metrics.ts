@@ -1,4 +1,4 @@
-import type { Timers } from "../../core/timers.ts";
+import type { Timers } from "../../core/time/timers.ts";
 import type { Snapshot } from "../../observe/metrics.ts";
 import type { Slot } from "./slot.ts";
 

@@ -1,5 +1,5 @@
-import { systemClock } from "../../core/clock.ts";
-import { createDeadlines } from "../../core/deadlines.ts";
+import { systemClock } from "../../core/time/clock.ts";
+import { createDeadlines } from "../../core/time/deadlines.ts";
 import { randomIds } from "../../core/ids.ts";
 import type { Columns } from "../../shared/columns.ts";
 import type { Notice } from "../../shared/notice.ts";

@@ -1,4 +1,4 @@
-import type { Timers } from "../../core/timers.ts";
+import type { Timers } from "../../core/time/timers.ts";
 import { ListenError } from "../server/listen.ts";
 import type {
   Order,

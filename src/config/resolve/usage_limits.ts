@@ -1,4 +1,4 @@
-import { CALENDAR_WINDOWS } from "../../core/calendar.ts";
+import { CALENDAR_WINDOWS } from "../../core/time/calendar.ts";
 import { NANOS_PER_DOLLAR } from "../../core/nano_dollars.ts";
 import type { Connection } from "../config.ts";
 import {

@@ -1,4 +1,4 @@
-import type { Clock } from "../../core/clock.ts";
+import type { Clock } from "../../core/time/clock.ts";
 import type { SimulatedFamily } from "../simulated.ts";
 import { createMeter, type Meter, type Reading } from "../meter.ts";
 import type { Usage } from "../script.ts";

@@ -3,7 +3,7 @@ import {
   type JsonObject,
   type JsonValue,
 } from "../../core/json.ts";
-import { lookup } from "../../core/lookup.ts";
+import { lookup } from "../../core/collections/lookup.ts";
 import { saneWaitMs } from "../../core/retry_after.ts";
 import type { EncodedFailure } from "../canonical/codec.ts";
 import {

@@ -1,4 +1,4 @@
-import type { Clock } from "../../core/clock.ts";
+import type { Clock } from "../../core/time/clock.ts";
 import type { JsonValue } from "../../core/json.ts";
 import type { Protocol } from "../../core/protocol.ts";
 import { parseErrorBody } from "../../protocols/canonical/failure/error_body.ts";

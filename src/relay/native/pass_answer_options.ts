@@ -1,5 +1,5 @@
-import type { Clock } from "../../core/clock.ts";
-import type { Deadlines } from "../../core/deadlines.ts";
+import type { Clock } from "../../core/time/clock.ts";
+import type { Deadlines } from "../../core/time/deadlines.ts";
 import type { Protocol } from "../../core/protocol.ts";
 import type { Secrets } from "../../upstream/secrets.ts";
 import type { Attempt } from "../attempt.ts";

@@ -1,6 +1,9 @@
 import type { Caller, Config, Connection } from "../../config/config.ts";
 import { GatewayError } from "../../core/error.ts";
-import { LinkedList, type TakeOut } from "../../core/linked_list.ts";
+import {
+  LinkedList,
+  type TakeOut,
+} from "../../core/collections/linked_list.ts";
 import type { RequestRecord } from "../../observe/record.ts";
 import type { AttemptControl } from "../attempt_control.ts";
 import { overloadedGateway } from "./overloaded.ts";

@@ -1,7 +1,7 @@
-import type { Deadlines } from "../../core/deadlines.ts";
+import type { Deadlines } from "../../core/time/deadlines.ts";
 import { GatewayError } from "../../core/error.ts";
 import type { HeaderFields } from "../../core/header_fields.ts";
-import { nextTurn } from "../../core/next_turn.ts";
+import { nextTurn } from "../../core/time/next_turn.ts";
 import { LimitedBytesTransformStream } from "../../core/std.ts";
 import { LongBytes } from "../../streams/long_bytes.ts";
 import { readPieces, WrongLengthError } from "../../streams/read_pieces.ts";

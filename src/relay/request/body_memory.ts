@@ -1,5 +1,5 @@
-import { createDeadlines, type Deadlines } from "../../core/deadlines.ts";
-import { LinkedList } from "../../core/linked_list.ts";
+import { createDeadlines, type Deadlines } from "../../core/time/deadlines.ts";
+import { LinkedList } from "../../core/collections/linked_list.ts";
 import { overloadedGateway } from "./overloaded.ts";
 
 /** Keeps count of what bodies take of memory, and turns away what would be too much. */

@@ -1,4 +1,4 @@
-import { nextTurn } from "../../core/next_turn.ts";
+import { nextTurn } from "../../core/time/next_turn.ts";
 import type { ByteSpan } from "../../json_scan/byte_span.ts";
 import { LongBytes } from "../../streams/long_bytes.ts";
 import type { Upload } from "../../upstream/upload.ts";

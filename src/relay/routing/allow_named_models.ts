@@ -1,6 +1,6 @@
 import type { Caller, Connection } from "../../config/config.ts";
 import { GatewayError } from "../../core/error.ts";
-import { isNonEmpty } from "../../core/non_empty.ts";
+import { isNonEmpty } from "../../core/collections/non_empty.ts";
 import { quoteModel } from "./assign.ts";
 import type { NamedModel } from "../request/named_models.ts";
 import type { Candidate } from "./candidate.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../../core/clock.ts";
+import type { Clock } from "../../core/time/clock.ts";
 
 /** An attempt that was let through a {@linkcode Breaker}. */
 export interface BreakerAttempt {

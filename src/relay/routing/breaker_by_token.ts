@@ -1,4 +1,4 @@
-import type { Clock } from "../../core/clock.ts";
+import type { Clock } from "../../core/time/clock.ts";
 import { Breaker, type BreakerAttempt, firstAttempt } from "./breaker.ts";
 
 /** An attempt of a token that was let through a {@linkcode BreakerByToken}. */

@@ -1,6 +1,6 @@
 import type { Deployment } from "../../config/config.ts";
 import { GatewayError } from "../../core/error.ts";
-import { isNonEmpty } from "../../core/non_empty.ts";
+import { isNonEmpty } from "../../core/collections/non_empty.ts";
 import {
   FAMILIES,
   type Family,

@@ -1,7 +1,7 @@
 import type { Connection } from "../../config/config.ts";
-import type { Clock } from "../../core/clock.ts";
+import type { Clock } from "../../core/time/clock.ts";
 import type { Operation } from "../../core/protocol.ts";
-import { Recent } from "../../core/recent.ts";
+import { Recent } from "../../core/collections/recent.ts";
 import type { LimitsService } from "../../limits/service.ts";
 import type { QuotaWindow } from "../../limits/window.ts";
 import {

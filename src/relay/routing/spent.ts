@@ -1,5 +1,5 @@
 import type { Caller, Connection } from "../../config/config.ts";
-import type { Clock } from "../../core/clock.ts";
+import type { Clock } from "../../core/time/clock.ts";
 import type { LimitsService } from "../../limits/service.ts";
 import { isUsedUp } from "../../limits/window.ts";
 import {

@@ -1,5 +1,5 @@
 import type { Connection } from "../../config/config.ts";
-import type { Clock } from "../../core/clock.ts";
+import type { Clock } from "../../core/time/clock.ts";
 import type { Harvest } from "../../limits/harvest.ts";
 import { isUsedUp } from "../../limits/window.ts";
 import type { AttemptFailure } from "../attempt_failure.ts";

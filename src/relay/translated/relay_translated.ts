@@ -1,5 +1,5 @@
 import type { Config, Deployment } from "../../config/config.ts";
-import { oncePer } from "../../core/once_per.ts";
+import { oncePer } from "../../core/collections/once_per.ts";
 import {
   MAIN_OPERATIONS,
   operationPath,

@@ -1,4 +1,4 @@
-import type { Clock } from "../../core/clock.ts";
+import type { Clock } from "../../core/time/clock.ts";
 import type { Thoughts } from "../../protocols/canonical/answer/thoughts.ts";
 
 /** Whose answer is asked for. */

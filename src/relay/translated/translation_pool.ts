@@ -1,5 +1,5 @@
-import type { Deadlines, TakeBack } from "../../core/deadlines.ts";
-import { LinkedList } from "../../core/linked_list.ts";
+import type { Deadlines, TakeBack } from "../../core/time/deadlines.ts";
+import { LinkedList } from "../../core/collections/linked_list.ts";
 import { overloadedGateway } from "../request/overloaded.ts";
 import type { Recall } from "./translation_jobs.ts";
 import {

@@ -1,4 +1,4 @@
-import type { Clock } from "../../core/clock.ts";
+import type { Clock } from "../../core/time/clock.ts";
 import type { Reservation } from "../../usage/sums.ts";
 import type {
   Batch,

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Deadlines } from "../../core/deadlines.ts";
+import type { Deadlines } from "../../core/time/deadlines.ts";
 import type { Log } from "../../observe/log.ts";
 import { type OpenStore, StoreError, type StoreFault } from "./connection.ts";
 import { SCRIPTS, type StoreScript } from "./scripts.ts";

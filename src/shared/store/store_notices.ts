@@ -1,5 +1,5 @@
 import type { Config } from "../../config/config.ts";
-import type { Deadlines } from "../../core/deadlines.ts";
+import type { Deadlines } from "../../core/time/deadlines.ts";
 import { parseJson } from "../../core/json.ts";
 import type { Notice, Notices } from "../notice.ts";
 import type { StoreLink } from "./store_link.ts";

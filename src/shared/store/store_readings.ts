@@ -1,7 +1,7 @@
 import type { Connection } from "../../config/config.ts";
-import type { Deadlines } from "../../core/deadlines.ts";
+import type { Deadlines } from "../../core/time/deadlines.ts";
 import { parseJson } from "../../core/json.ts";
-import { wait } from "../../core/wait.ts";
+import { wait } from "../../core/time/wait.ts";
 import { fromPlain, toPlain } from "../../limits/plain_reading.ts";
 import { isGood, type Reading } from "../../limits/reading.ts";
 import type {

@@ -1,9 +1,9 @@
 import type { Config } from "../../config/config.ts";
-import type { Clock } from "../../core/clock.ts";
-import { createDeadlines } from "../../core/deadlines.ts";
+import type { Clock } from "../../core/time/clock.ts";
+import { createDeadlines } from "../../core/time/deadlines.ts";
 import type { Ids } from "../../core/ids.ts";
-import type { Timers } from "../../core/timers.ts";
-import { wait } from "../../core/wait.ts";
+import type { Timers } from "../../core/time/timers.ts";
+import { wait } from "../../core/time/wait.ts";
 import { toPlain } from "../../limits/plain_reading.ts";
 import type { Log } from "../../observe/log.ts";
 import type { SharedState } from "../shared_state.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../../core/clock.ts";
+import type { Clock } from "../../core/time/clock.ts";
 import { createEndingTables } from "../../usage/ending_tables.ts";
 import type { Sum } from "../../usage/sums.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createGateway, type Gateway } from "../../../src/app.ts";
 import { createConfigStore } from "../../../src/config/store.ts";
-import { createDeadlines } from "../../../src/core/deadlines.ts";
+import { createDeadlines } from "../../../src/core/time/deadlines.ts";
 import type { Protocol } from "../../../src/core/protocol.ts";
 import { LONG_BYTES } from "../../../src/relay/translated/translation.ts";
 import {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createDeadlines } from "../../../src/core/deadlines.ts";
+import { createDeadlines } from "../../../src/core/time/deadlines.ts";
 import { GatewayError } from "../../../src/core/error.ts";
 import { UpstreamFailure } from "../../../src/protocols/canonical/failure/failure.ts";
 import { passAnswer } from "../../../src/relay/native/pass_answer.ts";

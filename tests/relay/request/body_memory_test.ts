@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { GatewayError } from "../../../src/core/error.ts";
-import { createDeadlines } from "../../../src/core/deadlines.ts";
+import { createDeadlines } from "../../../src/core/time/deadlines.ts";
 import {
   createBodyMemory,
   type MemoryOfOthers,

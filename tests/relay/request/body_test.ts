@@ -3,8 +3,8 @@ import { gzipSync } from "node:zlib";
 import {
   createDeadlines,
   type Deadlines,
-} from "../../../src/core/deadlines.ts";
-import { nextTurn } from "../../../src/core/next_turn.ts";
+} from "../../../src/core/time/deadlines.ts";
+import { nextTurn } from "../../../src/core/time/next_turn.ts";
 import { type ErrorKind, GatewayError } from "../../../src/core/error.ts";
 import { readBody } from "../../../src/relay/request/body.ts";
 import {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createDeadlines } from "../../../src/core/deadlines.ts";
+import { createDeadlines } from "../../../src/core/time/deadlines.ts";
 import type { JsonObject } from "../../../src/core/json.ts";
 import type { CallerCodec } from "../../../src/protocols/canonical/codec.ts";
 import { completionsCodec } from "../../../src/protocols/completions/mod.ts";

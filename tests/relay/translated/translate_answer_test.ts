@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createDeadlines } from "../../../src/core/deadlines.ts";
+import { createDeadlines } from "../../../src/core/time/deadlines.ts";
 import { GatewayError } from "../../../src/core/error.ts";
 import { CODECS } from "../../../src/protocols/mod.ts";
 import { createSealStore } from "../../../src/relay/translated/seal_store.ts";

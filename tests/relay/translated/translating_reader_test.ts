@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createDeadlines } from "../../../src/core/deadlines.ts";
+import { createDeadlines } from "../../../src/core/time/deadlines.ts";
 import type { AnswerEvent } from "../../../src/protocols/canonical/stream/event.ts";
 import { isOutput } from "../../../src/protocols/canonical/stream/event.ts";
 import { CODECS } from "../../../src/protocols/mod.ts";

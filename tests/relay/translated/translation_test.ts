@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { startTranslationThread } from "../../../src/cli/workers/translation_thread.ts";
-import { createDeadlines } from "../../../src/core/deadlines.ts";
+import { createDeadlines } from "../../../src/core/time/deadlines.ts";
 import { GatewayError } from "../../../src/core/error.ts";
 import {
   isJsonObject,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createDeadlines } from "../../../src/core/deadlines.ts";
+import { createDeadlines } from "../../../src/core/time/deadlines.ts";
 import { createLedgerDesk } from "../../../src/shared/sums/ledger_desk.ts";
 import type { LedgerQuestion } from "../../../src/shared/sums/ledger_question.ts";
 import { createRemoteSums } from "../../../src/shared/sums/remote_sums.ts";

@@ -1,4 +1,4 @@
-import type { Timers } from "../../../src/core/timers.ts";
+import type { Timers } from "../../../src/core/time/timers.ts";
 
 /** Timers that ring only while time is told to pass. */
 export interface FakeTimers extends Timers {

@@ -1,4 +1,4 @@
-import { systemTimers, type Timers } from "../../../src/core/timers.ts";
+import { systemTimers, type Timers } from "../../../src/core/time/timers.ts";
 
 /** How many times faster than the clock on the wall they go. */
 const SPEED = 50;

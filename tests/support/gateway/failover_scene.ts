@@ -4,7 +4,7 @@ import {
   createConfigStore,
 } from "../../../src/config/store.ts";
 import type { JsonObject } from "../../../src/core/json.ts";
-import { nextTurn } from "../../../src/core/next_turn.ts";
+import { nextTurn } from "../../../src/core/time/next_turn.ts";
 import type { Protocol } from "../../../src/core/protocol.ts";
 import { ask, hello, PATHS } from "../wire/ask.ts";
 import {

@@ -6,8 +6,8 @@ import {
   type ConfigStore,
   createConfigStore,
 } from "../../../src/config/store.ts";
-import type { Clock } from "../../../src/core/clock.ts";
-import type { Timers } from "../../../src/core/timers.ts";
+import type { Clock } from "../../../src/core/time/clock.ts";
+import type { Timers } from "../../../src/core/time/timers.ts";
 import type { Admission } from "../../../src/relay/request/admission.ts";
 import type { Fetch } from "../../../src/upstream/call.ts";
 import type { Reach } from "../../../src/upstream/connect_watch.ts";

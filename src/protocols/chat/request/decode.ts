@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "../../../core/json.ts";
 import { isJsonObject } from "../../../core/json.ts";
-import { lookup } from "../../../core/lookup.ts";
+import { lookup } from "../../../core/collections/lookup.ts";
 import type { Extra, Weight } from "../../canonical/request/extras.ts";
 import { invalidField } from "../../canonical/request/invalid_request.ts";
 import { decodeOutputFormat } from "../../canonical/request/output_format.ts";

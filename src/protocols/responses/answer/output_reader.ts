@@ -4,7 +4,7 @@ import {
   type JsonObject,
   type JsonValue,
 } from "../../../core/json.ts";
-import { lookup } from "../../../core/lookup.ts";
+import { lookup } from "../../../core/collections/lookup.ts";
 import type { Emit } from "../../../core/stage.ts";
 import {
   type AnswerEvent,

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../../core/json.ts";
-import { lookup } from "../../../core/lookup.ts";
+import { lookup } from "../../../core/collections/lookup.ts";
 import type { OpaqueBlock } from "../../canonical/answer/block.ts";
 import type { Role } from "../../canonical/request/request.ts";
 import type { Weight } from "../../canonical/request/extras.ts";

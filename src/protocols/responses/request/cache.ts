@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../../core/json.ts";
-import { lookup } from "../../../core/lookup.ts";
+import { lookup } from "../../../core/collections/lookup.ts";
 import type { CacheMark } from "../../canonical/answer/block.ts";
 
 const SECONDS_BY_WORD: Readonly<Record<string, number>> = {

@@ -3,7 +3,7 @@ import {
   type JsonObject,
   type JsonValue,
 } from "../../../core/json.ts";
-import { lookup } from "../../../core/lookup.ts";
+import { lookup } from "../../../core/collections/lookup.ts";
 import type { Extra, Weight } from "../../canonical/request/extras.ts";
 import type { CanonicalRequest } from "../../canonical/request/request.ts";
 import { decodeEffort, decodeSummary } from "./settings.ts";

@@ -1,5 +1,5 @@
 import { type JsonObject, present } from "../../../core/json.ts";
-import { lookup } from "../../../core/lookup.ts";
+import { lookup } from "../../../core/collections/lookup.ts";
 import { invalidField } from "../../canonical/request/invalid_request.ts";
 import { decodeOutputFormat } from "../../canonical/request/output_format.ts";
 import { effortOfBudget, isEffort } from "../../canonical/answer/reasoning.ts";

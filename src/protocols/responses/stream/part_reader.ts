@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "../../../core/json.ts";
-import { lookup } from "../../../core/lookup.ts";
+import { lookup } from "../../../core/collections/lookup.ts";
 import type { MessageHead } from "../../canonical/answer/block.ts";
 import { decodeLogprobs } from "../../canonical/answer/logprobs.ts";
 import type { Marks } from "../../canonical/request/extras.ts";

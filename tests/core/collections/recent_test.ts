@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { Recent } from "../../src/core/recent.ts";
-import { NOW_MS } from "../support/gateway/config.ts";
-import { createFakeClock } from "../support/fakes/fake_clock.ts";
+import { Recent } from "../../../src/core/collections/recent.ts";
+import { NOW_MS } from "../../support/gateway/config.ts";
+import { createFakeClock } from "../../support/fakes/fake_clock.ts";
 
 function begin() {
   const clock = createFakeClock(NOW_MS);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { SingleFlight } from "../../src/core/single_flight.ts";
+import { SingleFlight } from "../../../src/core/collections/single_flight.ts";
 
 Deno.test("SingleFlight shares running work among those who ask for the same", async () => {
   const flights = new SingleFlight<string, number>();

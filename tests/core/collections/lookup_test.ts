@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { lookup } from "../../src/core/lookup.ts";
+import { lookup } from "../../../src/core/collections/lookup.ts";
 
 Deno.test("lookup() finds what a table holds, and nothing that every object has", () => {
   const table = { a: 1 };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { TtlCache } from "../../src/core/ttl_cache.ts";
-import { createFakeClock } from "../support/fakes/fake_clock.ts";
+import { TtlCache } from "../../../src/core/collections/ttl_cache.ts";
+import { createFakeClock } from "../../support/fakes/fake_clock.ts";
 
 Deno.test("TtlCache holds a value until its time is over", () => {
   const clock = createFakeClock(0);

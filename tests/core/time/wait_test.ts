@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { createDeadlines } from "../../src/core/deadlines.ts";
-import { wait } from "../../src/core/wait.ts";
-import { createFakeTimers } from "../support/fakes/fake_timers.ts";
+import { createDeadlines } from "../../../src/core/time/deadlines.ts";
+import { wait } from "../../../src/core/time/wait.ts";
+import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 
 function begin() {
   const timers = createFakeTimers();

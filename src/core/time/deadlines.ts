@@ -1,4 +1,4 @@
-import { LinkedList } from "./linked_list.ts";
+import { LinkedList } from "../collections/linked_list.ts";
 import { systemTimers, type Timers } from "./timers.ts";
 
 /** Takes a deadline back; does nothing when it has passed. */

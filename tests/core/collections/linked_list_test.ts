@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
-import { LinkedList, type TakeOut } from "../../src/core/linked_list.ts";
-import { createRandom } from "../support/fakes/random.ts";
+import {
+  LinkedList,
+  type TakeOut,
+} from "../../../src/core/collections/linked_list.ts";
+import { createRandom } from "../../support/fakes/random.ts";
 
 Deno.test("A LinkedList is empty at first", () => {
   const list = new LinkedList<string>();

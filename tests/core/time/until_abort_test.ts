@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { untilAbort } from "../../src/core/until_abort.ts";
+import { untilAbort } from "../../../src/core/time/until_abort.ts";
 
 Deno.test("untilAbort() gives what the work gives", async () => {
   const { signal } = new AbortController();

@@ -1,4 +1,4 @@
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../time/clock.ts";
 import { TtlCache } from "./ttl_cache.ts";
 
 /** Bounds of a {@linkcode Recent}. */

@@ -3,7 +3,7 @@ import {
   CALENDAR_WINDOWS,
   calendarSpan,
   type CalendarWindow,
-} from "../../src/core/calendar.ts";
+} from "../../../src/core/time/calendar.ts";
 
 function spanOf(window: CalendarWindow, at: string): string {
   const { startMs, endMs } = calendarSpan(window, Date.parse(at));

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { lastingTimers, systemTimers } from "../../src/core/timers.ts";
+import { lastingTimers, systemTimers } from "../../../src/core/time/timers.ts";
 
 Deno.test("timers of this machine ring unless they are taken back", async () => {
   for (const timers of [systemTimers, lastingTimers]) {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { oncePer } from "../../src/core/once_per.ts";
+import { oncePer } from "../../../src/core/collections/once_per.ts";
 
 Deno.test("oncePer() makes something of each object once, whatever that is", () => {
   const asked: string[] = [];

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
-import { createDeadlines, type TakeBack } from "../../src/core/deadlines.ts";
-import { createFakeTimers } from "../support/fakes/fake_timers.ts";
-import { createRandom } from "../support/fakes/random.ts";
+import {
+  createDeadlines,
+  type TakeBack,
+} from "../../../src/core/time/deadlines.ts";
+import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
+import { createRandom } from "../../support/fakes/random.ts";
 
 function scene() {
   const timers = createFakeTimers();

@@ -1,4 +1,4 @@
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../time/clock.ts";
 
 /**
  * Values that expire. There is no timer: a value past its time is dropped when it is next asked for, and

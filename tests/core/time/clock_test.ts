@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { systemClock } from "../../src/core/clock.ts";
+import { systemClock } from "../../../src/core/time/clock.ts";
 
 Deno.test("systemClock.now() is the wall clock in milliseconds", () => {
   const before = Date.now();
