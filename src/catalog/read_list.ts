@@ -1,4 +1,5 @@
 import type { Connection } from "../config/config.ts";
+import type { ServiceName } from "../config/services.ts";
 import { parseJson } from "../core/json.ts";
 import {
   type Endpoint,
@@ -39,19 +40,23 @@ const MAX_PAGE_BYTES = 1024 * 1024;
 /** A list has no more pages that are read. */
 const MAX_PAGES = 10;
 
+type Query = Readonly<Record<string, string>>;
+
+/** How a service's list is asked for. */
+const QUERY_BY_SERVICE: Readonly<Partial<Record<ServiceName, Query>>> = {
+  // Its entries are long: so many stay below MAX_PAGE_BYTES.
+  openrouter: { limit: "200" },
+  // It lists nothing for a client that names no version.
+  codex: { client_version: "0.169.0" },
+};
+
 /**
- * How a list is asked for where a protocol's lists have pages: Anthropic gives 20 entries a page unless it is asked for
- * more, and 1000 at most (https://platform.claude.com/docs/en/api/models/list).
+ * How the lists of all other services are asked for where a protocol's lists have pages: Anthropic gives 20 entries a
+ * page unless it is asked for more, and 1000 at most (https://platform.claude.com/docs/en/api/models/list).
  */
-const QUERY_BY_ENDPOINT: Readonly<
-  Partial<Record<Endpoint, Readonly<Record<string, string>>>>
-> = { messages: { limit: "1000" } };
-
-/** Entries of OpenRouter are long: so many stay below {@linkcode MAX_PAGE_BYTES}. */
-const OPENROUTER_PAGE_ENTRIES = 200;
-
-/** The version of the client for which the service `codex` lists its models; it lists none without one. */
-const CODEX_VERSION = "0.169.0";
+const QUERY_BY_ENDPOINT: Readonly<Partial<Record<Endpoint, Query>>> = {
+  messages: { limit: "1000" },
+};
 
 /**
  * Asks a connection's provider for its models, at each of the connection's base URLs until one has a list. Follows
@@ -124,28 +129,22 @@ function factsFrom({ connection }: ReadPages, facts: ModelFacts): ModelFacts {
 }
 
 function queryOf(
-  { connection, endpoint }: ReadPages,
+  { connection: { service }, endpoint }: ReadPages,
   next: PageQuery | undefined,
   count: number,
-): Readonly<Record<string, string>> {
-  const page = next === undefined
-    ? {}
-    : "offset" in next
+): Query {
+  const page = next !== undefined && "offset" in next
     ? { offset: String(count) }
     : next;
-  switch (connection.service) {
-    case "openrouter":
-      return { limit: String(OPENROUTER_PAGE_ENTRIES), ...page };
-    case "codex":
-      return { client_version: CODEX_VERSION, ...page };
-    default:
-      return { ...QUERY_BY_ENDPOINT[endpoint], ...page };
-  }
+  return {
+    ...(QUERY_BY_SERVICE[service] ?? QUERY_BY_ENDPOINT[endpoint]),
+    ...page,
+  };
 }
 
 async function readPage(
   context: ReadPages,
-  query: Readonly<Record<string, string>>,
+  query: Query,
 ): Promise<ModelPage> {
   const text = await readText(await send(context, query), context);
   // Names come back to callers, and a provider may repeat the key in any of them.
@@ -162,7 +161,7 @@ async function readPage(
 
 async function send(
   { connection, endpoint, fetch, messagesVendor, signal }: ReadPages,
-  query: Readonly<Record<string, string>>,
+  query: Query,
 ): Promise<Response> {
   const url = new URL(`${connection.endpoints[endpoint]}/models`);
   for (const [name, value] of Object.entries(query)) {
