@@ -1,5 +1,5 @@
 import { byobReader } from "./byob_reader.ts";
-import type { ByteReader } from "./look_ahead.ts";
+import type { ByteRead, ByteReader } from "./look_ahead.ts";
 
 /**
  * How large the buffer is that waits for bytes: the smallest first, twice as large while it is filled, and then as large
@@ -43,18 +43,26 @@ export function createByteReader(
     }
   }
 
+  function take(
+    { done, value }: ReadableStreamReadResult<Uint8Array<ArrayBuffer>>,
+  ): ByteRead {
+    if (done) return { done: true };
+    const { buffer } = value;
+    const size = buffer.byteLength;
+    adapt(value.length, value.length === size);
+    if (value.length > SMALL_SHARE * size) return { done: false, value };
+    const chunk = value.slice();
+    // Freed at once: the first buffers of thousands of streams would lie there together until they are collected.
+    if (size === bufferBytes) spare = buffer;
+    else buffer.transfer(0);
+    return { done: false, value: chunk };
+  }
+
   return {
-    async read() {
+    read() {
       const buffer = spare ?? new ArrayBuffer(bufferBytes);
       spare = undefined;
-      const { done, value } = await reader.read(new Uint8Array(buffer));
-      if (done) return { done: true };
-      const size = value.buffer.byteLength;
-      adapt(value.length, value.length === size);
-      if (value.length > SMALL_SHARE * size) return { done: false, value };
-      const chunk = value.slice();
-      if (value.buffer.byteLength === bufferBytes) spare = value.buffer;
-      return { done: false, value: chunk };
+      return reader.read(new Uint8Array(buffer)).then(take);
     },
     cancel: (reason) => reader.cancel(reason),
   };

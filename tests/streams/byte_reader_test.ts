@@ -92,6 +92,19 @@ Deno.test("createByteReader() takes a body whose length is known in one piece of
   assert.deepEqual(handed, [300]);
 });
 
+Deno.test("createByteReader() keeps nothing of a large buffer that little came in, though nothing is collected", async () => {
+  const count = 256;
+  const firstBytes = 64 * 1024;
+  const readers = Array.from(
+    { length: count },
+    () => createByteReader(byteBody([bytes(10, 1)]).body, firstBytes),
+  );
+  const before = Deno.memoryUsage().external;
+  for (const reader of readers) await reader.read();
+  const grownBytes = Deno.memoryUsage().external - before;
+  assert.ok(grownBytes < count * firstBytes / 4, `${grownBytes} more bytes`);
+});
+
 Deno.test("createByteReader() reads a body that is no stream of bytes", async () => {
   const reader = createByteReader(ReadableStream.from([bytes(3, 1)]));
   assert.deepEqual(await reader.read(), { done: false, value: bytes(3, 1) });
