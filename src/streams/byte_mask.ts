@@ -1,6 +1,6 @@
 import { byteText } from "./byte_text.ts";
 import { createFinder, type Finder } from "./find_text.ts";
-import type { ByteReader } from "./look_ahead.ts";
+import type { ByteRead, ByteReader } from "./look_ahead.ts";
 
 /** Makes texts that must not be seen unreadable in bytes that pass. */
 export interface ByteMask {
@@ -108,15 +108,17 @@ export function createByteMask(
  */
 export function maskReader(reader: ByteReader, mask: ByteMask): ByteReader {
   let isOver = false;
+
+  function pass({ done, value, text }: ByteRead): ByteRead {
+    if (!done) return { done: false, ...mask.push(ownBytes(value), text) };
+    isOver = true;
+    const rest = mask.end();
+    return rest.length > 0 ? { done: false, value: rest } : { done: true };
+  }
+
   return {
-    async read() {
-      if (isOver) return { done: true };
-      const { done, value, text } = await reader.read();
-      if (!done) return { done: false, ...mask.push(ownBytes(value), text) };
-      isOver = true;
-      const rest = mask.end();
-      return rest.length > 0 ? { done: false, value: rest } : { done: true };
-    },
+    read: () =>
+      isOver ? Promise.resolve({ done: true }) : reader.read().then(pass),
     cancel: (reason) => reader.cancel(reason),
   };
 }

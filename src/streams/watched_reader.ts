@@ -53,20 +53,11 @@ export class ReadingWatch {
    * @throws {IdleError} When it takes too long.
    * @throws The reason of the signal when that aborts, and whatever the source throws.
    */
-  async waitFor<Read extends { readonly done: boolean }>(
+  waitFor<Read extends { readonly done: boolean }>(
     reading: Promise<Read>,
   ): Promise<Read> {
     this.#idle.wait();
-    try {
-      const read = await reading;
-      if (this.#cut !== undefined) throw this.#cut.reason;
-      this.#idle.heard();
-      if (read.done) this.stop();
-      return read;
-    } catch (cause) {
-      this.stop();
-      throw this.#cut === undefined ? cause : this.#cut.reason;
-    }
+    return reading.then(this.#hear, this.#fail);
   }
 
   /** Ends the watch: nothing more is read. */
@@ -74,6 +65,20 @@ export class ReadingWatch {
     this.#idle.stop();
     this.#signal.removeEventListener("abort", this.#leave);
   }
+
+  readonly #hear = <Read extends { readonly done: boolean }>(
+    read: Read,
+  ): Read => {
+    if (this.#cut !== undefined) throw this.#cut.reason;
+    this.#idle.heard();
+    if (read.done) this.stop();
+    return read;
+  };
+
+  readonly #fail = (cause: unknown): never => {
+    this.stop();
+    throw this.#cut === undefined ? cause : this.#cut.reason;
+  };
 
   #giveUp(reason: unknown): void {
     this.#cut ??= { reason };

@@ -1,7 +1,7 @@
 import type { Failure } from "../../protocols/canonical/failure/failure.ts";
 import type { Translator } from "../../protocols/translate_stream.ts";
 import { abandon } from "../../streams/discard.ts";
-import type { ByteReader } from "../../streams/look_ahead.ts";
+import type { ByteRead, ByteReader } from "../../streams/look_ahead.ts";
 
 /** How an upstream's bytes become the caller's. */
 export interface TranslatingReaderOptions {
@@ -22,22 +22,26 @@ export function createTranslatingReader(
 ): ByteReader {
   const encoder = new TextEncoder();
 
-  async function next(): Promise<string> {
+  function give(text: string): ByteRead {
+    if (translator.isOver()) abandon(upstream);
+    return { done: false, value: encoder.encode(text) };
+  }
+
+  const breakOff = (cause: unknown) => give(translator.fail(failureOf(cause)));
+
+  function translate({ done, value }: ByteRead): ByteRead {
     try {
-      const { done, value } = await upstream.read();
-      return done ? translator.end() : translator.push(value);
+      return give(done ? translator.end() : translator.push(value));
     } catch (cause) {
-      return translator.fail(failureOf(cause));
+      return breakOff(cause);
     }
   }
 
   return {
-    async read() {
-      if (translator.isOver()) return { done: true };
-      const text = await next();
-      if (translator.isOver()) abandon(upstream);
-      return { done: false, value: encoder.encode(text) };
-    },
+    read: () =>
+      translator.isOver()
+        ? Promise.resolve({ done: true })
+        : upstream.read().then(translate, breakOff),
     cancel: (reason) => upstream.cancel(reason),
   };
 }
