@@ -83,6 +83,15 @@ export function hadConnection(cause: unknown): boolean {
   return CONNECTED_REASONS.has(reasonOf(cause));
 }
 
+/**
+ * Whether the platform could not write all of a request, so that the provider cannot have all of it either: of all that
+ * is done with a connection, only to write on one that is closed breaks a pipe
+ * (https://man7.org/linux/man-pages/man2/write.2.html, EPIPE).
+ */
+export function failedToWrite(cause: unknown): boolean {
+  return /broken pipe/i.test(describe(cause));
+}
+
 /** The error for a caller whose upstream gave no answer; names no host (docs/design.md#errors). */
 export function unreachable(cause: unknown): UpstreamCallError {
   return new UpstreamCallError(

@@ -47,6 +47,7 @@ export class Upload extends Blob {
   #controller: ReadableStreamDefaultController | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isOver = false;
+  #again: Upload | undefined;
 
   constructor(
     body: LongBytes,
@@ -66,9 +67,15 @@ export class Upload extends Blob {
     return this.#takenBytes >= this.size;
   }
 
-  /** Whether all of it was streamed, once and without a break. */
+  /** Whether all of it was streamed, once and without a break, and again where it was to be. */
   get isThrough(): boolean {
-    return this.#takenBytes === this.size;
+    return this.#takenBytes === this.size && this.#again?.isThrough !== false;
+  }
+
+  /** A patient upload of the same body, for one that broke off. */
+  again(): Upload {
+    this.#again = new Upload(this.body, { isPatient: true });
+    return this.#again;
   }
 
   /** Sends no more of it, which ends the connection that it goes over. Does nothing once all of it is taken. */

@@ -5,6 +5,7 @@ import { IdleError } from "../../src/streams/watched_reader.ts";
 import {
   brokenUpstream,
   failedReading,
+  failedToWrite,
   hadConnection,
   oversized,
   reasonOf,
@@ -226,6 +227,19 @@ Deno.test("hadConnection() tells what ended a connection from what prevented it"
   ];
   for (const message of prevented) {
     assert.ok(!hadConnection(new TypeError(message)), message);
+  }
+});
+
+Deno.test("failedToWrite() tells a request that could not be sent whole from one that may have been", () => {
+  const cause = new Error("Broken pipe (os error 32)");
+  assert.ok(failedToWrite(new TypeError("fetch failed", { cause })));
+  const unclear = [
+    "client error (SendRequest): connection closed before message completed",
+    "client error (SendRequest): connection error: Connection reset by peer (os error 104)",
+    "error sending request for url (https://broken.pipe/broken pipe)",
+  ];
+  for (const message of unclear) {
+    assert.ok(!failedToWrite(new TypeError(message)), message);
   }
 });
 

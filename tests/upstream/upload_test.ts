@@ -85,3 +85,13 @@ Deno.test("an upload is through once all of it was streamed, and never when it b
   await begun.cancel();
   assert.ok(!broken.isThrough);
 });
+
+Deno.test("an upload that is sent again is not through before that is, so that nobody frees its bytes", async () => {
+  const upload = new Upload(longBytes());
+  await piecesOf(upload);
+  assert.ok(upload.isThrough);
+  const again = upload.again();
+  assert.ok(!upload.isThrough);
+  assert.deepEqual(await new Response(again).bytes(), longBytes().join());
+  assert.ok(upload.isThrough);
+});

@@ -1,6 +1,6 @@
 import { LongBytes } from "../../streams/long_bytes.ts";
 import { type Fetch, MAX_STATUS } from "../../upstream/call.ts";
-import { hadConnection } from "../../upstream/failure.ts";
+import { failedToWrite, hadConnection } from "../../upstream/failure.ts";
 import { ShortUpload } from "../../upstream/short_upload.ts";
 import { Upload } from "../../upstream/upload.ts";
 
@@ -44,8 +44,7 @@ export function openNetworkClient(): NetworkClient {
     upload: Upload,
   ): Promise<Response> {
     if (url.startsWith("https:")) {
-      const patient = new Upload(upload.body, { isPatient: true });
-      return await send(url, init, patient);
+      return await send(url, init, upload.again());
     }
     const body = upload.body.join();
     return await fetch(url, { ...init, body, client: fresh });
@@ -59,8 +58,8 @@ export function openNetworkClient(): NetworkClient {
     try {
       return await send(url, init, upload);
     } catch (cause) {
-      const isCut = hadConnection(cause) && !upload.isTaken;
-      if (!isCut || init.signal?.aborted) throw cause;
+      const isCut = !upload.isTaken || failedToWrite(cause);
+      if (!isCut || !hadConnection(cause) || init.signal?.aborted) throw cause;
       return await resend(url, init, upload);
     }
   }

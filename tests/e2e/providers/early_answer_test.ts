@@ -2,7 +2,11 @@ import assert from "node:assert/strict";
 import { ask, hello, PATHS } from "../../support/wire/ask.ts";
 import { familiesFile } from "../../support/gateway/families.ts";
 import { fromFileUrl } from "../../support/program/paths.ts";
-import { say, startRawUpstream } from "../../support/upstream/raw_upstream.ts";
+import {
+  readSome,
+  say,
+  startRawUpstream,
+} from "../../support/upstream/raw_upstream.ts";
 import { askOnce, serveFile } from "../../support/gateway/serve.ts";
 import { testCertificate } from "../../support/upstream/test_certificate.ts";
 
@@ -27,13 +31,6 @@ const READ_BYTES: Readonly<Record<string, number>> = {
   "its headers": 0,
   "the beginning of its body": MIB,
 };
-
-async function readSome(connection: Deno.Conn, bytes: number): Promise<void> {
-  const buffer = new Uint8Array(65_536);
-  for (let size = 0; size < bytes;) {
-    size += await connection.read(buffer) ?? Infinity;
-  }
-}
 
 for (const [what, bytes] of Object.entries(READ_BYTES)) {
   Deno.test(`an answer that comes after ${what}, before the request is through, is passed on`, async (t) => {
@@ -85,6 +82,27 @@ for (const [what, bytes] of Object.entries(READ_BYTES)) {
     );
     const body = hello("chat", { messages: [{ role: "user", content: LONG }] });
     for (let count = 0; count < 4; count++) {
+      const url = gateway.url + PATHS.chat;
+      const { status, text } = await askOnce(url, ask("chat", body));
+      assert.equal(status, 413, text);
+    }
+  });
+}
+
+for (const scheme of ["HTTP", "TLS"]) {
+  Deno.test(`an answer that comes over ${scheme} while the last of the request is being sent is passed on`, async () => {
+    await using upstream = startRawUpstream(async (connection) => {
+      await readSome(connection, MIB / 8);
+      await say(connection, ANSWER);
+    }, scheme === "TLS" ? testCertificate : undefined);
+    await using gateway = await serveFile(
+      familiesFile(upstream.url, { server: { port: 0 } }),
+      { env: { DENO_CERT: CERTIFICATE } },
+    );
+    // So short that the platform takes the rest of it at once, and so long that it cannot write that at once.
+    const content = LONG.slice(0, 3 / 8 * MIB);
+    const body = hello("chat", { messages: [{ role: "user", content }] });
+    for (let count = 0; count < 40; count++) {
       const url = gateway.url + PATHS.chat;
       const { status, text } = await askOnce(url, ask("chat", body));
       assert.equal(status, 413, text);

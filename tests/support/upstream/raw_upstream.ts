@@ -42,6 +42,17 @@ export async function say(connection: Deno.Conn, text: string): Promise<void> {
   while (rest.length > 0) rest = rest.subarray(await connection.write(rest));
 }
 
+/** Reads at least so many bytes, unless the other side closes the connection before. */
+export async function readSome(
+  connection: Deno.Conn,
+  bytes: number,
+): Promise<void> {
+  const buffer = new Uint8Array(65_536);
+  for (let size = 0; size < bytes;) {
+    size += await connection.read(buffer) ?? Infinity;
+  }
+}
+
 /** Reads until the other side closes the connection. */
 export async function listenToEnd(connection: Deno.Conn): Promise<void> {
   const buffer = new Uint8Array(65_536);
