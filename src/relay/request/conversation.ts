@@ -33,14 +33,14 @@ export interface ConversationSource {
  * @returns `undefined` when the body holds no conversation.
  */
 export async function conversationOf(
-  { caller, request }: Pick<Exchange, "caller" | "request">,
+  { caller, headers }: Pick<Exchange, "caller" | "headers">,
   source: ConversationSource,
 ): Promise<string | undefined> {
   const named = SESSION_HEADERS
-    .map((name) => request.headers.get(name))
-    .find((value) => value !== null && value !== "");
+    .map((name) => headers.get(name))
+    .find((value) => value);
   const subject = named ?? await openingOf(source);
-  if (subject === undefined || subject === null) return undefined;
+  if (subject === undefined) return undefined;
   return createHash("sha256").update(`${caller.sha256} `).update(subject)
     .digest("base64");
 }

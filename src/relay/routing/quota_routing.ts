@@ -30,7 +30,7 @@ export interface QuotaRouting {
    */
   route(
     candidates: Candidates,
-    exchange: Pick<Exchange, "caller" | "request">,
+    exchange: Pick<Exchange, "caller" | "headers">,
     body: HeldBody,
     operation: Operation,
   ): RoutedCandidates | Promise<RoutedCandidates>;
@@ -115,7 +115,7 @@ export function createQuotaRouting(
 
 /** What is asked, and where its conversation is found. */
 interface AskedInConversation {
-  readonly exchange: Pick<Exchange, "caller" | "request">;
+  readonly exchange: Pick<Exchange, "caller" | "headers">;
   readonly source: ConversationSource;
 }
 

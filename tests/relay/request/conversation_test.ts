@@ -18,8 +18,7 @@ function nameOf(
 ): Promise<string | undefined> {
   assert.ok(caller);
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  const request = new Request("http://gateway/", { headers });
-  return conversationOf({ caller, request }, {
+  return conversationOf({ caller, headers: new Headers(headers) }, {
     operation: operation ??
       (text.includes('"input"') ? "responses" : "chat_completions"),
     body: new TextEncoder().encode(text),
@@ -125,7 +124,7 @@ Deno.test("conversationOf() bears bodies without a conversation", async () => {
 Deno.test("conversationOf() takes a long body and a short one for the same when they begin alike", async () => {
   const [caller] = config.callers.values();
   assert.ok(caller);
-  const request = new Request("http://gateway/");
+  const headers = new Headers();
   const begun = JSON.stringify({ messages: [SYSTEM, HI] });
   const gone = JSON.stringify({
     messages: [SYSTEM, HI, { ...HELLO, content: "x".repeat(300_000) }],
@@ -137,7 +136,7 @@ Deno.test("conversationOf() takes a long body and a short one for the same when 
     pieces.map((piece) => new TextEncoder().encode(piece)),
   );
   assert.equal(
-    await conversationOf({ caller, request }, { operation, body: long }),
-    await conversationOf({ caller, request }, { operation, body }),
+    await conversationOf({ caller, headers }, { operation, body: long }),
+    await conversationOf({ caller, headers }, { operation, body }),
   );
 });

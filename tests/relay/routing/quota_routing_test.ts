@@ -49,12 +49,11 @@ async function begin(quotaRouting = true): Promise<Scene> {
     const asked = { operation: "chat_completions", model: "model-1" } as const;
     const headers = new Headers();
     if (session !== undefined) headers.set("session-id", session);
-    const request = new Request("http://gateway/", { headers });
     const body = new TextEncoder().encode("{}");
     const candidates = findCandidates(asked, { caller, config });
     return await routing.route(
       candidates,
-      { caller, request },
+      { caller, headers },
       body,
       asked.operation,
     );
