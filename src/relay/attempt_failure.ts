@@ -20,6 +20,11 @@ export interface AttemptFailure {
   readonly wasConnected?: boolean | undefined;
 }
 
+/** Whether a limit of the upstream was reached: of requests in a time, or of a quota. */
+export function isLimit({ kind }: AttemptFailure): boolean {
+  return kind === "rate_limited" || kind === "quota";
+}
+
 /** What was wrong with an attempt that threw; `undefined` when the upstream had no part in it. */
 export function attemptFailureOf(thrown: unknown): AttemptFailure | undefined {
   if (thrown instanceof UpstreamFailure) return evidenceOf(thrown.failure);

@@ -1,7 +1,7 @@
 import { NOT_AGAIN } from "../core/should_retry.ts";
 import { UpstreamFailure } from "../protocols/canonical/failure/failure.ts";
 import { admitFirst } from "./admit_attempt.ts";
-import type { AttemptFailure } from "./attempt_failure.ts";
+import { isLimit } from "./attempt_failure.ts";
 import type { Exchange } from "./exchange.ts";
 import type { AttemptContext, FailoverTask } from "./failover_task.ts";
 import { createLimitGate, type LimitGate } from "./limit_gate.ts";
@@ -74,10 +74,6 @@ function passFailure(
   throw isSpent && told.thrown instanceof UpstreamFailure
     ? spentFailure(untilMs, services.clock.now(), told.thrown.failure)
     : told.thrown;
-}
-
-function isLimit({ kind }: AttemptFailure): boolean {
-  return kind === "rate_limited" || kind === "quota";
 }
 
 /** The error for a caller for whom no attempt could be made. */

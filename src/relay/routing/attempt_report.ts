@@ -1,4 +1,8 @@
-import type { AttemptFailure, AttemptFailureKind } from "../attempt_failure.ts";
+import {
+  type AttemptFailure,
+  type AttemptFailureKind,
+  isLimit,
+} from "../attempt_failure.ts";
 import type {
   BreakerByToken,
   Cooling,
@@ -112,8 +116,7 @@ export class AttemptReport {
     if (subject === "nobody") return this.#dismiss();
     settleConnection(connection, this.#connectionAttempt, kind);
     if (subject === "request") return model.succeeded(this.#modelAttempt);
-    const isLimit = kind === "rate_limited" || kind === "quota";
-    if (isLimit && status !== 402 && retryAfterMs !== undefined) {
+    if (isLimit(failure) && status !== 402 && retryAfterMs !== undefined) {
       const cooling = model.bench(this.#modelAttempt, retryAfterMs);
       return this.#report(cooling, { failure, isBench: true });
     }

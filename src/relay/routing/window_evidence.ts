@@ -2,7 +2,7 @@ import type { Connection } from "../../config/config.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import type { Harvest } from "../../limits/harvest.ts";
 import { isUsedUp } from "../../limits/window.ts";
-import type { AttemptFailure } from "../attempt_failure.ts";
+import { type AttemptFailure, isLimit } from "../attempt_failure.ts";
 
 /** What is known of a connection's quota. */
 export interface QuotaKnowledge {
@@ -22,8 +22,7 @@ export function withWindow(
   connection: Connection,
   { harvest, clock }: QuotaKnowledge,
 ): AttemptFailure {
-  const isLimit = failure.kind === "rate_limited" || failure.kind === "quota";
-  if (!isLimit || failure.retryAfterMs !== undefined) return failure;
+  if (!isLimit(failure) || failure.retryAfterMs !== undefined) return failure;
   const reading = harvest.reading(connection);
   const nowMs = clock.now();
   if (reading === undefined || nowMs - reading.checkedAtMs > FRESH_MS) {
