@@ -27,7 +27,7 @@ export async function admitFirst(
 ): Promise<AdmittedAttempt | undefined> {
   for (const isStranded of [false, true]) {
     for (const next of attempts) {
-      const { candidate, again: isRepeat } = next;
+      const { candidate, isRepeat } = next;
       const mayTry = isStranded
         ? !isRepeat && gate.allowed([candidate]).length > 0
         : !isRepeat || await awaitTurn(next, exchange, services);

@@ -18,7 +18,7 @@ export interface NextAttempt {
   /** How long to wait before, in milliseconds. */
   readonly waitMs: number;
   /** Whether the last attempt went the same way. */
-  readonly again: boolean;
+  readonly isRepeat: boolean;
 }
 
 /** In all, before the first byte of output (docs/design.md#failover). */
@@ -91,7 +91,7 @@ export function nextAttempts(
 }
 
 function fresh(candidate: Candidate): NextAttempt {
-  return { candidate, waitMs: 0, again: false };
+  return { candidate, waitMs: 0, isRepeat: false };
 }
 
 /** The same way once more, unless the upstream asks for a longer wait than a caller bears. */
@@ -104,11 +104,11 @@ function repeats(
   },
 ): readonly NextAttempt[] {
   if (retryAfterMs === undefined) {
-    return [{ candidate, waitMs: backoffMs(failures, random), again: true }];
+    return [{ candidate, waitMs: backoffMs(failures, random), isRepeat: true }];
   }
   if (retryAfterMs > MAX_WAIT_MS) return [];
   const waitMs = retryAfterMs * (1 + MAX_LATENESS * random());
-  return [{ candidate, waitMs, again: true }];
+  return [{ candidate, waitMs, isRepeat: true }];
 }
 
 /** By how much a `Retry-After` may be outstayed, as a share of it. */

@@ -46,10 +46,10 @@ function attemptsOf(
   attempts: readonly FailedAttempt[],
 ): readonly string[] {
   return nextAttempts(candidates, attempts, () => 0).map((
-    { candidate, again, waitMs },
+    { candidate, isRepeat, waitMs },
   ) =>
     candidate.deployment.connection.name +
-    (again ? ` again after ${waitMs}` : "")
+    (isRepeat ? ` again after ${waitMs}` : "")
   );
 }
 
