@@ -1,5 +1,6 @@
 import { byteText } from "./byte_text.ts";
 import { createFinder, type Finder } from "./find_text.ts";
+import { joinBytes } from "./join_bytes.ts";
 import type { ByteRead, ByteReader } from "./look_ahead.ts";
 
 /** Makes texts that must not be seen unreadable in bytes that pass. */
@@ -74,7 +75,7 @@ export function createByteMask(
   return {
     push(chunk, chunkText) {
       const isWhole = held.length === 0;
-      const bytes = isWhole ? chunk : join(held, chunk);
+      const bytes = isWhole ? chunk : joinBytes([held, chunk]);
       const text = (isWhole ? chunkText : undefined) ?? byteText(bytes);
       let position = covered > 0 ? cover(bytes, 0) : 0;
       for (;;) {
@@ -149,16 +150,6 @@ function ownBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
 
 function isOwn(bytes: Uint8Array): bytes is Uint8Array<ArrayBuffer> {
   return bytes.buffer instanceof ArrayBuffer;
-}
-
-function join(
-  one: Uint8Array,
-  other: Uint8Array,
-): Uint8Array<ArrayBuffer> {
-  const both = new Uint8Array(one.length + other.length);
-  both.set(one);
-  both.set(other, one.length);
-  return both;
 }
 
 /** Whether the first `length` bytes of the needle stand at `start`. */

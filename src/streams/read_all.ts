@@ -1,4 +1,5 @@
 import { abandon } from "./discard.ts";
+import { joinBytes } from "./join_bytes.ts";
 import type { ByteReader } from "./look_ahead.ts";
 
 /**
@@ -18,29 +19,11 @@ export async function readAll(
   let bytes = 0;
   for (;;) {
     const { done, value } = await reader.read();
-    if (done) return joined(chunks, bytes);
+    if (done) return joinBytes(chunks);
     chunks.push(value);
     bytes += value.length;
     if (bytes > maxBytes || bytes === length) break;
   }
   abandon(reader);
-  return bytes > maxBytes ? undefined : joined(chunks, bytes);
-}
-
-/** Chunks as one, which is the chunk itself where there is one alone; `bytes` is how many they are together. */
-export function joined(
-  chunks: readonly Uint8Array[],
-  bytes: number,
-): Uint8Array<ArrayBuffer> {
-  const [only] = chunks;
-  if (chunks.length === 1 && only?.buffer instanceof ArrayBuffer) {
-    return new Uint8Array(only.buffer, only.byteOffset, only.byteLength);
-  }
-  const whole = new Uint8Array(bytes);
-  let offset = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, offset);
-    offset += chunk.length;
-  }
-  return whole;
+  return bytes > maxBytes ? undefined : joinBytes(chunks);
 }

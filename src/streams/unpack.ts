@@ -1,4 +1,5 @@
 import { type Compression, createInflater, type Inflater } from "./inflater.ts";
+import { joinBytes } from "./join_bytes.ts";
 
 /** What the formats that a log is packed in begin with: RFC 1952 and RFC 8878. */
 const BEGINNINGS: readonly (readonly [Compression, readonly number[]])[] = [
@@ -50,19 +51,12 @@ async function* joinBeginning(
       yield piece;
       continue;
     }
-    beginning = joined(beginning, piece);
+    beginning = joinBytes([beginning, piece]);
     if (beginning.length >= BEGINNING_LENGTH) yield beginning;
   }
   if (beginning.length > 0 && beginning.length < BEGINNING_LENGTH) {
     yield beginning;
   }
-}
-
-function joined(one: Uint8Array, other: Uint8Array): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(one.length + other.length);
-  bytes.set(one);
-  bytes.set(other, one.length);
-  return bytes;
 }
 
 function compressionOf(first: Uint8Array): Compression | undefined {

@@ -1,7 +1,7 @@
 import { isJsonObject, parseJson } from "../../core/json.ts";
 import type { AnswerWatch } from "../../protocols/canonical/stream/watch.ts";
 import type { LookAhead } from "../../streams/look_ahead.ts";
-import { joined } from "../../streams/read_all.ts";
+import { joinBytes } from "../../streams/join_bytes.ts";
 
 /** Where an answer's first keys stand, in characters. */
 const HEAD_LENGTH = 256;
@@ -46,6 +46,6 @@ export async function seeFailure(
       !mayHoldFailure(decoder.decode(value.subarray(0, HEAD_LENGTH)), watch);
     if (isClear || bytes > MAX_FAILURE_BYTES) return undefined;
   }
-  const whole = joined(seen, bytes);
+  const whole = joinBytes(seen);
   return holdsFailure(decoder.decode(whole), watch) ? whole : undefined;
 }
