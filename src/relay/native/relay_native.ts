@@ -31,28 +31,12 @@ export async function relayNative(
   attempt: Attempt,
   services: RelayServices,
 ): Promise<Response> {
-  const { fetch, harvest, deadlines, connects, clock } = services;
-  const { exchange, head, controller } = attempt;
-  const { connection, model } = attempt.deployment;
-  const operation = OPERATIONS[attempt.operation];
-  const { endpoint, protocol } = operation;
+  const { harvest, deadlines, clock, codexQuota } = services;
+  const { exchange, head, controller, deployment } = attempt;
+  const { connection, model } = deployment;
+  const { protocol } = OPERATIONS[attempt.operation];
   const isRenamed = model.upstream !== head.model;
-  const answer = await callUpstream(fetch, {
-    url: `${connection.endpoints[endpoint]}${
-      operationPath(operation, model.upstream, head)
-    }`,
-    headers: upstreamHeaders(exchange.headers, connection),
-    body: nativeBody({
-      body: attempt.body,
-      modelSpan: head.modelSpan,
-      renamedTo: isRenamed ? model.upstream : undefined,
-    }),
-    deadlines,
-    connects,
-    connectMs: connection.timeouts.connectMs,
-    firstByteMs: firstAnswerMs(attempt),
-    controller,
-  });
+  const answer = await ask(attempt, services);
   const secrets = secretsOf(connection);
   noteAnswer(answer, exchange.record, secrets);
   harvest.observe(connection, answer.headers);
@@ -76,7 +60,7 @@ export async function relayNative(
   }
   headers.push(
     ...standInHeader(attempt),
-    ...quotaHeaders(attempt, services.codexQuota, answer.headers),
+    ...quotaHeaders(attempt, codexQuota, answer.headers),
   );
   return await passAnswer(answer, {
     attempt,
@@ -85,6 +69,31 @@ export async function relayNative(
     secrets,
     deadlines,
     clock,
+  });
+}
+
+function ask(
+  attempt: Attempt,
+  { fetch, deadlines, connects }: RelayServices,
+): Promise<UpstreamAnswer> {
+  const { exchange, head, controller, deployment } = attempt;
+  const { connection, model } = deployment;
+  const operation = OPERATIONS[attempt.operation];
+  return callUpstream(fetch, {
+    url: `${connection.endpoints[operation.endpoint]}${
+      operationPath(operation, model.upstream, head)
+    }`,
+    headers: upstreamHeaders(exchange.headers, connection),
+    body: nativeBody({
+      body: attempt.body,
+      modelSpan: head.modelSpan,
+      renamedTo: model.upstream === head.model ? undefined : model.upstream,
+    }),
+    deadlines,
+    connects,
+    connectMs: connection.timeouts.connectMs,
+    firstByteMs: firstAnswerMs(attempt),
+    controller,
   });
 }
 
