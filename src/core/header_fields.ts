@@ -12,8 +12,8 @@ export interface HeaderFields {
 /**
  * Reads headers once, for all who look one up: the platform takes ten times as long for each look-up as a map does.
  *
- * @returns Values by names in lower case. The values of a header that was repeated are joined by commas; of `set-cookie`,
- * which passes the gateway in neither direction, the last one stands for all.
+ * @returns Values by names in lower case. The values of a header that was repeated are joined by commas; of
+ * `set-cookie`, which passes the gateway in neither direction, the last one stands for all.
  */
 export function readHeaders(headers: Headers): HeaderFields {
   const fields = new Map<string, string>();

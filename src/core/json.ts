@@ -18,8 +18,8 @@ export function isJsonObject(value: unknown): value is JsonObject {
 }
 
 /**
- * The fields of an object that are to be kept, whatever they are called: `__proto__` too. Most objects keep few or none,
- * and so no list of all values is made.
+ * The fields of an object that are to be kept, whatever they are called: `__proto__` too. Most objects keep few or
+ * none, and so no list of all values is made.
  */
 export function pickFields(
   object: JsonObject,

@@ -38,7 +38,9 @@ export function createLog({ format, now, sink }: LogOptions): Log {
   };
 }
 
-/** Spells moments as ISO 8601 in UTC, from milliseconds since 1970; making a date takes longer than all else of a line. */
+/**
+ * Spells moments as ISO 8601 in UTC, from milliseconds since 1970; making a date takes longer than all else of a line.
+ */
 function createTimeText(): (atMs: number) => string {
   let secondMs = NaN;
   let beginning = "";

@@ -1,6 +1,8 @@
 import { isJsonObject, type JsonValue, parseJson } from "../core/json.ts";
 
-/** What the log keeps of a request that a provider was asked to answer; counts are of tokens, 0 where none were told. */
+/**
+ * What the log keeps of a request that a provider was asked to answer; counts are of tokens, 0 where none were told.
+ */
 export interface LoggedRequest {
   /** When it ended, as ISO 8601 in UTC. */
   readonly time: string;
@@ -28,8 +30,8 @@ export interface LoggedRequest {
 }
 
 /**
- * What a line of a log is: a request that a provider was asked to answer; another line of the gateway, also of a request
- * that reached no provider; or something that is no whole line of its JSON log.
+ * What a line of a log is: a request that a provider was asked to answer; another line of the gateway, also of a
+ * request that reached no provider; or something that is no whole line of its JSON log.
  */
 export type LogLine = LoggedRequest | "other" | "unreadable";
 

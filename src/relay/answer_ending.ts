@@ -7,7 +7,10 @@ import { CallerLeft } from "../upstream/call.ts";
 import { reasonOf } from "../upstream/failure.ts";
 import { LOG_WORD_BY_KIND } from "./attempt_failure.ts";
 
-/** How an answer ended by its own words: with its protocol's own end, with an error in place of that, or before it was over. */
+/**
+ * How an answer ended by its own words: with its protocol's own end, with an error in place of that, or before it was
+ * over.
+ */
 export type AnswerEnd = "whole" | "failed" | "cut";
 
 /** What is known of an answer when it has ended. */

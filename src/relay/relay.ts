@@ -18,8 +18,8 @@ export interface RelayTask extends PathHead {
 }
 
 /**
- * The way of one request from its body to an upstream and back (docs/design.md#native-and-translated). Finishes the exchange's
- * record when an answer has ended; whoever catches what is thrown finishes it otherwise.
+ * The way of one request from its body to an upstream and back (docs/design.md#native-and-translated). Finishes the
+ * exchange's record when an answer has ended; whoever catches what is thrown finishes it otherwise.
  *
  * @throws {GatewayError} Whatever the caller is to be told.
  * @throws {CallerLeft} When the caller is gone.

@@ -2,9 +2,9 @@ import { byobReader } from "./byob_reader.ts";
 import type { ByteRead, ByteReader } from "./look_ahead.ts";
 
 /**
- * How large the buffer is that waits for bytes: the smallest first, twice as large while it is filled, and then as large
- * as the last piece was, so that the next of that length comes in one read. What has fallen silent costs no more than
- * `steady`.
+ * How large the buffer is that waits for bytes: the smallest first, twice as large while it is filled, and then as
+ * large as the last piece was, so that the next of that length comes in one read. What has fallen silent costs no more
+ * than `steady`.
  */
 const BUFFER_BYTES = {
   smallest: 4 * 1024,

@@ -6,7 +6,10 @@ import { createLineBuffer, END_BYTES, LONG_BYTES } from "./line_buffer.ts";
 export interface DataLineSink {
   /** Whether every data line is wanted yet; once it is not, only those are that hold `needle`, if there is one. */
   wantsEvery(): boolean;
-  /** The value of a `data:` line that is wanted, or longer than {@linkcode LONG_BYTES}, since not all of it is remembered. */
+  /**
+   * The value of a `data:` line that is wanted, or longer than {@linkcode LONG_BYTES}, since not all of it is
+   * remembered.
+   */
   line(data: string): void;
 }
 

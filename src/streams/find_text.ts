@@ -1,7 +1,9 @@
 /** Where a text begins in another one, at `from` or behind it; -1 where it does not. */
 export type Finder = (text: string, from: number) => number;
 
-/** V8 looks for the first character of a text of this length as fast as memory can be read, and for longer ones never. */
+/**
+ * V8 looks for the first character of a text of this length as fast as memory can be read, and for longer ones never.
+ */
 const PROBE_LENGTH = 6;
 
 /** What texts and JSON hold seldom, and keys often. */

@@ -249,7 +249,9 @@ export const WITHHELD_FROM_CALLER: readonly HeaderGroup[] = [
   },
 ];
 
-/** So many names are remembered that were tested, and none that is longer: many times what clients and providers send. */
+/**
+ * So many names are remembered that were tested, and none that is longer: many times what clients and providers send.
+ */
 const REMEMBERED = { names: 1024, length: 64 };
 
 /**

@@ -13,8 +13,8 @@ const PIECE_BYTES = { quick: 256 * 1024, patient: 64 * 1024 };
 const HEAD_START_MS = 2;
 
 /**
- * How long a patient upload waits for an answer to the headers alone, in milliseconds: as long as a provider nearby takes
- * to connect and to give one.
+ * How long a patient upload waits for an answer to the headers alone, in milliseconds: as long as a provider nearby
+ * takes to connect and to give one.
  */
 const PATIENT_START_MS = 50;
 

@@ -222,7 +222,10 @@ export function amountState(
   return { bound, used, ratio, resetsAtMs };
 }
 
-/** How far a limit on a share of a connection's quota is used: of the windows that it names, those that can be estimated. */
+/**
+ * How far a limit on a share of a connection's quota is used: of the windows that it names, those that can be
+ * estimated.
+ */
 export function shareStates(
   bound: ShareBound,
   connection: Connection,

@@ -44,8 +44,8 @@ export interface QuotaSharesOptions {
 const SAME_WINDOW_MS = 600_000;
 
 /**
- * So many windows are remembered, as no provider has by far; the one that was seen first goes first. A provider may make
- * up others with each answer.
+ * So many windows are remembered, as no provider has by far; the one that was seen first goes first. A provider may
+ * make up others with each answer.
  */
 const MAX_SIGHTS = 10_000;
 

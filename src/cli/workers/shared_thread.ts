@@ -33,8 +33,8 @@ export interface SharedThread {
 const GATHER_MS = 20;
 
 /**
- * No request waits longer for the main thread, in milliseconds. That one waits for a store no longer than a request may,
- * so that only a machine with far too much to do lets a thread decide by what it knows itself.
+ * No request waits longer for the main thread, in milliseconds. That one waits for a store no longer than a request
+ * may, so that only a machine with far too much to do lets a thread decide by what it knows itself.
  */
 const WAIT_MS = 250;
 

@@ -169,8 +169,9 @@ export interface EncodedFailure {
 }
 
 /**
- * Writes canonical events as frames, whose data is of one line each. Its `push` throws an {@linkcode UpstreamFailure} when the answer is more than
- * the gateway can hold to write it; it takes that failure as the next event, and nothing else.
+ * Writes canonical events as frames, whose data is of one line each. Its `push` throws an {@linkcode UpstreamFailure}
+ * when the answer is more than the gateway can hold to write it; it takes that failure as the next event, and nothing
+ * else.
  */
 export interface StreamEncoder extends Stage<AnswerEvent, SseFrame> {
   /** Says that the stream is alive while the upstream is silent; nothing when the protocol forbids it now. */

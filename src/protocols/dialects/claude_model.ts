@@ -9,7 +9,10 @@ export interface ClaudeModel {
 const NEWEST_VERSION = 9999;
 
 const FAMILY_REGEXP = /opus|sonnet|haiku|fable|mythos/;
-/** `claude-sonnet-4-5-20250929`, `claude-3-7-sonnet-latest`, `anthropic.claude-haiku-4.5-v1:0`; a date is no minor version. */
+/**
+ * `claude-sonnet-4-5-20250929`, `claude-3-7-sonnet-latest`, `anthropic.claude-haiku-4.5-v1:0`; a date is no minor
+ * version.
+ */
 const VERSION_REGEXP =
   /claude-(?:[a-z]+-)?(\d{1,2})(?!\d)(?:[-.](\d{1,2})(?!\d))?/;
 

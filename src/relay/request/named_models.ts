@@ -46,10 +46,11 @@ const TOOL: Place = {
 const OPTIONS: Place = { member: optionOf };
 
 /**
- * Fields by which an upstream could take another model: `model` where the path names the model, and those of routers, which are OpenRouter (`models`, `preset`, `plugins`, `fallbacks` of Messages),
- * Anthropic (`fallbacks`, the advisor among the `tools`), LiteLLM (`fallbacks` and the two of their kind,
- * `router_settings_override`, `extra_body`), Bifrost and AssemblyAI (`fallbacks`), Keywords AI (`fallback_models`),
- * Vercel AI Gateway (`models`, `providerOptions.gateway.models`).
+ * Fields by which an upstream could take another model: `model` where the path names the model, and those of routers,
+ * which are OpenRouter (`models`, `preset`, `plugins`, `fallbacks` of Messages), Anthropic (`fallbacks`, the advisor
+ * among the `tools`), LiteLLM (`fallbacks` and the two of their kind, `router_settings_override`, `extra_body`),
+ * Bifrost and AssemblyAI (`fallbacks`), Keywords AI (`fallback_models`), Vercel AI Gateway (`models`,
+ * `providerOptions.gateway.models`).
  */
 const FIELDS: ReadonlyMap<string, Place> = new Map([
   ["model", NAME],

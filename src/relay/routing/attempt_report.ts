@@ -59,7 +59,10 @@ export interface AttemptCooling extends Cooling {
   readonly isBench: boolean;
 }
 
-/** Takes in what an attempt shows of its deployment. Told at most one of `succeeded`, `failed` and `dismissed`; later ones do not count. */
+/**
+ * Takes in what an attempt shows of its deployment. Told at most one of `succeeded`, `failed` and `dismissed`; later
+ * ones do not count.
+ */
 export class AttemptReport {
   readonly #options: AttemptReportOptions;
   readonly #connectionAttempt: TokenAttempt;

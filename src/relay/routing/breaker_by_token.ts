@@ -66,7 +66,9 @@ export class BreakerByToken {
     );
   }
 
-  /** Lets an attempt through; ask {@linkcode BreakerByToken.restMs} before, unless its request was let through already. */
+  /**
+   * Lets an attempt through; ask {@linkcode BreakerByToken.restMs} before, unless its request was let through already.
+   */
   admit(token: string, isRepeat: boolean): TokenAttempt {
     return {
       token,

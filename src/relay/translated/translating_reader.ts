@@ -6,15 +6,17 @@ import type { ByteRead, ByteReader } from "../../streams/look_ahead.ts";
 /** How an upstream's bytes become the caller's. */
 export interface TranslatingReaderOptions {
   readonly translator: Translator;
-  /** What it means that the upstream's bytes break off, by their error; throws where that means nothing to the caller. */
+  /**
+   * What it means that the upstream's bytes break off, by their error; throws where that means nothing to the caller.
+   */
   readonly failureOf: (cause: unknown) => Failure;
 }
 
 /**
- * Reads a stream of one protocol as one of another: a chunk for each of the upstream's, an empty one where that
- * means nothing to the caller. Whatever goes wrong with the upstream is told in the caller's protocol, which
- * ends the stream then without looking whole; it throws only what `failureOf` throws, and what nobody foresaw. The upstream is given up as soon as
- * the answer is over, however long it lingers.
+ * Reads a stream of one protocol as one of another: a chunk for each of the upstream's, an empty one where that means
+ * nothing to the caller. Whatever goes wrong with the upstream is told in the caller's protocol, which ends the stream
+ * then without looking whole; it throws only what `failureOf` throws, and what nobody foresaw. The upstream is given
+ * up as soon as the answer is over, however long it lingers.
  */
 export function createTranslatingReader(
   upstream: ByteReader,

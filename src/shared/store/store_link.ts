@@ -41,7 +41,9 @@ export interface StoreLinkOptions {
   readonly waitMs: number;
 }
 
-/** So many answers that come late, without one in time between, show that the store is slow; as many, that it is well. */
+/**
+ * So many answers that come late, without one in time between, show that the store is slow; as many, that it is well.
+ */
 const LATE_TO_LEAVE = 3;
 
 /** What is late within this time is one piece of evidence, in milliseconds. */

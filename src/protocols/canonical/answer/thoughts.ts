@@ -74,9 +74,9 @@ function messagesIn(blocks: Answer["blocks"]): MessageMark[] {
 }
 
 /**
- * Puts remembered reasoning back where the caller gave none of it: at the beginning of each assistant turn with
- * calls, and on the calls; and tells its messages apart again, which a caller gives as one text. What the caller gave with a sealed part of its own stands; readable text without one is
- * replaced.
+ * Puts remembered reasoning back where the caller gave none of it: at the beginning of each assistant turn with calls,
+ * and on the calls; and tells its messages apart again, which a caller gives as one text. What the caller gave with a
+ * sealed part of its own stands; readable text without one is replaced.
  *
  * @param recall What is remembered for a call; the first call of a turn that has any reasoning counts.
  */

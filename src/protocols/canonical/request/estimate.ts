@@ -4,10 +4,15 @@ import type { CanonicalRequest } from "./request.ts";
 /** A rough figure for text in English; good enough for a number that the upstream corrects later. */
 const BYTES_PER_TOKEN = 4;
 
-/** What a picture costs at most in its usual size, in tokens (https://platform.claude.com/docs/en/build-with-claude/vision). */
+/**
+ * What a picture costs at most in its usual size, in tokens
+ * (https://platform.claude.com/docs/en/build-with-claude/vision).
+ */
 const TOKENS_PER_IMAGE = 1600;
 
-/** What a document of a few pages costs, in tokens (https://platform.claude.com/docs/en/build-with-claude/pdf-support). */
+/**
+ * What a document of a few pages costs, in tokens (https://platform.claude.com/docs/en/build-with-claude/pdf-support).
+ */
 const TOKENS_PER_FILE = 3000;
 
 /** What a minute of speech costs, in tokens. */

@@ -121,7 +121,9 @@ export interface FailureEvent {
   readonly failure: Failure;
 }
 
-/** The event that breaks an answer off whose upstream does not keep to its protocol, with a {@linkcode brokenAnswer}. */
+/**
+ * The event that breaks an answer off whose upstream does not keep to its protocol, with a {@linkcode brokenAnswer}.
+ */
 export function brokenEvent(fault: string): FailureEvent {
   return { type: "failure", failure: brokenAnswer(fault) };
 }

@@ -62,7 +62,9 @@ export function guardAnswer<Decoded>(decode: () => Decoded): Decoded {
   }
 }
 
-/** The runtime throws a `RangeError` for a full stack and for text that is too long; anything else is a mistake here. */
+/**
+ * The runtime throws a `RangeError` for a full stack and for text that is too long; anything else is a mistake here.
+ */
 function failureOf(error: unknown): Failure {
   if (!(error instanceof RangeError)) throw error;
   return brokenAnswer("The provider's answer is nested too deep or too long");

@@ -3,7 +3,9 @@ import type { Usage } from "../answer/usage.ts";
 
 /** What the log learns from native answers, which pass without being decoded. */
 export interface AnswerWatch {
-  /** ASCII text that stands in every stream event which counts tokens; it begins with what is rare, to be found fast. */
+  /**
+   * ASCII text that stands in every stream event which counts tokens; it begins with what is rare, to be found fast.
+   */
   readonly usageMark: string;
   /** Whether a stream event or a whole answer may count tokens; asked before it is parsed. */
   mayCount(text: string): boolean;

@@ -8,7 +8,10 @@ const CALLERS_RULE = { maxLength: 128 };
 /** The number of a call, one more where the same number came up again, and the hash of {@linkcode fitId}. */
 const FITTED_REGEXP = /_(\d+)(?:_(\d+))?_[0-9a-f]{8}$/;
 
-/** How models count their calls: `functions.name:0` (https://github.com/MoonshotAI/Kimi-K2/blob/main/docs/tool_call_guidance.md). */
+/**
+ * How models count their calls: `functions.name:0`
+ * (https://github.com/MoonshotAI/Kimi-K2/blob/main/docs/tool_call_guidance.md).
+ */
 const PREFIXES = ["functions.", ""];
 
 /**

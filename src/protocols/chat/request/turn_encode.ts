@@ -56,7 +56,9 @@ function asSystemText(turn: Turn, scope: Scope): Turn {
   return { ...turn, blocks: systemText(turn.blocks, scope) };
 }
 
-/** Whether nothing of the turn goes out. A message of the model that says nothing is refused; what it held is reported. */
+/**
+ * Whether nothing of the turn goes out. A message of the model that says nothing is refused; what it held is reported.
+ */
 function isDropped(turn: Turn, scope: Scope): boolean {
   if (isSystem(turn)) return turn.blocks.length === 0;
   if (turn.role !== "assistant" || turn.blocks.some(hasContent)) {
@@ -125,7 +127,9 @@ function encodeContent(blocks: readonly Block[], scope: Scope): JsonObject {
   return { content: all === "" && blocks.some(isToolCall) ? null : all };
 }
 
-/** The blocks that are neither thoughts, refusals nor calls, cut where one of those stands between or a message begins. */
+/**
+ * The blocks that are neither thoughts, refusals nor calls, cut where one of those stands between or a message begins.
+ */
 function textRuns(blocks: readonly Block[], { dialect }: Scope): Block[][] {
   const runs: Block[][] = [[]];
   for (const block of blocks) {

@@ -87,8 +87,9 @@ function freshTokens(usage: Usage): number {
 
 /**
  * The counts of a stream, which come in several events. Each event's are of the whole answer so far
- * (docs.anthropic.com, "Streaming messages": those of `message_delta` are cumulative), so later ones replace earlier ones, except that nothing
- * and zero replace no count. Some upstreams send 0 first and the truth last, others the other way round.
+ * (docs.anthropic.com, "Streaming messages": those of `message_delta` are cumulative), so later ones replace earlier
+ * ones, except that nothing and zero replace no count. Some upstreams send 0 first and the truth last, others the
+ * other way round.
  */
 export function mergeUsage(
   before: JsonObject | undefined,

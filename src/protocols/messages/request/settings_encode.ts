@@ -90,7 +90,10 @@ export function encodeServiceTier(
   return { service_tier: tier === "standard" ? "standard_only" : "auto" };
 }
 
-/** Writes who is behind the request. The provider forbids e-mail addresses there and needs to tell users apart, not to know them. */
+/**
+ * Writes who is behind the request. The provider forbids e-mail addresses there and needs to tell users apart, not to
+ * know them.
+ */
 export function encodeUser(
   user: string | undefined,
   extra: JsonObject["metadata"],
