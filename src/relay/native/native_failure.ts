@@ -1,20 +1,15 @@
-import type { Clock } from "../../core/time/clock.ts";
-import type { JsonValue } from "../../core/json.ts";
-import type { Protocol } from "../../core/protocol.ts";
 import { parseErrorBody } from "../../protocols/canonical/failure/error_body.ts";
 import {
   type Failure,
   isHidden,
   UpstreamFailure,
 } from "../../protocols/canonical/failure/failure.ts";
-import { CODECS } from "../../protocols/mod.ts";
 import type { UpstreamAnswer } from "../../upstream/answer.ts";
 import {
   type ReadBodyOptions,
   readErrorBytes,
 } from "../../upstream/read_answer.ts";
-import type { Secrets } from "../../upstream/secrets.ts";
-import { retryAfterMs } from "../../core/retry_after.ts";
+import { answerFailure, type AnswerFailureOptions } from "../answer_failure.ts";
 import type { Exchange } from "../exchange.ts";
 
 /** An upstream's failure with its own words, which a caller of the same protocol gets unchanged. */
@@ -53,15 +48,11 @@ interface OwnWords {
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
-/** How a failure is read and passed on. */
-export interface ReadFailureOptions extends ReadBodyOptions {
-  /** Of the path and of the upstream. */
-  readonly protocol: Protocol;
+/** How a failure is read and passed on; its protocol is that of the path, too. */
+export interface ReadFailureOptions
+  extends ReadBodyOptions, AnswerFailureOptions {
   /** What the caller gets of the upstream's headers. */
   readonly headers: [string, string][];
-  /** What its words must not hold. */
-  readonly secrets: Secrets;
-  readonly clock: Clock;
 }
 
 /**
@@ -75,14 +66,15 @@ export async function readNativeFailure(
 ): Promise<UpstreamFailure> {
   const bytes = await readErrorBytes(answer, options);
   return bytes === undefined
-    ? new UpstreamFailure(failureOf(answer, undefined, options))
+    ? new UpstreamFailure(answerFailure(answer, undefined, options))
     : nativeFailure(answer, { ...options, bytes });
 }
 
 /** What an answer that is a failure brings. */
-export type NativeFailureOptions =
-  & Pick<ReadFailureOptions, "protocol" | "headers" | "secrets" | "clock">
-  & { readonly bytes: Uint8Array<ArrayBuffer> };
+export interface NativeFailureOptions
+  extends AnswerFailureOptions, Pick<ReadFailureOptions, "headers"> {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
 
 /**
  * The failure that is all of an answer, with whatever status it came; without its words where those are about
@@ -94,24 +86,8 @@ export function nativeFailure(
 ): UpstreamFailure {
   const text = new TextDecoder().decode(bytes);
   const body = parseErrorBody(text);
-  const failure = failureOf(answer, body, { protocol, secrets, clock });
+  const failure = answerFailure(answer, body, { protocol, secrets, clock });
   return isHidden(failure) || secrets.areIn(text)
     ? new UpstreamFailure(failure)
     : new NativeFailure(failure, { status: answer.status, headers, bytes });
-}
-
-/** What an error means; its body is `undefined` where nothing of it can be read. */
-function failureOf(
-  { status, headers }: UpstreamAnswer,
-  body: JsonValue | undefined,
-  { protocol, secrets, clock }: Pick<
-    ReadFailureOptions,
-    "protocol" | "secrets" | "clock"
-  >,
-): Failure {
-  const failure = secrets.leaveOut(
-    CODECS[protocol].decodeFailure(status, body),
-  );
-  const waitMs = retryAfterMs(headers, clock.now()) ?? failure.retryAfterMs;
-  return { ...failure, retryAfterMs: waitMs };
 }

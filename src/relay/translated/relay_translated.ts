@@ -6,13 +6,9 @@ import {
   OPERATIONS,
   type Protocol,
 } from "../../core/protocol.ts";
-import { retryAfterMs } from "../../core/retry_after.ts";
-import type { Codec, Target } from "../../protocols/canonical/codec.ts";
+import type { Target } from "../../protocols/canonical/codec.ts";
 import { parseErrorBody } from "../../protocols/canonical/failure/error_body.ts";
-import {
-  type Failure,
-  UpstreamFailure,
-} from "../../protocols/canonical/failure/failure.ts";
+import { UpstreamFailure } from "../../protocols/canonical/failure/failure.ts";
 import { CODECS, protocolHeaderPrefixes } from "../../protocols/mod.ts";
 import { discard } from "../../streams/discard.ts";
 import type { UpstreamAnswer } from "../../upstream/answer.ts";
@@ -21,6 +17,7 @@ import { redirected } from "../../upstream/failure.ts";
 import { readErrorBytes } from "../../upstream/read_answer.ts";
 import { secretsOf } from "../../upstream/secrets.ts";
 import { translatedHeaders } from "../../upstream/translated_headers.ts";
+import { answerFailure } from "../answer_failure.ts";
 import { type Attempt, firstAnswerMs } from "../attempt.ts";
 import { noteAnswer } from "../note_answer.ts";
 import type { RelayServices } from "../services.ts";
@@ -61,7 +58,9 @@ export async function relayTranslated(
   }
   noteAnswer(answer, exchange.record, secretsOf(connection));
   services.harvest.observe(connection, answer.headers);
-  if (!answer.ok) throw await failureOf(answer, { attempt, to }, services);
+  if (!answer.ok) {
+    throw await failureOf(answer, { attempt, protocol }, services);
+  }
   return await translateAnswer(answer, {
     attempt,
     from,
@@ -160,14 +159,13 @@ async function ask(
 
 async function failureOf(
   answer: UpstreamAnswer,
-  { attempt: { deployment, controller }, to }: {
+  { attempt: { deployment, controller }, protocol }: {
     readonly attempt: Attempt;
-    readonly to: Codec;
+    readonly protocol: Protocol;
   },
   { deadlines, clock }: RelayServices,
 ): Promise<Error> {
-  const { status, headers } = answer;
-  if (status < 400) {
+  if (answer.status < 400) {
     discard(answer);
     return redirected();
   }
@@ -177,11 +175,8 @@ async function failureOf(
     controller,
   });
   const body = bytes && parseErrorBody(new TextDecoder().decode(bytes));
-  const failure: Failure = secretsOf(deployment.connection).leaveOut(
-    to.decodeFailure(status, body),
+  const secrets = secretsOf(deployment.connection);
+  return new UpstreamFailure(
+    answerFailure(answer, body, { protocol, secrets, clock }),
   );
-  return new UpstreamFailure({
-    ...failure,
-    retryAfterMs: failure.retryAfterMs ?? retryAfterMs(headers, clock.now()),
-  });
 }

@@ -434,6 +434,33 @@ for (const code of [408, 500, 502, 503, 504, 520, 529]) {
 
 for (const row of ROWS) Deno.test(row.name, (t) => play(t, row));
 
+Deno.test("a 429 is waited for as its Retry-After says, whatever its words say and whether it is translated", async () => {
+  const acts = [
+    status(429, {
+      type: "rate_limit_error",
+      message: "Too fast. Please try again in 1s.",
+      headers: { "retry-after": "2" },
+    }),
+    good,
+  ];
+  const connection = {
+    family: "C",
+    endpoints: { responses: "http://one/v1" },
+  };
+  // Responses pass there; Chat Completions are translated.
+  for (const protocol of ["responses", "chat"] as const) {
+    const way = { protocol, mode: "native" } as const;
+    const scene = await openScene([connectionTo("one", way, connection)], {
+      one: acts,
+    });
+    assert.equal((await scene.ask(protocol)).status, 200);
+    const [first, second] = scene.providers.asked;
+    assert.ok(first && second);
+    const gap = second.atMs - first.atMs;
+    assert.ok(gap >= 2000 && gap <= 2250, `${protocol}: ${gap} ms`);
+  }
+});
+
 /** Every protocol, natively and translated, as a stream and as JSON. */
 async function play(t: Deno.TestContext, row: Row): Promise<void> {
   for (const protocol of PROTOCOLS) {
