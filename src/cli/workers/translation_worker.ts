@@ -1,9 +1,9 @@
 import { randomIds } from "../../core/ids.ts";
+import { translateWhole } from "../../relay/translated/answer_job.ts";
 import {
   type RecalledReasoning,
   translateBody,
-  translateWhole,
-} from "../../relay/translated/translation_jobs.ts";
+} from "../../relay/translated/request_job.ts";
 import {
   sentError,
   type ThreadOrder,

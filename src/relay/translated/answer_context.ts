@@ -7,7 +7,7 @@ import type {
 import { type Attempt, quotaHeaders, standInHeader } from "../attempt.ts";
 import { idHeaders } from "../request_id.ts";
 import type { RelayServices } from "../services.ts";
-import type { TranslatedBody } from "./translation_jobs.ts";
+import type { TranslatedBody } from "./request_job.ts";
 
 /** What an answer needs to get from the upstream's protocol to the caller's. */
 export interface TranslateAnswerOptions {

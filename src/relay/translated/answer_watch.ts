@@ -8,7 +8,7 @@ import type { Sealed } from "../../protocols/canonical/answer/sealed.ts";
 import type { Thoughts } from "../../protocols/canonical/answer/thoughts.ts";
 import type { SealStore } from "./seal_store.ts";
 import { createSealWatch } from "./seal_watch.ts";
-import type { WrittenAnswer } from "./translation_jobs.ts";
+import type { WrittenAnswer } from "./answer_job.ts";
 
 /** What a translated answer is watched for. */
 export interface AnswerWatchOptions {

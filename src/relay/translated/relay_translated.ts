@@ -23,7 +23,7 @@ import { noteAnswer } from "../note_answer.ts";
 import type { RelayServices } from "../services.ts";
 import { translateAnswer } from "./translate_answer.ts";
 import type { TranslatedBodyLoan } from "./translation.ts";
-import { callerCodec } from "./translation_jobs.ts";
+import { callerCodec } from "./caller_codec.ts";
 
 /**
  * Serves a request through an upstream of another protocol: the request, the answer and its errors are

@@ -7,7 +7,7 @@ import {
   type TranslateAnswerOptions,
 } from "./answer_context.ts";
 import { createTranslatedWatch, noteWhole } from "./answer_watch.ts";
-import type { WrittenAnswer } from "./translation_jobs.ts";
+import type { WrittenAnswer } from "./answer_job.ts";
 import { foldAnswer, readAnswer, type WholeAnswer } from "./whole_answer.ts";
 
 /**

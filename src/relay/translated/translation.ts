@@ -5,13 +5,15 @@ import { bodyBytes, type HeldBody } from "../request/held_body.ts";
 import type { BodyShape } from "../request/request_head.ts";
 import {
   type AnswerJob,
+  translateWhole,
+  type WrittenAnswer,
+} from "./answer_job.ts";
+import {
   type Recall,
   type RequestJob,
   translateBody,
   type TranslatedBody,
-  translateWhole,
-  type WrittenAnswer,
-} from "./translation_jobs.ts";
+} from "./request_job.ts";
 import type { PoolPlace, TranslationPool } from "./translation_pool.ts";
 import {
   brokenThread,

@@ -1,7 +1,7 @@
 import type { Deadlines, TakeBack } from "../../core/time/deadlines.ts";
 import { LinkedList } from "../../core/collections/linked_list.ts";
 import { overloadedGateway } from "../request/overloaded.ts";
-import type { Recall } from "./translation_jobs.ts";
+import type { Recall } from "./request_job.ts";
 import {
   brokenThread,
   type StartTranslationThread,

@@ -3,13 +3,12 @@ import {
   type Failure,
   UpstreamFailure,
 } from "../../protocols/canonical/failure/failure.ts";
+import type { AnswerJob, WrittenAnswer } from "./answer_job.ts";
 import type {
-  AnswerJob,
   RecalledReasoning,
   RequestJob,
   TranslatedBody,
-  WrittenAnswer,
-} from "./translation_jobs.ts";
+} from "./request_job.ts";
 import {
   type CallFailureKind,
   UpstreamCallError,

@@ -22,10 +22,8 @@ import {
   type RequestOptions,
   type Translation,
 } from "../../../src/relay/translated/translation.ts";
-import type {
-  AnswerJob,
-  RequestJob,
-} from "../../../src/relay/translated/translation_jobs.ts";
+import type { AnswerJob } from "../../../src/relay/translated/answer_job.ts";
+import type { RequestJob } from "../../../src/relay/translated/request_job.ts";
 import {
   createTranslationPool,
   type TranslationPool,

@@ -1,0 +1,126 @@
+import type { Ids } from "../../core/ids.ts";
+import { parseJson } from "../../core/json.ts";
+import type { Protocol } from "../../core/protocol.ts";
+import { runStage } from "../../core/stage.ts";
+import type { Answer } from "../../protocols/canonical/answer/answer.ts";
+import type { ToolAliases } from "../../protocols/canonical/tools/bridge_tools.ts";
+import type { AnswerContext } from "../../protocols/canonical/codec.ts";
+import {
+  type AnswerEvent,
+  isOutput,
+} from "../../protocols/canonical/stream/event.ts";
+import { unfoldAnswer } from "../../protocols/canonical/answer/fold.ts";
+import type { CanonicalRequest } from "../../protocols/canonical/request/request.ts";
+import { restoreAnswer } from "../../protocols/canonical/tools/restore_tools.ts";
+import { settleAnswerCalls } from "../../protocols/canonical/tools/settle_calls.ts";
+import { cutAnswer } from "../../protocols/canonical/answer/stop_strings.ts";
+import type { Thoughts } from "../../protocols/canonical/answer/thoughts.ts";
+import type { Usage } from "../../protocols/canonical/answer/usage.ts";
+import { CODECS } from "../../protocols/mod.ts";
+import { formatFrame } from "../../streams/sse_format.ts";
+import { brokenUpstream } from "../../upstream/failure.ts";
+import { createSealWatch } from "./seal_watch.ts";
+import { callerCodec, type CallerForm } from "./caller_codec.ts";
+
+/* Plain data in, plain data out, as with a request: done here or in another thread, the bytes are the same. */
+
+/** A whole answer to translate. */
+export interface AnswerJob
+  extends CallerForm, Omit<AnswerContext, "ids" | "drop" | "now" | "request"> {
+  /** The upstream's bytes, or what its stream told. */
+  readonly answer: Uint8Array<ArrayBuffer> | Answer;
+  /** The upstream's. */
+  readonly to: Protocol;
+  readonly request: CanonicalRequest;
+  readonly aliases: ToolAliases;
+  /** The strings at which the answer must be cut. */
+  readonly cuts: readonly string[];
+}
+
+/** A whole answer in the caller's protocol, and what is to be noted of it. */
+export interface WrittenAnswer {
+  /** One object, or all events of a short stream for a caller who asked for one. */
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Whether the caller sees something of it. */
+  readonly hasOutput: boolean;
+  /** Why the model stopped, in the canonical word. */
+  readonly stopReason: Answer["stop"]["reason"];
+  readonly usage: Usage | undefined;
+  /** What has to come back with the results of its calls. */
+  readonly thoughts: Thoughts | undefined;
+  /** What the caller's protocol cannot show, by short names. */
+  readonly droppedParts: readonly string[];
+}
+
+/**
+ * Translates a whole answer.
+ *
+ * @throws {UpstreamFailure} When it reports an error, or is no answer.
+ * @throws {GatewayError} `upstream`, when it is no JSON.
+ */
+export function translateWhole(job: AnswerJob, ids: Ids): WrittenAnswer {
+  const cut = cutAnswer(readAnswer(job, ids), job.cuts);
+  const answer = settleAnswerCalls(restoreAnswer(cut, job.aliases));
+  const events = eventsOf(answer);
+  const droppedParts = new Set<string>();
+  const text = writeAnswer(answer, job, {
+    ...job,
+    ids,
+    drop: (part) => droppedParts.add(part),
+  });
+  return {
+    bytes: encoder.encode(text),
+    hasOutput: events.some(isOutput),
+    stopReason: answer.stop.reason,
+    usage: answer.usage,
+    thoughts: thoughtsIn(events, job),
+    droppedParts: [...droppedParts],
+  };
+}
+
+function thoughtsIn(
+  events: readonly AnswerEvent[],
+  { request, ...form }: AnswerJob,
+): Thoughts | undefined {
+  const watch = createSealWatch(
+    callerCodec(form).createAnswerIds?.(request),
+  );
+  for (const event of events) watch.see(event);
+  return watch.thoughts();
+}
+
+function readAnswer({ answer, to }: AnswerJob, ids: Ids): Answer {
+  if (!(answer instanceof Uint8Array)) return answer;
+  const json = parseJson(decoder.decode(answer));
+  if (json === undefined) throw brokenUpstream("it is not JSON");
+  try {
+    return CODECS[to].decodeAnswer(json, ids);
+  } catch (error) {
+    throw error instanceof RangeError
+      ? brokenUpstream("it is nested too deep", error)
+      : error;
+  }
+}
+
+function writeAnswer(
+  answer: Answer,
+  { request, ...form }: AnswerJob,
+  context: AnswerContext,
+): string {
+  const from = callerCodec(form);
+  return request.stream
+    ? runStage(from.createStreamEncoder(context), eventsOf(answer))
+      .map(formatFrame).join("")
+    : JSON.stringify(from.encodeAnswer(answer, context));
+}
+
+function eventsOf(answer: Answer): readonly AnswerEvent[] {
+  const events: AnswerEvent[] = [];
+  unfoldAnswer(answer, (event) => {
+    events.push(event);
+  });
+  return events;
+}
+
+const decoder = new TextDecoder();
+const encoder = new TextEncoder();
