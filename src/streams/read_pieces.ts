@@ -15,6 +15,8 @@ export interface ReadPiecesOptions {
   readonly length: number | undefined;
   /** How long a piece is, in bytes. */
   readonly pieceBytes: number;
+  /** The most to ask the platform for at once, in bytes; default: a piece. */
+  readonly readBytes?: number | undefined;
   /** Sees each piece when it is full, and the last; no more is read before it is done. */
   readonly onPiece: (piece: Uint8Array<ArrayBuffer>) => void | Promise<void>;
   /** Gives the body up when it aborts. */
@@ -73,14 +75,14 @@ function openReader(
 
 async function readStraight(
   reader: ReadableStreamBYOBReader,
-  { length, pieceBytes, onPiece }: ReadPiecesOptions,
+  { length, pieceBytes, readBytes = pieceBytes, onPiece }: ReadPiecesOptions,
 ): Promise<Uint8Array<ArrayBuffer>[]> {
   const count = createCount(length);
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   for (;;) {
     // One byte more shows that there are more than was said.
     const room = Math.min(pieceBytes, count.left + 1);
-    const piece = await fill(new ArrayBuffer(room), reader);
+    const piece = await fill(new ArrayBuffer(room), reader, readBytes);
     count.add(piece.length);
     if (piece.length > 0) {
       pieces.push(piece);
@@ -96,11 +98,14 @@ async function readStraight(
 async function fill(
   memory: ArrayBuffer,
   reader: ReadableStreamBYOBReader,
+  readBytes: number,
 ): Promise<Uint8Array<ArrayBuffer>> {
   let buffer = memory;
   let filled = 0;
   while (filled < buffer.byteLength) {
-    const { done, value } = await reader.read(new Uint8Array(buffer, filled));
+    const room = Math.min(readBytes, buffer.byteLength - filled);
+    const view = new Uint8Array(buffer, filled, room);
+    const { done, value } = await reader.read(view);
     if (value === undefined) throw new WrongLengthError();
     buffer = value.buffer;
     if (done) break;

@@ -101,6 +101,8 @@ const SIZES = [
   0,
   1,
   1000,
+  16 * 1024,
+  16 * 1024 + 1,
   SHORT_BYTES,
   SHORT_BYTES + 1,
   PIECE_BYTES,
@@ -171,6 +173,36 @@ Deno.test("readBody() leaves a long body in pieces of no more than 1 MiB, a shor
       if (!(held instanceof LongBytes)) continue;
       assert.ok(held.pieces.every(({ length }) => length <= PIECE_BYTES));
     }
+  }
+});
+
+/** The bytes as the platform gives them, and how many it was asked for at once. */
+function askedStreamOf(bytes: Uint8Array) {
+  const asked: number[] = [];
+  let start = 0;
+  const stream = new ReadableStream({
+    type: "bytes",
+    pull(controller) {
+      const request = controller.byobRequest;
+      assert.ok(request?.view);
+      const { buffer, byteOffset, byteLength } = request.view;
+      asked.push(byteLength);
+      const part = bytes.subarray(start, start + byteLength);
+      start += part.length;
+      new Uint8Array(buffer, byteOffset).set(part);
+      if (part.length === 0) controller.close();
+      request.respond(part.length);
+    },
+  });
+  return { stream, asked };
+}
+
+Deno.test("readBody() asks for no more than 16 KiB of a body at once, of which the platform keeps twice as much", async () => {
+  for (const size of [16 * 1024 + 1, SHORT_BYTES, PIECE_BYTES - 1]) {
+    const { stream, asked } = askedStreamOf(bytesOf(size));
+    const headers = { "content-length": String(size) };
+    assert.deepEqual(await read(requestOf(stream, headers)), bytesOf(size));
+    assert.ok(Math.max(...asked) <= 16 * 1024);
   }
 });
 
