@@ -4,22 +4,23 @@
  * be cleared away there, which takes longer than everything else about a short request's body.
  */
 export class ShortUpload extends Blob {
-  readonly #bytes: Uint8Array<ArrayBuffer>;
+  /** What is sent. */
+  readonly body: Uint8Array<ArrayBuffer>;
 
-  constructor(bytes: Uint8Array<ArrayBuffer>) {
+  constructor(body: Uint8Array<ArrayBuffer>) {
     super();
-    this.#bytes = bytes;
+    this.body = body;
   }
 
   override get size(): number {
-    return this.#bytes.length;
+    return this.body.length;
   }
 
   override stream(): ReadableStream<Uint8Array<ArrayBuffer>> {
-    const bytes = this.#bytes;
+    const { body } = this;
     return new ReadableStream({
       start(controller) {
-        if (bytes.length > 0) controller.enqueue(bytes);
+        if (body.length > 0) controller.enqueue(body);
         controller.close();
       },
     });

@@ -50,7 +50,7 @@ export function openNetworkClient(): NetworkClient {
     return await fetch(url, { ...init, body, client: fresh });
   }
 
-  async function sendOrResend(
+  async function sendLong(
     url: string,
     init: RequestInit,
     upload: Upload,
@@ -64,11 +64,24 @@ export function openNetworkClient(): NetworkClient {
     }
   }
 
+  function sendShort(
+    url: string,
+    init: RequestInit,
+    upload: ShortUpload,
+  ): Promise<Response> {
+    const answer = fetch(url, { ...init, body: upload, client: kept });
+    return answer.catch((cause) => {
+      if (!failedToWrite(cause) || init.signal?.aborted) throw cause;
+      return resend(url, init, new Upload(new LongBytes([upload.body])));
+    });
+  }
+
   return {
     fetch(url, init) {
       const upload = uploadOf(init.body);
+      if (upload instanceof ShortUpload) return sendShort(url, init, upload);
       return upload instanceof Upload
-        ? sendOrResend(url, init, upload)
+        ? sendLong(url, init, upload)
         : fetch(url, { ...init, body: upload, client: kept });
     },
     [Symbol.dispose]() {

@@ -89,8 +89,16 @@ for (const [what, bytes] of Object.entries(READ_BYTES)) {
   });
 }
 
-for (const scheme of ["HTTP", "TLS"]) {
-  Deno.test(`an answer that comes over ${scheme} while the last of the request is being sent is passed on`, async () => {
+/** Each is so short that the platform takes the rest of it at once, and so long that it may not write that at once. */
+const LAST_OF_BODY: readonly {
+  readonly scheme: string;
+  readonly kib: number;
+}[] = ["HTTP", "TLS"].flatMap((scheme) =>
+  [384, 250].map((kib) => ({ scheme, kib }))
+);
+
+for (const { scheme, kib } of LAST_OF_BODY) {
+  Deno.test(`an answer that comes over ${scheme} while the last of ${kib} KiB is being sent is passed on`, async () => {
     await using upstream = startRawUpstream(async (connection) => {
       await readSome(connection, MIB / 8);
       await say(connection, ANSWER);
@@ -99,8 +107,7 @@ for (const scheme of ["HTTP", "TLS"]) {
       familiesFile(upstream.url, { server: { port: 0 } }),
       { env: { DENO_CERT: CERTIFICATE } },
     );
-    // So short that the platform takes the rest of it at once, and so long that it cannot write that at once.
-    const content = LONG.slice(0, 3 / 8 * MIB);
+    const content = LONG.slice(0, kib * 1024);
     const body = hello("chat", { messages: [{ role: "user", content }] });
     for (let count = 0; count < 40; count++) {
       const url = gateway.url + PATHS.chat;
