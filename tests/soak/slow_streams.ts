@@ -1,0 +1,92 @@
+import { connect, pause, requestText, write } from "./ask.ts";
+import type { Manner } from "./question.ts";
+import { residentBytesOf, type Scene, type Way } from "./scene.ts";
+
+/** How many streams begin at a time. */
+const AT_A_TIME = 50;
+
+/** What streams come through, and the scene in which it is asked. */
+export interface Subject {
+  readonly scene: Scene;
+  readonly pid: number;
+}
+
+/** How many streams there are, and for how long. */
+export interface StreamSizes {
+  /** Of slow ones, twice. */
+  readonly clients: number;
+  readonly flooded: number;
+  readonly silentMs: number;
+}
+
+/**
+ * What one of the first streams costs that come as fast as a model speaks to clients that take nothing of them, and one
+ * of the next, in bytes.
+ *
+ * @param whileAllRun Called with the number of streams.
+ */
+export async function costOfSlow(
+  way: Way,
+  { clients, silentMs }: StreamSizes,
+  { scene, pid }: Subject,
+  whileAllRun: (streams: number) => Promise<void> = async () => {},
+): Promise<readonly [first: number, second: number]> {
+  const streams: Deno.TcpConn[] = [];
+  const costs: [number, number] = [0, 0];
+  for (const round of [0, 1] as const) {
+    const before = await residentBytesOf(pid);
+    streams.push(...await openStreams(way, "speak", { scene, clients }));
+    await pause(silentMs);
+    costs[round] = (await residentBytesOf(pid) - before) / clients;
+  }
+  await whileAllRun(streams.length);
+  closeAll(streams);
+  return costs;
+}
+
+/** What a stream costs that comes as fast as it can to a client that takes nothing of it, in bytes. */
+export async function costOfFlooded(
+  way: Way,
+  { flooded, silentMs }: StreamSizes,
+  subject: Subject,
+): Promise<number> {
+  await begin(way, subject);
+  const { scene, pid } = subject;
+  const before = await residentBytesOf(pid);
+  const slow = await openStreams(way, "flood", { scene, clients: flooded });
+  await pause(silentMs);
+  const after = await residentBytesOf(pid);
+  closeAll(slow);
+  return (after - before) / flooded;
+}
+
+/** Lets a program stream for the first time. */
+export async function begin(way: Way, { scene }: Subject): Promise<void> {
+  closeAll(await openStreams(way, "flood", { scene, clients: AT_A_TIME }));
+  await pause(1_000);
+}
+
+/** Opens streams and reads no more than their beginning. */
+async function openStreams(
+  way: Way,
+  manner: Manner,
+  { scene, clients }: { readonly scene: Scene; readonly clients: number },
+): Promise<Deno.TcpConn[]> {
+  const slow: Deno.TcpConn[] = [];
+  let next = 0;
+  await Promise.all(Array.from({ length: AT_A_TIME }, async () => {
+    while (next < clients) {
+      const question = { tag: `s${next++}`, manner, words: 2 };
+      const connection = await connect(scene);
+      slow.push(connection);
+      const asking = { way, question, isStream: true };
+      await write(connection, requestText(asking, scene));
+      await connection.read(new Uint8Array(1_024));
+    }
+  }));
+  return slow;
+}
+
+function closeAll(connections: readonly Deno.TcpConn[]): void {
+  for (const connection of connections) connection.close();
+}
