@@ -32,7 +32,7 @@ export const PARTS = {
     run: inScene(soakHangUps),
     duration: { fixed: 2, scaled: 18 },
   },
-  "slow-clients": { run: soakSlowClients, duration: { fixed: 19, scaled: 50 } },
+  "slow-clients": { run: soakSlowClients, duration: { fixed: 19, scaled: 60 } },
   "crowd": { run: inScene(soakCrowd), duration: { fixed: 2, scaled: 9 } },
   "connections": { run: soakConnections, duration: { fixed: 6, scaled: 17 } },
   "poison": { run: soakPoison, duration: { fixed: 2, scaled: 24 } },
