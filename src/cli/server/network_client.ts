@@ -71,7 +71,8 @@ export function openNetworkClient(): NetworkClient {
   ): Promise<Response> {
     const answer = fetch(url, { ...init, body: upload, client: kept });
     return answer.catch((cause) => {
-      if (!failedToWrite(cause) || init.signal?.aborted) throw cause;
+      const isCut = failedToWrite(cause) && hadConnection(cause);
+      if (!isCut || init.signal?.aborted) throw cause;
       return resend(url, init, new Upload(new LongBytes([upload.body])));
     });
   }
