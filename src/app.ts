@@ -24,7 +24,6 @@ import { createTranslation } from "./relay/translated/translation.ts";
 import type { TranslationPool } from "./relay/translated/translation_pool.ts";
 import { followNotice } from "./shared/follow_notices.ts";
 import type { SharedState } from "./shared/shared_state.ts";
-import type { Counting } from "./usage/counting.ts";
 import { createMemorySums } from "./usage/memory_sums.ts";
 import { createUsageService } from "./usage/service.ts";
 import type { Fetch } from "./upstream/call.ts";
@@ -64,8 +63,6 @@ export interface Gateway {
   readonly handler: Handler;
   /** What is being served, and how to stop it. */
   readonly admission: Admission;
-  /** For whoever knows of requests that were served before. */
-  readonly counting: Counting;
   /** For the metrics; asks no provider. */
   state(): GatewayState;
 }
@@ -141,7 +138,6 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
   return {
     handler,
     admission,
-    counting: usage.counting,
     state: () => ({
       inFlight: admission.active,
       bodyMemoryBytes: memory.usedBytes,

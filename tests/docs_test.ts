@@ -11,7 +11,14 @@ import { PROTOCOL_NAMES } from "../src/http/page/protocols.js";
 import { CLIENTS } from "../src/http/page/settings.js";
 import { VERSION } from "../src/core/version.ts";
 import { sha256Hex } from "../src/core/sha256.ts";
+import { FAILURES } from "../src/observe/facts.ts";
 import { createLog } from "../src/observe/log.ts";
+import {
+  type EventRow,
+  LOG_EVENTS,
+  LOG_FIELDS,
+  type LogField,
+} from "../src/observe/log_events.ts";
 import { formatExposition } from "../src/observe/exposition.ts";
 import { createProcessMetrics } from "../src/observe/process_metrics.ts";
 import { createGatewayMetrics } from "../src/observe/prometheus.ts";
@@ -73,6 +80,48 @@ function rowOf({ path, preset, description }: ConfigOption): string {
     ? ""
     : `\`${String(preset)}\` `;
   return `| \`${path}\` | ${shown}| ${description} |`;
+}
+
+Deno.test("the documentation has every event of the log, every field of its lines and every word for a failure", () => {
+  const [, section = ""] = pageOf("docs/operations.md").split(
+    "## Events of the log\n",
+  );
+  const rows = [...(section.split("\n## ")[0] ?? "").matchAll(/^\| `.*\|$/gm)]
+    .map(([row]) => row.replace(/ +/g, " "));
+  assert.deepEqual(rows, [
+    ...Object.entries(LOG_EVENTS).map(eventRow),
+    ...Object.entries(LOG_FIELDS).flatMap(fieldRows),
+    ...Object.entries(FAILURES)
+      .map(([word, meaning]) => `| \`${word}\` | ${meaning} |`),
+  ]);
+});
+
+/** The row of an event of the log, to paste where one is missing. */
+function eventRow([name, { level, meaning }]: [string, EventRow]): string {
+  return `| \`${name}\` | ${level.replaceAll("_", " ")} | ${meaning} |`;
+}
+
+/** The rows of a field of the log's lines, to paste where one is missing. */
+function fieldRows([name, field]: [string, LogField<unknown>]): string[] {
+  const { type, meaning, parts = {} } = field;
+  const inside = type === "objects" ? `${name}[]` : name;
+  return [
+    `| \`${name}\` | ${type} | ${meaning} | ${eventsWith(name)} |`,
+    ...Object.entries(parts).map(([part, { type, meaning }]) =>
+      `| \`${inside}.${part}\` | ${type} | ${meaning} | |`
+    ),
+  ];
+}
+
+/** The events that have a field, first those that always have it. */
+function eventsWith(field: string): string {
+  const rows: [string, EventRow][] = Object.entries(LOG_EVENTS);
+  const list = (kind: "fields" | "optional") =>
+    rows.filter(([, row]) => row[kind].some((one) => one === field))
+      .map(([event]) => `\`${event}\``).join(", ");
+  const maybe = list("optional");
+  return [list("fields"), maybe && `maybe ${maybe}`].filter(Boolean)
+    .join("; ");
 }
 
 Deno.test("the table of clients has a row for each that setup knows, with its file and protocol", () => {

@@ -132,7 +132,7 @@ export function createModelCatalog(options: ModelCatalogOptions): ModelCatalog {
       listing.dueMs = clock.elapsedMs() + FRESH_MS;
     } catch (error) {
       listing.dueMs = clock.elapsedMs() + FAILED_MS;
-      log.write("info", "model_list_unread", {
+      log.write("model_list_unread", {
         connection: connection.name,
         reason: error instanceof NoModelList
           ? error.message

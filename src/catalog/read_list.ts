@@ -1,6 +1,6 @@
 import type { Connection } from "../config/config.ts";
 import type { ServiceName } from "../config/services.ts";
-import { parseJson } from "../core/json.ts";
+import { parseLightJson } from "../core/json.ts";
 import {
   type Endpoint,
   ENDPOINTS,
@@ -151,7 +151,7 @@ async function readPage(
   if (secretsOf(context.connection).areIn(text)) {
     throw new NoModelList("the list holds the connection's key");
   }
-  const body = parseJson(text);
+  const body = parseLightJson(text);
   const page = body === undefined
     ? undefined
     : readModelPage(body, context.wanted);

@@ -15,7 +15,7 @@ import { SETUP } from "./setup/options.ts";
 import { terminalColumns } from "./terminal.ts";
 import { runToken, TOKEN } from "./commands/token.ts";
 import { runUsage } from "./usage/command.ts";
-import { openLogFile } from "./usage/open_log_file.ts";
+import { identifyLog, openLog } from "./usage/log_files.ts";
 import { USAGE } from "./usage/options.ts";
 import { versionText } from "./version.ts";
 
@@ -59,7 +59,8 @@ export const COMMANDS: readonly Command[] = [
     run: (args, io) =>
       runUsage(args, {
         ...io,
-        open: openLogFile,
+        identify: identifyLog,
+        open: openLog,
         isTyped: () => Deno.stdin.isTerminal(),
         columns: terminalColumns,
       }),

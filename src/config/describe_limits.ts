@@ -1,5 +1,10 @@
 import type { Caller } from "./config.ts";
-import { limitWords, type Price } from "./usage_limits.ts";
+import {
+  limitWords,
+  type Price,
+  type Prices,
+  type Rate,
+} from "./usage_limits.ts";
 
 /** What a token may use, a line for each limit; those of its group say so. */
 export function describeLimits(
@@ -15,8 +20,33 @@ export function describeLimits(
 }
 
 /** What a model costs, in words. */
-export function describePrice(
-  { input, cachedInput, cacheWrite, output }: Price,
+export function describePrice({ rates, ...prices }: Price): string {
+  return [
+    `USD per million: ${describePrices(prices)}`,
+    ...rates.map(({ when, prices }) =>
+      `${describeWhen(when)}: ${describePrices(prices)}`
+    ),
+  ].join("; ");
+}
+
+function describePrices(
+  { input, cachedInput, cacheWrite, cacheWrite1h, output }: Prices,
 ): string {
-  return `USD per million: ${input} input, ${cachedInput} cached, ${cacheWrite} cache write, ${output} output`;
+  return [
+    `${input} input, ${cachedInput} cached, ${cacheWrite} cache write`,
+    ...(cacheWrite1h === cacheWrite
+      ? []
+      : [`${cacheWrite1h} cache write for an hour`]),
+    `${output} output`,
+  ].join(", ");
+}
+
+function describeWhen(
+  { inputOver, speed, serviceTier }: Rate["when"],
+): string {
+  return [
+    ...(inputOver === undefined ? [] : [`over ${inputOver} input tokens`]),
+    ...(speed === undefined ? [] : [`speed ${speed}`]),
+    ...(serviceTier === undefined ? [] : [`service tier ${serviceTier}`]),
+  ].join(", ");
 }

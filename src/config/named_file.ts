@@ -11,6 +11,7 @@ const REASON_BY_ERROR: Readonly<Record<string, string>> = {
   PermissionDenied: "may not be read by this user",
   NotCapable: "lies outside what this program is allowed to read",
   IsADirectory: "is a directory",
+  NotRegularFileError: "is a FIFO, a socket or a device, not a regular file",
   TypeError: "is not UTF-8 text",
 };
 

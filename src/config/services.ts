@@ -15,6 +15,8 @@ export const SERVICE_NAMES = [
   "minimax",
   "deepseek",
   "groq",
+  "cerebras",
+  "mistral",
   "siliconflow",
   "synthetic",
   "gateway",
@@ -186,6 +188,22 @@ export const SERVICES: Readonly<Record<ServiceName, ServicePreset>> = {
     endpoints: { chat: "https://api.groq.com/openai/v1" },
     authScheme: "bearer",
     quotaKind: "groq",
+  },
+  // inference-docs.cerebras.ai
+  cerebras: {
+    ...PLAIN,
+    family: "A",
+    endpoints: { chat: "https://api.cerebras.ai/v1" },
+    authScheme: "bearer",
+    quotaKind: "none",
+  },
+  // docs.mistral.ai/api
+  mistral: {
+    ...PLAIN,
+    family: "A",
+    endpoints: { chat: "https://api.mistral.ai/v1" },
+    authScheme: "bearer",
+    quotaKind: "none",
   },
   // docs.siliconflow.com; the mainland host is api.siliconflow.cn, which documents Messages too.
   siliconflow: {

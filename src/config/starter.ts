@@ -40,6 +40,8 @@ const STARTERS: Readonly<Record<ServiceName, Starter>> = {
   minimax: { variable: "MINIMAX_API_KEY", model: "MiniMax-M3" },
   deepseek: { variable: "DEEPSEEK_API_KEY", model: "deepseek-chat" },
   groq: { variable: "GROQ_API_KEY", model: "openai/gpt-oss-120b" },
+  cerebras: { variable: "CEREBRAS_API_KEY", model: "gpt-oss-120b" },
+  mistral: { variable: "MISTRAL_API_KEY", model: "mistral-medium-latest" },
   siliconflow: {
     variable: "SILICONFLOW_API_KEY",
     model: "deepseek-ai/DeepSeek-V3.2",

@@ -44,14 +44,35 @@ export interface Group {
 }
 
 /** What a model costs, in US dollars per million tokens. */
-export interface Price {
+export interface Price extends Prices {
+  /** Other prices for some answers; the first whose `when` holds counts. */
+  readonly rates: readonly Rate[];
+}
+
+/** A price for each kind of token. */
+export interface Prices {
   /** Of input that is read from no cache. */
   readonly input: number;
   /** Of input that is read from a cache. */
   readonly cachedInput: number;
-  /** Of input that is written to a cache. */
+  /** Of input that is written to a cache for five minutes. */
   readonly cacheWrite: number;
+  /** Of input that is written to a cache for an hour. */
+  readonly cacheWrite1h: number;
   readonly output: number;
+}
+
+/** What answers cost of which all of `when` holds. */
+export interface Rate {
+  readonly when: {
+    /** The whole prompt has more tokens. */
+    readonly inputOver: number | undefined;
+    /** The speed that the answer names. */
+    readonly speed: string | undefined;
+    /** The service tier that the answer names. */
+    readonly serviceTier: string | undefined;
+  };
+  readonly prices: Prices;
 }
 
 /**

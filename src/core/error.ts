@@ -36,6 +36,12 @@ export interface GatewayErrorOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** When what the caller has used up begins anew, in milliseconds since 1970; to try again before is no use. */
   readonly resetsAtMs?: number | undefined;
+  /** The limit that refuses the request, in words; for the log only. */
+  readonly limit?: string;
+  /** The group of tokens that the limit belongs to; for the log only. */
+  readonly group?: string | undefined;
+  /** Whether no repetition helps, or none within a minute; default: of an unknown credential alone. */
+  readonly isFinal?: boolean;
   /** What led to it; for the log only, never shown to a caller. */
   readonly cause?: unknown;
 }
@@ -56,6 +62,9 @@ export class GatewayError extends Error {
   readonly details: Readonly<Record<string, unknown>> | undefined;
   readonly headers: Readonly<Record<string, string>>;
   readonly resetsAtMs: number | undefined;
+  readonly limit: string | undefined;
+  readonly group: string | undefined;
+  readonly isFinal: boolean;
 
   constructor(
     kind: ErrorKind,
@@ -70,6 +79,9 @@ export class GatewayError extends Error {
     this.details = options.details;
     this.headers = options.headers ?? {};
     this.resetsAtMs = options.resetsAtMs;
+    this.limit = options.limit;
+    this.group = options.group;
+    this.isFinal = options.isFinal ?? kind === "unauthenticated";
   }
 
   /** The HTTP status that belongs to the kind. */

@@ -17,6 +17,13 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** Returns `value` if it is a string that is not empty. */
+export function nonEmptyText(
+  value: JsonValue | undefined,
+): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
 /**
  * The fields of an object that are to be kept, whatever they are called: `__proto__` too. Most objects keep few or
  * none, and so no list of all values is made.
@@ -34,6 +41,50 @@ export function pickFields(
 /** The fields of an object that have a value. */
 export function present(object: JsonObject): JsonObject {
   return pickFields(object, (_name, value) => value !== undefined);
+}
+
+/**
+ * How many elements and members a text may have that somebody else waits for: 50 ms, whatever they are. What is as
+ * short as this cannot have more.
+ */
+const MAX_VALUES = 64 * 1024;
+
+const [QUOTE, BACKSLASH, LINE_FEED] = [0x22, 0x5c, 0x0a];
+
+const [COMMA, BRACKET, BRACE] = [0x2c, 0x5b, 0x7b];
+
+/**
+ * Whether to parse a JSON text would hold the event loop for long, by how many elements and members it has, and lines,
+ * for a text may hold one value a line. Strings take hardly any time, however long they are.
+ */
+export function isHeavyJson(text: string): boolean {
+  if (text.length <= MAX_VALUES) return false;
+  let values = 0;
+  let isInString = false;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (isInString) {
+      if (code === BACKSLASH) at++;
+      else if (code === QUOTE) isInString = false;
+    } else if (code === QUOTE) {
+      isInString = true;
+    } else if (
+      code === COMMA || code === BRACKET || code === BRACE || code === LINE_FEED
+    ) {
+      values++;
+      if (values > MAX_VALUES) return true;
+    }
+  }
+  return false;
+}
+
+/**
+ * Reads JSON that somebody else wrote while others wait.
+ *
+ * @returns `undefined` when `text` is not JSON, too, or {@linkcode isHeavyJson}.
+ */
+export function parseLightJson(text: string): JsonValue | undefined {
+  return isHeavyJson(text) ? undefined : parseJson(text);
 }
 
 /**

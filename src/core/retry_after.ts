@@ -1,19 +1,28 @@
 import type { HeaderFields } from "./header_fields.ts";
 
+/** No quota runs longer than a month; a longer wait, in milliseconds, means nothing. */
+const MAX_MEANT_MS = 35 * 86_400_000;
+
 /**
- * The longest wait that is believed and passed on, in milliseconds. The timers of clients hold no more than 31
- * bits, and one that is set for longer rings at once:
+ * The longest wait that is passed on, in milliseconds. The timers of clients hold no more than 31 bits, and one that
+ * is set for longer rings at once:
  * https://developer.mozilla.org/docs/Web/API/Window/setTimeout#maximum_delay_value
  */
 const MAX_WAIT_MS = 2_147_483_000;
 
-/** A wait in milliseconds as far as it makes sense; `undefined` for one that is negative, infinite or no number. */
+/** A header that asks a client to wait. */
+export type WaitHeader = "retry-after" | "retry-after-ms";
+
+/**
+ * Returns a wait in milliseconds, shortened to what a timer holds; `undefined` for one that is negative, no number, or
+ * longer than any quota can mean.
+ */
 export function saneWaitMs(ms: number): number | undefined {
-  return ms >= 0 && ms < Infinity ? Math.min(ms, MAX_WAIT_MS) : undefined;
+  return ms >= 0 && ms <= MAX_MEANT_MS ? Math.min(ms, MAX_WAIT_MS) : undefined;
 }
 
 /**
- * A wait as the value of `retry-after`: whole seconds, as many as it makes sense to tell.
+ * Returns a wait as the value of `retry-after`: whole seconds, no more than a timer holds.
  *
  * @param ms Not negative.
  */
@@ -22,54 +31,57 @@ export function retryAfterText(ms: number): string {
 }
 
 /**
- * How long an upstream asks to wait, in milliseconds: `retry-after-ms`, or `retry-after` in seconds or as a
- * date.
+ * Returns how long an upstream asks to wait, in milliseconds: by `retry-after-ms`, else by `retry-after`.
  *
  * @param nowMs Milliseconds since 1970, for dates.
- * @returns `undefined` when it does not say, or not intelligibly; no more than timers can hold.
+ * @returns `undefined` where neither header has a wait that {@linkcode saneWaitMs} accepts.
  */
 export function retryAfterMs(
   headers: HeaderFields,
   nowMs: number,
 ): number | undefined {
-  const ms = numberIn(headers.get("retry-after-ms"));
-  if (ms !== undefined) return saneWaitMs(ms);
-  const value = headers.get("retry-after");
-  const seconds = numberIn(value);
-  if (seconds !== undefined) return saneWaitMs(seconds * 1000);
-  const dateMs = dateIn(value);
-  return Number.isNaN(dateMs)
-    ? undefined
-    : saneWaitMs(Math.max(0, dateMs - nowMs));
+  return waitIn("retry-after-ms", headers.get("retry-after-ms"), nowMs) ??
+    waitIn("retry-after", headers.get("retry-after"), nowMs);
 }
 
 /**
- * An upstream's `retry-after` or `retry-after-ms` as callers may have it.
+ * Returns an upstream's wait as a client gets it: unchanged, or the longest that a timer holds.
  *
- * @returns As it came where it makes sense; the longest wait in place of a longer one; `undefined` for what is
- * neither a number nor a date.
+ * @param nowMs Milliseconds since 1970, for dates.
+ * @returns `undefined` where it is no wait that {@linkcode saneWaitMs} accepts.
  */
 export function saneWaitHeader(
-  name: "retry-after" | "retry-after-ms",
+  name: WaitHeader,
   value: string,
+  nowMs: number,
 ): string | undefined {
-  const unitMs = name === "retry-after" ? 1000 : 1;
-  const amount = numberIn(value);
-  if (amount === undefined) {
-    return Number.isNaN(dateIn(value)) ? undefined : value;
-  }
-  const ms = saneWaitMs(amount * unitMs);
+  const ms = waitIn(name, value, nowMs);
   if (ms === undefined) return undefined;
-  return ms < MAX_WAIT_MS ? value : String(ms / unitMs);
+  return ms < MAX_WAIT_MS ? value : String(MAX_WAIT_MS / UNIT_MS[name]);
 }
 
-/** An HTTP date begins with its weekday; `Date.parse()` sees dates in much else. */
-function dateIn(value: string | null | undefined): number {
-  return value && /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(value)
-    ? Date.parse(value)
-    : NaN;
+const UNIT_MS = { "retry-after": 1000, "retry-after-ms": 1 } as const;
+
+function waitIn(
+  name: WaitHeader,
+  value: string | null | undefined,
+  nowMs: number,
+): number | undefined {
+  if (!value) return undefined;
+  if (/^\d+(\.\d+)?$/.test(value)) {
+    return saneWaitMs(Number(value) * UNIT_MS[name]);
+  }
+  return name === "retry-after"
+    ? saneWaitMs(Math.max(0, dateMs(value) - nowMs))
+    : undefined;
 }
 
-function numberIn(value: string | null | undefined): number | undefined {
-  return value && /^\d+(\.\d+)?$/.test(value) ? Number(value) : undefined;
+/** The three forms of an HTTP date (RFC 9110, section 5.6.7); `Date.parse()` alone finds dates in much else. */
+const HTTP_DATE_REGEXP =
+  /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? (?:\d\d[ -][A-Z][a-z]{2}[ -]\d{2,4} \d\d:\d\d:\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4})( (?:GMT|UTC|[+-]\d{4}))?$/;
+
+function dateMs(value: string): number {
+  const [date, zone] = HTTP_DATE_REGEXP.exec(value) ?? [];
+  // Without a zone, `Date.parse()` takes the one of this machine.
+  return date === undefined ? NaN : Date.parse(zone ? date : `${date} GMT`);
 }

@@ -3,7 +3,6 @@
  * may map `@std/…` to `jsr:@std/…` in `deno.json` instead; the signatures are the same.
  */
 import { mapValues as stdMapValues } from "@std/collections/map-values";
-import { LimitedBytesTransformStream as StdLimitedBytes } from "@std/streams/limited-bytes-transform-stream";
 import { closestString as stdClosestString } from "@std/text/closest-string";
 import { levenshteinDistance as stdLevenshteinDistance } from "@std/text/levenshtein-distance";
 import { generate as stdUuidV5 } from "@std/uuid/v5";
@@ -42,9 +41,3 @@ export const closestString: (
 /** How many single-character edits lie between two texts. */
 export const levenshteinDistance: (one: string, other: string) => number =
   stdLevenshteinDistance;
-
-/** Passes at most `size` bytes on; one more is a `RangeError` when `options.error` is true. */
-export const LimitedBytesTransformStream: new (
-  size: number,
-  options?: { readonly error?: boolean },
-) => TransformStream<Uint8Array, Uint8Array> = StdLimitedBytes;

@@ -1,5 +1,6 @@
 import { GatewayError } from "../core/error.ts";
 import type { Protocol } from "../core/protocol.ts";
+import { stopHeaders } from "../core/should_retry.ts";
 import { CODECS } from "../protocols/mod.ts";
 
 /**
@@ -30,6 +31,10 @@ export function errorResponse(
   const body = CODECS[protocol].encodeError(error, requestId);
   return new Response(JSON.stringify(body), {
     status: error.status,
-    headers: { ...error.headers, "content-type": "application/json" },
+    headers: {
+      ...(error.isFinal && stopHeaders(protocol, error.status)),
+      ...error.headers,
+      "content-type": "application/json",
+    },
   });
 }

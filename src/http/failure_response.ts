@@ -1,15 +1,18 @@
 import type { GatewayError } from "../core/error.ts";
 import { DEFAULT_PROTOCOL, type Protocol } from "../core/protocol.ts";
 import { retryAfterText } from "../core/retry_after.ts";
-import { NOT_AGAIN } from "../core/should_retry.ts";
+import { stopHeaders } from "../core/should_retry.ts";
+import type { Ending, RequestFacts } from "../observe/facts.ts";
 import type { Log } from "../observe/log.ts";
 import type { RequestRecord } from "../observe/record.ts";
 import {
   type Failure,
+  isFinal,
   shownFailure,
   UpstreamFailure,
 } from "../protocols/canonical/failure/failure.ts";
 import { CODECS } from "../protocols/mod.ts";
+import { noteFailure } from "../relay/note_answer.ts";
 import { stamp } from "../relay/request_id.ts";
 import { CallerLeft } from "../upstream/call.ts";
 import { errorResponse, toGatewayError } from "./error_response.ts";
@@ -25,31 +28,36 @@ export interface FailureResponseOptions {
   readonly log: Log;
 }
 
+/** A response, and how the request ends with it. */
+export interface FailedRequest {
+  readonly response: Response;
+  readonly ending: Ending;
+}
+
 /**
- * Whatever ended a request before its answer, as a response in the caller's protocol. Finishes the record;
- * what nobody foresaw goes to the log as well.
+ * Returns whatever ended a request before its answer as a response in the caller's protocol. The facts of the request
+ * say why; what nobody foresaw is an event of its own in the log.
  */
 export function failureResponse(
   thrown: unknown,
   { protocol, record, log }: FailureResponseOptions,
-): Response {
+): FailedRequest {
   const { facts, requestId } = record;
   if (thrown instanceof CallerLeft) {
-    facts.status = CALLER_LEFT_STATUS;
-    record.finish("client_abort");
-    return new Response(null, { status: CALLER_LEFT_STATUS });
+    const response = new Response(null, { status: CALLER_LEFT_STATUS });
+    return { response, ending: "client_abort" };
   }
   if (thrown instanceof UpstreamFailure) {
-    return upstreamFailureResponse(thrown.failure, protocol, record);
+    const response = upstreamFailureResponse(thrown.failure, protocol, record);
+    return { response, ending: "error" };
   }
   const error = toGatewayError(thrown);
   if (error.kind === "internal") {
-    log.write("error", "unforeseen", unforeseenFields(thrown, requestId));
+    log.write("unforeseen", unforeseenFields(thrown, requestId));
   }
+  noteError(error, facts);
   const response = errorResponse(error, { protocol, requestId });
-  noteError(error, record);
-  record.finish("error");
-  return response;
+  return { response, ending: "error" };
 }
 
 /** What is known of a request whose failure could not be told. */
@@ -66,7 +74,7 @@ export function lastResponse(
   { protocol = DEFAULT_PROTOCOL, requestId, log }: LastResponseOptions,
 ): Response {
   try {
-    log.write("error", "unforeseen", unforeseenFields(thrown, requestId));
+    log.write("unforeseen", unforeseenFields(thrown, requestId));
   } catch {
     // The log may be what failed.
   }
@@ -79,30 +87,27 @@ export function lastResponse(
 function upstreamFailureResponse(
   failure: Failure,
   protocol: Protocol,
-  { facts, requestId, finish }: RequestRecord,
+  { facts, requestId }: RequestRecord,
 ): Response {
   const shown = shownFailure(failure);
   const { status, body } = CODECS[protocol].encodeFailure(shown, requestId);
-  facts.status = status;
-  facts.error = shown.code ?? shown.kind;
-  finish("error");
-  return Response.json(body, { status, headers: headersOf(shown) });
+  noteFailure(failure, facts);
+  const { retryAfterMs } = shown;
+  return Response.json(body, {
+    status,
+    headers: {
+      ...(isFinal(failure, status) && stopHeaders(protocol, status)),
+      ...(retryAfterMs !== undefined &&
+        { "retry-after": retryAfterText(retryAfterMs) }),
+    },
+  });
 }
 
-function headersOf(
-  { kind, status = 400, retryAfterMs, resetsAtMs }: Failure,
-): Record<string, string> {
-  if (kind === "oversized") return NOT_AGAIN;
-  if (kind === "filtered" && status >= 500) return NOT_AGAIN;
-  return {
-    ...(resetsAtMs !== undefined && NOT_AGAIN),
-    ...(retryAfterMs !== undefined &&
-      { "retry-after": retryAfterText(retryAfterMs) }),
-  };
-}
-
-function noteError(error: GatewayError, { facts }: RequestRecord): void {
-  facts.status = error.status;
+/** The message of a 5xx is the gateway's words alone, and that of an `internal` error says nothing. */
+function noteError(error: GatewayError, facts: RequestFacts): void {
   facts.error = error.code ?? error.kind;
-  if (error.kind === "upstream") facts.reason ??= error.message;
+  facts.limit = error.limit;
+  facts.group = error.group;
+  if (error.kind === "timeout") facts.failure ??= "silent";
+  if (error.status > 500) facts.reason ??= error.message;
 }

@@ -3,12 +3,14 @@ import type { Caller, Config } from "../config/config.ts";
 import type { ConfigStore } from "../config/store.ts";
 import type { StoreCondition } from "../core/store_condition.ts";
 import { type HeaderFields, readHeaders } from "../core/header_fields.ts";
-import type { Protocol } from "../core/protocol.ts";
+import { DEFAULT_PROTOCOL, type Protocol } from "../core/protocol.ts";
 import type { LimitsService } from "../limits/service.ts";
+import type { Ending } from "../observe/facts.ts";
 import type { Log } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { openRecord, type RequestRecord } from "../observe/record.ts";
 import type { Tracing } from "../observe/tracing.ts";
+import { refuseAmbiguous } from "../relay/request/body_headers.ts";
 import { authenticate, type CredentialGroup } from "../relay/request/caller.ts";
 import { readClientIds } from "../relay/request/client_ids.ts";
 import { followCaller } from "../relay/exchange.ts";
@@ -71,17 +73,19 @@ export function createHandler(parts: GatewayParts): Handler {
       const { target, record } = beginRequest(request, requestId, parts);
       const { headers } = target;
       try {
+        refuseAmbiguous(headers);
         const config = parts.store.current();
         const found = finder.find(target, config.messagesVendor);
         const match = found instanceof Promise ? await found : found;
-        protocol = match.route.protocol;
+        protocol = match.route.protocol ?? DEFAULT_PROTOCOL;
         record.facts.route = match.path;
-        record.facts.protocol = protocol;
+        record.facts.protocol = match.route.protocol;
         return await serve(match, { request, headers, record, config, parts });
       } catch (thrown) {
         protocol ??= protocolOfUnknownPath(target);
         const { log, deadlines } = parts;
-        const response = failureResponse(thrown, { protocol, record, log });
+        const failed = failureResponse(thrown, { protocol, record, log });
+        const response = await finish(failed.response, failed.ending, record);
         stamp(response, protocol, requestId);
         return await endRequest({ request, headers }, response, deadlines);
       }
@@ -132,7 +136,6 @@ function relayed(
   caller: Caller,
   { request, headers, record, config, parts }: Served,
 ): Promise<Response> {
-  record.facts.client = readClientIds(headers);
   const { deadlines, followAfterMs: afterMs } = parts;
   const control = followCaller(request, record, { deadlines, afterMs });
   const exchange = { request, headers, record, caller, config, control };
@@ -144,34 +147,50 @@ function relayed(
   );
 }
 
-/** What the gateway answers by itself. */
+/** Answers what the gateway answers itself. A probe comes every few seconds, and gets no line in the log. */
 async function answered(
   action: AnswerAction | OpenAction,
-  { id, path, route: { protocol } }: RouteMatch,
+  { id, path, route: { protocol = DEFAULT_PROTOCOL } }: RouteMatch,
   served: Served,
 ): Promise<Response> {
-  const response = "open" in action
+  const { record, parts } = served;
+  const own = "open" in action
     ? openAnswer(action.open, path, served)
-    : await knownAnswer(action, id, served);
-  stamp(response, protocol, served.record.requestId);
-  return await endRequest(served, response, served.parts.deadlines);
+    : await answer(action.answer, id, {
+      ...served,
+      caller: identify(action.credential, served),
+    });
+  const response = isProbe(action, served.request)
+    ? own
+    : await finish(own, "complete", record);
+  stamp(response, protocol, record.requestId);
+  return await endRequest(served, response, parts.deadlines);
 }
 
-/** An answer to a caller who is known. */
-async function knownAnswer(
-  action: AnswerAction,
-  id: string | undefined,
-  served: Served,
+/** Whether a request only asks if the gateway is there, as balancers do, and agents with `HEAD`. */
+function isProbe(
+  action: AnswerAction | OpenAction,
+  { method }: Request,
+): boolean {
+  if (!("open" in action)) return false;
+  return method === "HEAD" || action.open === "live" || action.open === "ready";
+}
+
+/** Ends the record of a request with a response of the gateway's own, and counts its bytes. */
+async function finish(
+  response: Response,
+  ending: Ending,
+  record: RequestRecord,
 ): Promise<Response> {
-  const { record } = served;
-  const caller = identify(action.credential, served);
-  const response = await answer(action.answer, id, { ...served, caller });
-  record.facts.status = response.status;
-  record.finish("complete");
-  return response;
+  const { status, headers, body } = response;
+  const bytes = body && await response.bytes();
+  const { facts } = record;
+  facts.status = status;
+  facts.bytesOut = facts.method === "HEAD" ? 0 : bytes?.length ?? 0;
+  record.finish(ending);
+  return new Response(bytes, { status, headers });
 }
 
-/** Not logged: probes come every few seconds and tell nothing; agents and balancers probe the page, too. */
 function openAnswer(
   name: OpenAnswer,
   path: string,
@@ -222,5 +241,6 @@ function identify(
   const nowMs = parts.clock.now();
   const caller = authenticate(headers, { group, config, nowMs });
   record.facts.caller = caller.name;
+  record.facts.client = readClientIds(headers);
   return caller;
 }

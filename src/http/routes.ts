@@ -1,5 +1,4 @@
 import {
-  DEFAULT_PROTOCOL,
   type Operation,
   OPERATION_NAMES,
   OPERATIONS,
@@ -54,8 +53,8 @@ export interface Route {
   readonly methods: readonly string[];
   /** Exact paths; `:vendor` is `<vendor_b>` and must equal the configured one, `:id+` is a model id. */
   readonly paths: readonly string[];
-  /** In whose error shape the route answers. */
-  readonly protocol: Protocol;
+  /** `undefined` for what is the gateway's own, whose errors have the shape of `DEFAULT_PROTOCOL`. */
+  readonly protocol: Protocol | undefined;
   readonly action: Action;
   /** 0: the route takes no body. */
   readonly maxBodyBytes: number;
@@ -137,7 +136,7 @@ function answer(
   return {
     methods,
     paths,
-    protocol: DEFAULT_PROTOCOL,
+    protocol: undefined,
     action: { answer: name, credential },
     maxBodyBytes: 0,
   };
@@ -147,7 +146,7 @@ function open(
   name: OpenAnswer,
   methods: readonly string[],
   paths: readonly string[],
-  protocol: Protocol = DEFAULT_PROTOCOL,
+  protocol?: Protocol,
 ): Route {
   return { methods, paths, protocol, action: { open: name }, maxBodyBytes: 0 };
 }

@@ -1,4 +1,4 @@
-import type { LogFields } from "../observe/log.ts";
+import type { EventFields } from "../observe/log_events.ts";
 
 /**
  * What the log says of an exception that nobody foresaw: its class and where it came from. Not its message,
@@ -7,11 +7,11 @@ import type { LogFields } from "../observe/log.ts";
 export function unforeseenFields(
   thrown: unknown,
   requestId: string,
-): LogFields {
+): EventFields<"unforeseen"> {
   const isError = thrown instanceof Error;
   return {
     request_id: requestId,
-    error: isError ? thrown.name : typeof thrown,
+    exception: isError ? thrown.name : typeof thrown,
     stack: isError ? framesOf(thrown) : [],
   };
 }

@@ -1,6 +1,7 @@
 import type { Deadlines } from "../core/time/deadlines.ts";
 import type { BodySource } from "../relay/request/body.ts";
 import { createByteReader } from "../streams/byte_reader.ts";
+import { abandon } from "../streams/discard.ts";
 import { createIdleWatch } from "../streams/idle_watch.ts";
 
 /**
@@ -61,31 +62,34 @@ async function discardBody(
   deadlines: Deadlines,
 ): Promise<boolean> {
   const reader = createByteReader(body);
-  const late = Promise.withResolvers<undefined>();
-  const onLate = () => late.resolve(undefined);
+  const late = Promise.withResolvers<boolean>();
+  const onLate = () => late.resolve(false);
   const silence = createIdleWatch({
     deadlines,
     idleMs: SILENCE_MS,
     onIdle: onLate,
   });
   const takeBack = deadlines.start(MOST_MS, onLate);
-  try {
+
+  async function readToEnd(): Promise<boolean> {
     for (let bytes = 0; bytes <= MOST_BYTES;) {
       silence.wait();
-      const read = await Promise.race([reader.read(), late.promise]);
-      if (read === undefined) return false;
-      if (read.done) return true;
-      bytes += read.value.length;
+      const { done, value } = await reader.read();
+      if (done) return true;
+      bytes += value.length;
     }
     return false;
+  }
+
+  try {
+    // One race for all chunks: each would keep its chunk until the deadline.
+    return await Promise.race([readToEnd(), late.promise]);
   } catch {
     return true;
   } finally {
     silence.stop();
     takeBack();
-    reader.cancel().catch(() => {
-      // Nobody wants the rest.
-    });
+    abandon(reader);
   }
 }
 

@@ -1,12 +1,17 @@
 import { KeptBytes } from "./kept_bytes.ts";
+import { likeness } from "./key.ts";
 import { skipText, type TextBytes, textOf } from "./text.ts";
 
 /** What is sought at one place of a JSON value. A list stands for each of its elements. */
 export interface Place {
   /** Whether a string here is sought; `in_list`: only where it stands in a list. */
   readonly seeks?: true | "in_list";
+  /** Whether each object here is a unit of its own, with all that stands in it. */
+  readonly isUnit?: true;
   /** Where to go on in the members of an object here; names come in lower case, since some parsers take any case. */
   readonly member?: (name: string) => Place | undefined;
+  /** The same for one name, in lower case, which is looked up much faster; with it there is no `member`. */
+  readonly only?: { readonly name: string; readonly place: Place };
 }
 
 /** A string that was sought. */
@@ -14,8 +19,8 @@ export interface SoughtString {
   readonly place: Place;
   /** `undefined` for one that is too long, or stands in too many lists. */
   readonly text: string | undefined;
-  /** Which element of the outermost list it stands in; 0 where the value is no list. */
-  readonly element: number;
+  /** The innermost unit around it, counted from 1; 0 outside of units. */
+  readonly unit: number;
 }
 
 /** Of a longer string nothing is kept. */
@@ -29,6 +34,8 @@ interface Open {
   /** What its elements or members are. */
   readonly isObject: boolean;
   readonly place: Place;
+  /** The unit around it. */
+  readonly unit: number;
   /** Whether a string comes next that is the name of a member. */
   expectsName: boolean;
 }
@@ -49,12 +56,14 @@ const BRACKET_MASK = 0xff & ~0x20;
  */
 export class SoughtStrings {
   readonly #onString: (found: SoughtString) => void;
+  readonly #onUnitEnd: (unit: number) => void;
+  #units = 0;
   readonly #open: Open[] = [];
   /** How many containers are open within the innermost that is looked into. */
   #skipped = 0;
   /** Where the next value stands; `undefined` where nothing is sought. */
   #place: Place | undefined;
-  #element = 0;
+  #unit = 0;
   #isInText = false;
   /** Whether the piece before ended with a backslash. */
   #isEscaped = false;
@@ -63,10 +72,16 @@ export class SoughtStrings {
   /**
    * @param place What is sought in the value.
    * @param onString Called for every string that was found, in their order.
+   * @param onUnitEnd Called at the end of every unit.
    */
-  constructor(place: Place, onString: (found: SoughtString) => void) {
+  constructor(
+    place: Place,
+    onString: (found: SoughtString) => void,
+    onUnitEnd: (unit: number) => void = () => {},
+  ) {
     this.#place = place;
     this.#onString = onString;
+    this.#onUnitEnd = onUnitEnd;
   }
 
   /** Looks through the next piece of the value. */
@@ -100,14 +115,19 @@ export class SoughtStrings {
     for (let position = start; position < piece.length; position++) {
       const byte = piece[position] ?? 0;
       if (byte === QUOTE) {
-        const isSought = this.#isSought();
+        const only = this.#onlyName();
+        const isSought = only === undefined && this.#isSought();
         const end = isSought ? position : endOfShortText(piece, position);
         if (end > position) {
+          if (only !== undefined) {
+            const inside = { bytes: piece, start: position + 1, end };
+            this.#place = likeness(inside, only.name) && only.place;
+          }
           position = end;
           continue;
         }
         this.#isInText = true;
-        if (isSought) this.#text.begin(position + 1);
+        if (isSought || only !== undefined) this.#text.begin(position + 1);
         return position + 1;
       }
       if ((byte & BRACKET_MASK) === OPEN_BRACKET) {
@@ -115,7 +135,7 @@ export class SoughtStrings {
         else this.#openContainer(byte === OPEN_BRACE);
       } else if ((byte & BRACKET_MASK) === CLOSE_BRACKET) {
         if (this.#skipped > 0) this.#skipped--;
-        else this.#place = this.#open.pop()?.place;
+        else this.#closeContainer();
       } else if (byte === COMMA && this.#skipped === 0) this.#next();
       else if (byte === COLON && this.#skipped === 0) this.#beginValue();
     }
@@ -138,6 +158,13 @@ export class SoughtStrings {
     return this.#innermost?.isObject === false ? place : undefined;
   }
 
+  /** The one name that is looked for, if a name comes next. */
+  #onlyName(): Place["only"] {
+    if (this.#skipped > 0) return undefined;
+    const innermost = this.#innermost;
+    return innermost?.expectsName ? innermost.place.only : undefined;
+  }
+
   #endText(piece: Uint8Array, end: number): void {
     this.#isInText = false;
     if (!this.#isSought()) return;
@@ -147,11 +174,11 @@ export class SoughtStrings {
     if (innermost?.expectsName) {
       this.#place = text === undefined
         ? undefined
-        : innermost.place.member?.(fold(text));
+        : memberAt(innermost.place, fold(text));
       return;
     }
     const place = this.#seeks();
-    if (place) this.#onString({ place, text, element: this.#element });
+    if (place) this.#onString({ place, text, unit: this.#unit });
   }
 
   #beginValue(): void {
@@ -163,22 +190,43 @@ export class SoughtStrings {
     const innermost = this.#innermost;
     if (innermost === undefined) return;
     innermost.expectsName = innermost.isObject;
-    if (!innermost.isObject && this.#open.length === 1) this.#element++;
   }
 
   #openContainer(isObject: boolean): void {
     const place = this.#place;
-    if (place === undefined || isObject && place.member === undefined) {
+    const { member, only } = place ?? {};
+    if (
+      place === undefined ||
+      isObject && member === undefined && only === undefined
+    ) {
       this.#skipped++;
       return;
     }
     if (this.#open.length === MAX_DEPTH) {
-      this.#onString({ place, text: undefined, element: this.#element });
+      this.#onString({ place, text: undefined, unit: this.#unit });
       this.#skipped++;
       return;
     }
-    this.#open.push({ isObject, place, expectsName: isObject });
+    this.#open.push({
+      isObject,
+      place,
+      unit: this.#unit,
+      expectsName: isObject,
+    });
+    if (isObject && place.isUnit) this.#unit = ++this.#units;
   }
+
+  #closeContainer(): void {
+    const closed = this.#open.pop();
+    this.#place = closed?.place;
+    if (closed === undefined || closed.unit === this.#unit) return;
+    this.#onUnitEnd(this.#unit);
+    this.#unit = closed.unit;
+  }
+}
+
+function memberAt({ member, only }: Place, name: string): Place | undefined {
+  return only?.name === name ? only.place : member?.(name);
 }
 
 /** In lower case, and with S and K for the two other characters that have them as their upper case. */

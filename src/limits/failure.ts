@@ -63,6 +63,7 @@ const REASON_BY_KIND: Readonly<Record<FailureKind, QuotaFailureReason>> = {
   forbidden: "unauthorized",
   rate_limited: "rate_limited",
   unreachable: "unreachable",
+  untrusted: "unreachable",
   silent: "unreachable",
   broken: "invalid_response",
   oversized: "invalid_response",

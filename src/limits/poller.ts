@@ -1,6 +1,7 @@
 import type { Config, Connection } from "../config/config.ts";
 import type { Clock } from "../core/time/clock.ts";
 import { SingleFlight } from "../core/collections/single_flight.ts";
+import { FAILURE_WORD_BY_KIND } from "../observe/facts.ts";
 import type { Log } from "../observe/log.ts";
 import { type QuotaFetch, readQuota } from "./read.ts";
 import type { QuotaPoll, QuotaSource } from "./readers/reader.ts";
@@ -116,10 +117,10 @@ export function createPoller(options: PollerOptions): Poller {
   }
 
   function report({ name }: Connection, { failure }: FailedReading): void {
-    log.write("warn", "quota_read_failed", {
+    log.write("quota_read_failed", {
       connection: name,
-      error: failure.reason,
-      message: failure.message,
+      failure: FAILURE_WORD_BY_KIND[failure.kind],
+      reason: failure.message,
     });
   }
 

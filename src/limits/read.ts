@@ -1,7 +1,8 @@
 import type { Clock } from "../core/time/clock.ts";
-import { parseJson } from "../core/json.ts";
-import { LimitedBytesTransformStream } from "../core/std.ts";
+import { parseLightJson } from "../core/json.ts";
+import { createByteReader } from "../streams/byte_reader.ts";
 import { discard } from "../streams/discard.ts";
+import { readAll } from "../streams/read_all.ts";
 import { QuotaFailure } from "./failure.ts";
 import type { QuotaPoll, QuotaRequest, QuotaSource } from "./readers/reader.ts";
 import type { Reading } from "./reading.ts";
@@ -121,7 +122,7 @@ async function readJson(
   answer: Response,
   signal: AbortSignal,
 ): Promise<unknown> {
-  const body = parseJson(await readText(answer, signal));
+  const body = parseLightJson(await readText(answer, signal));
   if (body !== undefined) return body;
   throw new QuotaFailure(
     "broken",
@@ -130,20 +131,21 @@ async function readJson(
 }
 
 async function readText(
-  answer: Response,
+  { body }: Response,
   signal: AbortSignal,
 ): Promise<string> {
-  const cap = new LimitedBytesTransformStream(MAX_BODY_BYTES, { error: true });
+  if (body === null) return "";
+  let bytes: Uint8Array | undefined;
   try {
-    return await new Response(answer.body?.pipeThrough(cap)).text();
+    bytes = await readAll(createByteReader(body), MAX_BODY_BYTES);
   } catch (error) {
-    if (!(error instanceof RangeError)) throw unread(error, signal);
-    throw new QuotaFailure(
-      "broken",
-      "The provider's quota answer is longer than 256 KiB",
-      { cause: error },
-    );
+    throw unread(error, signal);
   }
+  if (bytes !== undefined) return new TextDecoder().decode(bytes);
+  throw new QuotaFailure(
+    "broken",
+    "The provider's quota answer is longer than 256 KiB",
+  );
 }
 
 /** What a reader did not foresee is its fault, and hides no other connection. */

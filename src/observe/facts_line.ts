@@ -1,12 +1,19 @@
 import { NANOS_PER_DOLLAR } from "../core/nano_dollars.ts";
-import type { LogFields } from "./log.ts";
-import type { AnswerFacts, Ending, RequestFacts } from "./facts.ts";
+import type { Usage } from "../protocols/canonical/answer/usage.ts";
+import {
+  type AnswerFacts,
+  type Ending,
+  type RequestFacts,
+  servedModel,
+} from "./facts.ts";
+import type { EventFields } from "./log_events.ts";
 
 /** What is the caller's text, or an upstream's, is cut where it is long, in characters. */
 const MAX_LENGTH = {
   method: 16,
   model: 128,
   upstreamRequestId: 128,
+  word: 32,
 };
 
 /** What the line of a request tells beside what became known on its way. */
@@ -16,11 +23,13 @@ export interface LineEnds {
   readonly ending: Ending;
 }
 
-/** What is known of a request, as fields of its line in the log; what is not known has no value. */
+type Line = EventFields<"request">;
+
+/** Returns what is known of a request, as the fields of its line in the log. */
 export function factsLine(
   facts: RequestFacts,
   { requestId, totalMs, ending }: LineEnds,
-): LogFields {
+): Line {
   return {
     request_id: requestId,
     token: facts.caller,
@@ -29,7 +38,7 @@ export function factsLine(
     body_protocol: facts.bodyProtocol,
     model: facts.model?.slice(0, MAX_LENGTH.model),
     alias: facts.alias,
-    served_model: servedModel(facts),
+    served_model: standIn(facts),
     upstream_model: facts.upstreamModel,
     connection: facts.connection,
     mode: facts.mode,
@@ -41,7 +50,13 @@ export function factsLine(
     first_output_ms: roundMs(facts.answer.firstOutputMs),
     usage: usageLine(facts.answer),
     cost_usd: dollars(facts.answer.costNanos),
+    by_model: facts.answer.byModel?.map(({ model, usage, costNanos }) => ({
+      model,
+      ...countsLine(usage),
+      cost_usd: dollars(costNanos),
+    })),
     dropped: facts.answer.dropped,
+    reasoning_dropped: facts.answer.reasoningDropped,
     dropped_parts: facts.answer.droppedParts,
     upstream_request_id: facts.answer.upstreamRequestId?.slice(
       0,
@@ -51,18 +66,20 @@ export function factsLine(
     error: facts.error,
     failure: facts.failure,
     reason: facts.reason,
+    limit: facts.limit,
+    group: facts.group,
     session: facts.client?.session,
     agent: facts.client?.agent,
     client_request_id: facts.client?.requestId,
-    total_ms: roundMs(totalMs),
+    total_ms: roundedMs(totalMs),
     ended: ending,
   };
 }
 
-/** Only where another one stood in. */
-function servedModel({ attempts, model }: RequestFacts): string | undefined {
-  const served = attempts.at(-1)?.model;
-  return served === model ? undefined : served;
+/** The model that served, if it is another than the one that was asked for. */
+function standIn(facts: RequestFacts): string | undefined {
+  const served = servedModel(facts);
+  return served === facts.model ? undefined : served;
 }
 
 function dollars(nanos: number | undefined): number | undefined {
@@ -72,7 +89,7 @@ function dollars(nanos: number | undefined): number | undefined {
 /** A single one is told by the fields around it. */
 function attemptLines(
   { attempts, answer: { upstreamStatus, firstByteMs } }: RequestFacts,
-): readonly LogFields[] | undefined {
+): Line["attempts"] {
   if (attempts.length < 2) return undefined;
   return attempts.map(({ connection, model, startedMs, failed }) => ({
     connection,
@@ -85,18 +102,31 @@ function attemptLines(
 
 function usageLine(
   { usage, isUsageEstimated }: AnswerFacts,
-): LogFields | undefined {
+): Line["usage"] {
   return usage && {
-    input_tokens: usage.inputTokens,
-    cached_input_tokens: usage.cachedInputTokens,
-    cache_write_tokens: usage.cacheWriteTokens,
-    output_tokens: usage.outputTokens,
-    reasoning_tokens: usage.reasoningTokens,
+    ...countsLine(usage),
+    speed: usage.speed?.slice(0, MAX_LENGTH.word),
+    service_tier: usage.serviceTier?.slice(0, MAX_LENGTH.word),
     ...(isUsageEstimated ? { estimated: true } : {}),
   };
 }
 
-/** Milliseconds for the log: microseconds are enough. */
+function countsLine(usage: Usage): NonNullable<Line["usage"]> {
+  return {
+    input_tokens: usage.inputTokens,
+    cached_input_tokens: usage.cachedInputTokens,
+    cache_write_tokens: usage.cacheWriteTokens,
+    cache_write_1h_tokens: usage.cacheWrite1hTokens,
+    output_tokens: usage.outputTokens,
+    reasoning_tokens: usage.reasoningTokens,
+  };
+}
+
 function roundMs(ms: number | undefined): number | undefined {
-  return ms === undefined ? undefined : Math.round(ms * 1000) / 1000;
+  return ms === undefined ? undefined : roundedMs(ms);
+}
+
+/** Milliseconds for the log: microseconds are enough. */
+function roundedMs(ms: number): number {
+  return Math.round(ms * 1000) / 1000;
 }

@@ -36,7 +36,9 @@ export function sharedAttributes(
     ),
     ...attribute(
       "gen_ai.response.model",
-      failure === undefined ? facts.upstreamModel : undefined,
+      failure === undefined
+        ? facts.answer.served?.upstream ?? facts.upstreamModel
+        : undefined,
     ),
     ...attribute("error.type", failure),
   };

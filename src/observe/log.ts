@@ -1,18 +1,18 @@
-/** How much a log line matters. */
-export type LogLevel = "info" | "warn" | "error";
-
-/** What a line may hold beside its time, level and event; absent values are left out. */
-export type LogFields = Readonly<Record<string, unknown>>;
+import {
+  type EventFields,
+  levelOf,
+  type LogEvent,
+  type LogLevel,
+} from "./log_events.ts";
 
 /** Takes what the program has to say. */
 export interface Log {
   /**
-   * Writes one line.
+   * Writes one line, whose level the table of events knows.
    *
-   * @param event What happened, in snake case, such as `request`.
-   * @param fields Never a prompt, an answer or a secret.
+   * @param fields Never a prompt, an answer or a secret; values that are `undefined` are left out.
    */
-  write(level: LogLevel, event: string, fields: LogFields): void;
+  write<Event extends LogEvent>(event: Event, fields: EventFields<Event>): void;
 }
 
 /** How {@linkcode createLog} spells a line. */
@@ -32,7 +32,8 @@ export function createLog({ format, now, sink }: LogOptions): Log {
   const spell = format === "json" ? jsonLine : textLine;
   const timeText = createTimeText();
   return {
-    write(level, event, fields) {
+    write(event, fields) {
+      const level = levelOf(event, fields);
       sink(spell({ time: timeText(now()), level, event }, fields));
     },
   };
@@ -58,18 +59,18 @@ function createTimeText(): (atMs: number) => string {
 interface LineHead {
   readonly time: string;
   readonly level: LogLevel;
-  readonly event: string;
+  readonly event: LogEvent;
 }
 
 /** What a line begins with is the program's own words, in which JSON has nothing to escape. */
-function jsonLine({ time, level, event }: LineHead, fields: LogFields): string {
+function jsonLine({ time, level, event }: LineHead, fields: object): string {
   const head = `{"time":"${time}","level":"${level}","event":"${event}"`;
   const rest = oneLine(fields);
   return rest === "{}" ? `${head}}\n` : `${head},${rest.slice(1)}\n`;
 }
 
 /** Values that are not plain are JSON. */
-function textLine({ time, level, event }: LineHead, fields: LogFields): string {
+function textLine({ time, level, event }: LineHead, fields: object): string {
   const pairs = Object.entries(fields)
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) =>

@@ -1,20 +1,14 @@
-import { isJsonObject, type JsonValue, parseJson } from "../core/json.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  parseJson,
+} from "../core/json.ts";
 
-/**
- * What the log keeps of a request that a provider was asked to answer; counts are of tokens, 0 where none were told.
- */
-export interface LoggedRequest {
-  /** When it ended, as ISO 8601 in UTC. */
-  readonly time: string;
-  /** The caller's name; undefined in a log that was made by something else. */
-  readonly token: string | undefined;
-  /** The one that served it, by its name in the configuration. */
+/** What a request used of one model; counts are of tokens, 0 if the provider reported none. */
+export interface LoggedUse {
+  /** By its name in the configuration. */
   readonly model: string | undefined;
-  readonly connection: string;
-  /** The id that the client gave its session. */
-  readonly session: string | undefined;
-  /** Whether the caller got an error, or an answer that broke off. */
-  readonly isFailed: boolean;
   readonly inputTokens: number;
   /** Of `inputTokens`. */
   readonly cachedInputTokens: number;
@@ -23,10 +17,25 @@ export interface LoggedRequest {
   readonly outputTokens: number;
   /** Of `outputTokens`. */
   readonly reasoningTokens: number;
-  /** Whether the gateway counted the tokens itself, because the provider did not tell them. */
-  readonly isEstimated: boolean;
   /** Undefined where the model had no price. */
   readonly costUsd: number | undefined;
+}
+
+/** What the log keeps of a request that a provider was asked to answer, with the use of the model that served it. */
+export interface LoggedRequest extends LoggedUse {
+  /** When it ended, as ISO 8601 in UTC. */
+  readonly time: string;
+  /** The caller's name; undefined in a log that was made by something else. */
+  readonly token: string | undefined;
+  readonly connection: string;
+  /** The id that the client gave its session. */
+  readonly session: string | undefined;
+  /** Whether the caller got an error, or an answer that broke off. */
+  readonly isFailed: boolean;
+  /** Whether the gateway counted the tokens itself, because the provider did not tell them. */
+  readonly isEstimated: boolean;
+  /** What other models used beside it. */
+  readonly others: readonly LoggedUse[];
 }
 
 /**
@@ -55,27 +64,52 @@ export function readLogLine(line: string): LogLine {
   }
   const fields = parseJson(line.slice(start));
   if (!isJsonObject(fields) || !isTime(fields.time)) return "unreadable";
-  const { event, connection, route } = fields;
-  if (event !== "request" || typeof connection !== "string" || isNoUse(route)) {
-    return "other";
-  }
+  const { event, connection, route, failure, attempts } = fields;
+  // Of several attempts, all but the last were sent.
+  const isUnsent = failure === "untranslatable" && attempts === undefined;
+  if (
+    event !== "request" || typeof connection !== "string" || isNoUse(route) ||
+    isUnsent
+  ) return "other";
   const usage = isJsonObject(fields.usage) ? fields.usage : {};
+  const model = textOf(fields.served_model) ?? textOf(fields.model);
+  const [own = useOf(model, usage, fields.cost_usd), ...others] = usesOf(
+    fields.by_model,
+  );
   return {
+    ...own,
     time: fields.time,
     token: textOf(fields.token),
-    model: textOf(fields.served_model) ?? textOf(fields.model),
     connection,
     session: textOf(fields.session),
     isFailed: isFailed(fields.ended, fields.status),
-    inputTokens: countOf(usage.input_tokens),
-    cachedInputTokens: countOf(usage.cached_input_tokens),
-    cacheWriteTokens: countOf(usage.cache_write_tokens),
-    outputTokens: countOf(usage.output_tokens),
-    reasoningTokens: countOf(usage.reasoning_tokens),
     isEstimated: usage.estimated === true,
-    costUsd: isAmount(fields.cost_usd, MAX_COST_USD)
-      ? fields.cost_usd
-      : undefined,
+    others,
+  };
+}
+
+/** What each model used, if there were several: the one that served first. */
+function usesOf(byModel: JsonValue | undefined): readonly LoggedUse[] {
+  return Array.isArray(byModel)
+    ? byModel.filter(isJsonObject).map((one) =>
+      useOf(textOf(one.model), one, one.cost_usd)
+    )
+    : [];
+}
+
+function useOf(
+  model: string | undefined,
+  counts: JsonObject,
+  costUsd: JsonValue | undefined,
+): LoggedUse {
+  return {
+    model,
+    inputTokens: countOf(counts.input_tokens),
+    cachedInputTokens: countOf(counts.cached_input_tokens),
+    cacheWriteTokens: countOf(counts.cache_write_tokens),
+    outputTokens: countOf(counts.output_tokens),
+    reasoningTokens: countOf(counts.reasoning_tokens),
+    costUsd: isAmount(costUsd, MAX_COST_USD) ? costUsd : undefined,
   };
 }
 

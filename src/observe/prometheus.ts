@@ -1,5 +1,6 @@
 import { Registry } from "prom-client";
 import { NANOS_PER_DOLLAR } from "../core/nano_dollars.ts";
+import { type RequestFacts, servedModel } from "./facts.ts";
 import type { Usage } from "../protocols/canonical/answer/usage.ts";
 import { createGapHistogram, type GapHistogram } from "./gap_histogram.ts";
 import {
@@ -91,10 +92,13 @@ function countAnswer(
     instruments.droppedFields.inc({ field: fields.has(field) ? field : OTHER });
   }
   const { connection, chunkGaps } = facts;
-  const { firstByteMs, firstOutputMs, usage, costNanos } = facts.answer;
+  const { firstByteMs, firstOutputMs } = facts.answer;
   if (connection === undefined) return;
-  const isKnown = facts.model !== undefined && isModel(facts.model);
-  const labels = { connection, model: isKnown ? facts.model : OTHER };
+  const labelsOf = (model: string | undefined) => ({
+    connection,
+    model: model !== undefined && isModel(model) ? model : OTHER,
+  });
+  const labels = labelsOf(servedModel(facts));
   if (chunkGaps !== undefined) gaps.add(labels, chunkGaps);
   if (firstByteMs !== undefined) {
     instruments.firstByte.observe(labels, firstByteMs / 1000);
@@ -102,12 +106,21 @@ function countAnswer(
   if (firstOutputMs !== undefined) {
     instruments.firstOutput.observe(labels, firstOutputMs / 1000);
   }
-  for (const [kind, count] of tokenCounts(usage)) {
-    instruments.tokens.inc({ ...labels, kind }, count);
+  for (const { model, usage, costNanos } of usesOf(facts)) {
+    const ofModel = labelsOf(model);
+    for (const [kind, count] of tokenCounts(usage)) {
+      instruments.tokens.inc({ ...ofModel, kind }, count);
+    }
+    if (costNanos !== undefined) {
+      instruments.cost.inc(ofModel, costNanos / NANOS_PER_DOLLAR);
+    }
   }
-  if (costNanos !== undefined) {
-    instruments.cost.inc(labels, costNanos / NANOS_PER_DOLLAR);
-  }
+}
+
+/** What each model used. */
+function usesOf(facts: RequestFacts) {
+  const { byModel, usage, costNanos } = facts.answer;
+  return byModel ?? [{ model: servedModel(facts), usage, costNanos }];
 }
 
 /** Every call of a provider, those that another one made up for included. */
@@ -116,6 +129,7 @@ function countAttempts(
   { attempts }: Instruments,
 ): void {
   for (const { connection, failed } of facts.attempts) {
+    if (failed?.why === "untranslatable") continue;
     const status = failed === undefined
       ? facts.answer.upstreamStatus
       : failed.status;

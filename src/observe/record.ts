@@ -63,7 +63,7 @@ export function openRecord(
       for (const react of reactions.splice(0)) react(ending);
       const totalMs = elapsedMs();
       const ends = { requestId, totalMs, ending };
-      log.write("info", "request", factsLine(facts, ends));
+      log.write("request", factsLine(facts, ends));
       metrics?.requestEnded({ facts, ending, totalMs });
     },
     onFinish(react) {

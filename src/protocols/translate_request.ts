@@ -4,6 +4,12 @@ import {
   bridgeTools,
   type ToolAliases,
 } from "./canonical/tools/bridge_tools.ts";
+import type { Block } from "./canonical/answer/block.ts";
+import {
+  type Bound,
+  sealDigest,
+  type Sealed,
+} from "./canonical/answer/sealed.ts";
 import type { CallerCodec, Codec, Target } from "./canonical/codec.ts";
 import { fieldNamed, nameIn } from "./canonical/request/field_names.ts";
 import { createLosses, type Losses } from "./canonical/request/loss.ts";
@@ -31,6 +37,8 @@ export interface RequestTranslation {
   readonly prepare?:
     | ((request: CanonicalRequest) => CanonicalRequest)
     | undefined;
+  /** The digests of sealed reasoning that an upstream has refused; default: none. */
+  readonly refused?: ReadonlySet<string> | undefined;
 }
 
 /** A request in the upstream's protocol, and what its answer needs. */
@@ -44,6 +52,12 @@ export interface TranslatedRequest {
   readonly cuts: readonly string[];
   /** What was dropped, in the caller's spelling. */
   readonly dropped: ReadonlySet<string>;
+  /** The digests of the sealed reasoning in the body. */
+  readonly reasoning: readonly string[];
+  /** What the answer's reasoning is bound to; absent where the upstream binds it to nothing. */
+  readonly bound?: Bound | undefined;
+  /** Why earlier reasoning was left out, in a word for the log; absent where none was. */
+  readonly reasoningDropped?: "refused" | "prefix_changed" | undefined;
 }
 
 /** A request that has been read, and is to be written. */
@@ -91,19 +105,64 @@ export function writeRequest(
     const { to, target, strict, streamOnly, prepare } = translation;
     const losses = createLosses({ strict, nameOf });
     const prepared = prepare === undefined ? request : prepare(request);
-    const bridged = bridgeTools(prepared, to.toolSupport(target));
+    const allowed = withoutRefused(prepared, translation.refused);
+    const bridged = bridgeTools(allowed, to.toolSupport(target));
     const encoded = to.encodeRequest(
       { ...bridged.request, stream: request.stream || streamOnly },
       { target, lose: losses.lose },
     );
+    const sealed = sealedIn(allowed);
+    const bounds = new Map(sealed.map(({ value, bound }) => [value, bound]));
+    const adjusted = adjust(encoded, translation, losses);
+    const settled = to.settleReasoning?.(adjusted, {
+      target,
+      boundOf: (value) => bounds.get(value),
+    });
+    const reasoningDropped = settled?.isCut
+      ? "prefix_changed"
+      : allowed === prepared
+      ? undefined
+      : "refused";
+    // The caller cannot help it, so a strict connection refuses nothing for it.
+    if (reasoningDropped !== undefined) losses.note("sealedReasoning");
     return {
-      body: adjust(encoded, translation, losses),
+      body: settled?.body ?? adjusted,
       request,
       aliases: bridged.aliases,
-      cuts: to.hasStopStrings ? [] : request.stop ?? [],
+      cuts: to.takesStops(target) ? [] : request.stop ?? [],
       dropped: losses.dropped,
+      reasoning: settled?.reasoning ?? sealed.map(sealDigest),
+      bound: settled?.bound,
+      reasoningDropped,
     };
   });
+}
+
+/** The request without reasoning that was refused before; itself where it has none. */
+function withoutRefused(
+  request: CanonicalRequest,
+  refused: ReadonlySet<string> = new Set(),
+): CanonicalRequest {
+  const isRefused = (block: Block) =>
+    block.kind === "reasoning" && block.sealed !== undefined &&
+    refused.has(sealDigest(block.sealed));
+  if (refused.size === 0) return request;
+  if (!request.turns.some(({ blocks }) => blocks.some(isRefused))) {
+    return request;
+  }
+  const turns = request.turns.map((turn) => ({
+    ...turn,
+    blocks: turn.blocks.filter((block) => !isRefused(block)),
+  }));
+  return { ...request, turns };
+}
+
+function sealedIn({ turns }: CanonicalRequest): readonly Sealed[] {
+  return turns.flatMap(({ blocks }) => blocks).flatMap((block) =>
+    block.kind === "reasoning" && block.sealed !== undefined
+      ? [block.sealed]
+      : []
+  );
 }
 
 function refusingDepth<Value>(work: () => Value): Value {

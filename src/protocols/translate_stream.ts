@@ -1,17 +1,14 @@
 import type { SseComment, SseFrame } from "../core/frame.ts";
 import { type Emit, pipe, type Stage } from "../core/stage.ts";
 import { createFrameFormat, formatComment } from "../streams/sse_format.ts";
-import { createSseParser, FrameTooLongError } from "../streams/sse_parse.ts";
 import type { StreamEncoder } from "./canonical/codec.ts";
-import { type AnswerEvent, oversizedEvent } from "./canonical/stream/event.ts";
+import type { AnswerEvent } from "./canonical/stream/event.ts";
 import { type Failure, UpstreamFailure } from "./canonical/failure/failure.ts";
-import { wholePart } from "./canonical/stream/last_frame.ts";
-import { MAX_FRAME_CHARACTERS } from "./canonical/limits.ts";
 
 /** The parts of one translated stream. */
 export interface TranslatorOptions {
-  /** Reads the upstream's protocol. */
-  readonly decoder: Stage<SseFrame, AnswerEvent>;
+  /** Reads the upstream's bytes, as `createBodyDecoder` does. */
+  readonly decoder: Stage<Uint8Array, AnswerEvent>;
   /** Between the two, such as `restoreTools`. */
   readonly between?: Stage<AnswerEvent, AnswerEvent> | undefined;
   /** Writes the caller's protocol. */
@@ -40,7 +37,6 @@ export interface Translator {
 /** Puts a translator together. */
 export function createTranslator(options: TranslatorOptions): Translator {
   const { encoder, observe } = options;
-  const parser = createSseParser({ maxFrameCharacters: MAX_FRAME_CHARACTERS });
   let text = "";
   let isOver = false;
 
@@ -66,17 +62,10 @@ export function createTranslator(options: TranslatorOptions): Translator {
   const middle = options.between === undefined
     ? options.decoder
     : pipe(options.decoder, options.between);
-  const decode: Emit<SseFrame> = (frame) => middle.push(frame, encode);
 
-  /** Runs one step, and turns a frame that is too long into the answer's failure. */
   function step(run: () => void): string {
     if (isOver) return "";
-    try {
-      run();
-    } catch (error) {
-      if (!(error instanceof FrameTooLongError)) throw error;
-      encode(oversizedEvent("The provider sent an event that is too long"));
-    }
+    run();
     return take();
   }
 
@@ -87,15 +76,8 @@ export function createTranslator(options: TranslatorOptions): Translator {
   }
 
   return {
-    push: (bytes) => step(() => parser.push(bytes, decode)),
-    end: () =>
-      step(() => {
-        parser.end((frame) => {
-          const whole = wholePart(frame);
-          if (whole !== undefined) decode(whole);
-        });
-        middle.end(encode);
-      }),
+    push: (bytes) => step(() => middle.push(bytes, encode)),
+    end: () => step(() => middle.end(encode)),
     fail: (failure) => step(() => encode({ type: "failure", failure })),
     keepAlive() {
       if (!isOver) encoder.keepAlive(write);

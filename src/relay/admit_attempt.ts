@@ -29,7 +29,7 @@ export async function admitFirst(
     for (const next of attempts) {
       const { candidate, isRepeat } = next;
       const mayTry = isStranded
-        ? !isRepeat && gate.allowed([candidate]).length > 0
+        ? !isRepeat && gate.limitedUntilMs(candidate) === undefined
         : !isRepeat || await awaitTurn(next, exchange, services);
       if (!mayTry) continue;
       const asker = { caller: exchange.caller, isRepeat, isStranded };

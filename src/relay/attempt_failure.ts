@@ -2,9 +2,11 @@ import { GatewayError } from "../core/error.ts";
 import {
   type Failure,
   type FailureKind,
+  isLastingKind,
   UpstreamFailure,
 } from "../protocols/canonical/failure/failure.ts";
 import { hadConnection, UpstreamCallError } from "../upstream/failure.ts";
+import type { LastingCause } from "./routing/cool_down.ts";
 
 /** What was wrong with one attempt; `untranslatable`: the gateway finds the request at fault before it asks anybody. */
 export type AttemptFailureKind = FailureKind | "untranslatable";
@@ -23,6 +25,16 @@ export interface AttemptFailure {
 /** Whether a limit of the upstream was reached: of requests in a time, or of a quota. */
 export function isLimit({ kind }: AttemptFailure): boolean {
   return kind === "rate_limited" || kind === "quota";
+}
+
+/** Returns why a failure lasts until an administrator mends it; `undefined` where it may pass by itself. */
+export function lastingCause(
+  { kind, status, retryAfterMs }: AttemptFailure,
+): LastingCause | undefined {
+  // A provider that says how long to wait has something left then.
+  return isLastingKind(kind) && retryAfterMs === undefined
+    ? { kind, status }
+    : undefined;
 }
 
 /** What was wrong with an attempt that threw; `undefined` when the upstream had no part in it. */
@@ -80,26 +92,3 @@ function withStatus(
     ? kind
     : "invalid_request";
 }
-
-/** What the log calls each kind, which administrators search for: what they treat alike has one word. */
-export const LOG_WORD_BY_KIND = {
-  unreachable: "unreachable",
-  broken: "broken",
-  silent: "silent",
-  misconfigured: "misconfigured",
-  authentication: "misconfigured",
-  permission: "forbidden",
-  forbidden: "forbidden",
-  overloaded: "trouble",
-  timeout: "trouble",
-  server: "trouble",
-  rate_limited: "rate_limited",
-  quota: "exhausted",
-  oversized: "oversized",
-  context_too_long: "too_long",
-  invalid_request: "refused",
-  too_large: "refused",
-  filtered: "refused",
-  not_found: "refused",
-  untranslatable: "untranslatable",
-} as const satisfies Record<AttemptFailureKind, string>;

@@ -1,14 +1,23 @@
-import { NOT_AGAIN } from "../core/should_retry.ts";
+import { FAILURE_WORD_BY_KIND } from "../observe/facts.ts";
 import { UpstreamFailure } from "../protocols/canonical/failure/failure.ts";
 import { admitFirst } from "./admit_attempt.ts";
-import { isLimit } from "./attempt_failure.ts";
+import {
+  type AttemptFailure,
+  isLimit,
+  lastingCause,
+} from "./attempt_failure.ts";
 import type { Exchange } from "./exchange.ts";
 import type { AttemptContext, FailoverTask } from "./failover_task.ts";
 import { createLimitGate, type LimitGate } from "./limit_gate.ts";
 import { NativeFailure } from "./native/native_failure.ts";
 import { type FailedAttempt, nextAttempts } from "./next_attempts.ts";
-import { spentFailure, spentUntilMs } from "./routing/spent.ts";
-import { unavailable } from "./routing/unavailable.ts";
+import {
+  LONG_MS,
+  type Outlook,
+  outlookError,
+  outlookOf,
+  spentFailure,
+} from "./routing/outlook.ts";
 import { runAttempt } from "./run_attempt.ts";
 import type { RelayServices } from "./services.ts";
 
@@ -17,7 +26,7 @@ import type { RelayServices } from "./services.ts";
  * nobody serves is told of the model that was asked for, not of those that should have stood in.
  *
  * @throws What the last attempt threw.
- * @throws {GatewayError} `overloaded`, with `Retry-After`, when nothing may be asked now.
+ * @throws {GatewayError} When nothing may be asked now.
  * @throws {CallerLeft} When the caller left before there was an answer.
  */
 export async function serve(
@@ -26,7 +35,7 @@ export async function serve(
   services: RelayServices,
 ): Promise<Response> {
   const failed: FailedAttempt[] = [];
-  const gate = createLimitGate(task.tally, exchange, services);
+  const gate = createLimitGate(task, exchange, services);
   for (;;) {
     const next = nextAttempts(task.candidates, failed, services.random);
     const admitted = await admitFirst(next, { exchange, gate }, services);
@@ -49,7 +58,8 @@ export async function serve(
 }
 
 /**
- * Tells the caller of a request that nobody serves what its own model's connection said last.
+ * Tells the caller of a request that nobody serves what its own model's connection said last, where that fits the
+ * outlook: no client must stop, or wait for long, where another connection may serve soon, nor go on where none will.
  *
  * @returns The upstream's own error, where it may pass as it is.
  * @throws Every other failure.
@@ -59,37 +69,44 @@ function passFailure(
   gate: LimitGate,
   services: RelayServices,
 ): Response {
-  const { own } = task.candidates;
-  const told = failed.findLast(({ candidate }) => own.includes(candidate)) ??
-    failed.at(-1);
-  const { caller } = exchange;
-  const untilMs = spentUntilMs(task.candidates, { caller, failed }, services);
-  if (told === undefined) {
-    throw whyNone(gate, { exchange, task, untilMs }, services);
+  const { own, fallbacks } = task.candidates;
+  const outlook = outlookOf([...own, ...fallbacks], {
+    caller: exchange.caller,
+    failed,
+    limitedUntilMs: gate.limitedUntilMs,
+  }, services);
+  const ofOwn = failed.filter(({ candidate }) => own.includes(candidate));
+  const told = (ofOwn.length > 0 ? ofOwn : failed)
+    .findLast(({ failure }) => tells(failure, outlook));
+  const last = told ?? failed.at(-1);
+  if (last !== undefined) {
+    exchange.record.facts.failure = FAILURE_WORD_BY_KIND[last.failure.kind];
   }
-  const isSpent = untilMs !== undefined && isLimit(told.failure);
+  const nowMs = services.clock.now();
+  if (told === undefined) {
+    throw outlook.kind === "spent" && outlook.limited !== undefined
+      ? gate.refusal(outlook.limited)
+      : outlookError(outlook, nowMs);
+  }
+  const isSpent = outlook.kind === "spent" && isLimit(told.failure);
   if (told.thrown instanceof NativeFailure) {
-    return told.thrown.pass(exchange, isSpent ? NOT_AGAIN : {});
+    return told.thrown.pass(exchange, isSpent);
   }
   throw isSpent && told.thrown instanceof UpstreamFailure
-    ? spentFailure(untilMs, services.clock.now(), told.thrown.failure)
+    ? spentFailure(outlook.atMs, nowMs, told.thrown.failure)
     : told.thrown;
 }
 
-/** The error for a caller for whom no attempt could be made. */
-function whyNone(
-  gate: LimitGate,
-  { exchange, task, untilMs }: Pick<AttemptContext, "exchange" | "task"> & {
-    /** When connections that are all used up have something left again. */
-    readonly untilMs: number | undefined;
-  },
-  { health, clock }: RelayServices,
-): Error {
-  const { own, fallbacks } = task.candidates;
-  const allowed = gate.allowed([...own, ...fallbacks]);
-  const refusal = allowed.length === 0 ? gate.refusal() : undefined;
-  if (refusal !== undefined) return refusal;
-  return untilMs === undefined
-    ? unavailable(allowed, exchange.caller, health)
-    : spentFailure(untilMs, clock.now());
+/** Returns whether a failure tells the caller what the outlook of the request is. */
+function tells(failure: AttemptFailure, { kind }: Outlook): boolean {
+  const isLasting = lastingCause(failure) !== undefined;
+  const isSpent = isLimit(failure) && (failure.retryAfterMs ?? 0) >= LONG_MS;
+  switch (kind) {
+    case "lasting":
+      return isLasting;
+    case "spent":
+      return isLimit(failure);
+    case "soon":
+      return !isLasting && !isSpent;
+  }
 }

@@ -5,6 +5,7 @@ import type { FailedAttempt } from "./next_attempts.ts";
 import type { MemoryShare } from "./request/body_memory.ts";
 import type { KeptBody } from "./request/held_body.ts";
 import type { RequestHead } from "./request/request_head.ts";
+import type { NamedInBody } from "./routing/allow_named_models.ts";
 import type { RoutedCandidates } from "./routing/quota_routing.ts";
 
 /** What is to be served, and every way in which it could be. */
@@ -15,6 +16,7 @@ export interface FailoverTask {
   readonly body: KeptBody;
   readonly memory: MemoryShare;
   readonly head: RequestHead;
+  readonly named: NamedInBody;
   readonly candidates: RoutedCandidates;
   /** Counts the request; absent for one that nobody counts. */
   readonly tally: Tally | undefined;

@@ -16,6 +16,8 @@ export interface HoldBackOptions<Verdict extends object> {
   readonly deadlines: Deadlines;
   /** Until when it must be clear, in milliseconds from now; `undefined` when it may take its time. */
   readonly outputMs: number | undefined;
+  /** Whether the caller waits as long as the answer takes; default false. */
+  readonly isPatient?: boolean;
 }
 
 /** A caller waits no longer than this for what is there, in milliseconds. */
@@ -31,23 +33,31 @@ const MAX_HOLD_MS = 15_000;
  */
 export async function holdBack<Verdict extends object>(
   source: LookAhead,
-  { judge, deadlines, outputMs }: HoldBackOptions<Verdict>,
+  { judge, deadlines, outputMs, isPatient = false }: HoldBackOptions<Verdict>,
 ): Promise<Verdict | undefined> {
-  const late = Promise.withResolvers<"late">();
-  const takeBack = deadlines.start(
-    outputMs ?? MAX_HOLD_MS,
-    () => late.resolve("late"),
-  );
-  try {
-    for (;;) {
-      const read = await Promise.race([source.peek(), late.promise]);
-      if (read === "late") {
-        if (outputMs !== undefined) throw silentUpstream();
-        return undefined;
-      }
-      const found = read.done ? judge.end() : judge.push(read.value);
-      if (found !== undefined) return found;
+  const late = Promise.withResolvers<undefined>();
+  let isLate = false;
+  const takeBack = isPatient
+    ? () => {}
+    : deadlines.start(outputMs ?? MAX_HOLD_MS, () => {
+      isLate = true;
+      if (outputMs === undefined) late.resolve(undefined);
+      else late.reject(silentUpstream());
+    });
+
+  async function look(): Promise<Verdict | undefined> {
+    let found: Verdict | undefined;
+    while (found === undefined) {
+      const read = await source.peek();
+      if (isLate) break;
+      found = read.done ? judge.end() : judge.push(read.value);
     }
+    return found;
+  }
+
+  try {
+    // One race for all chunks: each would keep its chunk until the deadline.
+    return await Promise.race([look(), late.promise]);
   } finally {
     takeBack();
   }

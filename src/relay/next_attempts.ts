@@ -35,6 +35,7 @@ const SEQUEL_BY_KIND = {
   timeout: "again",
   server: "again",
   rate_limited: "again",
+  untrusted: "elsewhere",
   silent: "elsewhere",
   quota: "elsewhere",
   misconfigured: "elsewhere",

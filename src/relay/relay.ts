@@ -1,4 +1,6 @@
-import { MAIN_OPERATIONS } from "../core/protocol.ts";
+import { GatewayError } from "../core/error.ts";
+import { MAIN_OPERATIONS, OPERATIONS } from "../core/protocol.ts";
+import { isMetered } from "../usage/bounds.ts";
 import { readBody } from "./request/body.ts";
 import { bodyProtocolOf } from "./request/body_protocol.ts";
 import type { Exchange } from "./exchange.ts";
@@ -32,7 +34,10 @@ export async function relay(
   const { caller, config, record } = exchange;
   const { operation, maxBodyBytes } = relayTask;
   services.admission.enter(exchange, caller, config);
-  const memory = services.memory.open(config.server.maxBodyMemoryBytes);
+  const memory = services.memory.open(
+    config.server.maxBodyMemoryBytes,
+    caller.sha256,
+  );
   record.onFinish(memory.close);
   const reader = createRequestHeadReader(relayTask);
   const held = await readBody(exchange, {
@@ -40,18 +45,27 @@ export async function relay(
     maxBytes: maxBodyBytes,
     deadlineMs: config.timeouts.bodyMs,
     memory,
-    onPiece: reader.push,
+    onPiece(piece) {
+      record.facts.bytesIn += piece.length;
+      reader.push(piece);
+    },
   });
   const { length } = held;
-  record.facts.bytesIn = length;
   const head = reader.end();
   record.facts.model = head.model;
+  if (head.deferredBy !== undefined && isMetered(caller)) {
+    throw uncountable(head.deferredBy);
+  }
   const bodyProtocol = head.hasInput ? await bodyProtocolOf(held) : undefined;
   record.facts.bodyProtocol = bodyProtocol;
   const asked = { operation, bodyProtocol, model: head.model };
-  const named = findCandidates(asked, exchange);
-  noteAlias(named, head.model, exchange);
-  const found = allowNamedModels(named, head.namedModels, caller);
+  const serving = findCandidates(asked, exchange);
+  noteAlias(serving, head.model, exchange);
+  const named = {
+    names: head.namedModels,
+    protocol: bodyProtocol ?? OPERATIONS[operation].protocol,
+  };
+  const found = allowNamedModels(serving, named, caller);
   const routed = services.routing.route(
     found,
     exchange,
@@ -72,10 +86,20 @@ export async function relay(
     body,
     memory,
     head,
+    named,
     candidates,
     tally,
   };
   return await serve(exchange, task, services);
+}
+
+/** An answer that is fetched later goes past the gateway, and so does what it used. */
+function uncountable(param: string): GatewayError {
+  return new GatewayError(
+    "invalid_request",
+    `Cannot count the request for the limits of this token: with \`${param}\` its answer is fetched later. Wait for the answer instead`,
+    { param },
+  );
 }
 
 /** The log, the metrics and the spans know a model by its id, whatever it was called. */

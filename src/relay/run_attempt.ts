@@ -1,3 +1,4 @@
+import { FAILURE_WORD_BY_KIND } from "../observe/facts.ts";
 import type { Failure } from "../protocols/canonical/failure/failure.ts";
 import type { AdmittedAttempt } from "./admit_attempt.ts";
 import type { Attempt } from "./attempt.ts";
@@ -5,7 +6,6 @@ import {
   type AttemptFailure,
   attemptFailureOf,
   evidenceOf,
-  LOG_WORD_BY_KIND,
 } from "./attempt_failure.ts";
 import type { Exchange } from "./exchange.ts";
 import type { AttemptContext } from "./failover_task.ts";
@@ -110,7 +110,7 @@ function hasOthers(
   return own.some(isOther) || fallbacks.some(isOther);
 }
 
-/** The record tells of the last attempt's answer alone. */
+/** The record says of the last attempt alone what its answer was; nothing of those before has gone out. */
 function noteBeginning(
   { deployment, mode }: Candidate,
   { record }: Exchange,
@@ -120,6 +120,7 @@ function noteBeginning(
   facts.upstreamModel = deployment.model.upstream;
   facts.mode = mode;
   facts.answer = {};
+  facts.bytesOut = 0;
   facts.attempts.push({
     connection: deployment.connection.name,
     model: deployment.model.id,
@@ -131,7 +132,7 @@ function noteFailed({ kind }: AttemptFailure, { record }: Exchange): void {
   const one = record.facts.attempts.at(-1);
   if (one === undefined) return;
   one.failed = {
-    why: LOG_WORD_BY_KIND[kind],
+    why: FAILURE_WORD_BY_KIND[kind],
     status: record.facts.answer.upstreamStatus,
     atMs: record.elapsedMs(),
   };

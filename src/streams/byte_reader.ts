@@ -1,3 +1,4 @@
+import { STEP_BYTES, Turns } from "../core/time/turns.ts";
 import { byobReader } from "./byob_reader.ts";
 import type { ByteRead, ByteReader } from "./look_ahead.ts";
 
@@ -12,6 +13,16 @@ const BUFFER_BYTES = {
   largest: 64 * 1024,
 };
 
+/** How a body is read. */
+export interface ByteReaderOptions {
+  /** How large the first buffer is, more than 0: as long as the body, where that is known; default 4 KiB. */
+  readonly firstBytes?: number | undefined;
+  /** How large a buffer is at least; default 4 KiB. */
+  readonly leastBytes?: number | undefined;
+  /** Most bytes of a chunk; default: 64 KiB where the body fills buffers, else as many as it gives. */
+  readonly mostBytes?: number | undefined;
+}
+
 /** A chunk that fills less than this share of its buffer is copied out of it. */
 const SMALL_SHARE = 1 / 4;
 
@@ -20,15 +31,72 @@ const SMALL_SHARE = 1 / 4;
  * buffer of 64 KiB, however few bytes an event has, and keeps another one waiting; with thousands of streams that
  * is most of what they cost. Where the body allows it, this waits with a small buffer of its own instead.
  *
- * @param firstBytes How large the first buffer is, more than 0: as long as the body, where that is known.
+ * Other requests have their turn between the chunks of a body that is there already, or that is inflated: every answer
+ * of a provider is read here, so that none of them holds the event loop, however much comes at once.
  */
 export function createByteReader(
   body: ReadableStream<Uint8Array>,
-  firstBytes: number = BUFFER_BYTES.smallest,
+  options: ByteReaderOptions = {},
 ): ByteReader {
   const reader = byobReader(body);
-  if (reader === undefined) return body.getReader();
-  let bufferBytes = firstBytes;
+  return reader === undefined
+    ? createChunkReader(body.getReader(), options)
+    : createBufferReader(reader, options);
+}
+
+/**
+ * Reads a caller's body, whose length nobody may know, as {@linkcode createByteReader} does. Deno 2.9 waits forever
+ * where the buffer is smaller than what frames a chunk: its size, extensions and trailers. Deno 2.7 takes 16 KiB of
+ * these.
+ */
+export function createUploadReader(
+  body: ReadableStream<Uint8Array>,
+): ByteReader {
+  const { steady } = BUFFER_BYTES;
+  return createByteReader(body, { firstBytes: steady, leastBytes: steady });
+}
+
+/** Reads chunks as the body gives them. */
+function createChunkReader(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  { mostBytes = Infinity }: ByteReaderOptions,
+): ByteReader {
+  const turns = new Turns();
+  let rest: Uint8Array | undefined;
+
+  function take(read: ByteRead): ByteRead {
+    const { done, value } = read;
+    if (done) return read;
+    turns.count(costOf(value.length, mostBytes));
+    if (value.length <= mostBytes) return read;
+    rest = value.subarray(mostBytes);
+    return { done, value: value.subarray(0, mostBytes) };
+  }
+
+  function read(): Promise<ByteRead> {
+    if (rest === undefined) return reader.read().then(take);
+    const value = rest;
+    rest = undefined;
+    return Promise.resolve(take({ done: false, value }));
+  }
+
+  return {
+    read: () => turns.next()?.then(read) ?? read(),
+    cancel: (reason) => reader.cancel(reason),
+  };
+}
+
+/** Reads into buffers of its own. */
+function createBufferReader(
+  reader: ReadableStreamBYOBReader,
+  {
+    firstBytes = BUFFER_BYTES.smallest,
+    leastBytes = BUFFER_BYTES.smallest,
+    mostBytes = BUFFER_BYTES.largest,
+  }: ByteReaderOptions,
+): ByteReader {
+  const turns = new Turns();
+  let bufferBytes = Math.min(firstBytes, mostBytes);
   let spare: ArrayBuffer | undefined;
   /** How much has come of the piece that is coming: what a full buffer did not hold belongs to it. */
   let pieceBytes = 0;
@@ -36,9 +104,9 @@ export function createByteReader(
   function adapt(readBytes: number, isFull: boolean): void {
     pieceBytes += readBytes;
     if (isFull) {
-      bufferBytes = Math.min(2 * bufferBytes, BUFFER_BYTES.largest);
+      bufferBytes = Math.min(2 * bufferBytes, mostBytes);
     } else {
-      bufferBytes = bufferFor(pieceBytes);
+      bufferBytes = Math.max(leastBytes, bufferFor(pieceBytes));
       pieceBytes = 0;
     }
   }
@@ -47,6 +115,7 @@ export function createByteReader(
     { done, value }: ReadableStreamReadResult<Uint8Array<ArrayBuffer>>,
   ): ByteRead {
     if (done) return { done: true };
+    turns.count(costOf(value.length, mostBytes));
     const { buffer } = value;
     const size = buffer.byteLength;
     adapt(value.length, value.length === size);
@@ -58,14 +127,21 @@ export function createByteReader(
     return { done: false, value: chunk };
   }
 
+  function read(): Promise<ByteRead> {
+    const buffer = spare ?? new ArrayBuffer(bufferBytes);
+    spare = undefined;
+    return reader.read(new Uint8Array(buffer)).then(take);
+  }
+
   return {
-    read() {
-      const buffer = spare ?? new ArrayBuffer(bufferBytes);
-      spare = undefined;
-      return reader.read(new Uint8Array(buffer)).then(take);
-    },
+    read: () => turns.next()?.then(read) ?? read(),
     cancel: (reason) => reader.cancel(reason),
   };
+}
+
+/** A chunk that could not be longer is a step by itself: what takes long to look through comes in small ones. */
+function costOf(bytes: number, mostBytes: number): number {
+  return bytes < mostBytes ? bytes : STEP_BYTES;
 }
 
 /** A piece of the same length leaves room, so that its end shows. */

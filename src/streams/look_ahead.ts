@@ -16,18 +16,23 @@ export type ByteRead = ReadableStreamReadResult<Uint8Array> & {
 
 /** A reader whose next chunks can be seen before they are read. */
 export interface LookAhead extends ByteReader {
-  /** One chunk further than was seen so far; `read` gives all of them again, in order. */
+  /** One chunk further than was seen so far; `read` gives all of them again, in order, but for empty ones. */
   peek(): Promise<ByteRead>;
 }
 
-/** Puts the ability to look ahead on a reader; what is seen and not yet read is held in memory. */
+/**
+ * Puts the ability to look ahead on a reader; what is seen and not yet read is held in memory. An empty chunk, which is
+ * only a sign that the source is at work, is not: there may be millions of them.
+ */
 export function createLookAhead(reader: ByteReader): LookAhead {
   const seen: Promise<ByteRead>[] = [];
   return {
-    peek() {
+    async peek() {
       const next = reader.read();
       seen.push(next);
-      return next;
+      const read = await next;
+      if (read.value?.length === 0 && seen.at(-1) === next) seen.pop();
+      return read;
     },
     read: () => seen.shift() ?? reader.read(),
     cancel: (reason) => reader.cancel(reason),

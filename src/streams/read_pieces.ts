@@ -1,4 +1,8 @@
 import { byobReader } from "./byob_reader.ts";
+import { createUploadReader } from "./byte_reader.ts";
+import { abandon } from "./discard.ts";
+import type { ByteReader } from "./look_ahead.ts";
+import { LongBytes } from "./long_bytes.ts";
 
 /** A body is shorter or longer than it was said to be. */
 export class WrongLengthError extends Error {
@@ -9,169 +13,234 @@ export class WrongLengthError extends Error {
   }
 }
 
-/** What {@linkcode readPieces} is told. */
+/** A body of unknown length is longer than it may be. */
+export class TooLongError extends Error {
+  override readonly name = "TooLongError";
+
+  constructor(maxBytes: number) {
+    super(`Cannot read the body: it has more than ${maxBytes} bytes`);
+  }
+}
+
+/** How {@linkcode readPieces} reads. */
 export interface ReadPiecesOptions {
   /** How long the body is, in bytes; `undefined` where that is not known. */
   readonly length: number | undefined;
+  /** How long a body may be whose length is not known, in bytes. */
+  readonly maxBytes: number;
   /** How long a piece is, in bytes. */
   readonly pieceBytes: number;
   /** The most to ask the platform for at once, in bytes; default: a piece. */
   readonly readBytes?: number | undefined;
-  /** Sees each piece when it is full, and the last; no more is read before it is done. */
+  /** Counts what the pieces take of memory. */
+  readonly memory: PiecesMemory;
+  /** Gets each full piece, and the last; no more is read before it is done. */
   readonly onPiece: (piece: Uint8Array<ArrayBuffer>) => void | Promise<void>;
-  /** Gives the body up when it aborts. */
+  /** Ends the reading when it aborts. */
   readonly signal: AbortSignal;
 }
 
+/** Counts the memory of pieces, in bytes. */
+export interface PiecesMemory {
+  /** Called before memory is allocated; what it throws ends the reading. */
+  take(bytes: number): void;
+  /** Called at the end with what was not needed. */
+  give(bytes: number): void;
+}
+
 /**
- * Reads a body in pieces of one length, however it comes: straight into their memory where the stream can do that,
- * which spares a copy of each chunk.
+ * Reads a body in pieces of one length: straight into their memory where its length is known and the stream can do
+ * that, which saves a copy of each chunk. Memory grows as the body comes, see {@linkcode FIRST_BYTES}.
  *
  * @returns The pieces, of which the last may be shorter.
- * @throws {WrongLengthError} When the body has another length, or was given up.
- * @throws Whatever the body throws, and what `onPiece` does.
+ * @throws {WrongLengthError} When the body has another length.
+ * @throws {TooLongError} When a body of unknown length is longer than `maxBytes`.
+ * @throws The reason of the signal, what the body throws, and what `onPiece` and `memory` throw. What was read is
+ * freed then.
  */
 export async function readPieces(
   body: ReadableStream<Uint8Array>,
   options: ReadPiecesOptions,
 ): Promise<Uint8Array<ArrayBuffer>[]> {
   const { signal } = options;
-  const { reader, read } = openReader(body, options);
-  const cancel = () => {
-    reader.cancel().catch(() => {
-      // Nobody waits for the rest of this body any more.
-    });
-  };
+  const growing = new GrowingPieces(options);
+  const { reader, read } = openReader(body, { ...options, growing });
+  const cancel = () => abandon(reader);
   signal.addEventListener("abort", cancel, { once: true });
   try {
-    const pieces = await read();
-    if (signal.aborted) throw new WrongLengthError();
-    return pieces;
+    await read();
+    signal.throwIfAborted();
+    return growing.pieces;
   } catch (error) {
     cancel();
-    throw error;
+    new LongBytes(growing.pieces).free();
+    throw signal.aborted ? signal.reason : error;
   } finally {
     signal.removeEventListener("abort", cancel);
   }
 }
 
-/** A reader, and what reads all with it. */
-interface OpenReader {
-  readonly reader: { cancel(): Promise<void> };
-  read(): Promise<Uint8Array<ArrayBuffer>[]>;
+/** What reads a body, and where to. */
+interface Reading extends ReadPiecesOptions {
+  readonly growing: GrowingPieces;
 }
 
+/** A reader, and what reads all with it. */
+interface OpenReader {
+  readonly reader: Pick<ByteReader, "cancel">;
+  read(): Promise<void>;
+}
+
+/** The end of a piece may be too small for what frames a chunk, see {@linkcode createUploadReader}. */
 function openReader(
   body: ReadableStream<Uint8Array>,
-  options: ReadPiecesOptions,
+  reading: Reading,
 ): OpenReader {
-  const straight = byobReader(body);
+  const straight = reading.length === undefined ? undefined : byobReader(body);
   if (straight !== undefined) {
-    return { reader: straight, read: () => readStraight(straight, options) };
+    return { reader: straight, read: () => readStraight(straight, reading) };
   }
-  const reader = body.getReader();
-  return { reader, read: () => readChunks(reader, options) };
+  const reader = createUploadReader(body);
+  return { reader, read: () => readChunks(reader, reading) };
 }
 
 async function readStraight(
   reader: ReadableStreamBYOBReader,
-  { length, pieceBytes, readBytes = pieceBytes, onPiece }: ReadPiecesOptions,
-): Promise<Uint8Array<ArrayBuffer>[]> {
-  const count = createCount(length);
-  const pieces: Uint8Array<ArrayBuffer>[] = [];
-  for (;;) {
-    // One byte more shows that there are more than was said.
-    const room = Math.min(pieceBytes, count.left + 1);
-    const piece = await fill(new ArrayBuffer(room), reader, readBytes);
-    count.add(piece.length);
-    if (piece.length > 0) {
-      pieces.push(piece);
-      await onPiece(piece);
-    }
-    if (piece.length < room) break;
-  }
-  count.end();
-  return pieces;
-}
-
-/** Reads until the memory is full or nothing more comes. */
-async function fill(
-  memory: ArrayBuffer,
-  reader: ReadableStreamBYOBReader,
-  readBytes: number,
-): Promise<Uint8Array<ArrayBuffer>> {
-  let buffer = memory;
-  let filled = 0;
-  while (filled < buffer.byteLength) {
-    const room = Math.min(readBytes, buffer.byteLength - filled);
-    const view = new Uint8Array(buffer, filled, room);
-    const { done, value } = await reader.read(view);
+  { growing, pieceBytes, readBytes = pieceBytes, onPiece }: Reading,
+): Promise<void> {
+  let isOver = false;
+  while (!isOver && growing.left > 0) {
+    const { done, value } = await reader.read(growing.room(readBytes));
     if (value === undefined) throw new WrongLengthError();
-    buffer = value.buffer;
-    if (done) break;
-    filled += value.length;
+    isOver = done;
+    const piece = growing.fill(value);
+    if (piece !== undefined) await onPiece(piece);
   }
-  return new Uint8Array(buffer, 0, filled);
+  // One byte more shows that there are too many.
+  if (!isOver && !(await reader.read(new Uint8Array(1))).done) {
+    throw growing.tooLong();
+  }
+  const last = growing.end();
+  if (last !== undefined) await onPiece(last);
 }
 
 async function readChunks(
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-  { length, pieceBytes, onPiece }: ReadPiecesOptions,
-): Promise<Uint8Array<ArrayBuffer>[]> {
-  const count = createCount(length);
-  const pieces: Uint8Array<ArrayBuffer>[] = [];
-  let piece = new Uint8Array();
-  let filled = 0;
+  reader: ByteReader,
+  { growing, onPiece }: Reading,
+): Promise<void> {
   for (;;) {
     const { done, value } = await reader.read();
     if (done) break;
-    count.add(value.length);
     for (let taken = 0; taken < value.length;) {
-      const part = value.subarray(taken, taken + pieceBytes - filled);
-      piece = withRoom(piece, filled + part.length, pieceBytes);
-      piece.set(part, filled);
-      taken += part.length;
-      filled += part.length;
-      if (filled === pieceBytes) {
-        pieces.push(piece);
-        await onPiece(piece);
-        piece = new Uint8Array();
-        filled = 0;
-      }
+      const rest = value.length - taken;
+      const room = growing.room(rest, rest);
+      room.set(value.subarray(taken, taken + room.length));
+      taken += room.length;
+      const piece = growing.fill(room);
+      if (piece !== undefined) await onPiece(piece);
     }
   }
-  count.end();
-  if (filled === 0) return pieces;
-  const rest = piece.subarray(0, filled);
-  await onPiece(rest);
-  return [...pieces, rest];
+  const last = growing.end();
+  if (last !== undefined) await onPiece(last);
 }
 
-/** No more memory than twice of what has come: nobody knows whether a piece will be full. */
-function withRoom(
-  piece: Uint8Array<ArrayBuffer>,
-  bytes: number,
-  mostBytes: number,
-): Uint8Array<ArrayBuffer> {
-  if (bytes <= piece.length) return piece;
-  const room = Math.min(Math.max(bytes, 2 * piece.length), mostBytes);
-  return new Uint8Array(piece.buffer.transfer(room));
-}
+/**
+ * The first memory of a body, in bytes, before anything of it has come. From then on there is at most twice as much as
+ * has come, so that a body that only says it is long takes next to nothing.
+ */
+const FIRST_BYTES = 16 * 1024;
 
-/** Holds what has come against the length that was said, where one was. */
-function createCount(length: number | undefined) {
-  let left = length ?? Infinity;
-  return {
-    /** How many bytes may come yet; `Infinity` where nobody knows. */
-    get left() {
-      return left;
-    },
-    add(bytes: number): void {
-      left -= bytes;
-      if (left < 0) throw new WrongLengthError();
-    },
-    end(): void {
-      if (length !== undefined && left > 0) throw new WrongLengthError();
-    },
-  };
+/** The pieces of a body, the last of which grows as bytes come. */
+class GrowingPieces {
+  readonly pieces: Uint8Array<ArrayBuffer>[] = [];
+  /** How many bytes may come yet. */
+  left: number;
+  readonly #options: ReadPiecesOptions;
+  #buffer = new ArrayBuffer(0);
+  /** How much of the buffer is filled. */
+  #filled = 0;
+  /** How many bytes have come in all. */
+  #arrived = 0;
+
+  constructor(options: ReadPiecesOptions) {
+    this.#options = options;
+    this.left = options.length ?? options.maxBytes;
+  }
+
+  /** Returns the error for a body of which more comes than may. */
+  tooLong(): Error {
+    return this.#options.length === undefined
+      ? new TooLongError(this.#options.maxBytes)
+      : new WrongLengthError();
+  }
+
+  /**
+   * Returns memory for the next bytes.
+   *
+   * @param mostBytes How much of it at most.
+   * @param comeBytes How many bytes have come already and wait for memory.
+   * @throws What {@linkcode GrowingPieces.tooLong} returns, when no more bytes may come.
+   */
+  room(mostBytes: number, comeBytes = 0): Uint8Array<ArrayBuffer> {
+    if (this.left === 0) throw this.tooLong();
+    if (this.#filled === this.#buffer.byteLength) this.#grow(comeBytes);
+    const free = this.#buffer.byteLength - this.#filled;
+    return new Uint8Array(
+      this.#buffer,
+      this.#filled,
+      Math.min(mostBytes, free),
+    );
+  }
+
+  #grow(comeBytes: number): void {
+    const { pieceBytes, memory } = this.#options;
+    const ahead = Math.max(this.#arrived, comeBytes || FIRST_BYTES);
+    const bytes = Math.min(
+      this.#filled + Math.min(ahead, this.left),
+      pieceBytes,
+    );
+    memory.take(bytes - this.#filled);
+    this.#buffer = this.#buffer.transfer(bytes);
+  }
+
+  /**
+   * Takes bytes that stand in the memory that {@linkcode GrowingPieces.room} gave.
+   *
+   * @returns The piece that they complete.
+   */
+  fill(
+    { buffer, length }: Uint8Array<ArrayBuffer>,
+  ): Uint8Array<ArrayBuffer> | undefined {
+    this.#buffer = buffer;
+    this.#filled += length;
+    this.#arrived += length;
+    this.left -= length;
+    const isFull = this.#filled === this.#options.pieceBytes;
+    return isFull || this.left === 0 ? this.#complete() : undefined;
+  }
+
+  /**
+   * Frees the memory that was not needed.
+   *
+   * @returns The last piece, where it is not complete yet.
+   * @throws {WrongLengthError} When more bytes should have come.
+   */
+  end(): Uint8Array<ArrayBuffer> | undefined {
+    const { length, memory } = this.#options;
+    if (length !== undefined && this.left > 0) throw new WrongLengthError();
+    const spare = this.#buffer.byteLength - this.#filled;
+    if (spare > 0) {
+      this.#buffer = this.#buffer.transfer(this.#filled);
+      memory.give(spare);
+    }
+    return this.#filled > 0 ? this.#complete() : undefined;
+  }
+
+  #complete(): Uint8Array<ArrayBuffer> {
+    const piece = new Uint8Array(this.#buffer, 0, this.#filled);
+    this.pieces.push(piece);
+    this.#buffer = new ArrayBuffer(0);
+    this.#filled = 0;
+    return piece;
+  }
 }

@@ -34,6 +34,9 @@ export interface UpstreamCall {
   readonly controller: AbortController;
 }
 
+/** A lower status is no final answer (RFC 9110, section 15.2): nobody asked for a 101. */
+const MIN_STATUS = 200;
+
 /** Statuses above this exist on some servers, but no `Response` can be made with one. */
 export const MAX_STATUS = 599;
 
@@ -41,8 +44,8 @@ export const MAX_STATUS = 599;
  * Sends a request and waits for the response headers. Redirects are not followed; a content encoding that
  * was not asked for is undone.
  *
- * @throws {GatewayError} `upstream` when there is no answer that can be read, `timeout` when it does not
- * come in time.
+ * @throws {GatewayError} `upstream` when there is no answer that can be read or its status is not from 200 to 599,
+ * `timeout` when it does not come in time.
  * @throws {CallerLeft} When the caller left meanwhile.
  */
 export async function callUpstream(
@@ -79,9 +82,10 @@ export async function callUpstream(
     takeBack();
     stopWatching();
   }
-  if (answer.status <= MAX_STATUS) {
+  const { status } = answer;
+  if (status >= MIN_STATUS && status <= MAX_STATUS) {
     return undoEncoding(withReadHeaders(answer));
   }
   discard(answer);
-  throw brokenUpstream(`it has the status ${answer.status}`);
+  throw brokenUpstream(`it has the status ${status}`);
 }

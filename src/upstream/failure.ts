@@ -3,10 +3,9 @@ import {
   GatewayError,
   type GatewayErrorOptions,
 } from "../core/error.ts";
-import { NOT_AGAIN } from "../core/should_retry.ts";
 import {
   type FailureKind,
-  REFUSED_CREDENTIAL,
+  mayPass,
   UpstreamFailure,
 } from "../protocols/canonical/failure/failure.ts";
 import { IdleError } from "../streams/watched_reader.ts";
@@ -14,7 +13,12 @@ import { IdleError } from "../streams/watched_reader.ts";
 /** What the gateway itself sees of a call that gave no answer. */
 export type CallFailureKind = Extract<
   FailureKind,
-  "unreachable" | "silent" | "broken" | "misconfigured" | "oversized"
+  | "unreachable"
+  | "untrusted"
+  | "silent"
+  | "broken"
+  | "misconfigured"
+  | "oversized"
 >;
 
 /** A call of an upstream failed; the kind is for the gateway, all else is what the caller is told. */
@@ -26,7 +30,10 @@ export class UpstreamCallError extends GatewayError {
     message: string,
     options: GatewayErrorOptions,
   ) {
-    super(ERROR_KIND[failureKind], message, options);
+    super(ERROR_KIND[failureKind], message, {
+      ...options,
+      isFinal: !mayPass(failureKind),
+    });
     this.failureKind = failureKind;
   }
 }
@@ -34,18 +41,18 @@ export class UpstreamCallError extends GatewayError {
 /** What callers see of each. */
 const ERROR_KIND = {
   unreachable: "upstream",
+  untrusted: "upstream",
   broken: "upstream",
   silent: "timeout",
   misconfigured: "upstream",
   oversized: "upstream",
 } as const satisfies Record<CallFailureKind, ErrorKind>;
 
+const UNTRUSTED_REASON = "its TLS certificate is not valid";
+
 /** Why an upstream could not be reached, by what the platform says of it. The first match wins. */
 const REASONS: readonly (readonly [pattern: RegExp, reason: string])[] = [
-  [
-    /certificate|UnknownIssuer|NotValidForName|expired/i,
-    "its TLS certificate is not valid",
-  ],
+  [/certificate|UnknownIssuer|NotValidForName|expired/i, UNTRUSTED_REASON],
   [/dns|lookup|resolve|name or service|nodename/i, "its host name is unknown"],
   [/refused/i, "it refused the connection"],
   [/tls|ssl|handshake|corrupt message/i, "the TLS handshake failed"],
@@ -92,13 +99,22 @@ export function failedToWrite(cause: unknown): boolean {
   return /broken pipe/i.test(describe(cause));
 }
 
-/** The error for a caller whose upstream gave no answer; names no host (docs/design.md#errors). */
+/** Returns the error for a caller whose upstream gave no answer; names no host (docs/design.md#errors). */
 export function unreachable(cause: unknown): UpstreamCallError {
+  const reason = reasonOf(cause);
+  if (reason === UNTRUSTED_REASON) return untrusted(cause);
   return new UpstreamCallError(
     "unreachable",
-    `Cannot reach the model's provider: ${
-      reasonOf(cause)
-    }. Try again, or tell the administrator`,
+    `Cannot reach the model's provider: ${reason}. Try again, or tell the administrator`,
+    { code: "upstream_unreachable", cause },
+  );
+}
+
+/** Returns the error for a caller whose upstream shows a certificate that is not valid. */
+export function untrusted(cause?: unknown): UpstreamCallError {
+  return new UpstreamCallError(
+    "untrusted",
+    `Cannot reach the model's provider: ${UNTRUSTED_REASON}. Tell the administrator`,
     { code: "upstream_unreachable", cause },
   );
 }
@@ -142,7 +158,7 @@ export function oversized(): UpstreamCallError {
   return new UpstreamCallError(
     "oversized",
     "Cannot use the answer of the model's provider: it is too long. Ask for a shorter one, or tell the administrator",
-    { code: "upstream_oversized", headers: NOT_AGAIN },
+    { code: "upstream_oversized" },
   );
 }
 
@@ -152,15 +168,6 @@ export function redirected(): UpstreamCallError {
     "misconfigured",
     "Cannot use the answer of the model's provider: it redirects to another place. Tell the administrator",
     { code: "upstream_redirect" },
-  );
-}
-
-/** The error for a caller whose upstream does not accept the gateway's own credential. */
-export function upstreamAuthentication(): UpstreamCallError {
-  return new UpstreamCallError(
-    "misconfigured",
-    REFUSED_CREDENTIAL,
-    { code: "upstream_authentication" },
   );
 }
 

@@ -57,12 +57,18 @@ export const CREDENTIALS: HeaderGroup = {
   prefixes: [],
 };
 
-/** What chooses or names an account, an organisation or a project at a provider. */
+/**
+ * What chooses or names an account, an organisation, a project or a customer at a provider, and so who is billed. Of
+ * Anthropic (npm `@anthropic-ai/sdk` 1.10.0: workspace and user profile), OpenAI, Google, Zhipu, Alibaba, Hugging Face,
+ * Baidu (`appid`) and gateways.
+ */
 const ACCOUNTS: HeaderGroup = {
   reason: "chooses or names an account at the provider",
   names: [
     "anthropic-organization-id",
+    "anthropic-user-profile-id",
     "anthropic-workspace-id",
+    "appid",
     "bigmodel-organization",
     "bigmodel-project",
     "chatgpt-account-id",
@@ -70,11 +76,14 @@ const ACCOUNTS: HeaderGroup = {
     "openai-project",
     "x-account-id",
     "x-dashscope-workspace",
+    "x-goog-quota-user",
     "x-goog-user-project",
     "x-hf-bill-to",
     "x-org-id",
     "x-organization-id",
+    "x-organization-uuid",
     "x-project-id",
+    "x-team-id",
     "x-tenant-id",
     "x-workspace-id",
   ],

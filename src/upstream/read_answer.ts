@@ -64,7 +64,7 @@ export async function readBodyBytes(
       if (reader !== undefined) return await readShort(reader, length, watched);
     }
     const firstBytes = length && Math.min(length, MOST_AT_ONCE);
-    const reader = createByteReader(body, firstBytes);
+    const reader = createByteReader(body, { firstBytes });
     return await readAll(
       createWatchedReader(reader, watched),
       maxBytes,

@@ -48,6 +48,10 @@ const ofAnyProtocol = oncePer((prefixes: readonly string[]) =>
   }])
 );
 
+/** What is there already wins, but a list of beta features has room for both. */
 function add(name: string, value: string, pairs: [string, string][]): void {
-  if (!pairs.some(([known]) => known === name)) pairs.push([name, value]);
+  const place = pairs.findIndex(([known]) => known === name);
+  const known = pairs[place]?.[1];
+  if (known === undefined) pairs.push([name, value]);
+  else if (name.endsWith("-beta")) pairs[place] = [name, `${known},${value}`];
 }

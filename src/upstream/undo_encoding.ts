@@ -23,7 +23,7 @@ export function undoEncoding(answer: UpstreamAnswer): UpstreamAnswer {
   const mismatch = (cause: unknown) => brokenUpstream(UNREADABLE, cause);
   return {
     ...answer,
-    body: ReadableStream.from(decompress(body, encoding, { mismatch })),
+    body: decompress(body, encoding, { mismatch }),
     headers: withoutEncoding(headers),
   };
 }

@@ -7,19 +7,16 @@ import type {
   ShareLimit,
   UsageLimit,
 } from "../config/usage_limits.ts";
-import type { Clock } from "../core/time/clock.ts";
 import { type Counts, type Measure, tokensOf } from "./counts.ts";
-import type { Sum, Sums } from "./sums.ts";
+import type { Counted } from "./sums.ts";
 import {
-  COUNTED_WINDOWS,
   countsField,
   countsTable,
   type Holder,
-  limitsTable,
+  holderText,
   placedAt,
   type PlacedWindow,
   type Row,
-  sumIn,
 } from "./tables.ts";
 
 /** A limit of a token or of its group. */
@@ -39,41 +36,44 @@ export interface ShareBound {
   readonly holder: Holder;
 }
 
-/** What a limit counts in one window. */
-export interface BoundSum {
-  readonly sum: Sum;
+/** What a limit counts in one window: a part of all that its holder used. */
+export interface BoundUse extends Counted {
   readonly window: PlacedWindow;
 }
 
-/** Knows what binds each token, and where it is summed up. */
+/** Knows what binds each token, and what that counts. */
 export interface Bounds {
   /** A token's own limits, then its group's. The same objects each time, until another configuration comes. */
   of(caller: Caller): readonly Bound[];
-  /** The sum of a limit in the window that a moment lies in, which holds what was used before the limit was there. */
-  sumAt(bound: AmountBound, atMs: number): BoundSum;
+  /** What a limit counts in the window that a moment lies in, in milliseconds since 1970. */
+  useAt(bound: AmountBound, atMs: number): BoundUse;
 }
 
-/** What {@linkcode createBounds} needs. */
-export interface BoundsOptions {
-  readonly sums: Pick<Sums, "begin" | "read">;
-  readonly store: ConfigStore;
-  readonly clock: Pick<Clock, "now">;
-}
+/** So many models on connections are remembered that a configuration no longer has. */
+const MAX_FORMER_ROWS = 10_000;
 
 /** Whether anything limits what a token uses. */
 export function isBound({ limits, group }: Caller): boolean {
   return limits.length > 0 || group !== undefined && group.limits.length > 0;
 }
 
-/** Nothing is known of any limit yet. */
-export function createBounds(
-  { sums, store, clock }: BoundsOptions,
-): Bounds {
+/** Returns whether anything limits the tokens or the cost of a caller, so that its answers must be counted. */
+export function isMetered({ limits, group }: Caller): boolean {
+  return [...limits, ...group?.limits ?? []].some((limit) =>
+    limit.kind === "share" || limit.unit !== "requests"
+  );
+}
+
+/** Creates the bounds of the configurations in use. */
+export function createBounds(store: ConfigStore): Bounds {
   const byCaller = new WeakMap<Caller, readonly Bound[]>();
   const byGroup = new WeakMap<Group, readonly Bound[]>();
-  const latest = new WeakMap<AmountBound, BoundSum>();
-  let configuredMs = clock.now();
-  store.onSwap(() => configuredMs = clock.now());
+  let latest = new WeakMap<AmountBound, BoundUse>();
+  let rows = rowsOf(store.current());
+  store.onSwap((config) => {
+    rows = mergedRows(rowsOf(config), rows);
+    latest = new WeakMap();
+  });
 
   function boundsOf(caller: Caller): readonly Bound[] {
     const own = caller.limits.map(
@@ -87,16 +87,6 @@ export function createBounds(
     return [...own, ...shared];
   }
 
-  /** A window that began under another configuration may have counts that no limit has seen. */
-  function begin(bound: AmountBound, { sum, window }: BoundSum): void {
-    if (window.startMs > configuredMs) return;
-    const amount = countedBefore(bound, window, {
-      sums,
-      config: store.current(),
-    });
-    if (amount > 0) sums.begin([{ sum, amount }]);
-  }
-
   return {
     of(caller) {
       const known = byCaller.get(caller);
@@ -105,19 +95,17 @@ export function createBounds(
       byCaller.set(caller, bounds);
       return bounds;
     },
-    sumAt(bound, atMs) {
+    useAt(bound, atMs) {
       const known = latest.get(bound);
       if (known !== undefined && isIn(known.window, atMs)) return known;
-      const window = placedAt(bound.limit.window, atMs);
-      const table = limitsTable(window, bound.holder);
-      const sum = sumIn(table, fieldOf(bound.limit), window);
-      const found = { sum, window };
-      const isLater = known === undefined ||
-        window.startMs > known.window.startMs;
-      if (isLater && isIn(window, clock.now())) {
-        latest.set(bound, found);
-        begin(bound, found);
-      }
+      const { limit, holder } = bound;
+      const window = placedAt(limit.window, atMs);
+      const table = countsTable(window, holder);
+      const sums = fieldsOf(limit, rows)
+        .map((field) => ({ table, field, endsAtMs: window.endMs }));
+      const key = `${holderText(holder)}\t${countedBy(limit)}`;
+      const found = { sums, key, window };
+      latest.set(bound, found);
       return found;
     },
   };
@@ -134,11 +122,51 @@ function isIn({ startMs, endMs }: PlacedWindow, atMs: number): boolean {
   return atMs >= startMs && atMs < endMs;
 }
 
-/** The same for limits that count the same, however much they allow. */
-function fieldOf({ unit, models, connections }: AmountLimit): string {
+/** The same for limits that count the same, in whichever window and however much they allow. */
+function countedBy({ unit, models, connections }: AmountLimit): string {
   return models === undefined && connections === undefined
     ? unit
     : `${unit}\t${JSON.stringify([models ?? null, connections ?? null])}`;
+}
+
+/** The fields of a table of counts that a limit adds up. */
+function fieldsOf(
+  limit: AmountLimit,
+  rows: ReadonlyMap<string, Row>,
+): readonly string[] {
+  const { unit, models, connections } = limit;
+  if (models === undefined && connections === undefined) return [unit];
+  return [...rows.values()].filter((row) => countsRow(limit, row))
+    .flatMap((row) =>
+      MEASURES_BY_UNIT[unit].map((one) => countsField(one, row))
+    );
+}
+
+const MEASURES_BY_UNIT: Readonly<Record<LimitUnit, readonly Measure[]>> = {
+  requests: ["requests"],
+  tokens: ["input", "output"],
+  cost: ["cost"],
+};
+
+/** Every model on every connection, by a text that names both. */
+function rowsOf({ connections }: Config): ReadonlyMap<string, Row> {
+  return new Map(
+    connections.flatMap(({ name, models }) =>
+      models.map(({ id }) => [
+        `${name}\t${id}`,
+        { connection: name, model: id },
+      ])
+    ),
+  );
+}
+
+/** What a connection counted stays counted when a reload takes it out. */
+function mergedRows(
+  current: ReadonlyMap<string, Row>,
+  former: ReadonlyMap<string, Row>,
+): ReadonlyMap<string, Row> {
+  const gone = [...former].filter(([key]) => !current.has(key));
+  return new Map([...current, ...gone.slice(0, MAX_FORMER_ROWS)]);
 }
 
 /** A limit in a few words for metrics, such as `tokens day`, whatever it allows. */
@@ -158,35 +186,4 @@ export function countsRow(
 /** How much of these counts a unit is made of. */
 export function amountOf(unit: LimitUnit, counts: Counts): number {
   return unit === "tokens" ? tokensOf(counts) : counts[unit] ?? 0;
-}
-
-const MEASURES_BY_UNIT: Readonly<Record<LimitUnit, readonly Measure[]>> = {
-  requests: ["requests"],
-  tokens: ["input", "output"],
-  cost: ["cost"],
-};
-
-function countedBefore(
-  { limit, holder }: AmountBound,
-  { window: kind, ...span }: PlacedWindow,
-  { sums, config }: {
-    readonly sums: Pick<Sums, "read">;
-    readonly config: Config;
-  },
-): number {
-  const window = COUNTED_WINDOWS.find((one) => one === kind);
-  if (window === undefined) return 0;
-  const table = countsTable({ window, ...span }, holder);
-  const fields = rowsOf(config).filter((row) => countsRow(limit, row))
-    .flatMap((row) =>
-      MEASURES_BY_UNIT[limit.unit].map((one) => countsField(one, row))
-    );
-  return sums.read(fields.map((field) => sumIn(table, field, span)))
-    .reduce((sum, amount) => sum + amount, 0);
-}
-
-function rowsOf({ connections }: Config): readonly Row[] {
-  return connections.flatMap(({ name, models }) =>
-    models.map(({ id }) => ({ connection: name, model: id }))
-  );
 }

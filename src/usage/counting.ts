@@ -1,10 +1,18 @@
 import type { Caller } from "../config/config.ts";
-import type { Clock } from "../core/time/clock.ts";
-import { amountOf, type Bounds, countsRow, isBound } from "./bounds.ts";
-import { createCountNames, type HolderNames } from "./count_names.ts";
+import type { LimitUnit } from "../config/usage_limits.ts";
+import { CALENDAR_WINDOWS } from "../core/time/calendar.ts";
 import { type Counts, type Measure, tokensOf } from "./counts.ts";
 import { createRelayed } from "./relayed.ts";
-import type { Addition, Sums } from "./sums.ts";
+import type { Addition, FieldAmount, Hold, Sums } from "./sums.ts";
+import {
+  countsField,
+  countsTable,
+  type Holder,
+  holderDigest,
+  placedAt,
+  type PlacedWindow,
+  type Row,
+} from "./tables.ts";
 
 /** What one request used. */
 export interface Use {
@@ -22,72 +30,43 @@ export interface Use {
 /** Counts what every token uses. */
 export interface Counting {
   /**
-   * Counts a request in all windows that it ended in, and in the limits of its token. Windows that are over are left
-   * alone, so that old requests may be counted too.
+   * Counts a request in all windows that it ended in. Windows that are over are left alone, so that old requests may
+   * be counted, too.
    *
-   * @param givenBack What was reserved for the request, which goes at the same time.
+   * @param holds What the request held of limits, which ends at the same time.
    */
-  count(use: Use, givenBack?: readonly Addition[]): void;
-  /** From when on everything is counted, in milliseconds since 1970. */
-  readonly sinceMs: number;
-  /** Told by whoever counted what was used before; a later moment than the one known changes nothing. */
-  completeSince(sinceMs: number): void;
-}
-
-/** What {@linkcode createCounting} needs. */
-export interface CountingOptions {
-  readonly sums: Pick<Sums, "add">;
-  readonly bounds: Bounds;
-  readonly clock: Pick<Clock, "now">;
+  count(use: Use, holds?: readonly Hold[]): void;
 }
 
 /** Counts from now on. */
-export function createCounting(
-  { sums, bounds, clock }: CountingOptions,
-): Counting {
-  let sinceMs = clock.now();
-  const names = createCountNames();
+export function createCounting(sums: Pick<Sums, "apply">): Counting {
+  const names = createNames();
   const relayed = createRelayed();
   return {
-    count(use, givenBack = []) {
+    count(use, holds) {
       const { caller, connection, atMs, counts } = use;
-      const additions = [...givenBack];
+      const additions: Addition[] = [];
       const holders = names.holders(caller, atMs);
-      addCounts(additions, holders, amountsIn(counts, names.fields(use)));
+      const amounts = amountsIn(counts, names.fields(use));
+      for (const { tables } of holders) {
+        for (const { table, endsAtMs } of tables) {
+          additions.push({ table, endsAtMs, amounts });
+        }
+      }
       const tokens = tokensOf(counts);
       relayed.add({ connection, holders, tokens, atMs }, additions);
-      if (isBound(caller)) addToLimits(use, { additions, bounds });
-      sums.add(additions);
-    },
-    get sinceMs() {
-      return sinceMs;
-    },
-    completeSince(atMs) {
-      sinceMs = Math.min(sinceMs, atMs);
+      sums.apply(
+        holds === undefined ? { additions } : { additions, releases: holds },
+      );
     },
   };
 }
 
-/** One table after another, so that each is looked up once. */
-function addCounts(
-  additions: Addition[],
-  holders: readonly HolderNames[],
-  amounts: readonly FieldAmount[],
-): void {
-  for (const { tables } of holders) {
-    for (const { table, endsAtMs } of tables) {
-      for (const { field, amount } of amounts) {
-        additions.push({ sum: { table, field, endsAtMs }, amount });
-      }
-    }
-  }
-}
-
-/** What to add to one field of each table. */
-interface FieldAmount {
-  readonly field: string;
-  readonly amount: number;
-}
+const TOTALS: Readonly<Record<LimitUnit, LimitUnit>> = {
+  requests: "requests",
+  tokens: "tokens",
+  cost: "cost",
+};
 
 /** Measure by measure, since to look each up by its word would take as long as all else here. */
 function amountsIn(
@@ -106,22 +85,98 @@ function amountsIn(
   put(fields.reasoning, counts.reasoning);
   put(fields.estimated, counts.estimated);
   const { cost } = counts;
-  // A cost of nothing is known, and no cost is not.
+  // A cost of 0 is known, and an absent one is not.
   if (cost !== undefined) amounts.push({ field: fields.cost, amount: cost });
+  put(TOTALS.requests, counts.requests);
+  put(TOTALS.tokens, tokensOf(counts));
+  put(TOTALS.cost, cost);
   return amounts;
 }
 
-function addToLimits(
-  use: Use,
-  { additions, bounds }: {
-    readonly additions: Addition[];
-    readonly bounds: Bounds;
-  },
-): void {
-  for (const bound of bounds.of(use.caller)) {
-    if (bound.kind === "share" || !countsRow(bound.limit, use)) continue;
-    const { sum } = bounds.sumAt(bound, use.atMs);
-    const amount = amountOf(bound.limit.unit, use.counts);
-    if (amount !== 0) additions.push({ sum, amount });
+/** The names of the sums of one holder. */
+interface HolderNames {
+  readonly digest: string;
+  /** The tables of its counts, one a window. */
+  readonly tables: readonly CountsTable[];
+}
+
+/** A table of counts, and when its window ends, in milliseconds since 1970. */
+interface CountsTable {
+  readonly table: string;
+  readonly endsAtMs: number;
+}
+
+/**
+ * Remembers names, since to make them takes longer than to count: the fields for as long as the program runs, the
+ * tables for as long as the shortest window.
+ */
+function createNames() {
+  /** By connection, then by model; both are names of configurations. */
+  const fields = new Map<
+    string,
+    Map<string, Readonly<Record<Measure, string>>>
+  >();
+  const known = {
+    token: new Map<string, HolderNames>(),
+    group: new Map<string, HolderNames>(),
+  };
+  let windows: readonly PlacedWindow[] = [];
+
+  function moveTo(atMs: number): void {
+    const [shortest] = windows;
+    const isSame = shortest !== undefined && atMs >= shortest.startMs &&
+      atMs < shortest.endMs;
+    if (isSame) return;
+    windows = CALENDAR_WINDOWS.map((window) => placedAt(window, atMs));
+    known.token.clear();
+    known.group.clear();
   }
+
+  function namesOf(kind: Holder["kind"], name: string): HolderNames {
+    const found = known[kind].get(name);
+    if (found !== undefined) return found;
+    const holder = { kind, name };
+    const tables = windows.map((window) => ({
+      table: countsTable(window, holder),
+      endsAtMs: window.endMs,
+    }));
+    const made = { digest: holderDigest(holder), tables };
+    known[kind].set(name, made);
+    return made;
+  }
+
+  return {
+    /** The fields of a row in each table. */
+    fields(row: Row): Readonly<Record<Measure, string>> {
+      const byModel = fields.get(row.connection) ?? new Map();
+      const found = byModel.get(row.model);
+      if (found !== undefined) return found;
+      const made = fieldsOf(row);
+      fields.set(row.connection, byModel.set(row.model, made));
+      return made;
+    },
+    /** The token and, where it has one, its group, with their tables at a moment. */
+    holders(
+      { name, group }: Caller,
+      atMs: number,
+    ): readonly HolderNames[] {
+      moveTo(atMs);
+      const own = namesOf("token", name);
+      return group === undefined ? [own] : [own, namesOf("group", group.name)];
+    },
+  };
+}
+
+function fieldsOf(row: Row): Readonly<Record<Measure, string>> {
+  const field = (measure: Measure) => countsField(measure, row);
+  return {
+    requests: field("requests"),
+    input: field("input"),
+    cached_input: field("cached_input"),
+    cache_write: field("cache_write"),
+    output: field("output"),
+    reasoning: field("reasoning"),
+    cost: field("cost"),
+    estimated: field("estimated"),
+  };
 }

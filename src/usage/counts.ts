@@ -1,4 +1,4 @@
-import type { Price } from "../config/usage_limits.ts";
+import type { Price, Rate } from "../config/usage_limits.ts";
 import { MAX_TOKENS, type Usage } from "../protocols/canonical/answer/usage.ts";
 
 /** What is counted, in the words of `GET /usage` and of the tables of sums. */
@@ -53,7 +53,9 @@ function partsOf(usage: Usage) {
   const input = whole(usage.inputTokens);
   const cached = Math.min(whole(usage.cachedInputTokens), input);
   const written = Math.min(whole(usage.cacheWriteTokens), input - cached);
-  return { input, cached, written, output: whole(usage.outputTokens) };
+  const written1h = Math.min(whole(usage.cacheWrite1hTokens), written);
+  const output = whole(usage.outputTokens);
+  return { input, cached, written, written1h, output };
 }
 
 function whole(tokens = 0): number {
@@ -64,24 +66,36 @@ function whole(tokens = 0): number {
 const NANOS_PER_TOKEN = 1000;
 
 /**
- * What an answer cost, in nano-dollars: tokens that were read from a cache or written to one count by their own price,
- * the rest of the input by that of the input.
+ * Returns what an answer cost, in nano-dollars. Tokens that were read from a cache, or written to one for minutes or an
+ * hour, count by their own prices, the rest of the input by that of the input. The first of the price's rates that
+ * holds of the answer replaces them.
  *
  * @example
  * ```ts
  * import assert from "node:assert/strict";
  *
- * const price = { input: 3, cachedInput: 0.3, cacheWrite: 3.75, output: 15 };
+ * const prices = { input: 3, cachedInput: 0.3, cacheWrite: 3.75, cacheWrite1h: 6, output: 15 };
  * const usage = { inputTokens: 1000, cachedInputTokens: 900, outputTokens: 10 };
+ * const price = { ...prices, rates: [] };
  * assert.equal(costNanos(usage, price), 100 * 3000 + 900 * 300 + 10 * 15_000);
  * ```
  */
 export function costNanos(usage: Usage, price: Price): number {
-  const { input, cached, written, output } = partsOf(usage);
-  const perMillion = (input - cached - written) * price.input +
-    cached * price.cachedInput + written * price.cacheWrite +
-    output * price.output;
+  const { input, cached, written, written1h, output } = partsOf(usage);
+  const rate = price.rates.find((one) => holds(one, usage));
+  const prices = rate?.prices ?? price;
+  const perMillion = (input - cached - written) * prices.input +
+    cached * prices.cachedInput +
+    (written - written1h) * prices.cacheWrite +
+    written1h * prices.cacheWrite1h + output * prices.output;
   return Math.round(perMillion * NANOS_PER_TOKEN);
+}
+
+function holds({ when }: Rate, usage: Usage): boolean {
+  const { inputOver, speed, serviceTier } = when;
+  return (inputOver === undefined || usage.inputTokens > inputOver) &&
+    (speed === undefined || usage.speed === speed) &&
+    (serviceTier === undefined || usage.serviceTier === serviceTier);
 }
 
 /** All tokens of a request or of many. */

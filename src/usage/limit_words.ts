@@ -2,26 +2,23 @@ import { limitWords } from "../config/usage_limits.ts";
 import { GatewayError } from "../core/error.ts";
 import { NANOS_PER_DOLLAR } from "../core/nano_dollars.ts";
 import { retryAfterText } from "../core/retry_after.ts";
-import { NOT_AGAIN } from "../core/should_retry.ts";
 import type { Bound } from "./bounds.ts";
-import type { LimitRefusal, LimitState } from "./limiter.ts";
-import type { Row } from "./tables.ts";
+import type { LimitRefusal, RequestLimitState } from "./limiter.ts";
 
-/** Who is told to wait longer than this is told not to repeat the request by itself, in milliseconds. */
+/** A client that must wait longer than this must not repeat the request by itself, in milliseconds. */
 const MAX_PATIENCE_MS = 60_000;
 
 /**
- * The error for a caller whom a limit does not let through (docs/usage.md#over-a-limit).
- *
- * @param options.row What was asked for; nothing else that the limit counts is named.
+ * Returns the error for a caller whom a limit does not let through (docs/usage.md#over-a-limit). Of what the limit
+ * counts it names the refused model and connection alone.
  */
 export function limitExceeded(
   refusal: LimitRefusal,
-  { row, nowMs }: { readonly row: Row; readonly nowMs: number },
+  nowMs: number,
 ): GatewayError {
   const waitMs = Math.max(0, refusal.resetsAtMs - nowMs);
-  const isLong = waitMs > MAX_PATIENCE_MS;
-  const { bound: { limit, holder }, resetsAtMs } = refusal;
+  const isFinal = waitMs > MAX_PATIENCE_MS || isTooLarge(refusal);
+  const { bound: { limit, holder }, row, resetsAtMs } = refusal;
   const who = holder.kind === "token"
     ? "this token"
     : `the group ${holder.name}`;
@@ -29,18 +26,24 @@ export function limitExceeded(
     "rate_limited",
     `Cannot take the request: ${who} may use ${limitWords(limit, row)}, ${
       usedWords(refusal)
-    }; the limit resets at ${instant(resetsAtMs)}`,
+    }; ${isFinal ? FINAL_WORDS : "the limit resets at"} ${instant(resetsAtMs)}`,
     {
       code: "token_limit_exceeded",
       details: { error_code: "token_limit_exceeded" },
-      headers: {
-        "retry-after": retryAfterText(Math.max(1, waitMs)),
-        ...(isLong || isTooLarge(refusal) ? NOT_AGAIN : {}),
-      },
-      resetsAtMs: isLong ? resetsAtMs : undefined,
+      headers: { "retry-after": retryAfterText(Math.max(1, waitMs)) },
+      isFinal,
+      resetsAtMs: isFinal ? resetsAtMs : undefined,
+      limit: limitWords(limit),
+      group: holder.kind === "group" ? holder.name : undefined,
     },
   );
 }
+
+/**
+ * Qwen Code over Chat and Messages stops at a 429 only by words such as `quota`, `exceeded` and `will reset`
+ * (https://github.com/QwenLM/qwen-code/blob/main/packages/core/src/utils/quotaErrorDetection.ts).
+ */
+const FINAL_WORDS = "the quota is exceeded and will reset at";
 
 /** Whether it would not fit into a whole window, either. */
 function isTooLarge({ bound, needed = 0 }: LimitRefusal): boolean {
@@ -62,13 +65,12 @@ function usedWords(refusal: LimitRefusal): string {
 }
 
 /**
- * For the header of an answer: ASCII, whatever the configuration's names hold.
- *
- * @param row What was asked for; nothing else that the limit counts is named.
+ * Returns a warning for the header of an answer: ASCII, whatever the configuration's names hold. Of what the limit
+ * counts it names the request's model and connection alone.
  */
-export function warningWords(state: LimitState, row: Row): string {
+export function warningWords(state: RequestLimitState): string {
   const words = `${percent(state.ratio)} used of ${
-    limitWords(state.bound.limit, row)
+    limitWords(state.bound.limit, state.row)
   }${groupWords(state.bound)}, resets at ${instant(state.resetsAtMs)}`;
   return words.replace(/[^\x20-\x7e]/g, "?");
 }

@@ -1,18 +1,30 @@
-import type { Caller, Connection, Deployment } from "../config/config.ts";
+import type { Caller, Deployment } from "../config/config.ts";
+import type { TimeSpan } from "../core/time/calendar.ts";
 import type { Clock } from "../core/time/clock.ts";
 import {
   type AmountBound,
   amountOf,
   type Bound,
   type Bounds,
-  type BoundSum,
+  type BoundUse,
   countsRow,
   isBound,
   type ShareBound,
 } from "./bounds.ts";
 import { type Counts, countsOf } from "./counts.ts";
-import { isNamed, type QuotaShares } from "./quota_share.ts";
-import type { RefusedReservation, Reservation, Sum, Sums } from "./sums.ts";
+import { isNamed, type QuotaShare, type QuotaShares } from "./quota_share.ts";
+import {
+  type Claim,
+  type Hold,
+  holdsOf,
+  type LimitUse,
+  type Soon,
+  soon,
+  soonAll,
+  type Sums,
+  usedOf,
+} from "./sums.ts";
+import type { Row } from "./tables.ts";
 
 /** How far a limit is used. */
 export interface LimitState {
@@ -25,33 +37,44 @@ export interface LimitState {
   readonly resetsAtMs: number;
 }
 
+/** How far a limit is used that counts a request. */
+export interface RequestLimitState extends LimitState {
+  /** What it counts of the request: the only model and connection that its words may name. */
+  readonly row: Row;
+}
+
 /** A request that a limit does not let through. */
-export interface LimitRefusal extends LimitState {
+export interface LimitRefusal extends RequestLimitState {
   /** What the request needs at least, in the limit's unit; of a share nothing is known. */
   readonly needed: number | undefined;
 }
 
-/** What a request holds of its limits while it runs. */
-export interface Hold {
-  /** To be given back when the request ends. */
-  readonly reserved: readonly Reservation[];
+/** A request that its limits let through. */
+export interface Admitted {
+  /** What it holds until it ends. */
+  readonly holds: readonly Hold[];
   /** The limits that are nearly used up, this request included. */
-  readonly near: readonly LimitState[];
+  readonly near: readonly RequestLimitState[];
 }
+
+/** What may serve one call, all on one connection: the deployment that is called, then those that the body names. */
+export type CallDeployments = readonly [Deployment, ...Deployment[]];
 
 /** Lets requests through as far as limits allow. */
 export interface Limiter {
   /**
-   * Reserves what a request needs at least of every limit that binds it on a deployment, or nothing.
+   * Reserves what a request needs at least of every limit that binds it, or nothing. A limit that counts several of
+   * the deployments is asked once, for the one that needs most.
    *
-   * @param estimatedTokens A rough count of its input tokens.
-   * @returns At once where nobody else has to be asked; for a token without limits nothing is looked up.
+   * @param request.id Names the request.
+   * @param request.estimatedTokens A rough count of its input tokens.
+   * @returns At once where no other process or thread has to be asked.
    */
   enter(
     caller: Caller,
-    deployment: Deployment,
-    estimatedTokens: number,
-  ): Hold | LimitRefusal | Promise<Hold | LimitRefusal>;
+    deployments: CallDeployments,
+    request: { readonly id: string; readonly estimatedTokens: number },
+  ): Soon<Admitted | LimitRefusal>;
 }
 
 /** What {@linkcode createLimiter} needs. */
@@ -67,11 +90,14 @@ export interface LimiterOptions {
 /** From here on a limit is nearly used up. */
 export const NEAR_RATIO = 0.8;
 
-const NOTHING: Hold = { reserved: [], near: [] };
+/** How old the counted tokens may be by which shares of quotas are estimated, in milliseconds. */
+const SHARE_MAX_AGE_MS = 1000;
+
+const UNBOUND: Admitted = { holds: [], near: [] };
 
 /** Whether a request was refused. */
 export function isRefusal(
-  result: Hold | LimitRefusal,
+  result: Admitted | LimitRefusal,
 ): result is LimitRefusal {
   return "bound" in result;
 }
@@ -80,131 +106,142 @@ export function isRefusal(
 export function createLimiter(options: LimiterOptions): Limiter {
   const { sums, bounds, quotaShares, clock } = options;
 
-  function enterBound(
-    caller: Caller,
-    deployment: Deployment,
-    estimatedTokens: number,
-  ): Hold | LimitRefusal | Promise<Hold | LimitRefusal> {
-    const shares = sharesOf(caller, deployment);
-    const over = latest(shares.filter(({ ratio }) => ratio >= 1));
-    if (over !== undefined) return { ...over, needed: undefined };
-    const asked = askAll(caller, deployment, estimatedTokens);
-    if (asked.length === 0) {
-      return { reserved: [], near: shares.filter(isNear) };
-    }
-    const reserved = asked.map(({ reservation }) => reservation);
-    const settle = (refused: RefusedReservation | undefined) =>
-      refused === undefined
-        ? { reserved, near: nearOf(asked, shares, sums) }
-        : refusalOf(asked, refused, sums);
-    const refused = sums.reserve(reserved);
-    return refused instanceof Promise ? refused.then(settle) : settle(refused);
-  }
-
   function sharesOf(
     caller: Caller,
-    { connection }: Deployment,
-  ): readonly LimitState[] {
-    const states: LimitState[] = [];
+    { connection, model }: Deployment,
+  ): Soon<readonly RequestLimitState[]> {
+    const row = { connection: connection.name, model: model.id };
+    const states: Soon<readonly LimitState[]>[] = [];
     for (const bound of bounds.of(caller)) {
       if (bound.kind !== "share") continue;
       if (bound.limit.connection !== connection.name) continue;
       if (quotaShares.isStale(connection)) options.refreshQuotas(caller);
-      states.push(...shareStates(bound, connection, quotaShares));
+      const shares = quotaShares
+        .of(connection, bound.holder, SHARE_MAX_AGE_MS);
+      states.push(soon(shares, (found) => shareStates(bound, found)));
     }
-    return states;
+    return states.length === 0 ? [] : soon(
+      soonAll(states),
+      (found) => found.flat().map((state) => ({ ...state, row })),
+    );
   }
 
   function askAll(
     caller: Caller,
-    deployment: Deployment,
+    deployments: CallDeployments,
     estimatedTokens: number,
   ): readonly Asked[] {
-    const { connection, model } = deployment;
     const nowMs = clock.now();
-    const row = { connection: connection.name, model: model.id };
-    const needed = neededOf(deployment, estimatedTokens);
+    const needs = deployments.map((one) => needOf(one, estimatedTokens));
     const asked: Asked[] = [];
     for (const bound of bounds.of(caller)) {
-      if (bound.kind !== "amount" || !countsRow(bound.limit, row)) continue;
-      asked.push(ask(bound, bounds.sumAt(bound, nowMs), needed));
+      if (bound.kind !== "amount") continue;
+      const most = largestNeed(needs, bound);
+      if (most === undefined) continue;
+      asked.push(ask(bound, bounds.useAt(bound, nowMs), most));
     }
     return asked;
   }
 
+  function claimAll(
+    id: string,
+    asked: readonly Asked[],
+    shares: readonly RequestLimitState[],
+  ): Soon<Admitted | LimitRefusal> {
+    const over = latest(shares.filter(({ ratio }) => ratio >= 1));
+    if (over !== undefined) return { ...over, needed: undefined };
+    if (asked.length === 0) return { holds: [], near: shares.filter(isNear) };
+    const claims = asked.map(({ claim }) => claim);
+    return soon(sums.reserve(id, claims), ({ isGranted, uses }) => {
+      if (!isGranted) return refusalOf(asked, uses);
+      const states = asked.map(({ bound, row, window, claim }, index) => {
+        const used = usedOf(uses[index]) + claim.amount;
+        return { ...amountState(bound, window.endMs, used), row };
+      });
+      const near = [...states, ...shares].filter(isNear);
+      return { holds: holdsOf(id, claims), near };
+    });
+  }
+
   return {
-    enter: (caller, deployment, estimatedTokens) =>
-      isBound(caller)
-        ? enterBound(caller, deployment, estimatedTokens)
-        : NOTHING,
+    enter(caller, deployments, { id, estimatedTokens }) {
+      if (!isBound(caller)) return UNBOUND;
+      return soon(
+        sharesOf(caller, deployments[0]),
+        (shares) =>
+          claimAll(id, askAll(caller, deployments, estimatedTokens), shares),
+      );
+    },
   };
 }
 
+/** What a request needs if one deployment serves it. */
+interface Need {
+  readonly row: Row;
+  readonly counts: Counts;
+}
+
 /** A request's input is known roughly before it goes out, and of its output nothing. */
-function neededOf({ model: { price } }: Deployment, tokens: number): Counts {
-  return countsOf({ inputTokens: Math.max(1, tokens), outputTokens: 0 }, {
-    price,
-    isEstimated: false,
-  });
+function needOf(
+  { connection, model: { id, price } }: Deployment,
+  tokens: number,
+): Need {
+  const usage = { inputTokens: Math.max(1, tokens), outputTokens: 0 };
+  return {
+    row: { connection: connection.name, model: id },
+    counts: countsOf(usage, { price, isEstimated: false }),
+  };
+}
+
+/** The largest need that a limit counts; of equal ones the first. */
+function largestNeed(
+  needs: readonly Need[],
+  { limit }: AmountBound,
+): Need | undefined {
+  const amount = ({ counts }: Need) => amountOf(limit.unit, counts);
+  return needs.filter(({ row }) => countsRow(limit, row))
+    .reduce<Need | undefined>(
+      (most, one) =>
+        most === undefined || amount(one) > amount(most) ? one : most,
+      undefined,
+    );
 }
 
 /** What is asked of one limit. */
-interface Asked extends BoundSum {
+interface Asked {
   readonly bound: AmountBound;
-  readonly reservation: Reservation;
+  readonly row: Row;
+  readonly window: TimeSpan;
+  readonly claim: Claim;
 }
 
 function ask(
   bound: AmountBound,
-  { sum, window }: BoundSum,
-  needed: Counts,
+  { sums, key, window }: BoundUse,
+  { row, counts }: Need,
 ): Asked {
   const { unit, most } = bound.limit;
-  const reservation = { sum, amount: amountOf(unit, needed), most };
-  return { bound, sum, window, reservation };
+  const claim = { sums, key, amount: amountOf(unit, counts), most };
+  return { bound, row, window, claim };
 }
 
-/**
- * Of the limits without room the one that resets last: before that there is no use in coming back.
- *
- * @param refused What another process said, which may know of more than this one.
- */
+/** Of the limits without room the one that resets last: before that there is no use in coming back. */
 function refusalOf(
   asked: readonly Asked[],
-  refused: RefusedReservation,
-  sums: Pick<Sums, "read">,
+  uses: readonly LimitUse[],
 ): LimitRefusal {
-  const amounts = sums.read(asked.map(({ sum }) => sum));
-  const full = asked.flatMap(({ bound, window, reservation }, index) => {
-    const { amount, most } = reservation;
-    const isNamed = isSame(reservation.sum, refused.reservation.sum);
-    const known = amounts[index] ?? 0;
-    const used = isNamed ? Math.max(known, refused.used) : known;
-    const state = amountState(bound, window.endMs, used);
-    return isNamed || used + amount > most
-      ? [{ ...state, needed: amount }]
+  const full = asked.flatMap(({ bound, row, window, claim }, index) => {
+    const { amount, most } = claim;
+    const before = usedOf(uses[index]);
+    return before + amount > most
+      ? [{ ...amountState(bound, window.endMs, before), row, needed: amount }]
       : [];
   });
   const refusal = latest(full);
   if (refusal === undefined) {
-    throw new Error("Nobody asked for what was refused");
+    throw new Error("A refused request needs a limit without room");
   }
   return refusal;
-}
-
-function isSame(one: Sum, other: Sum): boolean {
-  return one.table === other.table && one.field === other.field;
-}
-
-function nearOf(
-  asked: readonly Asked[],
-  shares: readonly LimitState[],
-  sums: Pick<Sums, "read">,
-): readonly LimitState[] {
-  const amounts = sums.read(asked.map(({ sum }) => sum));
-  return asked.map(({ bound, window }, index) =>
-    amountState(bound, window.endMs, amounts[index] ?? 0)
-  ).concat(shares).filter(isNear);
 }
 
 function isNear({ ratio }: LimitState): boolean {
@@ -222,27 +259,21 @@ export function amountState(
   return { bound, used, ratio, resetsAtMs };
 }
 
-/**
- * How far a limit on a share of a connection's quota is used: of the windows that it names, those that can be
- * estimated.
- */
-export function shareStates(
+/** How far a limit on a share of a quota is used, by those of its windows that it names and that can be estimated. */
+function shareStates(
   bound: ShareBound,
-  connection: Connection,
-  quotaShares: QuotaShares,
+  shares: readonly QuotaShare[],
 ): readonly LimitState[] {
-  const { limit, holder } = bound;
-  return quotaShares.of(connection, holder).flatMap(
-    ({ window, span, used }) =>
-      span === undefined || used === undefined ||
-        !isNamed(window, limit.window)
-        ? []
-        : [{
-          bound,
-          used,
-          ratio: limit.share === 0 ? Infinity : used / limit.share,
-          resetsAtMs: span.endMs,
-        }],
+  const { limit } = bound;
+  return shares.flatMap(({ window, span, used }) =>
+    span === undefined || used === undefined || !isNamed(window, limit.window)
+      ? []
+      : [{
+        bound,
+        used,
+        ratio: limit.share === 0 ? Infinity : used / limit.share,
+        resetsAtMs: span.endMs,
+      }]
   );
 }
 

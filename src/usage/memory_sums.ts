@@ -1,87 +1,112 @@
 import type { Clock } from "../core/time/clock.ts";
 import { createEndingTables } from "./ending_tables.ts";
-import type { Addition, Reservation, Sum, Sums } from "./sums.ts";
+import { createHolds } from "./holds.ts";
+import {
+  type Addition,
+  type Counted,
+  decide,
+  type Decision,
+  HOLD_MS,
+  holdsOf,
+  type LimitUse,
+  type Sum,
+  type Sums,
+} from "./sums.ts";
 
-/** Sums that are known at once, since nobody else keeps them. */
+/** Sums in this thread, so that every answer is there at once. */
 export interface MemorySums extends Sums {
-  reserve(list: readonly Reservation[]): ReturnType<typeof firstRefused>;
+  reserve(...args: Parameters<Sums["reserve"]>): Decision;
+  uses(limits: readonly Counted[]): readonly LimitUse[];
+  read(sums: readonly Sum[]): readonly number[];
   table(name: string): ReadonlyMap<string, number>;
-  /** How many sums are held. */
+  once(name: string, endsAtMs: number): boolean;
+  /** Notes that everything since then is counted, in milliseconds since 1970; a later moment changes nothing. */
+  completeSince(sinceMs: number): void;
+  /** How many sums and holds there are. */
   readonly size: number;
 }
 
 /**
- * Sums in the memory of this process. There is no timer: tables that have ended are dropped when something is next
- * asked for.
+ * Creates sums that are all 0. There is no timer: tables that have ended are dropped with the next question.
  *
  * @example
  * ```ts
  * import assert from "node:assert/strict";
  *
- * const sums = createMemorySums({ now: () => 0 });
+ * const sums = createMemorySums({ now: () => 0, elapsedMs: () => 0 });
  * const sum = { table: "minute 0 alice", field: "requests", endsAtMs: 60_000 };
- * assert.equal(sums.reserve([{ sum, amount: 1, most: 1 }]), undefined);
- * assert.equal(sums.reserve([{ sum, amount: 1, most: 1 }])?.used, 1);
+ * const claim = { sums: [sum], key: "alice requests", amount: 1, most: 1 };
+ * assert.equal(sums.reserve("first", [claim]).isGranted, true);
+ * assert.equal(sums.reserve("second", [claim]).isGranted, false);
  * ```
  */
-export function createMemorySums(clock: Pick<Clock, "now">): MemorySums {
+export function createMemorySums(clock: Clock): MemorySums {
   const tables = createEndingTables<number>(clock);
+  const holds = createHolds(clock);
+  let sinceMs = clock.now();
 
-  const valueOf = (sum: Sum) => tables.find(sum.table)?.get(sum.field) ?? 0;
+  function valueOf({ table, field }: Sum): number {
+    return tables.find(table)?.get(field) ?? 0;
+  }
 
-  /** What belongs to one table often stands together. */
-  function addAll(list: readonly Addition[]): void {
-    let name: string | undefined;
-    let table: Map<string, number> | undefined;
-    for (const { sum, amount } of list) {
-      if (sum.table !== name) table = tables.open(sum);
-      name = sum.table;
-      table?.set(sum.field, (table.get(sum.field) ?? 0) + amount);
+  function useOf({ sums, key }: Counted, id = ""): LimitUse {
+    return { counted: sums.map(valueOf), held: holds.total(key, id) };
+  }
+
+  function addAll(additions: readonly Addition[]): void {
+    for (const addition of additions) {
+      const table = tables.open(addition);
+      if (table === undefined) continue;
+      for (const { field, amount } of addition.amounts) {
+        table.set(field, (table.get(field) ?? 0) + amount);
+      }
     }
   }
 
   return {
+    apply({ additions, releases = [], holds: lasting = [] }) {
+      tables.dropEnded();
+      addAll(additions);
+      holds.put(lasting, HOLD_MS);
+      holds.remove(releases);
+    },
+    reserve(id, claims, lifetimeMs = Infinity) {
+      tables.dropEnded();
+      const decision = decide(claims, claims.map((one) => useOf(one, id)));
+      if (decision.isGranted) {
+        holds.put(holdsOf(id, claims), lifetimeMs);
+      }
+      return decision;
+    },
+    uses(limits) {
+      tables.dropEnded();
+      return limits.map((one) => useOf(one));
+    },
     read(sums) {
       tables.dropEnded();
       return sums.map(valueOf);
-    },
-    reserve(list) {
-      tables.dropEnded();
-      const refused = firstRefused(list, valueOf);
-      if (refused === undefined) addAll(list);
-      return refused;
-    },
-    add(list) {
-      tables.dropEnded();
-      addAll(list);
-    },
-    begin(list) {
-      tables.dropEnded();
-      for (const { sum, amount } of list) {
-        const table = tables.open(sum);
-        if (table?.has(sum.field) === false) table.set(sum.field, amount);
-      }
     },
     table(name) {
       tables.dropEnded();
       return new Map(tables.find(name));
     },
+    once(name, endsAtMs) {
+      tables.dropEnded();
+      const names = tables.open({ table: `once\t${name}`, endsAtMs });
+      if (names === undefined || names.size > 0) return false;
+      names.set("", 1);
+      return true;
+    },
+    get sinceMs() {
+      return sinceMs;
+    },
+    completeSince(atMs) {
+      sinceMs = Math.min(sinceMs, atMs);
+    },
     get size() {
-      return [...tables.all()].reduce((size, table) => size + table.size, 0);
+      let size = holds.size;
+      for (const table of tables.all()) size += table.size;
+      return size;
     },
   };
-}
-
-/** The first reservation that its sum has no room for. */
-function firstRefused(
-  list: readonly Reservation[],
-  valueOf: (sum: Sum) => number,
-): { readonly reservation: Reservation; readonly used: number } | undefined {
-  for (const reservation of list) {
-    const used = valueOf(reservation.sum);
-    if (used + reservation.amount > reservation.most) {
-      return { reservation, used };
-    }
-  }
-  return undefined;
 }

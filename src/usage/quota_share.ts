@@ -5,9 +5,8 @@ import type { LimitsList } from "../limits/list.ts";
 import type { LimitsService } from "../limits/service.ts";
 import { type QuotaWindow, windowKey } from "../limits/window.ts";
 import { windowSpan } from "../limits/window_span.ts";
-import type { Counting } from "./counting.ts";
 import { isWindowKept, relayedShare } from "./relayed.ts";
-import type { Sums } from "./sums.ts";
+import { type Soon, soon, soonAll, type Sums } from "./sums.ts";
 import type { Holder } from "./tables.ts";
 
 /** One window of a provider's quota, and a holder's part of what is used of it. */
@@ -24,8 +23,17 @@ export interface QuotaShare {
 
 /** Estimates who used how much of the providers' windows. */
 export interface QuotaShares {
-  /** The windows of a connection's quota, as far as they are known without asking, with a holder's part of each. */
-  of(connection: Connection, holder: Holder): readonly QuotaShare[];
+  /**
+   * Returns the windows of a connection's quota that are known without asking the provider, with a holder's part of
+   * each.
+   *
+   * @param maxAgeMs How old the sums of tokens may be, in milliseconds; default 0.
+   */
+  of(
+    connection: Connection,
+    holder: Holder,
+    maxAgeMs?: number,
+  ): Soon<readonly QuotaShare[]>;
   /** Learns from quotas that were read, which are remembered until they reset. */
   learn(list: LimitsList): void;
   /** Whether what is known of a connection's quota is old, or nothing. */
@@ -34,9 +42,8 @@ export interface QuotaShares {
 
 /** What {@linkcode createQuotaShares} goes by. */
 export interface QuotaSharesOptions {
-  readonly sums: Pick<Sums, "read">;
+  readonly sums: Pick<Sums, "read" | "sinceMs">;
   readonly limits: Pick<LimitsService, "known">;
-  readonly counting: Pick<Counting, "sinceMs">;
   readonly clock: Pick<Clock, "now">;
 }
 
@@ -48,6 +55,14 @@ const SAME_WINDOW_MS = 600_000;
  * make up others with each answer.
  */
 const MAX_SIGHTS = 10_000;
+
+/** A window of which the parts of holders can be estimated. */
+interface MeasuredWindow {
+  readonly span: TimeSpan;
+  readonly usedPercent: number;
+  /** From its start to now. */
+  readonly asked: TimeSpan;
+}
 
 /** What was used of a window when it was first seen. */
 interface FirstSight {
@@ -61,7 +76,7 @@ interface FirstSight {
  * Of a window that began before anything was counted, only what was used since it was first seen is anybody's.
  */
 export function createQuotaShares(
-  { sums, limits, counting, clock }: QuotaSharesOptions,
+  { sums, limits, clock }: QuotaSharesOptions,
 ): QuotaShares {
   /** By connection and window. */
   const firstSights = new Map<string, FirstSight>();
@@ -82,7 +97,7 @@ export function createQuotaShares(
       readonly usedPercent: number;
     },
   ): number {
-    if (counting.sinceMs <= span.startMs) return 0;
+    if (sums.sinceMs <= span.startMs) return 0;
     const key = `${connection.name}\t${windowKey(window)}`;
     const known = firstSights.get(key);
     const isSame = known !== undefined &&
@@ -96,40 +111,48 @@ export function createQuotaShares(
     return usedPercent;
   }
 
-  function usedOf(
-    connection: Connection,
-    holder: Holder,
-    { window, span }: {
-      readonly window: QuotaWindow;
-      readonly span: TimeSpan;
-    },
-  ): number | undefined {
-    const nowMs = clock.now();
+  /** What a holder's part is measured by; `undefined` where it cannot be estimated. */
+  function measured(window: QuotaWindow): MeasuredWindow | undefined {
+    const span = windowSpan(window);
     const usedPercent = window.used_percent;
+    if (span === undefined || usedPercent === null) return undefined;
+    const nowMs = clock.now();
     const isOfModels = window.type !== TOOL_CALLS;
     const isRunning = span.startMs <= nowMs && nowMs < span.endMs;
     const isKept = isWindowKept(span.endMs - span.startMs);
-    if (usedPercent === null || !isOfModels || !isRunning || !isKept) {
-      return undefined;
-    }
-    const before = usedBefore(connection, window, { span, usedPercent });
-    const share = relayedShare({
-      connection: connection.name,
-      holder,
-      span: { startMs: span.startMs, endMs: nowMs },
-    }, sums);
-    return share === undefined
-      ? undefined
-      : share * (usedPercent - before) / 100;
+    return isOfModels && isRunning && isKept
+      ? { span, usedPercent, asked: { startMs: span.startMs, endMs: nowMs } }
+      : undefined;
+  }
+
+  function partOf(
+    connection: Connection,
+    holder: Holder,
+    { window, maxAgeMs }: {
+      readonly window: QuotaWindow;
+      readonly maxAgeMs: number | undefined;
+    },
+  ): Soon<QuotaShare> {
+    const span = windowSpan(window);
+    const one = measured(window);
+    if (one === undefined) return { window, span, used: undefined };
+    const asked = { connection: connection.name, holder, span: one.asked };
+    return soon(relayedShare(asked, sums, maxAgeMs), (share) => {
+      const before = usedBefore(connection, window, one);
+      const used = share === undefined
+        ? undefined
+        : share * (one.usedPercent - before) / 100;
+      return { window, span, used };
+    });
   }
 
   return {
-    of: (connection, holder) =>
-      windowsOf(connection).map((window) => {
-        const span = windowSpan(window);
-        const used = span && usedOf(connection, holder, { window, span });
-        return { window, span, used };
-      }),
+    of: (connection, holder, maxAgeMs) =>
+      soonAll(
+        windowsOf(connection).map((window) =>
+          partOf(connection, holder, { window, maxAgeMs })
+        ),
+      ),
     learn({ data }) {
       for (const { provider_id, limits: windows } of data) {
         if (windows.length > 0) lastSeen.set(provider_id, windows);

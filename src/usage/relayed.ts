@@ -1,7 +1,6 @@
 import type { TimeSpan } from "../core/time/calendar.ts";
-import type { HolderNames } from "./count_names.ts";
-import { type Holder, holderText } from "./tables.ts";
-import type { Addition, Sums } from "./sums.ts";
+import { type Addition, type Soon, soon, type Sums } from "./sums.ts";
+import { type Holder, holderDigest } from "./tables.ts";
 
 /*
  * How many tokens each holder had of each connection in any stretch of time, roughly. A provider's windows begin when
@@ -37,7 +36,7 @@ const ALL = "all";
 export interface RelayedTokens {
   /** The connection's name. */
   readonly connection: string;
-  readonly holders: readonly Pick<HolderNames, "text">[];
+  readonly holders: readonly { readonly digest: string }[];
   readonly tokens: number;
   /** Milliseconds since 1970. */
   readonly atMs: number;
@@ -68,17 +67,10 @@ export function createRelayed(): Relayed {
   return {
     add({ connection, holders, tokens, atMs }, additions) {
       if (tokens === 0) return;
+      const amounts = [ALL, ...holders.map(({ digest }) => digest)]
+        .map((field) => ({ field, amount: tokens }));
       for (const { table, endsAtMs } of bucketsAt(connection, atMs)) {
-        additions.push({
-          sum: { table, field: ALL, endsAtMs },
-          amount: tokens,
-        });
-        for (const { text } of holders) {
-          additions.push({
-            sum: { table, field: text, endsAtMs },
-            amount: tokens,
-          });
-        }
+        additions.push({ table, endsAtMs, amounts });
       }
     },
   };
@@ -114,32 +106,38 @@ export interface ShareAsked {
 }
 
 /**
- * Which part of the tokens that went through a connection in a stretch of time a holder had, from 0 to 1. Of a bucket
- * that is only partly in it, as much counts as of its time is in it.
+ * Returns which part of the tokens that went through a connection in a stretch of time a holder had, from 0 to 1. A
+ * bucket that is only partly in the stretch counts as far as its time is in it.
  *
+ * @param maxAgeMs How old the sums may be, in milliseconds.
  * @returns 0 where nothing went through; `undefined` for a stretch that is longer than tokens are kept.
  */
 export function relayedShare(
   { connection, holder, span }: ShareAsked,
   sums: Pick<Sums, "read">,
-): number | undefined {
+  maxAgeMs?: number,
+): Soon<number | undefined> {
   const lengthMs = span.endMs - span.startMs;
   const level = LEVELS.find(({ keptMs }) => lengthMs <= keptMs);
   if (level === undefined) return undefined;
   const starts = bucketStarts(level, span);
-  const tokensOf = (field: string) => {
-    const amounts = sums.read(starts.map((atMs) => {
-      const { table, endsAtMs } = bucketAt(level, connection, atMs);
-      return { table, field, endsAtMs };
-    }));
-    return amounts.reduce(
-      (sum, amount, index) =>
-        sum + amount * overlap(starts[index] ?? 0, level, span),
-      0,
-    );
-  };
-  const own = tokensOf(holderText(holder));
-  return own === 0 ? 0 : Math.min(1, own / tokensOf(ALL));
+  const tables = starts.map((atMs) => {
+    const { table, endsAtMs } = bucketAt(level, connection, atMs);
+    return { table, endsAtMs };
+  });
+  const sumsOf = (field: string) => tables.map((one) => ({ ...one, field }));
+  const asked = [...sumsOf(holderDigest(holder)), ...sumsOf(ALL)];
+  return soon(sums.read(asked, maxAgeMs), (amounts) => {
+    const tokensIn = (some: readonly number[]) =>
+      some.reduce(
+        (sum, amount, index) =>
+          sum + amount * overlap(starts[index] ?? 0, level, span),
+        0,
+      );
+    const own = tokensIn(amounts.slice(0, starts.length));
+    if (own === 0) return 0;
+    return Math.min(1, own / tokensIn(amounts.slice(starts.length)));
+  });
 }
 
 /** Whether the tokens of windows of this length are kept, in milliseconds. */

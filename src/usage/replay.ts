@@ -1,5 +1,5 @@
 import type { Caller, Config } from "../config/config.ts";
-import type { LoggedRequest } from "../observe/logged_request.ts";
+import type { LoggedRequest, LoggedUse } from "../observe/logged_request.ts";
 import type { Measure } from "./counts.ts";
 import type { Counting } from "./counting.ts";
 
@@ -83,12 +83,12 @@ export function createReplay(
 
   function gatheredFor(
     caller: Caller,
-    { request, endedMs }: {
-      readonly request: LoggedRequest;
+    { connection, model = "", endedMs }: {
+      readonly connection: string;
+      readonly model: string | undefined;
       readonly endedMs: number;
     },
   ): Gathered {
-    const { connection, model = "" } = request;
     const atMs = spanStart(endedMs, untilMs);
     // No name of the configuration holds a tab.
     const key = `${atMs}\t${caller.name}\t${connection}\t${model}`;
@@ -114,7 +114,15 @@ export function createReplay(
         return;
       }
       counts.counted++;
-      addTo(gatheredFor(caller, { request, endedMs }).counts, request);
+      const { connection, isEstimated } = request;
+      const countsFor = ({ model }: LoggedUse) =>
+        gatheredFor(caller, { connection, model, endedMs }).counts;
+      const own = countsFor(request);
+      own.requests = (own.requests ?? 0) + 1;
+      if (isEstimated) own.estimated = (own.estimated ?? 0) + 1;
+      for (const use of [request, ...request.others]) {
+        addTo(countsFor(use), use);
+      }
     },
     flush,
     counts,
@@ -136,17 +144,15 @@ function spanStart(endedMs: number, untilMs: number): number {
 const NANOS_PER_DOLLAR = 1e9;
 
 /** A measure that no request has stays absent, as a cost where nothing had a price. */
-function addTo(counts: Gathered["counts"], request: LoggedRequest): void {
+function addTo(counts: Gathered["counts"], use: LoggedUse): void {
   const add = (measure: Measure, amount: number) =>
     counts[measure] = (counts[measure] ?? 0) + amount;
-  add("requests", 1);
-  add("input", request.inputTokens);
-  add("cached_input", request.cachedInputTokens);
-  add("cache_write", request.cacheWriteTokens);
-  add("output", request.outputTokens);
-  add("reasoning", request.reasoningTokens);
-  if (request.isEstimated) add("estimated", 1);
-  if (request.costUsd !== undefined) {
-    add("cost", Math.round(request.costUsd * NANOS_PER_DOLLAR));
+  add("input", use.inputTokens);
+  add("cached_input", use.cachedInputTokens);
+  add("cache_write", use.cacheWriteTokens);
+  add("output", use.outputTokens);
+  add("reasoning", use.reasoningTokens);
+  if (use.costUsd !== undefined) {
+    add("cost", Math.round(use.costUsd * NANOS_PER_DOLLAR));
   }
 }

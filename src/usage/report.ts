@@ -1,13 +1,13 @@
 import { deploymentsFor } from "../config/assignment.ts";
 import type { Caller, Config, Connection } from "../config/config.ts";
+import type { TimeSpan } from "../core/time/calendar.ts";
 import type { Clock } from "../core/time/clock.ts";
 import { NANOS_PER_DOLLAR } from "../core/nano_dollars.ts";
 import type { LimitsService } from "../limits/service.ts";
 import type { AmountBound, Bound, Bounds, ShareBound } from "./bounds.ts";
-import type { Counting } from "./counting.ts";
 import { amountState } from "./limiter.ts";
 import { isNamed, type QuotaShare, type QuotaShares } from "./quota_share.ts";
-import type { Sums } from "./sums.ts";
+import { type Sums, usedOf } from "./sums.ts";
 import type { Holder } from "./tables.ts";
 import { readWindows, type WindowUsage } from "./window_usage.ts";
 
@@ -74,7 +74,6 @@ export interface QuotaUsage {
 export interface UsageReportOptions {
   readonly sums: Sums;
   readonly bounds: Bounds;
-  readonly counting: Pick<Counting, "sinceMs">;
   readonly limits: Pick<LimitsService, "read">;
   readonly quotaShares: QuotaShares;
   readonly clock: Pick<Clock, "now">;
@@ -93,7 +92,7 @@ export function createUsageReport(
   config: Config,
   signal?: AbortSignal,
 ) => Promise<UsageReport> {
-  const { sums, bounds, counting, limits, quotaShares, clock } = options;
+  const { sums, bounds, limits, quotaShares, clock } = options;
   const deadline = options.deadline ?? ((ms) => AbortSignal.timeout(ms));
 
   async function freshenQuotas(
@@ -110,40 +109,59 @@ export function createUsageReport(
     }
   }
 
+  /** The limits in the order of the configuration. */
+  async function readLimits(
+    caller: Caller,
+    config: Config,
+    connections: readonly Connection[],
+  ): Promise<readonly LimitUsage[]> {
+    const nowMs = clock.now();
+    const mayUse = (model: string) =>
+      deploymentsFor(model, caller, config) !== undefined;
+    const all = await Promise.all(
+      bounds.of(caller).map(async (bound) => {
+        if (bound.kind === "share") {
+          const { connection: name } = bound.limit;
+          const connection = connections.find((one) => one.name === name);
+          return connection === undefined ? [] : shareUsage(
+            bound,
+            await quotaShares.of(connection, bound.holder),
+          );
+        }
+        const use = bounds.useAt(bound, nowMs);
+        const [found] = await sums.uses([use]);
+        const used = usedOf(found);
+        return amountUsage(bound, {
+          window: use.window,
+          used,
+          connections,
+          mayUse,
+        });
+      }),
+    );
+    return all.flat();
+  }
+
   return async (caller, config, signal) => {
     await freshenQuotas(caller, config, signal);
-    const nowMs = clock.now();
-    const { sinceMs } = counting;
     const holder: Holder = { kind: "token", name: caller.name };
     const connections = config.connections
       .filter(({ id, enabled }) => enabled && caller.connectionIds.has(id));
+    const windows = await readWindows(holder, { sums, nowMs: clock.now() });
+    const limitUsages = await readLimits(caller, config, connections);
+    const { sinceMs } = sums;
     return {
       object: "usage",
       token: caller.name,
       since: instant(sinceMs),
-      windows: await readWindows(holder, { sums, nowMs, sinceMs }),
-      limits: bounds.of(caller).flatMap((bound) =>
-        bound.kind === "amount"
-          ? amountUsage(bound, {
-            sums,
-            bounds,
-            nowMs,
-            connections,
-            mayUse: (model) =>
-              deploymentsFor(model, caller, config) !== undefined,
-          })
-          : shareUsage(
-            bound,
-            connections.find(({ name }) => name === bound.limit.connection),
-            quotaShares,
-          )
-      ),
-      connections: connections.map((connection) => ({
+      windows,
+      limits: limitUsages,
+      connections: await Promise.all(connections.map(async (connection) => ({
         provider_id: connection.id,
         name: connection.name,
-        limits: quotaShares.of(connection, holder)
+        limits: (await quotaShares.of(connection, holder))
           .map((share) => quotaUsage(share, sinceMs)),
-      })),
+      }))),
     };
   };
 }
@@ -151,24 +169,21 @@ export function createUsageReport(
 /** What a group shares may count models and connections that this token knows nothing of: they are left out. */
 function amountUsage(
   bound: AmountBound,
-  { sums, bounds, nowMs, connections, mayUse }:
-    & Pick<UsageReportOptions, "sums" | "bounds">
-    & {
-      readonly nowMs: number;
-      /** The token's own. */
-      readonly connections: readonly Connection[];
-      /** Whether the token may use a model. */
-      readonly mayUse: (model: string) => boolean;
-    },
+  { window, used, connections, mayUse }: {
+    readonly window: TimeSpan;
+    readonly used: number;
+    /** The token's own. */
+    readonly connections: readonly Connection[];
+    /** Whether the token may use a model. */
+    readonly mayUse: (model: string) => boolean;
+  },
 ): readonly LimitUsage[] {
   const { limit } = bound;
   const own = connections.map(({ name }) => name);
   const models = limit.models?.filter(mayUse);
   const through = limit.connections?.filter((name) => own.includes(name));
   if (models?.length === 0 || through?.length === 0) return [];
-  const { sum, window } = bounds.sumAt(bound, nowMs);
-  const [amount = 0] = sums.read([sum]);
-  const { ratio } = amountState(bound, window.endMs, amount);
+  const { ratio } = amountState(bound, window.endMs, used);
   const isCost = limit.unit === "cost";
   const scale = isCost ? NANOS_PER_DOLLAR : 1;
   return [{
@@ -178,28 +193,21 @@ function amountUsage(
     models: models ?? null,
     connections: through ?? null,
     limit: limit.most / scale,
-    used: amount / scale,
-    remaining: Math.max(0, limit.most - amount) / scale,
+    used: used / scale,
+    remaining: Math.max(0, limit.most - used) / scale,
     used_percent: Number.isFinite(ratio) ? percent(ratio) : null,
     starts_at: instant(window.startMs),
     resets_at: instant(window.endMs),
   }];
 }
 
-/**
- * One for each window that the limit names; one without numbers where none is known.
- *
- * @param connection That the limit is for; `undefined` where it is none of the token's.
- */
+/** One for each window that the limit names; one without numbers where none is known. */
 function shareUsage(
   bound: ShareBound,
-  connection: Connection | undefined,
-  quotaShares: QuotaShares,
+  shares: readonly QuotaShare[],
 ): readonly LimitUsage[] {
-  if (connection === undefined) return [];
   const { limit } = bound;
-  const named = quotaShares.of(connection, bound.holder)
-    .filter(({ window }) => isNamed(window, limit.window));
+  const named = shares.filter(({ window }) => isNamed(window, limit.window));
   const entry = (share: QuotaShare | undefined): LimitUsage => ({
     ...scopeOf(bound),
     unit: "share",

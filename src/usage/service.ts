@@ -5,7 +5,7 @@ import type { LimitsService } from "../limits/service.ts";
 import type { Log } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { boundLabel, createBounds } from "./bounds.ts";
-import { type Counting, createCounting } from "./counting.ts";
+import { createCounting } from "./counting.ts";
 import {
   createLimiter,
   type LimitRefusal,
@@ -35,8 +35,6 @@ export interface UsageService {
     config: Config,
     signal?: AbortSignal,
   ): Promise<UsageReport>;
-  /** For whoever knows of requests that were served before. */
-  readonly counting: Counting;
 }
 
 /** What {@linkcode createUsageService} needs. */
@@ -56,9 +54,9 @@ export function createUsageService(
   options: UsageServiceOptions,
 ): UsageService {
   const { sums, store, limits, metrics, clock } = options;
-  const bounds = createBounds(options);
-  const counting = createCounting({ sums, bounds, clock });
-  const quotaShares = createQuotaShares({ ...options, counting });
+  const bounds = createBounds(store);
+  const counting = createCounting(sums);
+  const quotaShares = createQuotaShares(options);
   const refreshQuotas = (caller: Caller) =>
     void limits.read(caller, store.current()).then(quotaShares.learn, ignore);
   const limiter = createLimiter({
@@ -68,12 +66,7 @@ export function createUsageService(
     refreshQuotas,
   });
   const nearLog = createNearLog(options);
-  const report = createUsageReport({
-    ...options,
-    bounds,
-    counting,
-    quotaShares,
-  });
+  const report = createUsageReport({ ...options, bounds, quotaShares });
 
   /** Limits that a reload changed count what is running, too. */
   function current(caller: Caller): Caller {
@@ -98,7 +91,6 @@ export function createUsageService(
       }),
     near: nearLog.note,
     report,
-    counting,
   };
 }
 

@@ -3,12 +3,12 @@ import {
   type CalendarWindow,
   type TimeSpan,
 } from "../core/time/calendar.ts";
+import { sha256Hex } from "../core/sha256.ts";
 import { type Measure, MEASURES } from "./counts.ts";
-import type { Sum } from "./sums.ts";
 
 /*
- * How the tables of sums and their fields are called. The parts stand behind tabs, which no name of the configuration
- * holds.
+ * The names of tables of sums and of their fields. Tabs stand between the parts, since no name of the configuration
+ * holds one.
  */
 
 /** Whose sums they are. */
@@ -17,11 +17,11 @@ export interface Holder {
   readonly name: string;
 }
 
-/** Windows that `GET /usage` tells, and for which all is counted. */
-export const COUNTED_WINDOWS = ["hour", "day", "week", "month"] as const;
+/** Windows that `GET /usage` reports. Everything is counted for these, and for limits by the minute, too. */
+export const REPORTED_WINDOWS = ["hour", "day", "week", "month"] as const;
 
-/** One of {@linkcode COUNTED_WINDOWS}. */
-export type CountedWindow = typeof COUNTED_WINDOWS[number];
+/** One of {@linkcode REPORTED_WINDOWS}. */
+export type ReportedWindow = typeof REPORTED_WINDOWS[number];
 
 /** A window of the calendar with its place in time. */
 export interface PlacedWindow<Window extends CalendarWindow = CalendarWindow>
@@ -37,7 +37,10 @@ export function placedAt<Window extends CalendarWindow>(
   return { window, ...calendarSpan(window, atMs) };
 }
 
-/** The table of all that a holder used in a window, by measure, connection and model. */
+/**
+ * Returns the name of the table of all that a holder used in a window. It has a field for each measure, connection and
+ * model ({@linkcode countsField}), and one for each unit of a limit with the total, called as the unit.
+ */
 export function countsTable(
   { window, startMs }: PlacedWindow,
   holder: Holder,
@@ -45,18 +48,18 @@ export function countsTable(
   return `counts\t${window}\t${startMs / 1000}\t${holderText(holder)}`;
 }
 
-/** The table of what limits of a holder count in a window. */
-export function limitsTable(
-  { window, startMs }: PlacedWindow,
-  holder: Holder,
-): string {
-  return `limits\t${window}\t${startMs / 1000}\t${holderText(holder)}`;
-}
-
-/** A holder in one text. */
+/** Returns a holder in one text. */
 export function holderText({ kind, name }: Holder): string {
   return `${kind}\t${name}`;
 }
+
+/** Returns what stands for a holder in the fields of tables: fields reach a store in clear. */
+export function holderDigest(holder: Holder): string {
+  return sha256Hex(holderText(holder)).slice(0, DIGEST_DIGITS);
+}
+
+/** 128 bits. */
+const DIGEST_DIGITS = 32;
 
 /** What is counted apart: a model as callers know it, on a connection. */
 export interface Row {
@@ -82,13 +85,4 @@ export function readCountsField(
   const isOne = known !== undefined && connection !== undefined &&
     model !== undefined && more.length === 0;
   return isOne ? { measure: known, connection, model } : undefined;
-}
-
-/** A sum of a table that ends with its window. */
-export function sumIn(
-  table: string,
-  field: string,
-  { endMs }: TimeSpan,
-): Sum {
-  return { table, field, endsAtMs: endMs };
 }

@@ -2,18 +2,18 @@ import { NANOS_PER_DOLLAR } from "../core/nano_dollars.ts";
 import { type Counts, type Measure, MEASURES } from "./counts.ts";
 import type { Sums } from "./sums.ts";
 import {
-  COUNTED_WINDOWS,
-  type CountedWindow,
   countsTable,
   type Holder,
   placedAt,
   readCountsField,
+  REPORTED_WINDOWS,
+  type ReportedWindow,
   type Row,
 } from "./tables.ts";
 
 /** What was used in a window of the calendar, UTC. */
 export interface WindowUsage {
-  readonly window: CountedWindow;
+  readonly window: ReportedWindow;
   /** ISO 8601 in UTC. */
   readonly starts_at: string;
   readonly resets_at: string;
@@ -44,13 +44,12 @@ export interface UsedAmounts {
 /** What a holder used in the windows that run now. */
 export function readWindows(
   holder: Holder,
-  { sums, nowMs, sinceMs }: {
-    readonly sums: Pick<Sums, "table">;
+  { sums, nowMs }: {
+    readonly sums: Pick<Sums, "table" | "sinceMs">;
     readonly nowMs: number;
-    readonly sinceMs: number;
   },
 ): Promise<readonly WindowUsage[]> {
-  return Promise.all(COUNTED_WINDOWS.map(async (kind) => {
+  return Promise.all(REPORTED_WINDOWS.map(async (kind) => {
     const window = placedAt(kind, nowMs);
     const rows = rowsIn(await sums.table(countsTable(window, holder)));
     const data = rows.map(({ connection, model, counts }) => ({
@@ -62,7 +61,7 @@ export function readWindows(
       window: kind,
       starts_at: new Date(window.startMs).toISOString(),
       resets_at: new Date(window.endMs).toISOString(),
-      complete: sinceMs <= window.startMs,
+      complete: sums.sinceMs <= window.startMs,
       total: amountsOf(totalOf(rows.map(({ counts }) => counts))),
       data,
     };

@@ -88,7 +88,7 @@ function createRequests(config: Config) {
       const record = openRecord("req", "POST", { clock: systemClock, log });
       if (isCounted) {
         const tally = service.open({ record, caller, estimatedTokens: 500 });
-        void tally.enter(deployment);
+        void tally.enter([deployment]);
       }
       record.facts.status = 200;
       record.facts.connection = deployment.connection.name;

@@ -7,6 +7,7 @@
 import { randomIds } from "../../src/core/ids.ts";
 import { settleCalls } from "../../src/protocols/canonical/tools/settle_calls.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
+import { createBodyDecoder } from "../../src/protocols/decode_body.ts";
 import { createTranslator } from "../../src/protocols/translate_stream.ts";
 import { median } from "./load.ts";
 import { minimalTranslator } from "./minimal_translator.ts";
@@ -61,7 +62,7 @@ await watchMemory();
 function translation(): TransformStream<Uint8Array, Uint8Array> {
   const encoder = new TextEncoder();
   const translator = createTranslator({
-    decoder: CODECS.messages.createStreamDecoder(randomIds),
+    decoder: createBodyDecoder(CODECS.messages, randomIds),
     between: settleCalls(),
     encoder: CODECS.chat.createStreamEncoder({
       ids: randomIds,

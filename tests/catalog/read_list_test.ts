@@ -250,6 +250,11 @@ const NO_LISTS: readonly (readonly [string, () => Response, string])[] = [
     "a page of the list is longer than 1 MiB",
   ],
   [
+    "more values than others can wait for",
+    () => new Response(`{"data":[${"{},".repeat(300_000)}{}]}`),
+    "the answer is no list",
+  ],
+  [
     "the connection's key",
     () => Response.json({ data: [{ id: "model-a", name: UPSTREAM_KEY }] }),
     "the list holds the connection's key",

@@ -172,6 +172,10 @@ Deno.test("dev serves where there is a file or one is named, else the demo", asy
     (await run(["dev", "--bogus"], environment)).complained;
   assert.match(await usageOf(isFile), /usage: model-gateway serve/);
   assert.match(await usageOf(isNone), /usage: model-gateway demo/);
+  const isDirectory = {
+    MODEL_GATEWAY_CONFIG: fromFileUrl(new URL(".", import.meta.url)),
+  };
+  assert.match(await usageOf(isDirectory), /usage: model-gateway serve/);
   const named = await run(["dev", "--config", MISSING], isNone);
   assert.equal(named.code, 2);
   assert.ok(named.complained.startsWith("Cannot start: "));

@@ -16,11 +16,13 @@ export interface RunOptions {
   readonly address: GatewayAddress;
   /** How often the client may ask again, where it can be told; default 0. */
   readonly retries?: number;
+  /** How long the client may take, in milliseconds; default two minutes. */
+  readonly runMs?: number;
   /** Looks at the client's home before that is removed. */
   readonly inspect?: (home: string) => Promise<void>;
 }
 
-/** Longer than any run of a client takes, in milliseconds. */
+/** Longer than any run of a client takes, unless the test says otherwise, in milliseconds. */
 const RUN_MS = 120_000;
 
 /**
@@ -66,7 +68,7 @@ export interface StartedClient {
 export async function startClient(
   [path = "", ...before]: readonly string[],
   home: string,
-  { program, prompt, address, retries = 0 }: RunOptions,
+  { program, prompt, address, retries = 0, runMs = RUN_MS }: RunOptions,
 ): Promise<StartedClient> {
   const launch = program.launch(prompt, { ...address, retries });
   for (const [name, text] of Object.entries(launch.files)) {
@@ -91,7 +93,7 @@ export async function startClient(
       stdin: "piped",
       stdout: "piped",
       stderr: "piped",
-      signal: AbortSignal.timeout(RUN_MS),
+      signal: AbortSignal.timeout(runMs),
     }).spawn();
   if (launch.before !== undefined) {
     const first = start(launch.before);

@@ -1,4 +1,4 @@
-import { systemClock } from "../../src/core/time/clock.ts";
+import { type Clock, systemClock } from "../../src/core/time/clock.ts";
 import { randomIds } from "../../src/core/ids.ts";
 import type { Family, Protocol } from "../../src/core/protocol.ts";
 import { createDemoUpstream } from "../../src/demo/upstream.ts";
@@ -51,6 +51,10 @@ export interface TranslatingOptions {
   readonly fields?: Readonly<Record<string, unknown>>;
   /** Gets the path of every request to a model. */
   readonly asked: string[];
+  /** Outermost keys of the configuration besides the connections, such as `tokens`; default: none. */
+  readonly file?: Readonly<Record<string, unknown>>;
+  /** What cool-downs go by; default: that of this machine. */
+  readonly clock?: Clock;
   /** Puts another answer in the place of the demo's; default: never. */
   readonly spoil?: Spoil;
 }
@@ -58,7 +62,8 @@ export interface TranslatingOptions {
 /** A gateway in front of the demo's provider of a family, with nothing but its one endpoint. */
 export function startTranslating(
   { family, endpoint }: Upstream,
-  { model, fields, asked, spoil }: TranslatingOptions,
+  { model, fields, file, clock = systemClock, asked, spoil }:
+    TranslatingOptions,
 ): Promise<RunningGateway> {
   const letter = family.toLowerCase();
   const demo = createDemoUpstream({
@@ -83,5 +88,8 @@ export function startTranslating(
     },
     models: [{ id: model, upstream: `demo-${letter}`, ...fields }],
   });
-  return startGateway(minimalFile({ connections: [connection] }), { fetch });
+  return startGateway(
+    minimalFile({ connections: [connection], ...file }),
+    { fetch, clock },
+  );
 }

@@ -315,7 +315,17 @@ const SHOWN: Readonly<Record<string, Pair>> = {
   ...price("input"),
   ...price("cached_input"),
   ...price("cache_write"),
+  ...price("cache_write_1h"),
   ...price("output"),
+  ...rate("when.input_over", 1, 2),
+  ...rate("when.speed", "fast", "slow"),
+  ...rate("when.service_tier", "batch", "priority"),
+  ...rate("times", 2, 3),
+  ...rate("input", 2, 3),
+  ...rate("cached_input", 2, 3),
+  ...rate("cache_write", 2, 3),
+  ...rate("cache_write_1h", 2, 3),
+  ...rate("output", 2, 3),
   ...limits("tokens[].limits", (limit) => ({
     tokens: [tokenFile({ limits: [limit] })],
   })),
@@ -331,6 +341,31 @@ function price(name: string): Readonly<Record<string, Pair>> {
     [`connections[].models[].price.${name}`]: model({ price: whole }, {
       price: { ...whole, [name]: 2 },
     }),
+  };
+}
+
+/** A part of a rate of a price. */
+function rate(
+  name: string,
+  one: unknown,
+  other: unknown,
+): Readonly<Record<string, Pair>> {
+  const [, condition] = name.split("when.");
+  const rated = (value: unknown) => ({
+    price: {
+      ...{ input: 1, output: 1 },
+      rates: [
+        condition === undefined
+          ? { when: { speed: "fast" }, [name]: value }
+          : { when: { [condition]: value }, times: 2 },
+      ],
+    },
+  });
+  return {
+    [`connections[].models[].price.rates[].${name}`]: model(
+      rated(one),
+      rated(other),
+    ),
   };
 }
 

@@ -250,7 +250,8 @@ Deno.test("loadConfig() reports the problems of every part of a file at once", a
     'server.hots: is not a known key; did you mean "host"?',
     "timeouts.idle: must be a whole number, not text",
     "connections[0].service: must be one of zai, bigmodel, anthropic, openai, codex, openrouter, kimi, " +
-    'moonshot, minimax, deepseek, groq, siliconflow, synthetic, gateway, custom; did you mean "zai"?',
+    "moonshot, minimax, deepseek, groq, cerebras, mistral, siliconflow, synthetic, gateway, custom; " +
+    'did you mean "zai"?',
     'connections[1].models[0].upstraem: is not a known key; did you mean "upstream"?',
     "tokens[0].sha256: must be the SHA-256 of the token, 64 hexadecimal digits; `token new NAME` makes both",
     'connections[1].models[0].fallbacks[0]: is served by no connection; did you mean "model-a"?',

@@ -26,7 +26,10 @@ Deno.test("every service with a preset needs a name, a key and models only", asy
       assert.equal(connection?.family, preset.family);
       assert.deepEqual(connection?.endpoints, preset.endpoints);
       assert.equal(connection?.auth.scheme, preset.authScheme);
-      assert.equal(connection?.quota?.kind, service);
+      assert.equal(
+        connection?.quota?.kind,
+        preset.quotaKind === "none" ? undefined : service,
+      );
       assert.equal(connection?.streamOnly, service === "codex");
     });
   }

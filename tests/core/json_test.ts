@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import {
+  isHeavyJson,
   isJsonObject,
   parseJson,
+  parseLightJson,
   pickFields,
   present,
 } from "../../src/core/json.ts";
@@ -49,4 +51,39 @@ Deno.test("pickFields() keeps fields in their order, one that is called like a p
 Deno.test("present() leaves out what has no value, and nothing else", () => {
   const object = { a: undefined, b: null, c: 0, d: "", e: false };
   assert.deepEqual(Object.keys(present(object)), ["b", "c", "d", "e"]);
+});
+
+/** Texts of so many values, which others would wait for, each in another form. */
+const MANY: Readonly<Record<string, (count: number) => string>> = {
+  elements: (count) => `[${"0,".repeat(count)}0]`,
+  members: (count) =>
+    `{${Array.from({ length: count }, (_, at) => `"k${at}":0`).join()}}`,
+  arrays: (count) => `[${"[],".repeat(count / 2)}0]`,
+  objects: (count) => `[${"{},".repeat(count / 2)}0]`,
+  depth: (count) => "[".repeat(count) + "]".repeat(count),
+  lines: (count) => "1\n".repeat(count),
+};
+
+Deno.test("isHeavyJson() knows what has more than 65,536 values, of any kind", () => {
+  for (const [kind, textOf] of Object.entries(MANY)) {
+    assert.ok(isHeavyJson(textOf(70_000)), kind);
+    assert.ok(!isHeavyJson(textOf(60_000)), kind);
+  }
+});
+
+Deno.test("isHeavyJson() counts nothing within strings, however long they are", () => {
+  for (const text of [",", "[{", '\\"', "\\\\", '\\",[', "\\n"]) {
+    const long = `{"text":"${text.repeat(200_000)}"}`;
+    assert.ok(!isHeavyJson(long), text);
+    assert.notEqual(parseLightJson(long), undefined);
+    assert.ok(isHeavyJson(`[${long},${MANY.elements?.(70_000)}]`), text);
+  }
+});
+
+Deno.test("parseLightJson() reads what is light, and nothing else", () => {
+  assert.deepEqual(parseLightJson('{"a":[1]}'), { a: [1] });
+  assert.equal(parseLightJson("{"), undefined);
+  for (const textOf of Object.values(MANY)) {
+    assert.equal(parseLightJson(textOf(70_000)), undefined);
+  }
 });

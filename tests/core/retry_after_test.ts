@@ -24,10 +24,24 @@ Deno.test("retryAfterMs() reads milliseconds, seconds and dates", () => {
     [{ "retry-after": "NaN" }, undefined],
     [{ "retry-after": "5, 7" }, undefined],
     [{ "retry-after-ms": "-1" }, undefined],
-    [{ "retry-after": `1${"0".repeat(30)}` }, 2_147_483_000],
+    [{ "retry-after": "2592000" }, 2_147_483_000],
+    [{ "retry-after": "3024000" }, 2_147_483_000],
+    [{ "retry-after": "3024001" }, undefined],
+    [{ "retry-after-ms": "3024000000" }, 2_147_483_000],
+    [{ "retry-after-ms": "3024000001" }, undefined],
+    [{ "retry-after-ms": "3024000001", "retry-after": "3" }, 3000],
+    [{ "retry-after": "9".repeat(30) }, undefined],
     [{ "retry-after": "9".repeat(400) }, undefined],
-    [{ "retry-after-ms": `1${"0".repeat(30)}` }, 2_147_483_000],
-    [{ "retry-after": "Fri, 31 Dec 9999 23:59:59 GMT" }, 2_147_483_000],
+    [{ "retry-after-ms": "9".repeat(30) }, undefined],
+    [{ "retry-after-ms": "Thu, 01 Jan 2026 00:00:30 GMT" }, undefined],
+    [{ "retry-after": "Sat, 31 Jan 2026 00:00:00 GMT" }, 2_147_483_000],
+    [{ "retry-after": "Thu, 05 Feb 2026 00:00:00 GMT" }, 2_147_483_000],
+    [{ "retry-after": "Thu, 05 Feb 2026 00:00:01 GMT" }, undefined],
+    [{ "retry-after": "Fri, 31 Dec 9999 23:59:59 GMT" }, undefined],
+    [{ "retry-after": "Thu Jan  1 00:00:30 2026" }, 30_000],
+    [{ "retry-after": "Thu, 01 Jan 2026 00:00:30 +0000" }, 30_000],
+    [{ "retry-after": "Monkeys of 2026" }, undefined],
+    [{ "retry-after": "Thu, 01 Jan 2026 00:00:30 GMT, 5" }, undefined],
     [{ "retry-after": "Fri, 99 Dec 9999 23:59:59 GMT" }, undefined],
     [{ "retry-after": "" }, undefined],
     [{ "retry-after-ms": "" }, undefined],
@@ -42,22 +56,42 @@ Deno.test("retryAfterMs() reads milliseconds, seconds and dates", () => {
   }
 });
 
-Deno.test("saneWaitHeader() leaves what a client can keep, and nothing else", () => {
-  const date = "Thu, 01 Jan 2026 00:00:30 GMT";
-  const seconds: readonly [string, string | undefined][] = [
-    ...["0", "0.5", "17", "2147483", date].map((value) =>
-      [value, value] as [string, string]
-    ),
-    ["2147484", "2147483"],
-    [`1${"0".repeat(30)}`, "2147483"],
-    ["9".repeat(400), undefined],
-    ...["1e30", "Infinity", "-1", "soon", "", "5, 7", "0x10"].map((value) =>
-      [value, undefined] as [string, undefined]
-    ),
+Deno.test("saneWaitHeader() passes on what a quota can mean and a timer holds, and leaves out the rest", () => {
+  const cases: readonly [string, string | undefined][] = [
+    ...[
+      "0",
+      "0.5",
+      "17",
+      "2147482",
+      "Thu, 01 Jan 2026 00:00:30 GMT",
+      "Thu, 01 Jan 1970 00:00:00 GMT",
+    ].map((value): [string, string] => [value, value]),
+    ...["2147484", "2592000", "3024000", "Sat, 31 Jan 2026 00:00:00 GMT"]
+      .map((value): [string, string] => [value, "2147483"]),
+    ...[
+      "3024001",
+      "9".repeat(30),
+      "9".repeat(400),
+      "Thu, 05 Feb 2026 00:00:01 GMT",
+      "Fri, 31 Dec 9999 23:59:59 GMT",
+      "Fri, 31 Dec 9999",
+      "1e30",
+      "Infinity",
+      "NaN",
+      "-1",
+      "soon",
+      "",
+      "5, 7",
+      "0x10",
+    ].map((value): [string, undefined] => [value, undefined]),
   ];
-  for (const [value, expected] of seconds) {
-    assert.equal(saneWaitHeader("retry-after", value), expected, value);
+  for (const [value, expected] of cases) {
+    assert.equal(saneWaitHeader("retry-after", value, NOW_MS), expected, value);
   }
-  assert.equal(saneWaitHeader("retry-after-ms", "16500"), "16500");
-  assert.equal(saneWaitHeader("retry-after-ms", "2147483001"), "2147483000");
+  const inMs = (value: string) =>
+    saneWaitHeader("retry-after-ms", value, NOW_MS);
+  assert.equal(inMs("16500"), "16500");
+  assert.equal(inMs("2147483001"), "2147483000");
+  assert.equal(inMs("3024000001"), undefined);
+  assert.equal(inMs("Thu, 01 Jan 2026 00:00:30 GMT"), undefined);
 });

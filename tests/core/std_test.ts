@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import {
   closestString,
   levenshteinDistance,
-  LimitedBytesTransformStream,
   parseYaml,
   stringifyYaml,
   uuidV5,
@@ -40,18 +39,4 @@ Deno.test("levenshteinDistance() and closestString() count single edits", () => 
     closestString("modls", ["tokens", "models", "limits"]),
     "models",
   );
-});
-
-function limited(size: number, ...chunks: number[]): Promise<Uint8Array> {
-  const source = ReadableStream.from(
-    chunks.map((length) => new Uint8Array(length)),
-  );
-  const limit = new LimitedBytesTransformStream(size, { error: true });
-  return new Response(source.pipeThrough(limit)).bytes();
-}
-
-Deno.test("LimitedBytesTransformStream passes up to its size and fails at one byte more", async () => {
-  assert.equal((await limited(10, 4, 6)).length, 10);
-  await assert.rejects(limited(10, 4, 7), RangeError);
-  await assert.rejects(limited(10, 11), RangeError);
 });

@@ -4,6 +4,7 @@ import {
   errorResponse,
   toGatewayError,
 } from "../../src/http/error_response.ts";
+import { PROTOCOLS } from "../support/wire/ask.ts";
 
 Deno.test("toGatewayError() leaves a gateway's error as it is", () => {
   const error = new GatewayError("not_found", "Cannot find it");
@@ -74,3 +75,26 @@ Deno.test("errorResponse() names the request in the Messages shape", async () =>
     request_id: "req_1",
   });
 });
+
+for (const protocol of PROTOCOLS) {
+  Deno.test(`an unknown or expired token stops every client of ${protocol}`, () => {
+    const error = new GatewayError("unauthenticated", "Cannot accept it");
+    const { headers } = errorResponse(error, { protocol, requestId: "req_1" });
+    assert.equal(headers.get("x-should-retry"), "false");
+    assert.equal(headers.get("retry-after-ms"), "1000");
+    // Claude Code stops at a 401 only where it would have to wait for more than a minute; Codex would wait for it.
+    const seconds = Number(headers.get("retry-after"));
+    assert.equal(seconds > 60, protocol === "messages", `${seconds} s`);
+    assert.equal(seconds === 0, protocol !== "messages");
+  });
+
+  Deno.test(`a client of ${protocol} repeats what may pass by itself after the time that the error names`, () => {
+    const error = new GatewayError("overloaded", "Cannot take it", {
+      headers: { "retry-after": "1" },
+    });
+    const { headers } = errorResponse(error, { protocol, requestId: "req_1" });
+    assert.equal(headers.get("retry-after"), "1");
+    assert.equal(headers.get("retry-after-ms"), null);
+    assert.equal(headers.get("x-should-retry"), null);
+  });
+}

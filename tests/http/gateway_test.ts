@@ -86,6 +86,40 @@ Deno.test("the gateway answers a path that it does not know in the protocol that
   }
 });
 
+/** Headers of requests that two servers may read in two ways; the server itself refuses them, or not. */
+const AMBIGUOUS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  "a length and chunks": {
+    "content-length": "2",
+    "transfer-encoding": "chunked",
+  },
+  "two hosts": { host: "a, b" },
+};
+
+Deno.test("the gateway refuses what two servers may read in two ways on every path, and closes the connection", async (t) => {
+  const scene = await begin();
+  for (const [name, headers] of Object.entries(AMBIGUOUS)) {
+    for (const protocol of PROTOCOLS) {
+      await t.step(`${name}: ${protocol}`, async () => {
+        const init = ask(protocol, hello(protocol), headers);
+        const response = await scene.call(PATHS[protocol], init);
+        const error = await readError(response, protocol);
+        assert.equal(error.status, 400);
+        assert.equal(error.type, "invalid_request_error");
+        assert.equal(error.headers.get("connection"), "close");
+      });
+    }
+    for (const path of ["/healthz", "/unknown", "/v1/models"]) {
+      await t.step(`${name}: ${path}`, async () => {
+        const response = await scene.call(path, { headers });
+        assert.equal(response.status, 400);
+        assert.equal(response.headers.get("connection"), "close");
+        await response.body?.cancel();
+      });
+    }
+  }
+  assert.equal(scene.admission.active, 0);
+});
+
 Deno.test("the gateway logs no probes", async () => {
   const scene = await begin();
   const probes = [["GET", "/livez"], ["GET", "/readyz"], [

@@ -14,7 +14,7 @@ Deno.test("ROUTES are the paths of docs/design.md#paths and the page, with their
       : `${action.answer} ${action.credential}`;
     const size = `${route.maxBodyBytes / MIB} MiB`;
     return paths.map((path) =>
-      [methods.join("/"), path, does, protocol, size].join(" ")
+      [methods.join("/"), path, does, protocol ?? "own", size].join(" ")
     );
   });
   assert.deepEqual(rows, [
@@ -35,26 +35,26 @@ Deno.test("ROUTES are the paths of docs/design.md#paths and the page, with their
     "POST /v1/responses/compact compact bearer responses 32 MiB",
     "GET /api/v1/responses websocket none responses 0 MiB",
     "GET /v1/responses websocket none responses 0 MiB",
-    "GET/HEAD /api/v1/models models either chat 0 MiB",
-    "GET/HEAD /v1/models models either chat 0 MiB",
-    "GET/HEAD /api/v1/models/:id+ model either chat 0 MiB",
-    "GET/HEAD /v1/models/:id+ model either chat 0 MiB",
-    "GET /api/v1/limits limits bearer chat 0 MiB",
-    "GET /v1/limits limits bearer chat 0 MiB",
-    "GET /api/coding/paas/v4/limits limits bearer chat 0 MiB",
-    "GET /api/:vendor/v1/limits limits bearer chat 0 MiB",
-    "GET/HEAD /.well-known/opencode opencode_login none chat 0 MiB",
-    "GET/HEAD /.well-known/opencode/config opencode_config bearer chat 0 MiB",
-    "GET /api/v1/usage usage bearer chat 0 MiB",
-    "GET /v1/usage usage bearer chat 0 MiB",
-    "GET/HEAD /livez live none chat 0 MiB",
-    "GET/HEAD /healthz live none chat 0 MiB",
-    "GET/HEAD /readyz ready none chat 0 MiB",
-    ...PAGE_PATHS.map((path) => `GET/HEAD ${path} page none chat 0 MiB`),
-    "HEAD /api/hello probe none chat 0 MiB",
-    "HEAD /api/api/hello probe none chat 0 MiB",
-    "HEAD /v1/api/hello probe none chat 0 MiB",
-    "HEAD /api/v1/api/hello probe none chat 0 MiB",
-    "HEAD /api/:vendor/api/hello probe none chat 0 MiB",
+    "GET/HEAD /api/v1/models models either own 0 MiB",
+    "GET/HEAD /v1/models models either own 0 MiB",
+    "GET/HEAD /api/v1/models/:id+ model either own 0 MiB",
+    "GET/HEAD /v1/models/:id+ model either own 0 MiB",
+    "GET /api/v1/limits limits bearer own 0 MiB",
+    "GET /v1/limits limits bearer own 0 MiB",
+    "GET /api/coding/paas/v4/limits limits bearer own 0 MiB",
+    "GET /api/:vendor/v1/limits limits bearer own 0 MiB",
+    "GET/HEAD /.well-known/opencode opencode_login none own 0 MiB",
+    "GET/HEAD /.well-known/opencode/config opencode_config bearer own 0 MiB",
+    "GET /api/v1/usage usage bearer own 0 MiB",
+    "GET /v1/usage usage bearer own 0 MiB",
+    "GET/HEAD /livez live none own 0 MiB",
+    "GET/HEAD /healthz live none own 0 MiB",
+    "GET/HEAD /readyz ready none own 0 MiB",
+    ...PAGE_PATHS.map((path) => `GET/HEAD ${path} page none own 0 MiB`),
+    "HEAD /api/hello probe none own 0 MiB",
+    "HEAD /api/api/hello probe none own 0 MiB",
+    "HEAD /v1/api/hello probe none own 0 MiB",
+    "HEAD /api/v1/api/hello probe none own 0 MiB",
+    "HEAD /api/:vendor/api/hello probe none own 0 MiB",
   ]);
 });

@@ -4,15 +4,15 @@ import { unforeseenFields } from "../../src/http/unforeseen.ts";
 const SECRET = "my secret prompt";
 
 Deno.test("unforeseenFields() says what was thrown and where", () => {
-  const { request_id, error, stack } = unforeseenFields(
+  const { request_id, exception, stack } = unforeseenFields(
     new TypeError("x"),
     "req_1",
   );
   assert.equal(request_id, "req_1");
-  assert.equal(error, "TypeError");
+  assert.equal(exception, "TypeError");
   assert.ok(Array.isArray(stack) && stack.length > 0);
   for (const frame of stack) assert.match(frame, /^at /);
-  assert.match(stack[0], /unforeseen_test\.ts:\d+/);
+  assert.match(stack[0] ?? "", /unforeseen_test\.ts:\d+/);
 });
 
 /** An error whose stack was taken before its message became another one. */
@@ -54,7 +54,7 @@ Deno.test("unforeseenFields() bears whatever is thrown", () => {
   for (const thrown of [SECRET, 1, null, undefined, { message: SECRET }]) {
     assert.deepEqual(unforeseenFields(thrown, "req_1"), {
       request_id: "req_1",
-      error: typeof thrown,
+      exception: typeof thrown,
       stack: [],
     });
   }

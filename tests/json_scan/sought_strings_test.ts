@@ -9,16 +9,17 @@ const MODELS: Place = {
   seeks: true,
   member: (name) => name === "model" ? HERE : undefined,
 };
+const ONLY: Place = { only: { name: "models", place: HERE } };
 const LISTS: Place = { member: () => ({ seeks: "in_list" }) };
 
-type Found = readonly [text: string | undefined, element: number];
+type Found = readonly [text: string | undefined, unit: number];
 
 /** What is found in a value that comes in pieces of so many bytes. */
 function find(text: string, place: Place, pieceBytes = Infinity): Found[] {
   const found: Found[] = [];
   const strings = new SoughtStrings(
     place,
-    (one) => found.push([one.text, one.element]),
+    (one) => found.push([one.text, one.unit]),
   );
   const bytes = new TextEncoder().encode(text);
   for (let start = 0; start < bytes.length; start += pieceBytes) {
@@ -35,13 +36,13 @@ const CASES: readonly (readonly [string, Place, readonly Found[]])[] = [
   ["[]", MODELS, []],
   ["null", MODELS, []],
   ["[1,true,null,-1e5]", MODELS, []],
-  ['["a", "b"]', MODELS, [["a", 0], ["b", 1]]],
-  ['["",[["é😀"]]]', MODELS, [["", 0], ["é😀", 1]]],
-  ['["\\"a\\\\","\\u0061\\/\\n"]', MODELS, [['"a\\', 0], ["a/\n", 1]]],
+  ['["a", "b"]', MODELS, [["a", 0], ["b", 0]]],
+  ['["",[["é😀"]]]', MODELS, [["", 0], ["é😀", 0]]],
+  ['["\\"a\\\\","\\u0061\\/\\n"]', MODELS, [['"a\\', 0], ["a/\n", 0]]],
   ['{"model":"a"}', MODELS, [["a", 0]]],
   ['[{"model":"a","x":"y"},{"x":1},{"model":"b"}]', MODELS, [["a", 0], [
     "b",
-    2,
+    0,
   ]]],
   ['{"model":"a","model":"b"}', MODELS, [["a", 0], ["b", 0]]],
   ['{"mod\\u0065l":"a","MODEL":"b"}', MODELS, [["a", 0], ["b", 0]]],
@@ -51,6 +52,12 @@ const CASES: readonly (readonly [string, Place, readonly Found[]])[] = [
   ['{"x":"model","y":"}","z":"]","model":"a"}', MODELS, [["a", 0]]],
   ['{"model":{"model":"a"},"x":[],"model" : "b" }', MODELS, [["b", 0]]],
   ['{"__proto__":"a","constructor":"b"}', MODELS, []],
+  ['{"models":"a","model":"b","modelss":"c","":"d"}', ONLY, [["a", 0]]],
+  ['[{"x":{"models":"a"},"MODEL\u017f":"b"},{"m\\u006fdels":"c"}]', ONLY, [
+    ["b", 0],
+    ["c", 0],
+  ]],
+  [`{"${"x".repeat(40)}":"a","models":"b","x":["models"]}`, ONLY, [["b", 0]]],
   ['{"a":"b","c":["d",["e"],{"f":"g"}],"h":["i"]}', LISTS, [
     ["d", 0],
     ["e", 0],
@@ -67,6 +74,31 @@ Deno.test("SoughtStrings finds the strings at its places, in pieces of any lengt
   }
 });
 
+/** Objects with a name, in which more of them may stand. */
+const UNITS: Place = {
+  isUnit: true,
+  member: (name) =>
+    name === "name" ? HERE : name === "inside" ? UNITS : undefined,
+};
+
+Deno.test("SoughtStrings gives each string the innermost unit around it, and each unit its end", () => {
+  const text =
+    '[{"name":"a","inside":[{"name":"b"},[{"x":{}}]],"name":"c"},{"name":"d"}]';
+  for (let pieceBytes = 1; pieceBytes <= text.length; pieceBytes++) {
+    const told: string[] = [];
+    const strings = new SoughtStrings(
+      UNITS,
+      ({ text, unit }) => told.push(`${text}${unit}`),
+      (unit) => told.push(`end${unit}`),
+    );
+    for (let start = 0; start < text.length; start += pieceBytes) {
+      const piece = text.slice(start, start + pieceBytes);
+      strings.push(new TextEncoder().encode(piece));
+    }
+    assert.equal(told.join(" "), "a1 b2 end2 end3 c1 end1 d4 end4");
+  }
+});
+
 Deno.test("SoughtStrings takes a name in any case, of the characters too that only two letters have", () => {
   const place: Place = {
     member: (name) => name === "fallbacks" ? HERE : undefined,
@@ -79,7 +111,7 @@ Deno.test("SoughtStrings takes a name in any case, of the characters too that on
 Deno.test("SoughtStrings keeps nothing of a long string, and goes on behind it", () => {
   for (const pieceBytes of [100, 100_000]) {
     const found = find(`["${"x".repeat(2000)}","a"]`, MODELS, pieceBytes);
-    assert.deepEqual(found, [[undefined, 0], ["a", 1]]);
+    assert.deepEqual(found, [[undefined, 0], ["a", 0]]);
     const named = find(
       `{"${"x".repeat(2000)}":"a","model":"b"}`,
       MODELS,
@@ -93,5 +125,5 @@ Deno.test("SoughtStrings tells of lists in lists without end that it did not loo
   const depth = 100_000;
   const text = `${"[".repeat(depth)}"a"${"]".repeat(depth)}`;
   assert.deepEqual(find(text, MODELS), [[undefined, 0]]);
-  assert.deepEqual(find(`[${text},"b"]`, MODELS), [[undefined, 0], ["b", 1]]);
+  assert.deepEqual(find(`[${text},"b"]`, MODELS), [[undefined, 0], ["b", 0]]);
 });

@@ -70,7 +70,7 @@ export function createHarness(
       return await (scripts.get(host) ?? credits)(signal);
     },
     log: {
-      write: (level, event, fields) => lines.push({ level, event, ...fields }),
+      write: (event, fields) => void lines.push({ event, ...fields }),
     },
   });
   const service = createLimitsService({ clock, harvest, poller, deadline });

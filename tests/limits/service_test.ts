@@ -117,11 +117,11 @@ Deno.test("read() shows why one connection failed beside the others", async () =
   );
   assert.deepEqual(
     lines.map((
-      { level, event, connection, error },
-    ) => [level, event, connection, error]),
+      { event, connection, failure, reason, error },
+    ) => [event, connection, failure, typeof reason, error]),
     [
-      ["warn", "quota_read_failed", "team", "configuration_required"],
-      ["warn", "quota_read_failed", "bad", "unauthorized"],
+      ["quota_read_failed", "team", "misconfigured", "string", undefined],
+      ["quota_read_failed", "bad", "misconfigured", "string", undefined],
     ],
   );
 });

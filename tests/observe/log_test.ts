@@ -1,35 +1,45 @@
 import assert from "node:assert/strict";
-import {
-  createLog,
-  type LogFields,
-  type LogFormat,
-} from "../../src/observe/log.ts";
+import { createLog, type LogFormat } from "../../src/observe/log.ts";
+import type { EventFields } from "../../src/observe/log_events.ts";
 
-/** The line that a log makes of these fields. */
-function lineOf(format: LogFormat, fields: LogFields): string {
+/** What every line about a request has. */
+const ENDED = {
+  request_id: "req_1",
+  method: "POST",
+  bytes_in: 1,
+  bytes_out: 2,
+  total_ms: 3,
+  ended: "complete",
+} as const;
+
+/** The line that a log makes of a request. */
+function lineOf(
+  format: LogFormat,
+  fields: Partial<EventFields<"request">>,
+): string {
   const lines: string[] = [];
   const log = createLog({
     format,
     now: () => Date.UTC(2026, 0, 2, 3, 4, 5, 6),
     sink: (line) => lines.push(line),
   });
-  log.write("warn", "something", fields);
+  log.write("request", { ...ENDED, ...fields });
   assert.equal(lines.length, 1);
   return lines[0] ?? "";
 }
 
 Deno.test("createLog() writes one JSON object a line, time, level and event first", () => {
   const line = lineOf("json", {
-    request_id: "req_1",
     status: 200,
     usage: { input_tokens: 1, cached_input_tokens: undefined },
-    absent: undefined,
-    problems: ["a", "b"],
+    model: undefined,
+    dropped: ["a", "b"],
   });
   assert.equal(
     line,
-    '{"time":"2026-01-02T03:04:05.006Z","level":"warn","event":"something",' +
-      '"request_id":"req_1","status":200,"usage":{"input_tokens":1},"problems":["a","b"]}\n',
+    '{"time":"2026-01-02T03:04:05.006Z","level":"info","event":"request",' +
+      '"request_id":"req_1","method":"POST","bytes_in":1,"bytes_out":2,"total_ms":3,"ended":"complete",' +
+      '"status":200,"usage":{"input_tokens":1},"dropped":["a","b"]}\n',
   );
 });
 
@@ -42,31 +52,31 @@ Deno.test("createLog() tells the time of each line to the millisecond, whatever 
     now: () => times[lines.length] ?? NaN,
     sink: (line) => lines.push(line),
   });
-  for (const _ of times) log.write("info", "something", {});
+  for (const _ of times) log.write("stopped", {});
   assert.deepEqual(
     lines.map((line) => JSON.parse(line)),
     times.map((ms) => ({
       time: new Date(ms).toISOString(),
       level: "info",
-      event: "something",
+      event: "stopped",
     })),
   );
 });
 
 Deno.test("createLog() writes lines for people", () => {
   const line = lineOf("text", {
-    request_id: "req_1",
     route: "/v1/chat/completions",
     token: "a person",
     status: 200,
-    absent: undefined,
-    empty: "",
+    model: undefined,
+    agent: "",
     usage: { input_tokens: 1 },
   });
   assert.equal(
     line,
-    "2026-01-02T03:04:05.006Z warn something request_id=req_1 route=/v1/chat/completions " +
-      'token="a person" status=200 empty="" usage={"input_tokens":1}\n',
+    "2026-01-02T03:04:05.006Z info request request_id=req_1 method=POST bytes_in=1 bytes_out=2 " +
+      "total_ms=3 ended=complete route=/v1/chat/completions " +
+      'token="a person" status=200 agent="" usage={"input_tokens":1}\n',
   );
 });
 
@@ -80,7 +90,7 @@ Deno.test("createLog() keeps a line one line, whatever its values hold", async (
   for (const format of ["json", "text"] as const) {
     await t.step(format, () => {
       const model = `a${HOSTILE}b"=\\ \ud800é🌻`;
-      const line = lineOf(format, { model, nested: [{ deep: HOSTILE }] });
+      const line = lineOf(format, { model, attempts: [{ model: HOSTILE }] });
       assert.equal(line.indexOf("\n"), line.length - 1);
       for (const character of HOSTILE) {
         assert.ok(!line.slice(0, -1).includes(character));
@@ -98,6 +108,6 @@ Deno.test("createLog() loses nothing of a value by keeping it on its line", () =
 });
 
 Deno.test("createLog() cannot be made to look like another line", () => {
-  const line = lineOf("text", { model: "x status=200", caller: "y=z" });
-  assert.ok(line.endsWith(' model="x status=200" caller="y=z"\n'));
+  const line = lineOf("text", { model: "x status=200", token: "y=z" });
+  assert.ok(line.endsWith(' model="x status=200" token="y=z"\n'));
 });

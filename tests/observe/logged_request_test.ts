@@ -57,6 +57,7 @@ const READ = {
   reasoningTokens: 5,
   isEstimated: false,
   costUsd: undefined,
+  others: [],
 };
 
 const LINE = written(FACTS);
@@ -89,6 +90,28 @@ Deno.test("readLogLine() reads session, cost and what was estimated", () => {
     reasoningTokens: 0,
     isEstimated: true,
   });
+});
+
+Deno.test("readLogLine() reads what each model used, the one that served first", () => {
+  const read = readLogLine(changed({
+    by_model: [
+      { model: "glm-fast", input_tokens: 90, output_tokens: 20 },
+      { model: "dear", input_tokens: 10, cost_usd: 0.5 },
+      "torn",
+    ],
+  }));
+  assert.ok(typeof read === "object");
+  const { inputTokens, others } = read;
+  assert.equal(inputTokens, 90);
+  assert.deepEqual(others, [{
+    model: "dear",
+    inputTokens: 10,
+    cachedInputTokens: 0,
+    cacheWriteTokens: 0,
+    outputTokens: 0,
+    reasoningTokens: 0,
+    costUsd: 0.5,
+  }]);
 });
 
 Deno.test("readLogLine() names the model that served in place of the one that was asked for", () => {
@@ -127,7 +150,7 @@ Deno.test("readLogLine() passes over what stands before the object", () => {
 Deno.test("readLogLine() tells other lines of the gateway from what is none", () => {
   let reload = "";
   createLog({ format: "json", now: () => 0, sink: (line) => reload += line })
-    .write("info", "config_applied", { warnings: [] });
+    .write("config_applied", { warnings: [] });
   const cases: Readonly<Record<string, string>> = {
     [reload]: "other",
     [written({ caller: "alice", status: 401 }, "error")]: "other",

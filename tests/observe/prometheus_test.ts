@@ -87,6 +87,14 @@ const WHOLE: Partial<RequestFacts> = {
   },
 };
 
+/** A request for `model`, which one attempt has served. */
+function servedBy(model: string): Partial<RequestFacts> {
+  return {
+    model,
+    attempts: [{ connection: "main", model, startedMs: 1 }],
+  };
+}
+
 Deno.test("a request is counted by route, protocol, mode, status class and ending", async () => {
   const metrics = createMetrics();
   metrics.requestEnded(ended(WHOLE, { totalMs: 1500 }));
@@ -144,13 +152,40 @@ function gapsOf(...timesMs: readonly number[]) {
   return gaps;
 }
 
+Deno.test("an answer is counted for the model that served it: a stand-in, or the one that its provider took", async () => {
+  const metrics = createMetrics();
+  const answer = { ...WHOLE.answer, costNanos: 500_000_000 };
+  const served = { id: "model-a", upstream: "upstream-a" };
+  metrics.requestEnded(ended({ ...WHOLE, model: "invented", answer }));
+  metrics.requestEnded(
+    ended({
+      ...WHOLE,
+      ...servedBy("invented"),
+      answer: { ...answer, served },
+    }),
+  );
+  const usage = { inputTokens: 7, outputTokens: 0 };
+  const byModel = [
+    { model: "invented", usage, costNanos: undefined },
+    { model: "model-a", usage, costNanos: 250_000_000 },
+  ];
+  metrics.requestEnded(
+    ended({ ...WHOLE, ...servedBy("invented"), answer: { byModel } }),
+  );
+  const samples = await scrape(metrics);
+  const sum = (name: string) =>
+    sumOf(samples, `model_gateway_${name}`, { model: "model-a" });
+  assert.equal(sum("cost_usd_total"), 1.25);
+  assert.equal(sum("first_byte_seconds_count"), 2);
+});
+
 Deno.test("the gaps between chunks are counted by connection and model, those of several threads together", async () => {
   const [one, other] = [createMetrics(), createMetrics()];
   one.requestEnded(ended({ ...WHOLE, chunkGaps: gapsOf(10, 30, 31, 31) }));
   one.requestEnded(ended({ ...WHOLE, chunkGaps: gapsOf(0, 90_000) }));
   one.requestEnded(ended({ ...WHOLE, chunkGaps: gapsOf(7) }));
   one.requestEnded(
-    ended({ ...WHOLE, model: "invented", chunkGaps: gapsOf(0, 3) }),
+    ended({ ...WHOLE, ...servedBy("invented"), chunkGaps: gapsOf(0, 3) }),
   );
   other.requestEnded(ended({ ...WHOLE, chunkGaps: gapsOf(0, 20) }));
   const samples = readExposition(
@@ -177,9 +212,11 @@ Deno.test("the gaps between chunks are counted by connection and model, those of
 Deno.test("every call of a provider is an attempt, with the class of its answer, none where none came", async () => {
   const metrics = createMetrics();
   metrics.requestEnded(ended(WHOLE));
-  const failed = { why: "unreachable", status: undefined, atMs: 2 };
+  const failed = { why: "unreachable" as const, status: undefined, atMs: 2 };
   const attempt = { connection: "main", model: "model-a", startedMs: 1 };
   metrics.requestEnded(ended({ attempts: [{ ...attempt, failed }] }));
+  const unsent = { ...failed, why: "untranslatable" as const };
+  metrics.requestEnded(ended({ attempts: [{ ...attempt, failed: unsent }] }));
   const samples = await scrape(metrics);
   const attempts = samples.filter(({ name }) =>
     name === "model_gateway_attempts_total"
@@ -209,7 +246,7 @@ Deno.test("names that the configuration does not have become other", async () =>
   for (let index = 0; index < 100; index++) {
     metrics.requestEnded(ended({
       ...WHOLE,
-      model: `invented-${index}`,
+      ...servedBy(`invented-${index}`),
       answer: {
         ...WHOLE.answer,
         dropped: ["seed", `field-${index}`, "__proto__"],
@@ -331,7 +368,12 @@ Deno.test("createGatewayMetrics() adds up what answers cost, by model and by tok
   const answer = { costNanos: 500_000_000 };
   for (const model of ["model-a", "model-a", "invented"]) {
     metrics.requestEnded(
-      ended({ caller: "alice", connection: "main", model, answer }),
+      ended({
+        ...servedBy(model),
+        caller: "alice",
+        connection: "main",
+        answer,
+      }),
     );
   }
   metrics.requestEnded(ended({ caller: "alice", connection: "main" }));

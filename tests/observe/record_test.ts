@@ -39,7 +39,7 @@ Deno.test("openRecord() writes one line with everything that was learnt", () => 
   clock.advance(12.3456);
   record.finish("upstream_broken");
   assert.deepEqual(log.entries, [{
-    level: "info",
+    level: "warn",
     event: "request",
     fields: {
       request_id: "req_1",
@@ -59,8 +59,11 @@ Deno.test("openRecord() writes one line with everything that was learnt", () => 
         input_tokens: 1,
         cached_input_tokens: 2,
         cache_write_tokens: 3,
+        cache_write_1h_tokens: undefined,
         output_tokens: 4,
         reasoning_tokens: 5,
+        speed: undefined,
+        service_tier: undefined,
       },
       dropped: ["seed"],
       dropped_parts: ["citation"],
@@ -187,8 +190,11 @@ Deno.test("openRecord() writes what a request cost, which model stood in, and th
     input_tokens: 3,
     cached_input_tokens: undefined,
     cache_write_tokens: undefined,
+    cache_write_1h_tokens: undefined,
     output_tokens: 2,
     reasoning_tokens: undefined,
+    speed: undefined,
+    service_tier: undefined,
     estimated: true,
   });
 });

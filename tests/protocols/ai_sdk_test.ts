@@ -115,7 +115,11 @@ function expectedFacts(
     usage: {
       input: said.input,
       cached: said.cached ?? 0,
-      written: client.showsCacheWrites ? 0 : undefined,
+      // The demo counts them in Messages alone; a Messages caller always reads a number.
+      written: client.showsCacheWrites &&
+          (family === "B" || client.name === "Anthropic Messages")
+        ? 0
+        : undefined,
       output: estimateTokens(spoken) + estimateTokens(thought),
       // The Messages protocol of the demo counts reasoning as output and does not tell it apart.
       reasoning: family === "B" ? 0 : estimateTokens(thought),

@@ -10,7 +10,10 @@ import type { Protocol } from "../../src/core/protocol.ts";
 import type { AnswerEvent } from "../../src/protocols/canonical/stream/event.ts";
 import { UpstreamFailure } from "../../src/protocols/canonical/failure/failure.ts";
 import { completionsCodec } from "../../src/protocols/completions/mod.ts";
-import { createStreamFold } from "../../src/protocols/fold_stream.ts";
+import {
+  createBodyDecoder,
+  createBodyFold,
+} from "../../src/protocols/decode_body.ts";
 import { settleCalls } from "../../src/protocols/canonical/tools/settle_calls.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
 import { translateRequest } from "../../src/protocols/translate_request.ts";
@@ -141,7 +144,7 @@ function checkStream(
   const grammar = createGrammar();
   const endings: AnswerEvent["type"][] = [];
   const translator = createTranslator({
-    decoder: CODECS[from].createStreamDecoder(counterIds()),
+    decoder: createBodyDecoder(CODECS[from], counterIds()),
     between: settleCalls(),
     encoder: CODECS[to].createStreamEncoder(
       answerContext(CODECS[to].decodeRequest(STREAMED[to])),
@@ -175,7 +178,7 @@ function checkStream(
 }
 
 function checkFold(bytes: Uint8Array, from: Protocol): void {
-  const fold = createStreamFold(CODECS[from].createStreamDecoder(counterIds()));
+  const fold = createBodyFold(createBodyDecoder(CODECS[from], counterIds()));
   try {
     fold.push(bytes);
     const answer = fold.end();

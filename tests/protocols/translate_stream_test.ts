@@ -9,6 +9,7 @@ import { restoreTools } from "../../src/protocols/canonical/tools/restore_tools.
 import { chatCodec } from "../../src/protocols/chat/mod.ts";
 import { messagesCodec } from "../../src/protocols/messages/mod.ts";
 import { responsesCodec } from "../../src/protocols/responses/mod.ts";
+import { createBodyDecoder } from "../../src/protocols/decode_body.ts";
 import {
   createTranslator,
   type TranslatorOptions,
@@ -42,7 +43,7 @@ const END = sseBytes({
 
 function options(rest: Partial<TranslatorOptions> = {}): TranslatorOptions {
   return {
-    decoder: chatCodec.createStreamDecoder(counterIds()),
+    decoder: createBodyDecoder(chatCodec, counterIds()),
     encoder: chatCodec.createStreamEncoder(answerContext(requestOf())),
     ...rest,
   };
@@ -103,7 +104,7 @@ Deno.test("a translator takes an end in the middle of an event for an end, in ev
   for (const codec of [chatCodec, messagesCodec, responsesCodec]) {
     for (const cut of ['data: {"id":"chatcmpl-1","cho', "data: {", "data: ["]) {
       const translator = createTranslator(options({
-        decoder: codec.createStreamDecoder(counterIds()),
+        decoder: createBodyDecoder(codec, counterIds()),
       }));
       translator.push(new TextEncoder().encode(cut));
       assert.match(

@@ -73,41 +73,61 @@ Deno.test("endingOf() names the failure that an answer tells, and what the gatew
   });
 });
 
-Deno.test("endingOf() tells who ended an answer that is not whole", () => {
-  const cases: readonly [PassThroughEnd, Ending, string | undefined][] = [
+Deno.test("endingOf() tells who ended an answer that is not whole, and what was wrong", () => {
+  const cut = "its answer ended before it was whole";
+  const cases: readonly (readonly [
+    PassThroughEnd,
+    Ending,
+    failure?: string | undefined,
+    reason?: string,
+  ])[] = [
+    [{ kind: "complete" }, "upstream_broken", "broken", cut],
+    [{ kind: "unfinished" }, "upstream_broken", "broken", cut],
+    [{ kind: "cancelled" }, "client_abort"],
     [
-      { kind: "complete" },
-      "upstream_broken",
-      "its answer ended before it was whole",
+      { kind: "stalled" },
+      "client_abort",
+      undefined,
+      "the caller stopped reading",
     ],
-    [
-      { kind: "unfinished" },
-      "upstream_broken",
-      "its answer ended before it was whole",
-    ],
-    [{ kind: "cancelled" }, "client_abort", undefined],
-    [{ kind: "stalled" }, "client_abort", "the caller stopped reading"],
     [
       { kind: "broken", cause: new IdleError() },
       "upstream_broken",
+      "silent",
       "the upstream fell silent",
     ],
     [
       { kind: "broken", cause: new Error("connection reset") },
       "upstream_broken",
+      "broken",
       "it closed the connection",
     ],
   ];
-  for (const [end, ending, reason] of cases) {
-    const failure = undefined;
+  for (const [end, ending, failure, reason] of cases) {
     assert.deepEqual(noted(end), { ending, reason, failure }, end.kind);
   }
 });
 
-Deno.test("endingOf() tells whether the caller or the gateway cut an answer", () => {
-  const end = { kind: "broken", cause: new Error("aborted") } as const;
-  const left = noted(end, { abortedWith: new CallerLeft() });
+Deno.test("endingOf() tells whether the caller or the gateway cut an answer, also where a translation ends it with an error", () => {
+  const broken = { kind: "broken", cause: new Error("aborted") } as const;
+  const left = noted(broken, { abortedWith: new CallerLeft() });
   assert.equal(left.ending, "client_abort");
-  const stopped = noted(end, { abortedWith: new Error("shutting down") });
-  assert.equal(stopped.ending, "error");
+  const abortedWith = new Error("shutting down");
+  const failure = { kind: "overloaded", message: "shutting down" } as const;
+  for (
+    const stopped of [
+      noted(broken, { abortedWith }),
+      noted({ kind: "complete" }, {
+        abortedWith,
+        answerEnd: "failed",
+        failure,
+      }),
+    ]
+  ) {
+    assert.deepEqual(stopped, {
+      ending: "error",
+      reason: "the gateway shuts down",
+      failure: undefined,
+    });
+  }
 });

@@ -5,7 +5,7 @@ import { CODECS } from "../../src/protocols/mod.ts";
 import { holdBack } from "../../src/relay/hold_back.ts";
 import {
   type Beginning,
-  createStreamJudge,
+  createBeginningJudge,
 } from "../../src/relay/native/beginning.ts";
 import {
   createLookAhead,
@@ -52,7 +52,7 @@ function begin(
     createWatchedReader(body.getReader(), watched),
   );
   const held = holdBack(ahead, {
-    judge: createStreamJudge(CODECS[protocol].watch),
+    judge: createBeginningJudge(CODECS[protocol].watch, true),
     deadlines,
     outputMs,
   });
@@ -188,4 +188,27 @@ Deno.test("holdBack() throws what its source throws, and leaves no timer", async
   scene.source.error(new TypeError("connection reset"));
   await assert.rejects(scene.held, /connection reset/);
   assert.equal(scene.timers.running, 0);
+});
+
+Deno.test("holdBack() keeps no chunk that is empty, of which there may be millions", async () => {
+  const scene = begin("chat");
+  scene.source.enqueue(bytes(": ping\n\n"));
+  for (let count = 0; count < 1000; count++) scene.source.enqueue(bytes(""));
+  scene.source.enqueue(bytes(WIRES.chat.output));
+  assert.deepEqual(await scene.held, { kind: "good" });
+  const lengths: (number | undefined)[] = [];
+  for (let count = 0; count < 2; count++) {
+    lengths.push((await scene.ahead.read()).value?.length);
+  }
+  assert.deepEqual(lengths, [8, bytes(WIRES.chat.output).length]);
+});
+
+Deno.test("holdBack() judges nothing that comes when the caller has waited long enough", async () => {
+  const scene = begin("chat");
+  await scene.found();
+  scene.timers.advance(15_000);
+  assert.equal(await scene.found(), undefined);
+  scene.source.enqueue(bytes(WIRES.chat.failure));
+  scene.source.close();
+  assert.equal(await readRest(scene.ahead), WIRES.chat.failure);
 });

@@ -1,6 +1,7 @@
 import { soakBigAnswers } from "./big_answers.ts";
 import { soakBodyMemory } from "./body_memory.ts";
 import { soakConnections } from "./connections.ts";
+import { soakCounts } from "./counts.ts";
 import { soakCrowd } from "./crowd.ts";
 import { soakEventLoop } from "./event_loop.ts";
 import { soakHangUps } from "./hang_ups.ts";
@@ -48,6 +49,7 @@ export const PARTS = {
     run: inScene(soakBigAnswers),
     duration: { fixed: 1, scaled: 11 },
   },
+  "counts": { run: soakCounts, duration: { fixed: 40, scaled: 80 } },
 } as const satisfies Readonly<Record<string, Part>>;
 
 /** The name of a part. */

@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
-import { createByteReader } from "../../src/streams/byte_reader.ts";
+import {
+  createByteReader,
+  createUploadReader,
+} from "../../src/streams/byte_reader.ts";
+import { nextTurn } from "../support/settle.ts";
 
 /** A body as `fetch` gives it: it fills the buffers that it is handed, and tells their sizes. */
 function byteBody(chunks: readonly Uint8Array<ArrayBuffer>[]) {
@@ -85,7 +89,7 @@ Deno.test("createByteReader() soon takes pieces of one length in one read each",
 
 Deno.test("createByteReader() takes a body whose length is known in one piece of that length", async () => {
   const { body, handed } = byteBody([bytes(300, 1)]);
-  const reader = createByteReader(body, 300);
+  const reader = createByteReader(body, { firstBytes: 300 });
   const { value } = await reader.read();
   assert.deepEqual(value, bytes(300, 1));
   assert.equal(value?.buffer.byteLength, 300);
@@ -97,7 +101,7 @@ Deno.test("createByteReader() keeps nothing of a large buffer that little came i
   const firstBytes = 64 * 1024;
   const readers = Array.from(
     { length: count },
-    () => createByteReader(byteBody([bytes(10, 1)]).body, firstBytes),
+    () => createByteReader(byteBody([bytes(10, 1)]).body, { firstBytes }),
   );
   const before = Deno.memoryUsage().external;
   for (const reader of readers) await reader.read();
@@ -132,3 +136,68 @@ Deno.test("createByteReader() cannot read what somebody else reads", () => {
   body.getReader();
   assert.throws(() => createByteReader(body), TypeError);
 });
+
+Deno.test("createUploadReader() always leaves room for what frames a chunk", async () => {
+  const sent = [bytes(10, 1), bytes(20_000, 2), bytes(30, 3), bytes(40, 4)];
+  const { body, handed } = byteBody(sent);
+  const reader = createUploadReader(body);
+  while (!(await reader.read()).done) {
+    // Only the buffers count.
+  }
+  assert.deepEqual(Math.min(...handed), 16 * 1024);
+});
+const KIB = 1024;
+
+/** Bodies that are there already, in both forms that a body has. */
+const READY = {
+  "a stream of bytes": (chunks: readonly Uint8Array<ArrayBuffer>[]) =>
+    byteBody(chunks).body,
+  "a stream of chunks": (chunks: readonly Uint8Array<ArrayBuffer>[]) =>
+    ReadableStream.from(chunks),
+};
+
+/** How many turns others have while a body is read to its end. */
+async function turnsOfOthers(
+  body: ReadableStream<Uint8Array>,
+): Promise<number> {
+  let turns = 0;
+  let isOver = false;
+  const others = (async () => {
+    for (await nextTurn(); !isOver; await nextTurn()) turns++;
+  })();
+  const reader = createByteReader(body);
+  while (!(await reader.read()).done);
+  isOver = true;
+  await others;
+  return turns;
+}
+
+for (const [kind, bodyOf] of Object.entries(READY)) {
+  Deno.test(`createByteReader() gives others a turn after every 64 KiB of ${kind} that is there already, in large chunks or in small ones`, async () => {
+    const large = Array.from({ length: 64 }, () => bytes(16 * KIB, 1));
+    assert.ok(await turnsOfOthers(bodyOf(large)) >= 15);
+    const small = Array.from({ length: 4096 }, () => bytes(1, 1));
+    assert.ok(await turnsOfOthers(bodyOf(small)) >= 15);
+  });
+
+  Deno.test(`createByteReader() waits for nobody between the chunks of ${kind} that is short`, async () => {
+    const chunks = Array.from({ length: 100 }, () => bytes(200, 1));
+    assert.equal(await turnsOfOthers(bodyOf(chunks)), 0);
+  });
+
+  Deno.test(`createByteReader() gives chunks of ${kind} that are no longer than asked for`, async () => {
+    const body = bodyOf([bytes(10, 1), bytes(9 * KIB, 2), bytes(5 * KIB, 3)]);
+    const reader = createByteReader(body, { mostBytes: 4 * KIB });
+    const read: number[] = [];
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      assert.ok(value.length <= 4 * KIB);
+      read.push(...value);
+    }
+    const sent = [10, 9 * KIB, 5 * KIB]
+      .flatMap((length, index) => Array(length).fill(index + 1));
+    assert.deepEqual(read.slice(0, 10), sent.slice(0, 10));
+    if (kind === "a stream of chunks") assert.deepEqual(read, sent);
+  });
+}

@@ -8,6 +8,8 @@ import {
   zstdCompressSync,
 } from "node:zlib";
 import { type Compression, decompress } from "../../src/streams/decompress.ts";
+import { settle } from "../support/settle.ts";
+import { within } from "../support/within.ts";
 
 const COMPRESSORS: Readonly<
   Record<Exclude<Compression, "x-gzip">, (text: string) => Uint8Array>
@@ -154,10 +156,11 @@ Deno.test("decompress() throws what a body throws that breaks off", async () => 
 Deno.test("decompress() gives an empty chunk for bytes that hold nothing yet", async () => {
   const bytes = new Uint8Array(gzipSync("hello"));
   const source = piecesOf(bytes, 1);
-  const chunks = decompress(source, "gzip", { mismatch: () => new Mismatch() });
-  const first = await chunks.next();
+  const chunks = decompress(source, "gzip", { mismatch: () => new Mismatch() })
+    .getReader();
+  const first = await chunks.read();
   assert.equal(first.value?.length, 0);
-  await chunks.return(undefined);
+  await chunks.cancel();
 });
 
 Deno.test("decompress() inflates no more than is read, and lets go of the body", async () => {
@@ -178,3 +181,31 @@ Deno.test("decompress() inflates no more than is read, and lets go of the body",
   assert.ok(length <= 64 * 1024);
   assert.equal(cancelled, true);
 });
+
+Deno.test("decompress() lets go of a silent body as soon as it is cancelled, whatever came before", async (t) => {
+  for (const [name, compress] of cases) {
+    for (const bytes of [0, 50, 1000]) {
+      await t.step(`${name}, ${bytes} bytes`, async () => {
+        const cancelled = Promise.withResolvers<unknown>();
+        const body = new ReadableStream<Uint8Array>({
+          start: (controller) =>
+            controller.enqueue(compress(TEXT).slice(0, bytes)),
+          cancel: (reason) => cancelled.resolve(reason),
+        });
+        const mismatch = () => new Mismatch();
+        const chunks = decompress(body, name, { mismatch }).getReader();
+        const reading = readToEnd(chunks);
+        await settle();
+        await within(chunks.cancel("left"), "the cancelling");
+        assert.equal(await cancelled.promise, "left");
+        await reading;
+      });
+    }
+  }
+});
+
+async function readToEnd(
+  chunks: ReadableStreamDefaultReader<Uint8Array>,
+): Promise<void> {
+  while (!(await chunks.read()).done);
+}

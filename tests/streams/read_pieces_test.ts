@@ -2,11 +2,22 @@ import assert from "node:assert/strict";
 import {
   readPieces,
   type ReadPiecesOptions,
+  TooLongError,
   WrongLengthError,
 } from "../../src/streams/read_pieces.ts";
 import { settle } from "../support/settle.ts";
 
 const { signal } = new AbortController();
+
+/** Counts what is taken of memory, and the most that it was at once. */
+function createCount() {
+  const count = {
+    bytes: 0,
+    take: (bytes: number) => void (count.bytes += bytes),
+    give: (bytes: number) => void (count.bytes -= bytes),
+  };
+  return count;
+}
 
 /** A stream of chunks of these lengths, of the one kind or the other; the bytes count up. */
 function streamOf(
@@ -35,7 +46,9 @@ function read(
 ): Promise<Uint8Array[]> {
   return readPieces(body, {
     length: undefined,
+    maxBytes: Infinity,
     pieceBytes: 100,
+    memory: createCount(),
     onPiece() {},
     signal,
     ...options,
@@ -44,6 +57,39 @@ function read(
 
 function counting(length: number): Uint8Array {
   return Uint8Array.from({ length }, (_, index) => index % 251);
+}
+
+const PIECE_BYTES = 1024 * 1024;
+
+/** What a body may take before anything of it has come. */
+const FIRST_BYTES = 16 * 1024;
+
+/** A stream of so many bytes in small chunks, each made when it is asked for. */
+function grains(
+  totalBytes: number,
+  type: "bytes" | undefined,
+  onGrain: (bytes: number) => void = () => {},
+): ReadableStream<Uint8Array> {
+  let left = totalBytes;
+  const source = {
+    pull(
+      controller: {
+        enqueue(chunk: Uint8Array): void;
+        close(): void;
+        readonly byobRequest?: { respond(bytes: number): void } | null;
+      },
+    ) {
+      const bytes = Math.min(left, 10_000);
+      left -= bytes;
+      onGrain(bytes);
+      if (bytes > 0) return controller.enqueue(new Uint8Array(bytes));
+      controller.close();
+      controller.byobRequest?.respond(0);
+    },
+  };
+  return type === undefined
+    ? new ReadableStream(source, { highWaterMark: 0 })
+    : new ReadableStream({ ...source, type });
 }
 
 for (const type of ["bytes", undefined] as const) {
@@ -56,7 +102,9 @@ for (const type of ["bytes", undefined] as const) {
           const seen: Uint8Array[] = [];
           const pieces = await readPieces(streamOf(lengths, type), {
             length,
+            maxBytes: 1000,
             pieceBytes,
+            memory: createCount(),
             onPiece: (piece) => void seen.push(piece),
             signal,
           });
@@ -79,6 +127,27 @@ for (const type of ["bytes", undefined] as const) {
         const reading = read(streamOf([4, 6], type), { length, pieceBytes });
         await assert.rejects(reading, WrongLengthError);
       }
+    }
+  });
+
+  Deno.test(`readPieces() refuses ${kind} of unknown length that is longer than it may be, and reads no further`, async () => {
+    for (const pieceBytes of [3, 9, 100]) {
+      for (const maxBytes of [9, 1, 0]) {
+        let pulled = 0;
+        const body = grains(1_000_000, type, (bytes) => {
+          pulled += bytes;
+        });
+        await assert.rejects(
+          read(body, { maxBytes, pieceBytes }),
+          TooLongError,
+        );
+        assert.ok(pulled < 100_000, `${pulled}`);
+      }
+      const pieces = await read(streamOf([4, 6], type), {
+        maxBytes: 10,
+        pieceBytes,
+      });
+      assert.equal(pieces.reduce((sum, { length }) => sum + length, 0), 10);
     }
   });
 
@@ -117,9 +186,82 @@ for (const type of ["bytes", undefined] as const) {
         : new ReadableStream({ ...source, type });
       const reading = read(body, { length, signal: controller.signal });
       await settle();
-      controller.abort();
-      await assert.rejects(reading, WrongLengthError);
+      const reason = new Error("enough");
+      controller.abort(reason);
+      await assert.rejects(reading, reason);
       await cancelled.promise;
     }
+  });
+
+  Deno.test(`readPieces() takes memory for ${kind} as it comes: no more than twice of what has come`, async () => {
+    const totalBytes = 4 * PIECE_BYTES + 1;
+    for (const length of [totalBytes, undefined]) {
+      const memory = createCount();
+      let come = 0;
+      const body = grains(totalBytes, type, (bytes) => {
+        assert.ok(memory.bytes <= Math.max(2 * come, FIRST_BYTES), `${come}`);
+        come += bytes;
+      });
+      const pieces = await read(body, {
+        length,
+        pieceBytes: PIECE_BYTES,
+        memory,
+      });
+      assert.equal(memory.bytes, totalBytes);
+      const held = pieces.map(({ buffer }) => buffer.byteLength);
+      assert.equal(held.reduce((one, other) => one + other), totalBytes);
+    }
+  });
+
+  Deno.test(`readPieces() takes next to nothing for ${kind} of which nothing comes`, async () => {
+    const memory = createCount();
+    const controller = new AbortController();
+    const source = { pull: () => new Promise<void>(() => {}) };
+    const body: ReadableStream<Uint8Array> = type === undefined
+      ? new ReadableStream(source)
+      : new ReadableStream({ ...source, type });
+    const reading = read(body, {
+      length: 32 * PIECE_BYTES,
+      pieceBytes: PIECE_BYTES,
+      memory,
+      signal: controller.signal,
+    });
+    await settle();
+    assert.ok(memory.bytes <= FIRST_BYTES, `${memory.bytes}`);
+    controller.abort(new Error("enough"));
+    await assert.rejects(reading, /enough/);
+  });
+
+  Deno.test(`readPieces() frees what it has of ${kind} when memory ends`, async () => {
+    const most = 2 * PIECE_BYTES;
+    const seen: Uint8Array[] = [];
+    let taken = 0;
+    const memory = {
+      take(bytes: number) {
+        taken += bytes;
+        if (taken > most) throw new Error("full");
+      },
+      give() {},
+    };
+    const body = grains(4 * PIECE_BYTES, type);
+    await assert.rejects(
+      read(body, {
+        pieceBytes: PIECE_BYTES,
+        memory,
+        onPiece: (piece) => void seen.push(piece),
+      }),
+      /full/,
+    );
+    assert.ok(seen.length > 0);
+    assert.ok(seen.every(({ buffer }) => buffer.byteLength === 0));
+  });
+}
+
+for (const type of ["bytes", undefined] as const) {
+  Deno.test(`readPieces() refuses a body of unknown length that is too long, ${type ?? "chunks"}`, async () => {
+    const body = streamOf([4, 6, 1], type);
+    await assert.rejects(read(body, { maxBytes: 10 }), TooLongError);
+    const whole = await read(streamOf([4, 6], type), { maxBytes: 10 });
+    assert.deepEqual(whole, [counting(10)]);
   });
 }

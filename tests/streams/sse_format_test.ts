@@ -20,6 +20,17 @@ Deno.test("createFrameFormat() writes the name of each frame, whatever the one b
   );
 });
 
+Deno.test("createFrameFormat() leaves no line end of any reader in its data", () => {
+  // The line ends of Python's str.splitlines(), by which some clients cut a stream.
+  const ends = [..."\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"];
+  const value = { a: ends.map((end, at) => `${at}${end}`).join("") };
+  const text = formatFrame({ data: JSON.stringify(value) });
+  assert.match(text, /\n\n$/);
+  const line = text.slice(0, -2);
+  assert.ok(!ends.some((end) => line.includes(end)));
+  assert.deepEqual(JSON.parse(line.slice("data: ".length)), value);
+});
+
 Deno.test("formatComment() writes a line that readers skip", () => {
   assert.equal(formatComment({ comment: "hi" }), ": hi\n\n");
 });

@@ -82,3 +82,26 @@ Deno.test("the SSE parser holds nothing of a line that can be no field", () => {
   push("\ndata: 1\n\n");
   assert.equal(frames[0]?.data, "1");
 });
+
+Deno.test("the SSE parser fails at a frame of too many lines, and takes any number between two frames", () => {
+  const lines = "data: 1\n".repeat(1000);
+  const endless = createSseParser({ maxFrameCharacters: 1 << 24 });
+  const push = (
+    parser: ReturnType<typeof createSseParser>,
+    text: string,
+  ) => {
+    const frames: SseFrame[] = [];
+    parser.push(new TextEncoder().encode(text), (frame) => frames.push(frame));
+    return frames;
+  };
+  assert.throws(() => {
+    for (let count = 0; count < 100; count++) push(endless, lines);
+  }, FrameTooLongError);
+  for (const end of ["\n\n", "\r\n\r\n", "\r\r"]) {
+    const parser = createSseParser({ maxFrameCharacters: 1 << 24 });
+    for (let count = 0; count < 100; count++) {
+      assert.equal(push(parser, lines + end).length, 1);
+      assert.equal(push(parser, ":\n".repeat(1000) + end).length, 0);
+    }
+  }
+});

@@ -13,7 +13,7 @@ const LAYER_BY_PREFIX: readonly (readonly [prefix: string, layer: number])[] = [
   ["relay/", 4],
   ["demo/", 4],
   ["protocols/mod.ts", 3],
-  ["protocols/fold_stream.ts", 2],
+  ["protocols/decode_body.ts", 2],
   ["protocols/kept_request.ts", 2],
   ["protocols/translate_request.ts", 2],
   ["protocols/translate_stream.ts", 2],

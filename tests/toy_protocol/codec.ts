@@ -108,7 +108,7 @@ function decodeFailure(
 export function createToyCodec(protocol: Protocol): Codec {
   return {
     protocol,
-    hasStopStrings: false,
+    takesStops: () => false,
     fieldNames: { ...chatCodec.fieldNames, messages: "said" },
     toolSupport: () => ({
       custom: false,
@@ -185,6 +185,7 @@ export function createToyCodec(protocol: Protocol): Codec {
       mayBeFailure: (start) => start.includes('"fault"'),
       isOutput: ({ more }) => more !== undefined,
       failureOf: (body) => body.fault === undefined ? undefined : body,
+      modelOf: () => undefined,
       usageOf: ({ cost }) => readCost(cost),
       isEnd: (data) => data.includes('"why"'),
       isFailure: (data) => data.includes('"fault"'),

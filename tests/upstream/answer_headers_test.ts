@@ -5,7 +5,8 @@ const KEY = "upstream-key-0123456789";
 
 function shownOf(headers: Headers, isRenamed = false): [string, string][] {
   const secrets = { areIn: (text: string) => text.includes(KEY) };
-  return answerHeaders(headers, { isRenamed, secrets });
+  const clock = { now: () => Date.UTC(2026, 0, 1) };
+  return answerHeaders(headers, { isRenamed, secrets, clock });
 }
 
 function shown(

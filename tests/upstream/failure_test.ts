@@ -11,7 +11,6 @@ import {
   reasonOf,
   silentUpstream,
   unreachable,
-  upstreamAuthentication,
 } from "../../src/upstream/failure.ts";
 
 /** As Deno says them; some versions say them of the cause of `fetch failed`. */
@@ -177,12 +176,17 @@ Deno.test("unreachable() tells the caller the reason and no address", () => {
     assert.equal(error.cause, cause);
     assert.equal(
       error.message,
-      `Cannot reach the model's provider: ${reason}. Try again, or tell the administrator`,
+      `Cannot reach the model's provider: ${reason}. ${
+        reason.includes("certificate")
+          ? "Tell the administrator"
+          : "Try again, or tell the administrator"
+      }`,
     );
+    assert.equal(error.isFinal, reason.includes("certificate"));
   }
 });
 
-Deno.test("brokenUpstream(), oversized(), silentUpstream() and upstreamAuthentication() say what to do", () => {
+Deno.test("brokenUpstream(), oversized() and silentUpstream() say what to do", () => {
   const cause = new Error("x");
   const broken = brokenUpstream("it is not JSON", cause);
   assert.equal(broken.status, 502);
@@ -202,9 +206,6 @@ Deno.test("brokenUpstream(), oversized(), silentUpstream() and upstreamAuthentic
   const silent = silentUpstream();
   assert.equal(silent.status, 504);
   assert.equal(silent.code, "upstream_timeout");
-  const refused = upstreamAuthentication();
-  assert.equal(refused.status, 502);
-  assert.equal(refused.code, "upstream_authentication");
 });
 
 Deno.test("hadConnection() tells what ended a connection from what prevented it", () => {

@@ -13,13 +13,22 @@ async function headersFor(
     readonly fixed?: Connection["headers"];
   } = {},
 ): Promise<Record<string, string>> {
+  return headersOf(caller, await connectionWith(fixed), options);
+}
+
+async function connectionWith(
+  headers: Connection["headers"],
+): Promise<Connection> {
   const { connections: [first] } = await minimalConfig();
   assert.ok(first);
-  const connection: Connection = {
-    ...first,
-    auth: { scheme: "none" },
-    headers: fixed,
-  };
+  return { ...first, auth: { scheme: "none" }, headers };
+}
+
+function headersOf(
+  caller: Readonly<Record<string, string>>,
+  connection: Connection,
+  options: Partial<TranslatedHeadersOptions>,
+): Record<string, string> {
   const pairs = translatedHeaders(new Headers(caller), connection, {
     ownHeaders: [],
     protocolPrefixes: protocolHeaderPrefixes("anthropic"),
@@ -109,4 +118,22 @@ Deno.test("translatedHeaders() lets the connection's fixed headers win", async (
     fixed,
   });
   assert.deepEqual(headers, { ...OWN, ...fixed });
+});
+
+Deno.test("translatedHeaders() adds its own beta feature to those that the connection fixes, for every request alike", async () => {
+  const ownHeaders: [string, string][] = [["anthropic-beta", "b"]];
+  assert.deepEqual(
+    await headersFor({ "anthropic-beta": "c" }, { ownHeaders }),
+    {
+      ...OWN,
+      "anthropic-beta": "b",
+    },
+  );
+  const connection = await connectionWith({ "anthropic-beta": "a" });
+  for (let request = 0; request < 2; request++) {
+    assert.deepEqual(headersOf({}, connection, { ownHeaders }), {
+      ...OWN,
+      "anthropic-beta": "a,b",
+    });
+  }
 });

@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
 import { costNanos, countsOf, tokensOf } from "../../src/usage/counts.ts";
 
-const PRICE = { input: 3, cachedInput: 0.3, cacheWrite: 3.75, output: 15 };
+const PRICE = {
+  input: 3,
+  cachedInput: 0.3,
+  cacheWrite: 3.75,
+  cacheWrite1h: 6,
+  rates: [],
+  output: 15,
+};
 
 Deno.test("costNanos() prices what was read from a cache and what was written to one by itself", () => {
   const usage = {
@@ -15,6 +22,51 @@ Deno.test("costNanos() prices what was read from a cache and what was written to
     costNanos(usage, PRICE),
     100 * 3000 + 600 * 300 + 300 * 3750 + 50 * 15_000,
   );
+});
+
+Deno.test("costNanos() prices what a cache keeps for an hour by itself", () => {
+  const usage = {
+    inputTokens: 1000,
+    cacheWriteTokens: 900,
+    cacheWrite1hTokens: 500,
+    outputTokens: 0,
+  };
+  assert.equal(costNanos(usage, PRICE), 100 * 3000 + 400 * 3750 + 500 * 6000);
+});
+
+Deno.test("costNanos() goes by the first rate that holds of the answer", () => {
+  const when = {
+    inputOver: undefined,
+    speed: undefined,
+    serviceTier: undefined,
+  };
+  const rated = (input: number, one: Partial<typeof when> | object) => ({
+    when: { ...when, ...one },
+    prices: { ...PRICE, input },
+  });
+  const price = {
+    ...PRICE,
+    rates: [
+      rated(30, { inputOver: 1000, speed: "fast" }),
+      rated(20, { speed: "fast" }),
+      rated(10, { inputOver: 1000 }),
+      rated(1, { serviceTier: "batch" }),
+    ],
+  };
+  const cases = [
+    [{ inputTokens: 1000 }, 3],
+    [{ inputTokens: 1001 }, 10],
+    [{ inputTokens: 1001, speed: "fast" }, 30],
+    [{ inputTokens: 1000, speed: "fast", serviceTier: "batch" }, 20],
+    [{ inputTokens: 1000, serviceTier: "batch" }, 1],
+    [{ inputTokens: 1000, serviceTier: "priority" }, 3],
+  ] as const;
+  for (const [usage, dollars] of cases) {
+    assert.equal(
+      costNanos({ ...usage, outputTokens: 0 }, price),
+      usage.inputTokens * dollars * 1000,
+    );
+  }
 });
 
 Deno.test("costNanos() never takes more from the input than there is, whatever a provider tells", () => {
@@ -42,7 +94,14 @@ Deno.test("countsOf() makes whole numbers of whatever a provider tells", () => {
 
 Deno.test("countsOf() counts no cost where no price is known, and one of nothing where it is free", () => {
   const usage = { inputTokens: 5, outputTokens: 5 };
-  const free = { input: 0, cachedInput: 0, cacheWrite: 0, output: 0 };
+  const free = {
+    input: 0,
+    cachedInput: 0,
+    cacheWrite1h: 0,
+    rates: [],
+    cacheWrite: 0,
+    output: 0,
+  };
   const cost = (price: typeof free | undefined) =>
     countsOf(usage, { price, isEstimated: false }).cost;
   assert.equal(cost(undefined), undefined);

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { createMemorySums } from "../../src/usage/memory_sums.ts";
-import type { Sum } from "../../src/usage/sums.ts";
+import { HOLD_MS, type Sum } from "../../src/usage/sums.ts";
+
+import { to } from "../support/fakes/addition.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -11,15 +13,23 @@ function sumOf(field: string, endsAtMs = MINUTE_MS, table = "alice"): Sum {
 /** Sums under a clock that stands still until it is set. */
 function setUp() {
   const clock = { nowMs: 0 };
-  return { clock, sums: createMemorySums({ now: () => clock.nowMs }) };
+  return {
+    clock,
+    sums: createMemorySums({
+      now: () => clock.nowMs,
+      elapsedMs: () => clock.nowMs,
+    }),
+  };
 }
 
 Deno.test("memory sums begin with 0 and hold what was added and given back", () => {
   const { sums } = setUp();
   const [input, output] = [sumOf("input"), sumOf("output")];
   assert.deepEqual(sums.read([input, output]), [0, 0]);
-  sums.add([{ sum: input, amount: 7 }, { sum: output, amount: 2 }]);
-  sums.add([{ sum: input, amount: -3 }]);
+  sums.apply({
+    additions: [to(input, 7), to(output, 2)],
+  });
+  sums.apply({ additions: [to(input, -3)] });
   assert.deepEqual(sums.read([output, input]), [2, 4]);
   assert.deepEqual(
     sums.table("alice"),
@@ -29,51 +39,102 @@ Deno.test("memory sums begin with 0 and hold what was added and given back", () 
 
 Deno.test("memory sums give a table as it is now, not as it will be", () => {
   const { sums } = setUp();
-  sums.add([{ sum: sumOf("input"), amount: 1 }]);
+  sums.apply({ additions: [to(sumOf("input"), 1)] });
   const before = sums.table("alice");
-  sums.add([{ sum: sumOf("input"), amount: 1 }]);
+  sums.apply({ additions: [to(sumOf("input"), 1)] });
   assert.deepEqual(before, new Map([["input", 1]]));
   assert.deepEqual(sums.table("bob"), new Map());
 });
 
-Deno.test("memory sums take a reservation that just fits and refuse the one after it", () => {
+Deno.test("memory sums grant a claim that just fits and refuse the one after it", () => {
   const { sums } = setUp();
-  const sum = sumOf("tokens");
-  const reservation = { sum, amount: 5, most: 10 };
-  assert.equal(sums.reserve([reservation]), undefined);
-  assert.equal(sums.reserve([reservation]), undefined);
-  assert.deepEqual(sums.reserve([reservation]), { reservation, used: 10 });
-  assert.deepEqual(sums.read([sum]), [10]);
-});
-
-Deno.test("memory sums reserve all of a list or none of it, and name the first that refused", () => {
-  const { sums } = setUp();
-  const first = { sum: sumOf("requests"), amount: 1, most: 5 };
-  const second = { sum: sumOf("tokens"), amount: 8, most: 7 };
-  const third = { sum: sumOf("cost"), amount: 8, most: 7 };
-  assert.deepEqual(sums.reserve([first, second, third]), {
-    reservation: second,
-    used: 0,
+  const claim = { sums: [sumOf("tokens")], key: "alice", amount: 5, most: 10 };
+  assert.equal(sums.reserve("first", [claim]).isGranted, true);
+  assert.equal(sums.reserve("second", [claim]).isGranted, true);
+  assert.deepEqual(sums.reserve("third", [claim]), {
+    isGranted: false,
+    uses: [{ counted: [0], held: 10 }],
   });
-  assert.deepEqual(sums.read([first.sum, second.sum, third.sum]), [0, 0, 0]);
 });
 
-Deno.test("memory sums begin a sum once, and leave one alone that has begun", () => {
+Deno.test("memory sums grant all claims of a request or none", () => {
   const { sums } = setUp();
-  const sum = sumOf("tokens");
-  sums.begin([{ sum, amount: 5 }]);
-  sums.begin([{ sum, amount: 9 }]);
-  assert.deepEqual(sums.read([sum]), [5]);
-  sums.add([{ sum, amount: -5 }]);
-  sums.begin([{ sum, amount: 9 }]);
-  assert.deepEqual(sums.read([sum]), [0]);
+  const claims = [["requests", 5], ["tokens", 0], ["cost", 9]] as const;
+  const decision = sums.reserve(
+    "request",
+    claims.map(([field, most]) => ({
+      sums: [sumOf(field)],
+      ...{ key: field, amount: 1, most },
+    })),
+  );
+  assert.equal(decision.isGranted, false);
+  assert.equal(sums.size, 0);
+});
+
+Deno.test("memory sums count a claim by all of its sums, and by all that runs for its limit in any window", () => {
+  const { sums } = setUp();
+  const [input, output] = [sumOf("input"), sumOf("output")];
+  sums.apply({
+    additions: [to(input, 7), to(output, 2)],
+  });
+  const limit = { sums: [input, output], key: "alice tokens" };
+  sums.reserve("running", [{ ...limit, amount: 3, most: 100 }]);
+  const other = { sums: [sumOf("input", 9, "day")], key: "alice tokens" };
+  assert.deepEqual(sums.uses([limit, other]), [
+    { counted: [7, 2], held: 3 },
+    { counted: [0], held: 3 },
+  ]);
+});
+
+Deno.test("memory sums release what a request held, once", () => {
+  const { sums } = setUp();
+  const limit = { sums: [sumOf("requests")], key: "alice" };
+  sums.reserve("request", [{ ...limit, amount: 1, most: 1 }]);
+  const hold = { key: "alice", id: "request", amount: 1 };
+  for (let count = 0; count < 2; count++) {
+    sums.apply({ additions: [], releases: [hold] });
+  }
+  assert.deepEqual(sums.uses([limit]), [{ counted: [0], held: 0 }]);
+  assert.equal(sums.size, 0);
+});
+
+Deno.test("holds of another thread end two minutes after its last sign of life, own holds never", () => {
+  const { clock, sums } = setUp();
+  const limit = {
+    sums: [sumOf("requests", 60 * MINUTE_MS)],
+    key: "alice",
+  };
+  const claim = { ...limit, amount: 1, most: 9 };
+  sums.reserve("own", [claim]);
+  sums.reserve("of a dead thread", [claim], HOLD_MS);
+  sums.reserve("of a living one", [claim], HOLD_MS);
+  const renewed = { key: "alice", id: "of a living one", amount: 1 };
+  clock.nowMs = HOLD_MS - 1;
+  sums.apply({ additions: [], holds: [renewed] });
+  assert.equal(sums.uses([limit])[0]?.held, 3);
+  clock.nowMs = HOLD_MS;
+  assert.equal(sums.uses([limit])[0]?.held, 2);
+  clock.nowMs = 2 * HOLD_MS + 10_000;
+  assert.equal(sums.uses([limit])[0]?.held, 1);
+});
+
+Deno.test("once() is true the first time, and again when the name may be forgotten", () => {
+  const { clock, sums } = setUp();
+  assert.equal(sums.once("name", MINUTE_MS), true);
+  assert.equal(sums.once("name", MINUTE_MS), false);
+  assert.equal(sums.once("other", MINUTE_MS), true);
+  clock.nowMs = MINUTE_MS;
+  assert.equal(sums.once("name", MINUTE_MS), false);
+  assert.equal(sums.once("name", 2 * MINUTE_MS), true);
 });
 
 Deno.test("memory sums end with their window, and so does the memory they take", () => {
   const { clock, sums } = setUp();
   const minute = sumOf("tokens", MINUTE_MS, "alice minute");
   const hour = sumOf("tokens", 60 * MINUTE_MS, "alice hour");
-  sums.add([{ sum: minute, amount: 1 }, { sum: hour, amount: 1 }]);
+  sums.apply({
+    additions: [to(minute, 1), to(hour, 1)],
+  });
   assert.equal(sums.size, 2);
   clock.nowMs = MINUTE_MS - 1;
   assert.deepEqual(sums.read([minute, hour]), [1, 1]);
@@ -87,8 +148,7 @@ Deno.test("memory sums take nothing for a window that has ended", () => {
   const { clock, sums } = setUp();
   clock.nowMs = 2 * MINUTE_MS;
   const sum = sumOf("tokens");
-  sums.add([{ sum, amount: -4 }]);
-  sums.begin([{ sum, amount: 4 }]);
+  sums.apply({ additions: [to(sum, -4)] });
   assert.deepEqual(sums.read([sum]), [0]);
   assert.equal(sums.size, 0);
 });

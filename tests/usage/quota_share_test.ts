@@ -22,14 +22,15 @@ Deno.test("windows that a provider makes up with each answer take no more memory
   assert.ok(connection !== undefined);
   let windows: readonly QuotaWindow[] = [];
   const shares = createQuotaShares({
-    sums: { read: (sums) => sums.map(() => 1) },
+    sums: { read: (sums) => sums.map(() => 1), sinceMs: NOW_MS },
     limits: { known: () => windows },
-    counting: { sinceMs: NOW_MS },
     clock: { now: () => NOW_MS },
   });
   const usedOf = (type: string, usedPercent: number) => {
     windows = [windowOf(type, usedPercent)];
-    const [share] = shares.of(connection, { kind: "token", name: "alice" });
+    const found = shares.of(connection, { kind: "token", name: "alice" });
+    assert.ok(!(found instanceof Promise));
+    const [share] = found;
     return share?.used;
   };
   assert.equal(usedOf("FIRST", 10), 0);

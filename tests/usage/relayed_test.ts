@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createMemorySums } from "../../src/usage/memory_sums.ts";
 import { createRelayed, relayedShare } from "../../src/usage/relayed.ts";
 import type { Addition } from "../../src/usage/sums.ts";
-import { type Holder, holderText } from "../../src/usage/tables.ts";
+import { type Holder, holderDigest } from "../../src/usage/tables.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -16,7 +16,10 @@ const BOB: Holder = { kind: "token", name: "bob" };
 /** Tokens of one connection under a clock of the test's. */
 function setUp() {
   const clock = { nowMs: START_MS };
-  const sums = createMemorySums({ now: () => clock.nowMs });
+  const sums = createMemorySums({
+    now: () => clock.nowMs,
+    elapsedMs: () => 0,
+  });
   const relayed = createRelayed();
   return {
     clock,
@@ -25,13 +28,13 @@ function setUp() {
       const additions: Addition[] = [];
       relayed.add({
         connection: "main",
-        holders: [{ text: holderText(holder) }],
+        holders: [{ digest: holderDigest(holder) }],
         tokens,
         atMs: clock.nowMs,
       }, additions);
-      sums.add(additions);
+      sums.apply({ additions });
     },
-    share(holder: Holder, lengthMs: number): number | undefined {
+    share(holder: Holder, lengthMs: number) {
       const span = { startMs: clock.nowMs - lengthMs, endMs: clock.nowMs };
       return relayedShare({ connection: "main", holder, span }, sums);
     },

@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
 import { readLogLine } from "../../src/observe/logged_request.ts";
-import { createConfigStore } from "../../src/config/store.ts";
-import { createBounds } from "../../src/usage/bounds.ts";
 import { createCounting, type Use } from "../../src/usage/counting.ts";
 import { createMemorySums } from "../../src/usage/memory_sums.ts";
 import { createReplay } from "../../src/usage/replay.ts";
@@ -41,6 +39,27 @@ function told({ caller, connection, model, atMs, counts }: Use) {
   const at = new Date(atMs).toISOString();
   return [caller.name, connection, model, at, counts.requests];
 }
+
+Deno.test("createReplay() counts what each model of a request used, and the request for the one that served", () => {
+  const { uses } = replayed([{
+    time: "2026-11-21T11:00:00.000Z",
+    usage: { input_tokens: 110, output_tokens: 11 },
+    cost_usd: 0.3,
+    by_model: [
+      { model: "glm-fast", input_tokens: 100, output_tokens: 10 },
+      { model: "dear", input_tokens: 10, output_tokens: 1, cost_usd: 0.3 },
+    ],
+  }]);
+  assert.deepEqual(
+    uses.map(({ model, counts: { requests, input, cost } }) => [
+      model,
+      requests,
+      input,
+      cost,
+    ]),
+    [["glm-fast", 1, 100, undefined], ["dear", undefined, 10, 300_000_000]],
+  );
+});
 
 Deno.test("createReplay() counts what each request used", () => {
   const usage = {
@@ -124,14 +143,10 @@ function openCounting() {
   const sums = createMemorySums(clock);
   const tables = new Set<string>();
   const counting = createCounting({
-    sums: {
-      add(list) {
-        for (const { sum } of list) tables.add(sum.table);
-        sums.add(list);
-      },
+    apply(change) {
+      for (const { table } of change.additions) tables.add(table);
+      sums.apply(change);
     },
-    bounds: createBounds({ sums, store: createConfigStore(config), clock }),
-    clock,
   });
   return { sums, tables, counting };
 }

@@ -2,16 +2,20 @@ import assert from "node:assert/strict";
 import { createConfigStore } from "../../src/config/store.ts";
 import type { Metrics } from "../../src/observe/metrics.ts";
 import { openRecord } from "../../src/observe/record.ts";
+import { createCounting } from "../../src/usage/counting.ts";
 import { createMemorySums } from "../../src/usage/memory_sums.ts";
 import { createUsageService } from "../../src/usage/service.ts";
 import type { Sums } from "../../src/usage/sums.ts";
 import { isRefusal } from "../../src/usage/limiter.ts";
 import { createLogLines } from "../support/gateway/log_lines.ts";
+import { settle } from "../support/settle.ts";
 import { minimalConfig, NOW_MS, tokenFile } from "../support/gateway/config.ts";
 
 const CLOCK = { now: () => NOW_MS, elapsedMs: () => 0 };
 
 type LimitedEvent = Parameters<Metrics["limited"]>[0];
+
+let requests = 0;
 
 /** A service for a token that may make two requests an hour. */
 async function openService(sums: Sums = createMemorySums(CLOCK)) {
@@ -39,23 +43,25 @@ async function openService(sums: Sums = createMemorySums(CLOCK)) {
   const [[deployment] = []] = config.pools.values();
   assert.ok(caller !== undefined && deployment !== undefined);
   const open = () => {
-    const record = openRecord("req", "POST", { clock: CLOCK, log });
+    const id = `req ${++requests}`;
+    const record = openRecord(id, "POST", { clock: CLOCK, log });
     const tally = service.open({ record, caller, estimatedTokens: 5 });
     return { record, tally };
   };
-  return { service, caller, deployment, events, open };
+  return { config, service, caller, deployment, events, open };
 }
 
 Deno.test("the metrics learn of a token near its limit once a window, and of every request that it refuses", async () => {
   const { service, caller, deployment, events, open } = await openService();
   for (let count = 0; count < 2; count++) {
     const { tally } = open();
-    assert.equal(await tally.enter(deployment), undefined);
+    assert.equal(await tally.enter([deployment]), undefined);
     service.near(tally.near(), caller);
     service.near(tally.near(), caller);
+    await settle();
   }
   for (let count = 0; count < 2; count++) {
-    const refusal = await open().tally.enter(deployment);
+    const refusal = await open().tally.enter([deployment]);
     assert.ok(refusal !== undefined && isRefusal(refusal));
     service.refused(refusal, caller);
   }
@@ -71,39 +77,87 @@ Deno.test("sums that answer later refuse and reserve as those that answer at onc
   const sums = createMemorySums(CLOCK);
   const { deployment, open } = await openService({
     ...sums,
-    reserve: (list) => Promise.resolve(sums.reserve(list)),
+    reserve: (...args) => Promise.resolve(sums.reserve(...args)),
     table: (name) => Promise.resolve(sums.table(name)),
+    once: (...args) => Promise.resolve(sums.once(...args)),
   });
   const first = open();
-  assert.equal(await first.tally.enter(deployment), undefined);
-  assert.equal(await open().tally.enter(deployment), undefined);
-  const refusal = await open().tally.enter(deployment);
+  assert.equal(await first.tally.enter([deployment]), undefined);
+  assert.equal(await open().tally.enter([deployment]), undefined);
+  const refusal = await open().tally.enter([deployment]);
   assert.equal(refusal?.needed, 1);
   assert.equal(refusal?.used, 2);
 });
 
-Deno.test("a refusal tells what others know of, where this process knows less", async () => {
+Deno.test("a request whose caller left while another process was asked holds nothing", async () => {
   const sums = createMemorySums(CLOCK);
   const { deployment, open } = await openService({
     ...sums,
-    reserve([reservation]) {
-      assert.ok(reservation !== undefined);
-      return { reservation: structuredClone(reservation), used: 7 };
-    },
+    reserve: (...args) => Promise.resolve(sums.reserve(...args)),
   });
-  const refusal = await open().tally.enter(deployment);
+  const { record, tally } = open();
+  const entering = tally.enter([deployment]);
+  record.finish("client_abort");
+  await entering;
+  assert.equal(sums.size, 0);
+});
+
+Deno.test("a refusal names what is used by others and by what runs", async () => {
+  const sums = createMemorySums(CLOCK);
+  const { deployment, open } = await openService({
+    ...sums,
+    reserve: () => ({ isGranted: false, uses: [{ counted: [4], held: 3 }] }),
+  });
+  const refusal = await open().tally.enter([deployment]);
   assert.equal(refusal?.used, 7);
   assert.equal(refusal?.ratio, 3.5);
+});
+
+Deno.test("threads and replicas that count together report a limit near its end once a window", async () => {
+  const sums = createMemorySums(CLOCK);
+  const services = [await openService(sums), await openService(sums)];
+  for (let count = 0; count < 2; count++) {
+    for (const { open, deployment, service, caller } of services) {
+      const { tally } = open();
+      await tally.enter([deployment]);
+      service.near(tally.near(), caller);
+      await settle();
+    }
+  }
+  assert.deepEqual(
+    services.flatMap(({ events }) => events).map(({ outcome }) => outcome),
+    ["near"],
+  );
+});
+
+Deno.test("requests that were served before the process began count in the windows that run", async () => {
+  const sums = createMemorySums(CLOCK);
+  const { service, caller, config } = await openService(sums);
+  const counting = createCounting(sums);
+  for (const agoMs of [60_000, 40 * 86_400_000]) {
+    counting.count({
+      caller,
+      connection: "one",
+      model: "model-1",
+      atMs: NOW_MS - agoMs,
+      counts: { requests: 1, input: 3, output: 2, cost: 22_000 },
+    });
+  }
+  sums.completeSince(NOW_MS - 40 * 86_400_000);
+  const { windows, since } = await service.report(caller, config);
+  assert.equal(since, "2025-11-22T00:00:00.000Z");
+  assert.ok(windows.every(({ complete }) => complete));
+  assert.deepEqual(windows.map(({ total }) => total.requests), [0, 0, 1, 0]);
 });
 
 Deno.test("what an attempt reserved is given back by the next, and by a request that ends without one", async () => {
   const { deployment, open } = await openService();
   const { record, tally } = open();
   for (let count = 0; count < 5; count++) {
-    assert.equal(await tally.enter(deployment), undefined);
+    assert.equal(await tally.enter([deployment]), undefined);
   }
   record.facts.status = 502;
   record.finish("error");
-  assert.equal(await open().tally.enter(deployment), undefined);
-  assert.notEqual(await open().tally.enter(deployment), undefined);
+  assert.equal(await open().tally.enter([deployment]), undefined);
+  assert.notEqual(await open().tally.enter([deployment]), undefined);
 });

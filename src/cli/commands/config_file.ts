@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { loadConfig, type LoadResult } from "../../config/load.ts";
 import type { Environment } from "../../config/environment.ts";
 import { readFault } from "../../config/named_file.ts";
+import { requireFile } from "../require_file.ts";
 
 /** What became of reading a configuration file. */
 export type FileResult = LoadResult & {
@@ -53,6 +54,7 @@ function absolutePath(path: string): string {
 
 /** Throws a `TypeError` where the bytes are not UTF-8. */
 async function readText(path: string): Promise<string> {
+  await requireFile(path);
   return new TextDecoder("utf-8", { fatal: true }).decode(
     await Deno.readFile(path),
   );

@@ -28,15 +28,17 @@ export async function runDev(
   const options = readServeOptions(args);
   const isNamed = "config" in options;
   const path = findConfigPath({ option: undefined, env: io.env });
-  return isNamed || await isFile(path)
+  return isNamed || await exists(path)
     ? await runServe(args, io)
     : await runDemo(args, io);
 }
 
-async function isFile(path: string): Promise<boolean> {
+/** Whether anything is there; `serve` says what is wrong with what is no file. */
+async function exists(path: string): Promise<boolean> {
   try {
-    return (await Deno.stat(path)).isFile;
-  } catch {
-    return false;
+    await Deno.stat(path);
+    return true;
+  } catch (error) {
+    return !(error instanceof Deno.errors.NotFound);
   }
 }

@@ -1,10 +1,14 @@
 import { suggestion } from "../../config/problems.ts";
+import { wrapWords } from "../wrap_words.ts";
 import { SERVICE_NAMES, type ServiceName } from "../../config/services.ts";
 import { starterFile } from "../../config/starter.ts";
 import { readArguments } from "../arguments.ts";
 import type { CommandSpec } from "../command.ts";
 import { type CliIo, EXIT } from "../io.ts";
 import { badUsage } from "../usage_error.ts";
+
+/** How wide a line of help is, in characters. */
+const HELP_COLUMNS = 88;
 
 /** `init`. */
 export const INIT: CommandSpec = {
@@ -43,12 +47,8 @@ export function runInit(args: readonly string[], io: CliIo): number {
   return EXIT.good;
 }
 
-/** Two lines, because a line of help has 88 characters. */
+/** Lines as wide as those of the help. */
 function servicesText(): string {
-  const middle = Math.ceil(SERVICE_NAMES.length / 2);
-  const [first, second] = [
-    SERVICE_NAMES.slice(0, middle),
-    SERVICE_NAMES.slice(middle),
-  ].map((names) => names.join(", "));
-  return `the services are ${first},\n${second}`;
+  const line = `the services are ${SERVICE_NAMES.join(", ")}`;
+  return wrapWords(line, HELP_COLUMNS).join("\n");
 }

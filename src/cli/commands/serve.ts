@@ -25,8 +25,9 @@ import {
 } from "./serve_options.ts";
 import { onHangup } from "../server/signals.ts";
 import { startThread } from "../workers/thread.ts";
-import { type StartedReplay, startReplay } from "../usage/start_replay.ts";
+import { startReplay } from "../usage/start_replay.ts";
 import { badUsage } from "../usage_error.ts";
+import type { Sums } from "../../usage/sums.ts";
 import { createWatchedConfig } from "../watch/watched_config.ts";
 import { workerCount } from "../workers/count.ts";
 
@@ -91,17 +92,12 @@ export async function runServe(
   const code = await runServer({
     store,
     server,
-    shared: storeState?.state ?? (replay && { sums: replay.sums }),
+    shared: storeState?.state ?? (replay && { sums: replay }),
     fetch: openNetworkClient().fetch,
     reach: networkReach(io.env),
     log,
     io,
-    async start(serving) {
-      const started = await start(serving);
-      replay?.counted.then(started.completeSince);
-      storeState?.countedSince.then(started.completeSince);
-      return started;
-    },
+    start,
   });
   await storeState?.close();
   await watched.stop();
@@ -117,12 +113,12 @@ async function replayUsage(
     readonly path: string;
     readonly log: Log;
   },
-): Promise<StartedReplay | undefined> {
+): Promise<Sums | undefined> {
   const patterns = store.current().usage.replay
     .map((pattern) => beside(path, pattern));
   if (patterns.length === 0) return undefined;
   if (store.current().shared !== undefined) {
-    log.write("warn", "usage_not_replayed", {
+    log.write("usage_not_replayed", {
       reason: "a store has the counts",
     });
     return undefined;

@@ -18,7 +18,7 @@ export function openLog(sink: ByteSink, format: LogFormat): OpenLog {
     droppedLine(count) {
       let line = "";
       createLog({ format, now, sink: (text) => void (line = text) })
-        .write("warn", "log_lines_dropped", { count });
+        .write("log_lines_dropped", { count });
       return line;
     },
   });

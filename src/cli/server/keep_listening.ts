@@ -67,20 +67,20 @@ export function keepListening(
     } catch (error) {
       if (!(error instanceof ListenError)) throw error;
       if (!(error.cause instanceof Deno.errors.AddrInUse)) {
-        return log.write("error", "listener_kept", { reason: error.message });
+        return log.write("listener_kept", { reason: error.message });
       }
       serving = undefined;
       retire(old);
       return retry();
     }
     retire(old);
-    log.write("info", "listener_renewed", {});
+    log.write("listener_renewed", {});
   }
 
   function lose(reason: unknown): void {
     serving = undefined;
     if (isClosed) return;
-    log.write("error", "listener_lost", {
+    log.write("listener_lost", {
       reason: reason instanceof Error ? reason.message : "unknown",
     });
     if (timers.elapsedMs() - openedMs >= HEALTHY_MS) retryMs = RETRY_MS.first;
@@ -100,7 +100,7 @@ export function keepListening(
       return retry();
     }
     openedMs = timers.elapsedMs();
-    log.write("info", "listening_again", {});
+    log.write("listening_again", {});
   }
 
   watch(first);

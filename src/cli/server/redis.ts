@@ -119,9 +119,13 @@ function end(client: Client): void {
   if (client.isOpen) client.destroy();
 }
 
-/** An error by the first word of the store's answer; what the client says itself begins with no such word. */
+/** What a script answers, behind the code `ERR`, where its user may not run one of its commands. */
+const NO_PERMISSION = /^ERR The user executing the script can't run/;
+
+/** Returns an error by the first word of the store's answer; an error of the client begins with no such word. */
 function storeError(cause: unknown): StoreError {
   const message = cause instanceof Error ? cause.message : "";
+  if (NO_PERMISSION.test(message)) return new StoreError("NOPERM", { cause });
   const [code = ""] = /^[A-Z]{2,}(?= |$)/.exec(message) ?? [];
   return new StoreError(code, { cause });
 }

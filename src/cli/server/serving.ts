@@ -45,8 +45,6 @@ export interface Serving {
   readonly sharedStore?: (() => StoreCondition) | undefined;
   /** Empty where nobody asked for metrics. */
   snapshots(): Promise<readonly Snapshot[]>;
-  /** Told that all usage since then is counted, in milliseconds since 1970. */
-  completeSince(sinceMs: number): void;
   /**
    * Drains: new requests are turned away, running ones may end within `drain_seconds` and are cut then.
    *
@@ -77,7 +75,7 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
     maxThreads: translationThreads(isShared),
     deadlines: createDeadlines(),
   });
-  const { admission, counting, handler, state } = createGateway({
+  const { admission, handler, state } = createGateway({
     ...options,
     translationPool,
     metrics,
@@ -116,7 +114,7 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
 
   async function stop(hurry: Promise<void>): Promise<void> {
     running?.stop();
-    log.write("info", "draining", { requests: admission.active });
+    log.write("draining", { requests: admission.active });
     const late = after(store.current().server.drainMs);
     const outcome = await Promise.race([
       admission.drain().then(() => "drained" as const),
@@ -125,14 +123,14 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
     ]);
     late.takeBack();
     if (outcome !== "drained") {
-      log.write("warn", "cut", { requests: admission.active });
+      log.write("cut", { requests: admission.active });
       admission.cut();
     }
     const stuck = after(CLOSE_MS);
     await Promise.race([listener.close(), stuck.passed, hurry]);
     stuck.takeBack();
     translationPool.close();
-    log.write("info", "stopped", {});
+    log.write("stopped", {});
   }
 
   return {
@@ -143,7 +141,6 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
     sharedStore: options.shared?.store,
     snapshots: async () =>
       metrics === undefined ? [] : [await metrics.collect(state())],
-    completeSince: counting.completeSince,
     stop,
   };
 }

@@ -26,9 +26,9 @@ const PARTS_OF_A_CENT = new Intl.NumberFormat("en", {
 
 /** What requests cost: `$1,234.50`, `$0.0012`; with `+` where some had no price; `–` where all had none. */
 export function costText(
-  { costUsd, pricedRequests, unpricedRequests }: Sums,
+  { costUsd, pricedUses, unpricedRequests }: Sums,
 ): string {
-  if (pricedRequests === 0) return "–";
+  if (pricedUses === 0) return "–";
   const format = costUsd > 0 && costUsd < 0.01 ? PARTS_OF_A_CENT : DOLLARS;
   return format.format(costUsd) + (unpricedRequests > 0 ? "+" : "");
 }

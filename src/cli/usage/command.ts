@@ -15,15 +15,20 @@ import { createTotals, type TotalsBuilder } from "./totals.ts";
 
 /** What {@linkcode runUsage} works with. */
 export interface UsageTools extends CliIo {
+  /** Returns what a file is known by, whatever it is called; `undefined` where there is none. */
+  readonly identify: (path: string) => Promise<string | undefined>;
   /**
-   * The bytes of a log.
+   * Opens a log.
    *
    * @param path A file; undefined for standard input.
+   * @param isWanted Whether the file that is known by this is to be read; asked once.
+   * @returns Its bytes; `undefined` where it is not wanted.
    * @throws When it cannot be opened, with a reason for people.
    */
   readonly open: (
     path: string | undefined,
-  ) => Promise<AsyncIterable<Uint8Array>>;
+    isWanted: (id: string) => boolean,
+  ) => Promise<AsyncIterable<Uint8Array> | undefined>;
   /** Whether a person types the standard input. */
   readonly isTyped: () => boolean;
   /** How many characters a line of the terminal holds; undefined when the output goes elsewhere. */
@@ -44,10 +49,7 @@ export async function runUsage(
   if ("fault" in options) return badUsage(options.fault, USAGE, tools);
   const totals = createTotals(options.by);
   const lines = noLines();
-  let isWhole = true;
-  for (const path of options.paths) {
-    isWhole = await addLog(path, { totals, lines, tools }) && isWhole;
-  }
+  const isWhole = await addLogs(options.paths, { totals, lines, tools });
   print(totals, { lines, options, tools });
   const isForeign = lines.requests + lines.other === 0 && lines.unreadable > 0;
   if (isForeign) tools.writeError(FOREIGN);
@@ -59,26 +61,77 @@ const FOREIGN =
 
 type Lines = ReturnType<typeof noLines>;
 
-/** @returns Whether the log was read to its end. */
+/** Where logs are added. */
+interface Adding {
+  readonly totals: TotalsBuilder;
+  readonly lines: Lines;
+  readonly tools: UsageTools;
+}
+
+/**
+ * Adds each file once, by however many names it is given: also where a rotation renames files meanwhile.
+ *
+ * @returns Whether all logs were read to their ends.
+ */
+async function addLogs(
+  paths: readonly string[],
+  adding: Adding,
+): Promise<boolean> {
+  const ids = await Promise.all(
+    paths.map((path) =>
+      path === STANDARD_INPUT ? undefined : adding.tools.identify(path)
+    ),
+  );
+  const seen = new Set<string>();
+  let isWhole = true;
+  for (const [index, path] of paths.entries()) {
+    const fault = await addLog(path, seen, adding);
+    if (fault === undefined) continue;
+    complain(path, fault, adding);
+    isWhole = false;
+    seen.add(ids[index] ?? path);
+  }
+  for (const [index, path] of paths.entries()) {
+    const id = ids[index];
+    if (id === undefined || seen.has(id)) continue;
+    complain(path, "it was renamed meanwhile; run the command again", adding);
+    isWhole = false;
+    seen.add(id);
+  }
+  return isWhole;
+}
+
+function complain(path: string, fault: string, { tools }: Adding): void {
+  const name = path === STANDARD_INPUT ? "standard input" : path;
+  tools.writeError(`Cannot read ${name} to its end: ${fault}\n`);
+}
+
+/**
+ * Adds a log, unless it is one that was seen.
+ *
+ * @returns Why it was not read to its end; `undefined` where it was.
+ */
 async function addLog(
   path: string,
-  { totals, lines, tools }: {
-    readonly totals: TotalsBuilder;
-    readonly lines: Lines;
-    readonly tools: UsageTools;
-  },
-): Promise<boolean> {
+  seen: Set<string>,
+  { totals, lines, tools }: Adding,
+): Promise<string | undefined> {
   const isInput = path === STANDARD_INPUT;
   if (isInput && tools.isTyped()) tools.writeError(TYPED);
   try {
-    const pieces = await tools.open(isInput ? undefined : path);
+    const pieces = await tools.open(
+      isInput ? undefined : path,
+      (id) => {
+        const isNew = !seen.has(id);
+        seen.add(id);
+        return isNew;
+      },
+    );
+    if (pieces === undefined) return undefined;
     await readLog(pieces, { counts: lines, onRequest: totals.add });
-    return true;
+    return undefined;
   } catch (error) {
-    const reason = error instanceof Error ? error.message : "unknown error";
-    const name = isInput ? "standard input" : path;
-    tools.writeError(`Cannot read ${name} to its end: ${reason}\n`);
-    return false;
+    return error instanceof Error ? error.message : "unknown error";
   }
 }
 

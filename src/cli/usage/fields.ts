@@ -21,7 +21,7 @@ export function sumFields(sums: Sums): Readonly<Record<string, number | null>> {
     cache_write_tokens: sums.cacheWriteTokens,
     output_tokens: sums.outputTokens,
     reasoning_tokens: sums.reasoningTokens,
-    cost_usd: sums.pricedRequests === 0 ? null : roundCost(sums.costUsd),
+    cost_usd: sums.pricedUses === 0 ? null : roundCost(sums.costUsd),
     unpriced_requests: sums.unpricedRequests,
     estimated_tokens: sums.estimatedTokens,
   };

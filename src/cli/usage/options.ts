@@ -7,7 +7,7 @@ export type UsageFormat = "table" | "json" | "csv";
 
 /** What the command line says of `usage`. */
 export interface UsageOptions {
-  /** The files, in order; `-` is standard input. */
+  /** The files, each once and in order; `-` is standard input. */
   readonly paths: readonly string[];
   /** What each row is about; at least one. */
   readonly by: readonly Grouping[];
@@ -33,7 +33,7 @@ export const USAGE: CommandSpec = {
     { name: "csv", summary: "print the totals for a spreadsheet" },
   ],
   details: [
-    "LOG is a file with the gateway's JSON log, also packed by gzip or zstd; - or none is\nstandard input.",
+    "LOG is a file with the gateway's JSON log, also packed by gzip or zstd; - or none is\nstandard input. A file that several names lead to counts once.",
   ],
 };
 
@@ -49,11 +49,8 @@ export function readUsageOptions(
   if (flags.has("json") && flags.has("csv")) {
     return { fault: "--json and --csv exclude each other" };
   }
-  if (new Set(operands).size < operands.length) {
-    return { fault: "a log is named twice, and would be counted twice" };
-  }
   return {
-    paths: operands.length === 0 ? [STANDARD_INPUT] : operands,
+    paths: operands.length === 0 ? [STANDARD_INPUT] : [...new Set(operands)],
     by: by.groupings,
     format: flags.has("json") ? "json" : flags.has("csv") ? "csv" : "table",
   };

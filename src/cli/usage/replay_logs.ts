@@ -15,7 +15,9 @@ export interface ReplayLogsOptions {
   /** Paths with wildcards. */
   readonly patterns: readonly string[];
   readonly config: Pick<Config, "callers">;
-  readonly counting: Pick<Counting, "count" | "completeSince">;
+  readonly counting: Pick<Counting, "count">;
+  /** Takes since when everything is counted, in milliseconds since 1970. */
+  readonly completeSince: (sinceMs: number) => void;
   readonly files: LogFiles;
   readonly log: Log;
   /** From when on this process counts itself, in milliseconds since 1970. */
@@ -33,77 +35,131 @@ const KEPT_MS = 33 * DAY_MS;
  * is logged, and counts stay those since the start then.
  */
 export async function replayLogs(options: ReplayLogsOptions): Promise<void> {
-  const { counting, log, untilMs } = options;
+  const { completeSince, log, untilMs } = options;
   const startedMs = performance.now();
   const replay = createReplay(options);
   const lines = noLines();
   const keptFromMs = untilMs - KEPT_MS;
-  const { found, isAll } = await findFiles(options);
+  const { found, faults } = await findFiles(options);
+  for (const fault of faults) log.write("usage_not_replayed", fault);
   const recent = found.filter(({ writtenMs }) => writtenMs >= keptFromMs);
-  let isWhole = isAll;
-  for (const file of recent) {
-    isWhole =
-      await replayFile(file, { ...options, replay, lines, keptFromMs }) &&
-      isWhole;
-  }
+  const unread = await replayAll(recent, {
+    ...options,
+    replay,
+    lines,
+    keptFromMs,
+  });
+  for (const fault of unread) log.write("usage_not_replayed", fault);
   replay.flush();
   const { counted, unknownToken, late } = replay.counts;
+  const isWhole = faults.length + unread.length === 0;
   const sinceMs = isWhole ? replay.firstMs : undefined;
-  if (sinceMs !== undefined) counting.completeSince(sinceMs);
-  log.write("info", "usage_replayed", {
+  if (sinceMs !== undefined) completeSince(sinceMs);
+  log.write("usage_replayed", {
     files: recent.length,
     requests: counted,
     unknown_token: unknownToken,
     late,
     other_lines: lines.other,
     unreadable_lines: lines.unreadable,
-    complete_since: sinceMs && new Date(sinceMs).toISOString(),
-    ms: Math.round(performance.now() - startedMs),
+    complete_since: sinceMs === undefined
+      ? undefined
+      : new Date(sinceMs).toISOString(),
+    total_ms: Math.round(performance.now() - startedMs),
   });
 }
 
-/** Each file once, the one that was written last first. */
-async function findFiles(
-  { patterns, files, log }: ReplayLogsOptions,
-): Promise<{ readonly found: readonly LogFile[]; readonly isAll: boolean }> {
-  const byPath = new Map<string, LogFile>();
-  let isAll = true;
-  for (const pattern of patterns) {
-    const found = await files.find(pattern).catch((error: unknown) => {
-      isAll = false;
-      warn(log, { path: pattern, reason: readFault(error) });
-      return undefined;
-    });
-    if (found?.length === 0) {
-      isAll = false;
-      warn(log, { path: pattern, reason: "finds no file" });
-    }
-    for (const file of found ?? []) byPath.set(file.path, file);
-  }
-  const found = [...byPath.values()]
-    .sort((one, other) => other.writtenMs - one.writtenMs);
-  return { found, isAll };
+/** Why something is not counted. */
+interface ReplayFault {
+  /** A pattern, or a file. */
+  readonly path: string;
+  readonly reason: string;
 }
 
-/** @returns Whether the file was read to its end. */
+/** Finds each file once, however many names it has, and the one that was written last first. */
+async function findFiles({ patterns, files }: ReplayLogsOptions): Promise<{
+  readonly found: readonly LogFile[];
+  readonly faults: readonly ReplayFault[];
+}> {
+  const byId = new Map<string, LogFile>();
+  const faults: ReplayFault[] = [];
+  for (const pattern of patterns) {
+    try {
+      const found = await files.find(pattern);
+      for (const file of found) byId.set(file.id, file);
+      if (found.length > 0) continue;
+      faults.push({ path: pattern, reason: "finds no file" });
+    } catch (error) {
+      faults.push({ path: pattern, reason: readFault(error) });
+    }
+  }
+  const found = [...byId.values()]
+    .sort((one, other) => other.writtenMs - one.writtenMs);
+  return { found, faults };
+}
+
+/** What {@linkcode replayAll} counts with. */
+interface Replaying extends ReplayLogsOptions {
+  readonly replay: Replay;
+  readonly lines: LogLineCounts;
+  readonly keptFromMs: number;
+}
+
+/** So often a file is looked for that was renamed, as a rotation does, before it was read. */
+const MAX_SEARCHES = 3;
+
+/** Reads each file once, whatever it is called by then, and returns which could not be read. */
+async function replayAll(
+  found: readonly LogFile[],
+  replaying: Replaying,
+): Promise<readonly ReplayFault[]> {
+  const faults: ReplayFault[] = [];
+  let left = found;
+  for (let searches = 0; left.length > 0; searches++) {
+    const moved: LogFile[] = [];
+    for (const file of left) {
+      const error = await replayFile(file, replaying);
+      if (isNotFound(error) && searches < MAX_SEARCHES) moved.push(file);
+      else if (error !== undefined) {
+        faults.push({ path: file.path, reason: readFault(error) });
+      }
+    }
+    left = moved.length === 0 ? [] : await findAgain(moved, replaying);
+  }
+  return faults;
+}
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof Error && error.name === "NotFound";
+}
+
+/** Those that are nowhere keep the path that they had. */
+async function findAgain(
+  moved: readonly LogFile[],
+  options: ReplayLogsOptions,
+): Promise<readonly LogFile[]> {
+  const { found } = await findFiles(options);
+  const paths = new Map(found.map(({ id, path }) => [id, path]));
+  return moved.map((file) => ({
+    ...file,
+    path: paths.get(file.id) ?? file.path,
+  }));
+}
+
+/** @returns Why the file could not be read to its end; `undefined` where it was. */
 async function replayFile(
   file: LogFile,
-  { files, log, replay, lines, keptFromMs }: ReplayLogsOptions & {
-    readonly replay: Replay;
-    readonly lines: LogLineCounts;
-    readonly keptFromMs: number;
-  },
-): Promise<boolean> {
+  { files, replay, lines, keptFromMs }: Replaying,
+): Promise<unknown> {
   try {
     await readLog(files.read(file), {
       counts: lines,
       isWanted: isSince(new Date(keptFromMs).toISOString()),
       onRequest: replay.add,
     });
-    return true;
+    return undefined;
   } catch (error) {
-    warn(log, { path: file.path, reason: readFault(error) });
-    return false;
+    return error ?? new Error("unknown");
   }
 }
 
@@ -114,11 +170,4 @@ function isSince(time: string): (line: string) => boolean {
   const end = BEGINNING.length + time.length;
   return (line) =>
     !line.startsWith(BEGINNING) || line.slice(BEGINNING.length, end) >= time;
-}
-
-function warn(
-  log: Log,
-  fields: { readonly path: string; readonly reason: string },
-): void {
-  log.write("warn", "usage_not_replayed", fields);
 }

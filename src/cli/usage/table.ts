@@ -41,7 +41,7 @@ const COLUMNS: readonly Column[] = [
   {
     heading: "cost",
     text: costText,
-    isWanted: ({ pricedRequests }) => pricedRequests > 0,
+    isWanted: ({ pricedUses }) => pricedUses > 0,
   },
   {
     heading: "est.",
@@ -171,7 +171,7 @@ function notesOf(
       ? [`${counted(left, "more row")}: --csv and --json print all`]
       : []),
     ...(rest.requests > 0 ? [`(rest): ${REST_MEANING}`] : []),
-    ...(total.pricedRequests > 0 && total.unpricedRequests > 0
+    ...(total.pricedUses > 0 && total.unpricedRequests > 0
       ? ["+ some requests were of a model without a price"]
       : []),
     from === undefined ? read : `${read}, ${from} to ${to}`,

@@ -1,4 +1,4 @@
-import type { LoggedRequest } from "../../observe/logged_request.ts";
+import type { LoggedRequest, LoggedUse } from "../../observe/logged_request.ts";
 
 /** What the requests of a log can be told apart by. */
 export const GROUPINGS = [
@@ -24,9 +24,9 @@ export interface Sums {
   reasoningTokens: number;
   /** Of the requests whose model had a price. */
   costUsd: number;
-  /** Requests whose model had a price. */
-  pricedRequests: number;
-  /** Requests that used tokens of a model without a price. */
+  /** How often a model with a price was used: once a request, or more if it used several models. */
+  pricedUses: number;
+  /** The same of models without a price, as far as they used tokens. */
   unpricedRequests: number;
   /** Of the input and the output: what the gateway counted because the provider did not tell. */
   estimatedTokens: number;
@@ -90,6 +90,10 @@ export function createTotals(
     add(request) {
       count(sumsOf(request), request);
       count(total, request);
+      for (const use of request.others) {
+        addUse(sumsOf({ ...request, model: use.model }), use);
+        addUse(total, use);
+      }
       if (from === undefined || request.time < from) from = request.time;
       if (to === undefined || request.time > to) to = request.time;
     },
@@ -115,7 +119,7 @@ function nothing(key?: string): Row {
     outputTokens: 0,
     reasoningTokens: 0,
     costUsd: 0,
-    pricedRequests: 0,
+    pricedUses: 0,
     unpricedRequests: 0,
     estimatedTokens: 0,
   };
@@ -155,19 +159,24 @@ function valueOf(
 }
 
 function count(sums: Sums, request: LoggedRequest): void {
-  const tokens = request.inputTokens + request.outputTokens;
+  addUse(sums, request);
   sums.requests++;
   if (request.isFailed) sums.errors++;
-  sums.inputTokens += request.inputTokens;
-  sums.cachedInputTokens += request.cachedInputTokens;
-  sums.cacheWriteTokens += request.cacheWriteTokens;
-  sums.outputTokens += request.outputTokens;
-  sums.reasoningTokens += request.reasoningTokens;
-  if (request.isEstimated) sums.estimatedTokens += tokens;
-  if (request.costUsd !== undefined) {
-    sums.costUsd += request.costUsd;
-    sums.pricedRequests++;
-  } else if (tokens > 0) sums.unpricedRequests++;
+  if (request.isEstimated) {
+    sums.estimatedTokens += request.inputTokens + request.outputTokens;
+  }
+}
+
+function addUse(sums: Sums, use: LoggedUse): void {
+  sums.inputTokens += use.inputTokens;
+  sums.cachedInputTokens += use.cachedInputTokens;
+  sums.cacheWriteTokens += use.cacheWriteTokens;
+  sums.outputTokens += use.outputTokens;
+  sums.reasoningTokens += use.reasoningTokens;
+  if (use.costUsd !== undefined) {
+    sums.costUsd += use.costUsd;
+    sums.pricedUses++;
+  } else if (use.inputTokens + use.outputTokens > 0) sums.unpricedRequests++;
 }
 
 /** Days in their order; others by what they cost, then by their tokens, then by their requests. */

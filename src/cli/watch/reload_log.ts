@@ -20,7 +20,7 @@ export function createReloadLog(log: Log): ReloadLog {
     if (isDeepStrictEqual(problems, logged)) return;
     logged = problems;
     isDue = true;
-    log.write("error", "config_rejected", {
+    log.write("config_rejected", {
       problems: problems.map(formatProblem),
     });
   }
@@ -34,17 +34,17 @@ export function createReloadLog(log: Log): ReloadLog {
       if (outcome.kind === "rejected") return reject(outcome.problems);
       logged = [];
       if (outcome.kind === "unchanged" && isDue) {
-        log.write("info", "config_unchanged", {});
+        log.write("config_unchanged", {});
       }
       isDue = outcome.kind === "failed";
       if (outcome.kind === "applied") {
-        log.write("info", "config_applied", {
+        log.write("config_applied", {
           warnings: outcome.warnings.map(formatProblem),
         });
       } else if (outcome.kind === "failed") {
         const { error } = outcome;
-        log.write("error", "config_failed", {
-          error: error instanceof Error ? error.name : "unknown",
+        log.write("config_failed", {
+          exception: error instanceof Error ? error.name : typeof error,
         });
       }
     },

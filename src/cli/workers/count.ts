@@ -11,6 +11,6 @@ export function workerCount(
 ): number {
   const wanted = workers === "auto" ? navigator.hardwareConcurrency : workers;
   if (wanted === 1 || Deno.build.os === "linux") return wanted;
-  log.write("warn", "workers_not_supported", { wanted, workers: 1 });
+  log.write("workers_not_supported", { wanted, workers: 1 });
   return 1;
 }

@@ -5,10 +5,7 @@ import type { StoreCondition } from "../../core/store_condition.ts";
 import type { Columns } from "../../shared/columns.ts";
 import type { Notice } from "../../shared/notice.ts";
 import type { RemoteReading } from "../../shared/remote_poller.ts";
-import type {
-  LedgerAnswer,
-  LedgerQuestion,
-} from "../../shared/sums/ledger_question.ts";
+import type { LedgerCall, LedgerReply } from "../../shared/ledger.ts";
 import type { ThreadShare } from "../../shared/thread_counts.ts";
 
 /** What a thread serves. */
@@ -19,8 +16,6 @@ export interface StartOrder {
   readonly format: LogFormat;
   /** What it counts together with the other threads. */
   readonly share: ThreadShare;
-  /** From when on usage is counted, in milliseconds since 1970. */
-  readonly completeSinceMs: number;
   /** Absent where replicas share no store. */
   readonly sharedStore: StoreCondition | undefined;
 }
@@ -42,14 +37,12 @@ export type Order =
     readonly connectionId: string;
     readonly told: RemoteReading;
   }
-  /** The answer to what the thread asked under `id`. */
+  /** The reply to a call of the thread. */
   | {
     readonly kind: "ledger";
     readonly id: string;
-    readonly answer: LedgerAnswer;
+    readonly reply: LedgerReply;
   }
-  /** Usage is counted from this moment on, in milliseconds since 1970. */
-  | { readonly kind: "complete_since"; readonly sinceMs: number }
   /** The metrics are wanted. */
   | { readonly kind: "collect"; readonly id: number }
   | { readonly kind: "stop" }
@@ -65,11 +58,11 @@ export type Report =
   | { readonly kind: "notice"; readonly notice: Notice }
   /** It wants to know the quota of a connection. */
   | { readonly kind: "quota"; readonly connectionId: string }
-  /** It asks of the sums of the process, under `id`. */
+  /** It calls the ledger of the process. */
   | {
     readonly kind: "ledger";
     readonly id: string;
-    readonly question: LedgerQuestion;
+    readonly call: LedgerCall;
   }
   /** Whole lines of the log. */
   | { readonly kind: "log"; readonly text: string }

@@ -7,7 +7,6 @@ import { createSlot, type Slot } from "./slot.ts";
 import type { Report, StartThread } from "./messages.ts";
 import { createColumnBook } from "../../shared/columns.ts";
 import { createCountTable, emptyThread } from "../../shared/count_table.ts";
-import { systemClock } from "../../core/time/clock.ts";
 import { createPoolHub } from "./pool_hub.ts";
 
 /** What a pool serves, and with what. */
@@ -50,8 +49,6 @@ export async function startPool(options: PoolOptions): Promise<Serving> {
     ...place,
     tls: place.tls && (store.current().server.tls ?? place.tls),
   });
-  /** What a thread counted that is gone is counted still. */
-  let completeSinceMs = systemClock.now();
   let replacements = 0;
   let isStopping = false;
 
@@ -69,7 +66,6 @@ export async function startPool(options: PoolOptions): Promise<Serving> {
           server: currentPlace(),
           format: options.format,
           share: { table, thread, columns },
-          completeSinceMs,
           sharedStore: options.shared?.store?.(),
         };
       },
@@ -78,9 +74,9 @@ export async function startPool(options: PoolOptions): Promise<Serving> {
         replacements += 1;
         emptyThread(table, thread);
         metrics.retire(slot);
-        log.write("error", "worker_died", {
+        log.write("worker_died", {
           worker: thread + 1,
-          error,
+          exception: error,
           retry_ms: retryMs,
         });
       },
@@ -132,13 +128,6 @@ export async function startPool(options: PoolOptions): Promise<Serving> {
       isReady: () => !isStopping && slots.some((slot) => slot.isListening),
       sharedStore: options.shared?.store,
       snapshots: () => metrics.collect(slots),
-      // Each thread counts for itself.
-      completeSince(sinceMs) {
-        completeSinceMs = Math.min(completeSinceMs, sinceMs);
-        for (const slot of slots) {
-          slot.send({ kind: "complete_since", sinceMs });
-        }
-      },
       stop,
     };
   } catch (error) {

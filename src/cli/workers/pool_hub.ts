@@ -6,7 +6,7 @@ import type { QuotaFetch } from "../../limits/read.ts";
 import type { Log } from "../../observe/log.ts";
 import { followNotice } from "../../shared/follow_notices.ts";
 import type { Notice } from "../../shared/notice.ts";
-import { createLedgerDesk } from "../../shared/sums/ledger_desk.ts";
+import { answerLedgerCall } from "../../shared/ledger.ts";
 import { createMemorySums } from "../../usage/memory_sums.ts";
 import { createQuotaDesk } from "../../shared/quota_desk.ts";
 import type { SharedState } from "../../shared/shared_state.ts";
@@ -43,7 +43,7 @@ export function createPoolHub(options: PoolHubOptions): PoolHub {
       tell({ kind: "polled", connectionId, reading: toPlain(reading), ttlMs }),
   });
   const desk = createQuotaDesk({ store, poller, clock });
-  const ledger = createLedgerDesk(shared.sums ?? createMemorySums(clock));
+  const sums = shared.sums ?? createMemorySums(clock);
 
   function tell(notice: Notice, teller?: Slot): void {
     for (const slot of slots) {
@@ -57,11 +57,11 @@ export function createPoolHub(options: PoolHubOptions): PoolHub {
   }
 
   async function answerLedger(
-    { id, question }: Extract<Report, { kind: "ledger" }>,
+    { id, call }: Extract<Report, { kind: "ledger" }>,
     slot: Slot,
   ): Promise<void> {
-    const answer = await ledger.answer(question);
-    slot.send({ kind: "ledger", id, answer });
+    const reply = await answerLedgerCall(call, sums);
+    slot.send({ kind: "ledger", id, reply });
   }
 
   shared.notices?.onHear((notice) => {

@@ -8,9 +8,8 @@ import {
   type RemoteReading,
 } from "../../shared/remote_poller.ts";
 import type { SharedState } from "../../shared/shared_state.ts";
-import type { LedgerAnswer } from "../../shared/sums/ledger_question.ts";
-import { createRemoteSums } from "../../shared/sums/remote_sums.ts";
-import { createThreadLedger } from "../../shared/sums/thread_ledger.ts";
+import { createThreadLedger, type LedgerReply } from "../../shared/ledger.ts";
+import { createRemoteSums } from "../../shared/remote_sums.ts";
 import { createThreadCounts } from "../../shared/thread_counts.ts";
 import type { Report, StartOrder } from "./messages.ts";
 
@@ -21,8 +20,8 @@ export interface SharedThread {
   hear(notice: Notice): void;
   /** Takes the quota of a connection that the thread asked for. */
   answer(connectionId: string, told: RemoteReading): void;
-  /** Takes the answer to what was asked of the sums under `id`. */
-  answerLedger(id: string, answer: LedgerAnswer): void;
+  /** Takes the reply to a call of the ledger. */
+  takeReply(id: string, reply: LedgerReply): void;
   /** Sends what was counted; call it when nothing more will be. */
   flush(): void;
   /** Goes by the columns of another configuration. */
@@ -59,12 +58,13 @@ export function createSharedThread(
 
   const ledger = createThreadLedger(
     randomIds.next("thread"),
-    (id, question) => report({ kind: "ledger", id, question }),
+    (id, call) => report({ kind: "ledger", id, call }),
   );
   const sums = createRemoteSums({
     ledger: ledger.ledger,
     clock: systemClock,
     deadlines: createDeadlines(),
+    ids: randomIds,
     gatherMs: GATHER_MS,
     waitMs: WAIT_MS,
   });
@@ -91,7 +91,7 @@ export function createSharedThread(
       asked.get(connectionId)?.resolve(told);
       asked.delete(connectionId);
     },
-    answerLedger: ledger.take,
+    takeReply: ledger.take,
     flush: sums.resume,
     adopt: counts.adopt,
   };

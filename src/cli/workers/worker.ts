@@ -32,9 +32,7 @@ function obey(port: MessagePort): void {
       case "notice":
         return running.shared.hear(order.notice);
       case "ledger":
-        return running.shared.answerLedger(order.id, order.answer);
-      case "complete_since":
-        return running.serving.completeSince(order.sinceMs);
+        return running.shared.takeReply(order.id, order.reply);
       case "quota":
         return running.shared.answer(order.connectionId, order.told);
       case "collect": {
@@ -84,7 +82,6 @@ async function startGateway(
       isShared: true,
       shared: shared.state,
     });
-    serving.completeSince(order.completeSinceMs);
     report({ kind: "listening", url: serving.url });
     return { serving, store, shared, flush: writer.flush };
   } catch (error) {

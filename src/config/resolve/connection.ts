@@ -9,7 +9,7 @@ import { resolveHeaders } from "./headers.ts";
 import { resolveQuota } from "./quota.ts";
 import type { ConnectionFields, ModelFields } from "../schema/connection.ts";
 import { SERVICES } from "../services.ts";
-import type { Price } from "../usage_limits.ts";
+import type { Price, Prices } from "../usage_limits.ts";
 
 /** What {@linkcode resolveConnection} needs besides the fields. */
 export interface ResolveConnectionOptions {
@@ -113,11 +113,55 @@ function connectionTimeouts(
   };
 }
 
-function resolvePrice(
-  { input, output, ...more }: NonNullable<ModelFields["price"]>,
-): Price {
+type PriceFields = NonNullable<ModelFields["price"]>;
+
+function resolvePrice({ rates, ...fields }: PriceFields): Price {
+  return {
+    ...resolvePrices(fields),
+    rates: rates.map(({ when, times = 1, ...rate }) => ({
+      when: {
+        inputOver: when.input_over,
+        speed: when.speed,
+        serviceTier: when.service_tier,
+      },
+      prices: multiplied(
+        resolvePrices({
+          ...fields,
+          ...rate,
+          input: rate.input ?? fields.input,
+          output: rate.output ?? fields.output,
+        }),
+        times,
+      ),
+    })),
+  };
+}
+
+function multiplied(prices: Prices, times: number): Prices {
+  // 0.3 times 6 is 1.8, and not the float below.
+  const of = (price: number) => Number((price * times).toPrecision(12));
+  return {
+    input: of(prices.input),
+    cachedInput: of(prices.cachedInput),
+    cacheWrite: of(prices.cacheWrite),
+    cacheWrite1h: of(prices.cacheWrite1h),
+    output: of(prices.output),
+  };
+}
+
+/** A price that is left out is as another one, also where a rate replaces that one. */
+function resolvePrices(
+  { input, output, ...more }: Omit<PriceFields, "rates">,
+): Prices {
   const { cached_input = input, cache_write = input } = more;
-  return { input, cachedInput: cached_input, cacheWrite: cache_write, output };
+  const { cache_write_1h = cache_write } = more;
+  return {
+    input,
+    cachedInput: cached_input,
+    cacheWrite: cache_write,
+    cacheWrite1h: cache_write_1h,
+    output,
+  };
 }
 
 function resolveModel(

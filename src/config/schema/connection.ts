@@ -29,15 +29,52 @@ const effortSchema = z.string().regex(/^[a-z][a-z0-9_-]{0,31}$/, {
 /** No model costs more, in US dollars per million tokens. */
 const MAX_PRICE = 1_000_000;
 
+const price = () => decimal({ min: 0, max: MAX_PRICE });
+
+/** Other prices for some answers. */
+const rateSchema = z.strictObject({
+  when: z.strictObject({
+    input_over: tokens().optional().describe(
+      "The whole prompt has more tokens than this, cached and written ones included.",
+    ),
+    speed: name().optional().describe("The speed that the answer names."),
+    service_tier: name().optional()
+      .describe("The service tier that the answer names."),
+  }).refine((when) => Object.keys(when).length > 0, {
+    error: "must name input_over, speed or service_tier",
+  }).describe("What must hold of the answer, all of it."),
+  times: decimal({ min: 0, max: 1000 }).optional()
+    .describe("Multiplies every price of the model."),
+  input: price().optional().describe("Takes the place of input."),
+  cached_input: price().optional()
+    .describe("Takes the place of cached_input."),
+  cache_write: price().optional().describe("Takes the place of cache_write."),
+  cache_write_1h: price().optional()
+    .describe("Takes the place of cache_write_1h."),
+  output: price().optional().describe("Takes the place of output."),
+}).refine((rate) => Object.keys(rate).length > 1, {
+  error: "must name a price, or times",
+}).refine(
+  (rate) => rate.times === undefined || Object.keys(rate).length === 2,
+  {
+    error: "must name either times or prices",
+  },
+);
+
 const priceSchema = z.strictObject({
-  input: decimal({ min: 0, max: MAX_PRICE })
-    .describe("Of input that is read from no cache."),
-  cached_input: decimal({ min: 0, max: MAX_PRICE }).optional()
+  input: price().describe("Of input that is read from no cache."),
+  cached_input: price().optional()
     .describe("Of input that is read from a cache. Default: as input."),
-  cache_write: decimal({ min: 0, max: MAX_PRICE }).optional()
-    .describe("Of input that is written to a cache. Default: as input."),
-  output: decimal({ min: 0, max: MAX_PRICE })
-    .describe("Of output, reasoning included."),
+  cache_write: price().optional().describe(
+    "Of input that is written to a cache for five minutes. Default: as input.",
+  ),
+  cache_write_1h: price().optional().describe(
+    "Of input that is written to a cache for an hour. Default: as cache_write.",
+  ),
+  output: price().describe("Of output, reasoning included."),
+  rates: z.array(rateSchema).default([]).describe(
+    "Other prices for some answers; the first whose `when` holds counts.",
+  ),
 });
 
 /** A model of a connection; a bare text is its id. */

@@ -1,10 +1,11 @@
 import type { GatewayError } from "../../core/error.ts";
 import type { Ids } from "../../core/ids.ts";
 import type { JsonObject, JsonValue } from "../../core/json.ts";
-import type { Protocol } from "../../core/protocol.ts";
+import type { Endpoint, Protocol } from "../../core/protocol.ts";
 import type { Emit, Stage } from "../../core/stage.ts";
 import type { SseComment, SseFrame } from "../../core/frame.ts";
 import type { Answer } from "./answer/answer.ts";
+import type { Bound } from "./answer/sealed.ts";
 import type { AnswerEvent } from "./stream/event.ts";
 import type { AnswerWatch } from "./stream/watch.ts";
 import type { Failure } from "./failure/failure.ts";
@@ -48,8 +49,8 @@ export interface Codec {
    */
   toolSupport(target: Target): ToolSupport;
 
-  /** Whether upstreams of this protocol can be told strings that end the answer; else the gateway cuts it there. */
-  readonly hasStopStrings: boolean;
+  /** Whether the target takes strings that end the answer; else the gateway cuts the answer there. */
+  takesStops(target: Target): boolean;
 
   /** How callers of this protocol spell the canonical fields, for `x-gateway-dropped` and `param`. */
   readonly fieldNames: Readonly<Record<RequestField, string>>;
@@ -73,6 +74,16 @@ export interface Codec {
    * @throws {GatewayError} What `context.lose` throws.
    */
   encodeRequest(request: CanonicalRequest, context: RequestContext): JsonObject;
+
+  /**
+   * Leaves out of a body the earlier reasoning that its upstream would refuse there, and returns what the answer's
+   * reasoning is bound to; `undefined` where the upstream binds reasoning to nothing. Absent where no upstream of this
+   * protocol does.
+   */
+  settleReasoning?(
+    body: JsonObject,
+    options: SettleReasoningOptions,
+  ): SettledReasoning | undefined;
 
   /**
    * Reads an upstream's JSON answer.
@@ -131,9 +142,11 @@ export interface Codec {
    * {@linkcode Codec.encodeRequest} writes.
    *
    * @param messagesVendor `<vendor_b>`, the prefix of the version header of Messages.
+   * @param target Of a request that {@linkcode Codec.encodeRequest} wrote.
    */
   requestHeaders(
     messagesVendor: string,
+    target?: Target,
   ): readonly [name: string, value: string][];
 
   /**
@@ -199,6 +212,24 @@ export interface RequestContext {
   lose(loss: Loss): void;
 }
 
+/** What settling a request's reasoning needs to know. */
+export interface SettleReasoningOptions {
+  readonly target: Target;
+  /** Returns what sealed reasoning is bound to, by its value; `undefined` where that is not known. */
+  boundOf(value: string): Bound | undefined;
+}
+
+/** A body with the reasoning that its upstream takes. */
+export interface SettledReasoning {
+  readonly body: JsonObject;
+  /** For the answer's reasoning. */
+  readonly bound: Bound;
+  /** The digests of the sealed reasoning in it. */
+  readonly reasoning: readonly string[];
+  /** Whether some reasoning was left out. */
+  readonly isCut: boolean;
+}
+
 /** Who gets the request. */
 export interface Target {
   /** Kind of service, such as `zai`: the encoder's key to known dialects of its protocol. */
@@ -209,6 +240,8 @@ export interface Target {
   readonly model: string;
   /** The most that the model may be asked to write, where configured. */
   readonly maxOutputTokens: number | undefined;
+  /** Base URLs of the connection, where they are known. */
+  readonly endpoints?: Readonly<Partial<Record<Endpoint, string>>> | undefined;
 }
 
 /** What writing an answer may need from outside. */

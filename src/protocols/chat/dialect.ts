@@ -4,7 +4,9 @@ import {
   CHAT_PROVIDERS,
   type ChatRules,
   COMPATIBLE_CHAT,
+  TEMPLATE_MODELS,
 } from "../dialects/chat_providers.ts";
+import type { EffortRules } from "../dialects/effort.ts";
 import { rulesFor } from "../dialects/model_row.ts";
 import {
   type OpenAiModelRules,
@@ -21,6 +23,8 @@ export interface ChatDialect extends ChatRules {
   readonly thinking: ThinkingRules | undefined;
   /** Of a model of OpenAI's, where the provider does not fit the request to it. */
   readonly openAi: OpenAiModelRules | undefined;
+  /** By which words a model of a provider with an effort is asked to reason, where that is known. */
+  readonly effort: EffortRules | undefined;
   /** Whether assistant messages with tool calls must hold their reasoning while the model thinks. */
   readonly reasoningOfCalls: boolean;
 }
@@ -36,13 +40,20 @@ export const dialectOf: (
   const thinking = rulesFor(rules.models, model);
   return {
     ...rules,
+    ...(service === "gateway" ? {} : rulesFor(TEMPLATE_MODELS, model)),
     thinking,
     openAi: rules.fitsModel ? undefined : openAiModelRules(model),
+    effort: rulesFor(rules.effortModels, model),
     reasoningOfCalls: thinking?.wantsReasoningOfCalls ??
       (rules.reasoningField !== undefined && service !== "gateway" &&
         wantsReasoningOfCalls(model)),
   };
 });
+
+/** Whether the model takes stop strings: models of OpenAI's that reason refuse them. */
+export function takesStops({ openAi }: ChatDialect): boolean {
+  return openAi === undefined || openAi.efforts?.length === 0;
+}
 
 /** What every step of writing a request needs to know. */
 export interface Scope {

@@ -3,7 +3,7 @@ import type { RequestField } from "../canonical/request/request.ts";
 import { decodeAnswer } from "./answer/decode.ts";
 import { encodeAnswer } from "./answer/encode.ts";
 import { encodeOpenAiError } from "../canonical/failure/openai_error.ts";
-import { dialectOf } from "./dialect.ts";
+import { dialectOf, takesStops } from "./dialect.ts";
 import { decodeFailure, encodeFailure } from "./failure.ts";
 import { decodeRequest } from "./request/decode.ts";
 import { encodeRequest } from "./request/encode.ts";
@@ -42,7 +42,7 @@ const FIELD_NAMES: Readonly<Record<RequestField, string>> = {
 /** Chat Completions, with the additions of the providers that imitate it. */
 export const chatCodec: Codec = {
   protocol: "chat",
-  hasStopStrings: true,
+  takesStops: (target) => takesStops(dialectOf(target)),
   fieldNames: FIELD_NAMES,
   otherNames: {
     tools: ["functions"],

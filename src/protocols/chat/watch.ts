@@ -1,6 +1,11 @@
-import { isJsonObject, type JsonObject } from "../../core/json.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  nonEmptyText,
+} from "../../core/json.ts";
 import { isErrorBody, mayBeFailure } from "../canonical/failure/error_body.ts";
 import type { AnswerWatch } from "../canonical/stream/watch.ts";
+import { laterUsage } from "../canonical/answer/usage.ts";
 import { usageIn } from "./answer/usage.ts";
 
 /** Watches Chat Completions, and legacy completions, whose chunks have `text` in place of a delta. */
@@ -17,10 +22,12 @@ export const chatWatch: AnswerWatch = {
   failureOf(body) {
     return [body, ...choices(body)].find(isErrorBody);
   },
+  modelOf: ({ model }) => nonEmptyText(model),
   /** Moonshot puts the usage of a stream into the choice that finishes. */
-  usageOf(body) {
-    return [body, ...choices(body)].map(usageIn)
+  usageOf(body, before) {
+    const counted = [body, ...choices(body)].map(usageIn)
       .find((usage) => usage !== undefined);
+    return counted && laterUsage(before, counted);
   },
   isEnd(data) {
     return data === "[DONE]" || FINISH_REGEXP.test(data);

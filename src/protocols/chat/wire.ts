@@ -36,6 +36,7 @@ const message = z.looseObject({
   reasoning_content: z.string().nullish(),
   reasoning: z.string().nullish(),
   reasoning_details: z.array(json).nullish(),
+  thinking_blocks: z.array(json).nullish(),
 });
 
 const functionShape = z.looseObject({

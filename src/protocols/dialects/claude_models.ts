@@ -22,6 +22,8 @@ const THINKING_PAGE =
   "https://platform.claude.com/docs/en/build-with-claude/extended-thinking";
 const EFFORT_PAGE =
   "https://platform.claude.com/docs/en/build-with-claude/effort";
+const PRESERVED_PAGE =
+  "https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks";
 /** The capabilities of each model as a widely used client knows them. */
 const CLIENT_PAGE = "https://www.npmjs.com/package/@ai-sdk/anthropic";
 
@@ -42,8 +44,10 @@ const FIRST: MessagesRules = {
   sampling: "all",
   forcedTools: "without_thinking",
   systemAnywhere: false,
+  prefill: true,
   schemas: false,
   unsignedThinking: false,
+  thinkingBinding: "noted",
   serviceTiers: true,
   maxNameLength: 128,
 };
@@ -66,6 +70,7 @@ const ADAPTIVE: MessagesRules = {
   thinking: "adaptive",
   efforts: ALL_EFFORTS,
   sampling: "none",
+  prefill: false,
 };
 
 const FIFTH: MessagesRules = { ...ADAPTIVE, systemAnywhere: true };
@@ -76,6 +81,11 @@ const ALWAYS_THINKING: MessagesRules = {
   forcedTools: "never",
 };
 
+/** Preserved thinking came with Fable 5.1. */
+const PRESERVED: Pick<MessagesRules, "thinkingBinding"> = {
+  thinkingBinding: "checked",
+};
+
 /**
  * The generations of Claude; the first row that matches counts. What is newer than known here gets the rules of the
  * newest, which refuse the most.
@@ -83,8 +93,15 @@ const ALWAYS_THINKING: MessagesRules = {
 export const CLAUDE_MODELS: readonly ClaudeRow[] = [
   {
     families: ["fable", "mythos"],
+    from: 501,
+    examples: ["claude-fable-5-2", "claude-mythos-5-1", "claude-fable-5-1"],
+    sources: [CLIENT_PAGE, THINKING_PAGE, PRESERVED_PAGE],
+    rules: { ...ALWAYS_THINKING, ...PRESERVED },
+  },
+  {
+    families: ["fable", "mythos"],
     from: 0,
-    examples: ["claude-fable-5-2", "claude-mythos-preview"],
+    examples: ["claude-fable-5", "claude-mythos-5"],
     sources: [CLIENT_PAGE, THINKING_PAGE],
     rules: ALWAYS_THINKING,
   },
@@ -92,16 +109,17 @@ export const CLAUDE_MODELS: readonly ClaudeRow[] = [
     families: ["haiku"],
     from: 505,
     examples: ["claude-haiku-5-5"],
-    sources: [CLIENT_PAGE],
-    rules: FIFTH,
+    sources: [CLIENT_PAGE, PRESERVED_PAGE],
+    rules: { ...FIFTH, ...PRESERVED },
   },
   {
     families: ["sonnet"],
     from: 505,
     examples: ["claude-sonnet-5-5"],
-    sources: [CLIENT_PAGE, THINKING_PAGE],
+    sources: [CLIENT_PAGE, THINKING_PAGE, PRESERVED_PAGE],
     rules: {
       ...FIFTH,
+      ...PRESERVED,
       thinkingOff: "between_tools",
       forcedTools: "never",
     },
@@ -109,8 +127,8 @@ export const CLAUDE_MODELS: readonly ClaudeRow[] = [
   {
     from: 505,
     examples: ["claude-opus-5-5", "claude-opus-7", "claude-next"],
-    sources: [CLIENT_PAGE, THINKING_PAGE],
-    rules: ALWAYS_THINKING,
+    sources: [CLIENT_PAGE, THINKING_PAGE, PRESERVED_PAGE],
+    rules: { ...ALWAYS_THINKING, ...PRESERVED },
   },
   {
     from: 500,
@@ -137,10 +155,16 @@ export const CLAUDE_MODELS: readonly ClaudeRow[] = [
   {
     from: 406,
     examples: ["claude-opus-4-6", "claude-sonnet-4-6"],
-    sources: [EFFORT_PAGE, THINKING_PAGE],
+    sources: [
+      EFFORT_PAGE,
+      THINKING_PAGE,
+      // "This model does not support assistant message prefill."
+      "https://github.com/anomalyco/opencode/issues/22404",
+    ],
     rules: {
       ...WITH_SCHEMAS,
       maxOutputTokens: 128_000,
+      prefill: false,
       thinking: "either",
       efforts: ["low", "medium", "high", "max"],
     },

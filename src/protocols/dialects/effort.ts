@@ -1,4 +1,5 @@
 import type { Effort } from "../canonical/request/request.ts";
+import type { ModelRow } from "./model_row.ts";
 
 /** A word for how much a model reasons, with the one for not at all. */
 export type EffortWord = Effort | "none";
@@ -30,3 +31,81 @@ export function closestEffort(
 ): Effort | undefined {
   return [effort, ...SUBSTITUTES[effort]].find((word) => known.includes(word));
 }
+
+/** How much a model of a provider with an effort can be asked to reason. */
+export interface EffortRules {
+  /** What the provider calls each effort that the model takes, from little to much; empty where it takes none. */
+  readonly words: Readonly<Partial<Record<EffortWord, string>>>;
+}
+
+type EffortModels = readonly ModelRow<EffortRules>[];
+
+const THREE_EFFORTS = { low: "low", medium: "medium", high: "high" };
+
+const GROQ_PAGE = "https://console.groq.com/docs/reasoning";
+
+/** The models of Groq. */
+export const GROQ_MODELS: EffortModels = [
+  {
+    models: /^gpt-oss/,
+    examples: ["openai/gpt-oss-120b", "gpt-oss-safeguard-20b"],
+    sources: [GROQ_PAGE],
+    rules: { words: THREE_EFFORTS },
+  },
+  {
+    // "`reasoning_effort` must be one of `none` or `default`"
+    models: /^qwen3(?:-|\.[0-6])/,
+    examples: ["qwen/qwen3-32b", "qwen3.6-27b"],
+    sources: [GROQ_PAGE],
+    rules: { words: { none: "none", high: "default" } },
+  },
+  {
+    models: /^qwen/,
+    examples: ["qwen/qwen3.8-27b"],
+    sources: ["https://console.groq.com/docs/api-reference"],
+    rules: { words: { none: "none", ...THREE_EFFORTS } },
+  },
+  {
+    models: /^/,
+    examples: ["llama-3.3-70b-versatile", "moonshotai/kimi-k2-instruct-0905"],
+    sources: [GROQ_PAGE],
+    rules: { words: {} },
+  },
+];
+
+const CEREBRAS_PAGE =
+  "https://inference-docs.cerebras.ai/capabilities/reasoning";
+
+/** The models of Cerebras. */
+export const CEREBRAS_MODELS: EffortModels = [
+  {
+    models: /^gpt-oss/,
+    examples: ["gpt-oss-120b"],
+    sources: [CEREBRAS_PAGE],
+    rules: { words: THREE_EFFORTS },
+  },
+  {
+    models: /^/,
+    examples: ["zai-glm-4.7", "qwen-3-235b-a22b-instruct-2507"],
+    sources: [CEREBRAS_PAGE],
+    rules: { words: {} },
+  },
+];
+
+const MISTRAL_PAGE = "https://docs.mistral.ai/capabilities/reasoning/";
+
+/** The models of Mistral. */
+export const MISTRAL_MODELS: EffortModels = [
+  {
+    models: /^mistral-(?:small-(?:latest|2[6-9])|medium-(?:latest|3-5|2[6-9]))/,
+    examples: ["mistral-small-latest", "mistral-medium-3-5"],
+    sources: [MISTRAL_PAGE],
+    rules: { words: { none: "none", high: "high" } },
+  },
+  {
+    models: /^/,
+    examples: ["mistral-large-latest", "magistral-medium-latest"],
+    sources: [MISTRAL_PAGE],
+    rules: { words: {} },
+  },
+];

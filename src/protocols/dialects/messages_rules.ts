@@ -19,12 +19,40 @@ export interface MessagesRules {
   readonly forcedTools: "always" | "without_thinking" | "never";
   /** Whether `role: "system"` may stand among the messages. */
   readonly systemAnywhere: boolean;
+  /** Whether it goes on with an answer that stands at the end; else that is refused. */
+  readonly prefill: boolean;
   /** Whether answers and tool arguments can be held to a schema. */
   readonly schemas: boolean;
   /** Whether earlier thinking may go back without a signature. */
   readonly unsignedThinking: boolean;
+  /**
+   * Whether earlier thinking is only taken back behind what it was made behind: `checked`; `noted` where a later model
+   * of the same provider may check it; `none` where nobody does.
+   */
+  readonly thinkingBinding: "checked" | "noted" | "none";
   /** Whether service tiers exist. */
   readonly serviceTiers: boolean;
   /** The longest tool name, in characters. */
   readonly maxNameLength: number;
 }
+
+/** What a provider of Messages takes beside what its models do. */
+export interface MessagesProvider {
+  /** Of its own endpoint, whichever service a connection to it is called. */
+  readonly host: string;
+  readonly sources: readonly string[];
+  /** Whether it can be asked to drop thinking that fails the check, with `block_binding` and its beta header. */
+  readonly dropsMismatches: boolean;
+}
+
+/** The providers that take more than their models; every other endpoint is asked for nothing of it. */
+export const MESSAGES_PROVIDERS: readonly MessagesProvider[] = [
+  {
+    host: "api.anthropic.com",
+    sources: [
+      "https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/fix-bound-to-a-different-conversation",
+      "https://platform.claude.com/docs/en/build-with-claude/preserved-thinking#preserved-thinking-controls",
+    ],
+    dropsMismatches: true,
+  },
+];

@@ -17,6 +17,8 @@ export interface OpenAiModelRules {
   readonly cacheMarks: boolean;
   /** Whether `prompt_cache_retention` is taken, which cache marks replace. */
   readonly cacheRetention: boolean;
+  /** Whether Chat Completions refuse function tools while the model reasons; absent: no. */
+  readonly refusesChatTools?: boolean | undefined;
 }
 
 /** "When reasoning effort is not none, remove temperature, top_p, and top_logprobs", and who probed which model. */
@@ -24,6 +26,9 @@ const SAMPLING_SOURCE =
   "https://developers.openai.com/api/docs/guides/deployment-checklist";
 const PROBED_SOURCE = "https://github.com/pydantic/pydantic-ai/pull/6414";
 const EFFORTS_SOURCE = "https://github.com/enricoros/big-AGI/issues/944";
+
+/** "Function tools with reasoning_effort are not supported for gpt-5.4 in /v1/chat/completions", and who met it. */
+const CHAT_TOOLS_SOURCE = "https://github.com/ItzCrazyKns/Vane/issues/1173";
 
 const OLD_CACHE = { cacheMarks: false, cacheRetention: true } as const;
 const MARKED_CACHE = { cacheMarks: true, cacheRetention: true } as const;
@@ -135,8 +140,8 @@ export const OPENAI_MODELS: readonly ModelRow<OpenAiModelRules>[] = [
     },
   },
   {
-    models: /^gpt-5\.[2-4](?:-mini|-nano)?(?:-\d{4}-\d\d-\d\d)?$/,
-    examples: ["gpt-5.2", "gpt-5.4-mini", "gpt-5.4-2026-03-05"],
+    models: /^gpt-5\.[23](?:-mini|-nano)?(?:-\d{4}-\d\d-\d\d)?$/,
+    examples: ["gpt-5.2", "gpt-5.3"],
     sources: [
       PROBED_SOURCE,
       "https://github.com/langchain-ai/langchain/issues/35423",
@@ -148,15 +153,32 @@ export const OPENAI_MODELS: readonly ModelRow<OpenAiModelRules>[] = [
     },
   },
   {
+    models: /^gpt-5\.4(?:-mini|-nano)?(?:-\d{4}-\d\d-\d\d)?$/,
+    examples: ["gpt-5.4-mini", "gpt-5.4-2026-03-05"],
+    sources: [
+      PROBED_SOURCE,
+      "https://github.com/langchain-ai/langchain/issues/35423",
+      CHAT_TOOLS_SOURCE,
+    ],
+    rules: {
+      efforts: ["none", "low", "medium", "high", "xhigh"],
+      defaultEffort: "none",
+      refusesChatTools: true,
+      ...OLD_CACHE,
+    },
+  },
+  {
     models: /^gpt-5\.5(?:-\d{4}-\d\d-\d\d)?$/,
     examples: ["gpt-5.5", "gpt-5.5-2026-04-23"],
     sources: [
       PROBED_SOURCE,
       "https://github.com/BerriAI/litellm/pull/34210",
+      "https://github.com/moltis-org/moltis/pull/1298",
     ],
     rules: {
       efforts: ["none", "low", "medium", "high", "xhigh"],
       defaultEffort: "medium",
+      refusesChatTools: true,
       ...OLD_CACHE,
     },
   },
@@ -166,10 +188,12 @@ export const OPENAI_MODELS: readonly ModelRow<OpenAiModelRules>[] = [
     sources: [
       PROBED_SOURCE,
       "https://github.com/enricoros/big-AGI/issues/1159",
+      "https://github.com/moltis-org/moltis/pull/1298",
     ],
     rules: {
       efforts: ["none", "low", "medium", "high", "xhigh", "max"],
       defaultEffort: "medium",
+      refusesChatTools: true,
       ...MARKED_CACHE,
     },
   },
@@ -179,10 +203,12 @@ export const OPENAI_MODELS: readonly ModelRow<OpenAiModelRules>[] = [
     sources: [
       SAMPLING_SOURCE,
       "https://microsoft.github.io/openaivec/model-migration/",
+      "https://github.com/goruck/home-generative-agent/releases/tag/v3.46.0-beta.1",
     ],
     rules: {
       efforts: ["none", "low", "medium", "high", "xhigh", "max"],
       defaultEffort: "medium",
+      refusesChatTools: true,
       ...NEW_CACHE,
     },
   },

@@ -111,4 +111,14 @@ export const RESPONSES_PROVIDERS: readonly ResponsesProvider[] = [
       hostedTools: true,
     },
   },
+  {
+    service: "moonshot",
+    sources: ["https://platform.kimi.ai/docs/api/overview"],
+    rules: COMPATIBLE_RESPONSES,
+  },
+  {
+    service: "minimax",
+    sources: ["https://platform.minimax.io/docs"],
+    rules: COMPATIBLE_RESPONSES,
+  },
 ];

@@ -3,13 +3,22 @@ import type { RequestContext, Target } from "../canonical/codec.ts";
 import { parseClaudeModel } from "../dialects/claude_model.ts";
 import { claudeRowFor } from "../dialects/claude_models.ts";
 import { ALL_EFFORTS } from "../dialects/effort.ts";
-import type { MessagesRules } from "../dialects/messages_rules.ts";
+import {
+  MESSAGES_PROVIDERS,
+  type MessagesRules,
+} from "../dialects/messages_rules.ts";
 import type { CacheWriter } from "./request/cache.ts";
 import type { HistoryIds } from "./tools/tool_call_ids.ts";
 
+/** What a target takes. */
+export interface MessagesDialect extends MessagesRules {
+  /** Whether it is asked to drop thinking that fails the check, so that it does not refuse the request. */
+  readonly dropsMismatches: boolean;
+}
+
 /** What every step of writing a request needs to know. */
 export interface Scope {
-  readonly dialect: MessagesRules;
+  readonly dialect: MessagesDialect;
   readonly context: RequestContext;
   readonly cache: CacheWriter;
   readonly ids: HistoryIds;
@@ -24,8 +33,10 @@ const COMPATIBLE: MessagesRules = {
   sampling: "all",
   forcedTools: "always",
   systemAnywhere: false,
+  prefill: true,
   schemas: false,
   unsignedThinking: true,
+  thinkingBinding: "none",
   serviceTiers: false,
   maxNameLength: 64,
 };
@@ -39,12 +50,30 @@ const GATEWAY: MessagesRules = {
   maxNameLength: 128,
 };
 
-/** The rules of a target: by its model where that is a Claude, whoever serves it. */
+/** Returns what a target takes: by its model where that is a Claude, whoever serves it, and by its host. */
 export const dialectOf: (
-  target: Pick<Target, "service" | "model">,
-) => MessagesRules = oncePer(({ service, model }) => {
-  if (service === "gateway") return GATEWAY;
-  const claude = parseClaudeModel(model);
-  if (claude === undefined) return COMPATIBLE;
-  return claudeRowFor(claude)?.rules ?? COMPATIBLE;
+  target: Pick<Target, "service" | "model" | "endpoints">,
+) => MessagesDialect = oncePer((target) => {
+  const rules = rulesOf(target);
+  return {
+    ...rules,
+    dropsMismatches: rules.thinkingBinding === "checked" &&
+      providerOf(target)?.dropsMismatches === true,
+  };
 });
+
+function rulesOf(
+  { service, model }: Pick<Target, "service" | "model">,
+): MessagesRules {
+  const claude = parseClaudeModel(model);
+  const rules = claude && claudeRowFor(claude)?.rules;
+  if (service !== "gateway") return rules ?? COMPATIBLE;
+  const thinkingBinding = rules?.thinkingBinding ?? "none";
+  return { ...GATEWAY, thinkingBinding };
+}
+
+function providerOf({ endpoints }: Pick<Target, "endpoints">) {
+  const url = endpoints?.messages;
+  const host = url === undefined ? undefined : URL.parse(url)?.host;
+  return MESSAGES_PROVIDERS.find((provider) => provider.host === host);
+}

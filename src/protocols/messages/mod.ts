@@ -7,6 +7,7 @@ import { encodeError } from "./error.ts";
 import { decodeFailure, encodeFailure } from "./failure.ts";
 import { decodeRequest } from "./request/decode.ts";
 import { encodeRequest } from "./request/encode.ts";
+import { BINDING_BETA, settleReasoning } from "./request/preserved_thinking.ts";
 import { createStreamDecoder } from "./stream/decode.ts";
 import { createStreamEncoder } from "./stream/encode.ts";
 import { messagesWatch } from "./watch.ts";
@@ -43,7 +44,7 @@ const FIELD_NAMES: Readonly<Record<RequestField, string>> = {
 /** Anthropic's Messages, of both API versions, and the servers that imitate it. */
 export const messagesCodec: Codec = {
   protocol: "messages",
-  hasStopStrings: true,
+  takesStops: () => true,
   fieldNames: FIELD_NAMES,
   otherNames: {
     format: ["output_format"],
@@ -57,6 +58,7 @@ export const messagesCodec: Codec = {
   decodeRequest,
   createAnswerIds,
   encodeRequest,
+  settleReasoning,
   decodeAnswer,
   encodeAnswer,
   historyForAnswer,
@@ -66,7 +68,12 @@ export const messagesCodec: Codec = {
   encodeFailure,
   encodeError,
   requestIdHeader: "request-id",
-  requestHeaders: (vendor) => [[`${vendor}-version`, "2023-06-01"]],
+  requestHeaders: (vendor, target) => [
+    [`${vendor}-version`, "2023-06-01"],
+    ...(target !== undefined && dialectOf(target).dropsMismatches
+      ? [["anthropic-beta", BINDING_BETA] as [string, string]]
+      : []),
+  ],
   headerPrefixes: (vendor) => [`${vendor}-`, "anthropic-"],
   watch: messagesWatch,
 };

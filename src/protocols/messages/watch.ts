@@ -1,6 +1,15 @@
-import { isJsonObject, type JsonObject } from "../../core/json.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  nonEmptyText,
+} from "../../core/json.ts";
 import { isErrorBody, mayBeFailure } from "../canonical/failure/error_body.ts";
-import { tokenCount, type Usage } from "../canonical/answer/usage.ts";
+import {
+  type OtherUsage,
+  tokenCount,
+  type Usage,
+} from "../canonical/answer/usage.ts";
 import type { AnswerWatch } from "../canonical/stream/watch.ts";
 import { decodeUsage, laterUsage } from "./answer/usage.ts";
 
@@ -19,10 +28,20 @@ export const messagesWatch: AnswerWatch = {
   failureOf(body) {
     return isErrorBody(body) ? body : undefined;
   },
+  modelOf(body) {
+    const holder = isJsonObject(body.message) ? body.message : body;
+    return fallbackIn(body.usage) ?? fallbackIn(holder.usage) ??
+      handedTo(body.content_block) ?? nonEmptyText(holder.model);
+  },
   usageOf(body, before) {
     const counted = readUsage(body) ??
       (isJsonObject(body.message) ? readUsage(body.message) : undefined);
-    return counted && laterUsage(before, counted);
+    if (counted === undefined) return undefined;
+    const others = counted.others ?? before?.others;
+    return {
+      ...laterUsage(before, counted),
+      ...(others === undefined ? {} : { others }),
+    };
   },
   isEnd(data) {
     return MESSAGE_STOP_REGEXP.test(data);
@@ -39,6 +58,26 @@ const MESSAGE_STOP_REGEXP = /"type"\s*:\s*"message_stop"/;
 
 const FAILURE_REGEXP = /"type"\s*:\s*"error"|"error"\s*:\s*\{/;
 
+/**
+ * The model of `fallbacks` that served, by the last of the attempts that are counted
+ * (platform.claude.com/docs/en/build-with-claude/refusals-and-fallback).
+ */
+function fallbackIn(usage: JsonValue | undefined): string | undefined {
+  const iterations = isJsonObject(usage) ? usage.iterations : undefined;
+  const last = Array.isArray(iterations) ? iterations.at(-1) : undefined;
+  return isJsonObject(last) && last.type === "fallback_message"
+    ? nonEmptyText(last.model)
+    : undefined;
+}
+
+/** The model that goes on with an answer from a `fallback` block on. */
+function handedTo(block: JsonValue | undefined): string | undefined {
+  return isJsonObject(block) && block.type === "fallback" &&
+      isJsonObject(block.to)
+    ? nonEmptyText(block.to.model)
+    : undefined;
+}
+
 /** The counts of an answer, or those of a count of tokens. */
 function readUsage(holder: JsonObject): Usage | undefined {
   const { usage } = holder;
@@ -51,5 +90,23 @@ function readUsage(holder: JsonObject): Usage | undefined {
   const counted = decodeUsage(usage);
   if (counted === undefined) return undefined;
   const { marks: _marks, ...counts } = counted;
-  return counts;
+  const others = othersIn(usage.iterations);
+  return others.length === 0 ? counts : { ...counts, others };
+}
+
+/** What `usage.iterations` lists and the counts around it leave out (npm `@anthropic-ai/sdk`: `BetaIterationsUsage`). */
+const LEFT_OUT: ReadonlySet<JsonValue | undefined> = new Set([
+  "advisor_message",
+  "compaction",
+]);
+
+function othersIn(iterations: JsonValue | undefined): readonly OtherUsage[] {
+  if (!Array.isArray(iterations)) return [];
+  return iterations.flatMap((one) => {
+    if (!isJsonObject(one) || !LEFT_OUT.has(one.type)) return [];
+    const usage = decodeUsage(one);
+    return usage === undefined
+      ? []
+      : [{ model: nonEmptyText(one.model), usage }];
+  });
 }

@@ -43,7 +43,7 @@ const FIELD_NAMES: Readonly<Record<RequestField, string>> = {
 /** OpenAI Responses, and the back end of Codex. */
 export const responsesCodec: Codec = {
   protocol: "responses",
-  hasStopStrings: false,
+  takesStops: () => false,
   fieldNames: FIELD_NAMES,
   otherNames: { user: ["user"] },
   toolSupport(target) {

@@ -1,7 +1,12 @@
-import { isJsonObject, type JsonObject } from "../../core/json.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  nonEmptyText,
+} from "../../core/json.ts";
 import { isErrorBody, mayBeFailure } from "../canonical/failure/error_body.ts";
 import type { AnswerWatch } from "../canonical/stream/watch.ts";
-import { decodeUsage } from "./answer/usage.ts";
+import { laterUsage } from "../canonical/answer/usage.ts";
+import { usageIn } from "./answer/usage.ts";
 
 /** Watches Responses. */
 export const responsesWatch: AnswerWatch = {
@@ -17,10 +22,14 @@ export const responsesWatch: AnswerWatch = {
       body.type === "response.failed" || isErrorBody(answer);
     return isFailed ? failureOf(answer) : undefined;
   },
-  usageOf(body) {
+  modelOf({ model, response }) {
+    return nonEmptyText(isJsonObject(response) ? response.model : model);
+  },
+  usageOf(body, before) {
     const { response } = body;
-    return decodeUsage(body.usage) ??
-      (isJsonObject(response) ? decodeUsage(response.usage) : undefined);
+    const counted = usageIn(body) ??
+      (isJsonObject(response) ? usageIn(response) : undefined);
+    return counted && laterUsage(before, counted);
   },
   isEnd(data) {
     return END_REGEXP.test(data);
@@ -42,6 +51,7 @@ function failureOf(answer: JsonObject): JsonObject {
 
 const OUTPUT_REGEXP = /\.delta$|^response\.output_item\.done$/;
 
-const END_REGEXP = /"type"\s*:\s*"response\.(completed|incomplete|failed)"/;
+const END_REGEXP =
+  /"type"\s*:\s*"response\.(completed|done|incomplete|failed)"/;
 
 const FAILURE_REGEXP = /"type"\s*:\s*"error"/;

@@ -37,9 +37,17 @@ function flattenEach(tools: JsonValue | undefined): JsonValue | undefined {
   return Array.isArray(tools) ? tools.map(flatten) : tools;
 }
 
+/** What Chat spells under the name of its type. No other tool is read so: nobody has looked there for its models. */
+const SPELLED_UNDER_TYPE: ReadonlySet<JsonValue | undefined> = new Set([
+  "function",
+  "custom",
+  "allowed_tools",
+]);
+
 /** `{type, function: {name, …}}` as `{type, name, …}`, and a grammar as `format` has it in Responses. */
 function flatten(value: JsonValue): JsonValue {
   if (!isJsonObject(value) || typeof value.type !== "string") return value;
+  if (!SPELLED_UNDER_TYPE.has(value.type)) return value;
   const { [value.type]: definition, ...rest } = value;
   if (!isJsonObject(definition)) return value;
   const { format } = definition;

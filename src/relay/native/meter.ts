@@ -1,7 +1,14 @@
 import { JsonEnd } from "../../json_scan/json_end.ts";
-import { isJsonObject, type JsonObject, parseJson } from "../../core/json.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  nonEmptyText,
+  parseJson,
+  parseLightJson,
+} from "../../core/json.ts";
 import type { RequestRecord } from "../../observe/record.ts";
 import type { AnswerWatch } from "../../protocols/canonical/stream/watch.ts";
+import { type BodyKind, bodyKind } from "../../streams/media_type.ts";
 import { createDataLines } from "../../streams/data_lines.ts";
 import { LONG_BYTES } from "../../streams/line_buffer.ts";
 import type { AnswerEnd } from "../answer_ending.ts";
@@ -24,13 +31,19 @@ export interface Meter {
 
 const LINE_FEED = new Uint8Array([10]);
 
+/** After so many events that are no JSON no output is looked for: to fail to parse takes ten times as long. */
+const MAX_MISSES = 1000;
+
 /**
- * A meter for a stream of events: first output, usage, and whether the protocol's last event came. A few more may
- * stand behind that: the usage of a Chat answer, or `[DONE]` in the other protocols (OpenRouter).
+ * A meter for a stream of events: first output, model, usage, and whether the protocol's last event came. A few more
+ * may stand behind that: the usage of a Chat answer, or `[DONE]` in the other protocols (OpenRouter).
+ *
+ * @param mayChangeModel Whether another model may go on with the answer in its middle, so that every event is read.
  */
 export function createStreamMeter(
   watch: AnswerWatch,
   record: RequestRecord,
+  mayChangeModel = false,
 ): Meter {
   const { facts } = record;
   const noteChunk = record.watchChunks();
@@ -38,15 +51,21 @@ export function createStreamMeter(
   let failure: JsonObject | undefined;
   let ended: AnswerEnd | undefined;
   let firstLength = 0;
+  let misses = 0;
   const lines = createDataLines(watch.usageMark, {
-    wantsEvery: () => facts.answer.firstOutputMs === undefined,
+    wantsEvery: () =>
+      misses < MAX_MISSES &&
+      (mayChangeModel || facts.answer.firstOutputMs === undefined),
     line(data) {
+      if (data === "") return;
       if (data.length > LONG_BYTES) longEnd = betterEnd(longEnd, endOf(data));
       const isFirst = facts.answer.firstOutputMs === undefined;
       const hasUsage = watch.mayCount(data);
-      if (!isFirst && !hasUsage) return;
-      const event = parseJson(data);
+      if (!isFirst && !hasUsage && !mayChangeModel) return;
+      const event = parseLightJson(data);
+      if (event === undefined) misses++;
       if (!isJsonObject(event)) return;
+      noteModel(watch, event, record);
       if (isFirst && watch.isOutput(event)) {
         facts.answer.firstOutputMs = record.elapsedMs();
         const { textLength, envelopeBytes } = measureOutput(event, data);
@@ -78,7 +97,7 @@ export function createStreamMeter(
   function endOf(data: string): AnswerEnd {
     if (watch.isEnd(data)) return "whole";
     if (!watch.isFailure(data)) return "cut";
-    const event = parseJson(data);
+    const event = parseLightJson(data);
     // Of a line that is very long only the ends are known, which are no JSON.
     if (!isJsonObject(event)) return "failed";
     const said = watch.failureOf(event);
@@ -97,11 +116,58 @@ function betterEnd(one: AnswerEnd, other: AnswerEnd): AnswerEnd {
 function isWhole(data: string): boolean {
   // To fail to parse nothing would cost more than all else at the end of a stream.
   if (data === "") return false;
-  return data === "[DONE]" || parseJson(data) !== undefined;
+  return data === "[DONE]" || parseLightJson(data) !== undefined;
+}
+
+/** What an answer's headers say that it is. */
+export interface AnswerLabel {
+  /** Whether it is a stream of events. */
+  readonly isStream: boolean;
+  /** Whether it is JSON. */
+  readonly isJson: boolean;
+  /** Whether another model may go on with a stream in its middle. */
+  readonly mayChangeModel?: boolean | undefined;
+}
+
+/** A meter for an answer whose first bytes say what it is, whatever its headers say; these count for other bytes. */
+export function createAnswerMeter(
+  watch: AnswerWatch,
+  record: RequestRecord,
+  { isStream, isJson, mayChangeModel = false }: AnswerLabel,
+): Meter {
+  let chosen: Meter | undefined;
+  const meterOf = (kind: BodyKind | undefined): Meter => {
+    const isEvents = kind === "events" || isStream && kind !== "json";
+    return isEvents
+      ? createStreamMeter(watch, record, mayChangeModel)
+      : createBodyMeter(watch, record, isJson || kind === "json");
+  };
+  return {
+    push(chunk, text) {
+      const kind = chosen === undefined ? bodyKind(chunk) : undefined;
+      // White space before either of them tells a meter nothing but its length.
+      if (chosen === undefined && kind === undefined) {
+        record.facts.bytesOut += chunk.length;
+        return;
+      }
+      chosen ??= meterOf(kind);
+      chosen.push(chunk, text);
+    },
+    end: (isBodyWhole) => (chosen ??= meterOf(undefined)).end(isBodyWhole),
+    failure: () => chosen?.failure(),
+  };
 }
 
 /** The usage of a longer body than this stays unseen; the log is not worth the memory. */
 const MAX_KEPT_BYTES = 4 * 1024 * 1024;
+
+/** The first model that a body names, of which the end may be missing. No string holds it: quotes are escaped there. */
+const MODEL_REGEXP = /"model"\s*:\s*("(?:[^"\\]|\\.)+")/;
+
+function modelIn(text: string): string | undefined {
+  const [, name = ""] = MODEL_REGEXP.exec(text) ?? [];
+  return nonEmptyText(parseJson(name));
+}
 
 /** A meter for a whole body, which is JSON unless its headers say otherwise. */
 export function createBodyMeter(
@@ -118,13 +184,19 @@ export function createBodyMeter(
       facts.answer.firstOutputMs ??= record.elapsedMs();
       facts.bytesOut += chunk.length;
       json?.push(chunk);
-      text = facts.bytesOut <= MAX_KEPT_BYTES
-        ? text + decoder.decode(chunk, { stream: true })
-        : "";
+      if (facts.bytesOut <= MAX_KEPT_BYTES) {
+        text += decoder.decode(chunk, { stream: true });
+      } else if (text !== "") {
+        facts.answer.model = modelIn(text);
+        text = "";
+      }
     },
     end(isBodyWhole) {
-      const body = watch.mayCount(text) ? parseJson(text) : undefined;
-      if (isJsonObject(body)) noteUsage(watch, body, record);
+      const body = isJson || watch.mayCount(text)
+        ? parseLightJson(text)
+        : undefined;
+      if (isJsonObject(body)) noteAnswer(watch, body, record);
+      else facts.answer.model ??= modelIn(text);
       return isBodyWhole && json?.isCut() !== true ? "whole" : "cut";
     },
     failure: () => undefined,
@@ -142,7 +214,7 @@ export interface MeterWholeOptions {
 }
 
 /**
- * Reads a body that is all there, as the meter of a body does: what tells its usage is parsed and so known to be whole.
+ * Reads a body that is all there, as the meter of a body does.
  */
 export function meterWhole(
   bytes: Uint8Array,
@@ -151,9 +223,9 @@ export function meterWhole(
   const { facts } = record;
   facts.answer.firstOutputMs ??= record.elapsedMs();
   facts.bytesOut += bytes.length;
-  const body = watch.mayCount(text) ? parseJson(text) : undefined;
+  const body = isJson || watch.mayCount(text) ? parseJson(text) : undefined;
   if (isJsonObject(body)) {
-    noteUsage(watch, body, record);
+    noteAnswer(watch, body, record);
     return "whole";
   }
   return isJson && isCutJson(bytes) ? "cut" : "whole";
@@ -163,6 +235,24 @@ function isCutJson(bytes: Uint8Array): boolean {
   const json = new JsonEnd();
   json.push(bytes);
   return json.isCut();
+}
+
+function noteAnswer(
+  watch: AnswerWatch,
+  body: JsonObject,
+  record: RequestRecord,
+): void {
+  noteModel(watch, body, record);
+  noteUsage(watch, body, record);
+}
+
+function noteModel(
+  watch: AnswerWatch,
+  event: JsonObject,
+  { facts }: RequestRecord,
+): void {
+  const model = watch.modelOf(event);
+  if (model !== undefined) facts.answer.model = model;
 }
 
 function noteUsage(

@@ -1,6 +1,9 @@
+import type { Protocol } from "../../core/protocol.ts";
 import { parseErrorBody } from "../../protocols/canonical/failure/error_body.ts";
+import { stopHeaders } from "../../core/should_retry.ts";
 import {
   type Failure,
+  isFinal,
   isHidden,
   UpstreamFailure,
 } from "../../protocols/canonical/failure/failure.ts";
@@ -11,6 +14,7 @@ import {
 } from "../../upstream/read_answer.ts";
 import { answerFailure, type AnswerFailureOptions } from "../answer_failure.ts";
 import type { Exchange } from "../exchange.ts";
+import { noteFailure } from "../note_answer.ts";
 
 /** An upstream's failure with its own words, which a caller of the same protocol gets unchanged. */
 export class NativeFailure extends UpstreamFailure {
@@ -22,17 +26,20 @@ export class NativeFailure extends UpstreamFailure {
   }
 
   /**
-   * The failure as the upstream told it. Finishes the record.
+   * Returns the failure as the upstream told it, with the headers on which clients stop where it is final and the
+   * upstream has none of that name. Finishes the record.
    *
-   * @param added Headers that the gateway adds where the upstream has none of that name.
+   * @param isSpent Whether the upstream's quota is used up for a minute or longer.
    */
-  pass(
-    { record }: Exchange,
-    added: Readonly<Record<string, string>> = {},
-  ): Response {
-    const { status, bytes } = this.#words;
-    const headers = new Headers({ ...added });
+  pass({ record }: Exchange, isSpent: boolean): Response {
+    const { status, bytes, protocol } = this.#words;
+    const headers = new Headers(
+      isSpent || isFinal(this.failure, status)
+        ? { ...stopHeaders(protocol, status) }
+        : {},
+    );
     for (const [name, value] of this.#words.headers) headers.set(name, value);
+    noteFailure(this.failure, record.facts);
     record.facts.status = status;
     record.facts.bytesOut = bytes.length;
     record.finish("complete");
@@ -42,6 +49,8 @@ export class NativeFailure extends UpstreamFailure {
 
 /** A failure as it came. */
 interface OwnWords {
+  /** The caller's, too. */
+  readonly protocol: Protocol;
   readonly status: number;
   /** What the caller gets of the upstream's headers. */
   readonly headers: [string, string][];
@@ -89,5 +98,10 @@ export function nativeFailure(
   const failure = answerFailure(answer, body, { protocol, secrets, clock });
   return isHidden(failure) || secrets.areIn(text)
     ? new UpstreamFailure(failure)
-    : new NativeFailure(failure, { status: answer.status, headers, bytes });
+    : new NativeFailure(failure, {
+      protocol,
+      status: answer.status,
+      headers,
+      bytes,
+    });
 }

@@ -1,5 +1,5 @@
 import type { UpstreamAnswer } from "../../upstream/answer.ts";
-import { isEventStream, isJson } from "../../upstream/media_type.ts";
+import { isEventStream, isJson } from "../../streams/media_type.ts";
 import { declaredBytes } from "../../upstream/read_answer.ts";
 import type { PassAnswerOptions } from "./pass_answer_options.ts";
 import { ONE_PIECE_BYTES, passInOnePiece } from "./pass_in_one_piece.ts";

@@ -1,12 +1,15 @@
 import { isHidden } from "../../protocols/canonical/failure/failure.ts";
 import { CODECS } from "../../protocols/mod.ts";
+import { bodyKind } from "../../streams/media_type.ts";
 import type { UpstreamAnswer } from "../../upstream/answer.ts";
 import { brokenUpstream } from "../../upstream/failure.ts";
 import { readBodyBytes } from "../../upstream/read_answer.ts";
+import { holdsFailure } from "./beginning.ts";
 import { meterWhole } from "./meter.ts";
 import { nativeFailure } from "./native_failure.ts";
+import { noteFailure } from "../note_answer.ts";
 import type { PassAnswerOptions } from "./pass_answer_options.ts";
-import { holdsFailure } from "./holds_failure.ts";
+import { passInPieces } from "./pass_in_pieces.ts";
 
 /** A JSON answer that says it is no longer than this goes on in one piece, which is much cheaper than a stream. */
 export const ONE_PIECE_BYTES: number = 64 * 1024;
@@ -35,12 +38,17 @@ export async function passInOnePiece(
   const bytes = await readShort(options);
   if (bytes === undefined) throw brokenUpstream("it is longer than it says");
   secrets.coverIn(bytes);
+  if (bodyKind(bytes) === "events") {
+    const events = new Blob([bytes]).stream();
+    return passInPieces(answer, { ...options, body: events, isStream: true });
+  }
   const { watch } = CODECS[protocol];
   const text = decoder.decode(bytes);
   if (holdsFailure(text, watch)) {
     const told = { bytes, headers, protocol, secrets, clock };
     const failure = nativeFailure(answer, told);
     if (attempt.mayRepeat || isHidden(failure.failure)) throw failure;
+    noteFailure(failure.failure, record.facts);
   }
   if (meterWhole(bytes, { text, watch, record, isJson }) === "cut") {
     throw brokenUpstream("its JSON is not whole");

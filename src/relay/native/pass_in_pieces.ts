@@ -13,19 +13,14 @@ import { endingOf } from "../answer_ending.ts";
 import { firstOutputRestMs } from "../attempt.ts";
 import { holdBack } from "../hold_back.ts";
 import { openBody } from "../open_body.ts";
-import { createStreamJudge } from "./beginning.ts";
-import { createBodyMeter, createStreamMeter } from "./meter.ts";
+import { type Beginning, createBeginningJudge } from "./beginning.ts";
+import { type AnswerLabel, createAnswerMeter } from "./meter.ts";
 import { nativeFailure } from "./native_failure.ts";
 import type { PassAnswerOptions } from "./pass_answer_options.ts";
-import { seeFailure } from "./holds_failure.ts";
 
 /** An answer that goes to the caller as it comes. */
-export interface PiecesOptions extends PassAnswerOptions {
+export interface PiecesOptions extends PassAnswerOptions, AnswerLabel {
   readonly body: ReadableStream<Uint8Array>;
-  /** Whether it is a stream of events. */
-  readonly isStream: boolean;
-  /** Whether it is JSON, as far as its headers say. */
-  readonly isJson: boolean;
 }
 
 /**
@@ -42,7 +37,7 @@ export async function passInPieces(
   const { status } = answer;
   const { firstOutputMs } = attempt.deployment.connection.timeouts;
   const isHeld = attempt.mayMoveOn || options.isStream && firstOutputMs > 0;
-  const reader = openBody(options.body, attempt, options.deadlines);
+  const reader = openBody(options.body, attempt, options);
   const source = createLookAhead(reader);
   if (isHeld) await refuseBad(answer, source, options);
   attempt.exchange.record.facts.status = status;
@@ -58,12 +53,44 @@ async function refuseBad(
   source: LookAhead,
   options: PiecesOptions,
 ): Promise<void> {
+  const { attempt, protocol, isStream, deadlines } = options;
   try {
-    if (options.isStream) await awaitGood(source, options);
-    else await refuseFailure(answer, source, options);
+    const beginning = await holdBack(source, {
+      judge: createBeginningJudge(CODECS[protocol].watch, isStream),
+      deadlines,
+      outputMs: isStream ? firstOutputRestMs(attempt, deadlines) : undefined,
+      isPatient: !isStream,
+    });
+    if (beginning !== undefined) refuse(beginning, answer, options);
   } catch (cause) {
     abandon(source);
-    throw failedReading(cause, options.attempt.controller.signal);
+    throw failedReading(cause, attempt.controller.signal);
+  }
+}
+
+/**
+ * Refuses a beginning that is not good.
+ *
+ * @throws {UpstreamFailure} The failure that it is.
+ * @throws {GatewayError} When the answer ended before it began.
+ */
+export function refuse(
+  beginning: Beginning,
+  answer: UpstreamAnswer,
+  { protocol, headers, secrets, clock }: PassAnswerOptions,
+): void {
+  switch (beginning.kind) {
+    case "cut":
+      throw brokenUpstream("it ended before it began");
+    case "failure":
+      throw new UpstreamFailure(
+        secrets.leaveOut(CODECS[protocol].decodeFailure(200, beginning.body)),
+      );
+    case "refusal": {
+      const { bytes } = beginning;
+      const told = { bytes, headers, protocol, secrets, clock };
+      throw nativeFailure(answer, told);
+    }
   }
 }
 
@@ -71,11 +98,11 @@ function passOn(
   source: ByteReader,
   { attempt, protocol, isStream, isJson, deadlines }: PiecesOptions,
 ): ReadableStream<Uint8Array> {
-  const { controller, exchange: { record } } = attempt;
-  const watch = CODECS[protocol].watch;
-  const meter = isStream
-    ? createStreamMeter(watch, record)
-    : createBodyMeter(watch, record, isJson);
+  const { controller, exchange: { record }, head } = attempt;
+  const { watch } = CODECS[protocol];
+  const mayChangeModel = head.namedModels.length > 0;
+  const label = { isStream, isJson, mayChangeModel };
+  const meter = createAnswerMeter(watch, record, label);
   return passThrough(source, {
     deadlines,
     onChunk: meter.push,
@@ -89,42 +116,5 @@ function passOn(
       record.finish(endingOf(end, { answerEnd, failure, record, signal }));
       if (end.kind !== "complete") controller.abort();
     },
-  });
-}
-
-/** Waits until a stream has shown that it is good. */
-async function awaitGood(
-  source: LookAhead,
-  { attempt, protocol, secrets, deadlines }: PiecesOptions,
-): Promise<void> {
-  const beginning = await holdBack(source, {
-    judge: createStreamJudge(CODECS[protocol].watch),
-    deadlines,
-    outputMs: firstOutputRestMs(attempt, deadlines),
-  });
-  if (beginning?.kind === "cut") {
-    throw brokenUpstream("it ended before it began");
-  }
-  if (beginning?.kind === "failure") {
-    throw new UpstreamFailure(
-      secrets.leaveOut(CODECS[protocol].decodeFailure(200, beginning.body)),
-    );
-  }
-}
-
-/** Refuses an answer of unknown length that is a failure. */
-async function refuseFailure(
-  answer: UpstreamAnswer,
-  source: LookAhead,
-  { protocol, headers, secrets, clock }: PiecesOptions,
-): Promise<void> {
-  const bytes = await seeFailure(source, CODECS[protocol].watch);
-  if (bytes === undefined) return;
-  throw nativeFailure(answer, {
-    bytes,
-    headers,
-    protocol,
-    secrets,
-    clock,
   });
 }

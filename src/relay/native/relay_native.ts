@@ -3,7 +3,11 @@ import { discard } from "../../streams/discard.ts";
 import type { UpstreamAnswer } from "../../upstream/answer.ts";
 import { answerHeaders } from "../../upstream/answer_headers.ts";
 import { callUpstream } from "../../upstream/call.ts";
-import { redirected, upstreamAuthentication } from "../../upstream/failure.ts";
+import {
+  REFUSED_CREDENTIAL,
+  UpstreamFailure,
+} from "../../protocols/canonical/failure/failure.ts";
+import { redirected } from "../../upstream/failure.ts";
 import { upstreamHeaders } from "../../upstream/request_headers.ts";
 import { secretsOf } from "../../upstream/secrets.ts";
 import {
@@ -42,7 +46,7 @@ export async function relayNative(
   harvest.observe(connection, answer.headers);
   refuseUnusable(answer);
   const headers = withRequestId(
-    answerHeaders(answer.headers, { isRenamed, secrets }),
+    answerHeaders(answer.headers, { isRenamed, secrets, clock }),
     protocol,
     exchange.record.requestId,
   );
@@ -107,5 +111,9 @@ function refuseUnusable(answer: UpstreamAnswer): void {
   const isRedirect = status >= 300 && status < 400;
   if (!isRefusal && !isRedirect) return;
   discard(answer);
-  throw isRefusal ? upstreamAuthentication() : redirected();
+  throw isRedirect ? redirected() : new UpstreamFailure({
+    kind: "authentication",
+    status,
+    message: REFUSED_CREDENTIAL,
+  });
 }

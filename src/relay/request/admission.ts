@@ -63,13 +63,16 @@ export function createAdmission(
     enter(one, caller, config) {
       if (draining) throw shuttingDown();
       if (!counts.requests.add(config.server.maxConcurrentRequests)) {
-        throw overloadedGateway("it serves as many requests as it may");
+        throw overloadedGateway("it serves as many requests as it may", {
+          limit:
+            `${config.server.maxConcurrentRequests} concurrent requests of the gateway`,
+        });
       }
       const { sha256, maxConcurrent } = caller;
       const leaveCaller = counts.callers.take(sha256, maxConcurrent);
       if (leaveCaller === undefined) {
         counts.requests.remove();
-        throw tooMany();
+        throw tooMany(maxConcurrent);
       }
       one.record.onFinish(leaveCaller);
       const takeOut = admitted.add(one);
@@ -96,13 +99,19 @@ export function createAdmission(
 
 /** Another request over the same connection would meet the same end: another one may lead to another instance. */
 function shuttingDown(): GatewayError {
-  return overloadedGateway("it is shutting down", { connection: "close" });
+  return overloadedGateway("it is shutting down", {
+    headers: { connection: "close" },
+  });
 }
 
-function tooMany(): GatewayError {
+function tooMany(maxConcurrent: number): GatewayError {
   return new GatewayError(
     "rate_limited",
     "Cannot take another request: this token already has as many running as it may, wait for one to end",
-    { code: "token_concurrency_exceeded", headers: { "retry-after": "1" } },
+    {
+      code: "token_concurrency_exceeded",
+      headers: { "retry-after": "1" },
+      limit: `${maxConcurrent} concurrent requests of the token`,
+    },
   );
 }

@@ -1,10 +1,13 @@
 import type { Deadlines } from "../../core/time/deadlines.ts";
 import { GatewayError } from "../../core/error.ts";
 import type { HeaderFields } from "../../core/header_fields.ts";
-import { nextTurn } from "../../core/time/next_turn.ts";
-import { LimitedBytesTransformStream } from "../../core/std.ts";
+import { Turns } from "../../core/time/turns.ts";
 import { LongBytes } from "../../streams/long_bytes.ts";
-import { readPieces, WrongLengthError } from "../../streams/read_pieces.ts";
+import {
+  readPieces,
+  TooLongError,
+  WrongLengthError,
+} from "../../streams/read_pieces.ts";
 import { CallerLeft } from "../../upstream/call.ts";
 import { checkBodyHeaders, declaredBytes } from "./body_headers.ts";
 import { decompress, isIdentity } from "./content_encoding.ts";
@@ -25,8 +28,8 @@ export interface ReadBodyOptions {
   readonly maxBytes: number;
   /** How long the body may take to arrive, in milliseconds; 0 means forever. */
   readonly deadlineMs: number;
-  /** What the body takes is taken of it: all at once where its length is declared, else as it comes. */
-  readonly memory: Pick<MemoryShare, "take">;
+  /** What the body takes of memory is taken of it as it comes. */
+  readonly memory: Pick<MemoryShare, "begin" | "take" | "give">;
   /** Sees the body piece by piece as it comes; must neither change nor keep it. */
   readonly onPiece: (piece: Uint8Array<ArrayBuffer>) => void;
 }
@@ -68,13 +71,12 @@ export async function readBody(
   }
   const encoding = headers.get("content-encoding");
   const isPlain = declared !== undefined && isIdentity(encoding);
-  if (isPlain) options.memory.take(declared);
   try {
     return isPlain && declared <= READ_BYTES
       ? await readAtOnce(request, declared, options)
       : await readPatiently(source, isPlain ? declared : undefined, options);
   } catch (error) {
-    throw bodyError(error, options.maxBytes);
+    throw bodyError(error, options.maxBytes, headers);
   }
 }
 
@@ -83,38 +85,19 @@ async function readAtOnce(
   length: number,
   options: ReadBodyOptions,
 ): Promise<Uint8Array<ArrayBuffer>> {
+  options.memory.take(length);
   const whole = await inTime(request.bytes(), options);
   if (whole.length !== length) throw new WrongLengthError();
   options.onPiece(whole);
   return whole;
 }
 
-/** @param length How long the body is, in bytes; `undefined` where that shows only when it has been read. */
-function readPatiently(
-  source: BodySource,
-  length: number | undefined,
-  options: ReadBodyOptions,
-): Promise<HeldBody> {
-  const controller = new AbortController();
-  const reading = { ...options, signal: controller.signal };
-  return inTime(
-    readInPieces(source, length, reading),
-    options,
-    () => controller.abort(),
-  );
-}
-
-/** @param onLate Called when the body does not arrive in time. */
 function inTime<Body>(
   reading: Promise<Body>,
   { deadlines, deadlineMs }: ReadBodyOptions,
-  onLate: () => void = () => {},
 ): Promise<Body> {
   return new Promise((resolve, reject) => {
-    const takeBack = deadlines.start(deadlineMs, () => {
-      reject(bodyTimeout());
-      onLate();
-    });
+    const takeBack = deadlines.start(deadlineMs, () => reject(bodyTimeout()));
     reading.then(
       (body) => {
         takeBack();
@@ -128,44 +111,53 @@ function inTime<Body>(
   });
 }
 
+/** @param length How long the body is, in bytes; `undefined` where that shows only when it has been read. */
+async function readPatiently(
+  { request: { body }, headers }: BodySource,
+  length: number | undefined,
+  options: ReadBodyOptions,
+): Promise<HeldBody> {
+  const { memory, deadlines, deadlineMs } = options;
+  if (body === null) return new Uint8Array();
+  const controller = new AbortController();
+  const end = memory.begin(
+    length ?? 0,
+    (error) => controller.abort(error),
+  );
+  const takeBack = deadlines.start(
+    deadlineMs,
+    () => controller.abort(bodyTimeout()),
+  );
+  try {
+    const encoding = headers.get("content-encoding");
+    const plain = isIdentity(encoding) ? body : decompress(body, encoding);
+    const { signal } = controller;
+    return await readLong(plain, length, { ...options, signal });
+  } finally {
+    takeBack();
+    end();
+  }
+}
+
 /** How a body is read until it is given up. */
 interface Reading extends ReadBodyOptions {
   readonly signal: AbortSignal;
 }
 
-async function readInPieces(
-  { request: { body }, headers }: BodySource,
-  length: number | undefined,
-  reading: Reading,
-): Promise<HeldBody> {
-  if (body === null) return new Uint8Array();
-  if (length !== undefined) return await readLong(body, length, reading);
-  const encoding = headers.get("content-encoding");
-  const limit = new LimitedBytesTransformStream(reading.maxBytes, {
-    error: true,
-  });
-  const plain = ReadableStream.from(decompress(body, encoding))
-    .pipeThrough(limit, { signal: reading.signal });
-  return await readLong(plain, undefined, {
-    ...reading,
-    onPiece(piece) {
-      reading.memory.take(piece.length);
-      reading.onPiece(piece);
-    },
-  });
-}
-
 async function readLong(
   body: ReadableStream<Uint8Array>,
   length: number | undefined,
-  { onPiece, signal }: Reading,
+  { maxBytes, memory, onPiece, signal }: Reading,
 ): Promise<HeldBody> {
+  const turns = new Turns();
   const pieces = await readPieces(body, {
     length,
+    maxBytes,
+    memory,
     pieceBytes: PIECE_BYTES,
     // A body of many pieces is rare, and takes a quarter more time so.
     readBytes: (length ?? 0) < PIECE_BYTES ? READ_BYTES : PIECE_BYTES,
-    onPiece: (piece) => show(piece, onPiece),
+    onPiece: (piece) => show(piece, onPiece, turns),
     signal,
   });
   const whole = new LongBytes(pieces);
@@ -176,30 +168,56 @@ async function readLong(
 async function show(
   piece: Uint8Array<ArrayBuffer>,
   onPiece: Reading["onPiece"],
+  turns: Turns,
 ): Promise<void> {
   for (let start = 0; start < piece.length; start += PART_BYTES) {
-    onPiece(piece.subarray(start, start + PART_BYTES));
-    await nextTurn();
+    const part = piece.subarray(start, start + PART_BYTES);
+    onPiece(part);
+    turns.count(part.length);
+    await turns.next();
   }
 }
 
-/** The limit of `@std/streams` is a `RangeError`; whatever else the platform throws is a broken connection. */
-function bodyError(error: unknown, maxBytes: number): unknown {
+/** Whatever else the platform throws is a broken connection or chunk. */
+function bodyError(
+  error: unknown,
+  maxBytes: number,
+  headers: HeaderFields,
+): unknown {
   if (error instanceof GatewayError || error instanceof CallerLeft) {
     return error;
   }
-  if (error instanceof RangeError) return tooLarge(maxBytes);
+  if (error instanceof TooLongError) return tooLarge(maxBytes);
   if (error instanceof WrongLengthError) return wrongLength(error);
+  if (headers.has("transfer-encoding") && mayBeMalformed(error)) {
+    return malformedChunks(error);
+  }
   return new CallerLeft("The caller's body broke off", { cause: error });
 }
 
+/**
+ * Whether the platform may mean a malformed chunk. Deno 2.9 has a message for it alone; Deno 2.7 throws one error for
+ * that and for a caller who left, whom an answer does not reach.
+ */
+function mayBeMalformed(error: unknown): boolean {
+  return error instanceof Error &&
+    (error.name === "Http" || /invalid HTTP/.test(error.message));
+}
+
+function malformedChunks(cause: unknown): GatewayError {
+  return new GatewayError(
+    "invalid_request",
+    "Cannot read the body: its chunks are malformed or break off, send a content-length instead",
+    { headers: { connection: "close" }, cause },
+  );
+}
+
 function tooLarge(maxBytes: number): GatewayError {
+  const most = `${maxBytes / (1024 * 1024)} MiB`;
   return new GatewayError(
     "body_too_large",
-    `Cannot take a body of this size: this path takes up to ${
-      maxBytes / (1024 * 1024)
-    } MiB, send less`,
-    { code: "request_too_large" },
+    `Cannot take a body of this size: this path takes up to ${most}, send less`,
+    { code: "request_too_large", limit: `${most} a request body` },
   );
 }
 

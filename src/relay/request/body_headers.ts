@@ -2,6 +2,34 @@ import { GatewayError } from "../../core/error.ts";
 import type { HeaderFields } from "../../core/header_fields.ts";
 
 /**
+ * Refuses a request that two servers may read in two ways (RFC 9112, sections 3.2 and 6.1). Deno 2.9 refuses these
+ * itself, Deno 2.7 serves them. The connection closes, since another server may see another end of this request.
+ *
+ * @throws {GatewayError} `invalid_request` for a body with a length and in chunks, and for two hosts.
+ */
+export function refuseAmbiguous(headers: HeaderFields): void {
+  if (headers.has("content-length") && headers.has("transfer-encoding")) {
+    throw ambiguous(
+      "it has a content-length and a transfer-encoding, send one of them",
+    );
+  }
+  // The platform joins the values of a repeated header so.
+  if (headers.get("host")?.includes(", ")) {
+    throw ambiguous("it has several host headers, send one");
+  }
+}
+
+function ambiguous(why: string): GatewayError {
+  return new GatewayError(
+    "invalid_request",
+    `Cannot read the request: ${why}`,
+    { headers: CLOSE },
+  );
+}
+
+const CLOSE = { connection: "close" };
+
+/**
  * Refuses a caller's body that is nothing the gateway reads, before it is read.
  *
  * @throws {GatewayError} `unsupported_media_type` for another content type than JSON in UTF-8, `invalid_request` for a
@@ -52,5 +80,6 @@ function checkTransferEncoding(value: string | null | undefined): void {
   throw new GatewayError(
     "invalid_request",
     "Cannot read the body: its transfer encoding is more than chunks, send transfer-encoding: chunked or a content-length",
+    { headers: CLOSE },
   );
 }

@@ -14,7 +14,7 @@ import {
 export function decompress(
   body: ReadableStream<Uint8Array>,
   encoding: string | null | undefined,
-): AsyncIterable<Uint8Array> {
+): ReadableStream<Uint8Array> {
   const name = readContentEncoding(encoding);
   if (name === undefined) throw unsupportedEncoding();
   return name === "identity" ? body : inflate(body, name, { mismatch });

@@ -1,4 +1,4 @@
-import { nextTurn } from "../../core/time/next_turn.ts";
+import { Turns } from "../../core/time/turns.ts";
 import type { ByteSpan } from "../../json_scan/byte_span.ts";
 import { LongBytes } from "../../streams/long_bytes.ts";
 import type { Upload } from "../../upstream/upload.ts";
@@ -75,8 +75,10 @@ const PIECE_BYTES = 64 * 1024;
 export async function* bodyPieces(
   body: HeldBody,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  const turns = new Turns();
   for (let start = 0; start < body.length; start += PIECE_BYTES) {
     yield bodyPart(body, { start, end: start + PIECE_BYTES });
-    await nextTurn();
+    turns.count(PIECE_BYTES);
+    await turns.next();
   }
 }

@@ -1,3 +1,4 @@
+import type { OperationShape, Protocol } from "../../core/protocol.ts";
 import type { ValueSink } from "../../json_scan/scan.ts";
 import {
   type Place,
@@ -9,8 +10,10 @@ import {
 export interface NamedModel {
   /** The outermost field that it stands in. */
   readonly param: string;
-  /** `undefined` where it is no name of a usual length. */
+  /** `undefined` if it is no name of a usual length, or if the choice of a model is left open. */
   readonly name: string | undefined;
+  /** Whether it can only draw: such a model may be one that the gateway does not know. */
+  readonly isDrawing?: boolean;
 }
 
 /** Finds the models that a body names in fields by which an upstream could choose another one. */
@@ -32,25 +35,57 @@ const FALLBACKS: Place = {
   member: (name) => nameOfModel(name) ?? { seeks: "in_list" },
 };
 
-/** The type of a tool, which tells what its model is for. */
+/** The type of a tool, by which it is clear what its model is for. */
 const TOOL_TYPE: Place = { seeks: true };
 
-/** An advisor's or another helper's model stands in the tool itself (Anthropic) or in its parameters (OpenRouter). */
-const TOOL: Place = {
-  member: (name) =>
-    name === "type" ? TOOL_TYPE : nameOfModel(name) ??
-      (name === "parameters" ? { member: optionOf } : undefined),
+/** A model of a drawing tool that writes: `svg.model` of OpenAI's `image_generation`. */
+const AUTHOR: Place = { seeks: true };
+
+/** Models of a tool that are a panel: `analysis_models` of OpenRouter's fusion. */
+const PANEL: Place = { seeks: true };
+
+const SVG: Place = {
+  member: (name) => nameOfModel(name) === undefined ? undefined : AUTHOR,
 };
 
-/** Settings of a router: any of the fields of {@linkcode FIELDS}, or a model. */
+/** Settings of a router or a tool: any of the fields of {@linkcode FIELDS}, or a model. */
 const OPTIONS: Place = { member: optionOf };
 
+/** The model of an advisor or another helper is in the tool itself (Anthropic) or in its parameters (OpenRouter). */
+const TOOL: Place = {
+  isUnit: true,
+  member(name) {
+    switch (name) {
+      case "type":
+        return TOOL_TYPE;
+      case "svg":
+        return SVG;
+      case "parameters":
+        return OPTIONS;
+      default:
+        return nameOfModel(name);
+    }
+  },
+};
+
+/** A place in the member `name` of objects. */
+function memberOf(name: string, place: Place): Place {
+  return { only: { name, place } };
+}
+
 /**
- * Fields by which an upstream could take another model: `model` where the path names the model, and those of routers,
- * which are OpenRouter (`models`, `preset`, `plugins`, `fallbacks` of Messages), Anthropic (`fallbacks`, the advisor
- * among the `tools`), LiteLLM (`fallbacks` and the two of their kind, `router_settings_override`, `extra_body`),
- * Bifrost and AssemblyAI (`fallbacks`), Keywords AI (`fallback_models`), Vercel AI Gateway (`models`,
- * `providerOptions.gateway.models`).
+ * Fields by which an upstream could take another model: `model` if the path names the model, and those of routers and
+ * providers with tools. As their documentation and SDKs have them, these are
+ *
+ * - OpenRouter: `models`, `preset`, `plugins`, `fallbacks` of Messages, the tools advisor, subagent and fusion
+ *   (openrouter.ai/docs/guides/routing/model-fallbacks, npm `@openrouter/sdk` 1.3.19).
+ * - Anthropic: `fallbacks`, the advisor among the `tools`, and tools that are defined in the middle of `messages`
+ *   (npm `@anthropic-ai/sdk` 1.10.0: `BetaFallbackParam`, `BetaAdvisorTool20260301`, `BetaToolChangeToolDefinitionParam`).
+ * - OpenAI: `svg.model` of `image_generation`, and tools in items of `input` (npm `openai` 7.55.0: `AdditionalTools`).
+ * - Groq: `compound_custom.models` (npm `groq-sdk` 1.6.0).
+ * - LiteLLM: `fallbacks` and the two of their kind, `router_settings_override`, `extra_body`.
+ * - Bifrost, AssemblyAI: `fallbacks`. Keywords AI: `fallback_models`. Vercel AI Gateway: `models`,
+ *   `providerOptions.gateway.models`.
  */
 const FIELDS: ReadonlyMap<string, Place> = new Map([
   ["model", NAME],
@@ -66,10 +101,25 @@ const FIELDS: ReadonlyMap<string, Place> = new Map([
   ["router_settings_override", OPTIONS],
   ["extra_body", OPTIONS],
   ["plugins", OPTIONS],
+  ["compound_custom", OPTIONS],
   ["provideroptions", { member: () => OPTIONS }],
   ["provider_options", { member: () => OPTIONS }],
   ["tools", TOOL],
+  ["input", memberOf("tools", TOOL)],
 ]);
+
+/** The same for Messages, whose conversation may define tools; in other protocols it is not looked through. */
+const MESSAGES_FIELDS: ReadonlyMap<string, Place> = new Map([
+  ...FIELDS,
+  [
+    "messages",
+    memberOf("content", memberOf("tool", memberOf("definition", TOOL))),
+  ],
+]);
+
+function fieldsOf(protocol: Protocol): ReadonlyMap<string, Place> {
+  return protocol === "messages" ? MESSAGES_FIELDS : FIELDS;
+}
 
 /** As they are spelled in a body, where that is not in lower case. */
 const SPELLINGS: Readonly<Record<string, string>> = {
@@ -82,6 +132,7 @@ const MODEL_REGEXP = /models?(_?ids?|_?names?)?$/;
 const NARROWING_REGEXP = /^(allowed|excluded|ignored)_/;
 
 function nameOfModel(name: string): Place | undefined {
+  if (name === "analysis_models") return PANEL;
   return MODEL_REGEXP.test(name) && !NARROWING_REGEXP.test(name)
     ? NAME
     : undefined;
@@ -91,73 +142,109 @@ function optionOf(name: string): Place | undefined {
   return FIELDS.get(name) ?? nameOfModel(name);
 }
 
-/** The names of all fields in which models may stand, as bodies spell them. */
-export const NAMING_FIELDS: readonly string[] = [...FIELDS.keys()].map(
-  (name) => SPELLINGS[name] ?? name,
-);
+/** Returns the names of all fields in which models may be, as bodies of a protocol spell them. */
+export function namingFields(protocol: Protocol): readonly string[] {
+  return [...fieldsOf(protocol).keys()].map((name) => SPELLINGS[name] ?? name);
+}
 
 /**
- * One for each body.
+ * One for each body. The model that is asked for is not found here.
  *
- * @param modelField Of the model that is asked for, which is not found here; `undefined` where the path names it.
+ * @param operation Of the path.
  */
-export function createNamedModels(modelField: string | undefined): NamedModels {
+export function createNamedModels(
+  { modelField, protocol }: Pick<OperationShape, "modelField" | "protocol">,
+): NamedModels {
+  const fields = fieldsOf(protocol);
   const found: NamedModel[] = [];
-  const tools = createToolModels((name) => take({ param: "tools", name }));
 
   /** One more than there may be tells that there are too many. */
   function take(one: NamedModel): void {
     if (found.length < MAX_NAMES) found.push(one);
     else if (found.length === MAX_NAMES) {
-      found.push({ ...one, name: undefined });
+      found.push({ param: one.param, name: undefined });
     }
   }
 
   return {
     sinkOf(param) {
       if (param === modelField) return undefined;
-      const place = FIELDS.get(param.toLowerCase());
-      return place && new SoughtStrings(place, (one) => {
-        if (param === "tools") tools.take(one);
-        else if (one.place !== TOOL_TYPE) take({ param, name: one.text });
+      const place = fields.get(param.toLowerCase());
+      if (place === undefined) return undefined;
+      const tools = new Map<number, ToolStrings>();
+      return new SoughtStrings(place, (one) => {
+        if (one.unit === 0) take({ param, name: one.text });
+        else noteIn(toolAt(one.unit, tools), one);
+      }, (unit) => {
+        for (const model of modelsOf(toolAt(unit, tools))) {
+          take({ param, ...model });
+        }
+        tools.delete(unit);
       });
     },
-    end() {
-      tools.end();
-      return found;
-    },
+    end: () => found,
   };
 }
 
+/** What one tool says of its models. */
+interface ToolStrings {
+  /** Whether one of its types is that of a tool which draws, or of any other. */
+  isDrawing: boolean;
+  isAnswering: boolean;
+  /** Those of its types that choose models themselves. */
+  readonly choosing: Set<string>;
+  readonly names: SoughtString[];
+}
+
 /** Tools that draw pictures: their model answers nothing. */
-const DRAWING_TYPES: ReadonlySet<string | undefined> = new Set([
+const DRAWING_TYPES: ReadonlySet<string> = new Set([
   "image_generation",
   "openrouter:image_generation",
 ]);
 
-/** Gives the models of all tools that do more than draw, however often they name their type. */
-function createToolModels(onModel: (name: string | undefined) => void) {
-  let element = 0;
-  let isDrawing = false;
-  let isAnswering = false;
-  let names: (string | undefined)[] = [];
+/**
+ * Tools that choose models themselves if these are not named, of OpenRouter: the model in charge chooses its advisor,
+ * and fusion has a panel of its own.
+ */
+const CHOOSING_TYPES: ReadonlyMap<string, Place> = new Map([
+  ["openrouter:advisor", NAME],
+  ["openrouter:fusion", PANEL],
+]);
 
-  function end(): void {
-    if (!isDrawing || isAnswering) names.forEach(onModel);
-    isDrawing = false;
-    isAnswering = false;
-    names = [];
-  }
-
-  return {
-    take(one: SoughtString): void {
-      if (one.element !== element) end();
-      element = one.element;
-      if (one.place !== TOOL_TYPE) {
-        if (names.length <= MAX_NAMES) names.push(one.text);
-      } else if (DRAWING_TYPES.has(one.text)) isDrawing = true;
-      else isAnswering = true;
-    },
-    end,
+function toolAt(unit: number, tools: Map<number, ToolStrings>): ToolStrings {
+  const known = tools.get(unit);
+  if (known !== undefined) return known;
+  const fresh: ToolStrings = {
+    isDrawing: false,
+    isAnswering: false,
+    choosing: new Set(),
+    names: [],
   };
+  tools.set(unit, fresh);
+  return fresh;
+}
+
+function noteIn(tool: ToolStrings, one: SoughtString): void {
+  const { place, text = "" } = one;
+  if (place !== TOOL_TYPE) {
+    if (tool.names.length <= MAX_NAMES) tool.names.push(one);
+  } else {
+    if (DRAWING_TYPES.has(text)) tool.isDrawing = true;
+    else tool.isAnswering = true;
+    if (CHOOSING_TYPES.has(text)) tool.choosing.add(text);
+  }
+}
+
+/** A tool of several types does what each of them does. */
+function modelsOf(
+  { isDrawing, isAnswering, choosing, names }: ToolStrings,
+): readonly Omit<NamedModel, "param">[] {
+  const named = names.map(({ place, text }) => ({
+    name: text,
+    isDrawing: isDrawing && !isAnswering && place !== AUTHOR,
+  }));
+  const open = [...choosing].filter((type) =>
+    !names.some(({ place }) => place === CHOOSING_TYPES.get(type))
+  );
+  return [...named, ...open.map(() => ({ name: undefined }))];
 }

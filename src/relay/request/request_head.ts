@@ -5,6 +5,7 @@ import {
   OPERATION_NAMES,
   OPERATIONS,
   type OperationShape,
+  type Protocol,
 } from "../../core/protocol.ts";
 import { type FoundValue, JsonObjectScan } from "../../json_scan/scan.ts";
 import { JsonScanError } from "../../json_scan/scan_error.ts";
@@ -13,7 +14,7 @@ import {
   createNamedModels,
   type NamedModel,
   type NamedModels,
-  NAMING_FIELDS,
+  namingFields,
 } from "./named_models.ts";
 
 /** What a request asks for, found without parsing its body. */
@@ -24,6 +25,8 @@ export interface RequestHead {
   readonly stream: boolean;
   /** Whether a body for Chat Completions has an `input`, as those of Responses have. */
   readonly hasInput: boolean;
+  /** The field by which it asks for an answer that is fetched later; `undefined` if it waits for its answer. */
+  readonly deferredBy: string | undefined;
   /** What it names in fields by which an upstream could choose another model. */
   readonly namedModels: readonly NamedModel[];
   /** How much the body is made of. */
@@ -68,9 +71,9 @@ export interface RequestHeadReader {
  * body is whole: many clients read no answer before.
  */
 export function createRequestHeadReader(path: PathHead): RequestHeadReader {
-  const named = createNamedModels(OPERATIONS[path.operation].modelField);
+  const named = createNamedModels(OPERATIONS[path.operation]);
   const scan = new JsonObjectScan(
-    WATCHED_KEYS.get(path.operation) ?? NAMING_FIELDS,
+    WATCHED_KEYS.get(path.operation) ?? [],
     named.sinkOf,
   );
   const estimate = createInputEstimate();
@@ -101,13 +104,22 @@ export function createRequestHeadReader(path: PathHead): RequestHeadReader {
   };
 }
 
+/** `background` of OpenAI (npm `openai`: `ResponseCreateParams`), `deferred` of xAI (docs.x.ai, deferred completions). */
+const DEFERRING_FIELDS: Partial<Readonly<Record<Protocol, string>>> = {
+  responses: "background",
+  chat: "deferred",
+};
+
 const WATCHED_KEYS: ReadonlyMap<Operation, readonly string[]> = new Map(
   OPERATION_NAMES.map((name) => {
-    const { modelField, streamField } = OPERATIONS[name];
-    const own = [modelField, streamField, telltaleOf(name)].filter((field) =>
-      field !== undefined
-    );
-    return [name, [...new Set([...own, ...NAMING_FIELDS])]];
+    const { modelField, streamField, protocol } = OPERATIONS[name];
+    const own = [
+      modelField,
+      streamField,
+      telltaleOf(name),
+      DEFERRING_FIELDS[protocol],
+    ].filter((field) => field !== undefined);
+    return [name, [...new Set([...own, ...namingFields(protocol)])]];
   }),
 );
 
@@ -138,11 +150,21 @@ function headOf(
     model: modelOf(found, path, operation),
     modelSpan: valueAt(found, operation.modelField)?.span,
     stream: streamOf(found, path, operation),
-    hasInput: isGiven(found.get("input")),
+    hasInput: isGiven(valueAt(found, telltaleOf(path.operation))),
+    deferredBy: deferringField(found, operation),
     namedModels: named.end(),
     shape: { values, depth },
     estimatedTokens,
   };
+}
+
+function deferringField(
+  found: ReadonlyMap<string, FoundValue>,
+  { protocol }: OperationShape,
+): string | undefined {
+  const field = DEFERRING_FIELDS[protocol];
+  const value = valueAt(found, field);
+  return value !== undefined && valueOf(value) === true ? field : undefined;
 }
 
 function modelOf(

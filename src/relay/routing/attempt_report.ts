@@ -2,6 +2,7 @@ import {
   type AttemptFailure,
   type AttemptFailureKind,
   isLimit,
+  lastingCause,
 } from "../attempt_failure.ts";
 import type {
   BreakerByToken,
@@ -21,6 +22,7 @@ export function isOfModel({ kind }: AttemptFailure): boolean {
  */
 const SUBJECT_BY_KIND = {
   unreachable: "connection",
+  untrusted: "connection",
   misconfigured: "connection",
   authentication: "connection",
   broken: "model",
@@ -123,16 +125,17 @@ export class AttemptReport {
       const cooling = model.bench(this.#modelAttempt, retryAfterMs);
       return this.#report(cooling, { failure, isBench: true });
     }
-    const cooling = model.failed(this.#modelAttempt);
+    const cooling = model.failed(this.#modelAttempt, lastingCause(failure));
     this.#report(cooling, { failure, isBench: false });
   }
 
   #blameConnection(failure: AttemptFailure): void {
     const { connection, model } = this.#options;
     model.dismissed(this.#modelAttempt);
+    const cause = lastingCause(failure);
     const cooling = isNobodysDoing(failure)
-      ? connection.failedForAll(this.#connectionAttempt)
-      : connection.failed(this.#connectionAttempt);
+      ? connection.failedForAll(this.#connectionAttempt, cause)
+      : connection.failed(this.#connectionAttempt, cause);
     this.#report(cooling, { failure, isBench: false });
   }
 
@@ -155,7 +158,8 @@ function isProbe({ forAll, own }: TokenAttempt): boolean {
 
 /** Nothing has been asked yet where there is no connection. */
 function isNobodysDoing({ kind, wasConnected }: AttemptFailure): boolean {
-  return kind === "unreachable" && wasConnected !== true;
+  return kind === "untrusted" ||
+    kind === "unreachable" && wasConnected !== true;
 }
 
 const UNCLEAR: ReadonlySet<AttemptFailureKind> = new Set([

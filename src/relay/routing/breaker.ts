@@ -1,4 +1,5 @@
 import type { Clock } from "../../core/time/clock.ts";
+import type { LastingCause } from "./cool_down.ts";
 
 /** An attempt that was let through a {@linkcode Breaker}. */
 export interface BreakerAttempt {
@@ -46,6 +47,7 @@ export class Breaker {
   #probingSinceMs: number | undefined;
   /** How many probes have neither been answered nor dismissed. */
   #probes = 0;
+  #cause: LastingCause | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -59,6 +61,11 @@ export class Breaker {
   /** Whether it has ever kept anybody away. */
   get hasClosed(): boolean {
     return this.#closings > 0;
+  }
+
+  /** Why it closed last, where only an administrator can mend that. */
+  get cause(): LastingCause | undefined {
+    return this.#cause;
   }
 
   /** How long it stays closed, in milliseconds; 0 when a request may pass. */
@@ -104,8 +111,13 @@ export class Breaker {
     this.#needsProbe = false;
   }
 
-  /** @returns For how long it is closed because of that, in milliseconds; 0 when it is not. */
-  failed(attempt: BreakerAttempt): number {
+  /**
+   * Notes that an attempt failed.
+   *
+   * @param cause Why, where only an administrator can mend that.
+   * @returns For how long it is closed because of that, in milliseconds; 0 when it is not.
+   */
+  failed(attempt: BreakerAttempt, cause?: LastingCause): number {
     if (!this.#counts(attempt)) return 0;
     this.#failures += 1;
     if (!attempt.isProbe && this.#failures < FAILURES_TO_COOL) return 0;
@@ -114,7 +126,7 @@ export class Breaker {
       MAX_COOL_MS,
     );
     this.#needsProbe = true;
-    this.#close(this.#coolMs);
+    this.#close(this.#coolMs, cause);
     return this.#coolMs;
   }
 
@@ -146,13 +158,19 @@ export class Breaker {
    * The breaker of another gateway is closed for so long yet, in milliseconds. This one follows it, unless it stays
    * closed for longer anyway.
    */
-  follow(forMs: number, { isBench }: { readonly isBench: boolean }): void {
+  follow(
+    forMs: number,
+    { isBench, cause }: {
+      readonly isBench: boolean;
+      readonly cause?: LastingCause | undefined;
+    },
+  ): void {
     if (this.#clock.elapsedMs() + forMs <= this.#closedUntilMs) return;
     if (isBench) return void this.bench(forMs);
     const coolMs = Math.min(forMs, MAX_COOL_MS);
     this.#coolMs = Math.max(this.#coolMs, coolMs);
     this.#needsProbe = true;
-    this.#close(coolMs);
+    this.#close(coolMs, cause);
   }
 
   /** The attempt showed nothing. */
@@ -160,7 +178,8 @@ export class Breaker {
     if (attempt.isProbe && this.isNews(attempt)) this.#probes -= 1;
   }
 
-  #close(forMs: number): void {
+  #close(forMs: number, cause?: LastingCause): void {
+    this.#cause = cause;
     this.#closings += 1;
     this.#closedUntilMs = this.#clock.elapsedMs() + forMs;
     this.#probingSinceMs = undefined;

@@ -1,5 +1,6 @@
 import type { Clock } from "../../core/time/clock.ts";
 import { Breaker, type BreakerAttempt, firstAttempt } from "./breaker.ts";
+import type { CoolDown, LastingCause } from "./cool_down.ts";
 
 /** An attempt of a token that was let through a {@linkcode BreakerByToken}. */
 export interface TokenAttempt {
@@ -12,15 +13,6 @@ export interface TokenAttempt {
 export interface Cooling {
   readonly ms: number;
   readonly isForAll: boolean;
-}
-
-/** For how long another gateway keeps requests away. */
-export interface FollowedCooling {
-  /** Whose; `undefined`: everybody's. */
-  readonly token: string | undefined;
-  readonly ms: number;
-  /** Whether the upstream asked for it; else it failed, and a probe is to show that it is well again. */
-  readonly isBench: boolean;
 }
 
 /** The failures of this many tokens are remembered; the one that began to fail first is forgotten first. */
@@ -66,6 +58,13 @@ export class BreakerByToken {
     );
   }
 
+  /** Returns why it is closed for a token, where only an administrator can mend that. */
+  cause(token: string): LastingCause | undefined {
+    const own = this.#byToken.get(token);
+    const isOwn = own !== undefined && own.restMs() > this.#forAll.restMs();
+    return isOwn ? own.cause : this.#forAll.cause;
+  }
+
   /**
    * Lets an attempt through; ask {@linkcode BreakerByToken.restMs} before, unless its request was let through already.
    */
@@ -98,15 +97,15 @@ export class BreakerByToken {
   }
 
   /** A failure that cannot be due to who asked. */
-  failedForAll(attempt: TokenAttempt): Cooling {
+  failedForAll(attempt: TokenAttempt, cause?: LastingCause): Cooling {
     this.#byToken.get(attempt.token)?.dismissed(attempt.own);
-    const ms = this.#forAll.failed(attempt.forAll);
+    const ms = this.#forAll.failed(attempt.forAll, cause);
     if (ms > 0) this.#closeForAll(undefined);
     return { ms, isForAll: true };
   }
 
   /** A failure that may be due to who asked. */
-  failed(attempt: TokenAttempt): Cooling {
+  failed(attempt: TokenAttempt, cause?: LastingCause): Cooling {
     const { token, forAll } = attempt;
     if (!this.#forAll.isNews(forAll)) {
       this.dismissed(attempt);
@@ -116,10 +115,12 @@ export class BreakerByToken {
     const mayClose = forAll.isProbe ? token !== this.#closedBy : isShared;
     if (!mayClose) {
       this.#forAll.noteFailed(forAll);
-      return { ms: this.#failAlone(attempt), isForAll: false };
+      return { ms: this.#failAlone(attempt, cause), isForAll: false };
     }
-    const ms = this.#forAll.failed(forAll);
-    if (ms === 0) return { ms: this.#failAlone(attempt), isForAll: false };
+    const ms = this.#forAll.failed(forAll, cause);
+    if (ms === 0) {
+      return { ms: this.#failAlone(attempt, cause), isForAll: false };
+    }
     this.#closeForAll(token);
     return { ms, isForAll: true };
   }
@@ -139,15 +140,17 @@ export class BreakerByToken {
    * Closes it as that of another gateway is closed. What a token was told there counts as told here: a second one's
    * keeps all away.
    */
-  follow({ token, ms, isBench }: FollowedCooling): void {
+  follow(
+    { token, ms, isBench, cause }: Omit<CoolDown, "connectionId" | "model">,
+  ): void {
     if (token === undefined) {
-      this.#forAll.follow(ms, { isBench });
+      this.#forAll.follow(ms, { isBench, cause });
       if (!isBench) this.#closeForAll(undefined);
       return;
     }
     const isShared = (isBench ? this.#limited : this.#failing).add(token);
     const breaker = isBench && isShared ? this.#forAll : this.#ownOf(token);
-    breaker.follow(ms, { isBench });
+    breaker.follow(ms, { isBench, cause });
   }
 
   /** The attempt showed nothing. */
@@ -157,10 +160,13 @@ export class BreakerByToken {
   }
 
   /** @returns For how long the token is kept away because of that, in milliseconds. */
-  #failAlone({ token, forAll, own }: TokenAttempt): number {
+  #failAlone(
+    { token, forAll, own }: TokenAttempt,
+    cause: LastingCause | undefined,
+  ): number {
     const breaker = this.#ownOf(token);
     if (forAll.isProbe) breaker.learnFrom(this.#forAll);
-    return breaker.failed(own);
+    return breaker.failed(own, cause);
   }
 
   /** What the tokens have seen is what all have seen now. */

@@ -1,3 +1,12 @@
+import type { LastingKind } from "../../protocols/canonical/failure/failure.ts";
+
+/** Why a connection is left alone, where that lasts until an administrator mends it. */
+export interface LastingCause {
+  readonly kind: LastingKind;
+  /** The HTTP status of the failure, where it had one. */
+  readonly status?: number | undefined;
+}
+
 /** A connection is left alone for a while, as one gateway tells it to others. */
 export interface CoolDown {
   /** The connection's. */
@@ -10,4 +19,6 @@ export interface CoolDown {
   readonly ms: number;
   /** Whether the upstream asked for it; else it failed. */
   readonly isBench: boolean;
+  /** Absent where it may pass by itself. */
+  readonly cause?: LastingCause | undefined;
 }

@@ -1,20 +1,26 @@
 import type { Caller, Config, Deployment } from "../../config/config.ts";
 import type { Clock } from "../../core/time/clock.ts";
+import { FAILURE_WORD_BY_KIND } from "../../observe/facts.ts";
 import type { Log } from "../../observe/log.ts";
 import type { Metrics } from "../../observe/metrics.ts";
-import { LOG_WORD_BY_KIND } from "../attempt_failure.ts";
+import { lastingCause } from "../attempt_failure.ts";
 import {
   type AttemptCooling,
   AttemptReport,
   isOfModel,
 } from "./attempt_report.ts";
 import { BreakerByToken } from "./breaker_by_token.ts";
-import type { CoolDown } from "./cool_down.ts";
+import type { CoolDown, LastingCause } from "./cool_down.ts";
 
 /** Knows which connections fail, and keeps requests away from them for a while (docs/design.md#failover). */
 export interface Health {
   /** How long a deployment is left alone by a caller yet, in milliseconds; 0 when it may be asked now. */
   restMs(deployment: Deployment, caller: Caller): number;
+  /** Returns why a caller leaves a deployment alone, where only an administrator can mend that. */
+  lastingCause(
+    deployment: Deployment,
+    caller: Caller,
+  ): LastingCause | undefined;
   /**
    * Begins an attempt.
    *
@@ -64,6 +70,20 @@ export function createHealth(
     );
   }
 
+  function lastingCauseOf(
+    { connection, model }: Deployment,
+    { name }: Caller,
+  ): LastingCause | undefined {
+    let longestMs = 0;
+    let cause: LastingCause | undefined;
+    for (const subject of [connection, model]) {
+      const breaker = breakers.get(subject);
+      const ms = breaker?.restMs(name) ?? 0;
+      if (ms > longestMs) [longestMs, cause] = [ms, breaker?.cause(name)];
+    }
+    return cause;
+  }
+
   function report(
     { connection, model }: Deployment,
     caller: Caller,
@@ -74,20 +94,22 @@ export function createHealth(
       token: isForAll ? undefined : caller.name,
       ms,
     };
-    tell?.({ ...coolDown, connectionId: connection.id, isBench });
+    const cause = isBench ? undefined : lastingCause(failure);
+    tell?.({ ...coolDown, connectionId: connection.id, isBench, cause });
     if (isBench) return;
     metrics?.cooledDown(connection.name);
-    log.write("warn", "cooling_down", {
+    log.write("cooling_down", {
       connection: connection.name,
       model: coolDown.model,
-      caller: coolDown.token,
-      failure: LOG_WORD_BY_KIND[failure.kind],
-      ms,
+      token: coolDown.token,
+      failure: FAILURE_WORD_BY_KIND[failure.kind],
+      retry_ms: ms,
     });
   }
 
   return {
     restMs,
+    lastingCause: lastingCauseOf,
     begin(deployment, asker) {
       const connection = breakerOf(deployment.connection);
       const model = breakerOf(deployment.model);
@@ -103,14 +125,14 @@ export function createHealth(
         onCooling: (cooling) => report(deployment, caller, cooling),
       });
     },
-    follow({ connectionId, model: modelId, token, ms, isBench }, config) {
+    follow({ connectionId, model: modelId, ...cooling }, config) {
       const connection = config.connections
         .find(({ id }) => id === connectionId);
       const subject = modelId === undefined
         ? connection
         : connection?.models.find(({ id }) => id === modelId);
       if (subject === undefined) return;
-      breakerOf(subject).follow({ token, ms, isBench });
+      breakerOf(subject).follow(cooling);
     },
   };
 }

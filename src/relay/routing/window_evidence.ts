@@ -1,4 +1,5 @@
 import type { Connection } from "../../config/config.ts";
+import { saneWaitMs } from "../../core/retry_after.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import type { Harvest } from "../../limits/harvest.ts";
 import { isUsedUp } from "../../limits/window.ts";
@@ -14,8 +15,8 @@ export interface QuotaKnowledge {
 const FRESH_MS = 1000;
 
 /**
- * Tells a window that is used up from a burst that was too fast, where a 429 does not say how long to wait:
- * by the windows in the headers of the same answer.
+ * Tells a used-up window from a burst that was too fast, where a 429 does not say how long to wait: by the windows in
+ * the headers of the same answer.
  */
 export function withWindow(
   failure: AttemptFailure,
@@ -28,9 +29,12 @@ export function withWindow(
   if (reading === undefined || nowMs - reading.checkedAtMs > FRESH_MS) {
     return failure;
   }
-  const resetsMs = reading.windows.filter(isUsedUp)
-    .map(({ resets_at }) => Date.parse(resets_at ?? "") - nowMs)
-    .filter((ms) => ms > 0);
-  if (resetsMs.length === 0) return failure;
-  return { ...failure, kind: "quota", retryAfterMs: Math.max(...resetsMs) };
+  const waitMs = Math.max(
+    ...reading.windows.filter(isUsedUp).map(({ resets_at }) =>
+      saneWaitMs(Date.parse(resets_at ?? "") - nowMs) ?? 0
+    ),
+  );
+  return waitMs > 0
+    ? { ...failure, kind: "quota", retryAfterMs: waitMs }
+    : failure;
 }

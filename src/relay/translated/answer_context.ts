@@ -53,18 +53,20 @@ export function contextOf(options: TranslateAnswerOptions): AnswerContext {
   };
 }
 
-/** The headers of an answer of the content type `type`; what the request lost is named there. */
+/** Returns the headers of an answer of the content type `type`; what is known to be lost of the request is named there. */
 export function headersOf(
-  { attempt, translated: { dropped }, services }: TranslateAnswerOptions,
+  { attempt, translated, services }: TranslateAnswerOptions,
   type: string,
 ): Record<string, string> {
+  const { record } = attempt.exchange;
+  const dropped = new Set([
+    ...translated.dropped,
+    ...record.facts.answer.dropped ?? [],
+  ]);
   return {
     "content-type": type,
     ...Object.fromEntries(
-      idHeaders(
-        OPERATIONS[attempt.operation].protocol,
-        attempt.exchange.record.requestId,
-      ),
+      idHeaders(OPERATIONS[attempt.operation].protocol, record.requestId),
     ),
     ...Object.fromEntries(standInHeader(attempt)),
     ...Object.fromEntries(quotaHeaders(attempt, services.codexQuota)),

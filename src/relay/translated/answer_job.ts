@@ -9,11 +9,16 @@ import {
   type AnswerEvent,
   isOutput,
 } from "../../protocols/canonical/stream/event.ts";
-import { unfoldAnswer } from "../../protocols/canonical/answer/fold.ts";
+import { bindReasoning } from "../../protocols/canonical/answer/bound.ts";
+import {
+  foldAnswer,
+  unfoldAnswer,
+} from "../../protocols/canonical/answer/fold.ts";
 import type { CanonicalRequest } from "../../protocols/canonical/request/request.ts";
 import { restoreAnswer } from "../../protocols/canonical/tools/restore_tools.ts";
 import { settleAnswerCalls } from "../../protocols/canonical/tools/settle_calls.ts";
 import { cutAnswer } from "../../protocols/canonical/answer/stop_strings.ts";
+import type { Bound } from "../../protocols/canonical/answer/sealed.ts";
 import type { Thoughts } from "../../protocols/canonical/answer/thoughts.ts";
 import type { Usage } from "../../protocols/canonical/answer/usage.ts";
 import { CODECS } from "../../protocols/mod.ts";
@@ -35,6 +40,8 @@ export interface AnswerJob
   readonly aliases: ToolAliases;
   /** The strings at which the answer must be cut. */
   readonly cuts: readonly string[];
+  /** What the answer's reasoning is bound to; absent where the upstream binds it to nothing. */
+  readonly bound?: Bound | undefined;
 }
 
 /** A whole answer in the caller's protocol, and what is to be noted of it. */
@@ -43,9 +50,13 @@ export interface WrittenAnswer {
   readonly bytes: Uint8Array<ArrayBuffer>;
   /** Whether the caller sees something of it. */
   readonly hasOutput: boolean;
+  /** As the upstream names it; empty if it does not. */
+  readonly model: string;
   /** Why the model stopped, in the canonical word. */
   readonly stopReason: Answer["stop"]["reason"];
   readonly usage: Usage | undefined;
+  /** Why the upstream left out earlier reasoning of the request, in its words; `undefined` where it left out none. */
+  readonly reasoningDropped: readonly string[] | undefined;
   /** What has to come back with the results of its calls. */
   readonly thoughts: Thoughts | undefined;
   /** What the caller's protocol cannot show, by short names. */
@@ -60,7 +71,10 @@ export interface WrittenAnswer {
  */
 export function translateWhole(job: AnswerJob, ids: Ids): WrittenAnswer {
   const cut = cutAnswer(readAnswer(job, ids), job.cuts);
-  const answer = settleAnswerCalls(restoreAnswer(cut, job.aliases));
+  const settled = settleAnswerCalls(restoreAnswer(cut, job.aliases));
+  const answer = job.bound === undefined
+    ? settled
+    : foldAnswer(runStage(bindReasoning(job.bound), eventsOf(settled)));
   const events = eventsOf(answer);
   const droppedParts = new Set<string>();
   const text = writeAnswer(answer, job, {
@@ -71,8 +85,10 @@ export function translateWhole(job: AnswerJob, ids: Ids): WrittenAnswer {
   return {
     bytes: encoder.encode(text),
     hasOutput: events.some(isOutput),
+    model: answer.model,
     stopReason: answer.stop.reason,
     usage: answer.usage,
+    reasoningDropped: answer.reasoningDropped,
     thoughts: thoughtsIn(events, job),
     droppedParts: [...droppedParts],
   };

@@ -5,10 +5,14 @@ import {
 } from "../../protocols/canonical/stream/event.ts";
 import type { Failure } from "../../protocols/canonical/failure/failure.ts";
 import type { Sealed } from "../../protocols/canonical/answer/sealed.ts";
-import type { Thoughts } from "../../protocols/canonical/answer/thoughts.ts";
+import type {
+  Piece,
+  Thoughts,
+} from "../../protocols/canonical/answer/thoughts.ts";
 import type { SealStore } from "./seal_store.ts";
 import { createSealWatch } from "./seal_watch.ts";
 import type { WrittenAnswer } from "./answer_job.ts";
+import type { TranslatedBody } from "./request_job.ts";
 
 /** What a translated answer is watched for. */
 export interface AnswerWatchOptions {
@@ -16,6 +20,10 @@ export interface AnswerWatchOptions {
   readonly seals: SealStore;
   readonly callerSha256: string;
   readonly connectionId: string;
+  /** What the request carried of earlier reasoning. */
+  readonly translated: Pick<TranslatedBody, "bound" | "reasoning">;
+  /** What the caller calls sealed reasoning. */
+  readonly reasoningField: string;
 }
 
 /** What a translated stream is watched for. */
@@ -37,7 +45,7 @@ export interface TranslatedWatch {
   isWhole(): boolean;
 }
 
-/** Notes first output and usage in the record, and keeps sealed reasoning for the tool results to come. */
+/** Notes first output, model and usage in the record, and keeps sealed reasoning for the tool results to come. */
 export function createTranslatedWatch(
   options: StreamWatchOptions,
 ): TranslatedWatch {
@@ -56,6 +64,12 @@ export function createTranslatedWatch(
       if (!hasOutput && isOutput(event)) {
         hasOutput = true;
         facts.answer.firstOutputMs = record.elapsedMs();
+      }
+      if (event.type === "start" && event.model !== "") {
+        facts.answer.model = event.model;
+      }
+      if ("reasoningDropped" in event) {
+        noteDropped(event.reasoningDropped, options);
       }
       if ("usage" in event && event.usage !== undefined) {
         facts.answer.usage = event.usage;
@@ -84,12 +98,38 @@ export function noteWhole(
   options: AnswerWatchOptions,
 ): void {
   const { record } = options;
-  const { hasOutput, usage, stopReason, droppedParts } = answer;
+  const { hasOutput, model, usage, stopReason, droppedParts } = answer;
+  noteDropped(answer.reasoningDropped, options);
   if (hasOutput) record.facts.answer.firstOutputMs = record.elapsedMs();
+  if (model !== "") record.facts.answer.model = model;
   if (usage !== undefined) record.facts.answer.usage = usage;
   record.facts.answer.stopReason = stopReason;
   if (droppedParts.length > 0) record.facts.answer.droppedParts = droppedParts;
   keepThoughts(answer.thoughts, options);
+}
+
+/**
+ * Notes that the upstream left out earlier reasoning. What it left out because of what stands before it is not sent
+ * again: all that came later would go the same way.
+ */
+function noteDropped(
+  reasons: readonly string[] = [],
+  { record, seals, callerSha256, translated, reasoningField }:
+    AnswerWatchOptions,
+): void {
+  if (reasons.length === 0) return;
+  const { answer } = record.facts;
+  answer.dropped = [...new Set([...answer.dropped ?? [], reasoningField])];
+  answer.reasoningDropped = [
+    ...new Set([...answer.reasoningDropped ?? [], ...reasons]),
+  ];
+  if (translated.bound !== undefined && reasons.some(isAboutPrefix)) {
+    seals.refuse(callerSha256, translated.reasoning);
+  }
+}
+
+function isAboutPrefix(reason: string): boolean {
+  return reason.startsWith("prefix_");
 }
 
 function keepThoughts(
@@ -101,16 +141,13 @@ function keepThoughts(
 }
 
 /** The thoughts, marked for the one connection that may have them back. */
-function issuedBy(origin: string, thoughts: Thoughts): Thoughts {
+function issuedBy(origin: string, { pieces }: Thoughts): Thoughts {
   const mark = (sealed: Sealed): Sealed => ({ ...sealed, origin });
   return {
-    ...thoughts,
-    blocks: thoughts.blocks.map((block) => ({
-      ...block,
-      sealed: block.sealed && mark(block.sealed),
-    })),
-    calls: new Map(
-      [...thoughts.calls].map(([id, sealed]) => [id, mark(sealed)]),
+    pieces: pieces.map((piece): Piece =>
+      piece.kind === "text" || piece.sealed === undefined
+        ? piece
+        : { ...piece, sealed: mark(piece.sealed) }
     ),
   };
 }

@@ -9,6 +9,7 @@ import {
 import type { Target } from "../../protocols/canonical/codec.ts";
 import { parseErrorBody } from "../../protocols/canonical/failure/error_body.ts";
 import { UpstreamFailure } from "../../protocols/canonical/failure/failure.ts";
+import { refusesReasoning } from "../../protocols/canonical/failure/refusal.ts";
 import { CODECS, protocolHeaderPrefixes } from "../../protocols/mod.ts";
 import { discard } from "../../streams/discard.ts";
 import type { UpstreamAnswer } from "../../upstream/answer.ts";
@@ -22,6 +23,7 @@ import { type Attempt, firstAnswerMs } from "../attempt.ts";
 import { noteAnswer } from "../note_answer.ts";
 import type { RelayServices } from "../services.ts";
 import { translateAnswer } from "./translate_answer.ts";
+import type { TranslatedBody } from "./request_job.ts";
 import type { TranslatedBodyLoan } from "./translation.ts";
 import { callerCodec } from "./caller_codec.ts";
 
@@ -39,35 +41,60 @@ export async function relayTranslated(
   protocol: Protocol,
   services: RelayServices,
 ): Promise<Response> {
-  const { exchange, deployment: { connection } } = attempt;
-  const from = callerCodec(attempt);
-  const to = CODECS[protocol];
-  const { body, letGo, ...translated } = await translate(
-    attempt,
-    protocol,
-    services,
-  );
-  let answer: UpstreamAnswer;
-  try {
-    answer = await ask(
-      { attempt, protocol, body, stream: translated.stream },
-      services,
-    );
-  } finally {
-    letGo();
-  }
-  noteAnswer(answer, exchange.record, secretsOf(connection));
-  services.harvest.observe(connection, answer.headers);
-  if (!answer.ok) {
-    throw await failureOf(answer, { attempt, protocol }, services);
-  }
+  const { answer, translated } = await exchange(attempt, protocol, services);
   return await translateAnswer(answer, {
     attempt,
-    from,
-    to,
+    from: callerCodec(attempt),
+    to: CODECS[protocol],
     translated,
     services,
   });
+}
+
+/** A good answer, and what it answers. */
+interface Exchanged {
+  readonly answer: UpstreamAnswer;
+  readonly translated: Omit<TranslatedBody, "body">;
+}
+
+/**
+ * Sends the request, and once more without the earlier reasoning where the upstream refuses that: the caller, who may
+ * not know of it, could do nothing about it.
+ */
+async function exchange(
+  attempt: Attempt,
+  protocol: Protocol,
+  services: RelayServices,
+): Promise<Exchanged> {
+  const { seals } = services;
+  const { sha256 } = attempt.exchange.caller;
+  for (let isAgain = false;; isAgain = true) {
+    const { body, letGo, ...translated } = await translate(
+      attempt,
+      protocol,
+      services,
+    );
+    const { reasoning, stream } = translated;
+    const mayAskAgain = !isAgain && reasoning.length > 0;
+    if (!attempt.mayRepeat && !mayAskAgain) attempt.body.letGo();
+    let answer: UpstreamAnswer;
+    try {
+      answer = await ask({ attempt, protocol, body, stream }, services);
+    } finally {
+      letGo();
+    }
+    const { connection } = attempt.deployment;
+    noteAnswer(answer, attempt.exchange.record, secretsOf(connection));
+    services.harvest.observe(connection, answer.headers);
+    if (answer.ok) return { answer, translated };
+    const failure = await failureOf(answer, { attempt, protocol }, services);
+    if (!mayAskAgain || !isReasoningRefused(failure)) throw failure;
+    seals.refuse(sha256, reasoning);
+  }
+}
+
+function isReasoningRefused(thrown: Error): boolean {
+  return thrown instanceof UpstreamFailure && refusesReasoning(thrown.failure);
 }
 
 async function translate(
@@ -92,6 +119,7 @@ async function translate(
       force: connection.force,
       omit: connection.omit,
       recallable: seals.known(callerSha256),
+      refused: seals.refused(callerSha256),
     },
     head.shape,
     {
@@ -104,9 +132,11 @@ async function translate(
         })),
     },
   );
-  if (!attempt.mayRepeat) body.letGo();
-  if (translated.dropped.size > 0) {
-    exchange.record.facts.answer.dropped = [...translated.dropped];
+  const { answer } = exchange.record.facts;
+  const { dropped, reasoningDropped } = translated;
+  if (dropped.size > 0) answer.dropped = [...dropped];
+  if (reasoningDropped !== undefined) {
+    answer.reasoningDropped = [reasoningDropped];
   }
   return translated;
 }
@@ -115,6 +145,7 @@ async function translate(
 const targetOf = oncePer(({ connection, model }: Deployment): Target => ({
   service: connection.service,
   connectionId: connection.id,
+  endpoints: connection.endpoints,
   model: model.upstream,
   maxOutputTokens: model.maxOutputTokens,
 }));
@@ -136,7 +167,8 @@ async function ask(
   { fetch, deadlines, connects }: RelayServices,
 ): Promise<UpstreamAnswer> {
   const { attempt, protocol, body, stream } = sending;
-  const { exchange, deployment: { connection, model }, controller } = attempt;
+  const { exchange, deployment, controller } = attempt;
+  const { connection, model } = deployment;
   const { messagesVendor } = exchange.config;
   const operation = OPERATIONS[MAIN_OPERATIONS[protocol]];
   return await callUpstream(fetch, {
@@ -144,7 +176,10 @@ async function ask(
       operationPath(operation, model.upstream, sending)
     }`,
     headers: translatedHeaders(exchange.headers, connection, {
-      ownHeaders: CODECS[protocol].requestHeaders(messagesVendor),
+      ownHeaders: CODECS[protocol].requestHeaders(
+        messagesVendor,
+        targetOf(deployment),
+      ),
       protocolPrefixes: protocolPrefixesOf(exchange.config),
       stream,
     }),

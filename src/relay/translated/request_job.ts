@@ -11,6 +11,10 @@ import { estimateTokens } from "../../protocols/canonical/request/estimate.ts";
 import { isToolCall } from "../../protocols/canonical/request/history.ts";
 import type { CanonicalRequest } from "../../protocols/canonical/request/request.ts";
 import {
+  type Bound,
+  maySend,
+} from "../../protocols/canonical/answer/sealed.ts";
+import {
   recallThoughts,
   type Thoughts,
 } from "../../protocols/canonical/answer/thoughts.ts";
@@ -47,6 +51,8 @@ export interface RequestJob extends CallerForm {
   readonly omit: readonly string[];
   /** The calls of the caller for which there is reasoning to recall. */
   readonly recallable: ReadonlySet<string>;
+  /** The digests of the caller's reasoning that was refused. */
+  readonly refused: ReadonlySet<string>;
 }
 
 /** A request in the upstream's protocol, and what its answer needs. */
@@ -64,6 +70,12 @@ export interface TranslatedBody {
   readonly estimatedInputTokens: number;
   /** What was dropped, in the caller's spelling. */
   readonly dropped: ReadonlySet<string>;
+  /** The digests of the earlier reasoning that it carries, sealed. */
+  readonly reasoning: readonly string[];
+  /** What the answer's reasoning is bound to; absent where the upstream binds it to nothing. */
+  readonly bound?: Bound | undefined;
+  /** Why earlier reasoning was left out, in a word; absent where none was. */
+  readonly reasoningDropped?: string | undefined;
 }
 
 /** The reasoning that is kept for calls, by their ids. */
@@ -90,22 +102,27 @@ export async function translateBody(
   const read = withHead(readRequest(parsed, from), job);
   const callIds = recallableIn(read.request, job.recallable);
   const reasoning = callIds.length === 0 ? undefined : await recall(callIds);
-  const { body, request, aliases, cuts, dropped } = writeRequest(read, {
+  const { body, request, ...written } = writeRequest(read, {
     ...job,
     to: CODECS[job.to],
     prepare: reasoning && ((read) => ({
       ...read,
-      turns: recallThoughts(read.turns, (callId) => reasoning.get(callId)),
+      turns: recallThoughts(read.turns, {
+        recall: (callId) => reasoning.get(callId),
+        maySend: (sealed) =>
+          maySend(sealed, {
+            protocol: job.to,
+            connectionId: job.target.connectionId,
+          }),
+      }),
     })),
   });
   return {
+    ...written,
     body: encoder.encode(JSON.stringify(body)),
     stream: isStreamAsked(body, read.request, job),
     request: keptRequest(request, from),
-    aliases,
-    cuts,
     estimatedInputTokens: estimateTokens(job.body.length, request),
-    dropped,
   };
 }
 

@@ -1,5 +1,8 @@
 import type { Clock } from "../../core/time/clock.ts";
-import type { Thoughts } from "../../protocols/canonical/answer/thoughts.ts";
+import {
+  callIdsOf,
+  type Thoughts,
+} from "../../protocols/canonical/answer/thoughts.ts";
 
 /** Whose answer is asked for. */
 export interface SealOwner {
@@ -16,10 +19,17 @@ export interface SealOwner {
 export interface SealStore {
   /** Keeps the thoughts of one answer to a caller under each of its tool calls. */
   keep(callerSha256: string, thoughts: Thoughts): void;
-  /** The tool calls of a caller for which something is kept. */
+  /** Returns the tool calls of a caller for which something is kept. */
   known(callerSha256: string): ReadonlySet<string>;
-  /** What was kept for a tool call; `undefined` when there was none or it is gone. */
+  /**
+   * Returns what is kept for a tool call; `undefined` when there was none or it is gone. What is recalled waits as long
+   * again, so a conversation keeps all of its reasoning or, when it rests, loses all of it.
+   */
   recall(owner: SealOwner): Thoughts | undefined;
+  /** Notes that a provider refused a caller's sealed reasoning, by its digests, so that it is not sent again. */
+  refuse(callerSha256: string, digests: readonly string[]): void;
+  /** Returns the digests of a caller's reasoning that was refused. */
+  refused(callerSha256: string): ReadonlySet<string>;
 }
 
 /** Bounds of a {@linkcode SealStore}. */
@@ -31,39 +41,64 @@ export interface SealStoreOptions {
   readonly maxCharacters?: number;
 }
 
+/** The thoughts of an answer under the ids of its calls, or refused reasoning under its digests. */
 interface Kept {
-  readonly thoughts: Thoughts;
-  readonly callerSha256: string;
+  readonly owner: Owned;
+  readonly keys: readonly string[];
+  readonly thoughts?: Thoughts;
   readonly characters: number;
-  readonly expiresMs: number;
+  expiresMs: number;
 }
 
-/** An empty store. */
+/** What is kept of one caller. */
+interface Owned {
+  readonly callerSha256: string;
+  readonly calls: Map<string, Kept>;
+  readonly refused: Map<string, Kept>;
+}
+
+/** Creates an empty store. */
 export function createSealStore(options: SealStoreOptions): SealStore {
   const { clock } = options;
   const { ttlMs = 3_600_000, maxCharacters = 32 * 1024 * 1024 } = options;
-  /** By the caller, then by the call. */
-  const byCaller = new Map<string, Map<string, Kept>>();
+  const owners = new Map<string, Owned>();
   /** Oldest first, so both bounds drop from the front. */
   const inOrder = new Set<Kept>();
   let characters = 0;
 
-  function callsOf(callerSha256: string): Map<string, Kept> {
-    const known = byCaller.get(callerSha256);
+  function ownedBy(callerSha256: string): Owned {
+    const known = owners.get(callerSha256);
     if (known !== undefined) return known;
-    const calls = new Map<string, Kept>();
-    byCaller.set(callerSha256, calls);
-    return calls;
+    const owned = { callerSha256, calls: new Map(), refused: new Map() };
+    owners.set(callerSha256, owned);
+    return owned;
+  }
+
+  function add(
+    callerSha256: string,
+    { keys, thoughts }: Pick<Kept, "keys" | "thoughts">,
+  ): void {
+    const owner = ownedBy(callerSha256);
+    const kept: Kept = {
+      owner,
+      keys,
+      ...(thoughts === undefined ? {} : { thoughts }),
+      characters: lengthOf(keys, thoughts),
+      expiresMs: clock.elapsedMs() + ttlMs,
+    };
+    for (const key of keys) mapOf(kept).set(key, kept);
+    inOrder.add(kept);
+    characters += kept.characters;
+    dropOld();
   }
 
   function drop(kept: Kept): void {
-    if (!inOrder.delete(kept)) return;
+    inOrder.delete(kept);
     characters -= kept.characters;
-    const calls = callsOf(kept.callerSha256);
-    for (const callId of kept.thoughts.callIds) {
-      if (calls.get(callId) === kept) calls.delete(callId);
-    }
-    if (calls.size === 0) byCaller.delete(kept.callerSha256);
+    const { owner: { callerSha256, calls, refused }, keys } = kept;
+    const map = mapOf(kept);
+    for (const key of keys) if (map.get(key) === kept) map.delete(key);
+    if (calls.size + refused.size === 0) owners.delete(callerSha256);
   }
 
   function dropOld(): void {
@@ -76,33 +111,42 @@ export function createSealStore(options: SealStoreOptions): SealStore {
 
   return {
     keep(callerSha256, thoughts) {
-      const kept = {
-        thoughts,
-        callerSha256,
-        characters: lengthOf(thoughts),
-        expiresMs: clock.elapsedMs() + ttlMs,
-      };
-      const calls = callsOf(callerSha256);
-      for (const callId of thoughts.callIds) calls.set(callId, kept);
-      inOrder.add(kept);
-      characters += kept.characters;
-      dropOld();
+      add(callerSha256, { keys: callIdsOf(thoughts), thoughts });
     },
     known(callerSha256) {
       dropOld();
-      return new Set(byCaller.get(callerSha256)?.keys());
+      return new Set(owners.get(callerSha256)?.calls.keys());
     },
     recall({ callerSha256, callId }) {
       dropOld();
-      return byCaller.get(callerSha256)?.get(callId)?.thoughts;
+      const kept = owners.get(callerSha256)?.calls.get(callId);
+      if (kept === undefined) return undefined;
+      kept.expiresMs = clock.elapsedMs() + ttlMs;
+      inOrder.delete(kept);
+      inOrder.add(kept);
+      return kept.thoughts;
+    },
+    refuse(callerSha256, digests) {
+      if (digests.length > 0) add(callerSha256, { keys: digests });
+    },
+    refused(callerSha256) {
+      dropOld();
+      return new Set(owners.get(callerSha256)?.refused.keys());
     },
   };
 }
 
-/** Each call is kept with its caller's digest, too. */
-function lengthOf({ blocks, calls, callIds, messages }: Thoughts): number {
-  return JSON.stringify([blocks, [...calls], messages]).length +
-    callIds.reduce((sum, id) => sum + DIGEST_LENGTH + id.length, 0);
+function mapOf({ owner, thoughts }: Kept): Map<string, Kept> {
+  return thoughts === undefined ? owner.refused : owner.calls;
+}
+
+/** Each key is kept with its caller's digest, too. */
+function lengthOf(
+  keys: readonly string[],
+  thoughts: Thoughts | undefined,
+): number {
+  return JSON.stringify(thoughts?.pieces ?? []).length +
+    keys.reduce((sum, key) => sum + DIGEST_LENGTH + key.length, 0);
 }
 
 /** Of a SHA-256 in hexadecimal. */

@@ -3,10 +3,10 @@ import { isToolCall } from "../../protocols/canonical/request/history.ts";
 import type {
   MessageHead,
   ReasoningPart,
-  ToolCallBlock,
 } from "../../protocols/canonical/answer/block.ts";
 import type { Sealed } from "../../protocols/canonical/answer/sealed.ts";
 import {
+  type CallPiece,
   type Thoughts,
   thoughtsOf,
 } from "../../protocols/canonical/answer/thoughts.ts";
@@ -18,27 +18,27 @@ interface ReasoningDraft {
   sealed?: Sealed;
 }
 
-/** A text of a message whose phase is known, or of one that goes on. */
+/** A text while its events come in. */
 interface TextDraft {
   readonly kind: "text";
-  text: string;
+  length: number;
   readonly message: MessageHead | undefined;
 }
 
 /** A call; what it is called with does not matter here. */
-type CallDraft = ToolCallBlock & { sealed?: Sealed };
+type CallDraft = CallPiece & { sealed?: Sealed };
 
 type Draft = ReasoningDraft | TextDraft | CallDraft;
 
 /** Gathers what has to come back with the results of an answer's tool calls, from the answer's events. */
 export interface SealWatch {
   see(event: AnswerEvent): void;
-  /** What has come so far; `undefined` when there is nothing to keep. */
+  /** Returns what has come so far; `undefined` when there is nothing to keep. */
   thoughts(): Thoughts | undefined;
 }
 
 /**
- * A watch for one answer.
+ * Creates a watch for one answer.
  *
  * @param idFor How the caller will name a call, as a codec's `createAnswerIds` says.
  */
@@ -46,7 +46,6 @@ export function createSealWatch(
   idFor: (id: string) => string = (id) => id,
 ): SealWatch {
   const drafts = new Map<number, Draft>();
-  let hasPhase = false;
   return {
     see(event) {
       if (event.type === "block-start") {
@@ -54,13 +53,10 @@ export function createSealWatch(
         if (block.kind === "reasoning") {
           drafts.set(index, { kind: "reasoning", parts: [] });
         } else if (isToolCall(block)) {
-          const { name } = block;
-          const id = idFor(block.id);
-          drafts.set(index, { kind: "function_call", id, name, arguments: "" });
+          drafts.set(index, { kind: "call", id: idFor(block.id) });
         } else if (block.kind === "text") {
           const { message } = block;
-          hasPhase ||= message?.phase !== undefined;
-          if (hasPhase) drafts.set(index, { kind: "text", text: "", message });
+          drafts.set(index, { kind: "text", length: 0, message });
         }
         return;
       }
@@ -68,13 +64,13 @@ export function createSealWatch(
       const draft = drafts.get(event.index);
       if (draft !== undefined) extend(draft, event);
     },
-    thoughts: () => thoughtsOf({ blocks: [...drafts.values()] }),
+    thoughts: () => thoughtsOf([...drafts.values()]),
   };
 }
 
 function extend(draft: Draft, event: AnswerEvent): void {
   if (draft.kind === "text") {
-    if (event.type === "block-delta") draft.text += event.text;
+    if (event.type === "block-delta") draft.length += event.text.length;
     return;
   }
   if (event.type === "block-seal") draft.sealed = event.sealed;

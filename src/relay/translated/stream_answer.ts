@@ -5,6 +5,8 @@ import {
   type Failure,
   UpstreamFailure,
 } from "../../protocols/canonical/failure/failure.ts";
+import { bindReasoning } from "../../protocols/canonical/answer/bound.ts";
+import { createBodyDecoder } from "../../protocols/decode_body.ts";
 import { restoreTools } from "../../protocols/canonical/tools/restore_tools.ts";
 import { settleCalls } from "../../protocols/canonical/tools/settle_calls.ts";
 import { cutAtStops } from "../../protocols/canonical/answer/stop_strings.ts";
@@ -25,7 +27,6 @@ import { reasonOf } from "../../upstream/failure.ts";
 import { type AnswerEnd, endingOf } from "../answer_ending.ts";
 import { firstOutputRestMs } from "../attempt.ts";
 import { type BeginningJudge, holdBack } from "../hold_back.ts";
-import { openBody } from "../open_body.ts";
 import {
   contextOf,
   headersOf,
@@ -40,19 +41,19 @@ export interface StreamAnswerOptions extends TranslateAnswerOptions {
 }
 
 /**
- * Gives an upstream's stream to the caller as one of the caller's protocol. Status and headers go out with its
+ * Gives an upstream's answer to the caller as a stream of the caller's protocol. Status and headers go out with its
  * first output. Finishes the record when it ends.
  *
+ * @param upstream Its bytes, as `openBody` reads them.
  * @throws {UpstreamFailure} When the upstream fails before any output.
  * @throws {GatewayError} When it is silent before any output.
  */
 export async function streamAnswer(
-  body: ReadableStream<Uint8Array>,
+  upstream: ByteReader,
   options: StreamAnswerOptions,
 ): Promise<Response> {
-  const { attempt, services } = options;
+  const { attempt } = options;
   const translator = translatorFor(options);
-  const upstream = openBody(body, attempt, services.deadlines);
   const source = createLookAhead(
     createTranslatingReader(upstream, {
       translator,
@@ -100,13 +101,15 @@ function answerEndOf(watch: TranslatedWatch): AnswerEnd {
 }
 
 function translatorFor(options: StreamAnswerOptions): Translator {
-  const { from, to, translated: { aliases, cuts }, services, watch } = options;
+  const { from, to, translated, services, watch } = options;
+  const { aliases, cuts, bound } = translated;
   const restored = aliases.size === 0
     ? settleCalls()
     : pipe(restoreTools(aliases), settleCalls());
+  const cut = cuts.length === 0 ? restored : pipe(cutAtStops(cuts), restored);
   return createTranslator({
-    decoder: to.createStreamDecoder(services.ids),
-    between: cuts.length === 0 ? restored : pipe(cutAtStops(cuts), restored),
+    decoder: createBodyDecoder(to, services.ids),
+    between: bound === undefined ? cut : pipe(cut, bindReasoning(bound)),
     encoder: from.createStreamEncoder(contextOf(options)),
     observe: watch.see,
   });

@@ -1,5 +1,15 @@
 import type { UpstreamAnswer } from "../../upstream/answer.ts";
-import { isEventStream, isJson } from "../../upstream/media_type.ts";
+import { abandon } from "../../streams/discard.ts";
+import {
+  type ByteReader,
+  createLookAhead,
+  type LookAhead,
+} from "../../streams/look_ahead.ts";
+import { bodyKind, isEventStream, isJson } from "../../streams/media_type.ts";
+import { failedReading } from "../../upstream/failure.ts";
+import { firstOutputRestMs } from "../attempt.ts";
+import { holdBack } from "../hold_back.ts";
+import { openBody, TRANSLATED_BYTES } from "../open_body.ts";
 import { streamAnswer } from "./stream_answer.ts";
 import {
   headersOf,
@@ -8,7 +18,12 @@ import {
 } from "./answer_context.ts";
 import { createTranslatedWatch, noteWhole } from "./answer_watch.ts";
 import type { WrittenAnswer } from "./answer_job.ts";
-import { foldAnswer, readAnswer, type WholeAnswer } from "./whole_answer.ts";
+import {
+  foldAnswer,
+  readAnswer,
+  readSeen,
+  type WholeAnswer,
+} from "./whole_answer.ts";
 
 /**
  * Gives an upstream's answer to the caller in the caller's protocol, as a stream or as one object, whichever
@@ -31,27 +46,86 @@ export async function translateAnswer(
     seals: services.seals,
     callerSha256: exchange.caller.sha256,
     connectionId: deployment.connection.id,
+    translated,
+    reasoningField: options.from.fieldNames.sealedReasoning,
   };
-  const isStream = isStreamed(answer, translated.stream);
-  if (translated.request.stream && isStream && answer.body !== null) {
+  const read = await readAsAsked(answer, options);
+  if ("events" in read) {
     const watch = createTranslatedWatch({
       ...watchOptions,
       idFor: options.from.createAnswerIds?.(translated.request),
     });
-    return await streamAnswer(answer.body, { ...options, watch });
+    return await streamAnswer(read.events, { ...options, watch });
   }
-  const whole = isStream
-    ? await foldAnswer(answer, options)
-    : await readAnswer(answer, options);
-  const written = await write(whole, options);
+  const written = await write(read, options);
   noteWhole(written, watchOptions);
   return respond(written, options);
 }
 
-/** Some upstreams stream without saying so; what is no JSON then can be read as nothing else. */
-function isStreamed({ headers }: UpstreamAnswer, asked: boolean): boolean {
-  const type = headers.get("content-type") ?? "";
-  return isEventStream(type) || asked && !isJson(type);
+/** Reads an answer whole, or not at all where it is events and the caller wants some. */
+async function readAsAsked(
+  answer: UpstreamAnswer,
+  options: TranslateAnswerOptions,
+): Promise<WholeAnswer | { readonly events: ByteReader }> {
+  const { translated } = options;
+  const { body } = answer;
+  if (body === null || !translated.request.stream) {
+    return await readWhole(answer, options);
+  }
+  const events = openTranslated(body, options);
+  if (!isJson(typeOf(answer))) return { events };
+  const source = createLookAhead(events);
+  return await holdsEvents(source, options)
+    ? { events: source }
+    : await readSeen(source, options);
+}
+
+function openTranslated(
+  body: ReadableStream<Uint8Array>,
+  { attempt, services: { deadlines } }: TranslateAnswerOptions,
+): ByteReader {
+  return openBody(body, attempt, { deadlines, mostBytes: TRANSLATED_BYTES });
+}
+
+function typeOf({ headers }: UpstreamAnswer): string {
+  return headers.get("content-type") ?? "";
+}
+
+/** Reads an answer for a caller who wants one object. Some upstreams stream without saying so. */
+function readWhole(
+  answer: UpstreamAnswer,
+  options: TranslateAnswerOptions,
+): Promise<WholeAnswer> {
+  const { translated } = options;
+  const type = typeOf(answer);
+  const isStream = isEventStream(type) || translated.stream && !isJson(type);
+  return isStream && answer.body !== null
+    ? foldAnswer(openTranslated(answer.body, options), options)
+    : readAnswer(answer, options);
+}
+
+/** Whether a body that is labelled as JSON begins as events do; the label counts while it is silent. */
+async function holdsEvents(
+  source: LookAhead,
+  { attempt, services: { deadlines } }: TranslateAnswerOptions,
+): Promise<boolean> {
+  try {
+    const seen = await holdBack(source, {
+      judge: {
+        push(chunk) {
+          const kind = bodyKind(chunk);
+          return kind && { kind };
+        },
+        end: () => ({ kind: "json" }),
+      },
+      deadlines,
+      outputMs: firstOutputRestMs(attempt, deadlines),
+    });
+    return seen?.kind === "events";
+  } catch (cause) {
+    abandon(source);
+    throw failedReading(cause, attempt.controller.signal);
+  }
 }
 
 function write(
@@ -68,6 +142,7 @@ function write(
     to: to.protocol,
     aliases: options.translated.aliases,
     cuts: options.translated.cuts,
+    bound: options.translated.bound,
   };
   const { signal } = controller;
   return options.services.translation.answer(job, length, { memory, signal });

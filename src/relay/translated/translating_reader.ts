@@ -1,7 +1,21 @@
-import type { Failure } from "../../protocols/canonical/failure/failure.ts";
+import {
+  brokenAnswer,
+  type Failure,
+} from "../../protocols/canonical/failure/failure.ts";
 import type { Translator } from "../../protocols/translate_stream.ts";
 import { abandon } from "../../streams/discard.ts";
 import type { ByteRead, ByteReader } from "../../streams/look_ahead.ts";
+
+/**
+ * Most bytes of a translated stream without any output, inflated: far more than an event may have. Compressed, they may
+ * be a few hundred.
+ */
+export const MAX_EMPTY_BYTES: number = 16 * 1024 * 1024;
+
+/** The failure of a stream with more of them. */
+export const EMPTY_ANSWER: Failure = brokenAnswer(
+  "The provider sent 16 MiB without any output",
+);
 
 /** How an upstream's bytes become the caller's. */
 export interface TranslatingReaderOptions {
@@ -23,6 +37,7 @@ export function createTranslatingReader(
   { translator, failureOf }: TranslatingReaderOptions,
 ): ByteReader {
   const encoder = new TextEncoder();
+  let emptyBytes = 0;
 
   function give(text: string): ByteRead {
     if (translator.isOver()) abandon(upstream);
@@ -33,10 +48,16 @@ export function createTranslatingReader(
 
   function translate({ done, value }: ByteRead): ByteRead {
     try {
-      return give(done ? translator.end() : translator.push(value));
+      return give(done ? translator.end() : push(value));
     } catch (cause) {
       return breakOff(cause);
     }
+  }
+
+  function push(bytes: Uint8Array): string {
+    const text = translator.push(bytes);
+    emptyBytes = text === "" ? emptyBytes + bytes.length : 0;
+    return emptyBytes > MAX_EMPTY_BYTES ? translator.fail(EMPTY_ANSWER) : text;
   }
 
   return {

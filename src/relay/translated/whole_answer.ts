@@ -1,11 +1,19 @@
 import type { Answer } from "../../protocols/canonical/answer/answer.ts";
-import { createStreamFold } from "../../protocols/fold_stream.ts";
+import { UpstreamFailure } from "../../protocols/canonical/failure/failure.ts";
+import {
+  type BodyFold,
+  createBodyDecoder,
+  createBodyFold,
+} from "../../protocols/decode_body.ts";
+import type { ByteReader } from "../../streams/look_ahead.ts";
+import { readAll } from "../../streams/read_all.ts";
+import { bodyKind } from "../../streams/media_type.ts";
 import type { UpstreamAnswer } from "../../upstream/answer.ts";
 import { failedReading, oversized } from "../../upstream/failure.ts";
 import { readAnswerBytes } from "../../upstream/read_answer.ts";
 import { secretsOf } from "../../upstream/secrets.ts";
-import { openBody } from "../open_body.ts";
 import type { TranslateAnswerOptions } from "./answer_context.ts";
+import { EMPTY_ANSWER, MAX_EMPTY_BYTES } from "./translating_reader.ts";
 
 /** A whole answer longer than this is refused, in bytes; images in base64 fit. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
@@ -16,43 +24,80 @@ export interface WholeAnswer {
   readonly length: number;
 }
 
-/** Reads a stream whole, for a caller who wants one object. */
+/** Reads an answer that streams, for a caller who wants one object. */
 export async function foldAnswer(
-  { body }: UpstreamAnswer,
-  { attempt, to, services }: TranslateAnswerOptions,
+  reader: ByteReader,
+  options: TranslateAnswerOptions,
 ): Promise<WholeAnswer> {
-  const { controller } = attempt;
-  const fold = createStreamFold(to.createStreamDecoder(services.ids));
-  if (body === null) return { answer: fold.end(), length: 0 };
-  const reader = openBody(body, attempt, services.deadlines);
+  const fold = foldOf(options);
   let bytes = 0;
-  try {
+  let emptyBytes = 0;
+  return await failing(options, async () => {
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return { answer: fold.end(), length: bytes };
       bytes += value.length;
       if (bytes > MAX_ANSWER_BYTES) throw oversized();
-      fold.push(value);
+      emptyBytes = fold.push(value) ? 0 : emptyBytes + value.length;
+      if (emptyBytes > MAX_EMPTY_BYTES) throw new UpstreamFailure(EMPTY_ANSWER);
     }
-  } catch (cause) {
-    const failure = failedReading(cause, controller.signal);
-    controller.abort(failure);
-    throw failure;
-  }
+  });
 }
 
 /** Reads an answer that is one object. */
 export async function readAnswer(
   answer: UpstreamAnswer,
-  { attempt: { controller, deployment }, services }: TranslateAnswerOptions,
+  options: TranslateAnswerOptions,
 ): Promise<WholeAnswer> {
+  const { attempt: { controller, deployment }, services } = options;
   const bytes = await readAnswerBytes(answer, {
     maxBytes: MAX_ANSWER_BYTES,
     deadlines: services.deadlines,
     idleMs: deployment.connection.timeouts.idleMs,
     controller,
   });
+  if (bytes !== undefined) secretsOf(deployment.connection).coverIn(bytes);
+  return wholeOf(bytes, options);
+}
+
+/** Reads such an answer from a reader that has seen its beginning. */
+export function readSeen(
+  source: ByteReader,
+  options: TranslateAnswerOptions,
+): Promise<WholeAnswer> {
+  return failing(
+    options,
+    async () => wholeOf(await readAll(source, MAX_ANSWER_BYTES), options),
+  );
+}
+
+/** Events that are labelled as one object are read as what they are. */
+function wholeOf(
+  bytes: Uint8Array<ArrayBuffer> | undefined,
+  options: TranslateAnswerOptions,
+): WholeAnswer {
   if (bytes === undefined) throw oversized();
-  secretsOf(deployment.connection).coverIn(bytes);
-  return { answer: bytes, length: bytes.length };
+  const { length } = bytes;
+  if (bodyKind(bytes) !== "events") return { answer: bytes, length };
+  const fold = foldOf(options);
+  fold.push(bytes);
+  return { answer: fold.end(), length };
+}
+
+function foldOf({ to, services }: TranslateAnswerOptions): BodyFold {
+  return createBodyFold(createBodyDecoder(to, services.ids));
+}
+
+/** Ends the exchange when the reading fails. */
+async function failing<Read>(
+  { attempt: { controller } }: TranslateAnswerOptions,
+  read: () => Promise<Read>,
+): Promise<Read> {
+  try {
+    return await read();
+  } catch (cause) {
+    const failure = failedReading(cause, controller.signal);
+    controller.abort(failure);
+    throw failure;
+  }
 }

@@ -1,117 +1,220 @@
 import type { Clock } from "../../core/time/clock.ts";
-import type { Reservation } from "../../usage/sums.ts";
-import type {
-  Batch,
-  RemoteLedger,
-  RemoteReservation,
-} from "../sums/remote_ledger.ts";
+import { type Hold, HOLD_MS } from "../../usage/sums.ts";
+import type { Ledger } from "../ledger.ts";
 import { StoreError } from "./connection.ts";
 import { digestOf } from "./keys.ts";
-import { APPLY, HIDDEN, NAME, RESERVE } from "./scripts.ts";
-import type { StoreLink } from "./store_link.ts";
+import type { StoreLink, StoreScript } from "./store_link.ts";
 
-/** What {@linkcode createStoreLedger} works with. */
+/** What {@linkcode createStoreLedger} needs. */
 export interface StoreLedgerOptions {
   readonly link: StoreLink;
   /** Before every key. */
   readonly prefix: string;
-  /** Of this process, to be told from all others. */
-  readonly id: string;
   readonly clock: Pick<Clock, "now">;
-  /** Told since when the store has sums, in milliseconds since 1970, as soon as it can be reached. */
-  readonly onNamed: (sinceMs: number) => void;
 }
 
-/** A table stays so much longer than its window, in milliseconds, since clocks differ. */
+/** A table stays in the store so much longer than its window, in milliseconds, since clocks differ. */
 const GRACE_MS = 3_600_000;
 
 /** The keys of so many tables are remembered, which saves digests. */
 const MAX_KNOWN_KEYS = 50_000;
 
-/** Keeps sums in the store, which all replicas reach: a hash for each table. */
+/** A batch is known for longer than any sum lasts, in milliseconds, so that it counts once however late it is sent again. */
+const BATCH_MS = 35 * 86_400_000;
+
+/**
+ * Makes the changes of a batch that was not made before: all, or none when the store refuses one.
+ *
+ * Keys: the batch, since when is counted, then tables and holds. Arguments: how long the batch is known (milliseconds),
+ * then the changes. Each begins with its kind and the place of its key: `add`, when the table may go (milliseconds
+ * since 1970), how many fields follow, then each field and amount; `hold`, the member, how long (milliseconds);
+ * `release`, the member.
+ */
+const APPLY: StoreScript = {
+  lua: `
+if redis.call('EXISTS', KEYS[1]) == 1 then return 'known' end
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local added = {}
+local function run(...)
+  local reply = redis.pcall(...)
+  if type(reply) == 'table' and reply.err then
+    for _, one in ipairs(added) do redis.pcall('HINCRBY', one[1], one[2], one[3]) end
+    return reply
+  end
+end
+local function opposite(amount)
+  return string.sub(amount, 1, 1) == '-' and string.sub(amount, 2) or '-' .. amount
+end
+local i = 2
+while i <= #ARGV do
+  local kind, key = ARGV[i], KEYS[tonumber(ARGV[i + 1])]
+  if kind == 'add' then
+    local last = i + 3 + 2 * tonumber(ARGV[i + 3])
+    for j = i + 4, last, 2 do
+      local refusal = run('HINCRBY', key, ARGV[j], ARGV[j + 1])
+      if refusal then return refusal end
+      added[#added + 1] = {key, ARGV[j], opposite(ARGV[j + 1])}
+    end
+    local refusal = run('PEXPIREAT', key, ARGV[i + 2])
+    if refusal then return refusal end
+    i = last + 1
+  elseif kind == 'hold' then
+    local lifetime = tonumber(ARGV[i + 3])
+    local refusal = run('ZADD', key, string.format('%.0f', now + lifetime), ARGV[i + 2]) or run('PEXPIRE', key, lifetime)
+    if refusal then return refusal end
+    i = i + 4
+  else
+    local refusal = run('ZREM', key, ARGV[i + 2])
+    if refusal then return refusal end
+    i = i + 3
+  end
+end
+return run('SET', KEYS[2], string.format('%.0f', now), 'NX') or run('SET', KEYS[1], '1', 'PX', ARGV[1]) or 'applied'`,
+};
+
+/**
+ * Grants all claims or none; without an id it only reads.
+ *
+ * Keys: since when is counted, then tables and holds. Arguments: the id, how long holds last (milliseconds), then of each claim the places of its
+ * table and of its holds, the member, the amount, the most, how many fields follow, and the fields.
+ *
+ * @returns Whether they are granted (1 or 0), since when is counted, then of each claim what is held, and its fields.
+ */
+const RESERVE: StoreScript = {
+  lua: `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local id, lifetime = ARGV[1], tonumber(ARGV[2])
+local function heldOf(key)
+  if redis.call('EXISTS', key) == 0 then return 0 end
+  redis.call('ZREMRANGEBYSCORE', key, '-inf', string.format('%.0f', now))
+  local held = 0
+  for _, member in ipairs(redis.call('ZRANGE', key, 0, -1)) do
+    local amount, owner = string.match(member, '^(%d+) (.*)$')
+    if amount and owner ~= id then held = held + tonumber(amount) end
+  end
+  return held
+end
+local isGranted, holds = id ~= '', {}
+local reply = {0, redis.call('GET', KEYS[1])}
+local i = 3
+while i <= #ARGV do
+  local key, heldKey, fields = KEYS[tonumber(ARGV[i])], KEYS[tonumber(ARGV[i + 1])], tonumber(ARGV[i + 5])
+  local used = heldOf(heldKey)
+  reply[#reply + 1] = string.format('%.0f', used)
+  for j = i + 6, i + 5 + fields do
+    local counted = redis.call('HGET', key, ARGV[j]) or '0'
+    reply[#reply + 1] = counted
+    used = used + tonumber(counted)
+  end
+  if used + tonumber(ARGV[i + 3]) > tonumber(ARGV[i + 4]) then isGranted = false end
+  holds[#holds + 1] = {heldKey, ARGV[i + 2]}
+  i = i + 6 + fields
+end
+if isGranted then
+  reply[1] = 1
+  for _, hold in ipairs(holds) do
+    redis.call('ZADD', hold[1], string.format('%.0f', now + lifetime), hold[2])
+    redis.call('PEXPIRE', hold[1], lifetime)
+  end
+end
+return reply`,
+};
+
+/** The scripts of a ledger. */
+export const LEDGER_SCRIPTS: readonly StoreScript[] = [APPLY, RESERVE];
+
+/**
+ * Keeps sums in the store, which all replicas reach: a hash for each table, a sorted set for the holds of each limit,
+ * which end by the store's clock. The store alone knows what is counted: what it loses is lost.
+ */
 export function createStoreLedger(
-  { link, prefix, id, clock, onNamed }: StoreLedgerOptions,
-): RemoteLedger {
-  const nameKey = `${prefix}name`;
-  const tableKeys = new Map<string, string>();
-  /** What the store is called since this process knows it, by which a loss shows. */
-  let name: Promise<string> | undefined;
-  let knownName = "";
+  { link, prefix, clock }: StoreLedgerOptions,
+): Ledger {
+  const sinceKey = `${prefix}since`;
+  const knownKeys = new Map<string, string>();
 
-  function tableKey(table: string): string {
-    const known = tableKeys.get(table);
+  function keyOf(kind: "sums" | "holds" | "once", name: string): string {
+    const full = `${kind}\t${name}`;
+    const known = knownKeys.get(full);
     if (known !== undefined) return known;
-    if (tableKeys.size >= MAX_KNOWN_KEYS) tableKeys.clear();
-    const key = `${prefix}sums:${digestOf(table)}`;
-    tableKeys.set(table, key);
+    if (knownKeys.size >= MAX_KNOWN_KEYS) knownKeys.clear();
+    const key = `${prefix}${kind}:${digestOf(name)}`;
+    knownKeys.set(full, key);
     return key;
-  }
-
-  async function askName(): Promise<string> {
-    const wanted = `${clock.now()} ${id}`;
-    knownName = String(await link.run(NAME, [nameKey], [wanted]));
-    onNamed(Number.parseInt(knownName));
-    return knownName;
-  }
-
-  /** Waits only the first time: what is sent first must be done first. */
-  async function learnName(): Promise<void> {
-    name ??= askName();
-    try {
-      await name;
-    } catch (error) {
-      name = undefined;
-      throw error;
-    }
-  }
-
-  function isLost(told: readonly string[]): boolean {
-    if (told[0] !== "lost") return false;
-    name = undefined;
-    knownName = "";
-    return true;
   }
 
   return {
     get isAway() {
       return link.isAway;
     },
-    async apply({ number, losses, operations }: Batch) {
-      if (knownName === "") await learnName();
-      const batchKey = `${prefix}batch:${id}:${losses}`;
-      const keys = createKeyList(nameKey, batchKey);
-      const args = operations.flatMap(({ kind, sum, amount, known }) => [
-        ...[kind, keys.placeOf(tableKey(sum.table))],
-        ...[sum.field, amount, known, sum.endsAtMs + GRACE_MS],
-      ]);
-      const told = textsOf(
-        await link.run(APPLY, keys.all, [knownName, number, ...args]),
-      );
-      return isLost(told) ? "lost" : told.map(Number);
+    async apply({ id, additions, holds, releases }) {
+      const keys = createKeyList(`${prefix}${id.replace("_", ":")}`, sinceKey);
+      const args = [
+        ...additions.flatMap(({ table, endsAtMs, amounts }) => [
+          ...["add", keys.placeOf(keyOf("sums", table))],
+          ...[endsAtMs + GRACE_MS, amounts.length],
+          ...amounts.flatMap(({ field, amount }) => [field, amount]),
+        ]),
+        ...holds.flatMap((hold) => [
+          ...["hold", keys.placeOf(keyOf("holds", hold.key))],
+          ...[memberOf(hold), HOLD_MS],
+        ]),
+        ...releases.flatMap((hold) => [
+          ...["release", keys.placeOf(keyOf("holds", hold.key))],
+          memberOf(hold),
+        ]),
+      ];
+      await link.run(APPLY, keys.all, [BATCH_MS, ...args]);
     },
-    async reserve(list) {
-      if (knownName === "") await learnName();
-      const keys = createKeyList(nameKey);
-      const args = list.flatMap(({ sum, amount, most }: Reservation) => [
-        ...[keys.placeOf(tableKey(sum.table)), sum.field, amount],
-        ...[Math.min(most, Number.MAX_SAFE_INTEGER), sum.endsAtMs + GRACE_MS],
+    async reserve(id, claims) {
+      const keys = createKeyList(sinceKey);
+      const args = claims.flatMap(({ sums, key, amount, most }) => [
+        keys.placeOf(keyOf("sums", sums[0]?.table ?? "")),
+        keys.placeOf(keyOf("holds", key)),
+        ...[memberOf({ key, id, amount }), amount],
+        Math.min(most, Number.MAX_SAFE_INTEGER),
+        ...[sums.length, ...sums.map(({ field }) => field)],
       ]);
-      const told = textsOf(
-        await link.run(RESERVE, keys.all, [knownName, ...args]),
+      const reply = listOf(
+        await link.run(RESERVE, keys.all, [id, HOLD_MS, ...args]),
       );
-      return isLost(told) ? "lost" : reservationOf(told);
+      const amounts = reply.slice(2).map(Number);
+      const uses = claims.map(({ sums }) => {
+        const [held = 0, ...counted] = amounts.splice(0, 1 + sums.length);
+        return { counted, held };
+      });
+      return {
+        isGranted: reply[0] === 1,
+        uses,
+        sinceMs: sinceOf(reply[1]),
+      };
     },
-    async table(table) {
-      const told = textsOf(await link.send(["HGETALL", tableKey(table)]));
+    async table(name) {
+      const [since, reply] = await Promise.all([
+        link.send(["GET", sinceKey]),
+        link.send(["HGETALL", keyOf("sums", name)]),
+      ]);
+      const found = listOf(reply);
       const values = new Map<string, number>();
-      for (let index = 0; index + 1 < told.length; index += 2) {
-        const field = told[index] ?? "";
-        if (field.startsWith(HIDDEN)) continue;
-        values.set(field, Number(told[index + 1]));
+      for (let index = 0; index + 1 < found.length; index += 2) {
+        values.set(String(found[index]), Number(found[index + 1]));
       }
-      return values;
+      return { values, sinceMs: sinceOf(since) };
+    },
+    async once(name, endsAtMs) {
+      const key = keyOf("once", name);
+      const lifetimeMs = Math.max(0, endsAtMs - clock.now()) + GRACE_MS;
+      const options = ["NX", "PX", String(lifetimeMs)];
+      return await link.send(["SET", key, "1", ...options]) !== null;
     },
   };
+}
+
+/** What stands for a hold in the set of its limit. */
+function memberOf({ id, amount }: Hold): string {
+  return `${amount} ${id}`;
 }
 
 /** The keys of a script, each once. */
@@ -130,15 +233,12 @@ function createKeyList(...first: readonly string[]) {
   };
 }
 
-function reservationOf(told: readonly string[]): RemoteReservation {
-  const [word, ...rest] = told;
-  if (word === "added") return { values: rest.map(Number) };
-  const [place, used] = rest;
-  return { refused: Number(place), used: Number(used) };
+function listOf(reply: unknown): readonly unknown[] {
+  if (!Array.isArray(reply)) throw new StoreError("REPLY");
+  return reply;
 }
 
-/** The elements of a list that the store answered; scripts are told whole numbers as numbers. */
-function textsOf(reply: unknown): readonly string[] {
-  if (!Array.isArray(reply)) throw new StoreError("REPLY");
-  return reply.map(String);
+/** Milliseconds since 1970; a script answers `false` as null. */
+function sinceOf(reply: unknown): number | undefined {
+  return typeof reply === "string" ? Number(reply) : undefined;
 }

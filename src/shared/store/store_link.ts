@@ -1,8 +1,15 @@
 import { createHash } from "node:crypto";
 import type { Deadlines } from "../../core/time/deadlines.ts";
+import type { FailureWord } from "../../observe/facts.ts";
 import type { Log } from "../../observe/log.ts";
 import { type OpenStore, StoreError, type StoreFault } from "./connection.ts";
-import { SCRIPTS, type StoreScript } from "./scripts.ts";
+
+/** A script that the store runs as one, so that nothing comes between its commands. */
+export interface StoreScript {
+  readonly lua: string;
+  /** Whether it must not be run again with the same arguments. */
+  readonly isOnce?: boolean;
+}
 
 /** A way to the store that nobody has to wait for when it is away. */
 export interface StoreLink {
@@ -39,6 +46,8 @@ export interface StoreLinkOptions {
   readonly log: Log;
   /** What takes longer is late, in milliseconds. */
   readonly waitMs: number;
+  /** Every script that is run. */
+  readonly scripts: readonly StoreScript[];
 }
 
 /**
@@ -60,7 +69,7 @@ const PATIENCE_MS = 2000;
 
 /** Begins to connect; until that is done the store is away. */
 export function createStoreLink(options: StoreLinkOptions): StoreLink {
-  const { probeKey, deadlines, log, waitMs } = options;
+  const { probeKey, deadlines, log, waitMs, scripts } = options;
   const listeners: ((isAway: boolean) => void)[] = [];
   let isAway = true;
   let isTold = false;
@@ -69,6 +78,8 @@ export function createStoreLink(options: StoreLinkOptions): StoreLink {
   let late = 0;
   let lateAtMs = -Infinity;
   let fault: StoreFault = "unreachable";
+  /** The store is away until it has taken the command that it refused last. */
+  let refused: readonly string[] | undefined;
   let awaySinceMs = deadlines.elapsedMs();
 
   function leave(why: StoreFault): void {
@@ -84,14 +95,14 @@ export function createStoreLink(options: StoreLinkOptions): StoreLink {
   function tellAway(): void {
     if (isTold || isClosed) return;
     isTold = true;
-    log.write("warn", "shared_store_away", { failure: fault });
+    log.write("shared_store_away", { failure: FAILURE_BY_FAULT[fault] });
   }
 
   function comeBack(): void {
     isAway = false;
     late = 0;
     const ms = Math.round(deadlines.elapsedMs() - awaySinceMs);
-    log.write("info", "shared_store_connected", isTold ? { away_ms: ms } : {});
+    log.write("shared_store_connected", isTold ? { away_ms: ms } : {});
     isTold = false;
     change();
   }
@@ -108,7 +119,10 @@ export function createStoreLink(options: StoreLinkOptions): StoreLink {
     if (late >= LATE_TO_LEAVE) leave("slow");
   }
 
-  async function send(command: readonly string[]): Promise<unknown> {
+  async function send(
+    command: readonly string[],
+    isOnce = false,
+  ): Promise<unknown> {
     let takeBack = deadlines.start(waitMs, () => {
       takeBack = deadlines.start(MOMENT_MS, noteLate);
     });
@@ -118,7 +132,8 @@ export function createStoreLink(options: StoreLinkOptions): StoreLink {
       if (deadlines.elapsedMs() - sentMs < waitMs) late = 0;
       return reply;
     } catch (error) {
-      if (error instanceof StoreError && error.code !== "GAP") {
+      if (error instanceof StoreError) {
+        if (error.code !== "" && !isOnce) refused = command;
         leave(error.fault);
       }
       throw error;
@@ -127,9 +142,9 @@ export function createStoreLink(options: StoreLinkOptions): StoreLink {
     }
   }
 
-  /** Whether the store takes a write, in time, several times in a row, with the scripts loaded. */
+  /** Whether the store takes writes, in time, several times in a row, and the command that it refused. */
   async function isWell(): Promise<boolean> {
-    for (const { lua } of SCRIPTS) {
+    for (const { lua } of scripts) {
       await connection.send(["SCRIPT", "LOAD", lua]);
     }
     for (let times = 0; times < LATE_TO_LEAVE; times++) {
@@ -139,6 +154,8 @@ export function createStoreLink(options: StoreLinkOptions): StoreLink {
       fault = "slow";
       return false;
     }
+    if (refused !== undefined) await connection.send(refused);
+    refused = undefined;
     return true;
   }
 
@@ -172,13 +189,13 @@ export function createStoreLink(options: StoreLinkOptions): StoreLink {
     get isAway() {
       return isAway;
     },
-    send,
+    send: (command) => send(command),
     run: (script, keys, args) =>
       send([
         ...["EVALSHA", sha1(script), String(keys.length)],
         ...keys,
         ...args.map(String),
-      ]),
+      ], script.isOnce),
     onChange: (listener) => void listeners.push(listener),
     close() {
       isClosed = true;
@@ -189,6 +206,15 @@ export function createStoreLink(options: StoreLinkOptions): StoreLink {
     },
   };
 }
+
+/** The log's word for each. */
+const FAILURE_BY_FAULT: Readonly<Record<StoreFault, FailureWord>> = {
+  unreachable: "unreachable",
+  refused: "misconfigured",
+  full: "exhausted",
+  slow: "silent",
+  failing: "trouble",
+};
 
 /** By which the store knows a script. */
 function sha1(script: StoreScript): string {

@@ -9,8 +9,7 @@ import type {
   SharedReadings,
 } from "../../limits/shared_readings.ts";
 import { connectionDigest } from "./keys.ts";
-import { FIND_QUOTA, PUBLISH_QUOTA } from "./scripts.ts";
-import type { StoreLink } from "./store_link.ts";
+import type { StoreLink, StoreScript } from "./store_link.ts";
 import { quotaSchema } from "./wire.ts";
 
 /** What {@linkcode createStoreReadings} works with. */
@@ -32,6 +31,41 @@ const LOCK_MS = 13_000;
 
 /** So often one looks whether the replica that reads is done, in milliseconds. */
 const LOOK_MS = 100;
+
+/**
+ * Asks for a quota that was read, or for the right to read it.
+ *
+ * Keys: the quota, the lock. Arguments: who asks, how long the lock lasts (milliseconds).
+ *
+ * @returns `["found", quota, milliseconds that it stands]`, `["read"]` or `["wait"]`.
+ */
+const FIND_QUOTA: StoreScript = {
+  // Its lock would make every reader wait.
+  isOnce: true,
+  lua: `
+local found = redis.call('GET', KEYS[1])
+if found then return {'found', found, redis.call('PTTL', KEYS[1])} end
+if redis.call('SET', KEYS[2], ARGV[1], 'NX', 'PX', ARGV[2]) then return {'read'} end
+return {'wait'}`,
+};
+
+/**
+ * Leaves a quota for the others and gives the lock back.
+ *
+ * Keys: the quota, the lock. Arguments: who has the lock, the quota (empty: none), how long it stands (milliseconds).
+ */
+const PUBLISH_QUOTA: StoreScript = {
+  lua: `
+if ARGV[2] ~= '' then redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) end
+if redis.call('GET', KEYS[2]) == ARGV[1] then redis.call('DEL', KEYS[2]) end
+return 'OK'`,
+};
+
+/** The scripts of readings. */
+export const READING_SCRIPTS: readonly StoreScript[] = [
+  FIND_QUOTA,
+  PUBLISH_QUOTA,
+];
 
 /** What the store said. */
 type Told = { readonly kind: "found"; readonly found: LastingReading } | {

@@ -7,19 +7,17 @@ import { wait } from "../../core/time/wait.ts";
 import { toPlain } from "../../limits/plain_reading.ts";
 import type { Log } from "../../observe/log.ts";
 import type { SharedState } from "../shared_state.ts";
-import { createRemoteSums } from "../sums/remote_sums.ts";
+import { createRemoteSums } from "../remote_sums.ts";
 import type { OpenStore } from "./connection.ts";
-import { createStoreLedger } from "./store_ledger.ts";
+import { createStoreLedger, LEDGER_SCRIPTS } from "./store_ledger.ts";
 import { createStoreLink } from "./store_link.ts";
 import { createStoreNotices } from "./store_notices.ts";
-import { createStoreReadings } from "./store_readings.ts";
+import { createStoreReadings, READING_SCRIPTS } from "./store_readings.ts";
 
 /** What a process has in common with replicas, by way of a store. */
 export interface StoreState {
   readonly state: SharedState;
-  /** Since when the store counts, in milliseconds since 1970; resolves when it can be reached for the first time. */
-  readonly countedSince: Promise<number>;
-  /** Sends what the store does not have yet, as far as that takes no longer than a moment, and ends the connection. */
+  /** Sends what the store does not have yet, for a few seconds at most, and ends the connection. */
   close(): Promise<void>;
 }
 
@@ -43,8 +41,8 @@ const WAIT_MS = 40;
 /** Additions are gathered for so long before they are sent, in milliseconds. */
 const GATHER_MS = 100;
 
-/** How long an end waits for what the store does not have yet, in milliseconds. */
-const CLOSE_MS = 1000;
+/** How long an end waits for the store to take what it does not have yet, in milliseconds. */
+const CLOSE_MS = 5000;
 
 /** Connects a process with the store; nothing waits for that. */
 export function createStoreState(options: StoreStateOptions): StoreState {
@@ -52,14 +50,13 @@ export function createStoreState(options: StoreStateOptions): StoreState {
   const id = options.ids.next("replica");
   const deadlines = createDeadlines(options.timers);
   const probeKey = `${prefix}probe`;
-  const link = createStoreLink({ open, probeKey, deadlines, log, waitMs });
-  const counted = Promise.withResolvers<number>();
-  const ledger = createStoreLedger({
-    ...{ link, prefix, id, clock },
-    onNamed: counted.resolve,
+  const scripts = [...LEDGER_SCRIPTS, ...READING_SCRIPTS];
+  const link = createStoreLink({
+    ...{ open, probeKey, deadlines, log, waitMs, scripts },
   });
   const sums = createRemoteSums({
-    ...{ ledger, clock, deadlines },
+    ...{ clock, deadlines, ids: options.ids },
+    ledger: createStoreLedger({ link, prefix, clock }),
     gatherMs: GATHER_MS,
     waitMs,
   });
@@ -80,9 +77,9 @@ export function createStoreState(options: StoreStateOptions): StoreState {
     const untilMs = deadlines.elapsedMs() + CLOSE_MS;
     const { signal } = new AbortController();
     sums.resume();
-    while (
-      !sums.isSettled && !link.isAway && deadlines.elapsedMs() < untilMs
-    ) await wait(10, { deadlines, signal });
+    while (!sums.isSettled && deadlines.elapsedMs() < untilMs) {
+      await wait(10, { deadlines, signal });
+    }
   }
 
   return {
@@ -90,7 +87,6 @@ export function createStoreState(options: StoreStateOptions): StoreState {
       ...{ sums, notices, sharedReadings },
       store: () => link.isAway ? "away" : "connected",
     },
-    countedSince: counted.promise,
     async close() {
       await settle();
       sums.close();

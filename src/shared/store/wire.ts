@@ -1,6 +1,13 @@
 import { z } from "zod";
+import type { Config } from "../../config/config.ts";
 import { isFailureKind } from "../../limits/failure.ts";
-import type { FailureKind } from "../../protocols/canonical/failure/failure.ts";
+import {
+  type FailureKind,
+  isLastingKind,
+  type LastingKind,
+} from "../../protocols/canonical/failure/failure.ts";
+import type { Notice } from "../notice.ts";
+import { connectionDigest, connectionOf, digestOf, tokenOf } from "./keys.ts";
 
 const milliseconds = z.number().min(0).max(86_400_000);
 
@@ -40,6 +47,11 @@ export const storedNoticeSchema = z.discriminatedUnion("kind", [
     token: z.string().optional(),
     ms: milliseconds,
     isBench: z.boolean(),
+    // Another version may know other kinds.
+    cause: z.object({
+      kind: z.custom<LastingKind>(isLastingKind),
+      status: z.number().optional(),
+    }).optional().catch(undefined),
   }),
   z.object({
     kind: z.literal("polled"),
@@ -56,3 +68,67 @@ export const storedNoticeSchema = z.discriminatedUnion("kind", [
 
 /** @see storedNoticeSchema */
 export type StoredNotice = z.output<typeof storedNoticeSchema>;
+
+/** A notice as it is stored; `undefined` for what is not. */
+export function toStored(
+  notice: Notice,
+  config: Config,
+): StoredNotice | undefined {
+  if (notice.kind === "store") return undefined;
+  const { kind } = notice;
+  const connectionId = kind === "cool_down"
+    ? notice.coolDown.connectionId
+    : notice.connectionId;
+  const found = config.connections.find((one) => one.id === connectionId);
+  if (found === undefined) return undefined;
+  const connection = connectionDigest(found);
+  if (kind === "polled") {
+    const { reading, ttlMs } = notice;
+    return { kind, connection, reading, ttlMs };
+  }
+  if (kind === "harvested") {
+    return { kind, connection, reading: notice.reading };
+  }
+  const { model, token, ms, isBench, cause } = notice.coolDown;
+  return {
+    ...{ kind, connection, ms, isBench },
+    ...(model === undefined ? {} : { model }),
+    ...(token === undefined ? {} : { token: digestOf(token) }),
+    ...(cause === undefined ? {} : { cause }),
+  };
+}
+
+/** The notice for the names of this configuration; `undefined` where it does not have them. */
+export function fromStored(
+  stored: StoredNotice,
+  config: Config,
+): Notice | undefined {
+  const connectionId = connectionOf(stored.connection, config)?.id;
+  if (connectionId === undefined) return undefined;
+  if (stored.kind === "polled") {
+    const { kind, reading, ttlMs } = stored;
+    return { kind, connectionId, reading, ttlMs };
+  }
+  if (stored.kind === "harvested") {
+    return { kind: stored.kind, connectionId, reading: stored.reading };
+  }
+  const { kind, model, ms, isBench, cause } = stored;
+  const token = stored.token && tokenOf(stored.token, config);
+  if (stored.token !== undefined && token === undefined) return undefined;
+  return {
+    kind,
+    coolDown: { connectionId, model, token, ms, isBench, cause },
+  };
+}
+
+/** What is left of a notice after so long; `undefined`: nothing. */
+export function leftAfter(
+  stored: StoredNotice,
+  passedMs: number,
+): StoredNotice | undefined {
+  if (stored.kind === "harvested") return stored;
+  const isPolled = stored.kind === "polled";
+  const leftMs = (isPolled ? stored.ttlMs : stored.ms) - passedMs;
+  if (leftMs <= 0) return undefined;
+  return isPolled ? { ...stored, ttlMs: leftMs } : { ...stored, ms: leftMs };
+}

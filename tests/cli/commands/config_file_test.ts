@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { resolve } from "node:path";
 import { loadConfigFile } from "../../../src/cli/commands/config_file.ts";
+import { hasProgram } from "../../support/program/has_program.ts";
+import { fromFileUrl } from "../../support/program/paths.ts";
+import { needing } from "../../support/ignored.ts";
+import { within } from "../../support/within.ts";
 import {
   configOf,
   connectionFile,
@@ -77,4 +81,141 @@ Deno.test("loadConfigFile() makes a problem of a file that cannot be read", asyn
       "file: is not UTF-8 text",
     ]);
   });
+});
+
+/** What stands in the place of a file and never ends, or never begins, for whoever reads it. */
+const SPECIAL_FILES: Readonly<
+  Record<string, (path: string) => Promise<Disposable>>
+> = {
+  "a FIFO": async (path) => {
+    const made = await new Deno.Command("mkfifo", { args: [path] }).output();
+    assert.ok(made.success);
+    return {
+      // Opened for both, it waits for nobody and ends the wait of those who read.
+      [Symbol.dispose]: () =>
+        Deno.openSync(path, { read: true, write: true }).close(),
+    };
+  },
+  "a socket": (path) => {
+    const listener = Deno.listen({ transport: "unix", path });
+    return Promise.resolve(listener);
+  },
+  "a link to a device": async (path) => {
+    await Deno.symlink("/dev/null", path);
+    return { [Symbol.dispose]() {} };
+  },
+};
+
+/** Every file that a configuration names, and the place that names it. */
+const NAMED_FILES: Readonly<
+  Record<string, (path: string) => Readonly<Record<string, unknown>>>
+> = {
+  "connections[0].auth.key_file": (path) => ({
+    connections: [
+      connectionFile({ auth: { scheme: "bearer", key_file: path } }),
+    ],
+  }),
+  "connections[0].quota.key_file": (path) => ({
+    connections: [connectionFile({ quota: { kind: "zai", key_file: path } })],
+  }),
+  "server.tls.cert": (path) => ({
+    server: { tls: { cert: path, key: "key.pem" } },
+  }),
+  "server.tls.key": (path) => ({
+    server: { tls: { cert: "cert.pem", key: path } },
+  }),
+};
+
+const hasNoFifos = Deno.build.os === "windows" && "Windows has no such files";
+
+Deno.test({
+  ...needing(
+    "loadConfigFile() refuses at once what is no regular file, by its place, whoever names it",
+    hasNoFifos,
+  ),
+  async fn(t) {
+    const fault = "is a FIFO, a socket or a device, not a regular file";
+    for (const [kind, make] of Object.entries(SPECIAL_FILES)) {
+      await t.step(kind, () =>
+        withDirectory(async (directory) => {
+          const path = `${directory}/special`;
+          using _made = await make(path);
+          const load = async (file: string) =>
+            problemsOf(
+              await within(
+                loadConfigFile(file, { env }),
+                "the file's problems",
+              ),
+            );
+          assert.deepEqual(await load(path), [`file: ${fault}`]);
+          const file = `${directory}/gateway.yaml`;
+          for (const name of ["cert.pem", "key.pem"]) {
+            const label = name === "cert.pem" ? "CERTIFICATE" : "PRIVATE KEY";
+            await Deno.writeTextFile(
+              `${directory}/${name}`,
+              `-----BEGIN ${label}-----\n-----END ${label}-----\n`,
+            );
+          }
+          for (const [place, overrides] of Object.entries(NAMED_FILES)) {
+            const text = JSON.stringify(minimalFile(overrides("special")));
+            await Deno.writeTextFile(file, text);
+            assert.deepEqual(await load(file), [
+              `${place}: names a file that ${fault}`,
+            ]);
+          }
+        }));
+    }
+  },
+});
+
+Deno.test({
+  ...needing("loadConfigFile() follows links to regular files", hasNoFifos),
+  fn: () =>
+    withDirectory(async (directory) => {
+      await Deno.writeTextFile(`${directory}/key`, "key-1\n");
+      await Deno.symlink(`${directory}/key`, `${directory}/key-link`);
+      const path = `${directory}/gateway.yaml`;
+      await Deno.writeTextFile(path, fileWithKeyAt("key-link"));
+      await Deno.symlink(path, `${directory}/link.yaml`);
+      const result = await loadConfigFile(`${directory}/link.yaml`, { env });
+      assert.deepEqual(configOf(result).connections[0]?.auth, {
+        scheme: "bearer",
+        key: "key-1",
+      });
+    }),
+});
+
+/** Ways in which a shell hands a program what is no regular file, and is open already. */
+const OPEN_DESCRIPTORS: Readonly<Record<string, string>> = {
+  "a command's output": 'exec "$@" --config <(cat "$FILE")',
+  "a pipe": 'cat "$FILE" | "$@" --config /dev/stdin',
+};
+
+Deno.test({
+  ...needing(
+    "check reads a configuration that the shell has opened",
+    hasNoFifos,
+    !await hasProgram("bash") && "there is no bash here",
+  ),
+  fn: (t) =>
+    withDirectory(async (directory) => {
+      const path = `${directory}/gateway.yaml`;
+      await Deno.writeTextFile(path, JSON.stringify(minimalFile()));
+      const main = fromFileUrl(
+        new URL("../../../src/main.ts", import.meta.url),
+      );
+      const check = [Deno.execPath(), "run", "--allow-all", main, "check"];
+      for (const [name, script] of Object.entries(OPEN_DESCRIPTORS)) {
+        await t.step(name, async () => {
+          const { code, stderr } = await within(
+            new Deno.Command("bash", {
+              args: ["-c", script, "bash", ...check],
+              env: { FILE: path },
+            }).output(),
+            "the check to end",
+          );
+          assert.equal(code, 0, new TextDecoder().decode(stderr));
+        });
+      }
+    }),
 });

@@ -13,7 +13,7 @@ async function afterDrop(format: "json" | "text"): Promise<string> {
       return Promise.resolve(bytes.length);
     },
   }, format);
-  log.write("info", "request", { long: "x".repeat(TOO_LONG) });
+  log.write("listener_lost", { reason: "x".repeat(TOO_LONG) });
   await writer.flush();
   return written;
 }

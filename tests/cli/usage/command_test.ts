@@ -32,6 +32,8 @@ const LOG = [
 interface Run {
   readonly args?: readonly string[];
   readonly files?: Readonly<Record<string, string | Uint8Array>>;
+  /** What each file is known by when it is named, and when it is opened; default: by its name. */
+  readonly ids?: Readonly<Record<string, readonly [string, opened?: string]>>;
   readonly input?: string;
   readonly isTyped?: boolean;
   readonly columns?: number | undefined;
@@ -42,6 +44,7 @@ async function usage(
   {
     args = [],
     files = { "a.jsonl": LOG },
+    ids = {},
     input = LOG,
     isTyped = false,
     columns,
@@ -52,11 +55,16 @@ async function usage(
     write: (text) => written.out += text,
     writeError: (text) => written.error += text,
     env: (name) => name === "TERM" ? "xterm" : undefined,
-    open: (path) => {
+    identify: (path) =>
+      Promise.resolve(path in files ? ids[path]?.[0] ?? path : undefined),
+    open: (path, isWanted) => {
       const file = path === undefined ? input : files[path];
-      return file === undefined
-        ? Promise.reject(new Error("there is no such file"))
-        : Promise.resolve(inPieces(file, 100));
+      if (file === undefined) {
+        return Promise.reject(new Error("there is no such file"));
+      }
+      const id = ids[path ?? ""]?.at(-1) ?? path;
+      const isRead = id === undefined || isWanted(id);
+      return Promise.resolve(isRead ? inPieces(file, 100) : undefined);
     },
     isTyped: () => isTyped,
     columns: () => columns,
@@ -260,6 +268,40 @@ Deno.test("usage goes on behind a log that it cannot read, says so, and ends wit
   assert.ok(JSON.parse(out).total.requests > 3);
 });
 
+Deno.test("usage counts a log once, by however many names it is given", async () => {
+  const once = await usage({ args: ["a.jsonl", "--json"] });
+  assert.equal(once.code, 0);
+  const same = ["1"] as const;
+  const cases: readonly Run[] = [
+    { args: ["a.jsonl", "a.jsonl", "--json"] },
+    { args: ["-", "--json", "-"] },
+    {
+      args: ["a.jsonl", "current.jsonl", "--json"],
+      files: { "a.jsonl": LOG, "current.jsonl": LOG },
+      ids: { "a.jsonl": same, "current.jsonl": same },
+    },
+  ];
+  for (const run of cases) assert.deepEqual(await usage(run), once);
+});
+
+Deno.test("usage counts no log twice that is renamed while others are read, and says which it missed", async () => {
+  const { code, out, error } = await usage({
+    args: ["a", "a.1", "a.2", "--json"],
+    files: { "a": LOG, "a.1": LOG, "a.2": LOG },
+    ids: {
+      "a": ["newest"],
+      "a.1": ["older", "newest"],
+      "a.2": ["oldest", "older"],
+    },
+  });
+  assert.equal(JSON.parse(out).total.requests, 6);
+  assert.equal(
+    error,
+    "Cannot read a.2 to its end: it was renamed meanwhile; run the command again\n",
+  );
+  assert.equal(code, 1);
+});
+
 Deno.test("usage says when a log is none of its JSON logs", async () => {
   const { code, out, error } = await usage({
     input: "2026-11-21T12:00:00.000Z info request token=alice\n",
@@ -281,7 +323,6 @@ Deno.test("usage refuses bad usage", async (t) => {
     [["--by", "token,token"], /^--by must be some of/],
     [["--by", "token,"], /^--by must be some of/],
     [["--json", "--csv"], /^--json and --csv exclude each other\n/],
-    [["a.jsonl", "a.jsonl"], /^a log is named twice/],
     [["--bye", "token"], /^unknown option --bye: did you mean --by\?\n/],
   ];
   for (const [args, complaint] of cases) {

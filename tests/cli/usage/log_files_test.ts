@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
-import { LOG_FILES } from "../../../src/cli/usage/log_files.ts";
+import { LOG_FILES, openLog } from "../../../src/cli/usage/log_files.ts";
+import { NotRegularFileError } from "../../../src/cli/require_file.ts";
 import { needing } from "../../support/ignored.ts";
+import { within } from "../../support/within.ts";
 
 /** A folder with logs, a folder in it, and what is to be done there. */
 async function inFolder(work: (folder: string) => Promise<void>) {
@@ -67,6 +69,29 @@ Deno.test("LOG_FILES reads a file as long as it was when it was found", async ()
   });
 });
 
+Deno.test({
+  ...needing(
+    "LOG_FILES knows a file by whatever name it is found, and reads no other in its place",
+    Deno.build.os === "windows" && "Windows makes links for few",
+  ),
+  fn: async () => {
+    await inFolder(async (folder) => {
+      await Deno.link(`${folder}/b.log`, `${folder}/hard.log`);
+      await Deno.symlink(`${folder}/b.log`, `${folder}/soft.log`);
+      const found = await LOG_FILES.find(`${folder}/*`);
+      assert.equal(found.length, 5);
+      assert.equal(new Set(found.map(({ id }) => id)).size, 3);
+      const [file] = await LOG_FILES.find(`${folder}/b.log`);
+      assert.ok(file !== undefined);
+      await Deno.rename(`${folder}/b.log`, `${folder}/b.log.1`);
+      await Deno.writeTextFile(`${folder}/b.log`, "another");
+      await assert.rejects(textOf(LOG_FILES.read(file)), Deno.errors.NotFound);
+      const [moved] = await LOG_FILES.find(`${folder}/b.log.1`);
+      assert.equal(moved?.id, file.id);
+    });
+  },
+});
+
 Deno.test("LOG_FILES leaves a file that is read no further", async () => {
   await inFolder(async (folder) => {
     const path = `${folder}/b.log`;
@@ -109,6 +134,35 @@ Deno.test({
       await Deno.symlink("/dev/zero", `${folder}/zero.jsonl`);
       const found = await LOG_FILES.find(`${folder}/*.jsonl`);
       assert.deepEqual(found.map(({ path }) => path), [`${folder}/a.jsonl`]);
+    });
+  },
+});
+
+Deno.test({
+  ...needing(
+    "a log whose name leads to a pipe is refused at once, whether found before or named",
+    Deno.build.os === "windows" && "Windows has no such pipes",
+  ),
+  fn: async () => {
+    await inFolder(async (folder) => {
+      const path = `${folder}/a.jsonl`;
+      const [file] = await LOG_FILES.find(path);
+      assert.ok(file !== undefined);
+      await Deno.remove(path);
+      const made = await new Deno.Command("mkfifo", { args: [path] }).output();
+      assert.ok(made.success);
+      // Opened for both, it waits for nobody and ends the wait of those who read.
+      using _writer = {
+        [Symbol.dispose]: () =>
+          Deno.openSync(path, { read: true, write: true }).close(),
+      };
+      const reads: readonly (() => Promise<unknown>)[] = [
+        () => textOf(LOG_FILES.read(file)),
+        () => openLog(path, () => true),
+      ];
+      for (const read of reads) {
+        await assert.rejects(within(read(), "the log"), NotRegularFileError);
+      }
     });
   },
 });

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 import type { LogFile } from "../../../src/cli/usage/log_files.ts";
 import { replayLogs } from "../../../src/cli/usage/replay_logs.ts";
-import type { LogFields } from "../../../src/observe/log.ts";
 import type { Use } from "../../../src/usage/counting.ts";
 import { createMemoryLog } from "../../support/fakes/memory_log.ts";
 import { minimalConfig } from "../../support/gateway/config.ts";
@@ -19,6 +18,8 @@ const config = await minimalConfig();
 interface TestFile {
   readonly content: string | Uint8Array | Error;
   readonly daysOld?: number;
+  /** By which the file is known; default: its path. */
+  readonly id?: string;
 }
 
 /** What there is to replay. */
@@ -26,12 +27,18 @@ interface Scene {
   readonly files: Readonly<Record<string, TestFile>>;
   /** The paths that each pattern finds; default: all of them by one pattern. */
   readonly patterns?: Readonly<Record<string, readonly string[] | Error>>;
+  /** Where each file is once one has been read, by its id: "" is nowhere; default: where it was. */
+  readonly moved?: Readonly<Record<string, string>>;
 }
 
 /** Replays the files that the patterns find. */
 async function replay(
-  { files, patterns = { "*": Object.keys(files) } }: Scene,
+  { files, patterns = { "*": Object.keys(files) }, moved = {} }: Scene,
 ) {
+  const idOf = (path: string) => files[path]?.id ?? path;
+  /** Where a file is now. */
+  const placeOf = (path: string) =>
+    read.length === 0 ? path : moved[idOf(path)] ?? path;
   const log = createMemoryLog();
   const uses: Use[] = [];
   const since: number[] = [];
@@ -39,23 +46,26 @@ async function replay(
   await replayLogs({
     patterns: Object.keys(patterns),
     config,
-    counting: {
-      count: (use) => void uses.push(use),
-      completeSince: (atMs) => void since.push(atMs),
-    },
+    counting: { count: (use) => void uses.push(use) },
+    completeSince: (atMs) => void since.push(atMs),
     files: {
       find(pattern) {
         const paths = patterns[pattern] ?? [];
         if (paths instanceof Error) return Promise.reject(paths);
-        return Promise.resolve(paths.map((path): LogFile => ({
-          path,
+        const there = paths.filter((path) => placeOf(path) !== "");
+        return Promise.resolve(there.map((path): LogFile => ({
+          id: idOf(path),
+          path: placeOf(path),
           size: 0,
           writtenMs: NOW_MS - (files[path]?.daysOld ?? 0) * DAY_MS,
         })));
       },
-      async *read({ path }) {
+      async *read({ id, path }) {
+        const name = Object.keys(files)
+          .find((one) => idOf(one) === id && placeOf(one) === path);
+        if (name === undefined) throw new Deno.errors.NotFound();
         read.push(path);
-        const { content } = files[path] ?? assert.fail(path);
+        const { content } = files[name] ?? assert.fail(path);
         if (content instanceof Error) throw content;
         yield* inPieces(content, 1000);
       },
@@ -67,9 +77,9 @@ async function replay(
     (sum, { counts }) => sum + (counts.requests ?? 0),
     0,
   );
-  const lines = log.entries.map(({ level, event, fields }): LogFields => {
-    const { ms: _, ...told } = fields;
-    return { level, event, ...told };
+  const lines = log.entries.map(({ level, event, fields }) => {
+    const { total_ms: _, ...told } = fields;
+    return { level, event, told };
   });
   return { requests, since, read, lines };
 }
@@ -106,14 +116,50 @@ Deno.test("replayLogs() counts what the files of all patterns say, each file onc
   assert.deepEqual(lines, [{
     level: "info",
     event: "usage_replayed",
-    files: 2,
-    requests: 2,
-    unknown_token: 1,
-    late: 1,
-    other_lines: 1,
-    unreadable_lines: 1,
-    complete_since: daysAgo(3),
+    told: {
+      files: 2,
+      requests: 2,
+      unknown_token: 1,
+      late: 1,
+      other_lines: 1,
+      unreadable_lines: 1,
+      complete_since: daysAgo(3),
+    },
   }]);
+});
+
+Deno.test("replayLogs() counts a file once that is found by several names", async () => {
+  const content = loggedLine({ time: daysAgo(1) });
+  const { requests, since, lines } = await replay({
+    files: {
+      "a.jsonl": { content, id: "1" },
+      "current.jsonl": { content, id: "1" },
+      "b.jsonl": { content, id: "2" },
+    },
+    patterns: {
+      "*": ["a.jsonl", "current.jsonl", "b.jsonl"],
+      "cur*": ["current.jsonl"],
+    },
+  });
+  assert.equal(requests, 2);
+  assert.equal(lines[0]?.told.files, 2);
+  assert.deepEqual(since, [Date.parse(daysAgo(1))]);
+});
+
+Deno.test("replayLogs() counts each file once that is renamed while others are read", async () => {
+  const content = (days: number) => loggedLine({ time: daysAgo(days) });
+  const { requests, read, since, lines } = await replay({
+    files: {
+      "a": { content: content(1), id: "newest" },
+      "a.1": { content: content(2), id: "older", daysOld: 1 },
+      "a.2": { content: content(3), id: "oldest", daysOld: 2 },
+    },
+    moved: { newest: "a.1", older: "a.2", oldest: "a.3" },
+  });
+  assert.deepEqual(read, ["a", "a.2", "a.3"]);
+  assert.equal(requests, 3);
+  assert.deepEqual(since, [Date.parse(daysAgo(3))]);
+  assert.deepEqual(lines.map(({ event }) => event), ["usage_replayed"]);
 });
 
 Deno.test("replayLogs() leaves what no window reaches any more", async () => {
@@ -131,7 +177,7 @@ Deno.test("replayLogs() leaves what no window reaches any more", async () => {
   });
   assert.deepEqual(read, ["all.jsonl"]);
   assert.equal(requests, 2);
-  assert.equal(lines[0]?.requests, 2);
+  assert.equal(lines[0]?.told.requests, 2);
 });
 
 Deno.test("replayLogs() says what it could not read, goes on, and claims no completeness", async (t) => {
@@ -156,6 +202,15 @@ Deno.test("replayLogs() says what it could not read, goes on, and claims no comp
         "bad",
         "may not be read by this user",
       ],
+      "a file that is gone, also under another name": [
+        {
+          files: { good, bad: { ...good, id: "gone", daysOld: 1 } },
+          moved: { gone: "" },
+          patterns: { "*": ["good", "bad"] },
+        },
+        "bad",
+        "does not exist",
+      ],
       "a packed file that was cut": [
         { files: { bad: { content: cut.subarray(0, -9) }, good } },
         "bad",
@@ -171,11 +226,10 @@ Deno.test("replayLogs() says what it could not read, goes on, and claims no comp
       assert.deepEqual(warning, {
         level: "warn",
         event: "usage_not_replayed",
-        path,
-        reason,
+        told: { path, reason },
       });
       assert.equal(told?.event, "usage_replayed");
-      assert.equal(told?.complete_since, undefined);
+      assert.equal(told?.told.complete_since, undefined);
       assert.deepEqual(more, []);
     });
   }

@@ -47,6 +47,35 @@ Deno.test("createTotals() puts those first that cost most, then those that used 
   ]);
 });
 
+/** A request of one model that had another one asked. */
+const OF_TWO: LoggedLine = {
+  usage: { input_tokens: 110, output_tokens: 11 },
+  cost_usd: 0.3,
+  by_model: [
+    { model: "glm-fast", input_tokens: 100, output_tokens: 10 },
+    { model: "dear", input_tokens: 10, output_tokens: 1, cost_usd: 0.3 },
+  ],
+};
+
+Deno.test("createTotals() gives each model of a request what it used, and the request to the one that served", () => {
+  const { rows, total } = totalsOf([OF_TWO], ["model"]);
+  assert.deepEqual(
+    rows.map(({ key, requests, inputTokens, costUsd, pricedUses }) => [
+      key,
+      requests,
+      inputTokens,
+      costUsd,
+      pricedUses,
+    ]),
+    [["dear", 0, 10, 0.3, 1], ["glm-fast", 1, 100, 0, 0]],
+  );
+  assert.equal(total.requests, 1);
+  assert.equal(total.inputTokens + total.outputTokens, 121);
+  assert.equal(total.costUsd, 0.3);
+  const { rows: [all] } = totalsOf([OF_TWO], ["token"]);
+  assert.equal(all?.inputTokens, 110);
+});
+
 Deno.test("createTotals() keeps groups apart whatever their names hold", () => {
   const names = ['a","b', "a", 'b","c', '["a"]', "null", "\0", ""];
   const requests = names.flatMap((token) =>

@@ -71,6 +71,6 @@ Deno.test("A ReloadLog names the class of what nobody foresaw, and no more", () 
   assert.deepEqual(log.entries, [{
     level: "error",
     event: "config_failed",
-    fields: { error: "TypeError" },
+    fields: { exception: "TypeError" },
   }]);
 });

@@ -94,8 +94,7 @@ async function createScene(
         timers,
         format: "json",
         log: {
-          write: (level, event, fields) =>
-            lines.push({ level, event, ...fields }),
+          write: (event, fields) => void lines.push({ event, ...fields }),
         },
         write: (text) => written.push(text),
       }),
@@ -197,10 +196,9 @@ Deno.test("a thread that dies is logged and replaced, each time later while its 
   }
   assert.equal(pool.replacements(), pauses.length);
   assert.deepEqual(lines[0], {
-    level: "error",
     event: "worker_died",
     worker: 2,
-    error: "TypeError",
+    exception: "TypeError",
     retry_ms: 1_000,
   });
 });

@@ -18,6 +18,14 @@ const LIMITS = [
   { window: "five_hour", connection: "one", share: 0.4 },
 ];
 
+const PRICES = {
+  input: 1,
+  cached_input: 0.1,
+  cache_write: 1.25,
+  cache_write_1h: 2,
+  output: 5,
+};
+
 /** A file that says all that a file may say. */
 const WHOLE = {
   server: {
@@ -98,7 +106,16 @@ const WHOLE = {
       reasoning: ["low", "high"],
       fallbacks: ["short"],
       quota_routing: true,
-      price: { input: 1, cached_input: 0.1, cache_write: 1.25, output: 5 },
+      price: {
+        ...PRICES,
+        rates: [
+          {
+            when: { input_over: 200_000, speed: "fast", service_tier: "batch" },
+            ...PRICES,
+          },
+          { when: { speed: "fast" }, times: 6 },
+        ],
+      },
     }],
   }],
   tokens: [{

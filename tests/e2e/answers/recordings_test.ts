@@ -91,7 +91,9 @@ function checkLine(
 ): void {
   const { protocol, streamed } = recording;
   const text = new TextDecoder().decode(recording.answer);
-  const expected = recordedUsage({ text, streamed }, protocol);
+  const expected = recordedUsage({ text, streamed }, protocol, {
+    isTotal: true,
+  });
   checkLoggedUsage(line.usage, expected, {
     isServed: recording.status < 400 && recording.operation !== "count_tokens",
   });

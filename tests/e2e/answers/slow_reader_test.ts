@@ -20,17 +20,20 @@ const BUFFERED_MIB = 48;
 
 const END = "data: [DONE]\n\n";
 
-/** Resolves when a number has not changed for a while. */
+/** So many looks at what has stopped, one after another, see no change. */
+const SETTLED_LOOKS = 60;
+
+/**
+ * Resolves when a number has not changed for a while. What counts are turns of the event loop, in which all that is
+ * here works: while the machine has no processor for it, time passes and nothing else.
+ */
 async function untilSettled(count: () => number): Promise<void> {
   let last = -1;
-  let sinceMs = 0;
+  let looks = 0;
   await until(() => {
-    const nowMs = performance.now();
-    if (count() !== last) {
-      last = count();
-      sinceMs = nowMs;
-    }
-    return nowMs - sinceMs > 300;
+    looks = count() === last ? looks + 1 : 0;
+    last = count();
+    return looks > SETTLED_LOOKS;
   }, "the upstream to pause");
 }
 

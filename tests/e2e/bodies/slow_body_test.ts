@@ -1,11 +1,26 @@
 import assert from "node:assert/strict";
 import type { Protocol } from "../../../src/core/protocol.ts";
-import { hello, PATHS, PROTOCOLS } from "../../support/wire/ask.ts";
-import { ALICE_TOKEN } from "../../support/gateway/config.ts";
+import { sha256Hex } from "../../../src/core/sha256.ts";
+import {
+  ask,
+  credentials,
+  hello,
+  PATHS,
+  PROTOCOLS,
+} from "../../support/wire/ask.ts";
+import { ALICE_TOKEN, tokenFile } from "../../support/gateway/config.ts";
 import { errorAnswer } from "../../support/wire/error_answer.ts";
 import { familiesFile } from "../../support/gateway/families.ts";
-import { startGateway } from "../../support/gateway/gateway.ts";
-import { connectRaw, sendRaw } from "../../support/wire/raw_socket.ts";
+import {
+  type RunningGateway,
+  startGateway,
+} from "../../support/gateway/gateway.ts";
+import { paddedBody } from "../../support/wire/padded_body.ts";
+import {
+  connectRaw,
+  openUploads,
+  sendRaw,
+} from "../../support/wire/raw_socket.ts";
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 
 function head(protocol: Protocol, ...lines: readonly string[]): string {
@@ -102,4 +117,93 @@ Deno.test("what comes behind the declared length is no part of the body", async 
   const answer = await sendRaw(gateway.port, head("chat", length) + body);
   assert.equal(errorAnswer(answer, "chat").status, 400);
   assert.equal(upstream.requests.items.length, 0);
+});
+
+const MIB = 1024 * 1024;
+
+const BOB_TOKEN = "mg_bob";
+
+/** Little memory for bodies, and two callers. */
+function crowdedFile(url: string): Record<string, unknown> {
+  return familiesFile(url, {
+    server: { max_body_memory: 64 * MIB },
+    tokens: [
+      tokenFile(),
+      tokenFile({ name: "bob", sha256: sha256Hex(BOB_TOKEN) }),
+    ],
+  });
+}
+
+/** Begins so many uploads of alice's; the gateway has each then, or has refused it. */
+function beginUploads(
+  gateway: RunningGateway,
+  count: number,
+  begun: readonly (string | Uint8Array)[],
+): Promise<Disposable> {
+  return openUploads(gateway.port, {
+    count,
+    begun,
+    areThere: () => gateway.admission.active + refusals(gateway) >= count,
+  });
+}
+
+function refusals({ lines }: RunningGateway): number {
+  return lines.requests.items.filter(({ token }) => token === "alice").length;
+}
+
+/** A short and a long request of bob's. */
+async function askAsBob(gateway: RunningGateway): Promise<readonly number[]> {
+  const bodies = [hello("messages"), paddedBody("model-b", 8 * MIB)];
+  const statuses: number[] = [];
+  for (const body of bodies) {
+    const response = await gateway.call(
+      PATHS.messages,
+      ask("messages", body, credentials("messages", BOB_TOKEN)),
+    );
+    await response.body?.cancel();
+    statuses.push(response.status);
+  }
+  return statuses;
+}
+
+/** Uploads of which one byte comes, or next to nothing. */
+const SILENT: Readonly<Record<string, string>> = {
+  "of a declared length": head("messages", `content-length: ${32 * MIB}`) + "{",
+  "in chunks": head("messages", "transfer-encoding: chunked") + "1\r\n{\r\n",
+  "compressed": head(
+    "messages",
+    `content-length: ${32 * MIB}`,
+    "content-encoding: gzip",
+  ) + "\x1f",
+};
+
+Deno.test("200 silent uploads of one token cost another token no request", async (t) => {
+  await using upstream = startUpstream();
+  for (const [name, begun] of Object.entries(SILENT)) {
+    await t.step(name, async () => {
+      await using gateway = await startGateway(crowdedFile(upstream.url));
+      using _uploads = await beginUploads(gateway, 200, [begun]);
+      for (let turn = 0; turn < 5; turn++) {
+        assert.deepEqual(await askAsBob(gateway), [200, 200]);
+      }
+    });
+  }
+});
+
+Deno.test("uploads of one token that fill the memory and then fall silent give way to another token's requests", async () => {
+  await using upstream = startUpstream();
+  await using gateway = await startGateway(crowdedFile(upstream.url));
+  using _uploads = await beginUploads(gateway, 12, [
+    head("messages", "transfer-encoding: chunked"),
+    `${(6 * MIB).toString(16)}\r\n`,
+    new Uint8Array(6 * MIB),
+  ]);
+  const before = refusals(gateway);
+  assert.ok(before < 12, `${before} of 12 uploads were refused`);
+  for (let turn = 0; turn < 5; turn++) {
+    assert.deepEqual(await askAsBob(gateway), [200, 200]);
+  }
+  for (const line of gateway.lines.requests.items) {
+    if (line.token === "alice") assert.equal(line.status, 503);
+  }
 });

@@ -66,6 +66,10 @@ Deno.test("a token lets the provider choose among its own models on the connecti
     ["fallback_models", ["upstream-secret"]],
     ["tools", [{ type: "advisor_20260301", model: "upstream-secret" }]],
     ["extra_body", { models: ["upstream-secret"] }],
+    ["compound_custom", { models: { answering_model: "upstream-secret" } }],
+    // What only draws may be unknown, but not another token's.
+    ["tools", [{ type: "image_generation", model: "upstream-secret" }]],
+    ["tools", [{ type: "openrouter:fusion" }]],
   ];
   for (const protocol of ["chat", "messages", "responses"] as const) {
     for (const [field, value] of refused) {
@@ -89,6 +93,53 @@ Deno.test("a token lets the provider choose among its own models on the connecti
     }
   }
   assert.equal(upstream.requests.items.length, 0);
+});
+
+Deno.test("a translation that keeps the body's protocol lets no other model through, wherever the body names it", async (t) => {
+  await using upstream = startUpstream();
+  await using gateway = await startGateway(minimalFile({
+    connections: [
+      familyConnection("A", upstream.url, {
+        models: ["model-a", "secret"],
+        endpoints: {
+          chat: `${upstream.url}/a`,
+          responses: `${upstream.url}/a`,
+        },
+      }),
+    ],
+    tokens: [tokenFile({ models: ["model-a"] })],
+  }));
+  const tool = { type: "x", model: "secret" };
+  const cursor: JsonObject = { input: [{ role: "user", content: "Hello" }] };
+  const cases:
+    readonly (readonly [path: string, JsonObject, param?: string])[] = [
+      [PATHS.chat, { ...cursor, models: ["secret"] }, "models"],
+      [PATHS.chat, { ...cursor, fallbacks: ["secret"] }, "fallbacks"],
+      [PATHS.chat, { ...cursor, tools: [tool] }, "tools"],
+      [
+        PATHS.chat,
+        { input: [{ type: "additional_tools", tools: [tool] }] },
+        "input",
+      ],
+      // Nothing is read out of a member with the name of the type.
+      [PATHS.chat, { ...cursor, tools: [{ type: "x", x: tool }] }],
+      ["/v1/completions", { prompt: "Hello", models: ["secret"] }, "models"],
+    ];
+  for (const [path, fields, param] of cases) {
+    await t.step(`${path}: ${JSON.stringify(fields)}`, async () => {
+      const body = JSON.stringify({ model: "model-a", ...fields });
+      const response = await gateway.call(path, ask("chat", body));
+      if (param === undefined) {
+        await response.body?.cancel();
+        const sent = JSON.parse((await upstream.requests.next()).text());
+        assert.deepEqual(sent.tools, fields.tools);
+      } else {
+        const error = await readError(response, "chat");
+        assert.equal(error.status, 400);
+        assert.equal(error.param, param);
+      }
+    });
+  }
 });
 
 Deno.test("what a token may use goes upstream byte for byte", async (t) => {

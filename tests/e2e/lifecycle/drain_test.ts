@@ -155,6 +155,12 @@ Deno.test({
     for (const stream of streams) await checkCut(stream);
     assert.equal((await within(gateway.ended, "the exit")).code, 0);
     assert.equal(gateway.lines("cut")[0]?.requests, 10);
+    // Natively and translated: it was not the provider that broke them off.
+    for (const { level, ended, failure, reason } of gateway.lines("request")) {
+      assert.deepEqual([level, ended, failure, reason], [
+        ...["warn", "error", undefined, "the gateway shuts down"],
+      ]);
+    }
     gate.resolve();
   },
 });

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
+import { gzipSync } from "node:zlib";
 import {
   JSON_HEADERS,
   noAnswer,
   openAnswer,
+  SSE_HEADERS,
 } from "../../support/wire/answers.ts";
 import { ask, hello, PATHS, PROTOCOLS } from "../../support/wire/ask.ts";
 import { familiesFile } from "../../support/gateway/families.ts";
@@ -188,3 +190,35 @@ Deno.test("a caller who leaves does not disturb the others", async () => {
   answers[1]?.close();
   assert.equal(await staying.text(), "data: [DONE]\n\n");
 });
+
+Deno.test("a caller who leaves a compressed stream takes the upstream's along, though that has fallen silent", async (t) => {
+  for (const kib of [1, 64, 1024]) {
+    await t.step(`${kib} KiB of comments`, async () => {
+      const comments = ": keep-alive, says the provider\n\n".repeat(32 * kib);
+      const answer = openAnswer({ ...SSE_HEADERS, "content-encoding": "gzip" });
+      await using upstream = startUpstream(() => answer.response);
+      await using gateway = await startGateway(familiesFile(upstream.url));
+      answer.write(flushed(comments));
+      const response = await gateway.call(PATHS.chat, ask("chat"));
+      const reader = response.body?.getReader() ?? assert.fail();
+      for (let length = 0; length < comments.length;) {
+        length += (await reader.read()).value?.length ?? assert.fail();
+      }
+      await reader.cancel();
+      try {
+        await within(answer.cancelled, "the upstream's answer to be cancelled");
+      } finally {
+        answer.cut();
+      }
+      const line = await lineAboutLeaving(gateway);
+      assert.equal(line.ended, "client_abort");
+      assert.equal(line.bytes_out, comments.length);
+    });
+  }
+});
+
+/** All of a text, compressed, without the end of the compression. */
+function flushed(text: string): Uint8Array {
+  const TRAILER_BYTES = 8;
+  return Uint8Array.from(gzipSync(text)).slice(0, -TRAILER_BYTES);
+}

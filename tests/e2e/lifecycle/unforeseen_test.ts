@@ -82,7 +82,7 @@ Deno.test("an exception that nobody foresaw is logged with its class, its stack 
   assert.equal(line.level, "error");
   assert.equal(line.event, "unforeseen");
   assert.equal(line.request_id, response.headers.get("x-request-id"));
-  assert.equal(line.error, "OddError");
+  assert.equal(line.exception, "OddError");
   assert.ok(Array.isArray(line.stack) && line.stack.length > 0);
   assert.match(String(line.stack[0]), /^at .*unforeseen_test\.ts/);
 });

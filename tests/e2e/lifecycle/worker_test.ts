@@ -87,7 +87,7 @@ Deno.test({
       assert.equal(await askToDie(url), "", "its own caller is cut off");
       const line = await lines.others.next();
       assert.equal(line.event, "worker_died");
-      assert.equal(line.error, "TypeError");
+      assert.equal(line.exception, "TypeError");
       assert.doesNotMatch(lines.text(), /canary/);
       assert.ok(pool.isReady());
       await until(() => listened === 3, "the replacement to listen");

@@ -11,6 +11,8 @@ import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 import { askOnce, serveFile } from "../../support/gateway/serve.ts";
 import { until } from "../../support/within.ts";
 import { needing } from "../../support/ignored.ts";
+import { paddedBody } from "../../support/wire/padded_body.ts";
+import { openUploads } from "../../support/wire/raw_socket.ts";
 import { WIRES } from "../../support/wire/wire.ts";
 
 const SERVER = { port: 0, workers: 2, admin: { port: 0 } };
@@ -164,6 +166,71 @@ Deno.test({
         gate.resolve();
         await Promise.all(answers);
         assert.equal(statuses.filter((one) => one === 200).length, most);
+      });
+    }
+  },
+});
+
+const MIB = 1024 * 1024;
+
+/** The beginning of a long body of alice's, with so many bytes of it. */
+function beginning(bytes: number): readonly (string | Uint8Array)[] {
+  const lines = [
+    `POST ${PATHS.messages} HTTP/1.1`,
+    "host: a",
+    "content-type: application/json",
+    `x-api-key: ${ALICE_TOKEN}`,
+    "anthropic-version: 2023-06-01",
+    `content-length: ${32 * MIB}`,
+  ];
+  return [`${lines.join("\r\n")}\r\n\r\n`, new Uint8Array(bytes).fill(0x20)];
+}
+
+/** How many uploads a token begins, and how far. */
+const BEGUN: Readonly<Record<string, readonly [count: number, bytes: number]>> =
+  { "silent": [200, 1], "that fill the memory": [24, 6 * MIB] };
+
+Deno.test({
+  ...needing(
+    "uploads of one token cost another token no request in any worker",
+    ignore && "only Linux deals connections out to threads",
+  ),
+  async fn(t) {
+    await using upstream = startUpstream();
+    for (const [name, [count, bytes]] of Object.entries(BEGUN)) {
+      await t.step(name, async () => {
+        const bob = tokenFile({ name: "bob", sha256: sha256Hex("mg_bob") });
+        await using gateway = await serveFile(familiesFile(upstream.url, {
+          server: { ...SERVER, max_body_memory: 64 * MIB },
+          tokens: [tokenFile(), bob],
+        }));
+        using _uploads = await openUploads(
+          Number(new URL(gateway.url).port),
+          {
+            count,
+            begun: beginning(bytes),
+            async areThere() {
+              const { text } = await askOnce(`${gateway.adminUrl}/metrics`);
+              const samples = readExposition(text);
+              const running = sumOf(
+                samples,
+                "model_gateway_requests_in_flight",
+              );
+              return running + gateway.lines("request").length >= count;
+            },
+          },
+        );
+        const headers = { authorization: "Bearer mg_bob" };
+        for (let turn = 0; turn < REQUESTS; turn++) {
+          const body = turn % 8 === 0
+            ? paddedBody("model-a", MIB)
+            : hello("chat");
+          const { status } = await askOnce(
+            gateway.url + PATHS.chat,
+            ask("chat", body, headers),
+          );
+          assert.equal(status, 200);
+        }
       });
     }
   },

@@ -106,10 +106,10 @@ async function checkTold(
     assert.equal(error.type, "invalid_request_error");
     assert.ok(error.message.length > 0);
     assert.doesNotMatch(text, /credential/);
-    // SDKs repeat every status from 500 on, unless they are told not to.
-    const isFinal = response.headers.get("x-should-retry") === "false";
-    assert.equal(isFinal, refusal.status >= 500);
   }
+  // SDKs repeat every status from 500 on, and Claude Code every 403, unless a header stops them.
+  const isFinal = response.headers.get("x-should-retry") === "false";
+  assert.equal(isFinal, refusal.status >= 500 || refusal.status === 403);
   const line = await gateway.lines.of(response);
   assert.equal(line.attempts, undefined, "more than one attempt");
   assert.equal(line.connection, "first");

@@ -43,6 +43,7 @@ function answerWell({ path, text }: SeenRequest): Response {
     body,
     wire: WIRES[protocolOfPath(path)],
     signal: new AbortController().signal,
+    onPiece() {},
   });
 }
 

@@ -10,7 +10,9 @@ import { readError } from "../../support/wire/error_answer.ts";
 import { familiesFile } from "../../support/gateway/families.ts";
 import { startGateway } from "../../support/gateway/gateway.ts";
 import { sharedFile, tokenOf } from "../../support/gateway/shared_gateway.ts";
+import { say, startRawUpstream } from "../../support/upstream/raw_upstream.ts";
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
+import { hurriedTimers } from "../../support/fakes/hurried_timers.ts";
 
 const CANARY = "canary-9e1f";
 
@@ -67,6 +69,66 @@ Deno.test("an upstream's redirect is not followed and its target is not told", a
   assert.equal(elsewhere.requests.items.length, 0);
 });
 
+/** Statuses that no answer to a request can have, as a provider's socket writes them. */
+const NO_ANSWERS = [
+  "000 Odd",
+  "099 Odd",
+  "100 Continue",
+  "101 Switching Protocols",
+  "102 Processing",
+  "103 Early Hints",
+  "199 Odd",
+  "600 Odd",
+  "999 Odd",
+  "1000 Odd",
+];
+
+Deno.test("a status that is no final one is 502 to the caller and in the log, natively and translated", async (t) => {
+  for (const status of NO_ANSWERS) {
+    for (const mode of ["native", "translated"] as const) {
+      await t.step(`${status}, ${mode}`, async () => {
+        await using upstream = startRawUpstream((connection) =>
+          say(
+            connection,
+            `HTTP/1.1 ${status}\r\nupgrade: x\r\nconnection: upgrade\r\ncontent-length: 2\r\n\r\n{}`,
+          )
+        );
+        await using gateway = await startGateway(
+          sharedFile({ protocol: "chat", mode }, { one: upstream.url }),
+          { timers: hurriedTimers },
+        );
+        const body = hello("chat", { model: "model-1" });
+        const headers = credentials("chat", tokenOf("alice"));
+        const response = await gateway.call(
+          PATHS.chat,
+          ask("chat", body, headers),
+        );
+        const error = await readError(response, "chat");
+        assert.equal(error.status, 502);
+        assert.equal(error.type, "upstream_error");
+        assert.match(String(error.code), /^upstream_(broken|unreachable)$/);
+        const line = await gateway.lines.of(response);
+        assert.equal(line.status, 502);
+        assert.equal(line.ended, "error");
+      });
+    }
+  }
+});
+
+Deno.test("an interim answer before the final one passes unseen", async () => {
+  await using upstream = startRawUpstream((connection) =>
+    say(
+      connection,
+      "HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\nHTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}",
+    )
+  );
+  await using gateway = await startGateway(familiesFile(upstream.url));
+  const response = await gateway.call(PATHS.chat, ask("chat"));
+  assert.equal(response.status, 200);
+  assert.equal(response.headers.get("link"), null);
+  assert.equal(await response.text(), "{}");
+});
+
 /** What upstreams answer with, and the headers that clients and agents wait by. */
 const ERROR_HEADERS = {
   "content-type": "application/json; charset=utf-8",
@@ -116,14 +178,19 @@ Deno.test("all other errors of an upstream pass with status, body and the header
 /** What upstreams put for a wait, and what callers get of it. */
 const WAITS: readonly (readonly [told: string, shown: string | null])[] = [
   ["17", "17"],
-  [`1${"0".repeat(30)}`, "2147483"],
+  ["2592000", "2147483"],
+  ["3024001", null],
+  ["9".repeat(30), null],
+  ["Fri, 31 Dec 9999 23:59:59 GMT", null],
+  ["Fri, 31 Dec 9999", null],
+  ["5, 7", null],
   ["1e30", null],
   ["Infinity", null],
   ["-5", null],
   ["NaN", null],
 ];
 
-Deno.test("a wait that makes no sense becomes one that does, or nothing, natively and translated", async (t) => {
+Deno.test("a wait that no quota can mean, or that is none, is left out, natively and translated", async (t) => {
   for (const mode of ["native", "translated"] as const) {
     for (const protocol of PROTOCOLS) {
       await t.step(`${protocol} ${mode}`, async () => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ask, hello, PATHS } from "../../support/wire/ask.ts";
+import { ask, credentials, hello, PATHS } from "../../support/wire/ask.ts";
 import {
   ALICE_TOKEN,
   minimalFile,
@@ -58,9 +58,14 @@ Deno.test("serve counts requests on a second listener, without any secret, promp
     assert.equal((await askOnce(url, stranger)).status, 401);
     const nowhere = `${gateway.url}/canary-of-a-path`;
     assert.equal((await askOnce(nowhere)).status, 404);
+    const limits = { headers: credentials("chat") };
+    assert.equal(
+      (await askOnce(`${gateway.url}/v1/limits`, limits)).status,
+      200,
+    );
     const ended = async () =>
       sumOf(readExposition(await scrape()), "model_gateway_requests_total");
-    await until(async () => await ended() === 4, "four counted requests");
+    await until(async () => await ended() === 5, "five counted requests");
   });
 
   await t.step("what they were", async () => {
@@ -75,6 +80,11 @@ Deno.test("serve counts requests on a second listener, without any secret, promp
     );
     assert.equal(requests({ route, status: "4xx", ended: "error" }), 2);
     assert.equal(requests({ route: "none", status: "4xx" }), 1);
+    const own = { route: "/v1/limits" };
+    assert.equal(requests({ ...own, protocol: "none", mode: "none" }), 1);
+    const bytes = "model_gateway_answer_body_bytes_total";
+    assert.ok(sumOf(samples, bytes, own) > 0);
+    assert.ok(sumOf(samples, bytes, { route: "none" }) > 0);
     const labels = { connection: "Family A", model: "model-a" };
     const tokens = (kind: string) =>
       sumOf(samples, "model_gateway_tokens_total", { ...labels, kind });

@@ -48,6 +48,17 @@ Deno.test({
         assert.equal(code, 0);
         assert.equal(JSON.parse(out).total.requests, 3);
       });
+      await t.step("a file under several names", async () => {
+        await Deno.symlink(log, `${directory}/current.jsonl`);
+        await Deno.link(log, `${directory}/kept.jsonl`);
+        const { code, out, error } = await usage(
+          '"$DIRECTORY"/*t*.jsonl "$DIRECTORY/gateway.jsonl" --json',
+          directory,
+        );
+        assert.equal(error, "");
+        assert.equal(code, 0);
+        assert.equal(JSON.parse(out).total.requests, 3);
+      });
       await t.step("standard input", async () => {
         const { code, out } = await usage(
           '--json < "$DIRECTORY/gateway.jsonl"',

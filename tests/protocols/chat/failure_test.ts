@@ -165,6 +165,7 @@ Deno.test("a Chat error has a status and a type for every kind of failure", () =
     timeout: [504, "timeout_error", null],
     server: [502, "upstream_error", null],
     unreachable: [502, "upstream_error", null],
+    untrusted: [502, "upstream_error", null],
     silent: [504, "timeout_error", null],
     broken: [502, "upstream_error", null],
     misconfigured: [502, "upstream_error", null],

@@ -56,8 +56,11 @@ Deno.test("chatWatch.usageOf() reads the usage of a chunk or an answer", () => {
     inputTokens: 10,
     cachedInputTokens: 4,
     cacheWriteTokens: undefined,
+    cacheWrite1hTokens: undefined,
     outputTokens: 5,
     reasoningTokens: 3,
+    speed: undefined,
+    serviceTier: undefined,
   };
   assert.deepEqual(chatWatch.usageOf({ usage, choices: [] }), expected);
   assert.deepEqual(
@@ -70,6 +73,15 @@ Deno.test("chatWatch.usageOf() reads the usage of a chunk or an answer", () => {
     expected,
     "as Groq sends it",
   );
+});
+
+Deno.test("chatWatch.usageOf() keeps counts that later zeros deny", () => {
+  const before = { inputTokens: 10, cachedInputTokens: 4, outputTokens: 5 };
+  const usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
+  const later = chatWatch.usageOf({ usage, choices: [] }, before);
+  assert.equal(later?.inputTokens, 10);
+  assert.equal(later.cachedInputTokens, 4);
+  assert.equal(later.outputTokens, 5);
 });
 
 Deno.test("chatWatch.usageOf() gives undefined where nothing is counted", () => {

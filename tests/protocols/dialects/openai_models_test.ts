@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
-import type { JsonObject } from "../../../src/core/json.ts";
+import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
+import { CODECS } from "../../../src/protocols/mod.ts";
+import { translateRequest } from "../../../src/protocols/translate_request.ts";
 import { asking, told } from "../../support/dialects/told.ts";
 
 // "When reasoning effort is not none, remove temperature, top_p, and top_logprobs":
@@ -197,4 +199,99 @@ Deno.test("a strict connection refuses what would be dropped", () => {
       }),
     /Cannot pass `temperature` on to this model/,
   );
+});
+
+const TOOL = { name: "f", input_schema: { type: "object" } };
+
+function toChat(fields: JsonObject, model: string, service = "custom") {
+  return told(asking("messages", fields), {
+    from: "messages",
+    to: "chat",
+    service,
+    model,
+  });
+}
+
+// "Function tools with reasoning_effort are not supported for gpt-5.4 in /v1/chat/completions."
+// https://github.com/ItzCrazyKns/Vane/issues/1173
+for (
+  const model of [
+    "gpt-5.4",
+    "gpt-5.4-mini",
+    "gpt-5.5",
+    "gpt-5.6-sol",
+    "gpt-6-luna",
+    "gpt-6.1-terra",
+  ]
+) {
+  Deno.test(`${model} is asked not to reason where Chat Completions offer it tools`, () => {
+    const effort = { output_config: { effort: "high" } };
+    for (const service of ["openai", "custom"]) {
+      const asked = toChat({ tools: [TOOL], ...effort }, model, service);
+      assert.equal(asked.body.reasoning_effort, "none");
+      assert.deepEqual(asked.dropped, ["output_config.effort"]);
+      const plain = toChat(effort, model, service);
+      assert.equal(plain.body.reasoning_effort, "high");
+      assert.deepEqual(plain.dropped, []);
+    }
+    const { body, dropped } = told(
+      asking("chat", {
+        tools: [{ type: "function", function: { name: "f" } }],
+        reasoning_effort: "high",
+      }),
+      { from: "chat", to: "responses", service: "openai", model },
+    );
+    assert.ok(isJsonObject(body.reasoning));
+    assert.equal(body.reasoning.effort, "high");
+    assert.deepEqual(dropped, []);
+  });
+}
+
+Deno.test("a model that reasons by default is asked not to beside tools, and nothing is named that nobody asked for", () => {
+  const at = (model: string) => toChat({ tools: [TOOL] }, model);
+  assert.equal(at("gpt-5.5").body.reasoning_effort, "none");
+  assert.deepEqual(at("gpt-5.5").dropped, []);
+  assert.equal(at("gpt-5.4").body.reasoning_effort, undefined);
+});
+
+Deno.test("models that take tools while they reason, or that always reason, keep their effort beside tools", () => {
+  const fields = { tools: [TOOL], output_config: { effort: "high" } };
+  for (const model of ["gpt-5", "gpt-5.1", "gpt-5.2", "o3", "gpt-6-astra"]) {
+    const { body, dropped } = toChat(fields, model);
+    assert.equal(body.reasoning_effort, "high", model);
+    assert.deepEqual(dropped, [], model);
+  }
+});
+
+// "Unsupported parameter: 'stop' is not supported with this model."
+for (const model of ["o3", "o4-mini", "gpt-5", "gpt-5.1", "gpt-5.5", "gpt-9"]) {
+  Deno.test(`${model} gets no stop strings in Chat Completions: the gateway cuts its answer`, () => {
+    const options = {
+      from: CODECS.messages,
+      to: CODECS.chat,
+      target: {
+        service: "custom",
+        model,
+        connectionId: "connection-1",
+        maxOutputTokens: undefined,
+      },
+      strict: false,
+      streamOnly: false,
+      force: {},
+      omit: [],
+    };
+    const fields = asking("messages", { model, stop_sequences: ["END"] });
+    const asked = translateRequest(fields, options);
+    assert.equal(asked.body.stop, undefined);
+    assert.deepEqual(asked.cuts, ["END"]);
+    assert.deepEqual([...asked.dropped], ["stop_sequences"]);
+  });
+}
+
+Deno.test("models that take stop strings get them, and the gateway cuts nothing", () => {
+  for (const model of ["gpt-4.1", "gpt-4o", "qwen3-coder", "gpt-oss-120b"]) {
+    const { body, dropped } = toChat({ stop_sequences: ["END"] }, model);
+    assert.deepEqual(body.stop, ["END"]);
+    assert.deepEqual(dropped, []);
+  }
 });

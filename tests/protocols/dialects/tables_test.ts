@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { SERVICE_NAMES, SERVICES } from "../../../src/config/services.ts";
 import { parseClaudeModel } from "../../../src/protocols/dialects/claude_model.ts";
 import {
   CLAUDE_MODELS,
@@ -9,13 +10,22 @@ import {
   rowFor,
 } from "../../../src/protocols/dialects/model_row.ts";
 import { OPENAI_MODELS } from "../../../src/protocols/dialects/openai_models.ts";
-import { CHAT_PROVIDERS } from "../../../src/protocols/dialects/chat_providers.ts";
+import {
+  CHAT_PROVIDERS,
+  TEMPLATE_MODELS,
+} from "../../../src/protocols/dialects/chat_providers.ts";
+import {
+  CEREBRAS_MODELS,
+  GROQ_MODELS,
+  MISTRAL_MODELS,
+} from "../../../src/protocols/dialects/effort.ts";
 import {
   DEEPSEEK_MODELS,
   GLM_MODELS,
   KIMI_MODELS,
   MINIMAX_MODELS,
 } from "../../../src/protocols/dialects/thinking_models.ts";
+import { MESSAGES_PROVIDERS } from "../../../src/protocols/dialects/messages_rules.ts";
 import { RESPONSES_PROVIDERS } from "../../../src/protocols/dialects/responses_providers.ts";
 
 // Every row of the tables of dialects answers for the models that it names, and says where its rules come from.
@@ -26,6 +36,10 @@ const MODEL_TABLES: Readonly<Record<string, readonly ModelRow<unknown>[]>> = {
   DEEPSEEK_MODELS,
   GLM_MODELS,
   MINIMAX_MODELS,
+  GROQ_MODELS,
+  CEREBRAS_MODELS,
+  MISTRAL_MODELS,
+  TEMPLATE_MODELS,
 };
 
 for (const [name, rows] of Object.entries(MODEL_TABLES)) {
@@ -61,6 +75,7 @@ Deno.test("each row of CLAUDE_MODELS answers for its own examples and names its 
 Deno.test("each provider stands once in its table and names its sources", () => {
   const tables = [
     RESPONSES_PROVIDERS.map((row) => ({ ...row, services: [row.service] })),
+    MESSAGES_PROVIDERS.map((row) => ({ ...row, services: [row.host] })),
     CHAT_PROVIDERS,
   ];
   for (const rows of tables) {
@@ -68,6 +83,52 @@ Deno.test("each provider stands once in its table and names its sources", () => 
     assert.equal(new Set(services).size, services.length);
     for (const row of rows) assertSources(row.sources, row.services[0]);
   }
+});
+
+/** Endpoints of services that need no row, and why. */
+const WITHOUT_ROW: Readonly<Record<string, string>> = {
+  "anthropic messages":
+    "every model is a Claude: CLAUDE_MODELS has their rows, whoever serves them",
+  ...Object.fromEntries(
+    [
+      "zai",
+      "bigmodel",
+      "openrouter",
+      "kimi",
+      "moonshot",
+      "minimax",
+      "deepseek",
+      "synthetic",
+    ].map((service) => [
+      `${service} messages`,
+      "translations write what every imitation of Messages takes, or the rules of a Claude",
+    ]),
+  ),
+};
+
+Deno.test("each endpoint of a preset has a row in the tables of its protocol, or a reason to need none", () => {
+  const rows: Readonly<Record<string, readonly string[]>> = {
+    chat: CHAT_PROVIDERS.flatMap(({ services }) => services),
+    responses: RESPONSES_PROVIDERS.map(({ service }) => service),
+    messages: [],
+    // Text completions are never translated.
+    completions: SERVICE_NAMES,
+  };
+  const missing = SERVICE_NAMES.flatMap((service) =>
+    Object.keys(SERVICES[service].endpoints)
+      .filter((endpoint) => !rows[endpoint]?.includes(service))
+      .map((endpoint) => `${service} ${endpoint}`)
+  );
+  assert.deepEqual(missing.sort(), Object.keys(WITHOUT_ROW).sort());
+});
+
+Deno.test("each service without endpoints of its own has a row, but for the one that may be any server", () => {
+  const chat = CHAT_PROVIDERS.flatMap(({ services }) => services);
+  const bare = SERVICE_NAMES.filter((service) =>
+    Object.keys(SERVICES[service].endpoints).length === 0
+  );
+  const missing = bare.filter((service) => !chat.includes(service));
+  assert.deepEqual(missing, ["custom"]);
 });
 
 function assertSources(

@@ -50,14 +50,22 @@ Deno.test("messagesWatch.usageOf() adds to the input what a cache gave and took"
     cache_creation_input_tokens: 300,
     output_tokens: 4,
     output_tokens_details: { thinking_tokens: 2 },
+    cache_creation: {
+      ephemeral_5m_input_tokens: 200,
+      ephemeral_1h_input_tokens: 100,
+    },
     service_tier: "standard",
+    speed: "fast",
   };
   const expected = {
     inputTokens: 321,
     cachedInputTokens: 20,
     cacheWriteTokens: 300,
+    cacheWrite1hTokens: 100,
     outputTokens: 4,
     reasoningTokens: 2,
+    speed: "fast",
+    serviceTier: "standard",
   };
   const start = { type: "message_start", message: { usage } };
   for (const body of [{ usage }, start]) {

@@ -39,11 +39,23 @@ Deno.test("responsesWatch.usageOf() reads the usage of an answer and of the even
     assert.deepEqual(responsesWatch.usageOf(body), {
       inputTokens: 10,
       cachedInputTokens: 4,
-      cacheWriteTokens: 0,
+      cacheWriteTokens: undefined,
       outputTokens: 5,
       reasoningTokens: 3,
+      speed: undefined,
+      serviceTier: undefined,
     });
   }
+});
+
+Deno.test("responsesWatch.usageOf() keeps counts that later zeros deny", () => {
+  const before = { inputTokens: 10, outputTokens: 5, reasoningTokens: 3 };
+  const later = responsesWatch.usageOf({
+    response: { usage: { input_tokens: 0, output_tokens: 6 } },
+  }, before);
+  assert.equal(later?.inputTokens, 10);
+  assert.equal(later.outputTokens, 6);
+  assert.equal(later.reasoningTokens, 3);
 });
 
 Deno.test("responsesWatch.usageOf() gives undefined where nothing is counted", () => {
@@ -52,8 +64,8 @@ Deno.test("responsesWatch.usageOf() gives undefined where nothing is counted", (
   }
 });
 
-Deno.test("responsesWatch.isEnd() knows the three ends wherever their type stands", () => {
-  for (const end of ["completed", "incomplete", "failed"]) {
+Deno.test("responsesWatch.isEnd() knows every end wherever their type stands", () => {
+  for (const end of ["completed", "done", "incomplete", "failed"]) {
     assert.ok(responsesWatch.isEnd(`{"type":"response.${end}","response":{`));
     assert.ok(
       responsesWatch.isEnd(`{"response":{},"type" : "response.${end}"}`),

@@ -14,6 +14,7 @@ import {
   silent,
   status,
   streamOf,
+  successInWords,
 } from "../../support/upstream/bad_provider.ts";
 import {
   connectionTo,
@@ -301,6 +302,13 @@ const ROWS: readonly Row[] = [
     told: "answer",
   },
   {
+    name: "an answer that names its success like an error is an answer",
+    acts: [successInWords],
+    fallback: [good],
+    asked: ["one"],
+    told: "answer",
+  },
+  {
     name:
       "an error in place of a JSON answer of untold length goes to the fallback",
     acts: [failureInPieces],
@@ -337,6 +345,7 @@ const ROWS: readonly Row[] = [
     acts: [status(403, { type: "permission_error" })],
     asked: ["one"],
     told: 502,
+    logged: "upstream_authentication",
   },
   {
     ...TOO_LONG,
@@ -506,8 +515,9 @@ async function check(row: Row, way: {
   checkTold(told, ending, way);
   checkRecord(told, row.asked);
   if (row.logged !== undefined) assert.equal(told.line.error, row.logged);
-  const isLast = row.logged === TOO_LONG.logged;
-  assert.equal(told.headers.get("x-should-retry"), isLast ? "false" : null);
+  const isFinal = row.logged === TOO_LONG.logged ||
+    row.logged === "upstream_authentication";
+  assert.equal(told.headers.get("x-should-retry"), isFinal ? "false" : null);
   const servedByFallback = ending === "answer" && row.asked.at(-1) === "two";
   assert.equal(
     told.headers.get("x-gateway-model"),

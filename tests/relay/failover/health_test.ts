@@ -208,6 +208,40 @@ Deno.test("a 429 without Retry-After whose window is used up benches to the rese
   assert.deepEqual(scene.providers.hosts(), ["one", "two", "two", "one"]);
 });
 
+Deno.test("a 429 whose wait no quota can mean, in a header, a window or its body, benches nobody", async (t) => {
+  const way = { protocol: "responses", mode: "native" } as const;
+  const window = {
+    "x-codex-primary-used-percent": "100",
+    "x-codex-primary-window-minutes": "300",
+  };
+  const acts = {
+    "retry-after": status(429, { headers: { "retry-after": "9".repeat(30) } }),
+    "retry-after as a date": status(429, {
+      headers: { "retry-after": "Fri, 31 Dec 9999 23:59:59 GMT" },
+    }),
+    "retry-after-ms": status(429, {
+      headers: { "retry-after-ms": "9".repeat(30) },
+    }),
+    "a window": status(429, {
+      headers: { ...window, "x-codex-primary-reset-at": "253402300799" },
+    }),
+    "the message": status(429, {
+      message: `Please try again in ${"9".repeat(30)}s.`,
+    }),
+  };
+  for (const [name, act] of Object.entries(acts)) {
+    await t.step(name, async () => {
+      const scene = await openScene([
+        connectionTo("one", way, { quota: { kind: "codex" } }),
+        connectionTo("two", way),
+      ], { one: [act, good], two: [good] });
+      await scene.ask("responses");
+      await scene.ask("responses");
+      assert.deepEqual(scene.providers.hosts(), ["one", "two", "one"]);
+    });
+  }
+});
+
 Deno.test("a burst 429 while the window is 30 % used is tried again on the same connection", async () => {
   const burst = status(429, {
     headers: {

@@ -49,6 +49,9 @@ Deno.test("a quota that is used up is told to callers of Messages and Chat with 
         const end = new Date(UNTIL * 1000).toISOString();
         assert.ok(error.message.includes(end.slice(11, 16)), error.message);
         assert.equal(error.resets_at, undefined);
+        // Qwen Code stops by these words, opencode by this header.
+        assert.match(error.message, /exhausted quota will reset/);
+        assert.equal(told.headers.get("retry-after-ms"), "1000");
       }
       assert.equal(scene.providers.asked.length, 1);
     });
@@ -66,7 +69,10 @@ Deno.test("a native 429 of a quota that is used up passes as it came, with the h
   assert.equal(told.status, 429);
   assert.equal(told.text, burst.text);
   assert.equal(told.headers.get("x-should-retry"), "false");
+  assert.equal(told.headers.get("retry-after"), `${WAIT_SECONDS}`);
+  assert.equal(told.headers.get("retry-after-ms"), "1000");
   assert.equal(burst.headers.get("x-should-retry"), null);
+  assert.equal(burst.headers.get("retry-after-ms"), null);
 });
 
 Deno.test("a native 429 keeps what the provider says of repetitions", async () => {
@@ -97,6 +103,27 @@ Deno.test("a wait of less than a minute is no used-up quota", async () => {
     JSON.parse(unasked.text).error.code,
     "connection_cooling_down",
   );
+});
+
+Deno.test("a used-up quota is over when its provider says so, not at the reset of a window that no quota can have", async () => {
+  const farOff = status(429, {
+    headers: {
+      "retry-after": `${WAIT_SECONDS}`,
+      "x-codex-primary-used-percent": "100",
+      "x-codex-primary-window-minutes": "300",
+      "x-codex-primary-reset-at": "253402300799",
+    },
+  });
+  const scene = await openScene([
+    connectionTo("one", { protocol: "responses", mode: "translated" }, {
+      quota: { kind: "codex" },
+    }),
+  ], { one: [farOff] });
+  for (let count = 0; count < 2; count++) {
+    const told = await scene.ask("responses");
+    assert.equal(told.headers.get("retry-after"), `${WAIT_SECONDS}`);
+    assert.equal(JSON.parse(told.text).error.resets_at, UNTIL);
+  }
 });
 
 Deno.test("while another connection may be asked again soon, nobody is told to stop", async () => {

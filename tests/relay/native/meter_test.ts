@@ -382,13 +382,44 @@ Deno.test("createBodyMeter() looks into bodies of up to 4 MiB, and counts the by
   }
 });
 
-/** What the log shows of a usage. */
-function countsOf(usage: Usage | undefined): Omit<Usage, "marks"> | undefined {
+/** What is counted of the answer itself. */
+function countsOf(
+  usage: Usage | undefined,
+): Omit<Usage, "marks" | "others"> | undefined {
   if (usage === undefined) return undefined;
-  const { marks: _marks, ...counts } = usage;
+  const { marks: _marks, others: _others, ...counts } = usage;
   return counts;
 }
 
 function isStart({ data }: SseFrame): boolean {
   return /^\{"type":"(message_start|response\.created)"/.test(data);
 }
+
+Deno.test("createStreamMeter() looks for output no longer among a thousand events that are no JSON, and counts on", () => {
+  const { meter, facts } = streamScene();
+  for (let count = 0; count < 1000; count++) meter.push(sseBytes("{"));
+  meter.push(sseBytes(chunk({ content: "a" })));
+  meter.push(
+    sseBytes({
+      choices: [],
+      usage: { prompt_tokens: 3, completion_tokens: 2 },
+    }, "[DONE]"),
+  );
+  assert.equal(facts.answer.firstOutputMs, undefined);
+  assert.equal(facts.answer.usage?.outputTokens, 2);
+  assert.equal(meter.end(true), "whole");
+});
+
+Deno.test("the meters leave out what would take long to parse", () => {
+  const junk = `"x":[${"{},".repeat(70_000)}{}]`;
+  const usage = { prompt_tokens: 3, completion_tokens: 2 };
+  const text = `{${junk},"usage":${JSON.stringify(usage)}}`;
+  const stream = streamScene();
+  stream.meter.push(sseBytes(text, "[DONE]"));
+  assert.equal(stream.meter.end(true), "whole");
+  assert.equal(stream.facts.answer.usage, undefined);
+  const body = bodyScene();
+  body.meter.push(encoder.encode(text));
+  assert.equal(body.meter.end(true), "whole");
+  assert.equal(body.facts.answer.usage, undefined);
+});

@@ -14,7 +14,8 @@ const { signal: NEVER } = new AbortController();
 /** The error for what finds no memory, in the words of every caller's protocol. */
 function isFull(error: unknown): boolean {
   return error instanceof GatewayError && error.kind === "overloaded" &&
-    error.headers["retry-after"] === "1" && /no memory/.test(error.message);
+    error.headers["retry-after"] === "1" && /no memory/.test(error.message) &&
+    /^\d+ bytes of memory for bodies$/.test(error.limit ?? "");
 }
 
 /** What became of a promise so far. */
@@ -29,10 +30,14 @@ function follow(promise: Promise<unknown>): { state: string } {
 
 function open(maxBytes: number): {
   readonly memory: ReturnType<typeof createBodyMemory>;
-  share(): MemoryShare;
+  /** @param caller Default: alice. */
+  share(caller?: string): MemoryShare;
 } {
   const memory = createBodyMemory();
-  return { memory, share: () => memory.open(maxBytes) };
+  return {
+    memory,
+    share: (caller = "alice") => memory.open(maxBytes, caller),
+  };
 }
 
 Deno.test("createBodyMemory() gives out what there is, and no byte more", () => {
@@ -65,9 +70,9 @@ Deno.test("createBodyMemory() gets back what a request took when its share is cl
 
 Deno.test("createBodyMemory() goes by the bound of each request, whatever is configured meanwhile", () => {
   const memory = createBodyMemory();
-  memory.open(100).take(80);
-  assert.throws(() => memory.open(50).take(1), isFull);
-  memory.open(200).take(100);
+  memory.open(100, "alice").take(80);
+  assert.throws(() => memory.open(50, "alice").take(1), isFull);
+  memory.open(200, "alice").take(100);
   assert.equal(memory.usedBytes, 180);
 });
 
@@ -157,6 +162,180 @@ Deno.test("createBodyMemory() lends nothing to whom has left before", async () =
   assert.equal(memory.usedBytes, 0);
 });
 
+/** An upload of so many bytes that have come, and whether it gave way. */
+function upload(share: MemoryShare, bytes: number, declaredBytes = 0) {
+  const one = {
+    state: "goes on",
+    end: share.begin(declaredBytes, (error) => {
+      one.state = isFull(error) ? "full" : String(error);
+    }),
+  };
+  share.take(bytes);
+  return one;
+}
+
+Deno.test("createBodyMemory() refuses an upload that grows where there is no memory, and none waits", () => {
+  const { memory, share } = open(100);
+  const [one, other] = [share(), share()];
+  upload(one, 50);
+  upload(other, 50);
+  assert.throws(() => one.take(1), isFull);
+  assert.throws(() => other.take(1), isFull);
+  one.close();
+  other.take(50);
+  assert.equal(memory.usedBytes, 100);
+});
+
+Deno.test("createBodyMemory() has the largest upload of the caller that holds most give way to another caller", () => {
+  const { memory, share } = open(100);
+  const small = upload(share("mallory"), 20);
+  const large = upload(share("mallory"), 50);
+  const carol = upload(share("carol"), 30);
+  share("bob").take(10);
+  assert.equal(large.state, "full");
+  assert.equal(small.state, "goes on");
+  assert.equal(carol.state, "goes on");
+  assert.equal(memory.usedBytes, 60);
+});
+
+Deno.test("createBodyMemory() has as many uploads give way as it takes, and none in vain", () => {
+  const { memory, share } = open(100);
+  const uploads = [30, 30, 30].map((bytes) => upload(share("mallory"), bytes));
+  const states = () => uploads.map(({ state }) => state);
+  share("bob").take(45);
+  assert.deepEqual(states(), ["full", "full", "goes on"]);
+  assert.equal(memory.usedBytes, 75);
+  assert.throws(() => share("carol").take(80), isFull);
+  assert.deepEqual(states(), ["full", "full", "goes on"]);
+  assert.equal(memory.usedBytes, 75);
+});
+
+Deno.test("createBodyMemory() has uploads give way only down to what the one who asks would hold", () => {
+  const { memory, share } = open(100);
+  const uploads = [30, 30].map((bytes) => upload(share("mallory"), bytes));
+  share("carol").take(40);
+  assert.throws(() => share("bob").take(50), isFull);
+  assert.ok(uploads.every(({ state }) => state === "goes on"));
+  share("bob").take(25);
+  assert.equal(memory.usedBytes, 95);
+});
+
+Deno.test("createBodyMemory() has uploads give way to nobody who would hold as much", () => {
+  const { share } = open(100);
+  const mallory = upload(share("mallory"), 60);
+  const bob = share("bob");
+  upload(bob, 40);
+  assert.throws(() => bob.take(20), isFull);
+  assert.equal(mallory.state, "goes on");
+  bob.take(0);
+  assert.throws(() => share("mallory").take(1), isFull);
+  bob.give(1);
+  bob.take(19);
+  assert.equal(mallory.state, "full");
+});
+
+Deno.test("createBodyMemory() has no whole body give way, but counts it for its caller", () => {
+  const { memory, share } = open(100);
+  const whole = upload(share("mallory"), 60);
+  whole.end();
+  const begun = upload(share("mallory"), 10);
+  upload(share("carol"), 30);
+  share("bob").take(5);
+  assert.deepEqual([whole.state, begun.state], ["goes on", "full"]);
+  assert.equal(memory.usedBytes, 95);
+  assert.throws(() => share("bob").take(36), isFull);
+});
+
+Deno.test("createBodyMemory() has uploads give way to work on the bodies of others", async () => {
+  const { memory, share } = open(100);
+  const mallory = upload(share("mallory"), 90);
+  const loan = await share("bob").borrow(60, NEVER);
+  assert.equal(mallory.state, "full");
+  assert.equal(memory.usedBytes, 60);
+  loan.end();
+  upload(share("alice"), 90);
+  await assert.rejects(share("alice").borrow(60, NEVER), isFull);
+});
+
+Deno.test("createBodyMemory() gives back once what an upload held that gave way", () => {
+  const { memory, share } = open(100);
+  const mallory = share("mallory");
+  upload(mallory, 90);
+  share("bob").take(20);
+  assert.equal(memory.usedBytes, 20);
+  mallory.give(90);
+  mallory.close();
+  assert.equal(memory.usedBytes, 20);
+});
+
+Deno.test("createBodyMemory() refuses an upload by its declared length, beside what its caller's other uploads declare", () => {
+  const { memory, share } = open(100);
+  const first = share("mallory");
+  upload(first, 10, 70);
+  const bob = upload(share("bob"), 0, 90);
+  assert.throws(() => share("mallory").begin(31, () => {}), isFull);
+  share("mallory").begin(30, () => {});
+  assert.throws(() => share("carol").begin(101, () => {}), isFull);
+  share("carol").take(60);
+  assert.throws(() => share("dora").begin(31, () => {}), isFull);
+  assert.equal(memory.usedBytes, 70);
+  assert.equal(bob.state, "goes on");
+});
+
+Deno.test("createBodyMemory() forgets what an upload declared when its share is closed", () => {
+  const { share } = open(100);
+  const left = share("mallory");
+  upload(left, 10, 70);
+  left.close();
+  share("mallory").begin(100, () => {});
+});
+
+Deno.test("createBodyMemory() lets as many uploads end as there is memory for, when many callers' grow at once", () => {
+  const { memory, share } = open(100);
+  let uploads = ["alice", "bob", "carol", "dora"].flatMap((caller) =>
+    Array.from({ length: 3 }, () => {
+      const own = share(caller);
+      return { share: own, bytes: 0, upload: upload(own, 0, 30) };
+    })
+  );
+  let ended = 0;
+  for (let turn = 0; uploads.length > 0; turn++) {
+    assert.ok(turn < 100);
+    uploads = uploads.filter((one) => {
+      if (one.upload.state !== "goes on") return false;
+      try {
+        one.share.take(5);
+      } catch {
+        one.share.close();
+        return false;
+      }
+      assert.ok(memory.usedBytes <= 100);
+      one.bytes += 5;
+      if (one.bytes < 30) return true;
+      one.upload.end();
+      ended += 1;
+      return false;
+    });
+  }
+  assert.equal(ended, 3);
+  assert.equal(memory.usedBytes, 90);
+});
+
+Deno.test("createBodyMemory() has silent uploads of one caller, however many, keep nobody out", () => {
+  const { share } = open(64 * 1024 * 1024);
+  const uploads = Array.from({ length: 200 }, () => share("mallory"))
+    .flatMap((one) => {
+      try {
+        return [upload(one, 16 * 1024, 32 * 1024 * 1024)];
+      } catch {
+        return [];
+      }
+    });
+  assert.ok(uploads.length > 0);
+  upload(share("bob"), 32 * 1024 * 1024, 32 * 1024 * 1024);
+  assert.ok(uploads.every(({ state }) => state === "goes on"));
+});
+
 /** Another thread that holds what the test says, and what it was told of this one. */
 function another(usedBytes: number, running = 0) {
   const other = { usedBytes, running, told: [0, 0] };
@@ -167,7 +346,7 @@ function another(usedBytes: number, running = 0) {
   };
   const timers = createFakeTimers();
   const memory = createBodyMemory(others, createDeadlines(timers));
-  return { other, timers, memory, share: () => memory.open(100) };
+  return { other, timers, memory, share: () => memory.open(100, "alice") };
 }
 
 Deno.test("createBodyMemory() leaves others what they hold, and tells them what it holds itself", async () => {
@@ -182,6 +361,14 @@ Deno.test("createBodyMemory() leaves others what they hold, and tells them what 
   const loan = await share().borrow(20, NEVER);
   assert.deepEqual(other.told, [30, 1]);
   loan.end();
+  assert.deepEqual(other.told, [10, 0]);
+});
+
+Deno.test("createBodyMemory() has its own uploads give way where others hold the rest", () => {
+  const { other, memory } = another(60);
+  const mallory = upload(memory.open(100, "mallory"), 35);
+  memory.open(100, "bob").take(10);
+  assert.equal(mallory.state, "full");
   assert.deepEqual(other.told, [10, 0]);
 });
 

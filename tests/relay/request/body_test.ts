@@ -4,7 +4,7 @@ import {
   createDeadlines,
   type Deadlines,
 } from "../../../src/core/time/deadlines.ts";
-import { nextTurn } from "../../../src/core/time/next_turn.ts";
+
 import { type ErrorKind, GatewayError } from "../../../src/core/error.ts";
 import { readBody } from "../../../src/relay/request/body.ts";
 import {
@@ -18,7 +18,8 @@ import {
 import { LongBytes } from "../../../src/streams/long_bytes.ts";
 import { CallerLeft } from "../../../src/upstream/call.ts";
 import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
-import { settle } from "../../support/settle.ts";
+import { nextTurn, settle } from "../../support/settle.ts";
+import { within } from "../../support/within.ts";
 
 const MAX_BYTES = 2 * 1024 * 1024;
 
@@ -52,7 +53,7 @@ function hold(
   {
     deadlines = createDeadlines(createFakeTimers()),
     deadlineMs = 0,
-    memory = createBodyMemory().open(MAX_BYTES),
+    memory = createBodyMemory().open(MAX_BYTES, "alice"),
     onPiece = () => {},
   }: Reading = {},
 ): Promise<HeldBody> {
@@ -374,6 +375,29 @@ Deno.test("readBody() gives up a body that does not arrive in time", async (t) =
   }
 });
 
+Deno.test("readBody() lets go of a body that does not arrive in time, compressed or not, though nothing more comes", async (t) => {
+  const begun = Uint8Array.from(gzipSync(bytesOf(300_000))).slice(0, -20);
+  const { "of a small declared length": _, ...long } = UNFINISHED;
+  for (const [name, given] of Object.entries(long)) {
+    await t.step(name, async () => {
+      const timers = createFakeTimers();
+      const cancelled = Promise.withResolvers<void>();
+      const body = new ReadableStream<Uint8Array>({
+        start: (controller) => controller.enqueue(begun),
+        cancel: () => cancelled.resolve(),
+      });
+      const reading = read(requestOf(body, given), {
+        deadlines: createDeadlines(timers),
+        deadlineMs: 5000,
+      });
+      for (let count = 0; count < 5; count++) await settle();
+      timers.advance(5000);
+      await assert.rejects(reading, isGatewayError("body_timeout"));
+      await within(cancelled.promise, "the body to be let go");
+    });
+  }
+});
+
 Deno.test("readBody() leaves no deadline behind, however it ends", async () => {
   const timers = createFakeTimers();
   const options = { deadlines: createDeadlines(timers), deadlineMs: 5000 };
@@ -385,6 +409,43 @@ Deno.test("readBody() leaves no deadline behind, however it ends", async () => {
     read(requestOf(streamOf(bytesOf(MAX_BYTES + 1))), options),
   );
   assert.equal(timers.running, 0);
+});
+
+/** What Deno's server throws while it reads a body, and whether a malformed chunk may be meant. */
+const PLATFORM_ERRORS: readonly (readonly [Error, boolean])[] = [
+  // 2.9.6
+  [new Error("invalid HTTP/1 request: Invalid"), true],
+  [
+    new Deno.errors.BadResource(
+      "Cannot read request body as underlying resource unavailable",
+    ),
+    false,
+  ],
+  // 2.7.11, whichever it is
+  [new Deno.errors.Http("error reading a body from connection"), true],
+];
+
+Deno.test("readBody() refuses chunks that are malformed, as far as the platform tells them from a caller who left", async () => {
+  for (const [cause, isMalformed] of PLATFORM_ERRORS) {
+    for (const encoding of ["identity", "gzip"]) {
+      const ways = [
+        [{ "transfer-encoding": "chunked" }, isMalformed],
+        [{ "content-length": "300000" }, false],
+      ] as const;
+      for (const [framing, isRefused] of ways) {
+        const body = new ReadableStream<Uint8Array>({
+          pull: (controller) => controller.error(cause),
+        });
+        const headers = { ...framing, "content-encoding": encoding };
+        await assert.rejects(
+          read(requestOf(body, headers)),
+          isRefused
+            ? isGatewayError("invalid_request")
+            : (error) => error instanceof CallerLeft,
+        );
+      }
+    }
+  }
 });
 
 Deno.test("readBody() takes a body that breaks for a caller who left", async (t) => {
@@ -403,7 +464,7 @@ Deno.test("readBody() takes a body that breaks for a caller who left", async (t)
   }
 });
 
-Deno.test("readBody() takes memory for a body whose length is declared before it reads", async () => {
+Deno.test("readBody() refuses a body whose declared length finds no memory before it reads", async () => {
   for (const size of [1000, SHORT_BYTES + 1]) {
     const memory = createBodyMemory();
     let pulled = false;
@@ -414,13 +475,13 @@ Deno.test("readBody() takes memory for a body whose length is declared before it
     }, { highWaterMark: 0 });
     const request = requestOf(body, { "content-length": String(size) });
     await assert.rejects(
-      hold(request, { memory: memory.open(size - 1) }),
+      hold(request, { memory: memory.open(size - 1, "alice") }),
       isGatewayError("overloaded"),
     );
     assert.ok(!pulled);
     assert.equal(memory.usedBytes, 0);
     const enough = requestOf(bytesOf(size), { "content-length": String(size) });
-    await hold(enough, { memory: memory.open(size) });
+    await hold(enough, { memory: memory.open(size, "alice") });
     assert.equal(memory.usedBytes, size);
   }
 });
@@ -434,14 +495,73 @@ Deno.test("readBody() takes memory for a body of unknown or compressed length as
   ];
   for (const request of requests) {
     const memory = createBodyMemory();
-    await hold(request(), { memory: memory.open(size) });
+    await hold(request(), { memory: memory.open(2 * PIECE_BYTES, "alice") });
     assert.equal(memory.usedBytes, size);
     const small = createBodyMemory();
     await assert.rejects(
-      hold(request(), { memory: small.open(size - 1) }),
+      hold(request(), { memory: small.open(size - 1, "alice") }),
       isGatewayError("overloaded"),
     );
     assert.equal(small.usedBytes, PIECE_BYTES);
+  }
+});
+
+/** Headers of a long body of which nothing comes, one for each way of reading. */
+const SILENT: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  "of a declared length": { "content-length": String(MAX_BYTES) },
+  "in chunks": {},
+  "in a content encoding": { "content-encoding": "gzip" },
+  "in a content encoding with its length": {
+    "content-encoding": "gzip",
+    "content-length": String(MAX_BYTES),
+  },
+};
+
+Deno.test("readBody() takes next to no memory for a body of which nothing comes, and its deadline gives that back", async (t) => {
+  for (const [name, given] of Object.entries(SILENT)) {
+    await t.step(name, async () => {
+      const timers = createFakeTimers();
+      const memory = createBodyMemory();
+      const share = memory.open(MAX_BYTES, "alice");
+      const reading = hold(requestOf(new ReadableStream(), given), {
+        deadlines: createDeadlines(timers),
+        deadlineMs: 5000,
+        memory: share,
+      });
+      await settle();
+      assert.ok(memory.usedBytes <= 16 * 1024, `${memory.usedBytes}`);
+      timers.advance(5000);
+      await assert.rejects(reading, isGatewayError("body_timeout"));
+      share.close();
+      assert.equal(memory.usedBytes, 0);
+    });
+  }
+});
+
+Deno.test("readBody() gives a body up at once that gives way to another caller's", async (t) => {
+  const maxBytes = 1.5 * PIECE_BYTES;
+  const ways = {
+    "of a declared length": { "content-length": String(maxBytes) },
+    "in chunks": {},
+  };
+  for (const [name, given] of Object.entries(ways)) {
+    await t.step(name, async () => {
+      const memory = createBodyMemory();
+      const { readable, writable } = new TransformStream<
+        Uint8Array,
+        Uint8Array
+      >();
+      const reading = hold(requestOf(readable, given), {
+        memory: memory.open(maxBytes, "alice"),
+      });
+      const refused = assert.rejects(reading, isGatewayError("overloaded"));
+      await writable.getWriter().write(bytesOf(PIECE_BYTES));
+      await settle();
+      assert.equal(memory.usedBytes, PIECE_BYTES);
+      memory.open(maxBytes, "bob").take(0.6 * maxBytes);
+      await refused;
+      assert.equal(memory.usedBytes, 0.6 * maxBytes);
+    });
   }
 });
 

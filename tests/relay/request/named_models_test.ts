@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { Operation } from "../../../src/core/protocol.ts";
 import { GatewayError } from "../../../src/core/error.ts";
 import { createRequestHeadReader } from "../../../src/relay/request/request_head.ts";
 
@@ -6,15 +7,16 @@ import { createRequestHeadReader } from "../../../src/relay/request/request_head
 function named(
   fields: string,
   pieceBytes = Infinity,
+  operation: Operation = "chat_completions",
 ): readonly string[] {
   const bytes = new TextEncoder().encode(`{"model":"asked",${fields}}`);
-  const reader = createRequestHeadReader({
-    operation: "chat_completions",
-  });
+  const reader = createRequestHeadReader({ operation });
   for (let start = 0; start < bytes.length; start += pieceBytes) {
     reader.push(bytes.slice(start, start + pieceBytes));
   }
-  return reader.end().namedModels.map(({ param, name }) => `${param}: ${name}`);
+  return reader.end().namedModels.map(({ param, name, isDrawing }) =>
+    `${param}: ${isDrawing ? "drawing " : ""}${name}`
+  );
 }
 
 /** Fields by which an upstream could choose another model. */
@@ -62,6 +64,29 @@ const NAMING: Readonly<Record<string, readonly string[]>> = {
     "tools: a",
   ],
   '"tools":[{"type":"image_generation"},{"model":"a"}]': ["tools: a"],
+  '"tools":[{"type":"image_generation","model":"a"}]': ["tools: drawing a"],
+  '"tools":[{"model":"a","type":"image_generation"}]': ["tools: drawing a"],
+  '"tools":[{"type":"image_generation","svg":{"model":"a"}}]': ["tools: a"],
+  '"tools":[{"type":"openrouter:subagent","parameters":{"tools":[{"type":"openrouter:image_generation","parameters":{"model":"a"}}],"model":"b"}}]':
+    ["tools: drawing a", "tools: b"],
+  // These choose a model themselves.
+  '"tools":[{"type":"openrouter:advisor"}]': ["tools: undefined"],
+  '"tools":[{"type":"openrouter:advisor","parameters":{"model":"a"}}]': [
+    "tools: a",
+  ],
+  '"tools":[{"type":"openrouter:advisor","parameters":{"tools":[{"type":"x","parameters":{"model":"a"}}]}}]':
+    ["tools: a", "tools: undefined"],
+  '"tools":[{"type":"openrouter:fusion","parameters":{"model":"a"}}]': [
+    "tools: a",
+    "tools: undefined",
+  ],
+  '"tools":[{"parameters":{"analysis_models":["a"]},"type":"openrouter:fusion"}]':
+    ["tools: a"],
+  '"compound_custom":{"models":{"answering_model":"a","reasoning_model":"b"}}':
+    ["compound_custom: a", "compound_custom: b"],
+  // Tools that are defined in the middle of a conversation.
+  '"input":[{"type":"additional_tools","tools":[{"type":"image_generation","model":"a"},{"type":"x","model":"b"}]}]':
+    ["input: drawing a", "input: b"],
 };
 
 /** Fields that name no model that could answer. */
@@ -73,8 +98,8 @@ const NAMELESS = [
   '"plugins":[{"id":"auto-router","allowed_models":["openai/*"]}]',
   '"metadata":{"models":["a"],"model":"b"}',
   '"messages":[{"role":"user","content":"x","models":["a"]}]',
-  '"tools":[{"type":"image_generation","model":"gpt-image-1"}]',
-  '"tools":[{"model":"gpt-image-1","type":"image_generation"}]',
+  '"messages":[{"role":"assistant","content":[{"type":"tool_use","name":"tool","input":{"definition":{"model":"a"}}}]}]',
+  '"input":[{"type":"function_call","name":"tools","arguments":"{}"},"tools"]',
   `"tools":[{"name":"Agent","input_schema":{"type":"object","properties":{"model":{"enum":["a"]}}}}]`,
   `"tools":[{"type":"function","function":{"name":"f","parameters":{"model":"a"}}}]`,
   `"tools":[{"type":"function","name":"f","parameters":{"type":"object","properties":{"model":{"type":"string"}},"required":["model"]}}]`,
@@ -84,6 +109,25 @@ Deno.test("A RequestHeadReader tells every model that a body names beside its ow
   for (const [fields, expected] of Object.entries(NAMING)) {
     for (const pieceBytes of [1, 2, 7, 64, Infinity]) {
       assert.deepEqual(named(fields, pieceBytes), expected, fields);
+    }
+  }
+});
+
+Deno.test("A RequestHeadReader finds the models of tools that a conversation of Messages defines, in pieces of any length", () => {
+  const addition = (definition: string) =>
+    `"messages":[{"role":"user","content":"x"},{"content":[{"type":"text","text":"tool"},{"type":"tool_addition","t\\u006fol":{"type":"tool_definition","definition":${definition}}}],"role":"system"}]`;
+  const cases = [
+    ['{"type":"advisor_20260301","model":"a"}', ["messages: a"]],
+    ['{"name":"f","input_schema":{"model":"a"}}', []],
+    ['{"Model":"a"}', ["messages: a"]],
+  ] as const;
+  for (const [definition, expected] of cases) {
+    for (const pieceBytes of [1, 2, 7, 64, Infinity]) {
+      assert.deepEqual(
+        named(addition(definition), pieceBytes, "messages"),
+        expected,
+        definition,
+      );
     }
   }
 });

@@ -418,8 +418,8 @@ Deno.test("a cool-down says whom it keeps away", async () => {
   const scene = await begin();
   for (let count = 0; count < 3; count++) fail(scene, scene.one);
   fail(scene, scene.one, fault("server"), scene.bob);
-  const callers = scene.lines.map((line) => JSON.parse(line).caller);
-  assert.deepEqual(callers, ["alice", undefined]);
+  const tokens = scene.lines.map((line) => JSON.parse(line).token);
+  assert.deepEqual(tokens, ["alice", undefined]);
   assert.deepEqual(scene.cooled, ["main", "main"]);
 });
 
@@ -540,6 +540,53 @@ Deno.test("follow() leaves alone for all what failed for all at another gateway,
   assert.equal(ask(here, here.one, { isStranded: false }), undefined);
   probe.failed(fault("unreachable"));
   assert.equal(restMs(here, here.one), 2000, "the next pause is longer");
+});
+
+Deno.test("follow() knows why a connection is left alone where only an administrator can mend that, and forgets it once it is well", async () => {
+  const [there, here] = [await begin(), await begin()];
+  const refused = fault("authentication", { status: 401 });
+  const cause = { kind: "authentication", status: 401 } as const;
+  for (let count = 0; count < 3; count++) fail(there, there.one, refused);
+  follow(here, there);
+  for (const scene of [there, here]) {
+    const { health, one, other, alice, bob } = scene;
+    assert.deepEqual(health.lastingCause(one, alice), cause);
+    assert.deepEqual(health.lastingCause(other, alice), cause);
+    assert.equal(health.lastingCause(one, bob), undefined);
+  }
+  fail(there, there.one, refused, there.bob);
+  follow(here, there);
+  assert.deepEqual(here.health.lastingCause(here.one, here.carol), cause);
+  here.clock.advance(1000);
+  assert.equal(here.health.lastingCause(here.one, here.alice), undefined);
+  ask(here, here.one)?.failed(fault("unreachable", { wasConnected: true }));
+  assert.ok(restMs(here, here.one) > 0);
+  assert.equal(here.health.lastingCause(here.one, here.alice), undefined);
+});
+
+Deno.test("what may be asked again gives no reason to leave it alone", async () => {
+  const scene = await begin();
+  const refused = fault("permission", { status: 403 });
+  for (let count = 0; count < 3; count++) fail(scene, scene.one, refused);
+  fail(scene, scene.one, refused, scene.bob);
+  scene.clock.advance(1000);
+  assert.equal(scene.health.lastingCause(scene.one, scene.alice), undefined);
+});
+
+Deno.test("what keeps a token away for longest says why", async () => {
+  const scene = await begin();
+  const { health, one, alice, config } = scene;
+  const refused = fault("permission", { status: 403 });
+  for (let count = 0; count < 3; count++) fail(scene, one, refused);
+  assert.equal(health.lastingCause(one, alice)?.kind, "permission");
+  health.follow({
+    connectionId: one.connection.id,
+    model: one.model.id,
+    token: undefined,
+    ms: 7000,
+    isBench: true,
+  }, config);
+  assert.equal(health.lastingCause(one, alice), undefined);
 });
 
 Deno.test("follow() leaves one model alone, and one token's requests, where that is all that failed", async () => {

@@ -6,14 +6,14 @@ const SEALED = { protocol: "messages", form: "signature", value: "s" } as const;
 
 function thoughts(text: string, ...callIds: string[]): Thoughts {
   return {
-    callIds,
-    blocks: [{
-      kind: "reasoning",
-      parts: [{ form: "raw", text }],
-      sealed: SEALED,
-    }],
-    calls: new Map(),
-    messages: [],
+    pieces: [
+      {
+        kind: "reasoning",
+        parts: [{ form: "raw", text }],
+        sealed: SEALED,
+      },
+      ...callIds.map((id) => ({ kind: "call", id }) as const),
+    ],
   };
 }
 
@@ -43,13 +43,39 @@ Deno.test("the seal store gives nobody the reasoning of another caller", () => {
   assert.equal(store.recall({ ...ALICE, callerSha256: "bob" }), undefined);
 });
 
-Deno.test("the seal store forgets reasoning that waited too long", () => {
+Deno.test("the seal store forgets reasoning that nobody asked for too long", () => {
   const { store, pass } = storeAt({ ttlMs: 1000 });
   store.keep("alice", thoughts("old", "call_1"));
   pass(999);
   assert.ok(store.recall(ALICE));
-  pass(1);
+  pass(999);
+  assert.ok(store.recall(ALICE));
+  pass(1000);
   assert.equal(store.recall(ALICE), undefined);
+});
+
+Deno.test("the seal store drops what was not asked for before what was", () => {
+  const { store } = storeAt({ maxCharacters: 1500 });
+  const text = "x".repeat(300);
+  store.keep("alice", thoughts(text, "call_1"));
+  store.keep("alice", thoughts(text, "call_2"));
+  assert.ok(store.recall(ALICE));
+  store.keep("alice", thoughts(text, "call_3"));
+  assert.deepEqual(store.known("alice"), new Set(["call_1", "call_3"]));
+});
+
+Deno.test("the seal store remembers what was refused of a caller's reasoning, as long and as much as the rest", () => {
+  const { store, pass } = storeAt({ ttlMs: 1000, maxCharacters: 500 });
+  store.refuse("alice", ["a", "b"]);
+  store.refuse("alice", []);
+  assert.deepEqual(store.refused("alice"), new Set(["a", "b"]));
+  assert.deepEqual(store.refused("bob"), new Set());
+  assert.deepEqual(store.known("alice"), new Set());
+  pass(1000);
+  assert.deepEqual(store.refused("alice"), new Set());
+  for (let count = 0; count < 50; count++) store.refuse("bob", [`${count}`]);
+  assert.ok(store.refused("bob").size < 10);
+  assert.ok(store.refused("bob").has("49"));
 });
 
 Deno.test("the seal store drops the oldest when it grows past its bound", () => {
@@ -72,12 +98,8 @@ Deno.test("the seal store counts the signatures of calls, however many answers h
   const { store } = storeAt({ maxCharacters: 10_000 });
   for (let count = 0; count < 100; count++) {
     const callId = `call_${count}`;
-    store.keep("alice", {
-      callIds: [callId],
-      blocks: [],
-      calls: new Map([[callId, { ...SEALED, value: "x".repeat(500) }]]),
-      messages: [],
-    });
+    const sealed = { ...SEALED, value: "x".repeat(500) };
+    store.keep("alice", { pieces: [{ kind: "call", id: callId, sealed }] });
   }
   assert.equal(store.recall({ ...ALICE, callId: "call_0" }), undefined);
   assert.equal(store.recall({ ...ALICE, callId: "call_80" }), undefined);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { createGateway } from "../../../src/app.ts";
+import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
 import { createConfigStore } from "../../../src/config/store.ts";
 import { systemClock } from "../../../src/core/time/clock.ts";
 import { randomIds } from "../../../src/core/ids.ts";
@@ -7,7 +8,15 @@ import { demoConfigText } from "../../../src/demo/config.ts";
 import { createDemoUpstream } from "../../../src/demo/upstream.ts";
 import { createLog } from "../../../src/observe/log.ts";
 import { sha256Hex } from "../../../src/core/sha256.ts";
-import { configOf, loadText } from "../../support/gateway/config.ts";
+import {
+  ALICE_TOKEN,
+  configOf,
+  connectionFile,
+  loadFile,
+  loadText,
+  minimalFile,
+} from "../../support/gateway/config.ts";
+import { createLogLines } from "../../support/gateway/log_lines.ts";
 import { OpenAI } from "../../support/sdk/sdks.ts";
 
 const TOKEN = "demo";
@@ -89,3 +98,155 @@ for (const { model, sealed } of CASES) {
     });
   }
 }
+
+// OpenAI leaves out by itself what it does not take of earlier reasoning and says so in `input_transformations`
+// (https://developers.openai.com/api/docs/guides/keep-prefix-unchanged); what another account or deployment encrypted
+// is a 400 (https://github.com/openai/codex/issues/17541).
+
+const reasoning = (id: string): JsonObject => ({
+  type: "reasoning",
+  id,
+  summary: [{ type: "summary_text", text: `About ${id}` }],
+  encrypted_content: `seal of ${id}`,
+});
+
+/** A Responses model that thinks, says something, thinks and calls; `judge` may refuse the request or add to the answer. */
+async function openAiScene(judge: (input: JsonObject[]) => JsonObject) {
+  const config = configOf(
+    await loadFile(minimalFile({
+      connections: [connectionFile({
+        family: "C",
+        endpoints: { responses: "https://openai.example/v1" },
+        models: ["gpt-5.2"],
+      })],
+    })),
+  );
+  const inputs: JsonObject[][] = [];
+  const lines = createLogLines();
+  const { handler } = createGateway({
+    store: createConfigStore(config),
+    log: lines.log,
+    async fetch(_url, init) {
+      const body = JSON.parse(await new Response(init.body).text());
+      const input: JsonObject[] = body.input;
+      inputs.push(input);
+      const turn = inputs.length;
+      const judged = judge(input);
+      if (judged.error !== undefined) {
+        return Response.json(judged, { status: 400 });
+      }
+      return Response.json({
+        id: `resp_${turn}`,
+        object: "response",
+        model: "gpt-5.2",
+        status: "completed",
+        output: [
+          reasoning(`rs_${turn}a`),
+          {
+            type: "message",
+            id: `msg_${turn}`,
+            role: "assistant",
+            content: [{ type: "output_text", text: "I look." }],
+          },
+          reasoning(`rs_${turn}b`),
+          {
+            type: "function_call",
+            call_id: `call_${turn}`,
+            name: "get_weather",
+            arguments: "{}",
+          },
+        ],
+        ...judged,
+      });
+    },
+  });
+  const messages: JsonObject[] = [{ role: "user", content: "Weather?" }];
+  async function turn(): Promise<Response> {
+    const response = await handler(
+      new Request("http://gateway.test/v1/chat/completions", {
+        method: "POST",
+        headers: {
+          "content-type": "application/json",
+          authorization: `Bearer ${ALICE_TOKEN}`,
+        },
+        body: JSON.stringify({ model: "gpt-5.2", messages, tools: TOOLS }),
+      }),
+    );
+    const text = await response.clone().text();
+    assert.equal(response.status, 200, text);
+    const [{ message: { content, tool_calls } }] = JSON.parse(text).choices;
+    messages.push({ role: "assistant", content, tool_calls }, {
+      role: "tool",
+      tool_call_id: tool_calls[0].id,
+      content: "Rain",
+    });
+    return response;
+  }
+  const thoughts = () =>
+    inputs.at(-1)?.filter(({ type }) => type === "reasoning")
+      .map(({ id }) => id);
+  return { turn, inputs, lines, thoughts };
+}
+
+Deno.test("reasoning items go back to OpenAI in the places where they stood, with summaries and nothing else", async () => {
+  const { turn, inputs } = await openAiScene(() => ({}));
+  await turn();
+  await turn();
+  const items = (inputs.at(-1) ?? []).filter(isJsonObject);
+  assert.deepEqual(items.map(({ type, id }) => id ?? type), [
+    "message",
+    "rs_1a",
+    "message",
+    "rs_1b",
+    "function_call",
+    "function_call_output",
+  ]);
+  assert.deepEqual(items[1], reasoning("rs_1a"));
+});
+
+Deno.test("encrypted reasoning that OpenAI cannot read is asked again once without, and not sent any more", async () => {
+  let isOther = false;
+  const { turn, inputs, lines, thoughts } = await openAiScene((input) =>
+    isOther && JSON.stringify(input).includes("seal of rs_1a")
+      ? {
+        error: {
+          type: "invalid_request_error",
+          code: "invalid_encrypted_content",
+          message:
+            "The encrypted content for item rs_1a could not be verified.",
+        },
+      }
+      : {}
+  );
+  await turn();
+  await turn();
+  isOther = true;
+  const { headers } = await turn();
+  assert.equal(inputs.length, 4);
+  assert.deepEqual(thoughts(), []);
+  assert.equal(headers.get("x-gateway-dropped"), "reasoning_details");
+  const line = await lines.of({ headers });
+  assert.deepEqual(line.reasoning_dropped, ["refused"]);
+  await turn();
+  assert.equal(inputs.length, 5);
+  assert.deepEqual(thoughts(), ["rs_4a", "rs_4b"]);
+});
+
+Deno.test("what OpenAI leaves out of earlier reasoning is in the log and in x-gateway-dropped, and is sent again", async () => {
+  const { turn, lines, thoughts } = await openAiScene((input) => ({
+    input_transformations: input.filter(({ type }) => type === "reasoning")
+      .map(({ id }) => ({
+        type: "reasoning",
+        action: "removed",
+        id,
+        reason: "prefix_mismatch",
+      })),
+  }));
+  await turn();
+  const { headers } = await turn();
+  assert.equal(headers.get("x-gateway-dropped"), "reasoning_details");
+  const line = await lines.of({ headers });
+  assert.deepEqual(line.reasoning_dropped, ["prefix_mismatch"]);
+  await turn();
+  assert.deepEqual(thoughts(), ["rs_1a", "rs_1b", "rs_2a", "rs_2b"]);
+});

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createDeadlines } from "../../../src/core/time/deadlines.ts";
 import { GatewayError } from "../../../src/core/error.ts";
+import { UpstreamFailure } from "../../../src/protocols/canonical/failure/failure.ts";
 import { CODECS } from "../../../src/protocols/mod.ts";
 import { createSealStore } from "../../../src/relay/translated/seal_store.ts";
 import { translateAnswer } from "../../../src/relay/translated/translate_answer.ts";
@@ -29,6 +30,7 @@ async function begin() {
         cuts: [],
         estimatedInputTokens: 1,
         dropped: new Set(["seed", "a,b", "é".repeat(100)]),
+        reasoning: [],
       },
       services: {
         seals: createSealStore({ clock: opened.clock }),
@@ -161,5 +163,28 @@ Deno.test("translateAnswer() folds no stream that has no end", async () => {
     },
   );
   assert.ok(given < 80 * 1024 * 1024);
+  assert.equal(attempt.controller.signal.aborted, true);
+});
+
+Deno.test("translateAnswer() folds no stream that holds nothing of an answer", async () => {
+  const { attempt, translate } = await begin();
+  const piece = new TextEncoder().encode(": ping\n\n".repeat(128 * 1024));
+  let given = 0;
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      controller.enqueue(given === 0 ? START : piece.slice());
+      given += piece.length;
+    },
+  });
+  await assert.rejects(
+    translate(new Response(body, { headers: EVENTS })),
+    (error) => {
+      assert.ok(error instanceof UpstreamFailure);
+      assert.equal(error.failure.kind, "broken");
+      assert.match(error.failure.message, /sent 16 MiB without any output/);
+      return true;
+    },
+  );
+  assert.ok(given < 40 * 1024 * 1024);
   assert.equal(attempt.controller.signal.aborted, true);
 });

@@ -3,9 +3,13 @@ import { createDeadlines } from "../../../src/core/time/deadlines.ts";
 import type { AnswerEvent } from "../../../src/protocols/canonical/stream/event.ts";
 import { isOutput } from "../../../src/protocols/canonical/stream/event.ts";
 import { CODECS } from "../../../src/protocols/mod.ts";
+import { createBodyDecoder } from "../../../src/protocols/decode_body.ts";
 import { createTranslator } from "../../../src/protocols/translate_stream.ts";
 import { holdBack } from "../../../src/relay/hold_back.ts";
-import { createTranslatingReader } from "../../../src/relay/translated/translating_reader.ts";
+import {
+  createTranslatingReader,
+  MAX_EMPTY_BYTES,
+} from "../../../src/relay/translated/translating_reader.ts";
 import {
   type ByteReader,
   createLookAhead,
@@ -69,7 +73,7 @@ function begin(
   assert.ok(source);
   const deadlines = createDeadlines(timers);
   const translator = createTranslator({
-    decoder: CODECS.messages.createStreamDecoder(counterIds()),
+    decoder: createBodyDecoder(CODECS.messages, counterIds()),
     encoder: CODECS.chat.createStreamEncoder(answerContext(requestOf())),
     observe(event) {
       seen.push(event);
@@ -428,5 +432,26 @@ Deno.test("a translated stream that is cut tells its caller, though its source d
   assert.match(new TextDecoder().decode(value), /event: error\n.*shutting/);
   assert.equal((await reader.read()).done, true);
   assert.deepEqual(scene.ends, ["complete"]);
+  assert.equal(scene.cancels(), 1);
+});
+
+Deno.test("a translated stream breaks after 16 MiB without any output, and counts from the last of it", async () => {
+  const scene = begin();
+  const reader = scene.body.getReader();
+  const empty = new TextEncoder().encode(": \n\n".repeat(MAX_EMPTY_BYTES / 8));
+  assert.equal(empty.length, MAX_EMPTY_BYTES / 2);
+  scene.source.enqueue(START);
+  scene.source.enqueue(empty);
+  scene.source.enqueue(HELLO);
+  scene.source.enqueue(empty);
+  scene.source.enqueue(empty);
+  scene.source.enqueue(PING);
+  let text = "";
+  while (!text.includes("Hello")) text += await next(reader);
+  assert.match(
+    await next(reader),
+    /^event: error\n.*The provider sent 16 MiB without any output/,
+  );
+  assert.equal((await reader.read()).done, true);
   assert.equal(scene.cancels(), 1);
 });

@@ -28,6 +28,7 @@ const ORDER = {
     force: {},
     omit: [],
     recallable: new Set<string>(),
+    refused: new Set<string>(),
   },
 } as const;
 
@@ -192,12 +193,7 @@ Deno.test("createTranslationPool() gives up a job that takes two minutes", async
 Deno.test("createTranslationPool() answers a thread that asks for kept reasoning", async () => {
   const { pool, threads } = begin();
   const place = await pool.enter(NEVER);
-  const thoughts = {
-    callIds: ["call_1"],
-    blocks: [],
-    calls: new Map(),
-    messages: [],
-  };
+  const thoughts = { pieces: [{ kind: "call", id: "call_1" }] } as const;
   const reasoning = new Map([["call_1", thoughts]]);
   const running = place.run(ORDER, (callIds) => {
     assert.deepEqual(callIds, ["call_1"]);

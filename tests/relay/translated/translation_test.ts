@@ -80,6 +80,7 @@ function jobOf(
     force: { store: false },
     omit: ["top_p"],
     recallable: new Set(),
+    refused: new Set(),
     ...parts,
   };
 }
@@ -88,7 +89,7 @@ const SHAPE = { values: 10, depth: 3 };
 
 function wanted(parts: Partial<RequestOptions> = {}): RequestOptions {
   return {
-    memory: createBodyMemory().open(Infinity),
+    memory: createBodyMemory().open(Infinity, "alice"),
     signal: new AbortController().signal,
     recall: () => new Map(),
     ...parts,
@@ -241,8 +242,7 @@ Deno.test("sealed reasoning reaches a thread, and no more of it than the request
     ],
   });
   const thoughts = {
-    callIds: ["call_1"],
-    blocks: [{
+    pieces: [{
       kind: "reasoning",
       parts: [{ form: "raw", text: "I must call" }],
       sealed: {
@@ -251,9 +251,7 @@ Deno.test("sealed reasoning reaches a thread, and no more of it than the request
         value: "seal-1",
         origin: "connection-1",
       },
-    }],
-    calls: new Map(),
-    messages: [],
+    }, { kind: "call", id: "call_1" }],
   } as const;
   const asked: (readonly string[])[] = [];
   const options = wanted({
@@ -275,6 +273,22 @@ Deno.test("sealed reasoning reaches a thread, and no more of it than the request
     );
   });
   assert.deepEqual(asked, [["call_1"], ["call_1"], ["call_1"]]);
+});
+
+Deno.test("a thread says the same of the reasoning that may go, and of what the answer's is bound to", async () => {
+  const body = longBody({
+    model: "m",
+    messages: [{ role: "user", content: "Hi" }],
+  });
+  const target = { ...jobOf(body).target, model: "claude-fable-5-1" };
+  const job = jobOf(body, { target, refused: new Set(["a"]) });
+  await withThreads(async (elsewhere) => {
+    const told = await elsewhere.request(job, SHAPE, wanted());
+    const { bound } = await here.request(job, SHAPE, wanted());
+    assert.match(bound?.prefix ?? "", /^[\w-]{22}$/);
+    assert.deepEqual(told.bound, bound);
+    assert.deepEqual(told.reasoning, []);
+  });
 });
 
 Deno.test("a thread that translates may do nothing else", async () => {
@@ -331,7 +345,7 @@ function withFakeThreads() {
     ...fake,
     pool,
     memory,
-    share: memory.open(100_000_000),
+    share: memory.open(100_000_000, "alice"),
     translation: createTranslation(pool, randomIds),
   };
 }
@@ -377,6 +391,7 @@ Deno.test("a translation takes 5 times its bytes and 1,100 for each value while 
       cuts: [],
       estimatedInputTokens: 7,
       dropped: new Set(),
+      reasoning: [],
     },
   });
   const { letGo } = await working;

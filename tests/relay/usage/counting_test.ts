@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../../src/core/json.ts";
 import type { UsedAmounts } from "../../../src/usage/window_usage.ts";
+import { readLogLine } from "../../../src/observe/logged_request.ts";
 import { sha256Hex } from "../../../src/core/sha256.ts";
-import { NOW_MS, tokenFile } from "../../support/gateway/config.ts";
+import { tokenFile } from "../../support/gateway/config.ts";
 import { connectionTo } from "../../support/gateway/failover_scene.ts";
 import {
   oneConnection,
@@ -218,6 +219,15 @@ Deno.test("a request that no provider was asked for counts nothing", async () =>
   const scene = await openUsageScene();
   await scene.ask("chat", { model: "nobody-has-it" });
   assert.deepEqual(await totalOfHour(scene), NONE);
+  const translated = await openUsageScene({
+    connections: [
+      connectionTo("one", { protocol: "chat", mode: "translated" }),
+    ],
+  });
+  const { line } = await translated.ask("chat", { n: 2 });
+  assert.equal(line.failure, "untranslatable");
+  assert.equal(readLogLine(JSON.stringify(line)), "other");
+  assert.deepEqual(await totalOfHour(translated), NONE);
 });
 
 Deno.test("counting tokens counts nothing", async () => {
@@ -267,27 +277,6 @@ Deno.test("GET /usage takes no query, and is cached by nobody", async () => {
     assert.equal(response.headers.get("cache-control"), "no-store");
     assert.equal((await get(`${prefix}/usage?window=day`)).status, 400);
   }
-});
-
-Deno.test("what was served before the process began can be counted, and only windows that run count it", async () => {
-  const scene = await openUsageScene();
-  const [caller] = scene.store.current().callers.values();
-  assert.ok(caller !== undefined);
-  const { counting } = scene.gateway;
-  for (const agoMs of [60_000, 40 * 86_400_000]) {
-    counting.count({
-      caller,
-      connection: "one",
-      model: "model-1",
-      atMs: NOW_MS - agoMs,
-      counts: { requests: 1, input: 3, output: 2, cost: 22_000 },
-    });
-  }
-  counting.completeSince(NOW_MS - 40 * 86_400_000);
-  assert.deepEqual(await totals(scene), [NONE, NONE, ONE, NONE]);
-  const { windows, since } = await scene.usage();
-  assert.equal(since, "2025-11-22T00:00:00.000Z");
-  assert.ok(windows.every(({ complete }) => complete));
 });
 
 /** What one answer with this usage is counted as. */

@@ -38,6 +38,15 @@ function errorOf({ text }: Told): Record<string, unknown> {
   return error;
 }
 
+/**
+ * Whether Qwen Code takes words for a quota that is used up, which it does not ask for again
+ * (https://github.com/QwenLM/qwen-code/blob/main/packages/core/src/utils/quotaErrorDetection.ts).
+ */
+function stopsQwenCode(text: string): boolean {
+  return /quota/i.test(text) && /exhausted|exceeded/i.test(text) &&
+    /will reset|reset at/i.test(text);
+}
+
 /** Seconds since 1970 until which the caller is told to wait. */
 function resetOf({ headers, atMs }: Told): number {
   return Math.ceil((NOW_MS + atMs) / 1000) +
@@ -62,7 +71,9 @@ Deno.test("a token at its limit of requests is refused until the window resets",
     code: "token_limit_exceeded",
   });
   assert.equal(refused.headers.get("retry-after"), "45");
+  assert.equal(refused.headers.get("retry-after-ms"), null);
   assert.equal(refused.headers.get("x-should-retry"), null);
+  assert.ok(!stopsQwenCode(refused.text), refused.text);
   assert.equal(refused.line.error, "token_limit_exceeded");
   scene.timers.advance(45_000);
   assert.equal((await scene.ask("chat")).status, 200);
@@ -76,6 +87,9 @@ Deno.test("who would have to wait for more than a minute is told not to repeat t
   const refused = await scene.ask("chat");
   assert.equal(refused.headers.get("retry-after"), String(86_400 - 60));
   assert.equal(refused.headers.get("x-should-retry"), "false");
+  // opencode waits for what this says, and for retry-after only where it is absent.
+  assert.equal(refused.headers.get("retry-after-ms"), "1000");
+  assert.ok(stopsQwenCode(refused.text), refused.text);
 });
 
 for (const protocol of PROTOCOLS) {
@@ -121,6 +135,35 @@ Deno.test("tokens and cost count what the provider said in the end, and not what
     assert.equal(told.unit, unit);
     assert.equal(told.remaining, told.limit - used);
     assert.equal(told.resets_at, "2026-01-02T00:00:00.000Z");
+  }
+});
+
+Deno.test("an answer that is fetched later, whose use nobody counts, is refused to tokens with a limit on tokens or cost", async () => {
+  const deferring = { chat: "deferred", responses: "background" } as const;
+  for (const protocol of ["chat", "responses"] as const) {
+    const connections = [
+      connectionTo("one", { protocol, mode: "native" }, {
+        models: [{ id: "model-1", price: { input: 1, output: 1 } }],
+      }),
+    ];
+    const field = deferring[protocol];
+    const cases = [
+      [[{ window: "day", tokens: 1000 }], 400],
+      [[{ window: "day", cost: 1 }], 400],
+      [[{ window: "day", requests: 5 }], 200],
+      [[], 200],
+    ] as const;
+    for (const [limits, expected] of cases) {
+      const scene = await openUsageScene({
+        connections,
+        ...limited(...limits),
+      });
+      const told = await scene.ask(protocol, { [field]: true });
+      assert.equal(told.status, expected, told.text);
+      if (expected === 400) assert.equal(errorOf(told).param, field);
+      const awaited = await scene.ask(protocol, { [field]: false });
+      assert.equal(awaited.status, 200);
+    }
   }
 });
 
@@ -329,19 +372,19 @@ Deno.test("a limit that a reload brings counts what runs meanwhile, once", async
   assert.equal((await limitOf(scene)).used, 1);
 });
 
-Deno.test("the reservation of a request that outlasts its window is not taken from the next", async () => {
+Deno.test("a request that outlasts its window counts in the next one, once", async () => {
   const scene = await openUsageScene(
     limited({ window: "minute", requests: 5 }),
     { one: [silent, good] },
   );
   const running = scene.gateway.handler(scene.request("chat"));
   await scene.pass(Promise.resolve());
+  assert.equal((await limitOf(scene)).used, 1);
   scene.timers.advance(MINUTE_MS);
-  assert.equal((await limitOf(scene)).used, 0);
+  assert.ok(((await limitOf(scene)).used ?? 9) <= 1);
   scene.timers.advance(600_000);
   await scene.pass(running);
-  const { used } = await limitOf(scene);
-  assert.ok(used === 0 || used === 1, String(used));
+  assert.ok(((await limitOf(scene)).used ?? 9) <= 1);
 });
 
 Deno.test("near a limit the answer says so in a header, and the log once a window", async () => {
@@ -469,13 +512,25 @@ Deno.test("who asks for more than a whole window has is told so, and not to repe
   );
   assert.equal(refused.headers.get("retry-after"), "60");
   assert.equal(refused.headers.get("x-should-retry"), "false");
+  assert.ok(stopsQwenCode(refused.text), refused.text);
+});
+
+Deno.test("Codex stops at a request that no window has room for, though the window resets soon", async () => {
+  const scene = await openUsageScene({
+    ...limited({ window: "minute", tokens: 1 }),
+    connections: [
+      connectionTo("one", { protocol: "responses", mode: "translated" }),
+    ],
+  });
+  const refused = await scene.ask("responses");
+  assert.equal(errorOf(refused).type, "usage_limit_reached");
 });
 
 Deno.test("nobody is told to wait for longer than a client's timer holds", async () => {
   const scene = await openUsageScene(limited({ window: "month", requests: 1 }));
   await scene.ask("chat");
   const refused = await scene.ask("chat");
-  assert.match(String(errorOf(refused).message), /resets at 2026-02-01T/);
+  assert.match(String(errorOf(refused).message), /will reset at 2026-02-01T/);
   assert.equal(refused.headers.get("retry-after"), "2147483");
   assert.equal(refused.headers.get("x-should-retry"), "false");
 });

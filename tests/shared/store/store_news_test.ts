@@ -58,6 +58,7 @@ function coolDown(
       token: "alice",
       ms: 600_000,
       isBench: true,
+      cause: { kind: "quota", status: 402 },
       ...rest,
     },
   };

@@ -115,6 +115,37 @@ function messagesStream(text: string, stop_reason: string): string {
   ).join("");
 }
 
+/** A Responses stream of one text, whose last event is of this type and holds these fields. */
+function responsesStream(type: string, response: JsonObject): string {
+  const events: JsonObject[] = [
+    {
+      type: "response.created",
+      response: { id: "resp_1", model: "m", status: "in_progress", output: [] },
+    },
+    {
+      type: "response.output_item.added",
+      output_index: 0,
+      item: { id: "msg_1", type: "message", role: "assistant", content: [] },
+    },
+    {
+      type: "response.output_text.delta",
+      item_id: "msg_1",
+      output_index: 0,
+      content_index: 0,
+      delta: "so",
+    },
+    { type, response: { id: "resp_1", model: "m", ...response } },
+  ];
+  return events.map((event) =>
+    `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
+  ).join("");
+}
+
+const CUT_OFF = {
+  status: "incomplete",
+  incomplete_details: { reason: "max_output_tokens" },
+};
+
 const STOP = { finish_reason: "stop" };
 const CALLS = { finish_reason: "tool_calls" };
 const SO: AnswerMeaning = { text: "so", stop: "end" };
@@ -340,5 +371,138 @@ export const BEHAVIOURS: readonly Behaviour[] = [
       },
     }),
     means: { ...SO, tokens: { input: 3, output: 12 } },
+  },
+  {
+    provider: "iFlytek Spark",
+    does: "says success beside an answer, and never why it ends",
+    source:
+      "https://www.xfyun.cn/doc/spark/HTTP%E8%B0%83%E7%94%A8%E6%96%87%E6%A1%A3.html",
+    speaks: "chat",
+    tells: {
+      code: 0,
+      message: "Success",
+      sid: "cha000b5de1@dx19e50e7c710b8f3812",
+      choices: [{ index: 0, message: { role: "assistant", content: "so" } }],
+      usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+    },
+    means: { ...SO, tokens: { input: 3, output: 2 } },
+  },
+  {
+    provider: "an OpenAI-style server",
+    does: "has an empty error in every chunk",
+    source: "https://github.com/BerriAI/litellm/issues/40578",
+    speaks: "chat",
+    tells: chatStream([{ content: "so" }], { ...STOP, error: "" }, {
+      error: { code: 0, message: "" },
+    }),
+    means: SO,
+  },
+  {
+    provider: "an OpenAI-style server",
+    does: "counts zeros behind its counts",
+    source: "https://github.com/router-for-me/CLIProxyAPI/pull/3077",
+    speaks: "chat",
+    tells: chatStream([{ content: "so" }], STOP, {
+      usage: {
+        prompt_tokens: 3,
+        completion_tokens: 2,
+        prompt_tokens_details: { cached_tokens: 1 },
+      },
+    }).replace(
+      "data: [DONE]",
+      `data: ${
+        JSON.stringify({
+          ...HEAD,
+          choices: [],
+          usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 },
+        })
+      }\n\ndata: [DONE]`,
+    ),
+    means: { ...SO, tokens: { input: 3, output: 2 } },
+  },
+  {
+    provider: "a Responses server",
+    does: "ends with `response.done`",
+    source: "https://github.com/decolua/9router/pull/2142",
+    speaks: "responses",
+    tells: responsesStream("response.done", {
+      status: "completed",
+      usage: { input_tokens: 3, output_tokens: 2 },
+    }),
+    means: { ...SO, tokens: { input: 3, output: 2 } },
+  },
+  {
+    provider: "a Responses server",
+    does: "ends an answer that was cut off with `response.done`",
+    source: "https://github.com/can1357/oh-my-pi/pull/4692",
+    speaks: "responses",
+    tells: responsesStream("response.done", CUT_OFF),
+    means: { text: "so", stop: "max_tokens" },
+  },
+  {
+    provider: "a Responses server",
+    does: "says `response.completed` of an answer that was cut off",
+    source: "https://github.com/Intrect-io/OpenSwarm/pull/557",
+    speaks: "responses",
+    tells: responsesStream("response.completed", CUT_OFF),
+    means: { text: "so", stop: "max_tokens" },
+  },
+  {
+    provider: "a Responses server",
+    does: "says why an answer is incomplete, and no status",
+    source: "https://github.com/Intrect-io/OpenSwarm/pull/557",
+    speaks: "responses",
+    tells: responsesStream("response.completed", {
+      incomplete_details: { reason: "content_filter" },
+    }),
+    means: { text: "so", stop: "filtered" },
+  },
+  {
+    provider: "a Responses server",
+    does: "says `response.completed` of an answer that failed",
+    source: "https://github.com/openai/openai-agents-python/issues/3106",
+    speaks: "responses",
+    tells: responsesStream("response.completed", {
+      status: "failed",
+      error: { code: "rate_limit_exceeded", message: "Too fast" },
+    }),
+    means: { failure: "rate_limited" },
+  },
+  {
+    provider: "a Responses server",
+    does: "says `response.completed` of an answer that it gave up",
+    source: "https://github.com/Intrect-io/OpenSwarm/pull/557",
+    speaks: "responses",
+    tells: responsesStream("response.completed", { status: "cancelled" }),
+    means: { failure: "server" },
+  },
+  {
+    provider: "a Responses server",
+    does: "has the content of a message as text, as its input may",
+    source: "https://developers.openai.com/api/reference/resources/responses",
+    speaks: "responses",
+    tells: {
+      id: "resp_1",
+      object: "response",
+      model: "m",
+      status: "completed",
+      output: [{ type: "message", role: "assistant", content: "so" }],
+    },
+    means: SO,
+  },
+  {
+    provider: "a Messages server",
+    does: "has the content of an answer as text, as its input may",
+    source: "https://platform.claude.com/docs/en/api/messages",
+    speaks: "messages",
+    tells: {
+      id: "msg_1",
+      type: "message",
+      role: "assistant",
+      model: "m",
+      content: "so",
+      stop_reason: "end_turn",
+    },
+    means: SO,
   },
 ];

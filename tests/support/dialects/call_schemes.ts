@@ -57,20 +57,64 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
     source:
       "aggregators: github.com/bigduu/Bamboo-agent/pull/377; OpenAI allows it",
     cut(calls, random) {
-      const rows = calls.map((call, index) =>
-        piecesOf(call, random).map((piece) => ({
-          index,
-          function: { arguments: piece },
-        }))
-      );
       const heads = calls.map((call, index) => ({
         index,
         id: call.id,
         type: "function",
         function: head(call, ""),
       }));
-      return [heads, ...mixed(rows, random)];
+      return [heads, ...mixed(piecesAtIndex(calls, random), random)];
     },
+  },
+  {
+    name: "a head a chunk, from the last call to the first, then pieces mixed",
+    source: "the same, where the calls fill in another order",
+    cut: (calls, random) => [
+      ...calls.map((call, index) => [
+        { index, id: call.id, type: "function", function: head(call, "") },
+      ]).reverse(),
+      ...mixed(piecesAtIndex(calls, random), random),
+    ],
+  },
+  {
+    name: "heads first, then the calls from the last to the first",
+    source: "the same, where the calls fill in another order",
+    cut: (calls, random) => [
+      calls.map((call, index) => (
+        { index, id: call.id, type: "function", function: head(call, "{}") }
+      )),
+      ...piecesAtIndex(calls, random).reverse().flat().map((entry) => [entry]),
+    ],
+  },
+  {
+    name: "ids first, then each name with its first piece, all calls mixed",
+    source: "the same, where the calls fill in another order",
+    cut(calls, random) {
+      const rows = calls.map((call, index) =>
+        piecesOf(call, random).map((piece, position) => ({
+          index,
+          function: position === 0 ? head(call, piece) : { arguments: piece },
+        }))
+      );
+      const ids = calls.map(({ id }, index) => ({ index, id }));
+      return [ids, ...mixed(rows, random)];
+    },
+  },
+  {
+    name: "heads first without an index, then pieces by their ids, mixed",
+    source: "the same, where the calls fill in another order",
+    cut: (calls, random) => [
+      ...calls.map((call) => [{ id: call.id, function: head(call, "") }]),
+      ...mixed(
+        calls.map((call) =>
+          piecesOf(call, random).map((piece) => ({
+            id: call.id,
+            function: { arguments: piece },
+          }))
+        ),
+        random,
+      ),
+    ],
   },
   {
     name: "every call whole, all in one chunk",
@@ -402,6 +446,19 @@ function piecesOf(call: ModelCall, random: Random): string[] {
     from = to;
   }
   return pieces;
+}
+
+/** The pieces of each call, with its index alone. */
+function piecesAtIndex(
+  calls: readonly ModelCall[],
+  random: Random,
+): JsonObject[][] {
+  return calls.map((call, index) =>
+    piecesOf(call, random).map((piece) => ({
+      index,
+      function: { arguments: piece },
+    }))
+  );
 }
 
 /** One entry of any row after another, each row in its order. */

@@ -257,6 +257,7 @@ export const FEATURES: readonly Feature[] = [
   {
     name: "thinking budget",
     asked: {
+      chat: { thinking: { type: "enabled", budget_tokens: 10_000 } },
       messages: {
         max_tokens: 20_000,
         thinking: { type: "enabled", budget_tokens: 10_000 },

@@ -502,6 +502,198 @@ export const OVERFLOWS: readonly ProviderError[] = [
     body: envelope("Prompt exceeds maximum context length"),
     source: "https://github.com/ddalcu/mlx-serve/issues/66",
   },
+  {
+    provider: "Vertex AI",
+    status: 400,
+    body: [{
+      error: {
+        code: 400,
+        message:
+          "Unable to submit request because the input token count is 1251952 but model only supports up to 1048576. Reduce the input token count and try again. You can also use the CountTokens API to calculate prompt token count and billable characters.",
+        status: "INVALID_ARGUMENT",
+      },
+    }],
+    source: "https://github.com/google-gemini/gemini-cli/issues/19727",
+  },
+  {
+    provider: "SiliconFlow, of newer models",
+    status: 400,
+    body: {
+      code: 20015,
+      message:
+        "number of input tokens (204703) has exceeded max_prompt_tokens (202752) limit.",
+      data: null,
+    },
+    source: "https://github.com/leookun/cursor-byok/issues/129",
+  },
+  {
+    provider: "SiliconFlow, with the output",
+    status: 400,
+    body: {
+      code: 20015,
+      message:
+        "max_total_tokens (33792) must be less than or equal to max_seq_len (32768)",
+      data: null,
+    },
+    source: "https://github.com/chatboxai/chatbox/issues/2060",
+  },
+  {
+    provider: "Cohere",
+    status: 400,
+    body: {
+      message:
+        "too many tokens: total number of tokens in the prompt cannot exceed 4081 - received 4292. Try using a shorter prompt, or enabling prompt truncating.",
+    },
+    source: "https://docs.cohere.com/v2/reference/errors",
+    isOutside: true,
+  },
+  {
+    provider: "Cohere, of newer models",
+    status: 400,
+    body: {
+      id: "ef1ad312-576b-4720-8cd4-4b1759942dac",
+      message:
+        "too many tokens: size limit exceeded by 105000 tokens. Try using shorter or fewer inputs. The limit for this model is 8992 tokens.",
+    },
+    source: "https://docs.cohere.com/v2/reference/errors",
+    isOutside: true,
+  },
+  {
+    provider: "Text Generation Inference, without the output",
+    status: 422,
+    body: {
+      error:
+        "Input validation error: `inputs` must have less than 4096 tokens. Given: 5000",
+      error_type: "validation",
+    },
+    source:
+      "https://github.com/huggingface/text-generation-inference/blob/main/router/src/validation.rs",
+  },
+  {
+    provider: "vLLM, newer",
+    status: 400,
+    body: envelope(
+      "You passed 27905 input tokens and requested 4096 output tokens. However, the model's context length is only 32000 tokens, resulting in a maximum input length of 27904 tokens. Please reduce the length of the input prompt. (parameter=input_tokens, value=27905)",
+      { type: "BadRequestError", code: 400 },
+    ),
+    source: "https://github.com/vllm-project/vllm/issues/33418",
+  },
+  {
+    provider: "vLLM, Responses",
+    status: 400,
+    body: envelope(
+      "The engine prompt length 227861 exceeds the max_model_len 131072. Please reduce prompt.",
+      { code: 400 },
+    ),
+    source:
+      "https://github.com/vllm-project/vllm/blob/main/vllm/entrypoints/openai/serving_responses.py",
+  },
+  {
+    provider: "Ollama, of its own engine",
+    status: 500,
+    body: { error: "the input length exceeds the context length" },
+    source: pi,
+  },
+  {
+    provider: "LM Studio, in the middle of an answer",
+    status: 400,
+    body: {
+      error:
+        "Reached context length of 4096 tokens with model (arch: qwen3vlmoe) that does not currently support mid-generation context overflow. Try reloading with a larger context length or shortening the prompt/chat.",
+    },
+    source: "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1251",
+  },
+  {
+    provider: "Bedrock, Nova",
+    status: 400,
+    body: {
+      message:
+        "The model returned the following errors: Input Tokens Exceeded: Number of input tokens exceeds maximum length. Please update the input to try again.",
+    },
+    source:
+      "https://github.com/danny-avila/agents/blob/main/docs/context-overflow-signatures.md",
+    isOutside: true,
+  },
+  {
+    provider: "Bedrock, Titan",
+    status: 400,
+    body: {
+      message:
+        "400 Bad Request: Too many input tokens. Max input tokens: 8192, request input token count: 9279",
+    },
+    source: pi,
+    isOutside: true,
+  },
+  {
+    provider: "Cloudflare, with the output",
+    status: 413,
+    body: {
+      errors: [{
+        message:
+          "AiError: The estimated number of input and maximum output tokens (155740) exceeded this model context window limit (128000).",
+        code: 5021,
+      }],
+      success: false,
+      result: {},
+      messages: [],
+    },
+    source: "https://github.com/anomalyco/models.dev/pull/4422",
+  },
+  {
+    provider: "Together, as a 403",
+    status: 403,
+    body: envelope(
+      "Input token count + max_tokens parameter must be less than the context length of the model being queried. Set max_tokens to a lower number.",
+    ),
+    source: "https://docs.together.ai/docs/error-codes",
+  },
+  {
+    provider: "watsonx",
+    status: 400,
+    body: {
+      errors: [{
+        code: "invalid_input_argument",
+        message:
+          "Invalid input argument for Model 'meta-llama/llama-2-70b-chat': the number of input tokens 4098 cannot exceed the total tokens limit 4096 for this model",
+        more_info: "https://cloud.ibm.com/apidocs/watsonx-ai",
+      }],
+      trace: "f8a07210b001efe4c86",
+      status_code: 400,
+    },
+    source: "https://cloud.ibm.com/apidocs/watsonx-ai",
+    isOutside: true,
+  },
+  {
+    provider: "Volcengine Ark, with pictures",
+    status: 400,
+    body: envelope(
+      "Total tokens of image and text exceed max message tokens. Request id: 0217",
+      { type: "BadRequest", code: "InvalidParameter" },
+    ),
+    source: "https://www.volcengine.com/docs/82379/1299023",
+  },
+  ...[
+    "Prompt tokens too long",
+    "Input is too long.",
+    "Your prompt is too large for this model",
+    "context length exceeded",
+    "Context window exceeded: 41000 tokens",
+    "Request exceeds the model context length",
+    "The request exceeds the maximum context window of the model",
+    "Prompt exceeds the context size of 4096 tokens",
+    "The conversation overflows the context window",
+    "prompt token count (8223) cannot exceed 8192. Please reduce the prompt",
+    "Prompt tokens (12345) exceeds the limit of 4096",
+    "Prompt length 12000 is greater than max_seq_len 8192",
+    "The length of your prompt exceeds the model's max input limit 98304",
+    "The total number of tokens in the prompt exceeds the limit of 32768",
+    "Please reduce the length of the prompt",
+  ].map((message): ProviderError => ({
+    provider: `a server of its own words: ${message}`,
+    status: 400,
+    body: envelope(message),
+    source: pi,
+  })),
 ];
 
 /** Errors with the like words that say something else, and what. */
@@ -645,6 +837,61 @@ export const NO_OVERFLOWS:
       },
       source: "https://docs.claude.com/en/api/errors",
     },
+    {
+      provider: "Cohere: more output than the model writes",
+      kind: "invalid_request",
+      status: 400,
+      body: {
+        message:
+          "too many tokens: max tokens must be less than or equal to 4096, the maximum output for this model - received 8192.",
+      },
+      source: "https://docs.cohere.com/v2/reference/errors",
+    },
+    {
+      provider: "vLLM, newer: as much output as the window",
+      kind: "invalid_request",
+      status: 400,
+      body: envelope(
+        "You passed 12 input tokens and requested 131072 output tokens. However, the model's context length is only 131072 tokens, resulting in a maximum input length of 0 tokens. Please reduce the length of the input prompt.",
+        { type: "BadRequestError", code: 400 },
+      ),
+      source: "https://github.com/vllm-project/vllm/issues/33418",
+    },
+    {
+      provider: "Anthropic: a picture",
+      kind: "invalid_request",
+      status: 400,
+      body: {
+        type: "error",
+        error: {
+          type: "invalid_request_error",
+          message:
+            "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 6301048 bytes > 5242880 bytes",
+        },
+      },
+      source: "https://docs.claude.com/en/api/errors",
+    },
+    ...[
+      "max_tokens (200000) exceeds the model's context window of 131072 tokens",
+      "`max_completion_tokens` must be less than the context length",
+      "'max_output_tokens' exceeds the maximum context length",
+      "Invalid 'tools': array too long. Expected an array with maximum length 128, but got an array with length 130 instead.",
+      "tools.0.function.description is too long: exceeds the maximum length of 1024",
+      "The image is too large for this model",
+      "Input should be less than or equal to 1",
+      "prompt_cache_key is too long",
+      "Number of request tokens has exceeded your per-minute rate limit",
+      "This request would exceed your limit of 40,000 input tokens per minute",
+      "Input tokens exceed the quota of your plan",
+      "You requested up to 32000 tokens, but can only afford 1204 of your credits",
+      "Requested tokens exceed the TPM limit of your project",
+    ].map((message): ProviderError & { readonly kind: FailureKind } => ({
+      provider: `other words: ${message}`,
+      kind: "invalid_request",
+      status: 400,
+      body: envelope(message),
+      source: pi,
+    })),
     {
       provider: "a server that only speaks of its window",
       kind: "server",

@@ -1,11 +1,12 @@
-import type { Log, LogFields, LogLevel } from "../../../src/observe/log.ts";
+import type { Log } from "../../../src/observe/log.ts";
+import { levelOf, type LogLevel } from "../../../src/observe/log_events.ts";
 
 /** One line, before it is spelled. */
 export interface LogEntry {
   readonly level: LogLevel;
   readonly event: string;
   /** Without what is absent. */
-  readonly fields: LogFields;
+  readonly fields: Readonly<Record<string, unknown>>;
 }
 
 /** A log whose lines a test can look at. */
@@ -18,7 +19,8 @@ export function createMemoryLog(): MemoryLog {
   const entries: LogEntry[] = [];
   return {
     entries,
-    write: (level, event, fields) => {
+    write(event, fields) {
+      const level = levelOf(event, fields);
       const present = Object.entries(fields)
         .filter(([, value]) => value !== undefined);
       entries.push({ level, event, fields: Object.fromEntries(present) });

@@ -50,7 +50,7 @@ export async function openTestAttempt(
       operation,
       deployment,
       body: keepBody(body, () => {}),
-      memory: createBodyMemory().open(2 ** 20),
+      memory: createBodyMemory().open(2 ** 20, "alice"),
       head: reader.end(),
       startedMs: 0,
       controller: control.controller,

@@ -4,7 +4,6 @@ import {
   createConfigStore,
 } from "../../../src/config/store.ts";
 import type { JsonObject } from "../../../src/core/json.ts";
-import { nextTurn } from "../../../src/core/time/next_turn.ts";
 import type { Protocol } from "../../../src/core/protocol.ts";
 import { ask, hello, PATHS } from "../wire/ask.ts";
 import {
@@ -22,7 +21,7 @@ import {
 import { createFakeTimers, type FakeTimers } from "../fakes/fake_timers.ts";
 import { createLogLines, type LogLines } from "./log_lines.ts";
 import { readToEnd } from "../wire/read_to_end.ts";
-import { settle } from "../settle.ts";
+import { nextTurn, settle } from "../settle.ts";
 
 /** A gateway whose providers and whose time are the test's. */
 export interface Scene {
@@ -60,6 +59,12 @@ export type Mode = "native" | "translated";
  */
 const QUICK_TURNS = 20;
 
+/** On a busy machine the gateway pauses so often while it reads a short answer. */
+const LEAST_PAUSES = 3;
+
+/** Between two pieces of a long answer the gateway pauses no more often than this. */
+const MOST_PAUSES = 10;
+
 /** No test has to wait for more timers than this. */
 const MAX_RINGS = 1000;
 
@@ -90,6 +95,18 @@ export async function openScene(
     random: () => 0.5,
   });
 
+  /** Time stands still while the gateway reads what is there already. */
+  async function untilIdle(): Promise<void> {
+    for (let pause = 0; pause < LEAST_PAUSES; pause++) {
+      await settle();
+      for (let turn = 0; turn < QUICK_TURNS; turn++) await nextTurn();
+    }
+    for (let pieces = 0; pieces < providers.pieces();) {
+      pieces = providers.pieces();
+      for (let pause = 0; pause < MOST_PAUSES; pause++) await settle();
+    }
+  }
+
   async function pass<Value>(work: Promise<Value>): Promise<Value> {
     let over = false;
     const done = () => {
@@ -98,7 +115,7 @@ export async function openScene(
     work.then(done, done);
     for (let ring = 0; ring < MAX_RINGS; ring++) {
       for (let turn = 0; turn < QUICK_TURNS && !over; turn++) await nextTurn();
-      if (!over) await settle();
+      if (!over) await untilIdle();
       if (over) return await work;
       timers.advance(timers.untilNextMs ?? 0);
     }

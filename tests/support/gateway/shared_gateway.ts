@@ -55,5 +55,6 @@ export function answerWell({ path, text }: SeenRequest): Response {
     body,
     wire: WIRES[protocolOfPath(path)],
     signal: new AbortController().signal,
+    onPiece() {},
   });
 }

@@ -40,7 +40,8 @@ export function recordedAnswer(
       .filter(isJsonObject)
     : [objectOf(parseJson(first.text))];
   const words = READERS[protocol](objects, first.streamed);
-  return words && { ...words, usage: recordedUsage(first, protocol) };
+  const usage = recordedUsage(first, protocol, { isTotal: false });
+  return words && { ...words, usage };
 }
 
 /** The types of the events that end a stream; of Chat's there is one in each recording. */

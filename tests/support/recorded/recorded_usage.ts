@@ -8,17 +8,49 @@ import type { Protocol } from "../../../src/core/protocol.ts";
 import { framesOf } from "../wire/sse_frames.ts";
 
 /**
- * The tokens that an answer counts, as the log spells them, read from the whole answer; `undefined` when it
+ * Returns the tokens that an answer counts, as the log spells them, read from the whole answer; `undefined` when it
  * counts none.
+ *
+ * @param options.isTotal Whether what an answer lists beside its own counts, such as an advisor's, belongs to it.
  */
 export function recordedUsage(
   answer: { readonly text: string; readonly streamed: boolean },
   protocol: Protocol,
+  { isTotal }: { readonly isTotal: boolean },
 ): JsonObject | undefined {
   const texts = answer.streamed
     ? framesOf(answer.text + "\n\n").map(({ data }) => data)
     : [answer.text];
   const objects = texts.map(parseJson).filter(isJsonObject);
+  const counts = countsIn(objects, protocol, isTotal);
+  return counts && dense({ ...counts, ...servedIn(objects) });
+}
+
+/** How an answer was served, and what it wrote to a cache for an hour: what is named last. */
+function servedIn(objects: readonly JsonObject[]) {
+  const holders = objects.flatMap((one) => [
+    one,
+    ...[one.usage, one.response, at(one.response, "usage")],
+    ...[at(one.message, "usage")],
+  ]);
+  const last = (values: readonly (JsonValue | undefined)[]) =>
+    values.findLast((value) => (value ?? "") !== "");
+  return {
+    cache_write_1h_tokens: last(
+      holders.map((one) =>
+        at(at(one, "cache_creation"), "ephemeral_1h_input_tokens")
+      ),
+    ),
+    speed: last(holders.map((one) => at(one, "speed"))),
+    service_tier: last(holders.map((one) => at(one, "service_tier"))),
+  };
+}
+
+function countsIn(
+  objects: readonly JsonObject[],
+  protocol: Protocol,
+  isTotal: boolean,
+): JsonObject | undefined {
   switch (protocol) {
     case "chat":
       return openaiUsage(
@@ -27,11 +59,11 @@ export function recordedUsage(
         { input: "prompt", output: "completion" },
       );
     case "messages":
-      return messagesUsage(objects);
+      return messagesUsage(objects, isTotal);
     case "responses":
       return openaiUsage(
         objects.map(({ usage, response }) => usage ?? at(response, "usage")),
-        { input: "input", output: "output", absent: 0 },
+        { input: "input", output: "output" },
       );
   }
 }
@@ -62,19 +94,16 @@ function lastCounts(
  */
 function openaiUsage(
   usages: readonly (JsonValue | undefined)[],
-  { input, output, absent }: {
+  { input, output }: {
     readonly input: string;
     readonly output: string;
-    /** What a detail counts that is not there. */
-    readonly absent?: number;
   },
 ): JsonObject | undefined {
   const counts = lastCounts(usages);
   const inputTokens = counts[`${input}_tokens`];
   if (inputTokens === undefined) return undefined;
   const first = (...names: readonly string[]) =>
-    names.map((name) => counts[name]).find((count) => count !== undefined) ??
-      absent;
+    names.map((name) => counts[name]).find((count) => count !== undefined);
   return dense({
     input_tokens: inputTokens,
     cached_input_tokens: first(
@@ -99,7 +128,10 @@ function openaiUsage(
 }
 
 /** The start counts the input, the last delta the output, and some providers both in the delta. */
-function messagesUsage(objects: readonly JsonObject[]): JsonObject | undefined {
+function messagesUsage(
+  objects: readonly JsonObject[],
+  isTotal: boolean,
+): JsonObject | undefined {
   const counts = lastCounts([
     ...objects.flatMap(({ usage, message }) => [usage, at(message, "usage")]),
     // What counts tokens alone says so at the top.
@@ -107,13 +139,23 @@ function messagesUsage(objects: readonly JsonObject[]): JsonObject | undefined {
   ]);
   const { input_tokens: input, output_tokens: output } = counts;
   if (input === undefined && output === undefined) return undefined;
+  const beside = (isTotal ? objects : []).flatMap(({ usage }) =>
+    objectsIn(at(usage, "iterations"))
+  ).filter(({ type }) => type === "advisor_message" || type === "compaction");
+  /** With what the counts leave out, which only the last event lists. */
+  const all = (name: string) =>
+    beside.reduce(
+      (sum, { [name]: count }) => sum + Number(count ?? 0),
+      counts[name] ?? 0,
+    );
   const cached = counts.cache_read_input_tokens;
   const written = counts.cache_creation_input_tokens;
   return dense({
-    input_tokens: (input ?? 0) + (cached ?? 0) + (written ?? 0),
-    cached_input_tokens: cached,
-    cache_write_tokens: written,
-    output_tokens: output ?? 0,
+    input_tokens: all("input_tokens") + all("cache_read_input_tokens") +
+      all("cache_creation_input_tokens"),
+    cached_input_tokens: cached && all("cache_read_input_tokens"),
+    cache_write_tokens: written && all("cache_creation_input_tokens"),
+    output_tokens: all("output_tokens"),
     reasoning_tokens: counts["output_tokens_details.thinking_tokens"],
   });
 }

@@ -103,9 +103,16 @@ const RESPONSE = z.looseObject({
   truncation: z.enum(["auto", "disabled"]),
   parallel_tool_calls: z.boolean(),
   text: z.looseObject({
-    format: z.looseObject({
-      type: z.enum(["text", "json_object", "json_schema"]),
-    }),
+    format: z.discriminatedUnion("type", [
+      z.looseObject({ type: z.enum(["text", "json_object"]) }),
+      z.looseObject({
+        type: z.literal("json_schema"),
+        name: z.string(),
+        description: z.string().nullable(),
+        schema: z.looseObject({}),
+        strict: z.boolean(),
+      }),
+    ]),
     verbosity: z.enum(["low", "medium", "high"]).optional(),
   }),
   top_p: z.number(),

@@ -19,6 +19,8 @@ export interface Asked {
   readonly body: JsonObject;
   readonly wire: Wire;
   readonly signal: AbortSignal;
+  /** Called for each piece of an answer that is too long. */
+  readonly onPiece: () => void;
 }
 
 /** What a provider does with a request. */
@@ -31,6 +33,8 @@ export interface BadProviders {
   readonly asked: readonly Asked[];
   /** Which providers were asked, in order. */
   hosts(): readonly string[];
+  /** How many pieces of answers that are too long were given. */
+  pieces(): number;
 }
 
 /**
@@ -43,6 +47,7 @@ export function badProviders(
   elapsedMs: () => number,
 ): BadProviders {
   const asked: Asked[] = [];
+  let pieces = 0;
   const fetch: Fetch = async (url, init) => {
     const { hostname, pathname } = new URL(url);
     const acts = scripts[hostname];
@@ -57,6 +62,7 @@ export function badProviders(
       body,
       wire: WIRES[protocolOfPath(pathname)],
       signal: init.signal ?? new AbortController().signal,
+      onPiece: () => void pieces++,
     };
     const count = asked.filter(({ host }) => host === hostname).length;
     asked.push(one);
@@ -64,7 +70,12 @@ export function badProviders(
     if (act === undefined) throw new TypeError("The script is empty");
     return await act(one);
   };
-  return { fetch, asked, hosts: () => asked.map(({ host }) => host) };
+  return {
+    fetch,
+    asked,
+    hosts: () => asked.map(({ host }) => host),
+    pieces: () => pieces,
+  };
 }
 
 /** A whole answer, as it is asked for. */
@@ -144,7 +155,7 @@ export function tooLong(
   piecesOf: (wire: Wire) => { readonly begin: string; readonly piece: string },
   headers: Readonly<Record<string, string>>,
 ): Act {
-  return ({ wire }) => {
+  return ({ wire, onPiece }) => {
     const { begin, piece } = piecesOf(wire);
     const bytes = new TextEncoder().encode(piece);
     let given = 0;
@@ -153,6 +164,7 @@ export function tooLong(
         controller.enqueue(new TextEncoder().encode(begin)),
       pull(controller) {
         if (given++ === TOO_LONG_MIB) return controller.close();
+        onPiece();
         controller.enqueue(bytes.slice());
       },
     }, { highWaterMark: 0 });
@@ -203,4 +215,17 @@ export function failureInBody({ wire }: Asked): Response {
 export function failureInPieces({ wire }: Asked): Response {
   const text = JSON.stringify(wire.error("overloaded_error", "Overloaded"));
   return piecewise([text.slice(0, 30), text.slice(30)], JSON_HEADERS);
+}
+
+/** A good answer that says beside what it holds that there was no error. */
+export function successInWords({ stream, wire }: Asked): Response {
+  const { start, output, end, answer } = wire;
+  if (!stream) {
+    return Response.json({ ...answer, code: 0, message: "Success", error: "" });
+  }
+  const events = (start + output + end).replaceAll(
+    "data: {",
+    'data: {"code":0,"error":{"code":0,"message":""},',
+  );
+  return new Response(events, { headers: SSE_HEADERS });
 }

@@ -7,10 +7,13 @@ export interface TcpRelay extends AsyncDisposable {
   swallow(): void;
   /** How long what is carried is on its way, in milliseconds; 0 at first. */
   delayMs: number;
+  /** Closes every connection; later ones go to another port of this machine. */
+  reroute(port: number): void;
 }
 
 /** Starts a hop that passes on to a port of this machine. */
-export function startTcpRelay(port: number): TcpRelay {
+export function startTcpRelay(firstPort: number): TcpRelay {
+  let port = firstPort;
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const open = new Set<Deno.Conn>();
   const passing: Promise<void>[] = [];
@@ -38,7 +41,12 @@ export function startTcpRelay(port: number): TcpRelay {
   async function connect(near: Deno.Conn): Promise<void> {
     const number = connections++;
     open.add(near);
-    const far = await Deno.connect({ hostname: "127.0.0.1", port });
+    const far = await Deno.connect({ hostname: "127.0.0.1", port })
+      .catch(() => undefined);
+    if (far === undefined) {
+      if (open.delete(near)) near.close();
+      return;
+    }
     open.add(far);
     passing.push(pass(near, far, number), pass(far, near, number));
   }
@@ -54,6 +62,11 @@ export function startTcpRelay(port: number): TcpRelay {
     },
     swallow() {
       firstAlive = connections;
+    },
+    reroute(next: number) {
+      port = next;
+      for (const connection of open) connection.close();
+      open.clear();
     },
     async [Symbol.asyncDispose]() {
       listener.close();

@@ -48,7 +48,7 @@ export function endless(): {
 /** An answer that the test goes on writing. */
 export interface OpenAnswer {
   readonly response: Response;
-  write(piece: string): void;
+  write(piece: string | Uint8Array): void;
   close(): void;
   /** Cuts the connection in the middle of the body. */
   cut(): void;

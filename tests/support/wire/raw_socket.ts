@@ -1,4 +1,4 @@
-import { within } from "../within.ts";
+import { until, within } from "../within.ts";
 
 /** What came back over a socket. */
 export interface RawAnswer {
@@ -70,6 +70,43 @@ export async function sendRaw(port: number, text: string): Promise<RawAnswer> {
   using socket = await connectRaw(port);
   await socket.write(text);
   return await socket.answer();
+}
+
+/** Uploads that begin and do not end. */
+export interface OpenUploads {
+  readonly count: number;
+  /** What is sent of each. */
+  readonly begun: readonly (string | Uint8Array)[];
+  /** Whether the server has all of them. */
+  areThere(): boolean | Promise<boolean>;
+}
+
+/** Opens uploads that fall silent, each over its own socket, and waits until the server has them. */
+export async function openUploads(
+  port: number,
+  { count, begun, areThere }: OpenUploads,
+): Promise<Disposable> {
+  const sockets: RawSocket[] = [];
+  const uploads = {
+    [Symbol.dispose]() {
+      for (const socket of sockets) socket[Symbol.dispose]();
+    },
+  };
+  try {
+    for (let index = 0; index < count; index++) {
+      const socket = await connectRaw(port);
+      sockets.push(socket);
+      for (const piece of begun) {
+        // The server may have refused the upload and take no more of it.
+        await within(socket.write(piece).catch(() => {}), "the upload");
+      }
+    }
+    await until(areThere, "the uploads to begin");
+    return uploads;
+  } catch (error) {
+    uploads[Symbol.dispose]();
+    throw error;
+  }
 }
 
 /** @returns `undefined` while the headers are not there. */

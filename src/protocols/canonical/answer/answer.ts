@@ -18,5 +18,7 @@ export interface Answer {
   readonly usage?: Usage | undefined;
   /** The service tier that served it, in the upstream's word. */
   readonly serviceTier?: Raw | undefined;
+  /** Why the upstream left out earlier reasoning of the request, in its words; absent where it left out none. */
+  readonly reasoningDropped?: readonly string[] | undefined;
   readonly marks?: Marks | undefined;
 }

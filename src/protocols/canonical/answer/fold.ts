@@ -112,6 +112,7 @@ export function createFold(): Fold {
     },
     answer() {
       if (start === undefined || end === undefined) throw unfinished();
+      const reasoningDropped = end.reasoningDropped ?? start.reasoningDropped;
       return {
         id: start.id,
         model: start.model,
@@ -120,6 +121,7 @@ export function createFold(): Fold {
         stop: end.stop,
         usage: end.usage,
         serviceTier: end.serviceTier,
+        ...(reasoningDropped === undefined ? {} : { reasoningDropped }),
         marks: end.marks,
       };
     },
@@ -140,7 +142,15 @@ export function foldAnswer(events: Iterable<AnswerEvent>): Answer {
 /** Tells `answer` as the shortest stream of events: one block after the other, one delta for each text. */
 export function unfoldAnswer(answer: Answer, emit: Emit<AnswerEvent>): void {
   const { id, model, createdAtMs, usage, stop, serviceTier, marks } = answer;
-  emit({ type: "start", id, model, createdAtMs, usage });
+  const { reasoningDropped } = answer;
+  emit({
+    type: "start",
+    id,
+    model,
+    createdAtMs,
+    usage,
+    ...(reasoningDropped === undefined ? {} : { reasoningDropped }),
+  });
   answer.blocks.forEach((block, index) => unfoldBlock(block, index, emit));
   emit({ type: "end", stop, usage, serviceTier, marks });
 }

@@ -1,3 +1,4 @@
+import { isJsonObject, type JsonValue } from "../../../core/json.ts";
 import type { Effort } from "../request/request.ts";
 
 /** Least thinking budget that Messages upstreams take, in tokens. */
@@ -35,3 +36,28 @@ const EFFORTS: readonly string[] = Object.keys(SHARE_BY_EFFORT);
 export function isEffort(word: unknown): word is Effort {
   return typeof word === "string" && EFFORTS.includes(word);
 }
+
+/**
+ * Reads `input_transformations`, in which upstreams list the earlier reasoning that they left out of a request:
+ * `thinking_dropped` of Messages, `removed` of Responses.
+ *
+ * @returns The reasons in the upstream's words, each once; nothing to spread where none was left out.
+ */
+export function readDroppedReasoning(
+  transformations: JsonValue | undefined,
+): { readonly reasoningDropped?: readonly string[] } {
+  const entries = Array.isArray(transformations) ? transformations : [];
+  const reasons = entries.filter(isJsonObject).filter(({ type, action }) =>
+    type === "thinking_dropped" || type === "reasoning" && action === "removed"
+  ).map(({ reason }) =>
+    typeof reason === "string" && WORD_REGEXP.test(reason) ? reason : "other"
+  );
+  return reasons.length === 0
+    ? {}
+    : { reasoningDropped: [...new Set(reasons)].slice(0, MAX_REASONS) };
+}
+
+/** More reasons than any provider has: they go into the log. */
+const MAX_REASONS = 8;
+
+const WORD_REGEXP = /^[a-z_]{1,64}$/;

@@ -1,5 +1,11 @@
-import { isJsonObject, parseJson } from "../../../core/json.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  parseJson,
+} from "../../../core/json.ts";
 import { isProtocol, type Protocol } from "../../../core/protocol.ts";
+import { shortDigest } from "../../../core/sha256.ts";
 
 /**
  * A part of reasoning that only its issuer can read: a signature, redacted thinking, encrypted content.
@@ -15,6 +21,34 @@ export interface Sealed {
   readonly id?: string | undefined;
   /** The connection that issued it; absent when it came from a caller of the issuer's own protocol. */
   readonly origin?: string | undefined;
+  /** Of reasoning, what it is bound to; absent where its provider binds it to nothing. */
+  readonly bound?: Bound | undefined;
+}
+
+/** What a provider binds sealed reasoning to, as digests. */
+export interface Bound {
+  /** Of everything that was sent or said before the reasoning, in the form that the provider compares. */
+  readonly prefix: string;
+  /** The {@linkcode sealDigest} of the sealed reasoning before it, in the request or in the answer. */
+  readonly after?: string | undefined;
+}
+
+/** A digest that stands for sealed reasoning. */
+export function sealDigest({ value }: Pick<Sealed, "value">): string {
+  return shortDigest(value);
+}
+
+/** What a caller is shown of a block of sealed reasoning. */
+export interface ShownReasoning {
+  /** Its position among the sealed reasoning of its answer, from 0. */
+  readonly position: number;
+  readonly parts: readonly ShownPart[];
+}
+
+/** A readable piece of it, as in a block of reasoning. */
+export interface ShownPart {
+  readonly form: "summary" | "raw";
+  readonly text: string;
 }
 
 /** Begins every envelope; the number is the version of what is inside. */
@@ -24,12 +58,14 @@ const ENVELOPE_PREFIX = "mg1.";
  * Puts `sealed` in an envelope that another protocol's field for such things can hold: a Messages
  * `signature`, a Responses `encrypted_content`. Without a sealed part the envelope is empty: it marks
  * reasoning that passed through here, for clients which throw away what has no signature.
+ *
+ * @param shown Goes in too, for protocols whose clients give back the envelope but not always the text.
  */
-export function wrapSealed(sealed?: Sealed): string {
+export function wrapSealed(sealed?: Sealed, shown?: ShownReasoning): string {
   if (sealed === undefined) return ENVELOPE_PREFIX;
-  const { protocol, form, value, id, origin } = sealed;
-  return ENVELOPE_PREFIX +
-    encodeBase64Url(JSON.stringify({ protocol, form, value, id, origin }));
+  const { protocol, form, value, id, origin, bound } = sealed;
+  const content = { protocol, form, value, id, origin, bound, shown };
+  return ENVELOPE_PREFIX + encodeBase64Url(JSON.stringify(content));
 }
 
 /** Whether {@linkcode wrapSealed} made `text`. */
@@ -37,22 +73,54 @@ export function isWrapped(text: string): boolean {
   return text.startsWith(ENVELOPE_PREFIX);
 }
 
-/** What is in the envelope; `undefined` when it is empty, damaged or no envelope. */
+/** Returns what is in an envelope; `undefined` for an empty one, a damaged one and other text. */
 export function unwrapSealed(text: string): Sealed | undefined {
-  if (!isWrapped(text)) return undefined;
-  const json = decodeBase64Url(text.slice(ENVELOPE_PREFIX.length));
-  const content = json === undefined ? undefined : parseJson(json);
-  if (!isJsonObject(content)) return undefined;
+  const content = contentOf(text);
+  if (content === undefined) return undefined;
   const { protocol, form, value, id, origin } = content;
   if (!isProtocol(protocol)) return undefined;
   if (typeof form !== "string" || typeof value !== "string") return undefined;
+  const bound = readBound(content.bound);
   return {
     protocol,
     form,
     value,
     id: typeof id === "string" ? id : undefined,
     origin: typeof origin === "string" ? origin : undefined,
+    ...(bound === undefined ? {} : { bound }),
   };
+}
+
+/** Returns what {@linkcode wrapSealed} was given as shown; `undefined` where that was nothing. */
+export function unwrapShown(text: string): ShownReasoning | undefined {
+  const shown = contentOf(text)?.shown;
+  if (!isJsonObject(shown) || !Array.isArray(shown.parts)) return undefined;
+  const parts = shown.parts.filter(isPart);
+  return typeof shown.position === "number"
+    ? { position: shown.position, parts }
+    : undefined;
+}
+
+function contentOf(text: string): JsonObject | undefined {
+  if (!isWrapped(text)) return undefined;
+  const json = decodeBase64Url(text.slice(ENVELOPE_PREFIX.length));
+  const content = json === undefined ? undefined : parseJson(json);
+  return isJsonObject(content) ? content : undefined;
+}
+
+function readBound(value: JsonValue | undefined): Bound | undefined {
+  if (!isJsonObject(value) || typeof value.prefix !== "string") {
+    return undefined;
+  }
+  const { prefix, after } = value;
+  return { prefix, after: typeof after === "string" ? after : undefined };
+}
+
+function isPart(
+  part: JsonValue,
+): part is { readonly form: ShownPart["form"]; readonly text: string } {
+  return isJsonObject(part) && typeof part.text === "string" &&
+    (part.form === "summary" || part.form === "raw");
 }
 
 /**

@@ -1,4 +1,3 @@
-import type { Answer } from "./answer.ts";
 import type { Block, MessageHead, ReasoningBlock, TextBlock } from "./block.ts";
 import { isToolCall } from "../request/history.ts";
 import { PARAGRAPH } from "./paragraphs.ts";
@@ -10,107 +9,93 @@ import type { Sealed } from "./sealed.ts";
  * callers' protocols cannot carry them, so the gateway remembers them by the ids of the calls.
  */
 export interface Thoughts {
-  /** The calls that the reasoning led to; at least one. */
-  readonly callIds: readonly string[];
-  /** All reasoning of the answer in order, where a block of it is sealed; else none. */
-  readonly blocks: readonly ReasoningBlock[];
-  /** What came sealed with a call itself, by the call's id: of parallel calls often the first alone has something. */
-  readonly calls: ReadonlyMap<string, Sealed>;
-  /** What the answer contains, message by message, where the upstream tells of what phase they are; else none. */
-  readonly messages: readonly MessageMark[];
+  /** The answer in order, without its words; at least one call. */
+  readonly pieces: readonly Piece[];
 }
 
-/** A message of an answer. */
-export interface MessageMark {
-  /** Of its text, in UTF-16 code units. */
+/** A block of an answer, as far as it must be remembered. */
+export type Piece = ReasoningBlock | TextPiece | CallPiece;
+
+/** A text. */
+export interface TextPiece {
+  readonly kind: "text";
+  /** In UTF-16 code units. */
   readonly length: number;
-  readonly message: MessageHead;
+  readonly message?: MessageHead | undefined;
 }
 
-/** What of an answer must be remembered; nothing without a call or without a sealed part. */
-export function thoughtsOf(
-  { blocks }: Pick<Answer, "blocks">,
-): Thoughts | undefined {
-  const calls = blocks.filter(isToolCall);
-  const reasoning = blocks.filter((block) => block.kind === "reasoning");
-  const sealedCalls = new Map<string, Sealed>();
-  for (const { id, sealed } of calls) {
-    if (sealed !== undefined) sealedCalls.set(id, sealed);
-  }
-  const isSealedThought = reasoning.some(isSealed);
-  const messages = messagesIn(blocks);
-  if (calls.length === 0) return undefined;
-  if (!isSealedThought && sealedCalls.size === 0 && messages.length === 0) {
-    return undefined;
-  }
-  return {
-    callIds: calls.map(({ id }) => id),
-    blocks: isSealedThought ? reasoning : [],
-    calls: sealedCalls,
-    messages,
-  };
+/** A call, and what came sealed with it: of parallel calls often the first alone has something. */
+export interface CallPiece {
+  readonly kind: "call";
+  readonly id: string;
+  readonly sealed?: Sealed | undefined;
 }
 
-function messagesIn(blocks: Answer["blocks"]): MessageMark[] {
-  const messages: MessageMark[] = [];
-  for (const block of blocks) {
-    if (block.kind !== "text") continue;
-    const last = messages.at(-1);
-    if (block.message !== undefined || last === undefined) {
-      messages.push({
-        length: block.text.length,
-        message: block.message ?? {},
-      });
-    } else {
-      messages[messages.length - 1] = {
-        ...last,
-        length: last.length + block.text.length,
-      };
-    }
-  }
-  return messages.some(({ message }) => message.phase !== undefined)
-    ? messages
-    : [];
+/** Returns the ids of an answer's calls. */
+export function callIdsOf({ pieces }: Thoughts): readonly string[] {
+  return pieces.filter(isCall).map(({ id }) => id);
+}
+
+/** Returns what of an answer must be remembered; `undefined` without a call, or with nothing to put back. */
+export function thoughtsOf(pieces: readonly Piece[]): Thoughts | undefined {
+  const hasSomething = pieces.some((piece) =>
+    piece.kind === "text"
+      ? piece.message?.phase !== undefined
+      : piece.sealed !== undefined
+  );
+  return hasSomething && pieces.some(isCall) ? { pieces } : undefined;
+}
+
+/** How remembered reasoning is put back. */
+export interface RecallOptions {
+  /** Returns what is remembered for a call; the first call of a turn that has any reasoning counts. */
+  recall(callId: string): Thoughts | undefined;
+  /** Whether the upstream may have a sealed part. */
+  maySend(sealed: Sealed): boolean;
 }
 
 /**
- * Puts remembered reasoning back where the caller gave none of it: at the beginning of each assistant turn with calls,
- * and on the calls; and tells its messages apart again, which a caller gives as one text. What the caller gave with a
- * sealed part of its own stands; readable text without one is replaced.
- *
- * @param recall What is remembered for a call; the first call of a turn that has any reasoning counts.
+ * Puts remembered reasoning back into each assistant turn with calls: where it stood, or at the beginning of a turn
+ * that is not as it was answered; and sealed parts on the calls. Tells the messages of a turn apart again, which a
+ * caller gives as one text. What the caller gave with a sealed part that is not remembered stands; anything else of its
+ * reasoning is replaced.
  */
 export function recallThoughts(
   turns: readonly Turn[],
-  recall: (callId: string) => Thoughts | undefined,
+  options: RecallOptions,
 ): readonly Turn[] {
   return turns.map((turn) => {
     if (turn.role !== "assistant") return turn;
     const steps = [recallSeals, recallMessages, recallReasoning];
-    return steps.reduce((recalled, step) => step(recalled, recall), turn);
+    return steps.reduce((recalled, step) => step(recalled, options), turn);
   });
 }
 
-type Recall = Parameters<typeof recallThoughts>[1];
-
-function recallSeals(turn: Turn, recall: Recall): Turn {
+function recallSeals(turn: Turn, { recall, maySend }: RecallOptions): Turn {
   let hasRecalled = false;
   const blocks = turn.blocks.map((block): Block => {
     if (!isToolCall(block) || block.sealed !== undefined) return block;
-    const sealed = recall(block.id)?.calls.get(block.id);
-    if (sealed === undefined) return block;
+    const sealed = recall(block.id)?.pieces.filter(isCall)
+      .find(({ id }) => id === block.id)?.sealed;
+    if (sealed === undefined || !maySend(sealed)) return block;
     hasRecalled = true;
     return { ...block, sealed };
   });
   return hasRecalled ? { ...turn, blocks } : turn;
 }
 
-function recallMessages(turn: Turn, recall: Recall): Turn {
+/** A message of an answer, which may have several texts. */
+interface Message {
+  readonly length: number;
+  readonly message: MessageHead;
+}
+
+function recallMessages(turn: Turn, { recall }: RecallOptions): Turn {
   const [text, ...more] = turn.blocks.filter(({ kind }) => kind === "text");
   if (text?.kind !== "text" || more.length > 0) return turn;
   if (text.message !== undefined) return turn;
   const messages = turn.blocks.filter(isToolCall)
-    .map(({ id }) => recall(id)?.messages ?? [])
+    .map(({ id }) => messagesIn(recall(id)?.pieces ?? []))
     .find((one) => one.length > 0);
   const parts = messages === undefined ? [] : partsOf(text, messages);
   if (parts.length === 0) return turn;
@@ -120,10 +105,29 @@ function recallMessages(turn: Turn, recall: Recall): Turn {
   return { ...turn, blocks };
 }
 
+/** The messages of an answer where the upstream says of what phase they are; else none. */
+function messagesIn(pieces: readonly Piece[]): Message[] {
+  const messages: Message[] = [];
+  for (const { length, message } of pieces.filter(isText)) {
+    const last = messages.at(-1);
+    if (message !== undefined || last === undefined) {
+      messages.push({ length, message: message ?? {} });
+    } else {
+      messages[messages.length - 1] = {
+        ...last,
+        length: last.length + length,
+      };
+    }
+  }
+  return messages.some(({ message }) => message.phase !== undefined)
+    ? messages
+    : [];
+}
+
 /** The messages that were joined as paragraphs; none where the text is another one. */
 function partsOf(
   text: TextBlock,
-  messages: readonly MessageMark[],
+  messages: readonly Message[],
 ): TextBlock[] {
   const parts: TextBlock[] = [];
   let from = 0;
@@ -137,16 +141,80 @@ function partsOf(
   return from === text.text.length ? parts : [];
 }
 
-function recallReasoning(turn: Turn, recall: Recall): Turn {
-  if (turn.blocks.some(isSealed)) return turn;
-  const remembered = turn.blocks.filter(isToolCall)
-    .map(({ id }) => recall(id)?.blocks ?? [])
-    .find((blocks) => blocks.length > 0);
-  if (remembered === undefined) return turn;
+function recallReasoning(
+  turn: Turn,
+  { recall, maySend }: RecallOptions,
+): Turn {
+  const pieces = turn.blocks.filter(isToolCall)
+    .map(({ id }) => recall(id)?.pieces ?? [])
+    .find((pieces) => pieces.some(isSealed));
+  if (pieces === undefined || !holds(pieces, turn.blocks)) return turn;
   const others = turn.blocks.filter(({ kind }) => kind !== "reasoning");
-  return { ...turn, blocks: [...remembered, ...others] };
+  const blocks = interleaved(pieces, others) ??
+    [...pieces.filter(isReasoning), ...others];
+  return {
+    ...turn,
+    blocks: blocks.map((block) =>
+      block.kind === "reasoning" && block.sealed && !maySend(block.sealed)
+        ? { ...block, sealed: undefined }
+        : block
+    ),
+  };
 }
 
-function isSealed(block: Block): boolean {
-  return block.kind === "reasoning" && block.sealed !== undefined;
+/** Whether all that the caller gave back sealed is among what is remembered: of several parts it may have one left. */
+function holds(pieces: readonly Piece[], blocks: readonly Block[]): boolean {
+  const known = new Set(
+    pieces.filter(isReasoning).map(({ sealed }) => sealed?.value),
+  );
+  return blocks.filter(isReasoning).every(({ sealed }) =>
+    sealed === undefined || known.has(sealed.value)
+  );
+}
+
+/** The answer as it was, of the turn's own blocks and the reasoning; `undefined` where they do not correspond. */
+function interleaved(
+  pieces: readonly Piece[],
+  blocks: readonly Block[],
+): readonly Block[] | undefined {
+  const texts = blocks.filter(({ kind }) => kind === "text");
+  const calls = blocks.filter(isToolCall);
+  if (texts.length + calls.length < blocks.length) return undefined;
+  const ids = calls.map(({ id }) => id);
+  if (ids.join("\n") !== pieces.filter(isCall).map(({ id }) => id).join("\n")) {
+    return undefined;
+  }
+  const isFirst = pieces.map((piece, index) =>
+    isNewText(piece, pieces[index - 1])
+  );
+  if (isFirst.filter(Boolean).length !== texts.length) return undefined;
+  return pieces.flatMap((piece, index): (Block | undefined)[] => {
+    if (piece.kind === "reasoning") return [piece];
+    if (piece.kind === "call") return [calls.shift()];
+    return isFirst[index] ? [texts.shift()] : [];
+  }).filter((block) => block !== undefined);
+}
+
+/** Whether a caller is shown a piece as a text apart from the one before it. */
+function isNewText(piece: Piece, before: Piece | undefined): boolean {
+  return piece.kind === "text" &&
+    (before?.kind !== "text" || piece.message !== undefined);
+}
+
+function isCall(piece: Piece): piece is CallPiece {
+  return piece.kind === "call";
+}
+
+function isText(piece: Piece): piece is TextPiece {
+  return piece.kind === "text";
+}
+
+function isReasoning(
+  block: { readonly kind: string },
+): block is ReasoningBlock {
+  return block.kind === "reasoning";
+}
+
+function isSealed(piece: Piece): boolean {
+  return isReasoning(piece) && piece.sealed !== undefined;
 }

@@ -10,11 +10,50 @@ export interface Usage {
   readonly cachedInputTokens?: number | undefined;
   /** Of the input: written to a cache. */
   readonly cacheWriteTokens?: number | undefined;
+  /** Of those: written for an hour. */
+  readonly cacheWrite1hTokens?: number | undefined;
   readonly outputTokens: number;
   /** Of the output: thinking. */
   readonly reasoningTokens?: number | undefined;
+  /** How fast it was served, in the provider's word, such as `fast`. */
+  readonly speed?: string | undefined;
+  /** The tier that served it, in the provider's word, such as `priority`. */
+  readonly serviceTier?: string | undefined;
   readonly marks?: Marks | undefined;
+  /** What the provider counted beside: other models that it asked, and work of its own. Not in the counts above. */
+  readonly others?: readonly OtherUsage[];
 }
+
+/** Tokens that one answer used beside those of its own model. */
+export interface OtherUsage {
+  /** As the provider names it; `undefined`: the answer's own. */
+  readonly model: string | undefined;
+  readonly usage: Usage;
+}
+
+/** Returns the counts of two together, served as the first was, without what is counted beside. */
+export function addUsage(one: Usage, other: Usage): Usage {
+  const sum = (key: CountKey) =>
+    one[key] === undefined && other[key] === undefined
+      ? undefined
+      : (one[key] ?? 0) + (other[key] ?? 0);
+  return {
+    inputTokens: one.inputTokens + other.inputTokens,
+    cachedInputTokens: sum("cachedInputTokens"),
+    cacheWriteTokens: sum("cacheWriteTokens"),
+    cacheWrite1hTokens: sum("cacheWrite1hTokens"),
+    outputTokens: one.outputTokens + other.outputTokens,
+    reasoningTokens: sum("reasoningTokens"),
+    speed: one.speed,
+    serviceTier: one.serviceTier,
+  };
+}
+
+type CountKey =
+  | "cachedInputTokens"
+  | "cacheWriteTokens"
+  | "cacheWrite1hTokens"
+  | "reasoningTokens";
 
 /** No answer has more tokens; what a provider claims beyond that would spoil every sum. */
 export const MAX_TOKENS = 1_000_000_000;
@@ -24,6 +63,52 @@ export function tokenCount(value: unknown): number | undefined {
   return typeof value === "number" && value >= 0 && Number.isFinite(value)
     ? Math.round(Math.min(value, MAX_TOKENS))
     : undefined;
+}
+
+/**
+ * Returns the counts of a stream that counts several times. Each time counts the whole answer so far, so later counts
+ * replace earlier ones; zero and nothing replace no count, since some providers send zeros first and others last.
+ */
+export function laterUsage(
+  before: Usage | undefined,
+  later: Usage | undefined,
+): Usage | undefined {
+  if (before === undefined || later === undefined) return later ?? before;
+  const others = later.others ?? before.others;
+  return {
+    ...later,
+    ...(others === undefined ? {} : { others }),
+    inputTokens: later.inputTokens || before.inputTokens,
+    cachedInputTokens: laterCount(
+      before.cachedInputTokens,
+      later.cachedInputTokens,
+    ),
+    cacheWriteTokens: laterCount(
+      before.cacheWriteTokens,
+      later.cacheWriteTokens,
+    ),
+    cacheWrite1hTokens: laterCount(
+      before.cacheWrite1hTokens,
+      later.cacheWrite1hTokens,
+    ),
+    outputTokens: later.outputTokens || before.outputTokens,
+    reasoningTokens: laterCount(before.reasoningTokens, later.reasoningTokens),
+    speed: later.speed ?? before.speed,
+    serviceTier: later.serviceTier ?? before.serviceTier,
+  };
+}
+
+/** The later of two counts, of which zero and nothing replace none. */
+export function laterCount(
+  before: number | undefined,
+  later: number | undefined,
+): number | undefined {
+  return later || (before ?? later);
+}
+
+/** Returns the word by which a provider names a speed or a tier; `undefined` for what is none. */
+export function servedWord(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
 }
 
 /** Characters that a token has on average. */

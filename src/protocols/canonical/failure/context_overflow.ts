@@ -177,6 +177,101 @@ export const OVERFLOW_MESSAGES: readonly OverflowRow[] = [
     source: "https://github.com/anomalyco/opencode/issues/11141",
   },
   {
+    provider: "Vertex AI",
+    pattern:
+      /input token count is [\d,]+ but (?:the )?model (?:only )?supports up to/i,
+    source: "https://github.com/google-gemini/gemini-cli/issues/19727",
+  },
+  {
+    provider: "SiliconFlow, of newer models",
+    pattern: /input tokens \([\d,]+\) has exceeded max_prompt_tokens/i,
+    source: "https://github.com/leookun/cursor-byok/issues/129",
+  },
+  {
+    provider: "SiliconFlow, with the output",
+    pattern:
+      /max_total_tokens \([\d,]+\) must be less than or equal to max_seq/i,
+    source: "https://github.com/chatboxai/chatbox/issues/2060",
+  },
+  {
+    provider: "Cohere",
+    pattern:
+      /too many tokens: (?:total number of tokens in the prompt|size limit exceeded)/i,
+    source: "https://docs.cohere.com/v2/reference/errors",
+  },
+  {
+    provider: "Text Generation Inference",
+    pattern: /`?inputs`? must have less than [\d,]+ tokens/i,
+    source:
+      "https://github.com/huggingface/text-generation-inference/blob/main/router/src/validation.rs",
+  },
+  {
+    provider: "vLLM, newer",
+    pattern: /model'?s context length is only [\d,]+ tokens/i,
+    source: "https://github.com/vllm-project/vllm/issues/33418",
+  },
+  {
+    provider: "vLLM, Responses",
+    pattern: /prompt length [\d,]+ exceeds the max_model_len/i,
+    source:
+      "https://github.com/vllm-project/vllm/blob/main/vllm/entrypoints/openai/serving_responses.py",
+  },
+  {
+    provider: "LM Studio, in the middle of an answer",
+    pattern: /reached context length of [\d,]+ tokens/i,
+    source: "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1251",
+  },
+  {
+    provider: "Bedrock, Amazon's own models",
+    pattern:
+      /too many input tokens\. max input tokens|number of input tokens exceeds maximum length/i,
+    source:
+      "https://github.com/danny-avila/agents/blob/main/docs/context-overflow-signatures.md",
+  },
+  {
+    provider: "Cloudflare",
+    pattern: /tokens \([\d,]+\) exceeded this model context window limit/i,
+    source: "https://github.com/anomalyco/models.dev/pull/4422",
+  },
+  {
+    provider: "Together, with status 403",
+    pattern:
+      /input token count \+ max_tokens parameter must be less than the context length/i,
+    source: "https://docs.together.ai/docs/error-codes",
+  },
+  {
+    provider: "watsonx",
+    pattern: /input tokens [\d,]+ cannot exceed the total tokens limit/i,
+    source: "https://cloud.ibm.com/apidocs/watsonx-ai",
+  },
+  {
+    provider: "Volcengine Ark, with pictures",
+    pattern: /tokens of image and text exceed max message tokens/i,
+    source: "https://www.volcengine.com/docs/82379/1299023",
+  },
+  {
+    // The grammar that nearly all words above share, for servers that nobody has seen yet.
+    provider: "servers of words of their own, about the context",
+    pattern:
+      /context (?:length|window|size) (?:has been )?exceeded|(?:exceed(?:s|ed|ing)?|overflow(?:s|ed)?|longer than|larger than|greater than) (?:(?:the|this|its|model'?s?|max(?:imum)?|allowed|available) ){0,4}context (?:length|window|size)/i,
+    source:
+      "https://github.com/badlogic/pi-mono/blob/main/packages/ai/src/utils/overflow.ts",
+  },
+  {
+    provider: "servers of words of their own, about the prompt",
+    pattern:
+      /\b(?:prompt|input)(?: tokens?| text| messages?)?(?: is| are)? too (?:long|large)\b|reduce the length of (?:the |your )?(?:input )?(?:prompt|input)\b/i,
+    source:
+      "https://github.com/badlogic/pi-mono/blob/main/packages/ai/src/utils/overflow.ts",
+  },
+  {
+    provider: "servers of words of their own, with numbers",
+    pattern:
+      /\b(?:prompt|input)(?: tokens?| token count| length)?(?: [\d,]+| \([\d, a-z]+\))? (?:exceeds?|exceeded|cannot exceed|is (?:greater|longer|larger) than) (?:(?:the|model'?s|max(?:imum)?|allowed|number of) ){0,4}(?:limit|length|tokens?|input|max_\w+|[\d,]+)\b/i,
+    source:
+      "https://github.com/badlogic/pi-mono/blob/main/packages/ai/src/utils/overflow.ts",
+  },
+  {
     provider: "LiteLLM",
     pattern: /\bContextWindowExceededError\b/,
     source: "https://docs.litellm.ai/docs/exception_mapping",
@@ -209,8 +304,8 @@ export const OVERFLOW_CODES: Readonly<Record<string, string>> = {
 /** Other errors that use such words: of a limit on what is written, and of one on what goes by in a minute. */
 const OTHER_MEANINGS: readonly RegExp[] = [
   // vLLM: "'max_tokens' or 'max_completion_tokens' is too large: 200000. This model's maximum context length is …"
-  /max_(?:completion_|output_|new_)?tokens['"`]? is too large/i,
-  /rate.?limit|too many requests|tokens per min|requests per min|throttling/i,
+  /(?<!(?:\+|and|plus) ?['"`]?)max_(?:completion_|output_|new_)?tokens['"`]?(?: \([\d,]+\))? (?:is too large|exceeds?|must be|cannot exceed)\b/i,
+  /rate.?limit|too many requests|(?:tokens|requests) per (?:min|day|hour)|throttling|per-minute|\bTPM\b|\bquota\b/i,
 ];
 
 /** Whether an error says that the prompt does not fit the model, in any provider's words. */
@@ -227,7 +322,7 @@ function isOverflowCode(code: string | undefined): boolean {
     Object.hasOwn(OVERFLOW_CODES, code.toLowerCase());
 }
 
-const LIMIT_REGEXP = /maximum context length (?:is|of) ([\d,]+)/i;
+const LIMIT_REGEXP = /context length (?:is only|is|of) ([\d,]+)/i;
 const OUTPUT_REGEXP =
   /([\d,]+) (?:in (?:the|your) (?:completion|output)|output tokens|tokens for the completion|for the completion)/i;
 

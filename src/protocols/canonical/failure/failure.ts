@@ -31,9 +31,10 @@ export interface Failure {
  * - `quota`: nothing left to spend, waiting does not help soon. `rate_limited`: too fast, waiting helps.
  * - `overloaded`, `timeout`, `server`: the upstream's own trouble.
  * - `unreachable`: there was no connection, or it ended before an answer.
+ * - `untrusted`: there was no connection, because its certificate is not valid.
  * - `silent`: a deadline of the gateway's own passed.
  * - `broken`: the answer is malformed, or ended before its end.
- * - `misconfigured`: the gateway's credential or address is wrong.
+ * - `misconfigured`: the gateway's address of it is wrong.
  * - `oversized`: the answer is good as far as it came, but longer than the gateway can hold.
  */
 export type FailureKind =
@@ -51,10 +52,79 @@ export type FailureKind =
   | "timeout"
   | "server"
   | "unreachable"
+  | "untrusted"
   | "silent"
   | "broken"
   | "misconfigured"
   | "oversized";
+
+/**
+ * What helps against each failure: to wait, another request, or only an administrator. Whether clients may repeat a
+ * request follows from it, and what a connection that cools down says (docs/failover.md#retry-or-stop).
+ */
+const REMEDY_BY_KIND = {
+  unreachable: "wait",
+  silent: "wait",
+  broken: "wait",
+  overloaded: "wait",
+  timeout: "wait",
+  server: "wait",
+  rate_limited: "wait",
+  authentication: "administrator",
+  permission: "administrator",
+  quota: "administrator",
+  misconfigured: "administrator",
+  untrusted: "administrator",
+  forbidden: "other request",
+  invalid_request: "other request",
+  context_too_long: "other request",
+  too_large: "other request",
+  filtered: "other request",
+  not_found: "other request",
+  oversized: "other request",
+} as const satisfies Record<
+  FailureKind,
+  "wait" | "other request" | "administrator"
+>;
+
+/** Returns whether a kind of failure may pass by itself. */
+export function mayPass(kind: FailureKind): boolean {
+  return REMEDY_BY_KIND[kind] === "wait";
+}
+
+/** The failures that last until an administrator mends them. */
+export type LastingKind = {
+  [Kind in FailureKind]: (typeof REMEDY_BY_KIND)[Kind] extends "administrator"
+    ? Kind
+    : never;
+}[FailureKind];
+
+/** Returns whether a kind of failure lasts until an administrator mends it. */
+export function isLastingKind(kind: unknown): kind is LastingKind {
+  const remedies: Readonly<Record<string, string>> = REMEDY_BY_KIND;
+  return typeof kind === "string" && Object.hasOwn(remedies, kind) &&
+    remedies[kind] === "administrator";
+}
+
+/**
+ * Returns whether clients must not repeat a request that failed so, though they would.
+ *
+ * @param status The one that the caller gets.
+ */
+export function isFinal(failure: Failure, status: number): boolean {
+  const { kind, retryAfterMs, resetsAtMs } = failure;
+  if (resetsAtMs !== undefined) return true;
+  if (mayPass(kind)) return false;
+  // A provider that says how long to wait has something left then.
+  if (isLastingKind(kind)) return retryAfterMs === undefined;
+  // Of a 409 or a 501 nobody knows whether it is due to the request.
+  return kind !== "invalid_request" && isRepeated(status);
+}
+
+/** Returns whether some client repeats errors of this status by itself. */
+function isRepeated(status: number): boolean {
+  return status >= 500 || status === 401 || status === 403 || status === 429;
+}
 
 /** A {@linkcode Failure} on its way up; the only thing that decoders of upstream bodies throw. */
 export class UpstreamFailure extends Error {

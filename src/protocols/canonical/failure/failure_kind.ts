@@ -4,11 +4,12 @@ import type { ErrorWords } from "./error_words.ts";
 import type { FailureKind } from "./failure.ts";
 
 /**
- * Statuses of errors that may be about the length of a prompt: those that blame the request, those of servers
- * that fail at it, and that of a good answer. What is refused for its credential or its pace is not looked into.
+ * Statuses of errors that may be about the length of a prompt: those that blame the request, that of Together
+ * (https://docs.together.ai/docs/error-codes), those of servers that fail at it, and that of a good answer. What is
+ * refused for its credential or its pace is not looked into.
  */
 const OVERFLOW_STATUSES: ReadonlySet<number> = new Set([
-  ...[200, 400, 413, 422],
+  ...[200, 400, 403, 413, 422],
   ...[500, 502],
 ]);
 

@@ -9,6 +9,7 @@ import {
   CLOSED_ACCOUNT,
   CONTENT_ROWS,
   KEY_ROWS,
+  REASONING_ROWS,
   type RefusalRow,
   RIGHTS_ROWS,
 } from "./refusal_words.ts";
@@ -39,6 +40,15 @@ export function readRefusal(
   return kind === "filtered" ? filtered(failure, status) : { ...failure, kind };
 }
 
+/** Returns whether a failure refuses earlier reasoning, without which the same request may be served. */
+export function refusesReasoning({ message, code }: Failure): boolean {
+  return matchesAny(REASONING_ROWS, {
+    codes: new Set(code === undefined ? [] : [code]),
+    texts: [message],
+    isModeration: false,
+  });
+}
+
 /** Neither a status that nobody named nor a code that only repeats the status says anything of content. */
 function filtered(failure: Failure, httpStatus: number): Failure {
   const { status, code } = failure;
@@ -59,6 +69,7 @@ function refusedKind(
   if (status === 401) return "authentication";
   const clues = readClues(body);
   if (refusesContent(clues)) return "filtered";
+  if (kind === "context_too_long") return undefined;
   if (matchesAny(KEY_ROWS, clues)) return keyKind(failure);
   if (status !== 403) return undefined;
   return kind === "quota" || matchesAny(RIGHTS_ROWS, clues)

@@ -227,3 +227,32 @@ export const RIGHTS_ROWS: readonly RefusalRow[] = [
     source: "https://github.com/RooCodeInc/Roo-Code/issues/515",
   },
 ];
+
+/** What providers say of earlier reasoning that they do not take back: bound to something else, changed, or not theirs. */
+export const REASONING_ROWS: readonly RefusalRow[] = [
+  {
+    provider: "Anthropic",
+    words:
+      /Invalid `?signature`? in `?(redacted_)?thinking`? block|The block is bound to a different conversation/i,
+    source:
+      "https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/fix-bound-to-a-different-conversation",
+  },
+  {
+    provider: "Anthropic, of the last answer",
+    words:
+      /`?thinking`? (or `?redacted_thinking`? )?blocks .* cannot be modified/i,
+    source: "https://github.com/anthropics/claude-code/issues/63357",
+  },
+  {
+    provider: "OpenAI",
+    codes: ["invalid_encrypted_content"],
+    words: /encrypted content .*could not be (verified|decrypted)/i,
+    source: "https://github.com/openai/codex/issues/17541",
+  },
+  {
+    provider: "OpenAI, of reasoning that it looks for by its id",
+    words:
+      /Item with id '?rs_\w+'? not found|of type '?reasoning'? was provided without its required following item/i,
+    source: "https://github.com/vercel/ai/issues/7543",
+  },
+];

@@ -22,6 +22,8 @@ export interface Losses {
    * connection is strict.
    */
   lose(loss: Loss): void;
+  /** Names a field as dropped, however strict the connection is. */
+  note(field: RequestField): void;
   /**
    * The dropped fields in the caller's spelling, without repetition, in the order of loss. The names can be
    * any text of the caller's, so both their number and their length are bounded.
@@ -45,14 +47,18 @@ const MAX_NAME_LENGTH = 64;
 /** An empty list of losses. */
 export function createLosses(options: LossesOptions): Losses {
   const dropped = new Set<string>();
+  function drop(name: string): void {
+    if (dropped.size < MAX_DROPPED) dropped.add(name);
+  }
   return {
     dropped,
+    note: (field) => drop(options.nameOf(field)),
     lose({ field, reason, weight }) {
       const name = typeof field === "string"
         ? options.nameOf(field)
         : field.extra.slice(0, MAX_NAME_LENGTH);
       if (weight === "answer" || options.strict) throw refusal(name, reason);
-      if (dropped.size < MAX_DROPPED) dropped.add(name);
+      drop(name);
     },
   };
 }
@@ -80,6 +86,23 @@ export function loseForeignExtras(
       });
     }
   }
+}
+
+/**
+ * Reports that the model begins an answer of its own where the caller wants its last words continued.
+ *
+ * @throws {GatewayError} As {@linkcode Losses.lose} does.
+ */
+export function loseContinuation(
+  { continues }: CanonicalRequest,
+  losses: { lose(loss: Loss): void },
+): void {
+  if (continues !== true) return;
+  losses.lose({
+    field: "messages",
+    weight: "hint",
+    reason: "this model does not go on with an answer that it is given",
+  });
 }
 
 function refusal(param: string, reason: string): GatewayError {

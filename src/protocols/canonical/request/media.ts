@@ -1,20 +1,79 @@
+import { lookup } from "../../../core/collections/lookup.ts";
 import type { MediaSource } from "../answer/block.ts";
 
 const DATA_URL_REGEXP = /^data:([^;,]*)((?:;[^;,]*)*),(.*)$/is;
 
+/** How base64 begins whose content says what it is. */
+const TYPE_BY_HEAD: readonly (readonly [head: RegExp, mediaType: string])[] = [
+  [/^JVBERi0/, "application/pdf"],
+  [/^iVBORw0KGgo/, "image/png"],
+  [/^\/9j\//, "image/jpeg"],
+  [/^R0lGOD/, "image/gif"],
+  // "RIFF" is the head of sound and films too.
+  [/^UklGR.{7}RUJQ/, "image/webp"],
+];
+
+/** By the ending of a file's name. */
+const TYPE_BY_ENDING: Readonly<Record<string, string>> = {
+  csv: "text/csv",
+  htm: "text/html",
+  html: "text/html",
+  json: "application/json",
+  md: "text/markdown",
+  txt: "text/plain",
+  xml: "text/xml",
+};
+
 /**
- * A `data:` URL as bytes, any other as an address.
+ * Returns what a URL shows: a `data:` URL and bare base64 of a known kind as bytes, any other as an address.
  *
  * @returns `undefined` for a `data:` URL without base64 content.
  */
 export function sourceOfUrl(url: string): MediaSource | undefined {
-  if (!/^data:/i.test(url)) return { type: "url", url };
+  if (!/^data:/i.test(url)) {
+    const mediaType = /^[\w+/=-]+$/.test(url.slice(0, 64))
+      ? typeOfContent(url)
+      : undefined;
+    return mediaType === undefined
+      ? { type: "url", url }
+      : { type: "base64", mediaType, data: url };
+  }
   const match = DATA_URL_REGEXP.exec(url);
   const [, mediaType = "", parameters = "", data = ""] = match ?? [];
   if (match === null || !parameters.toLowerCase().endsWith(";base64")) {
     return undefined;
   }
-  return { type: "base64", mediaType: normalMediaType(mediaType), data };
+  const named = normalMediaType(mediaType);
+  const isNamed = named !== "" && named !== "application/octet-stream";
+  return {
+    type: "base64",
+    mediaType: isNamed ? named : typeOfContent(data) ?? named,
+    data,
+  };
+}
+
+/**
+ * Returns what `file_data` holds: as {@linkcode sourceOfUrl}, and bare base64 that does not say what it is by the
+ * file's name. Without either it is a PDF, the one kind that all models read.
+ */
+export function sourceOfFile(
+  data: string,
+  name?: string,
+): MediaSource | undefined {
+  const source = sourceOfUrl(data);
+  if (source?.type !== "url" || /^[a-z][a-z0-9+.-]*:/i.test(data)) {
+    return source;
+  }
+  const ending = name?.toLowerCase().split(".").at(-1) ?? "";
+  return {
+    type: "base64",
+    mediaType: lookup(TYPE_BY_ENDING, ending) ?? "application/pdf",
+    data,
+  };
+}
+
+function typeOfContent(data: string): string | undefined {
+  return TYPE_BY_HEAD.find(([head]) => head.test(data))?.[1];
 }
 
 /** Base64 content as a `data:` URL. */

@@ -13,6 +13,8 @@ export interface CanonicalRequest {
   /** Whether the caller wants events. */
   readonly stream: boolean;
   readonly turns: readonly Turn[];
+  /** Whether the caller's protocol says that the answer shall go on with the last turn; absent: no. */
+  readonly continues?: boolean | undefined;
   /** In the caller's order, which upstream caches depend on. */
   readonly tools: readonly Tool[];
   readonly toolChoice?: ToolChoice | undefined;
@@ -55,7 +57,7 @@ export interface CanonicalRequest {
  *   Messages user message become a `tool` turn before the `user` turn with the rest.
  * - `user` holds the rest. Two turns of the same role in a row are legal.
  *
- * A string of text is one text block. The last turn being `assistant` means that the answer shall continue it.
+ * A string of text is one text block.
  */
 export interface Turn {
   readonly role: Role;

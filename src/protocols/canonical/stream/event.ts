@@ -44,6 +44,8 @@ export interface StartEvent {
   readonly createdAtMs?: number | undefined;
   /** What the upstream has counted so far, where it says. */
   readonly usage?: Usage | undefined;
+  /** Why the upstream left out earlier reasoning of the request, in its words; absent where it left out none. */
+  readonly reasoningDropped?: readonly string[] | undefined;
 }
 
 /** A block begins. */
@@ -112,6 +114,8 @@ export interface EndEvent {
   /** Final counts; absent when the upstream did not count. */
   readonly usage?: Usage | undefined;
   readonly serviceTier?: Raw | undefined;
+  /** As in the start event, where it is known only now. */
+  readonly reasoningDropped?: readonly string[] | undefined;
   readonly marks?: Marks | undefined;
 }
 

@@ -1,5 +1,5 @@
 import type { SseFrame } from "../../../core/frame.ts";
-import { parseJson } from "../../../core/json.ts";
+import { isHeavyJson, parseJson } from "../../../core/json.ts";
 
 /**
  * What came whole of a stream's last frame, whose blank line never came: all of it, or the lines before one that was
@@ -8,7 +8,7 @@ import { parseJson } from "../../../core/json.ts";
  * @returns `undefined` when nothing of it came whole.
  */
 export function wholePart(frame: SseFrame): SseFrame | undefined {
-  if (isWhole(frame.data)) return frame;
+  if (isHeavyJson(frame.data) || isWhole(frame.data)) return frame;
   const lines = frame.data.split("\n");
   const last = lines.pop() ?? "";
   if (lines.length === 0 || !lines.every(isWhole)) return undefined;

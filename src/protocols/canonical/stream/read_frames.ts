@@ -1,12 +1,13 @@
 import type { SseFrame } from "../../../core/frame.ts";
 import {
+  isHeavyJson,
   isJsonObject,
   type JsonObject,
   type JsonValue,
   parseJson,
 } from "../../../core/json.ts";
 import type { Emit, Stage } from "../../../core/stage.ts";
-import { type AnswerEvent, brokenEvent } from "./event.ts";
+import { type AnswerEvent, brokenEvent, oversizedEvent } from "./event.ts";
 import { EventParser, type TextPlace } from "./event_parser.ts";
 import { guardDecoder } from "./guard.ts";
 
@@ -52,6 +53,12 @@ export function readFrames(
     push(frame, emit) {
       const { data } = frame;
       if (data === DONE) return decoder.done(emit);
+      if (data === "" && frame.event !== "error") return;
+      if (isHeavyJson(data)) {
+        return emit(
+          oversizedEvent("The provider sent an event that is too long"),
+        );
+      }
       const event = parser === undefined ? parseJson(data) : parser.parse(data);
       if (isJsonObject(event)) decoder.push(event, frame.event, emit);
       else readOdd(event, frame, { decoder, emit });
@@ -86,11 +93,18 @@ function readOdd(
   }
 }
 
-/** The events of several lines, each of them by itself; none where there is one line. */
+/** The events of several lines, each of them by itself; none where there is one line, or one is no event. */
 function eventsIn(text: string): JsonValue[] {
+  const events: JsonValue[] = [];
   const lines = text.includes("\n") ? text.split("\n") : [];
-  return lines.map((line) => line.trim()).filter((line) => line !== "")
-    .map((line) => line === DONE ? DONE : parseJson(line) ?? null);
+  for (const line of lines.map((line) => line.trim())) {
+    if (line === "") continue;
+    const event = line === DONE ? DONE : parseJson(line);
+    // To fail to parse takes long, and there may be many lines.
+    if (event === undefined || !isEventOrDone(event)) return [];
+    events.push(event);
+  }
+  return events;
 }
 
 function isEventOrDone(event: JsonValue): boolean {

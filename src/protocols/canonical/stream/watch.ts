@@ -15,6 +15,8 @@ export interface AnswerWatch {
   isOutput(event: JsonObject): boolean;
   /** What a stream event or a whole answer says of a failure, for `decodeFailure`; `undefined` when it says none. */
   failureOf(body: JsonObject): JsonObject | undefined;
+  /** Returns the model that a stream event or a whole answer names, if any. */
+  modelOf(body: JsonObject): string | undefined;
   /**
    * The tokens that are counted once a stream event or a whole answer is seen; `undefined` when it counts none.
    *

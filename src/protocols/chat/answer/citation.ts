@@ -22,6 +22,27 @@ export function decodeCitation(annotation: JsonObject): Citation {
   };
 }
 
+/**
+ * Reads the pages that Perplexity lists beside an answer: their addresses, or `search_results` with titles
+ * (https://docs.getbifrost.ai/providers/supported-providers/perplexity).
+ */
+export function pagesOf(
+  { citations, search_results: results }: JsonObject,
+): readonly Citation[] {
+  const pages = listOf(results).filter(isJsonObject).map((page) => ({
+    url: text(page.url),
+    title: text(page.title),
+  }));
+  const known = pages.filter(({ url }) => url !== undefined);
+  if (known.length > 0) return known;
+  return listOf(citations).map(text).filter((url) => url !== undefined)
+    .map((url) => ({ url }));
+}
+
+function listOf(value: JsonValue | undefined): readonly JsonValue[] {
+  return Array.isArray(value) ? value : [];
+}
+
 /** Where a block of text stands in a message's content, in UTF-16 code units. */
 export interface TextPlace {
   readonly start: number;

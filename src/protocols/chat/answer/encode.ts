@@ -95,9 +95,12 @@ function encodeMessage(answer: Answer, context: AnswerContext): JsonObject {
     part.text
   )
     .filter((part) => part !== "").join(PARAGRAPH);
-  const details = reasoning.flatMap(({ sealed }) =>
-    sealed === undefined ? [] : detailsForCaller(sealed, context.connectionId)
-  );
+  const details = reasoning.filter(({ sealed }) => sealed !== undefined)
+    .flatMap(({ sealed, parts }, position) =>
+      sealed === undefined
+        ? []
+        : detailsForCaller(sealed, { position, parts }, context.connectionId)
+    );
   const calls = blocks.filter(isToolCall);
   const annotations = encodeAnnotations(places, context);
   for (const block of blocks) {

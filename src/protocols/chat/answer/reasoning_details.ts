@@ -4,17 +4,21 @@ import {
   type JsonValue,
   parseJson,
 } from "../../../core/json.ts";
+import type { ReasoningBlock } from "../../canonical/answer/block.ts";
 import {
   isWrapped,
   type Sealed,
+  type ShownReasoning,
   unwrapSealed,
+  unwrapShown,
   wrapSealed,
 } from "../../canonical/answer/sealed.ts";
 
 /**
  * OpenRouter's `reasoning_details`: a list of readable, summarised and encrypted pieces of reasoning, which
  * some models want back unchanged. The gateway offers sealed parts of other protocols in the same place, in an
- * envelope, for clients that repeat an assistant message as they got it.
+ * envelope, for clients that repeat an assistant message as they got it. The text that a signature signs is in the
+ * envelope too: openai-node's `.stream()` keeps the last fragment alone of `reasoning_content`.
  */
 
 /** The `form` of a sealed list; its value is the JSON text of the list. */
@@ -34,18 +38,44 @@ function readable(entry: JsonObject): string {
   return typeof entry.summary === "string" ? entry.summary : "";
 }
 
-/** What of a list must go back to its issuer; `undefined` when it is all readable. */
+/** Whether a list holds envelopes. */
+export function hasEnvelopes(details: readonly JsonValue[]): boolean {
+  return envelopesIn(details).length > 0;
+}
+
+/**
+ * Returns the reasoning in a list's envelopes, as it was answered; none where the client has lost one of them: without
+ * those before it none is taken back.
+ */
+export function reasoningInEnvelopes(
+  details: readonly JsonValue[],
+): ReasoningBlock[] {
+  const found = envelopesIn(details).map((envelope) => ({
+    sealed: unwrapSealed(envelope),
+    shown: unwrapShown(envelope),
+  }));
+  return found.every(({ shown }, index) => shown?.position === index)
+    ? found.map(({ sealed, shown }) => ({
+      kind: "reasoning",
+      parts: shown?.parts ?? [],
+      sealed,
+    }))
+    : [];
+}
+
+function envelopesIn(details: readonly JsonValue[]): string[] {
+  return details.flatMap((entry) =>
+    isJsonObject(entry) && typeof entry.data === "string" &&
+      isWrapped(entry.data)
+      ? [entry.data]
+      : []
+  );
+}
+
+/** What of a list without envelopes must go back to its issuer; `undefined` when it is all readable. */
 export function sealedOfDetails(
   details: readonly JsonValue[],
 ): Sealed | undefined {
-  for (const entry of details) {
-    if (
-      isJsonObject(entry) && typeof entry.data === "string" &&
-      isWrapped(entry.data)
-    ) {
-      return unwrapSealed(entry.data);
-    }
-  }
   if (!details.some(isSealing)) return undefined;
   return {
     protocol: "chat",
@@ -63,6 +93,32 @@ function hasText(value: JsonValue | undefined): boolean {
   return typeof value === "string" && value !== "";
 }
 
+/** Reads the thinking of a Claude as LiteLLM's callers give it back, in the words of Messages. */
+export function decodeThinkingBlocks(
+  blocks: readonly JsonValue[],
+): ReasoningBlock[] {
+  return blocks.filter(isJsonObject).flatMap((block): ReasoningBlock[] => {
+    const text = block.type === "thinking" ? block.thinking : undefined;
+    const isReadable = typeof text === "string" && text !== "";
+    const form = block.type === "redacted_thinking" ? "redacted" : "signature";
+    const value = form === "redacted" ? block.data : block.signature;
+    if (!hasText(value) && !isReadable) return [];
+    return [{
+      kind: "reasoning",
+      parts: isReadable ? [{ form: "raw", text }] : [],
+      sealed: typeof value === "string" && value !== ""
+        ? sealedOfThinking(form, value)
+        : undefined,
+    }];
+  });
+}
+
+function sealedOfThinking(form: string, value: string): Sealed | undefined {
+  return isWrapped(value)
+    ? unwrapSealed(value)
+    : { protocol: "messages", form, value };
+}
+
 /** The list for an upstream that issued it; empty for another form. */
 export function detailsOfSealed(sealed: Sealed): JsonValue[] {
   const details = sealed.form === SEALED_FORM
@@ -72,18 +128,22 @@ export function detailsOfSealed(sealed: Sealed): JsonValue[] {
 }
 
 /**
- * The list for a caller: the provider's own, or an envelope.
+ * Returns the list for a caller: the provider's own, or an envelope.
  *
  * @param origin The connection that issued it.
  */
-export function detailsForCaller(sealed: Sealed, origin: string): JsonValue[] {
+export function detailsForCaller(
+  sealed: Sealed,
+  shown: ShownReasoning,
+  origin: string,
+): JsonValue[] {
   if (sealed.protocol === "chat" && sealed.form === SEALED_FORM) {
     return detailsOfSealed(sealed);
   }
   return [{
     type: "reasoning.encrypted",
-    data: wrapSealed({ ...sealed, origin }),
-    index: 0,
+    data: wrapSealed({ ...sealed, origin }, shown),
+    index: shown.position,
   }];
 }
 

@@ -3,7 +3,11 @@ import {
   type JsonObject,
   type JsonValue,
 } from "../../../core/json.ts";
-import { tokenCount, type Usage } from "../../canonical/answer/usage.ts";
+import {
+  servedWord,
+  tokenCount,
+  type Usage,
+} from "../../canonical/answer/usage.ts";
 
 /**
  * Reads a `usage` object; `prompt_tokens` includes cached tokens. Also takes the names that some providers use
@@ -11,7 +15,10 @@ import { tokenCount, type Usage } from "../../canonical/answer/usage.ts";
  *
  * @returns `undefined` when it counts nothing.
  */
-function decodeUsage(value: JsonValue | undefined): Usage | undefined {
+function decodeUsage(
+  value: JsonValue | undefined,
+  serviceTier: JsonValue | undefined,
+): Usage | undefined {
   if (!isJsonObject(value)) return undefined;
   const inputDetails = details(
     value.prompt_tokens_details,
@@ -39,17 +46,25 @@ function decodeUsage(value: JsonValue | undefined): Usage | undefined {
       tokenCount(value.cache_read_input_tokens),
     cacheWriteTokens: tokenCount(inputDetails.cache_write_tokens) ??
       tokenCount(value.cache_creation_input_tokens),
+    cacheWrite1hTokens: tokenCount(
+      details(inputDetails.cache_creation_token_details, value.cache_creation)
+        .ephemeral_1h_input_tokens,
+    ),
     outputTokens: output ?? 0,
     reasoningTokens: reasoning,
+    speed: servedWord(value.speed),
+    serviceTier: servedWord(serviceTier) ?? servedWord(value.service_tier),
   };
 }
 
 /** The `usage` of an answer or a chunk; Groq has some of them in `x_groq` alone. */
 export function usageIn(
-  { usage, x_groq }: JsonObject,
+  { usage, x_groq, service_tier }: JsonObject,
 ): Usage | undefined {
-  return decodeUsage(usage) ??
-    (isJsonObject(x_groq) ? decodeUsage(x_groq.usage) : undefined);
+  return decodeUsage(usage, service_tier) ??
+    (isJsonObject(x_groq)
+      ? decodeUsage(x_groq.usage, service_tier)
+      : undefined);
 }
 
 /** Writes a `usage` object; what the upstream did not count is left out. */

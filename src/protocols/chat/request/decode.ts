@@ -27,6 +27,7 @@ export function decodeRequest(body: JsonObject): CanonicalRequest {
     model: wire.model,
     stream: wire.stream ?? false,
     turns: decodeMessages(wire.messages),
+    ...(asksToContinue(body.messages) ? { continues: true } : {}),
     ...decodeTooling(wire),
     webSearch: decodeWebSearch(wire.web_search_options),
     format: decodeOutputFormat(
@@ -54,22 +55,40 @@ export function decodeRequest(body: JsonObject): CanonicalRequest {
   };
 }
 
-/** The deprecated `functions` are tools of which the model calls one at a time. */
+/** By the mark of Kimi or of Mistral and DeepSeek on the last message; elsewhere the model begins a new one. */
+function asksToContinue(messages: JsonValue | undefined): boolean {
+  const last = Array.isArray(messages) ? messages.at(-1) : undefined;
+  return isJsonObject(last) && last.role === "assistant" &&
+    (last.partial === true || last.prefix === true);
+}
+
+/**
+ * The deprecated `functions` are tools of which the model calls one at a time. A caller that sends `tools`, too, knows
+ * tools: to it the functions are further ones.
+ */
 function decodeTooling(
   wire: WireRequest,
 ): Pick<CanonicalRequest, "tools" | "toolChoice" | "parallelTools"> {
   const functions = wire.functions ?? [];
-  if (functions.length === 0) {
+  const tools = wire.tools ?? [];
+  if (functions.length > 0 && tools.length === 0) {
     return {
-      tools: decodeTools(wire.tools ?? []),
-      toolChoice: decodeToolChoice(wire.tool_choice ?? undefined),
-      parallelTools: wire.parallel_tool_calls ?? undefined,
+      tools: decodeLegacyFunctions(functions),
+      toolChoice: decodeToolChoice(wire.function_call ?? undefined),
+      parallelTools: false,
     };
   }
+  const names = new Set(tools.map((tool) => tool.function?.name));
+  const others = functions.filter(({ name }) => !names.has(name));
   return {
-    tools: decodeLegacyFunctions(functions),
-    toolChoice: decodeToolChoice(wire.function_call ?? undefined),
-    parallelTools: false,
+    tools: decodeTools([
+      ...tools,
+      ...others.map((one) => ({ type: "function", function: one })),
+    ]),
+    toolChoice: decodeToolChoice(
+      wire.tool_choice ?? wire.function_call ?? undefined,
+    ),
+    parallelTools: wire.parallel_tool_calls ?? undefined,
   };
 }
 

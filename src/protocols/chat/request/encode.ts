@@ -3,7 +3,10 @@ import { type JsonObject, present } from "../../../core/json.ts";
 import { loseCacheMarks } from "../../canonical/request/cache_marks.ts";
 import { loseCitations } from "../../canonical/answer/cited.ts";
 import type { RequestContext } from "../../canonical/codec.ts";
-import { loseForeignExtras } from "../../canonical/request/loss.ts";
+import {
+  loseContinuation,
+  loseForeignExtras,
+} from "../../canonical/request/loss.ts";
 import type {
   CanonicalRequest,
   OutputFormat,
@@ -13,10 +16,16 @@ import {
   type SharedFields,
 } from "../../canonical/request/shared_extras.ts";
 import { isClosedSchema } from "../../canonical/request/schema.ts";
-import { type ChatDialect, dialectOf, type Scope } from "../dialect.ts";
+import {
+  type ChatDialect,
+  dialectOf,
+  type Scope,
+  takesStops,
+} from "../dialect.ts";
 import { nudged, withInstruction } from "./instruction.ts";
 import { encodeReasoning, type Reasoning } from "./reasoning_encode.ts";
-import { encodeTooling } from "../tools/encode.ts";
+import { encodeTooling, type Tooling } from "../tools/encode.ts";
+import { moonshotSchema } from "../tools/moonshot_schema.ts";
 import { encodeTurns } from "./turn_encode.ts";
 import { encodeWebSearch } from "../tools/web_search.ts";
 
@@ -30,20 +39,33 @@ export function encodeRequest(
   loseForeignExtras(request, "chat", context, shared);
   if (scope.dialect.cache === undefined) loseCacheMarks(request, context);
   loseCitations(request.turns, context);
+  if (scope.dialect.openaiSettings) loseContinuation(request, context);
   const tooling = encodeTooling(request, scope);
   const reasoning = encodeReasoning({
     settings: request.reasoning,
     isForced: tooling.isForced,
+    hasTools: tooling.fields.tools !== undefined,
   }, scope);
-  const messages = encodeMessages(request, reasoning, scope);
+  const format = encodeFormat(request.format, tooling, scope);
+  const messages = encodeTurns(request.turns, {
+    ...scope,
+    // A model that nobody asked is taken to think: its name says that it does by default.
+    isThinking: reasoning.isOn ?? true,
+    continues: request.continues === true,
+  });
   return {
     ...ownExtras(request),
     model: context.target.model,
-    messages: nudged(messages, tooling.nudge),
-    ...encodeStream(request),
+    messages: nudged(
+      format.instruction === undefined
+        ? messages
+        : withInstruction(messages, format.instruction),
+      tooling.nudge,
+    ),
+    ...encodeStream(request, scope),
     ...tooling.fields,
     ...encodeWebSearch(request.webSearch, scope),
-    ...encodeFormat(request.format, scope),
+    ...format.fields,
     ...encodeLimit(request, scope),
     ...encodeStops(request, scope),
     ...encodeSampling(request, reasoning, scope),
@@ -70,51 +92,73 @@ function ownExtras(request: CanonicalRequest): JsonObject {
   return Object.fromEntries(extras.map(([name, { value }]) => [name, value]));
 }
 
-/** Usage is asked for always: the gateway counts it even where the caller does not want it. */
-function encodeStream(request: CanonicalRequest): JsonObject {
-  return request.stream
-    ? { stream: true, stream_options: { include_usage: true } }
-    : {};
-}
-
-function encodeMessages(
+/** Asks for usage always: the gateway counts it even where the caller does not want it. */
+function encodeStream(
   request: CanonicalRequest,
-  { isOn }: Reasoning,
-  scope: Scope,
-): JsonObject[] {
-  const messages = encodeTurns(request.turns, {
-    ...scope,
-    // A model that nobody asked is taken to think: its name says that it does by default.
-    isThinking: isOn ?? true,
-  });
-  return request.format?.type !== "schema" || scope.dialect.schemas
-    ? messages
-    : withInstruction(messages, schemaInstruction(request.format.schema));
+  { dialect }: Scope,
+): JsonObject {
+  if (!request.stream) return {};
+  return {
+    stream: true,
+    ...(dialect.refusesUnknown
+      ? {}
+      : { stream_options: { include_usage: true } }),
+  };
 }
 
-function schemaInstruction(schema: JsonObject): string {
-  return "Answer with one JSON object and nothing else. It must match this JSON schema:\n" +
-    JSON.stringify(schema);
+/** How the form of the answer is asked for. */
+interface Format {
+  readonly fields: JsonObject;
+  /** What the model is asked in words, where the provider has no field for it. */
+  readonly instruction?: string | undefined;
 }
+
+const JSON_OBJECT: JsonObject = { response_format: { type: "json_object" } };
 
 function encodeFormat(
   format: OutputFormat | undefined,
+  tooling: Tooling,
+  scope: Scope,
+): Format {
+  const { dialect } = scope;
+  if (format === undefined) return { fields: {} };
+  const isTaken = dialect.formatsWithTools ||
+    tooling.fields.tools === undefined;
+  if (!isTaken) {
+    loseFormat("this model's provider takes no format beside tools", scope);
+    return { fields: {}, instruction: formatInstruction(format) };
+  }
+  if (format.type === "json") return { fields: JSON_OBJECT };
+  if (!dialect.schemas) {
+    loseFormat(
+      "this model's provider holds answers to JSON but to no schema",
+      scope,
+    );
+    return { fields: JSON_OBJECT, instruction: formatInstruction(format) };
+  }
+  return { fields: encodeSchemaFormat(format, scope) };
+}
+
+function formatInstruction(format: OutputFormat): string {
+  const instruction = "Answer with one JSON object and nothing else.";
+  return format.type === "json"
+    ? instruction
+    : `${instruction} It must match this JSON schema:\n` +
+      JSON.stringify(format.schema);
+}
+
+function loseFormat(why: string, { context }: Scope): void {
+  context.lose({
+    field: "format",
+    weight: "hint",
+    reason: `${why}; the request asks for it in words`,
+  });
+}
+
+function encodeSchemaFormat(
+  format: Extract<OutputFormat, { type: "schema" }>,
   scope: Scope,
 ): JsonObject {
-  const { dialect, context } = scope;
-  if (format === undefined) return {};
-  if (format.type === "json") {
-    return { response_format: { type: "json_object" } };
-  }
-  if (!dialect.schemas) {
-    context.lose({
-      field: "format",
-      weight: "hint",
-      reason:
-        "this model's provider holds answers to JSON but to no schema; the schema is told in words",
-    });
-    return { response_format: { type: "json_object" } };
-  }
   const { name, description, schema } = format;
   return {
     response_format: {
@@ -122,7 +166,7 @@ function encodeFormat(
       json_schema: {
         name: name ?? "output",
         ...(description === undefined ? {} : { description }),
-        schema,
+        schema: scope.dialect.moonshotSchemas ? moonshotSchema(schema) : schema,
         ...encodeStrict(format, scope),
       },
     },
@@ -174,6 +218,14 @@ function encodeStops(
 ): JsonObject {
   const { stop } = request;
   if (stop === undefined) return {};
+  if (!takesStops(dialect)) {
+    context.lose({
+      field: "stop",
+      weight: "hint",
+      reason: "this model takes no stop strings: the gateway cuts the answer",
+    });
+    return {};
+  }
   if (dialect.maxStops !== undefined && stop.length > dialect.maxStops) {
     context.lose({
       field: "stop",
@@ -195,7 +247,10 @@ function encodeSampling(
   if (topK !== undefined && !dialect.topK) {
     context.lose({ field: "topK", weight: "hint", reason: NO_SETTING });
   }
-  const others = { top_k: dialect.topK ? topK : undefined, seed };
+  const others = {
+    top_k: dialect.topK ? topK : undefined,
+    [dialect.seedField]: seed,
+  };
   if (!isSamplingFixed(dialect, reasoning)) {
     return present({
       temperature,
@@ -266,7 +321,7 @@ const OPENAI_FIELDS = ["verbosity", "cacheKey", "metadata"] as const;
 /** What others understand of these settings; the rest is reported. */
 function commonSettings(
   request: CanonicalRequest,
-  { context }: Scope,
+  { dialect, context }: Scope,
 ): JsonObject {
   for (const field of OPENAI_FIELDS) {
     if (request[field] !== undefined) {
@@ -277,7 +332,10 @@ function commonSettings(
   if (serviceTier !== undefined && serviceTier.tier !== "auto") {
     context.lose({ field: "serviceTier", weight: "hint", reason: NO_SETTING });
   }
-  return present({ user: user === undefined ? undefined : shortUser(user) });
+  if (user === undefined) return {};
+  if (!dialect.refusesUnknown) return { user: shortUser(user) };
+  context.lose({ field: "user", weight: "hint", reason: NO_SETTING });
+  return {};
 }
 
 /** A longer id becomes its hash: the upstream needs to tell users apart, not to know them. */

@@ -9,7 +9,7 @@ import type {
   FileBlock,
 } from "../../canonical/answer/block.ts";
 import { invalidField } from "../../canonical/request/invalid_request.ts";
-import { sourceOfUrl } from "../../canonical/request/media.ts";
+import { sourceOfFile, sourceOfUrl } from "../../canonical/request/media.ts";
 import { decodeCache } from "./cache.ts";
 
 /** Where the parts stand. */
@@ -111,7 +111,10 @@ function decodeFile(part: JsonObject, { param, cache }: PartPlace): FileBlock {
       cache,
     };
   }
-  const source = sourceOfUrl(textIn(file.file_data, `${param}.file.file_data`));
+  const source = sourceOfFile(
+    textIn(file.file_data, `${param}.file.file_data`),
+    name,
+  );
   if (source === undefined) {
     throw invalidField(
       `${param}.file.file_data`,

@@ -8,8 +8,8 @@ import type { ReasoningSettings } from "../../canonical/request/request.ts";
 
 /**
  * Reads how much a caller wants the model to reason, and what to read of it: `reasoning_effort`, and what providers
- * and clients have beside it. `thinking` is DeepSeek's, Kimi's and Z.ai's, `reasoning` and `include_reasoning` are
- * OpenRouter's; LiteLLM takes an object for the effort.
+ * and clients have beside it. `thinking` is DeepSeek's, Kimi's and Z.ai's, with a budget LiteLLM's; `reasoning` and
+ * `include_reasoning` are OpenRouter's; LiteLLM takes an object for the effort.
  */
 export function decodeReasoning(
   body: JsonObject,
@@ -21,16 +21,21 @@ export function decodeReasoning(
 }
 
 function decodeAmount(body: JsonObject): ReasoningSettings | undefined {
-  const thinking = isJsonObject(body.thinking) ? body.thinking.type : undefined;
+  const { type: thinking, budget_tokens } = objectIn(body.thinking);
   const router = objectIn(body.reasoning);
   const word = effortWord(body) ?? router.effort;
   if (word === "none" || thinking === "disabled" || router.enabled === false) {
     return { mode: "off" };
   }
-  if (typeof router.max_tokens === "number") {
-    return { mode: "budget", budgetTokens: router.max_tokens };
-  }
   const effort = isEffort(word) ? word : undefined;
+  const budgetTokens = router.max_tokens ?? budget_tokens;
+  if (typeof budgetTokens === "number") {
+    return {
+      mode: "budget",
+      budgetTokens,
+      ...(effort === undefined ? {} : { effort }),
+    };
+  }
   const isOn = ON_WORDS.includes(thinking) || router.enabled === true;
   if (effort === undefined) return isOn ? { mode: "adaptive" } : undefined;
   return isOn ? { mode: "adaptive", effort } : { effort };

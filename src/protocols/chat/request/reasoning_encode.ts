@@ -4,7 +4,12 @@ import type {
   Effort,
   ReasoningSettings,
 } from "../../canonical/request/request.ts";
-import { closestEffort, type EffortWord } from "../../dialects/effort.ts";
+import {
+  ALL_EFFORTS,
+  closestEffort,
+  type EffortRules,
+  type EffortWord,
+} from "../../dialects/effort.ts";
 import type { OpenAiModelRules } from "../../dialects/openai_models.ts";
 import type { ThinkingRules } from "../../dialects/thinking_models.ts";
 import type { Scope } from "../dialect.ts";
@@ -21,7 +26,12 @@ export interface ReasoningOptions {
   readonly settings: ReasoningSettings | undefined;
   /** Whether the model must call a tool, which some do only without thinking. */
   readonly isForced: boolean;
+  /** Whether the request offers tools. */
+  readonly hasTools: boolean;
 }
+
+/** From little to much. */
+const EFFORT_WORDS: readonly EffortWord[] = ["none", ...ALL_EFFORTS];
 
 /** Used where a caller asks for reasoning and says nothing of how much. */
 const DEFAULT_EFFORT: Effort = "medium";
@@ -32,10 +42,11 @@ export function encodeReasoning(
   scope: Scope,
 ): Reasoning {
   const { settings } = options;
-  const { reasoning, thinking, openAi } = scope.dialect;
+  const { reasoning, thinking, openAi, effort } = scope.dialect;
   if (thinking !== undefined) return encodeSwitch(options, thinking, scope);
-  if (openAi !== undefined) return encodeOpenAi(settings, openAi, scope);
+  if (openAi !== undefined) return encodeOpenAi(options, openAi, scope);
   if (settings === undefined) return { fields: {}, isOn: undefined };
+  if (effort !== undefined) return encodeWord(settings, effort, scope);
   return {
     fields: reasoning === "router"
       ? encodeRouter(settings)
@@ -51,6 +62,34 @@ function encodeEffort(settings: ReasoningSettings, scope: Scope): JsonObject {
   return effort === undefined
     ? {}
     : { reasoning_effort: knownEffort(effort, scope) };
+}
+
+/** `reasoning_effort` in the words of a model that takes some only. */
+function encodeWord(
+  settings: ReasoningSettings,
+  { words }: EffortRules,
+  scope: Scope,
+): Reasoning {
+  const asked = settings.mode === "off" ? "none" : effortOf(settings);
+  const known = EFFORT_WORDS.filter((word) => words[word] !== undefined);
+  if (asked === undefined && known.length > 0) {
+    return { fields: {}, isOn: undefined };
+  }
+  const [least] = known;
+  if (least === undefined) {
+    if (asked !== "none") lose("this model's reasoning cannot be set", scope);
+    return { fields: {}, isOn: undefined };
+  }
+  const made = asked === undefined || asked === "none"
+    ? least
+    : closestEffort(asked, known) ?? least;
+  if (words[made] !== asked && asked !== "minimal") {
+    lose("this model knows no such effort", scope);
+  }
+  return {
+    fields: { reasoning_effort: words[made] },
+    isOn: made !== "none",
+  };
 }
 
 /** OpenAI has a word for it; elsewhere the word is an error or means something else. */
@@ -73,12 +112,16 @@ function knownEffort(effort: Effort, scope: Scope): Effort {
 
 /** `reasoning_effort` in the words of a model of OpenAI's. */
 function encodeOpenAi(
-  settings: ReasoningSettings | undefined,
-  { efforts, defaultEffort }: OpenAiModelRules,
+  { settings, hasTools }: ReasoningOptions,
+  { efforts, defaultEffort, refusesChatTools }: OpenAiModelRules,
   scope: Scope,
 ): Reasoning {
   const asked = askedOfOpenAi(settings, defaultEffort);
   const isDefaultOn = defaultEffort !== "none";
+  if (hasTools && refusesChatTools && (asked ?? defaultEffort) !== "none") {
+    if (asked !== undefined) lose(NO_REASONING_WITH_TOOLS, scope);
+    return { fields: { reasoning_effort: "none" }, isOn: false };
+  }
   if (asked === undefined) return { fields: {}, isOn: isDefaultOn };
   if (efforts === undefined || efforts.includes(asked)) {
     return { fields: { reasoning_effort: asked }, isOn: asked !== "none" };
@@ -91,6 +134,9 @@ function encodeOpenAi(
   if (asked !== "minimal") lose("this model knows no such effort", scope);
   return { fields: { reasoning_effort: made }, isOn: true };
 }
+
+const NO_REASONING_WITH_TOOLS =
+  "this model takes no tools while it reasons, except through the Responses protocol";
 
 function askedOfOpenAi(
   settings: ReasoningSettings | undefined,

@@ -12,7 +12,13 @@ import type { Role, Turn } from "../../canonical/request/request.ts";
 import { givenArguments } from "../../canonical/tools/tool_arguments.ts";
 import { sealedOfCall } from "../tools/extra_content.ts";
 import { decodeParts } from "./part_decode.ts";
-import { sealedOfDetails, textOfDetails } from "../answer/reasoning_details.ts";
+import {
+  decodeThinkingBlocks,
+  hasEnvelopes,
+  reasoningInEnvelopes,
+  sealedOfDetails,
+  textOfDetails,
+} from "../answer/reasoning_details.ts";
 import type { WireMessage, WireToolCall } from "../wire.ts";
 
 /**
@@ -114,9 +120,15 @@ function decodeAudio({ audio }: WireMessage): OpaqueBlock[] {
 /** What the client gives back of the thoughts: readable, sealed or both. */
 function decodeReasoning(message: WireMessage): ReasoningBlock[] {
   const details = message.reasoning_details ?? [];
+  const enveloped = reasoningInEnvelopes(details);
+  if (enveloped.length > 0) return enveloped;
   const text = message.reasoning_content ?? message.reasoning ??
     textOfDetails(details);
-  const sealed = sealedOfDetails(details);
+  const sealed = hasEnvelopes(details) ? undefined : sealedOfDetails(details);
+  if (details.length === 0) {
+    const blocks = decodeThinkingBlocks(message.thinking_blocks ?? []);
+    if (blocks.length > 0) return blocks;
+  }
   if (text === "" && sealed === undefined) return [];
   return [{
     kind: "reasoning",

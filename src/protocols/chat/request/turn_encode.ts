@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { JsonObject } from "../../../core/json.ts";
 import type {
   Block,
@@ -31,10 +32,15 @@ const ID_RULE = { maxLength: 64, anyCharacter: true };
 /** Stands for thoughts that are not known, where a provider demands some on every message. */
 const UNKNOWN_REASONING = " ";
 
+/** Stands where a provider demands a message that the history does not have. */
+const CONTINUED = "(continued)";
+
 /** What writing turns depends on beside the target. */
 export interface TurnsScope extends Scope {
   /** Whether the model thinks in this request. */
   readonly isThinking: boolean;
+  /** Whether the answer shall go on with the last turn. */
+  readonly continues: boolean;
 }
 
 /** Writes turns as `messages`. */
@@ -48,7 +54,34 @@ export function encodeTurns(
     .filter((turn) => !isDropped(turn, scope));
   const placed = scope.dialect.systemAnywhere ? settled : placeSystem(settled);
   const messages = placed.flatMap((turn) => encodeTurn(turn, scope));
-  return fillReasoning(messages, scope);
+  return fitMessages(fillReasoning(messages, scope), scope);
+}
+
+/** Adds the messages and marks without which some providers refuse a history. */
+function fitMessages(
+  messages: JsonObject[],
+  { dialect, continues }: TurnsScope,
+): JsonObject[] {
+  const fitted = dialect.userAfterTool ? [...messages] : answered(messages);
+  if (dialect.demandsUser && !fitted.some(({ role }) => role === "user")) {
+    const start = fitted.findIndex(({ role }) => role !== "system");
+    const at = start < 0 ? fitted.length : start;
+    fitted.splice(at, 0, { role: "user", content: CONTINUED });
+  }
+  const last = fitted.at(-1);
+  if (dialect.continueField === undefined || !continues) return fitted;
+  return last?.role === "assistant"
+    ? [...fitted.slice(0, -1), { ...last, [dialect.continueField]: true }]
+    : fitted;
+}
+
+/** Puts a message of the model between the result of a tool and the next words of the user. */
+function answered(messages: readonly JsonObject[]): JsonObject[] {
+  return messages.flatMap((message, at) =>
+    message.role === "user" && messages[at - 1]?.role === "tool"
+      ? [{ role: "assistant", content: CONTINUED }, message]
+      : [message]
+  );
 }
 
 /** System messages hold text alone: some providers take no list of parts there, and none an empty one. */
@@ -205,11 +238,21 @@ function fillReasoning(
   return messages;
 }
 
+/** The same for a call and its result. */
+function wireId(id: string, { dialect }: Scope): string {
+  if (!dialect.shortCallIds) return fitId(id, ID_RULE);
+  return SHORT_ID_REGEXP.test(id)
+    ? id
+    : createHash("sha256").update(id).digest("hex").slice(0, 9);
+}
+
+const SHORT_ID_REGEXP = /^[A-Za-z0-9]{9}$/;
+
 function encodeCall(call: ToolCallBlock, scope: Scope): JsonObject {
   const sealed = sendableOf(call.sealed, scope);
   const extra_content = sealed && extraOfSealed(sealed);
   const extra = extra_content === undefined ? {} : { extra_content };
-  const id = fitId(call.id, ID_RULE);
+  const id = wireId(call.id, scope);
   if (call.kind === "custom_call") {
     return {
       id,
@@ -255,7 +298,7 @@ function encodeResult(result: ToolResultBlock, scope: Scope): JsonObject {
   const isMarked = /^\s*error/i.test(content);
   return {
     role: "tool",
-    tool_call_id: fitId(result.callId, ID_RULE),
+    tool_call_id: wireId(result.callId, scope),
     content: result.isError && !isMarked ? `Error: ${content}` : content,
   };
 }

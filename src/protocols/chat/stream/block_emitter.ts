@@ -1,5 +1,6 @@
 import type { JsonValue } from "../../../core/json.ts";
 import type { Emit } from "../../../core/stage.ts";
+import type { OpaqueBlock } from "../../canonical/answer/block.ts";
 import type { Citation } from "../../canonical/answer/citation.ts";
 import {
   type AnswerEvent,
@@ -27,6 +28,10 @@ export interface BlockEmitter {
    * answer with a failure.
    */
   open(head: BlockHead, emit: Emit<AnswerEvent>): number | undefined;
+  /** Gives a block that is whole. */
+  give(head: OpaqueBlock, emit: Emit<AnswerEvent>): void;
+  /** Adds citations of all of the open text; none where no text is open. */
+  citeWhole(citations: readonly Citation[], emit: Emit<AnswerEvent>): void;
   /** Gives reasoning that nobody can read. */
   giveSealed(sealed: Sealed, emit: Emit<AnswerEvent>): void;
   /** Closes the open text, reasoning or refusal. */
@@ -105,6 +110,18 @@ export function createBlockEmitter(options: BlockEmitterOptions): BlockEmitter {
       if (index === undefined) return;
       const placed = within(citation, textStart);
       emit({ type: "block-citation", index, citation: placed });
+    },
+    give(head, emit) {
+      const index = open(head, emit);
+      if (index !== undefined) emit({ type: "block-end", index });
+    },
+    citeWhole(citations, emit) {
+      if (flat?.kind !== "text") return;
+      const { index } = flat;
+      const place = { startIndex: 0, endIndex: textLength - textStart };
+      for (const one of citations) {
+        emit({ type: "block-citation", index, citation: { ...one, ...place } });
+      }
     },
     giveSealed(sealed, emit) {
       const index = open({ kind: "reasoning" }, emit);

@@ -16,9 +16,12 @@ import {
   settleStop,
   type Stop,
 } from "../../canonical/answer/stop.ts";
-import type { Usage } from "../../canonical/answer/usage.ts";
+import type { Citation } from "../../canonical/answer/citation.ts";
+import { laterUsage, type Usage } from "../../canonical/answer/usage.ts";
+import { isErrorBody } from "../../canonical/failure/error_body.ts";
 import { DeltaReader } from "./delta_reader.ts";
 import { decodeFailure } from "../failure.ts";
+import { pagesOf } from "../answer/citation.ts";
 import { decodeEnd } from "../answer/stop.ts";
 import { usageIn } from "../answer/usage.ts";
 
@@ -32,6 +35,7 @@ export class ChunkReader {
   #hasDeltas = false;
   #stop: Stop | undefined;
   #usage: Usage | undefined;
+  #pages: readonly Citation[] = [];
   #serviceTier: string | undefined;
 
   /** @param ids For calls that come without an id. */
@@ -53,7 +57,9 @@ export class ChunkReader {
       this.#start(chunk, emit);
       this.#readChoice(choice, emit);
     }
-    this.#usage = usageIn(chunk) ?? this.#usage;
+    const pages = pagesOf(chunk);
+    if (pages.length > 0) this.#pages = pages;
+    this.#usage = laterUsage(this.#usage, usageIn(chunk));
     if (typeof chunk.service_tier === "string") {
       this.#serviceTier = chunk.service_tier;
     }
@@ -64,7 +70,7 @@ export class ChunkReader {
     if (!this.#hasStarted) {
       return emit(brokenEvent("The provider's stream held no answer"));
     }
-    this.#deltas.finish(emit);
+    this.#deltas.finish(this.#pages, emit);
     const stop = settleStop(this.#stop ?? { reason: "end" }, this.#deltas);
     if (stop.reason === "context_full" && !this.#deltas.hasBlocks) {
       return emit({ type: "failure", failure: CONTEXT_FULL });
@@ -86,13 +92,11 @@ export class ChunkReader {
   }
 
   #readChoice(choice: JsonObject, emit: Emit<AnswerEvent>): void {
-    const { error } = choice;
-    if (error !== undefined && error !== null) {
-      const failure = decodeFailure(200, { error });
-      return emit({ type: "failure", failure });
+    if (isErrorBody(choice)) {
+      return emit({ type: "failure", failure: decodeFailure(200, choice) });
     }
     this.#readDelta(choice, emit);
-    this.#usage = usageIn(choice) ?? this.#usage;
+    this.#usage = laterUsage(this.#usage, usageIn(choice));
     this.#readEnd(choice, emit);
   }
 

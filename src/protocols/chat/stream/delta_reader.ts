@@ -12,6 +12,8 @@ import {
 import { MAX_BLOCKS, MAX_HELD_CHARACTERS } from "../../canonical/limits.ts";
 import { type BlockEmitter, createBlockEmitter } from "./block_emitter.ts";
 import type { Sealed } from "../../canonical/answer/sealed.ts";
+import type { OpaqueBlock } from "../../canonical/answer/block.ts";
+import type { Citation } from "../../canonical/answer/citation.ts";
 import { decodeCitation } from "../answer/citation.ts";
 import { isThought, sealedOfMessage } from "../tools/extra_content.ts";
 import { thinkingText } from "../request/part_decode.ts";
@@ -31,6 +33,7 @@ export class DeltaReader {
     takeSealed: () => this.#details.take(),
   });
   readonly #calls: ToolCallTracker;
+  #hasSources = false;
   #signature: Sealed | undefined;
 
   /** @param ids For calls that come without an id. */
@@ -62,15 +65,24 @@ export class DeltaReader {
     this.#blocks.emitText("refusal", delta.refusal, emit);
     for (const annotation of listOf(delta.annotations)) {
       if (isJsonObject(annotation)) {
+        this.#hasSources = true;
         this.#blocks.cite(decodeCitation(annotation), emit);
       }
+    }
+    for (const image of listOf(delta.images)) {
+      this.#blocks.give(opaque("image", image, linkTo(image)), emit);
     }
     this.#readCalls(delta, isWhole, emit);
     this.#checkHeld(emit);
   }
 
-  /** Gives what was held back and closes what is open, as the answer ends. */
-  finish(emit: Emit<AnswerEvent>): void {
+  /**
+   * Gives what was held back and closes what is open, as the answer ends.
+   *
+   * @param pages What the provider lists beside the answer: it backs all of the last text.
+   */
+  finish(pages: readonly Citation[], emit: Emit<AnswerEvent>): void {
+    if (!this.#hasSources) this.#blocks.citeWhole(pages, emit);
     this.#blocks.close(emit);
     this.#calls.finish(emit);
     for (const sealed of [this.#details.take(), this.#signature]) {
@@ -140,8 +152,33 @@ function readContent(
       blocks.emitText("reasoning", thinkingText(part.thinking), emit);
     } else if (part.type === "refusal") {
       blocks.emitText("refusal", part.refusal, emit);
-    } else blocks.emitText("text", part.text, emit);
+    } else if (typeof part.text === "string") {
+      blocks.emitText("text", part.text, emit);
+    } else if (typeof part.type === "string") {
+      blocks.give(opaque(part.type, part), emit);
+    }
   }
+}
+
+/** What only Chat Completions can show, with words for it where there are some. */
+function opaque(type: string, value: JsonValue, text?: string): OpaqueBlock {
+  return {
+    kind: "opaque",
+    protocol: "chat",
+    type,
+    value,
+    weight: "hint",
+    ...(text === undefined ? {} : { text }),
+  };
+}
+
+/** A picture that has an address, as Markdown; one that comes as bytes cannot be shown in words. */
+function linkTo(image: JsonValue): string | undefined {
+  const holder = isJsonObject(image) ? image.image_url : undefined;
+  const url = isJsonObject(holder) ? holder.url : undefined;
+  return typeof url === "string" && /^https?:/i.test(url)
+    ? `![image](${url})`
+    : undefined;
 }
 
 function textIn(value: JsonValue | undefined): string | undefined {

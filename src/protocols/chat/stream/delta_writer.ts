@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../../core/json.ts";
 import type { Citation } from "../../canonical/answer/citation.ts";
+import type { ReasoningForm } from "../../canonical/answer/block.ts";
 import type { AnswerContext } from "../../canonical/codec.ts";
 import type { AnswerEvent, BlockHead } from "../../canonical/stream/event.ts";
 import { MAX_BLOCKS } from "../../canonical/limits.ts";
@@ -21,6 +22,8 @@ interface OpenBlock {
   start: number;
   /** What backs the whole of it, wherever that ends. */
   readonly citations: Citation[];
+  /** Of reasoning, what can be read. */
+  readonly parts: { readonly form: ReasoningForm; text: string }[];
 }
 
 /** Writes the events of one answer as deltas, each as JSON text. */
@@ -34,6 +37,8 @@ export class DeltaWriter {
   /** Of the content so far. */
   #length = 0;
   #hasRefusal = false;
+  /** How many blocks of sealed reasoning there were so far. */
+  #sealCount = 0;
 
   constructor(context: AnswerContext) {
     this.#context = context;
@@ -51,6 +56,7 @@ export class DeltaWriter {
         return this.#begin(event.index, event.block);
       case "block-part":
         this.#reasoning.part();
+        this.#blocks[event.index]?.parts.push({ form: event.form, text: "" });
         return undefined;
       case "block-citation":
         return this.#cite(this.#blocks[event.index], event.citation);
@@ -75,6 +81,7 @@ export class DeltaWriter {
       hasText: false,
       start: this.#length,
       citations: [],
+      parts: [],
     };
     if (block.kind !== "text" || block.message !== undefined) {
       this.#content.part();
@@ -113,6 +120,8 @@ export class DeltaWriter {
         return `{"content":${JSON.stringify(content)}}`;
       }
       case "reasoning": {
+        const part = block.parts.at(-1);
+        if (part !== undefined) part.text += text;
         const reasoning = this.#reasoning.join(text);
         return `{"reasoning_content":${JSON.stringify(reasoning)}}`;
       }
@@ -165,7 +174,11 @@ export class DeltaWriter {
         tool_calls: [{ index: block.call, extra_content }],
       });
     }
-    const details = detailsForCaller(sealed, this.#context.connectionId);
+    const details = detailsForCaller(
+      sealed,
+      { position: this.#sealCount++, parts: block?.parts ?? [] },
+      this.#context.connectionId,
+    );
     return JSON.stringify({ reasoning_details: details });
   }
 

@@ -95,10 +95,7 @@ class Tracker implements ToolCallTracker {
   }
 
   finish(emit: Emit<AnswerEvent>): void {
-    const calls = this.#drafts.filter((draft) =>
-      draft.name !== "" && (draft.hasText || !draft.isTentative)
-    );
-    for (const draft of calls) {
+    for (const draft of inOrder(this.#drafts).filter(isCall)) {
       if (draft.isMixedUp) {
         return emit(brokenEvent("The provider mixed up its tool calls"));
       }
@@ -142,12 +139,11 @@ class Tracker implements ToolCallTracker {
     }
   }
 
-  /** Begins a call, and before it those that were named before it, so that they keep their order. */
+  /** Begins a call after those before it, so that calls keep their order; while one of them has no name, none begins. */
   #beginUpTo(last: CallDraft, emit: Emit<AnswerEvent>): void {
-    for (const draft of this.#drafts) {
-      const isReady = draft.block === undefined && draft.name !== "" &&
-        (draft.hasText || !draft.isTentative);
-      if (isReady) this.#begin(draft, emit);
+    for (const draft of inOrder(this.#drafts)) {
+      if (!isCall(draft)) return;
+      if (draft.block === undefined) this.#begin(draft, emit);
       if (draft === last) return;
     }
   }
@@ -166,6 +162,19 @@ class Tracker implements ToolCallTracker {
       this.#drafts.some(({ id }) => id === wireId);
     return isTaken ? this.#options.ids.next("call") : wireId;
   }
+}
+
+/** Whether so much of a call has come that it is one. */
+function isCall({ name, hasText, isTentative }: CallDraft): boolean {
+  return name !== "" && (hasText || !isTentative);
+}
+
+/** The order of the indexes, which are places in the list of calls; that of the heads where some have none. */
+function inOrder(drafts: readonly CallDraft[]): readonly CallDraft[] {
+  const isIndexed = drafts.every(({ index }) => index !== undefined);
+  return isIndexed
+    ? drafts.toSorted((one, other) => (one.index ?? 0) - (other.index ?? 0))
+    : drafts;
 }
 
 function give(draft: CallDraft, text: string, emit: Emit<AnswerEvent>): void {

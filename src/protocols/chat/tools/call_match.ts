@@ -84,7 +84,11 @@ function beginsAnother(
     piece.index !== draft.index;
   if (isSameId && isElsewhere && isRenamed) return true;
   if (draft.isCustom) return isOtherId(draft, piece) || isRenamed;
-  if (!draft.hasText) return isRenamed && !isNamePiece(draft, piece);
+  if (!draft.hasText) {
+    return isRenamed
+      ? !isNamePiece(draft, piece)
+      : piece.index === undefined && isOtherId(draft, piece);
+  }
   if (!draft.isWhole) return isRenamed;
   return beginsAfter(draft, piece, { isSameId, isRenamed, chunk });
 }

@@ -20,6 +20,7 @@ import {
   type ToolReference,
 } from "../../canonical/tools/tool.ts";
 import { encodeCache } from "../request/cache.ts";
+import { moonshotSchema } from "./moonshot_schema.ts";
 import type { Scope } from "../dialect.ts";
 
 /** How a request's tools and the choice among them are written. */
@@ -129,11 +130,19 @@ function encodeFunction(tool: FunctionTool, scope: Scope): JsonObject {
     function: {
       name: tool.name,
       ...describe(tool),
-      parameters: objectSchema(tool.parameters),
+      parameters: encodeParameters(tool.parameters, scope),
       ...encodeStrict(tool, scope),
     },
     ...encodeCache(tool.cache, scope.dialect.cache),
   };
+}
+
+function encodeParameters(
+  parameters: JsonObject | undefined,
+  { dialect }: Scope,
+): JsonObject {
+  const schema = objectSchema(parameters);
+  return dialect.moonshotSchemas ? moonshotSchema(schema) : schema;
 }
 
 /** Strictness that the schema does not fit would be refused; the tool works without. */

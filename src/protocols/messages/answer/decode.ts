@@ -39,13 +39,18 @@ function decode(body: JsonValue, ids: Ids): Answer {
   if (isErrorBody(body)) {
     throw new UpstreamFailure(decodeFailure(200, body));
   }
-  if (!Array.isArray(body.content)) throw noAnswer();
+  const content = contentOf(body);
+  if (content === undefined) throw noAnswer();
   const reader = new EventReader(ids);
   const fold = createFold();
-  for (const event of eventsOf(body, body.content)) {
-    reader.push(event, fold.push);
-  }
+  for (const event of eventsOf(body, content)) reader.push(event, fold.push);
   return fold.answer();
+}
+
+/** The blocks of an answer; some servers send its text in their place. */
+function contentOf({ content }: JsonObject): readonly JsonValue[] | undefined {
+  if (typeof content === "string") return [{ type: "text", text: content }];
+  return Array.isArray(content) ? content : undefined;
 }
 
 /** The answer as the shortest stream of it. */

@@ -3,7 +3,12 @@ import {
   type JsonObject,
   type JsonValue,
 } from "../../../core/json.ts";
-import { tokenCount, type Usage } from "../../canonical/answer/usage.ts";
+import {
+  laterCount,
+  servedWord,
+  tokenCount,
+  type Usage,
+} from "../../canonical/answer/usage.ts";
 import { marksOf } from "../request/fields.ts";
 
 /** Most fields that are kept of an upstream's counts. */
@@ -29,18 +34,27 @@ export function decodeUsage(value: JsonValue | undefined): Usage | undefined {
   const output = tokenCount(value.output_tokens);
   if (input === undefined && output === undefined) return undefined;
   const cached = tokenCount(value.cache_read_input_tokens);
-  const written = tokenCount(value.cache_creation_input_tokens);
-  const details = value.output_tokens_details;
+  const lifetimes = detailsOf(value.cache_creation);
+  const written1h = tokenCount(lifetimes.ephemeral_1h_input_tokens);
+  const written5m = tokenCount(lifetimes.ephemeral_5m_input_tokens);
+  const written = tokenCount(value.cache_creation_input_tokens) ??
+    (written1h === undefined ? written5m : written1h + (written5m ?? 0));
+  const details = detailsOf(value.output_tokens_details);
   return {
     inputTokens: (input ?? 0) + (cached ?? 0) + (written ?? 0),
     cachedInputTokens: cached,
     cacheWriteTokens: written,
+    cacheWrite1hTokens: written1h,
     outputTokens: output ?? 0,
-    reasoningTokens: isJsonObject(details)
-      ? tokenCount(details.thinking_tokens)
-      : undefined,
+    reasoningTokens: tokenCount(details.thinking_tokens),
+    speed: servedWord(value.speed),
+    serviceTier: servedWord(value.service_tier),
     marks: marksOf(value, KNOWN_FIELDS),
   };
+}
+
+function detailsOf(value: JsonValue | undefined): JsonObject {
+  return isJsonObject(value) ? value : {};
 }
 
 /** Writes a `usage` object; the cache counts are always there, as callers add them up. */
@@ -67,16 +81,15 @@ export function laterUsage(before: Usage | undefined, later: Usage): Usage {
     inputTokens: fresh + (cached ?? 0) + (written ?? 0),
     cachedInputTokens: cached,
     cacheWriteTokens: written,
+    cacheWrite1hTokens: laterCount(
+      before.cacheWrite1hTokens,
+      later.cacheWrite1hTokens,
+    ),
     outputTokens: later.outputTokens || before.outputTokens,
     reasoningTokens: laterCount(before.reasoningTokens, later.reasoningTokens),
+    speed: later.speed ?? before.speed,
+    serviceTier: later.serviceTier ?? before.serviceTier,
   };
-}
-
-function laterCount(
-  before: number | undefined,
-  later: number | undefined,
-): number | undefined {
-  return later || (before ?? later);
 }
 
 /** The input that no cache has to do with. */

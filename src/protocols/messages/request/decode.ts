@@ -37,6 +37,7 @@ export function decodeRequest(body: JsonObject): CanonicalRequest {
     model: wire.model,
     stream: wire.stream ?? false,
     turns: [...decodeSystem(wire.system), ...decodeMessages(wire.messages)],
+    ...(wire.messages.at(-1)?.role === "assistant" ? { continues: true } : {}),
     tools: decodeTools(tools),
     toolChoice: choice === undefined
       ? undefined

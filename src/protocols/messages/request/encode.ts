@@ -1,6 +1,9 @@
 import type { JsonObject } from "../../../core/json.ts";
 import type { RequestContext } from "../../canonical/codec.ts";
-import { loseForeignExtras } from "../../canonical/request/loss.ts";
+import {
+  loseContinuation,
+  loseForeignExtras,
+} from "../../canonical/request/loss.ts";
 import type { CanonicalRequest } from "../../canonical/request/request.ts";
 import { createCacheWriter, encodeCache } from "./cache.ts";
 import { dialectOf, type Scope } from "../dialect.ts";
@@ -12,6 +15,7 @@ import {
   encodeUser,
   loseSettings,
 } from "./settings_encode.ts";
+import { DROP_MISMATCHES } from "./preserved_thinking.ts";
 import type { Draft } from "./system_placement.ts";
 import {
   encodeThinking,
@@ -41,6 +45,7 @@ export function encodeRequest(
   };
   loseForeignExtras(request, "messages", context);
   loseSettings(request, scope);
+  if (!scope.dialect.prefill) loseContinuation(request, context);
   const extras = ownExtras(request);
   const tooling = encodeTooling(request, scope);
   const { system, messages } = encodeTurns(request.turns, scope);
@@ -59,7 +64,10 @@ export function encodeRequest(
     messages: [...nudged(messages, tooling.nudge)].map(jsonOf),
     ...(request.stream ? { stream: true } : {}),
     ...tooling.fields,
-    ...encodeOutput(extras.output_config, format.config, thinking),
+    ...encodeOutput(extras.output_config, format.config, {
+      ...thinking,
+      config: withBinding(thinking.config, scope),
+    }),
     ...encodeStops(request, scope),
     ...encodeSampling(request.sampling, {
       scope,
@@ -127,6 +135,18 @@ function isLoopBare(messages: readonly Draft[]): boolean {
   if (!answer?.content.some(({ type }) => type === "tool_use")) return false;
   const type = answer.content[0]?.type;
   return type !== "thinking" && type !== "redacted_thinking";
+}
+
+/** Only thinking that the model does as it sees fit, or up to a budget, takes the wish; saying nothing means the first. */
+function withBinding(
+  config: JsonObject | undefined,
+  { dialect }: Scope,
+): JsonObject | undefined {
+  if (!dialect.dropsMismatches) return config;
+  const { type } = config ?? { type: "adaptive" };
+  return type === "adaptive" || type === "enabled"
+    ? { type, ...config, ...DROP_MISMATCHES }
+    : config;
 }
 
 function encodeOutput(

@@ -54,6 +54,9 @@ export function encodeThinking(
     case "budget":
       return encodeBudget(options, settings, scope);
     default:
+      if (settings.mode === "budget") {
+        lose("this model takes no budget: it thinks as it sees fit", scope);
+      }
       return {
         config: { type: made, ...display(settings, made) },
         effort: effortFor(settings, scope),

@@ -19,6 +19,8 @@ export interface Conversation {
 /** Stands for a user who said nothing, or before an answer that nobody asked for: upstreams demand words. */
 const NO_CONTENT: JsonObject = { type: "text", text: "(no content)" };
 const CONTINUED: JsonObject = { type: "text", text: "(continued)" };
+/** Stands after an answer that the model does not go on with by itself. */
+const CONTINUE: JsonObject = { type: "text", text: "Continue." };
 
 /**
  * Writes turns by the rules of real upstreams: speakers alternate and the user begins; results stand first and
@@ -39,7 +41,7 @@ export function encodeTurns(
   );
   const drafts: Draft[] = [];
   for (const turn of settled.slice(count)) addTurn(drafts, turn, scope);
-  return { system, messages: finish(placeSystem(drafts, scope)) };
+  return { system, messages: finish(placeSystem(drafts, scope), scope) };
 }
 
 function addTurn(drafts: Draft[], turn: Turn, scope: Scope): void {
@@ -76,11 +78,17 @@ function isSystem({ role }: Turn): boolean {
   return role === "system" || role === "developer";
 }
 
-function finish(drafts: readonly Draft[]): readonly Draft[] {
-  const trimmed = trimPrefill(drafts);
-  return trimmed[0]?.role === "user"
-    ? trimmed
-    : [{ role: "user", content: [CONTINUED] }, ...trimmed];
+function finish(
+  drafts: readonly Draft[],
+  { dialect }: Scope,
+): readonly Draft[] {
+  const begun: readonly Draft[] = drafts[0]?.role === "user"
+    ? drafts
+    : [{ role: "user", content: [CONTINUED] }, ...drafts];
+  if (begun.at(-1)?.role !== "assistant") return begun;
+  return dialect.prefill
+    ? trimPrefill(begun)
+    : [...begun, { role: "user", content: [CONTINUE] }];
 }
 
 /** An answer to be continued must not end in white space. */

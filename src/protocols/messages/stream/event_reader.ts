@@ -11,6 +11,7 @@ import {
   type StartEvent,
 } from "../../canonical/stream/event.ts";
 import { isErrorBody } from "../../canonical/failure/error_body.ts";
+import { readDroppedReasoning } from "../../canonical/answer/reasoning.ts";
 import { CONTEXT_FULL, settleStop } from "../../canonical/answer/stop.ts";
 import { decodeFailure } from "../failure.ts";
 import { marksOf, optionalText, otherFields } from "../request/fields.ts";
@@ -26,6 +27,7 @@ const DELTA_FIELDS: ReadonlySet<string> = new Set([
   "stop_reason",
   "stop_sequence",
   "stop_details",
+  "input_transformations",
 ]);
 
 const NO_FIELDS: ReadonlySet<string> = new Set();
@@ -103,18 +105,22 @@ export class EventReader {
       serviceTier: tier === undefined
         ? undefined
         : { protocol: "messages", value: tier },
+      ...readDroppedReasoning(this.#ending.input_transformations),
       marks: marksOf(this.#ending, DELTA_FIELDS),
     });
   }
 }
 
 /** Counts of 0 and 0 mean that the upstream counts later. */
-function startOf({ id, model, usage }: JsonObject): StartEvent {
+function startOf(
+  { id, model, usage, input_transformations }: JsonObject,
+): StartEvent {
   const counted = decodeUsage(usage);
   return {
     type: "start",
     id: optionalText(id) ?? "",
     model: optionalText(model) ?? "",
     usage: counted?.inputTokens === 0 ? undefined : counted,
+    ...readDroppedReasoning(input_transformations),
   };
 }

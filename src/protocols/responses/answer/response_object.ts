@@ -4,6 +4,7 @@ import type {
   CanonicalRequest,
   Turn,
 } from "../../canonical/request/request.ts";
+import { isClosedSchema } from "../../canonical/request/schema.ts";
 import { wantsCompaction } from "../items/compaction.ts";
 import { isNoted } from "../marks.ts";
 import {
@@ -88,7 +89,7 @@ function settingsOf(request: CanonicalRequest): JsonObject {
     store: false,
     temperature: sampling.temperature ?? 1,
     text: {
-      format: encodeFormat(request.format) ?? { type: "text" },
+      format: formatOf(request),
       verbosity: request.verbosity ?? "medium",
     },
     tool_choice: encodeToolChoice(request.toolChoice, tools) ?? "auto",
@@ -98,6 +99,14 @@ function settingsOf(request: CanonicalRequest): JsonObject {
     top_p: sampling.topP ?? 1,
     truncation: "disabled",
   };
+}
+
+/** A schema without a description has null for one, and says whether answers are held to it. */
+function formatOf({ format }: CanonicalRequest): JsonObject {
+  const written = encodeFormat(format) ?? { type: "text" };
+  return format?.type === "schema"
+    ? { description: null, strict: isClosedSchema(format.schema), ...written }
+    : written;
 }
 
 /** A function says that it has no description. */

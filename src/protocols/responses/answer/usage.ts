@@ -2,33 +2,42 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  present,
 } from "../../../core/json.ts";
-import { tokenCount, type Usage } from "../../canonical/answer/usage.ts";
+import {
+  servedWord,
+  tokenCount,
+  type Usage,
+} from "../../canonical/answer/usage.ts";
 
 /**
- * Reads a `usage` object; `input_tokens` includes cached tokens. A detail that is absent counts nothing.
+ * Reads the `usage` of a response, and the tier that served it; `input_tokens` includes cached tokens.
  *
  * @returns `undefined` when it counts nothing at all.
  */
-export function decodeUsage(value: JsonValue | undefined): Usage | undefined {
-  if (!isJsonObject(value)) return undefined;
-  const input = tokenCount(value.input_tokens);
-  const output = tokenCount(value.output_tokens);
+export function usageIn(
+  { usage, service_tier }: JsonObject,
+): Usage | undefined {
+  if (!isJsonObject(usage)) return undefined;
+  const input = tokenCount(usage.input_tokens);
+  const output = tokenCount(usage.output_tokens);
   if (input === undefined && output === undefined) return undefined;
-  const inputDetails = detailsOf(value.input_tokens_details);
-  const outputDetails = detailsOf(value.output_tokens_details);
+  const inputDetails = detailsOf(usage.input_tokens_details);
+  const outputDetails = detailsOf(usage.output_tokens_details);
   return {
     inputTokens: input ?? 0,
-    cachedInputTokens: tokenCount(inputDetails.cached_tokens) ?? 0,
-    cacheWriteTokens: tokenCount(inputDetails.cache_write_tokens) ?? 0,
+    cachedInputTokens: tokenCount(inputDetails.cached_tokens),
+    cacheWriteTokens: tokenCount(inputDetails.cache_write_tokens),
     outputTokens: output ?? 0,
-    reasoningTokens: tokenCount(outputDetails.reasoning_tokens) ?? 0,
+    reasoningTokens: tokenCount(outputDetails.reasoning_tokens),
+    speed: servedWord(usage.speed),
+    serviceTier: servedWord(service_tier),
   };
 }
 
 /**
- * Writes a `usage` object with every number that clients demand: they judge by it when to shorten the conversation,
- * and some fail without an object.
+ * Writes a `usage` object with every number that clients demand, 0 for one that the upstream does not count: they
+ * judge by it when to shorten the conversation, and some fail without an object.
  */
 export function encodeUsage(usage: Usage): JsonObject {
   const { inputTokens, outputTokens } = usage;
@@ -36,7 +45,7 @@ export function encodeUsage(usage: Usage): JsonObject {
     input_tokens: inputTokens,
     input_tokens_details: {
       cached_tokens: usage.cachedInputTokens ?? 0,
-      cache_write_tokens: usage.cacheWriteTokens ?? 0,
+      ...present({ cache_write_tokens: usage.cacheWriteTokens }),
     },
     output_tokens: outputTokens,
     output_tokens_details: { reasoning_tokens: usage.reasoningTokens ?? 0 },

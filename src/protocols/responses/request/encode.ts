@@ -2,7 +2,10 @@ import { type JsonObject, present } from "../../../core/json.ts";
 import { loseCacheMarks } from "../../canonical/request/cache_marks.ts";
 import { loseCitations } from "../../canonical/answer/cited.ts";
 import type { RequestContext } from "../../canonical/codec.ts";
-import { loseForeignExtras } from "../../canonical/request/loss.ts";
+import {
+  loseContinuation,
+  loseForeignExtras,
+} from "../../canonical/request/loss.ts";
 import type {
   CanonicalRequest,
   Turn,
@@ -37,6 +40,7 @@ export function encodeRequest(
   loseSettings(request, scope);
   if (!scope.dialect.cacheMarks) loseCacheMarks(request, context);
   loseCitations(request.turns, context);
+  loseContinuation(request, context);
   const body = {
     model: context.target.model,
     ...encodeInput(request.turns, scope),

@@ -14,7 +14,7 @@ import type {
   TextBlock,
 } from "../../canonical/answer/block.ts";
 import { invalidField } from "../../canonical/request/invalid_request.ts";
-import { sourceOfUrl } from "../../canonical/request/media.ts";
+import { sourceOfFile, sourceOfUrl } from "../../canonical/request/media.ts";
 import { decodeAnnotations } from "../items/annotation.ts";
 import { decodeCache } from "./cache.ts";
 import { otherFields, textOf } from "../fields.ts";
@@ -101,14 +101,14 @@ function decodeFile(part: JsonObject, param: string): FileBlock {
 }
 
 function fileSource(part: JsonObject, param: string): MediaSource {
-  const { file_id, file_url, file_data } = part;
+  const { file_id, file_url, file_data, filename } = part;
   if (typeof file_id === "string") return fileId(file_id);
   if (typeof file_url === "string") return { type: "url", url: file_url };
-  const data = textIn(file_data, `${param}.file_data`);
-  return data.startsWith("data:")
-    ? urlIn(data, `${param}.file_data`)
-    // Bare base64 does not say what it holds; documents are the one kind that all models read.
-    : { type: "base64", mediaType: "application/pdf", data };
+  const source = sourceOfFile(
+    textIn(file_data, `${param}.file_data`),
+    typeof filename === "string" ? filename : undefined,
+  );
+  return source ?? refuseDataUrl(`${param}.file_data`);
 }
 
 function fileId(id: string): MediaSource {
@@ -116,11 +116,11 @@ function fileId(id: string): MediaSource {
 }
 
 function urlIn(value: JsonValue | undefined, param: string): MediaSource {
-  const source = sourceOfUrl(textIn(value, param));
-  if (source === undefined) {
-    throw invalidField(param, "is a data URL without base64 content");
-  }
-  return source;
+  return sourceOfUrl(textIn(value, param)) ?? refuseDataUrl(param);
+}
+
+function refuseDataUrl(param: string): never {
+  throw invalidField(param, "is a data URL without base64 content");
 }
 
 /** The one shape that the protocol documents; newer ones stay as they are. */

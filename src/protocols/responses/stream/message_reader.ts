@@ -96,10 +96,13 @@ export function createMessageReader(
   };
 }
 
+/** The parts of a finished message; some servers send its text in their place. */
 function contentOf(whole: JsonObject | undefined): JsonObject[] {
-  return Array.isArray(whole?.content)
-    ? whole.content.filter(isJsonObject)
-    : [];
+  const content = whole?.content;
+  if (typeof content === "string") {
+    return content === "" ? [] : [{ type: "output_text", text: content }];
+  }
+  return Array.isArray(content) ? content.filter(isJsonObject) : [];
 }
 
 function markMessage(item: JsonObject): ReturnType<typeof markOwn> {

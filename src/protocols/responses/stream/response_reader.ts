@@ -1,17 +1,19 @@
 import type { Ids } from "../../../core/ids.ts";
 import { isJsonObject, type JsonObject } from "../../../core/json.ts";
+import { lookup } from "../../../core/collections/lookup.ts";
 import type { Emit } from "../../../core/stage.ts";
 import type {
   AnswerEvent,
   EndEvent,
   StartEvent,
 } from "../../canonical/stream/event.ts";
+import { readDroppedReasoning } from "../../canonical/answer/reasoning.ts";
 import { settleStop, type Stop } from "../../canonical/answer/stop.ts";
 import { decodeFailure } from "../failure.ts";
 import { textOf } from "../fields.ts";
 import { OutputReader } from "../answer/output_reader.ts";
 import { decodeStop } from "../answer/stop.ts";
-import { decodeUsage } from "../answer/usage.ts";
+import { usageIn } from "../answer/usage.ts";
 
 /**
  * Turns the events of one answer into canonical ones; what comes after an end or a failure is not to be used. A
@@ -33,23 +35,14 @@ export class ResponseReader {
     this.#sink = emit;
     const response = isJsonObject(event.response) ? event.response : {};
     if (type === "error") return fail(event, emit);
-    if (type === "response.failed") {
+    if (!type.startsWith("response.")) return;
+    const ending = endingOf(type, response);
+    if (ending === "failed") {
       return fail({ error: response.error ?? null }, emit);
     }
-    if (!type.startsWith("response.")) return;
     this.#start(response);
-    switch (type) {
-      case "response.created":
-      case "response.queued":
-      case "response.in_progress":
-        return;
-      case "response.completed":
-        return this.#end("completed", response);
-      case "response.incomplete":
-        return this.#end("incomplete", response);
-      default:
-        this.#output.push(type, event);
-    }
+    if (ending !== undefined) return this.#end(ending, response);
+    if (!LIFE_EVENTS.includes(type)) this.#output.push(type, event);
   }
 
   /** The answer begins once, with its first event if that is not the one for it. */
@@ -69,7 +62,50 @@ export class ResponseReader {
   }
 }
 
-function startOf({ id, model, created_at }: JsonObject): StartEvent {
+/** Events that only say how far the answer is. */
+const LIFE_EVENTS = [
+  "response.created",
+  "response.queued",
+  "response.in_progress",
+];
+
+/** How an answer ends, from good to bad. */
+const ENDINGS = ["completed", "incomplete", "failed"] as const;
+
+type Ending = typeof ENDINGS[number];
+
+const ENDING_BY_EVENT: Readonly<Record<string, Ending>> = {
+  "response.completed": "completed",
+  // Some servers end every answer with it (https://github.com/can1357/oh-my-pi/pull/4692).
+  "response.done": "completed",
+  "response.incomplete": "incomplete",
+  "response.failed": "failed",
+};
+
+const ENDING_BY_STATUS: Readonly<Record<string, Ending>> = {
+  incomplete: "incomplete",
+  failed: "failed",
+  cancelled: "failed",
+};
+
+/** Returns the worst ending that an event and its response name; `undefined` for an event that is not the last. */
+function endingOf(
+  type: string,
+  { status, incomplete_details }: JsonObject,
+): Ending | undefined {
+  const named = lookup(ENDING_BY_EVENT, type);
+  if (named === undefined) return undefined;
+  const told = lookup(ENDING_BY_STATUS, textOf(status) ?? "");
+  const isCut = isJsonObject(incomplete_details) &&
+    typeof incomplete_details.reason === "string";
+  return ENDINGS.findLast((ending) =>
+    ending === named || ending === told || isCut && ending === "incomplete"
+  );
+}
+
+function startOf(
+  { id, model, created_at, input_transformations }: JsonObject,
+): StartEvent {
   return {
     type: "start",
     id: textOf(id) ?? "",
@@ -77,21 +113,21 @@ function startOf({ id, model, created_at }: JsonObject): StartEvent {
     createdAtMs: typeof created_at === "number" && created_at > 0
       ? created_at * 1000
       : undefined,
+    ...readDroppedReasoning(input_transformations),
   };
 }
 
-function endOf(
-  { usage, service_tier }: JsonObject,
-  stop: Stop,
-): EndEvent {
+function endOf(response: JsonObject, stop: Stop): EndEvent {
+  const { service_tier, input_transformations } = response;
   const tier = textOf(service_tier);
   return {
     type: "end",
     stop,
-    usage: decodeUsage(usage),
+    usage: usageIn(response),
     serviceTier: tier === undefined
       ? undefined
       : { protocol: "responses", value: tier },
+    ...readDroppedReasoning(input_transformations),
   };
 }
 

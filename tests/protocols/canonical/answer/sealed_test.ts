@@ -4,6 +4,7 @@ import {
   maySend,
   type Sealed,
   unwrapSealed,
+  unwrapShown,
   wrapSealed,
 } from "../../../../src/protocols/canonical/answer/sealed.ts";
 
@@ -17,6 +18,43 @@ const SEALED: Sealed = {
 
 Deno.test("unwrapSealed() undoes wrapSealed()", () => {
   assert.deepEqual(unwrapSealed(wrapSealed(SEALED)), SEALED);
+});
+
+Deno.test("an envelope holds what reasoning is bound to, and what was shown of it", () => {
+  const bounds = [{ prefix: "p", after: "a" }, { prefix: "p" }];
+  for (const bound of bounds) {
+    const { bound: found } = unwrapSealed(wrapSealed({ ...SEALED, bound })) ??
+      {};
+    assert.deepEqual({ ...found }, { after: undefined, ...bound });
+  }
+  const shown = {
+    position: 1,
+    parts: [{ form: "raw", text: "Ünï\ud800" }, { form: "summary", text: "" }],
+  } as const;
+  const envelope = wrapSealed(SEALED, shown);
+  assert.deepEqual(unwrapShown(envelope), shown);
+  assert.deepEqual(unwrapSealed(envelope), SEALED);
+  assert.equal(unwrapShown(wrapSealed(SEALED)), undefined);
+  assert.equal(unwrapShown("no envelope"), undefined);
+});
+
+Deno.test("what a client made of an envelope is taken for nothing that it is not", () => {
+  const envelope = (content: unknown) => `mg1.${btoa(JSON.stringify(content))}`;
+  const { protocol, form } = SEALED;
+  const value = "s";
+  for (const bound of [7, null, {}, { prefix: 1 }, { after: "a" }]) {
+    const sealed = unwrapSealed(envelope({ protocol, form, value, bound }));
+    assert.equal(sealed?.bound, undefined);
+    assert.equal(sealed?.value, value);
+  }
+  for (const shown of [7, {}, { position: "0", parts: [] }, { position: 0 }]) {
+    assert.equal(unwrapShown(envelope({ shown })), undefined);
+  }
+  const parts = [7, { form: "other", text: "a" }, { form: "raw" }];
+  assert.deepEqual(unwrapShown(envelope({ shown: { position: 0, parts } })), {
+    position: 0,
+    parts: [],
+  });
 });
 
 Deno.test("wrapSealed() writes only characters that every field takes", () => {

@@ -4,10 +4,13 @@ import type {
   ReasoningBlock,
 } from "../../../../src/protocols/canonical/answer/block.ts";
 import {
+  callIdsOf,
+  type Piece,
   recallThoughts,
   type Thoughts,
   thoughtsOf,
 } from "../../../../src/protocols/canonical/answer/thoughts.ts";
+import type { Turn } from "../../../../src/protocols/canonical/request/request.ts";
 
 const THOUGHT: ReasoningBlock = {
   kind: "reasoning",
@@ -17,54 +20,90 @@ const SEALED: ReasoningBlock = {
   ...THOUGHT,
   sealed: { protocol: "messages", form: "signature", value: "s" },
 };
+const OTHER: ReasoningBlock = {
+  kind: "reasoning",
+  parts: [],
+  sealed: { protocol: "messages", form: "redacted", value: "r" },
+};
 const TEXT = { kind: "text", text: "so" } as const;
+const SAID = { kind: "text", length: 2 } as const;
 const call = (id: string) =>
   ({ kind: "function_call", id, name: "f", arguments: "{}" }) as const;
-const kept = (
-  blocks: readonly ReasoningBlock[],
-  calls: Thoughts["calls"] = new Map(),
-  messages: Thoughts["messages"] = [],
-): Thoughts => ({ callIds: ["1", "2"], blocks, calls, messages });
+const made = (id: string) => ({ kind: "call", id }) as const;
+const kept = (...pieces: readonly Piece[]): Thoughts => ({ pieces });
 const assistant = (...blocks: Block[]) =>
   ({ role: "assistant", blocks }) as const;
 
-Deno.test("thoughtsOf() keeps all reasoning of an answer that is sealed and calls tools", () => {
-  assert.deepEqual(
-    thoughtsOf({ blocks: [THOUGHT, SEALED, TEXT, call("1"), call("2")] }),
-    {
-      callIds: ["1", "2"],
-      blocks: [THOUGHT, SEALED],
-      calls: new Map(),
-      messages: [],
-    },
-  );
+/** Puts back what is remembered of each call. */
+function recalled(
+  turns: readonly Turn[],
+  known: Readonly<Record<string, Thoughts>>,
+  maySend = () => true,
+): readonly Turn[] {
+  return recallThoughts(turns, { recall: (id) => known[id], maySend });
+}
+
+Deno.test("thoughtsOf() keeps an answer that calls tools and holds something sealed, in its order", () => {
+  const pieces = [THOUGHT, SEALED, SAID, made("1"), made("2")];
+  const thoughts = thoughtsOf(pieces);
+  assert.deepEqual(thoughts, { pieces });
+  assert.deepEqual(thoughts && callIdsOf(thoughts), ["1", "2"]);
 });
 
 Deno.test("thoughtsOf() keeps nothing without a call or a sealed part", () => {
-  assert.equal(thoughtsOf({ blocks: [SEALED, TEXT] }), undefined);
-  assert.equal(thoughtsOf({ blocks: [THOUGHT, call("1")] }), undefined);
+  assert.equal(thoughtsOf([SEALED, SAID]), undefined);
+  assert.equal(thoughtsOf([THOUGHT, SAID, made("1")]), undefined);
 });
 
-Deno.test("recallThoughts() puts remembered reasoning first, in place of its readable text", () => {
-  const recall = (id: string) => id === "2" ? kept([SEALED]) : undefined;
+Deno.test("recallThoughts() puts remembered reasoning back in place of its readable text", () => {
+  const known = { "2": kept(SEALED, SAID, made("1"), made("2")) };
   assert.deepEqual(
-    recallThoughts([assistant(THOUGHT, TEXT, call("1"), call("2"))], recall),
-    [
-      assistant(SEALED, TEXT, call("1"), call("2")),
-    ],
+    recalled([assistant(THOUGHT, TEXT, call("1"), call("2"))], known),
+    [assistant(SEALED, TEXT, call("1"), call("2"))],
   );
 });
 
-Deno.test("recallThoughts() leaves alone what is sealed already, unknown, or no answer", () => {
+Deno.test("recallThoughts() puts each block where it stood, where the turn is as it was answered", () => {
+  const known = {
+    "1": kept(SEALED, SAID, OTHER, made("1"), THOUGHT, made("2")),
+  };
+  assert.deepEqual(
+    recalled([assistant(TEXT, call("1"), call("2"))], known),
+    [assistant(SEALED, TEXT, OTHER, call("1"), THOUGHT, call("2"))],
+  );
+  const turns = [
+    assistant(call("1"), call("2")),
+    assistant(TEXT, call("1")),
+    assistant(TEXT, { kind: "refusal", text: "no" }, call("1"), call("2")),
+  ];
+  for (const turn of turns) {
+    assert.deepEqual(recalled([turn], known), [
+      assistant(SEALED, OTHER, THOUGHT, ...turn.blocks),
+    ]);
+  }
+});
+
+Deno.test("recallThoughts() makes whole what a caller gave back of several sealed parts", () => {
+  const known = { "1": kept(SEALED, OTHER, made("1")) };
+  assert.deepEqual(recalled([assistant(OTHER, call("1"))], known), [
+    assistant(SEALED, OTHER, call("1")),
+  ]);
+});
+
+Deno.test("recallThoughts() leaves alone what is sealed otherwise, unknown, or no answer", () => {
   const turns = [
     assistant(SEALED, call("1")),
     assistant(THOUGHT, call("unknown")),
     { role: "user", blocks: [TEXT] },
   ] as const;
-  assert.deepEqual(
-    recallThoughts(turns, (id) => id === "1" ? kept([THOUGHT]) : undefined),
-    turns,
-  );
+  assert.deepEqual(recalled(turns, { "1": kept(OTHER, made("1")) }), turns);
+});
+
+Deno.test("recallThoughts() gives an upstream that may have no sealed part what can be read of it", () => {
+  const known = { "1": kept(SEALED, { ...made("1"), sealed: SIGNATURE }) };
+  assert.deepEqual(recalled([assistant(call("1"))], known, () => false), [
+    assistant({ ...THOUGHT, sealed: undefined }, call("1")),
+  ]);
 });
 
 const SIGNATURE = {
@@ -74,23 +113,17 @@ const SIGNATURE = {
 } as const;
 
 Deno.test("thoughtsOf() keeps what is sealed with a call, for that call alone", () => {
-  assert.deepEqual(
-    thoughtsOf({
-      blocks: [THOUGHT, { ...call("1"), sealed: SIGNATURE }, call("2")],
-    }),
-    {
-      callIds: ["1", "2"],
-      blocks: [],
-      calls: new Map([["1", SIGNATURE]]),
-      messages: [],
-    },
-  );
+  const pieces = [THOUGHT, { ...made("1"), sealed: SIGNATURE }, made("2")];
+  assert.deepEqual(thoughtsOf(pieces), { pieces });
 });
 
 Deno.test("recallThoughts() gives every call back what was sealed with it", () => {
-  const recall = () => kept([], new Map([["1", SIGNATURE]]));
+  const thoughts = kept({ ...made("1"), sealed: SIGNATURE }, made("2"));
   assert.deepEqual(
-    recallThoughts([assistant(SEALED, call("1"), call("2"))], recall),
+    recalled([assistant(SEALED, call("1"), call("2"))], {
+      "1": thoughts,
+      "2": thoughts,
+    }),
     [assistant(SEALED, { ...call("1"), sealed: SIGNATURE }, call("2"))],
   );
 });
@@ -105,31 +138,36 @@ const FINAL = {
   text: "It rains",
   message: { phase: "final_answer" },
 } as const;
+const said = ({ text, message }: typeof COMMENTARY | typeof FINAL): Piece => ({
+  kind: "text",
+  length: text.length,
+  message,
+});
 
 Deno.test("thoughtsOf() keeps of what phase the messages of an answer with calls are", () => {
-  const messages = [
-    { length: 6, message: { phase: "commentary" } },
-    { length: 10, message: { phase: "final_answer" } },
-  ];
-  assert.deepEqual(
-    thoughtsOf({ blocks: [COMMENTARY, call("1"), FINAL, TEXT] }),
-    { callIds: ["1"], blocks: [], calls: new Map(), messages },
-  );
-  assert.equal(thoughtsOf({ blocks: [COMMENTARY, FINAL] }), undefined);
+  const pieces = [said(COMMENTARY), made("1"), said(FINAL)];
+  assert.deepEqual(thoughtsOf(pieces), { pieces });
+  assert.equal(thoughtsOf([said(COMMENTARY), said(FINAL)]), undefined);
 });
 
 Deno.test("recallThoughts() tells the messages apart that a caller gives as one text, and no other text", () => {
-  const messages = [COMMENTARY, FINAL].map(({ text, message }) => ({
-    length: text.length,
-    message,
-  }));
-  const recall = () => kept([], new Map(), messages);
+  const known = { "1": kept(said(COMMENTARY), made("1"), said(FINAL)) };
   const given = (text: string) => assistant({ kind: "text", text }, call("1"));
-  assert.deepEqual(recallThoughts([given("I look\n\nIt rains")], recall), [
+  assert.deepEqual(recalled([given("I look\n\nIt rains")], known), [
     assistant(COMMENTARY, FINAL, call("1")),
   ]);
   for (const other of ["I look", "I look\n\nIt rained", "I look. It rains!!"]) {
     const turns = [given(other)];
-    assert.deepEqual(recallThoughts(turns, recall), turns);
+    assert.deepEqual(recalled(turns, known), turns);
   }
+});
+
+Deno.test("recallThoughts() puts reasoning between the messages that a caller gives as one text", () => {
+  const known = {
+    "1": kept(SEALED, said(COMMENTARY), OTHER, said(FINAL), made("1")),
+  };
+  const text = { kind: "text", text: "I look\n\nIt rains" } as const;
+  assert.deepEqual(recalled([assistant(text, call("1"))], known), [
+    assistant(SEALED, COMMENTARY, OTHER, FINAL, call("1")),
+  ]);
 });

@@ -48,6 +48,57 @@ Deno.test("isErrorBody() knows an error in a good answer from an answer", () => 
   }
 });
 
+/** Fields that say that all is well, as servers write them beside an answer. */
+const NO_ERRORS: readonly JsonValue[] = [
+  // iFlytek Spark: https://www.xfyun.cn/doc/spark/HTTP%E8%B0%83%E7%94%A8%E6%96%87%E6%A1%A3.html
+  { code: 0, message: "Success" },
+  { code: "0", message: "ok" },
+  { code: 200, message: "" },
+  { code: "success", message: "done" },
+  { code: "", message: "" },
+  { error: "" },
+  { error: {} },
+  { error: [] },
+  { error: 0 },
+  { error: { code: 0, message: "Success" } },
+  { error: { code: null, message: "", type: null } },
+];
+
+const ANSWERS: Readonly<Record<string, JsonValue>> = {
+  "a Chat answer": { choices: [{ index: 0, message: { content: "Hi" } }] },
+  "the counts of a Chat stream": { choices: [], usage: { prompt_tokens: 1 } },
+  "a Chat choice": { delta: { content: "Hi" } },
+  "a Messages answer": { content: [{ type: "text", text: "Hi" }] },
+  "a Responses answer": { output: [] },
+  "an event of Responses": { response: { id: "r" } },
+  "an end of Messages": { type: "message_stop" },
+};
+
+for (const [name, answer] of Object.entries(ANSWERS)) {
+  Deno.test(`isErrorBody() takes success beside ${name} for no error`, () => {
+    for (const fields of NO_ERRORS) {
+      const body = { ...Object(answer), ...Object(fields) };
+      assert.ok(!isErrorBody(body), JSON.stringify(body));
+    }
+    for (
+      const fields of [
+        { code: 10013, message: "It broke" },
+        { error: { message: "It broke" } },
+        { error: { code: 500 } },
+        { error: true },
+      ]
+    ) {
+      assert.ok(isErrorBody({ ...Object(answer), ...fields }));
+    }
+  });
+}
+
+Deno.test("isErrorBody() takes success without an answer for an error", () => {
+  for (const fields of NO_ERRORS) {
+    assert.ok(isErrorBody(Object(fields)), JSON.stringify(fields));
+  }
+});
+
 Deno.test("no recorded answer is taken for an error (left out without recordings)", () => {
   for (const protocol of PROTOCOLS) {
     for (const { name, answer } of loadRecordings(protocol)) {

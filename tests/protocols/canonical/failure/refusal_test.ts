@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import type { FailureKind } from "../../../../src/protocols/canonical/failure/failure.ts";
 import {
   CONTENT_ROWS,
+  REASONING_ROWS,
   RIGHTS_ROWS,
 } from "../../../../src/protocols/canonical/failure/refusal_words.ts";
+import { refusesReasoning } from "../../../../src/protocols/canonical/failure/refusal.ts";
 import { CODECS } from "../../../../src/protocols/mod.ts";
 import { PROTOCOLS } from "../../../support/wire/ask.ts";
 import {
@@ -100,9 +102,64 @@ Deno.test("errors that are deep, long and odd are read without harm", () => {
 });
 
 Deno.test("every row of the tables has a source and something to go by", () => {
-  for (const row of [...CONTENT_ROWS, ...RIGHTS_ROWS]) {
+  for (const row of [...CONTENT_ROWS, ...REASONING_ROWS, ...RIGHTS_ROWS]) {
     assert.match(row.source, /^https:\/\//);
     assert.ok(row.words !== undefined || (row.codes ?? []).length > 0);
     for (const code of row.codes ?? []) assert.match(code, /^[a-z0-9_-]+$/);
+  }
+});
+
+/** Refusals of earlier reasoning in the words of those who wrote them down; see the sources of the rows. */
+const REASONING_REFUSALS: Readonly<Record<string, string>> = {
+  "bound to another conversation":
+    'messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation. Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to "drop_block".',
+  "a changed text":
+    "messages.3.content.1: Invalid `signature` in `thinking` block",
+  "a changed last answer":
+    "messages.43.content.7: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.",
+  "behind LiteLLM":
+    'litellm.BadRequestError: AnthropicException - {"type":"error","error":{"message":"messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation."}}',
+  "an id that is not stored":
+    "Item with id 'rs_0a9' not found. Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input.",
+  "an item without the next":
+    "Item 'rs_68' of type 'reasoning' was provided without its required following item.",
+};
+
+Deno.test("a refusal of earlier reasoning is known by its words, whatever path it comes on", () => {
+  for (const [name, message] of Object.entries(REASONING_REFUSALS)) {
+    const body = {
+      type: "error",
+      error: { type: "invalid_request_error", message },
+    };
+    for (const protocol of PROTOCOLS) {
+      const failure = CODECS[protocol].decodeFailure(400, body);
+      assert.ok(refusesReasoning(failure), `${name}: ${protocol}`);
+    }
+  }
+});
+
+Deno.test("a refusal of encrypted reasoning is known by its code, and by its words without one", () => {
+  const message =
+    "The encrypted content gAAA...Rg== could not be verified. Reason: Encrypted content could not be decrypted or parsed.";
+  for (const code of ["invalid_encrypted_content", null]) {
+    const failure = CODECS.responses.decodeFailure(400, {
+      error: { message, type: "invalid_request_error", param: null, code },
+    });
+    assert.ok(refusesReasoning(failure));
+  }
+});
+
+Deno.test("no other error is taken for a refusal of reasoning", () => {
+  const errors = [
+    ...CONTENT_REFUSALS,
+    ...GATEWAY_REFUSALS,
+    ...PLAIN_ERRORS,
+    ...UNEXPLAINED_REFUSALS,
+  ];
+  for (const { name, status, body } of errors) {
+    for (const protocol of PROTOCOLS) {
+      const failure = CODECS[protocol].decodeFailure(status, body);
+      assert.ok(!refusesReasoning(failure), `${name}: ${protocol}`);
+    }
   }
 });

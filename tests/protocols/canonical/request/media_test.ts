@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import {
   dataUrl,
   normalMediaType,
+  sourceOfFile,
   sourceOfUrl,
 } from "../../../../src/protocols/canonical/request/media.ts";
 
@@ -40,4 +41,58 @@ Deno.test("dataUrl() undoes sourceOfUrl()", () => {
 
 Deno.test("normalMediaType() knows the registered name of JPEG", () => {
   assert.equal(normalMediaType(" image/JPG "), "image/jpeg");
+});
+
+Deno.test("sourceOfUrl() and sourceOfFile() know bare base64 by how it begins", () => {
+  const known = [
+    ["JVBERi0xLjcK", "application/pdf"],
+    ["iVBORw0KGgoAAAANSUhEUgAA", "image/png"],
+    ["/9j/4AAQSkZJRgABAQ", "image/jpeg"],
+    ["R0lGODlhAQABAIAAAAUEBA", "image/gif"],
+    ["UklGRiQAAABXRUJQVlA4", "image/webp"],
+  ] as const;
+  for (const [data, mediaType] of known) {
+    const source = { type: "base64", mediaType, data };
+    assert.deepEqual(sourceOfUrl(data), source);
+    assert.deepEqual(sourceOfFile(data), source);
+    for (
+      const head of ["data:;base64,", "data:application/octet-stream;base64,"]
+    ) {
+      assert.deepEqual(sourceOfUrl(head + data), source);
+    }
+  }
+});
+
+Deno.test("sourceOfFile() goes by the file's name where the content does not say what it is", () => {
+  const names = [
+    ["notes.TXT", "text/plain"],
+    ["a.b.md", "text/markdown"],
+    ["table.csv", "text/csv"],
+    ["page.html", "text/html"],
+    ["a.json", "application/json"],
+    ["a.pdf", "application/pdf"],
+    // Documents are the one kind that all models read.
+    ["a.what", "application/pdf"],
+    [undefined, "application/pdf"],
+  ] as const;
+  for (const [name, mediaType] of names) {
+    assert.deepEqual(sourceOfFile("aGk=", name), {
+      type: "base64",
+      mediaType,
+      data: "aGk=",
+    });
+  }
+});
+
+Deno.test("sourceOfFile() takes an address and a data URL as they are", () => {
+  assert.deepEqual(sourceOfFile("https://example.com/a.pdf", "b.txt"), {
+    type: "url",
+    url: "https://example.com/a.pdf",
+  });
+  assert.deepEqual(sourceOfFile("data:text/plain;base64,aGk=", "b.pdf"), {
+    type: "base64",
+    mediaType: "text/plain",
+    data: "aGk=",
+  });
+  assert.equal(sourceOfFile("data:text/plain,hi"), undefined);
 });

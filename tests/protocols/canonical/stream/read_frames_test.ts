@@ -98,3 +98,20 @@ Deno.test("readFrames() fails at what may be a piece of the answer", () => {
     assert.deepEqual(told(`data: ${text}\n\n`), ["failure"], text);
   }
 });
+
+Deno.test("readFrames() fails at an event that would take long to parse, however it takes long", () => {
+  const long: Readonly<Record<string, string>> = {
+    "of many values": `{"a":[${"0,".repeat(70_000)}0]}`,
+    "that is deep": "[".repeat(70_000),
+    "of many lines": '{"a":1}\ndata: '.repeat(70_000),
+  };
+  for (const [name, data] of Object.entries(long)) {
+    const failures: unknown[] = [];
+    const stage = readFrames({ push() {}, done() {}, end() {} });
+    const frames = [{ data: data.replaceAll("\ndata: ", "\n") }];
+    for (const event of runStage(stage, frames)) {
+      if (event.type === "failure") failures.push(event.failure.kind);
+    }
+    assert.deepEqual(failures, ["oversized"], name);
+  }
+});

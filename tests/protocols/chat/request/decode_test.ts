@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { asking, told } from "../../../support/dialects/told.ts";
 import { GatewayError } from "../../../../src/core/error.ts";
 import type { JsonObject } from "../../../../src/core/json.ts";
 import { decodeRequest } from "../../../../src/protocols/chat/request/decode.ts";
@@ -330,6 +331,15 @@ Deno.test("a Chat request reads every spelling of reasoning", () => {
       mode: "budget",
       budgetTokens: 2000,
     }],
+    [{ thinking: { type: "enabled", budget_tokens: 2000 } }, {
+      mode: "budget",
+      budgetTokens: 2000,
+    }],
+    [{
+      thinking: { type: "enabled", budget_tokens: 2000 },
+      reasoning_effort: "low",
+    }, { mode: "budget", budgetTokens: 2000, effort: "low" }],
+    [{ thinking: { type: "disabled", budget_tokens: 2000 } }, { mode: "off" }],
   ];
   for (const [fields, reasoning] of settings) {
     assert.deepEqual(
@@ -455,4 +465,63 @@ Deno.test("a Chat request with a very deep value is read without exhausting the 
   let deep: JsonObject = {};
   for (let depth = 0; depth < 20_000; depth++) deep = { a: deep };
   assert.equal(decode({ prediction: deep }).model, "m");
+});
+
+Deno.test("a Chat request reads a file of bare base64 as what it is", () => {
+  const decoded = decode({
+    messages: [{
+      role: "user",
+      content: [
+        { type: "file", file: { filename: "a.pdf", file_data: "JVBERi0x" } },
+        { type: "file", file: { filename: "a.txt", file_data: "aGk=" } },
+        { type: "image_url", image_url: { url: "iVBORw0KGgoAAAAN" } },
+      ],
+    }],
+  });
+  assert.deepEqual(
+    decoded.turns.flatMap(({ blocks }) => blocks).map((block) =>
+      "source" in block && block.source.type === "base64"
+        ? block.source.mediaType
+        : undefined
+    ),
+    ["application/pdf", "text/plain", "image/png"],
+  );
+});
+
+Deno.test("a Chat request gives the thinking blocks of LiteLLM's callers back to Claude as they were", () => {
+  const { body, dropped } = told(
+    asking("chat", {
+      messages: [
+        { role: "user", content: "Hello" },
+        {
+          role: "assistant",
+          content: "Hi.",
+          reasoning_content: "Hm.",
+          thinking_blocks: [
+            { type: "thinking", thinking: "Hm.", signature: "c2ln" },
+            { type: "redacted_thinking", data: "cmVk" },
+            { type: "thinking" },
+            7,
+          ],
+        },
+        { role: "user", content: "And?" },
+      ],
+    }),
+    {
+      from: "chat",
+      to: "messages",
+      service: "anthropic",
+      model: "claude-sonnet-4-5",
+    },
+  );
+  assert.ok(Array.isArray(body.messages));
+  assert.deepEqual(body.messages[1], {
+    role: "assistant",
+    content: [
+      { type: "thinking", thinking: "Hm.", signature: "c2ln" },
+      { type: "redacted_thinking", data: "cmVk" },
+      { type: "text", text: "Hi." },
+    ],
+  });
+  assert.deepEqual(dropped, []);
 });

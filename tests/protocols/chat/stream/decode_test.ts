@@ -6,7 +6,13 @@ import {
   MAX_HELD_CHARACTERS,
 } from "../../../../src/protocols/canonical/limits.ts";
 import { chatCodec } from "../../../../src/protocols/chat/mod.ts";
-import { decodeBytes, plain } from "../../../contract/codec_contract.ts";
+import { CODECS } from "../../../../src/protocols/mod.ts";
+import {
+  answerContext,
+  decodeBytes,
+  plain,
+} from "../../../contract/codec_contract.ts";
+import { asking } from "../../../support/dialects/told.ts";
 import { sseBytes } from "../../../support/wire/sse_bytes.ts";
 
 type Json = Record<string, unknown>;
@@ -936,8 +942,90 @@ Deno.test("a Chat stream that grows past all bounds is a failure", async (t) => 
     assert.equal(lastFailure(seen).kind, "oversized");
   });
   await t.step("by its nesting", () => {
-    const deep = `${"[".repeat(200_000)}${"]".repeat(200_000)}`;
-    const data = `{"choices":[{"index":0,"delta":{"content":{"a":${deep}}}}]}`;
-    assert.equal(failureOf(data).kind, "broken");
+    for (const [depth, kind] of [[60_000, "broken"], [200_000, "oversized"]]) {
+      const deep = `${"[".repeat(Number(depth))}${"]".repeat(Number(depth))}`;
+      const data =
+        `{"choices":[{"index":0,"delta":{"content":{"a":${deep}}}}]}`;
+      assert.equal(failureOf(data).kind, kind);
+    }
   });
+});
+
+const PAGES = {
+  citations: ["https://a.example/1", "https://b.example/2"],
+};
+
+Deno.test("the pages that a Chat answer lists beside its choices back all of its text, once", () => {
+  const end = chunk({}, { finish_reason: "stop" });
+  const backed = (title?: string) => [{
+    kind: "text",
+    text: "Hi there",
+    citations: ["https://a.example/1", "https://b.example/2"].map((url) => ({
+      url,
+      ...(title === undefined ? {} : { title }),
+      startIndex: 0,
+      endIndex: 8,
+    })),
+  }];
+  assert.deepEqual(
+    blocksOf(
+      { ...chunk({ content: "Hi" }), ...PAGES },
+      { ...chunk({ content: " there" }), ...PAGES },
+      { ...end, ...PAGES },
+    ),
+    backed(),
+  );
+  const results = PAGES.citations.map((url) => ({ url, title: "T" }));
+  assert.deepEqual(
+    blocksOf(chunk({ content: "Hi there" }), {
+      ...end,
+      ...PAGES,
+      search_results: results,
+    }),
+    backed("T"),
+  );
+});
+
+Deno.test("pages beside a Chat answer say nothing where annotations do, or where there is no text", () => {
+  const annotation = {
+    type: "url_citation",
+    url_citation: { url: "https://c.example", start_index: 0, end_index: 2 },
+  };
+  const [block] = answerOf(
+    chunk({ content: "Hi", annotations: [annotation] }),
+    { ...chunk({}, { finish_reason: "stop" }), ...PAGES },
+  ).blocks;
+  assert.equal(block?.kind === "text" && block.citations?.length, 1);
+  const [call] = answerOf(
+    calls({ index: 0, id: "c", function: { name: "f", arguments: "{}" } }),
+    { ...chunk({}, { finish_reason: "tool_calls" }), ...PAGES },
+  ).blocks;
+  assert.equal(call?.kind, "function_call");
+});
+
+Deno.test("what only Chat Completions can show is given in words or named to other callers", () => {
+  const link = { type: "image_url", image_url: { url: "https://a.example/p" } };
+  const bytes = {
+    type: "image_url",
+    image_url: { url: "data:image/png;base64,aGk=" },
+  };
+  const answer = answerOf(
+    chunk({ content: "Look" }),
+    chunk({ images: [link, bytes] }),
+    chunk({ content: [{ type: "reference", reference_ids: [1] }] }),
+    chunk({}, { finish_reason: "stop" }),
+  );
+  for (const to of ["messages", "responses"] as const) {
+    const request = CODECS[to].decodeRequest(asking(to, { model: "m" }));
+    const dropped: string[] = [];
+    const drop = (part: string) => {
+      dropped.push(part);
+    };
+    const body = CODECS[to].encodeAnswer(answer, {
+      ...answerContext(request),
+      drop,
+    });
+    assert.match(JSON.stringify(body), /!\[image\]\(https:\/\/a\.example\/p\)/);
+    assert.deepEqual(dropped, ["image", "reference"]);
+  }
 });

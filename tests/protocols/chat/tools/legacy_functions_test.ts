@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { runStage } from "../../../../src/core/stage.ts";
-import type { JsonObject } from "../../../../src/core/json.ts";
+import { isJsonObject, type JsonObject } from "../../../../src/core/json.ts";
 import type { Answer } from "../../../../src/protocols/canonical/answer/answer.ts";
 import type { AnswerEvent } from "../../../../src/protocols/canonical/stream/event.ts";
 import { unfoldAnswer } from "../../../../src/protocols/canonical/answer/fold.ts";
@@ -242,4 +242,37 @@ Deno.test("a search of the web is a tool for OpenAI, and refused by others", () 
     model: "gpt-4o-search-preview",
   });
   assert.deepEqual(own.body.web_search_options, asked.web_search_options);
+});
+
+Deno.test("functions beside tools are further tools, and answers come in the words of tools", () => {
+  const tool = (name: string) => ({
+    type: "function",
+    function: { name, parameters: PARAMETERS },
+  });
+  const fields = {
+    functions: FUNCTIONS,
+    tools: [tool("weather"), tool("stocks")],
+    function_call: { name: "news" },
+    parallel_tool_calls: true,
+  };
+  const { body, dropped } = told(asking("chat", fields), {
+    from: "chat",
+    to: "messages",
+    service: "anthropic",
+    model: "claude-sonnet-4-6",
+  });
+  assert.ok(Array.isArray(body.tools));
+  assert.deepEqual(
+    body.tools.map((one) => isJsonObject(one) && one.name),
+    ["weather", "stocks", "news"],
+  );
+  assert.deepEqual(body.tool_choice, {
+    type: "tool",
+    name: "news",
+    disable_parallel_tool_use: false,
+  });
+  assert.deepEqual(dropped, []);
+  const { context } = contextFor(fields);
+  const { choices } = CODECS.chat.encodeAnswer(ANSWER, context);
+  assert.match(JSON.stringify(choices), /"tool_calls":\[\{"id":"call_1"/);
 });

@@ -121,7 +121,15 @@ Deno.test("Messages thinking written: a budget stays one where the model knows b
   ]);
   assert.deepEqual(think(budget, EITHER)[0], enabled(4000, "omitted"));
   assert.deepEqual(think(budget, OPEN)[0], enabled(4000, "omitted"));
-  assert.deepEqual(think(budget, ADAPTIVE)[0], adaptive("omitted"));
+});
+
+Deno.test("Messages thinking written: a budget is named where the model knows none", () => {
+  const budget = { mode: "budget", budgetTokens: 4000 } as const;
+  for (const model of [ADAPTIVE, BETWEEN, ALWAYS]) {
+    const [config, effort, , ...lost] = think(budget, model);
+    assert.deepEqual([config, effort], [adaptive(), undefined]);
+    assert.deepEqual(lost, ["reasoning hint"]);
+  }
 });
 
 Deno.test("Messages thinking written: thinking as the model sees fit becomes a budget where it knows nothing else", () => {
@@ -190,6 +198,26 @@ Deno.test("Messages thinking written: thinking between tools stays where the mod
   assert.deepEqual(think(between, OPEN)[0], { type: "between_tools" });
   assert.deepEqual(think(between, ADAPTIVE)[0], adaptive("summarized"));
   assert.deepEqual(think(between, BUDGET)[0], enabled(3000, "summarized"));
+});
+
+Deno.test("Messages thinking written: only a model that thinks as it sees fit can be asked to drop thinking", () => {
+  // https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks
+  const thinkAtAnthropic = (reasoning?: ReasoningSettings) => {
+    const { context } = contextFor("anthropic", {
+      model: BETWEEN,
+      endpoints: { messages: "https://api.anthropic.com/v1" },
+    });
+    return encodeRequest(requestOf({ reasoning }), context).thinking;
+  };
+  const dropping = {
+    type: "adaptive",
+    block_binding: { prefix_mismatch_behavior: "drop_block" },
+  };
+  assert.deepEqual(thinkAtAnthropic(), dropping);
+  assert.deepEqual(thinkAtAnthropic({ mode: "adaptive" }), dropping);
+  for (const mode of ["off", "between_tools"] as const) {
+    assert.deepEqual(thinkAtAnthropic({ mode }), { type: "between_tools" });
+  }
 });
 
 const TOOLS = [{ kind: "function", name: "f" }] as const;

@@ -207,11 +207,43 @@ Deno.test("Messages turns written: blank text is left out, an empty answer too, 
 });
 
 Deno.test("Messages turns written: an answer to be continued ends in no white space", () => {
-  const { body } = encode([user(text("a")), assistant(text("It is "))]);
+  const { body } = encode(
+    [user(text("a")), assistant(text("It is "))],
+    "claude-opus-4-5",
+  );
   assert.deepEqual(body.messages, [
     { role: "user", content: [wire("a")] },
     { role: "assistant", content: [wire("It is")] },
   ]);
+});
+
+// "This model does not support assistant message prefill. The conversation must end with a user message."
+// https://github.com/anomalyco/opencode/issues/22404
+Deno.test("Messages turns written: a model that refuses to continue an answer is asked in words", () => {
+  for (
+    const model of [
+      "claude-opus-4-6",
+      "claude-sonnet-4-6",
+      "claude-opus-4-8",
+      "claude-haiku-5-1",
+      "claude-opus-5-5",
+      "claude-fable-5-1",
+    ]
+  ) {
+    const turns = [user(text("a")), assistant(text("It is "))];
+    const asked = encode(turns, model, { continues: true });
+    const said = [
+      { role: "user", content: [wire("a")] },
+      { role: "assistant", content: [wire("It is ")] },
+      { role: "user", content: [wire("Continue.")] },
+    ];
+    assert.deepEqual(asked.body.messages, said, model);
+    assert.deepEqual(asked.lost, ["messages hint"], model);
+    // A caller whose protocol has no such request loses nothing.
+    const plain = encode(turns, model);
+    assert.deepEqual(plain.body.messages, said, model);
+    assert.deepEqual(plain.lost, [], model);
+  }
 });
 
 Deno.test("Messages turns written: an error result that says nothing says so", () => {

@@ -12,6 +12,8 @@ import {
   MAX_BLOCKS,
   MAX_HELD_CHARACTERS,
 } from "../../../../src/protocols/canonical/limits.ts";
+import type { JsonObject } from "../../../../src/core/json.ts";
+import { decodeAnswer } from "../../../../src/protocols/messages/answer/decode.ts";
 import { createStreamDecoder } from "../../../../src/protocols/messages/stream/decode.ts";
 import { createGrammar } from "../../../contract/grammar.ts";
 import { counterIds, plain } from "../../../contract/codec_contract.ts";
@@ -495,4 +497,49 @@ Deno.test("Messages stream read: counts do not grow without bound", () => {
   const { usage } = fold(START, ...events, STOP);
   assert.equal(usage?.outputTokens, 299);
   assert.ok(Object.keys(usage.marks?.messages ?? {}).length <= 64);
+});
+
+Deno.test("Messages read: why earlier thinking was dropped is told, the last word counts, and the rest is no drop", () => {
+  const entry = (reason: string, type = "thinking_dropped") => ({
+    type,
+    path: "messages.1.content.0",
+    reason,
+  });
+  const start = (input_transformations: unknown) => ({
+    type: "message_start",
+    message: { id: "msg_1", input_transformations },
+  });
+  const delta = (more: JsonObject = {}) => ({
+    type: "message_delta",
+    delta: { stop_reason: "end_turn" },
+    ...more,
+  });
+  const stop = { type: "message_stop" };
+  const dropped = [entry("prefix_binding_mismatch"), entry("odd words!")];
+  assert.deepEqual(fold(start(dropped), delta(), stop).reasoningDropped, [
+    "prefix_binding_mismatch",
+    "other",
+  ]);
+  const later = { input_transformations: [entry("model_binding_mismatch")] };
+  const answer = fold(start(dropped), delta(later), stop);
+  assert.deepEqual(answer.reasoningDropped, ["model_binding_mismatch"]);
+  assert.equal(answer.marks, undefined);
+  const others = [
+    undefined,
+    null,
+    [],
+    [entry("prefix_binding_mismatch", "thinking_mismatch_allowed"), 7],
+  ];
+  for (const none of others) {
+    assert.equal("reasoningDropped" in fold(start(none), delta(), stop), false);
+  }
+  const whole = {
+    id: "msg_1",
+    content: [],
+    stop_reason: "end_turn",
+    input_transformations: dropped,
+  };
+  const { reasoningDropped, marks } = decodeAnswer(whole, counterIds());
+  assert.deepEqual(reasoningDropped, ["prefix_binding_mismatch", "other"]);
+  assert.equal(marks, undefined);
 });

@@ -9,7 +9,17 @@ import {
 } from "../../../../src/protocols/canonical/failure/failure.ts";
 import { foldAnswer } from "../../../../src/protocols/canonical/answer/fold.ts";
 import { responsesCodec } from "../../../../src/protocols/responses/mod.ts";
-import { counterIds, decodeFrames } from "../../../contract/codec_contract.ts";
+import { chatCodec } from "../../../../src/protocols/chat/mod.ts";
+import {
+  answerContext,
+  counterIds,
+  decodeFrames,
+} from "../../../contract/codec_contract.ts";
+
+const HELLO = chatCodec.decodeRequest({
+  model: "m",
+  messages: [{ role: "user", content: "Hello" }],
+});
 
 const CALL = {
   type: "function_call",
@@ -26,6 +36,20 @@ Deno.test("createStreamDecoder() reads the type of an event from its line where 
     frame({ response: {} }, "response.completed"),
   ]);
   assert.deepEqual(textsOf(events), ["Hi"]);
+});
+
+Deno.test("createStreamDecoder() counts only what the provider counts", () => {
+  const answer = foldAnswer(decodeFrames(responsesCodec, [
+    frame({ response: { id: "resp_1" } }, "response.created"),
+    frame({
+      response: { usage: { input_tokens: 3, output_tokens: 2 } },
+    }, "response.completed"),
+  ]));
+  assert.deepEqual(chatCodec.encodeAnswer(answer, answerContext(HELLO)).usage, {
+    prompt_tokens: 3,
+    completion_tokens: 2,
+    total_tokens: 5,
+  });
 });
 
 Deno.test("createStreamDecoder() gives deltas as they come", () => {
@@ -443,3 +467,36 @@ function failure(kind: Failure["kind"], message: string): Failure {
 function broken(fault: string): Failure {
   return { kind: "broken", message: `${fault}. Try again later` };
 }
+
+Deno.test("what the provider took out of earlier reasoning is told, streamed and whole", () => {
+  const removed = (reason: string) => ({
+    type: "reasoning",
+    action: "removed",
+    id: "rs_1",
+    reason,
+  });
+  const input_transformations = [
+    removed("prefix_mismatch"),
+    removed("prefix_mismatch"),
+    removed("model_mismatch"),
+    { ...removed("turn_boundary"), action: "moved" },
+  ];
+  const reasons = ["prefix_mismatch", "model_mismatch"];
+  const response = { id: "resp_1", input_transformations };
+  for (const type of ["response.created", "response.completed"]) {
+    const events = decodeFrames(responsesCodec, [
+      frame(
+        { response: type === "response.created" ? response : {} },
+        "response.created",
+      ),
+      frame(
+        { response: type === "response.created" ? {} : response },
+        "response.completed",
+      ),
+    ]);
+    assert.deepEqual(foldAnswer(events).reasoningDropped, reasons);
+  }
+  const whole = { ...response, status: "completed", output: [] };
+  const answer = responsesCodec.decodeAnswer(whole, counterIds());
+  assert.deepEqual(answer.reasoningDropped, reasons);
+});

@@ -335,6 +335,34 @@ Deno.test("createStreamEncoder() says how the answer ended", async (t) => {
   }
 });
 
+Deno.test("createStreamEncoder() repeats a schema with every field of a format", () => {
+  const schema = {
+    type: "object",
+    properties: {},
+    additionalProperties: false,
+  };
+  const formatOf = (fields: JsonObject) => {
+    const text = {
+      format: { type: "json_schema", name: "n", schema, ...fields },
+    };
+    const answer = foldResponses(
+      textOf(encode(
+        [START, { type: "end", stop: { reason: "end" } }],
+        contextOf({ text }),
+      )),
+    );
+    return isJsonObject(answer.text) ? answer.text.format : undefined;
+  };
+  const format = { type: "json_schema", name: "n", schema };
+  assert.deepEqual(formatOf({}), {
+    ...format,
+    description: null,
+    strict: true,
+  });
+  const said = { description: "What it is", strict: false };
+  assert.deepEqual(formatOf(said), { ...format, ...said });
+});
+
 Deno.test("createStreamEncoder() repeats the request's settings", () => {
   const context = contextOf({
     instructions: "Be brief.",
@@ -366,7 +394,7 @@ Deno.test("createStreamEncoder() repeats the request's settings", () => {
   }]);
   assert.deepEqual(answer.usage, {
     input_tokens: 7,
-    input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
+    input_tokens_details: { cached_tokens: 0 },
     output_tokens: 0,
     output_tokens_details: { reasoning_tokens: 0 },
     total_tokens: 7,

@@ -1,0 +1,144 @@
+import type { SseFrame } from "../core/frame.ts";
+import type { Ids } from "../core/ids.ts";
+import { parseLightJson } from "../core/json.ts";
+import type { Emit, Stage } from "../core/stage.ts";
+import { type BodyKind, bodyKind } from "../streams/media_type.ts";
+import { createSseParser, FrameTooLongError } from "../streams/sse_parse.ts";
+import type { Answer } from "./canonical/answer/answer.ts";
+import { createFold, unfoldAnswer } from "./canonical/answer/fold.ts";
+import type { Codec } from "./canonical/codec.ts";
+import { UpstreamFailure } from "./canonical/failure/failure.ts";
+import { MAX_FRAME_CHARACTERS } from "./canonical/limits.ts";
+import {
+  type AnswerEvent,
+  brokenEvent,
+  oversizedEvent,
+} from "./canonical/stream/event.ts";
+import { wholePart } from "./canonical/stream/last_frame.ts";
+
+/**
+ * Reads the body of an upstream's answer: a stream of events, or one JSON object where the body begins as one.
+ * Whatever goes wrong becomes one `failure` event.
+ */
+export function createBodyDecoder(
+  codec: Pick<Codec, "createStreamDecoder" | "decodeAnswer">,
+  ids: Ids,
+): Stage<Uint8Array, AnswerEvent> {
+  const events = eventDecoder(codec.createStreamDecoder(ids));
+  let kind: BodyKind | undefined;
+  let chosen = events;
+  return {
+    push(bytes, emit) {
+      if (kind === undefined) {
+        kind = bodyKind(bytes);
+        if (kind === "json") chosen = wholeDecoder(codec, ids);
+      }
+      chosen.push(bytes, emit);
+    },
+    end: (emit) => chosen.end(emit),
+  };
+}
+
+function eventDecoder(
+  decoder: Stage<SseFrame, AnswerEvent>,
+): Stage<Uint8Array, AnswerEvent> {
+  const parser = createSseParser({ maxFrameCharacters: MAX_FRAME_CHARACTERS });
+  let sink: Emit<AnswerEvent> = () => {};
+  const decode: Emit<SseFrame> = (frame) => decoder.push(frame, sink);
+
+  /** Makes an event that is too long the answer's failure. */
+  function step(run: () => void): void {
+    try {
+      run();
+    } catch (error) {
+      if (!(error instanceof FrameTooLongError)) throw error;
+      sink(oversizedEvent("The provider sent an event that is too long"));
+    }
+  }
+
+  return {
+    push(bytes, emit) {
+      sink = emit;
+      step(() => parser.push(bytes, decode));
+    },
+    end(emit) {
+      sink = emit;
+      step(() =>
+        parser.end((frame) => {
+          const whole = wholePart(frame);
+          if (whole !== undefined) decode(whole);
+        })
+      );
+      decoder.end(emit);
+    },
+  };
+}
+
+/** Gathers one JSON object, and tells it as a stream once it is whole. */
+function wholeDecoder(
+  codec: Pick<Codec, "decodeAnswer">,
+  ids: Ids,
+): Stage<Uint8Array, AnswerEvent> {
+  const decoder = new TextDecoder();
+  let text = "";
+  return {
+    push(bytes, emit) {
+      text += decoder.decode(bytes, { stream: true });
+      if (text.length <= MAX_FRAME_CHARACTERS) return;
+      text = "";
+      emit(oversizedEvent("The provider sent an answer that is too long"));
+    },
+    end(emit) {
+      const body = parseLightJson(text);
+      if (body === undefined) {
+        return emit(brokenEvent("The provider's answer ended before its end"));
+      }
+      try {
+        unfoldAnswer(codec.decodeAnswer(body, ids), emit);
+      } catch (error) {
+        if (!(error instanceof UpstreamFailure)) throw error;
+        emit({ type: "failure", failure: error.failure });
+      }
+    },
+  };
+}
+
+/** Makes one answer of a body in pieces, for callers who want JSON of an upstream that streams. */
+export interface BodyFold {
+  /**
+   * Takes the next bytes of the upstream.
+   *
+   * @returns Whether they held anything of the answer.
+   * @throws {UpstreamFailure} When the body reports a failure or does not keep to its protocol.
+   */
+  push(bytes: Uint8Array): boolean;
+  /**
+   * Returns the answer, once the upstream's bytes are over.
+   *
+   * @throws {UpstreamFailure} As `push` does, and when the body ended before the answer did.
+   */
+  end(): Answer;
+}
+
+/** Returns an empty fold of a body that `decoder` reads. */
+export function createBodyFold(
+  decoder: Stage<Uint8Array, AnswerEvent>,
+): BodyFold {
+  const fold = createFold();
+  let hasEvent = false;
+  const take: Emit<AnswerEvent> = (event) => {
+    hasEvent = true;
+    fold.push(event);
+  };
+  return {
+    push(bytes) {
+      hasEvent = false;
+      decoder.push(bytes, take);
+      return hasEvent;
+    },
+    end() {
+      decoder.end(fold.push);
+      return fold.answer();
+    },
+  };
+}

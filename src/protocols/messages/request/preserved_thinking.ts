@@ -1,0 +1,143 @@
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  pickFields,
+} from "../../../core/json.ts";
+import type {
+  SettledReasoning,
+  SettleReasoningOptions,
+} from "../../canonical/codec.ts";
+import {
+  longerPrefix,
+  prefixBehind,
+  type ReturningReasoning,
+  unbrokenRun,
+} from "../../canonical/answer/bound.ts";
+import { sealDigest } from "../../canonical/answer/sealed.ts";
+import { dialectOf } from "../dialect.ts";
+import { objectsIn } from "./fields.ts";
+
+/** The beta feature under which `block_binding` exists, and answers say what of a request was dropped. */
+export const BINDING_BETA = "thinking-binding-controls-2026-08-01";
+
+/** Asks the provider to drop a thinking block that is bound to something else, where it would refuse the request. */
+export const DROP_MISMATCHES: JsonObject = {
+  block_binding: { prefix_mismatch_behavior: "drop_block" },
+};
+
+/** A thinking block of a body. */
+interface ReturningThought extends ReturningReasoning {
+  readonly block: JsonObject;
+}
+
+/**
+ * Leaves out the thinking blocks that a model with preserved thinking would refuse: it compares the system text, the
+ * set of tools and all that was said before, without cache marks and without the thinking itself
+ * (https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks).
+ */
+export function settleReasoning(
+  body: JsonObject,
+  { target, boundOf }: SettleReasoningOptions,
+): SettledReasoning | undefined {
+  const { thinkingBinding } = dialectOf(target);
+  if (thinkingBinding === "none") return undefined;
+  const returning: ReturningThought[] = [];
+  let prefix = startOf(body);
+  for (const message of objectsIn(body.messages)) {
+    let here = prefix;
+    for (const block of objectsIn(message.content)) {
+      const value = sealedIn(block);
+      if (value === undefined) here = behindBlock(here, block);
+      else {
+        returning.push({
+          block,
+          digest: sealDigest({ value }),
+          bound: boundOf(value),
+          prefix: here,
+        });
+      }
+    }
+    prefix = longerPrefix(prefix, comparable([withoutThinking(message)]));
+  }
+  const kept = thinkingBinding === "checked"
+    ? unbrokenRun(returning)
+    : returning;
+  const reasoning = kept.map(({ digest }) => digest);
+  const left = new Set(returning.map(({ block }) => block));
+  for (const { block } of kept) left.delete(block);
+  const messages = objectsIn(body.messages).map((message) =>
+    without(message, (block) => left.has(block))
+  );
+  return {
+    body: left.size === 0 ? body : { ...body, messages },
+    bound: { prefix, after: reasoning.at(-1) },
+    reasoning,
+    isCut: left.size > 0,
+  };
+}
+
+/** Neither the order of the tools nor how the system text is written counts. */
+function startOf({ system, tools }: JsonObject): string {
+  const set = objectsIn(tools).map((tool) => comparable([tool])).sort();
+  return longerPrefix(
+    longerPrefix("", comparable(system ?? null)),
+    set.join("\n"),
+  );
+}
+
+/** What a block of thinking holds sealed; `undefined` for any other block. */
+function sealedIn({ type, signature, data }: JsonObject): string | undefined {
+  const value = type === "redacted_thinking" ? data : signature;
+  return isThinking(type) && typeof value === "string" && value !== ""
+    ? value
+    : undefined;
+}
+
+function isThinking(type: JsonValue | undefined): boolean {
+  return type === "thinking" || type === "redacted_thinking";
+}
+
+function behindBlock(prefix: string, { type, text, id }: JsonObject): string {
+  if (type === "text" && typeof text === "string") {
+    return prefixBehind(prefix, { kind: "text", length: text.length });
+  }
+  return type === "tool_use" && typeof id === "string"
+    ? prefixBehind(prefix, { kind: "call", id })
+    : prefix;
+}
+
+function withoutThinking(message: JsonObject): JsonObject {
+  return without(message, ({ type }) => isThinking(type));
+}
+
+function without(
+  message: JsonObject,
+  isLeft: (block: JsonObject) => boolean,
+): JsonObject {
+  const blocks = objectsIn(message.content);
+  return blocks.some(isLeft)
+    ? { ...message, content: blocks.filter((block) => !isLeft(block)) }
+    : message;
+}
+
+/** JSON text without cache marks. The order of keys is no change to the provider, but callers do not change it either. */
+function comparable(value: JsonValue): string {
+  return JSON.stringify(Array.isArray(value) ? value.map(unmarked) : value);
+}
+
+/** A block, and the blocks in it, without their cache marks. */
+function unmarked(value: JsonValue): JsonValue {
+  if (!isMarked(value) || !isJsonObject(value)) return value;
+  const { content } = value;
+  return {
+    ...pickFields(value, (name) => name !== "cache_control"),
+    ...(Array.isArray(content) ? { content: content.map(unmarked) } : {}),
+  };
+}
+
+function isMarked(value: JsonValue): boolean {
+  if (!isJsonObject(value)) return false;
+  const { cache_control: mark, content } = value;
+  return mark !== undefined || Array.isArray(content) && content.some(isMarked);
+}

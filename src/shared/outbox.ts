@@ -1,0 +1,248 @@
+import type { Ids } from "../core/ids.ts";
+import type { Clock } from "../core/time/clock.ts";
+import type { Deadlines } from "../core/time/deadlines.ts";
+import { createEndingTables } from "../usage/ending_tables.ts";
+import type { Addition, Counted, Hold, Sum } from "../usage/sums.ts";
+import type { Batch, Ledger } from "./ledger.ts";
+
+/** What is known here of a sum. */
+export interface Counter {
+  readonly sum: Sum;
+  /** The last reading. */
+  base: number;
+  /** All that the ledger had confirmed of this process at the last reading. */
+  baseConfirmed: number;
+  /** When it was read, in milliseconds of a clock that never jumps. */
+  readAtMs: number;
+  /** Whether anybody has added to it, be it 0, as far as is known here. */
+  exists: boolean;
+  /** All that was added here. */
+  added: number;
+  /** Of that, what the ledger has confirmed. */
+  confirmed: number;
+  /** Of that, what has not been sent. */
+  unsent: number;
+}
+
+/** What changed here: gathered, and sent to the ledger in batches until it confirms them. */
+export interface Outbox {
+  /** Returns the counter of a sum; `undefined` for a sum that has ended. */
+  open(sum: Sum): Counter | undefined;
+  find(sum: Sum): Counter | undefined;
+  /** Returns the counters of a table by their field. */
+  table(name: string): ReadonlyMap<string, Counter>;
+  /** Whether the ledger has not confirmed all that was added to a counter. */
+  isPending(counter: Counter): boolean;
+  add(addition: Addition): void;
+  /** Begins, renews or releases a hold. */
+  change(hold: Hold, isReleased: boolean): void;
+  /** Sends everything, or what concerns some limits while the rest is gathered. */
+  send(limits?: readonly Counted[]): void;
+  /** Sends everything soon. */
+  sendLater(): void;
+  /** Whether the ledger has confirmed everything. */
+  readonly isSettled: boolean;
+  close(): void;
+}
+
+/** What {@linkcode createOutbox} needs. */
+export interface OutboxOptions {
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly deadlines: Deadlines;
+  readonly ids: Ids;
+  /** How long changes are gathered, in milliseconds. */
+  readonly gatherMs: number;
+}
+
+/** A batch takes no further table from here on: a long one would hold up other clients of a store. */
+const MAX_BATCH = 500;
+
+/** So many changes of holds wait while the ledger is away; the oldest go first, since holds end by themselves. */
+const MAX_WAITING_HOLDS = 10_000;
+
+const NO_COUNTERS: ReadonlyMap<string, Counter> = new Map();
+
+/** A hold that begins, goes on or ends. */
+interface HoldChange {
+  readonly hold: Hold;
+  readonly isReleased: boolean;
+}
+
+/** A batch, and what its additions add to counters. */
+interface SentBatch {
+  readonly batch: Batch;
+  readonly shares: readonly CounterShare[];
+}
+
+interface CounterShare {
+  readonly counter: Counter;
+  readonly amount: number;
+}
+
+/** Creates an outbox with nothing to send. */
+export function createOutbox(options: OutboxOptions): Outbox {
+  const { ledger, clock, deadlines, ids, gatherMs } = options;
+  const counters = createEndingTables<Counter>(clock);
+  /** By table: what requests add to one table goes in one batch, so that no loss parts it. */
+  const changed = new Map<string, Set<Counter>>();
+  const changedHolds = new Map<string, HoldChange>();
+  const unconfirmed = new Set<SentBatch>();
+  const failed: SentBatch[] = [];
+  let isClosed = false;
+  let cancelGathering: (() => void) | undefined;
+
+  function open(sum: Sum): Counter | undefined {
+    counters.dropEnded();
+    const table = counters.open(sum);
+    const found = table?.get(sum.field);
+    if (table === undefined || found !== undefined) return found;
+    const counter = {
+      ...{ sum, base: 0, baseConfirmed: 0, readAtMs: -Infinity },
+      ...{ exists: false, added: 0, confirmed: 0, unsent: 0 },
+    };
+    table.set(sum.field, counter);
+    return counter;
+  }
+
+  function find({ table, field }: Sum): Counter | undefined {
+    counters.dropEnded();
+    return counters.find(table)?.get(field);
+  }
+
+  function sendLater(): void {
+    if (isClosed) return;
+    cancelGathering ??= deadlines.start(gatherMs, () => {
+      cancelGathering = undefined;
+      send();
+    });
+  }
+
+  function send(limits?: readonly Counted[]): void {
+    if (ledger.isAway) return;
+    for (const sent of failed.splice(0)) post(sent);
+    let sent = takeBatch(limits);
+    while (sent !== undefined) {
+      unconfirmed.add(sent);
+      post(sent);
+      sent = takeBatch(limits);
+    }
+  }
+
+  function takeBatch(
+    limits: readonly Counted[] | undefined,
+  ): SentBatch | undefined {
+    const tables = takeTables(limits);
+    const changes = takeHolds(limits);
+    if (tables.length === 0 && changes.length === 0) return undefined;
+    const additions = tables.map((shares) => ({
+      table: shares[0]?.counter.sum.table ?? "",
+      endsAtMs: shares[0]?.counter.sum.endsAtMs ?? 0,
+      amounts: shares.map(({ counter: { sum: { field } }, amount }) => ({
+        field,
+        amount,
+      })),
+    }));
+    const holdsThat = (areReleased: boolean) =>
+      changes.filter(({ isReleased }) => isReleased === areReleased)
+        .map(({ hold }) => hold);
+    const [holds, releases] = [holdsThat(false), holdsThat(true)];
+    const id = ids.next("batch");
+    const batch = { id, additions, holds, releases };
+    return { batch, shares: tables.flat() };
+  }
+
+  function takeTables(
+    limits: readonly Counted[] | undefined,
+  ): readonly (readonly CounterShare[])[] {
+    const wanted = limits === undefined
+      ? changed.keys()
+      : limits.flatMap(({ sums }) => sums).map(({ table }) => table);
+    const taken: CounterShare[][] = [];
+    let size = 0;
+    for (const table of wanted) {
+      if (size >= MAX_BATCH) break;
+      const some = changed.get(table);
+      if (some === undefined) continue;
+      changed.delete(table);
+      size += some.size;
+      taken.push([...some].map((counter) => {
+        const amount = counter.unsent;
+        counter.unsent = 0;
+        return { counter, amount };
+      }));
+    }
+    return taken;
+  }
+
+  function takeHolds(
+    limits: readonly Counted[] | undefined,
+  ): readonly HoldChange[] {
+    const taken: HoldChange[] = [];
+    for (const [name, change] of changedHolds) {
+      if (taken.length >= MAX_BATCH) break;
+      const isWanted = limits === undefined ||
+        limits.some(({ key }) => key === change.hold.key);
+      if (!isWanted) continue;
+      changedHolds.delete(name);
+      taken.push(change);
+    }
+    return taken;
+  }
+
+  async function post(sent: SentBatch): Promise<void> {
+    try {
+      await ledger.apply(sent.batch);
+      unconfirmed.delete(sent);
+      for (const { counter, amount } of sent.shares) {
+        counter.confirmed += amount;
+      }
+    } catch {
+      failed.push(sent);
+      sendLater();
+    }
+  }
+
+  return {
+    open,
+    find,
+    table(name) {
+      counters.dropEnded();
+      return counters.find(name) ?? NO_COUNTERS;
+    },
+    isPending: (counter) =>
+      changed.get(counter.sum.table)?.has(counter) === true ||
+      counter.added !== counter.confirmed,
+    add({ table, endsAtMs, amounts }) {
+      const some = changed.get(table) ?? new Set();
+      for (const { field, amount } of amounts) {
+        const counter = open({ table, field, endsAtMs });
+        if (counter === undefined) return;
+        counter.exists = true;
+        counter.added += amount;
+        counter.unsent += amount;
+        some.add(counter);
+      }
+      changed.set(table, some);
+    },
+    change(hold, isReleased) {
+      const name = `${hold.key}\t${hold.id}`;
+      changedHolds.delete(name);
+      changedHolds.set(name, { hold, isReleased });
+      const [oldest] = changedHolds.keys();
+      if (changedHolds.size > MAX_WAITING_HOLDS && oldest !== undefined) {
+        changedHolds.delete(oldest);
+      }
+    },
+    send,
+    sendLater,
+    get isSettled() {
+      return changed.size === 0 && changedHolds.size === 0 &&
+        unconfirmed.size === 0;
+    },
+    close() {
+      isClosed = true;
+      cancelGathering?.();
+    },
+  };
+}

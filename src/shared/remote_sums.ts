@@ -1,0 +1,273 @@
+import { createEndingTables } from "../usage/ending_tables.ts";
+import { createHolds } from "../usage/holds.ts";
+import {
+  type Claim,
+  type Counted,
+  decide,
+  type Decision,
+  HOLD_MS,
+  holdsOf,
+  type LimitUse,
+  type Soon,
+  soon,
+  type Sum,
+  type Sums,
+} from "../usage/sums.ts";
+import type { Ledger } from "./ledger.ts";
+import { type Counter, createOutbox, type OutboxOptions } from "./outbox.ts";
+
+/** Sums that a ledger keeps for several processes or threads, of which this is one. */
+export interface RemoteSums extends Sums {
+  /** Sends what the ledger has not confirmed; to be called when it is back. */
+  resume(): void;
+  /** Whether the ledger has confirmed everything. */
+  readonly isSettled: boolean;
+  /** Sends nothing more. */
+  close(): void;
+}
+
+/** What {@linkcode createRemoteSums} needs. */
+export interface RemoteSumsOptions extends OutboxOptions {
+  /** How long a question waits for the ledger, in milliseconds. */
+  readonly waitMs: number;
+}
+
+/** Of the time that a question may wait, so much is for replies that are there already, in milliseconds. */
+const REPLY_GRACE_MS = 5;
+
+/** Holds are renewed this often, in milliseconds: several times before they would end. */
+const RENEW_MS = HOLD_MS / 4;
+
+/**
+ * Creates sums beside a ledger. Changes are gathered and sent in batches, each until the ledger confirms it. Questions
+ * go to the ledger; while it is away or late, the answer is the last reading with what was added here since then.
+ */
+export function createRemoteSums(options: RemoteSumsOptions): RemoteSums {
+  const { ledger, clock, deadlines, waitMs } = options;
+  const outbox = createOutbox(options);
+  const names = createEndingTables<true>(clock);
+  /** Of the requests that run here. */
+  const holds = createHolds(clock);
+  let sinceMs = clock.now();
+  let isClosed = false;
+  let cancelRenewal: (() => void) | undefined;
+
+  function learn(sum: Sum, value: number): void {
+    const counter = outbox.open(sum);
+    if (counter === undefined) return;
+    counter.base = value;
+    counter.baseConfirmed = counter.confirmed;
+    counter.readAtMs = clock.elapsedMs();
+  }
+
+  function valueOf(sum: Sum): number {
+    const counter = outbox.find(sum);
+    return counter === undefined ? 0 : knownOf(counter);
+  }
+
+  function keepRenewing(): void {
+    if (isClosed || cancelRenewal !== undefined || holds.size === 0) return;
+    cancelRenewal = deadlines.start(RENEW_MS, () => {
+      cancelRenewal = undefined;
+      if (!ledger.isAway) resume();
+      keepRenewing();
+    });
+  }
+
+  function resume(): void {
+    for (const hold of holds.all()) outbox.change(hold, false);
+    outbox.send();
+  }
+
+  /** Asks the ledger. While it is away, late or fails, the answer comes from `here()`. */
+  function ask<Value, Result>(
+    question: () => Promise<Value>,
+    { here, use, onLate }: {
+      readonly here: () => Result;
+      /** Takes the reply, also one that is too late to be the answer. */
+      readonly use: (reply: Value, isLate: boolean) => Result;
+      /** Takes the answer from here, and the reply after it; `undefined`: there is none. */
+      readonly onLate?: (answer: Result, reply: Value | undefined) => void;
+    },
+  ): Result | Promise<Result> {
+    if (ledger.isAway) return here();
+    // A batch that failed may have been made; asked behind it, the ledger answers what is certain.
+    outbox.send([]);
+    const { promise, resolve } = Promise.withResolvers<Result>();
+    let answer: Result | undefined;
+    let cancel = deadlines.start(waitMs - REPLY_GRACE_MS, () => {
+      // This thread may have been too busy to take a reply that is there.
+      cancel = deadlines.start(REPLY_GRACE_MS, () => resolve(answer = here()));
+    });
+    question().then((reply) => {
+      cancel();
+      resolve(use(reply, answer !== undefined));
+      if (answer !== undefined) onLate?.(answer, reply);
+    }, () => {
+      cancel();
+      answer ??= here();
+      resolve(answer);
+      onLate?.(answer, undefined);
+    });
+    return promise;
+  }
+
+  function useHere({ sums, key }: Counted, id = ""): LimitUse {
+    return { counted: sums.map(valueOf), held: holds.total(key, id) };
+  }
+
+  function learnUses(
+    limits: readonly Counted[],
+    { uses, sinceMs: since = clock.now() }: Pick<
+      Awaited<ReturnType<Ledger["reserve"]>>,
+      "uses" | "sinceMs"
+    >,
+  ): readonly LimitUse[] {
+    sinceMs = since;
+    for (const [index, { sums }] of limits.entries()) {
+      const counted = uses[index]?.counted ?? [];
+      sums.forEach((sum, place) => learn(sum, counted[place] ?? 0));
+    }
+    return uses;
+  }
+
+  /** Asks how far limits are used. */
+  function askUses(limits: readonly Counted[]): Soon<readonly LimitUse[]> {
+    const claims = limits.map((one) => ({ ...one, amount: 0, most: Infinity }));
+    return ask(() => ledger.reserve("", claims), {
+      here: () => limits.map((one) => useHere(one)),
+      use: (reply) => learnUses(limits, reply),
+    });
+  }
+
+  function hold(
+    id: string,
+    claims: readonly Claim[],
+    lifetimeMs: number,
+  ): void {
+    holds.put(holdsOf(id, claims), lifetimeMs);
+    keepRenewing();
+  }
+
+  /** Leaves the ledger with what was decided here. */
+  function correct(
+    id: string,
+    claims: readonly Claim[],
+    { isGranted }: Decision,
+  ): void {
+    for (const one of holdsOf(id, claims)) {
+      outbox.change(one, !(isGranted && holds.has(one)));
+    }
+    outbox.sendLater();
+  }
+
+  function tableHere(name: string): ReadonlyMap<string, number> {
+    return new Map(
+      [...outbox.table(name)].filter(([, { exists }]) => exists)
+        .map(([field, counter]) => [field, knownOf(counter)]),
+    );
+  }
+
+  /** Where something of a table is known here, all of it is known from now on. */
+  function learnTable(
+    name: string,
+    values: ReadonlyMap<string, number>,
+  ): ReadonlyMap<string, number> {
+    const known = outbox.table(name);
+    const [one] = known.values();
+    if (one === undefined) return values;
+    const { endsAtMs } = one.sum;
+    for (const field of new Set([...known.keys(), ...values.keys()])) {
+      const sum = { table: name, field, endsAtMs };
+      learn(sum, values.get(field) ?? 0);
+      const counter = outbox.open(sum);
+      if (counter === undefined) continue;
+      counter.exists = values.has(field) || outbox.isPending(counter);
+    }
+    return tableHere(name);
+  }
+
+  return {
+    get sinceMs() {
+      return sinceMs;
+    },
+    apply({ additions, holds: lasting = [], releases = [] }) {
+      additions.forEach(outbox.add);
+      holds.put(lasting, HOLD_MS);
+      holds.remove(releases);
+      for (const one of lasting) outbox.change(one, false);
+      for (const one of releases) outbox.change(one, true);
+      outbox.sendLater();
+      keepRenewing();
+    },
+    reserve(id, claims, lifetimeMs = Infinity) {
+      outbox.send(claims);
+      return ask(() => ledger.reserve(id, claims), {
+        here() {
+          const uses = claims.map((claim) => useHere(claim, id));
+          const decision = decide(claims, uses);
+          if (decision.isGranted) hold(id, claims, lifetimeMs);
+          return decision;
+        },
+        use(decision, isLate) {
+          const uses = learnUses(claims, decision);
+          const { isGranted } = decision;
+          if (isGranted && !isLate) hold(id, claims, lifetimeMs);
+          return { isGranted, uses };
+        },
+        onLate(answer, reply) {
+          if (answer.isGranted !== reply?.isGranted) {
+            correct(id, claims, answer);
+          }
+        },
+      });
+    },
+    uses(limits) {
+      outbox.send(limits);
+      return askUses(limits);
+    },
+    read(sums, maxAgeMs = 0) {
+      const here = () => sums.map(valueOf);
+      const oldestMs = clock.elapsedMs() - maxAgeMs;
+      const isFresh = maxAgeMs > 0 &&
+        sums.every((sum) =>
+          (outbox.find(sum)?.readAtMs ?? -Infinity) >= oldestMs
+        );
+      if (isFresh) return here();
+      const tables = Map.groupBy(sums, ({ table }) => table);
+      const limits = [...tables.values()].map((sums) => ({ sums, key: "" }));
+      return soon(askUses(limits), here);
+    },
+    table(name) {
+      return ask(() => ledger.table(name), {
+        here: () => tableHere(name),
+        use(reply) {
+          ({ sinceMs = clock.now() } = reply);
+          return learnTable(name, reply.values);
+        },
+      });
+    },
+    once(name, endsAtMs) {
+      names.dropEnded();
+      const known = names.open({ table: name, endsAtMs });
+      if (known === undefined || known.size > 0) return false;
+      known.set("", true);
+      if (ledger.isAway) return true;
+      return ledger.once(name, endsAtMs).catch(() => true);
+    },
+    resume,
+    get isSettled() {
+      return outbox.isSettled;
+    },
+    close() {
+      isClosed = true;
+      outbox.close();
+      cancelRenewal?.();
+    },
+  };
+}
+
+/** The last reading of a counter, with what was added here since then. */
+function knownOf({ base, added, baseConfirmed }: Counter): number {
+  return base + added - baseConfirmed;
+}

@@ -1,0 +1,120 @@
+import type { Clock } from "../core/time/clock.ts";
+import type { Hold } from "./sums.ts";
+
+/** The holds of running requests. */
+export interface Holds {
+  /** Takes holds, or goes on with them; they end by themselves after `lifetimeMs` milliseconds. */
+  put(holds: readonly Hold[], lifetimeMs: number): void;
+  remove(holds: readonly Hold[]): void;
+  has(hold: Hold): boolean;
+  /** Returns the total of a limit's holds, without those of the request `id`. */
+  total(key: string, id: string): number;
+  all(): Iterable<Hold>;
+  readonly size: number;
+}
+
+/** What one request holds; few limits bind one. */
+interface Holder {
+  readonly holds: readonly Hold[];
+  readonly endsMs: number;
+}
+
+/** How often holds that have ended are looked for, in milliseconds. */
+const SWEEP_MS = 10_000;
+
+/** Creates an empty collection. */
+export function createHolds(clock: Pick<Clock, "elapsedMs">): Holds {
+  const holders = new Map<string, Holder>();
+  const totals = new Map<string, number>();
+  let sweepAtMs = Infinity;
+
+  function find({ key, id }: Omit<Hold, "amount">): Hold | undefined {
+    return holders.get(id)?.holds.find((one) => one.key === key);
+  }
+
+  function add(key: string, amount: number): void {
+    const total = (totals.get(key) ?? 0) + amount;
+    if (total === 0) totals.delete(key);
+    else totals.set(key, total);
+  }
+
+  function removeOf(id: string, holds: readonly Hold[]): void {
+    const holder = holders.get(id);
+    if (holder === undefined) return;
+    let left = 0;
+    for (const hold of holder.holds) {
+      if (isAmong(holds, hold)) add(hold.key, -hold.amount);
+      else left += 1;
+    }
+    if (left === 0) return void holders.delete(id);
+    holders.set(id, {
+      ...holder,
+      holds: holder.holds.filter((hold) => !isAmong(holds, hold)),
+    });
+  }
+
+  /** There is no timer: whoever asks clears away first what has ended. */
+  function sweep(): void {
+    if (sweepAtMs === Infinity) return;
+    const nowMs = clock.elapsedMs();
+    if (nowMs < sweepAtMs) return;
+    sweepAtMs = Infinity;
+    for (const [id, { holds, endsMs }] of holders) {
+      if (endsMs > nowMs) {
+        if (endsMs < Infinity) sweepAtMs = nowMs + SWEEP_MS;
+        continue;
+      }
+      for (const { key, amount } of holds) add(key, -amount);
+      holders.delete(id);
+    }
+  }
+
+  return {
+    put(holds, lifetimeMs) {
+      const isLasting = lifetimeMs === Infinity;
+      const endsMs = isLasting ? Infinity : clock.elapsedMs() + lifetimeMs;
+      for (const [id, own] of byRequest(holds)) {
+        removeOf(id, own);
+        const others = holders.get(id)?.holds;
+        const all = others === undefined ? own : [...others, ...own];
+        holders.set(id, { holds: all, endsMs });
+        for (const { key, amount } of own) add(key, amount);
+      }
+      if (!isLasting && sweepAtMs === Infinity) sweepAtMs = endsMs;
+    },
+    remove(holds) {
+      for (const [id, own] of byRequest(holds)) removeOf(id, own);
+    },
+    has: (hold) => find(hold) !== undefined,
+    total(key, id) {
+      sweep();
+      const total = totals.get(key) ?? 0;
+      return total === 0 ? 0 : total - (find({ key, id })?.amount ?? 0);
+    },
+    *all() {
+      sweep();
+      for (const { holds } of holders.values()) yield* holds;
+    },
+    get size() {
+      let size = 0;
+      for (const { holds } of holders.values()) size += holds.length;
+      return size;
+    },
+  };
+}
+
+/** Holds by their request; mostly all are of one. */
+function byRequest(
+  holds: readonly Hold[],
+): Iterable<readonly [id: string, holds: readonly Hold[]]> {
+  const [first] = holds;
+  if (first === undefined) return [];
+  return holds.every(({ id }) => id === first.id)
+    ? [[first.id, holds]]
+    : Map.groupBy(holds, ({ id }) => id);
+}
+
+/** Whether a list has a hold of the same limit. */
+function isAmong(holds: readonly Hold[], { key }: Hold): boolean {
+  return holds.some((one) => one.key === key);
+}

@@ -1,0 +1,210 @@
+import assert from "node:assert/strict";
+import { type Clock, systemClock } from "../../src/core/time/clock.ts";
+import { ALICE_TOKEN, tokenFile } from "../support/gateway/config.ts";
+import type { RunningGateway } from "../support/gateway/gateway.ts";
+import { ask, hello, PATHS } from "../support/wire/ask.ts";
+import { installClient } from "./install.ts";
+import { type ClientProgram, CLIENTS } from "./programs.ts";
+import { runClient } from "./run_client.ts";
+import { startTranslating, type Upstream, upstreamsFor } from "./upstreams.ts";
+
+// Real clients, from npm, at failures that no repetition helps against: each ends soon and prints why, though it may
+// ask again as often as by default. And at failures that pass: each goes on. What no client can be made to do stands
+// in docs/clients.md. `deno task test:clients` runs this; `deno task test` does not.
+
+const MODEL = "unknown-model";
+
+/** From its first request until its end a client may take no longer, in milliseconds: nobody waits without a word. */
+const PATIENCE_MS = 30_000;
+
+/** Some take half a minute to start on a busy machine, in milliseconds. */
+const RUN_MS = 90_000;
+
+/** A failure that no repetition helps against. */
+interface LastingFailure {
+  readonly name: string;
+  /** What the provider answers; default: it is well. */
+  readonly answer?: () => Response;
+  /** Whether the connection cools down before the client asks, for as long as it runs. */
+  readonly isCooling?: boolean;
+  /** What the client takes for its token; default: a good one. */
+  readonly token?: string;
+  /** What the token may use; default: everything. */
+  readonly limits?: readonly object[];
+  /** What the client prints. */
+  readonly printed: RegExp;
+  /** The clients that can not be made to stop at it. */
+  readonly except?: RegExp;
+}
+
+/** While time stands still, a connection cools down for ever. */
+const STOPPED: Clock = { ...systemClock, elapsedMs: () => 0 };
+
+const refused = () =>
+  Response.json(
+    { error: { message: "Incorrect API key", code: "invalid_api_key" } },
+    { status: 401 },
+  );
+const unpaid = () =>
+  Response.json({ error: { message: "Insufficient credits" } }, {
+    status: 402,
+  });
+
+/** Qwen Code repeats a 502 seven times within a minute and a half, whatever it says, except over Responses. */
+const STUBBORN = /^Qwen Code over (chat|messages)$/;
+
+const FAILURES: readonly LastingFailure[] = [
+  {
+    name: "a provider that refuses the gateway's key",
+    answer: refused,
+    printed: /does not accept the gateway's credential/,
+    except: STUBBORN,
+  },
+  {
+    name: "a connection that cools down since its key was refused",
+    answer: refused,
+    isCooling: true,
+    printed: /does not accept the gateway's credential/,
+    except: STUBBORN,
+  },
+  {
+    name: "a provider that wants to be paid",
+    answer: unpaid,
+    // Codex prints the last of several answers.
+    printed: /Insufficient credits|quota of the gateway's account/,
+  },
+  {
+    name: "a connection that cools down since its provider wants to be paid",
+    answer: unpaid,
+    isCooling: true,
+    printed: /quota of the gateway's account .* is exhausted/,
+  },
+  {
+    name: "a token that the gateway does not know",
+    token: "mg_nobody",
+    printed: /unknown or expired/,
+  },
+  {
+    name: "a limit of its own that is used up for days",
+    limits: [{ window: "month", requests: 1 }],
+    // Codex has words of its own.
+    printed: /may use 1 requests per month|hit your usage limit\. Try again at/,
+  },
+];
+
+/** As often as the clients ask by default, where they can be told. */
+const RETRIES = 5;
+
+for (const program of CLIENTS) {
+  const [upstream] = upstreamsFor(program);
+  const installed = await installClient(program);
+  if ("reason" in installed) {
+    console.warn(`${program.name} ignored: ${installed.reason}`);
+  }
+  const command = "command" in installed ? installed.command : [];
+  for (const failure of FAILURES) {
+    if (upstream === undefined || failure.except?.test(program.name)) continue;
+    Deno.test({
+      name: `${program.name} stops at ${failure.name}, and prints why`,
+      ignore: "reason" in installed,
+      fn: () => checkStop(upstream, { program, command, failure }),
+    });
+  }
+  Deno.test({
+    name: `${program.name} waits for a gateway that is full, and goes on`,
+    ignore: "reason" in installed || upstream === undefined,
+    async fn() {
+      assert.ok(upstream !== undefined);
+      await checkFull(upstream, { program, command });
+    },
+  });
+}
+
+/** A client, and how it is started. */
+interface Installed {
+  readonly program: ClientProgram;
+  readonly command: readonly string[];
+}
+
+async function checkStop(
+  upstream: Upstream,
+  { program, command, failure }: Installed & {
+    readonly failure: LastingFailure;
+  },
+): Promise<void> {
+  const { answer, isCooling, token = ALICE_TOKEN, limits, printed } = failure;
+  await using gateway = await startTranslating(upstream, {
+    model: MODEL,
+    asked: [],
+    ...(isCooling === true ? { clock: STOPPED } : {}),
+    ...(limits === undefined
+      ? {}
+      : { file: { tokens: [tokenFile({ limits })] } }),
+    ...(answer === undefined ? {} : { spoil: () => Promise.resolve(answer()) }),
+  });
+  const before = isCooling === true ? 3 : limits === undefined ? 0 : 1;
+  for (let count = 0; count < before; count++) await askOnce(gateway);
+  const run = await runClient(command, {
+    program,
+    prompt: "Say hello",
+    address: { url: gateway.url, token, model: MODEL },
+    retries: RETRIES,
+    runMs: RUN_MS,
+  });
+  const told = `${run.stdout}\n${run.stderr}\n${gateway.lines.text()}`;
+  const first = gateway.lines.requests.items[before];
+  const tookMs = Date.now() - Date.parse(String(first?.time));
+  assert.ok(tookMs < PATIENCE_MS, `${tookMs} ms\n${told}`);
+  assert.notEqual(run.code, 0, told);
+  assert.match(`${run.stdout}\n${run.stderr}`, printed, told);
+}
+
+async function askOnce(gateway: RunningGateway): Promise<void> {
+  const body = hello("chat", { model: MODEL });
+  const response = await gateway.call(PATHS.chat, ask("chat", body));
+  await response.body?.cancel();
+}
+
+/** The first request takes the only place for some seconds. */
+async function checkFull(
+  upstream: Upstream,
+  { program, command }: Installed,
+): Promise<void> {
+  const held = Promise.withResolvers<void>();
+  let isFirst = true;
+  await using gateway = await startTranslating(upstream, {
+    model: MODEL,
+    asked: [],
+    file: { server: { port: 0, max_concurrent_requests: 1 } },
+    async spoil(answer) {
+      if (isFirst) {
+        isFirst = false;
+        await held.promise;
+      }
+      return answer;
+    },
+  });
+  const holding = askOnce(gateway);
+  const { requests } = gateway.lines;
+  const isTurnedAway = () => requests.items.some((one) => one.status === 503);
+  let isOver = false;
+  const release = (async () => {
+    while (!isOver && !isTurnedAway()) {
+      await new Promise((go) => setTimeout(go, 50));
+    }
+    held.resolve();
+  })();
+  const run = await runClient(command, {
+    program,
+    prompt: "Say hello",
+    address: { url: gateway.url, token: ALICE_TOKEN, model: MODEL },
+    retries: RETRIES,
+    runMs: RUN_MS,
+  });
+  isOver = true;
+  await Promise.all([holding, release]);
+  const told = `${run.stdout}\n${run.stderr}\n${gateway.lines.text()}`;
+  assert.equal(run.code, 0, told);
+  assert.match(run.stdout, /You said: /, told);
+  assert.ok(isTurnedAway(), told);
+}

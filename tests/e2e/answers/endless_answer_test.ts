@@ -1,0 +1,228 @@
+import assert from "node:assert/strict";
+import { gzipSync } from "node:zlib";
+import { createInbox } from "../../support/fakes/inbox.ts";
+import { needing } from "../../support/ignored.ts";
+import { familyConnection } from "../../support/gateway/families.ts";
+import { minimalFile } from "../../support/gateway/config.ts";
+import {
+  askOnce,
+  type ServedGateway,
+  serveFile,
+} from "../../support/gateway/serve.ts";
+import {
+  type ScriptedUpstream,
+  startUpstream,
+} from "../../support/upstream/scripted_upstream.ts";
+import { SSE_HEADERS } from "../../support/wire/answers.ts";
+import { ask, hello, PATHS } from "../../support/wire/ask.ts";
+import { until, within } from "../../support/within.ts";
+
+/** Heartbeats without a blank line are slow to read, and say nothing. */
+const HEARTBEATS = new TextEncoder().encode(
+  ": keep-alive\n\ndata: ping\n\n".repeat(32 * 1024),
+);
+
+/** A piece of an answer that says nothing, as it is sent. */
+const PIECES: Readonly<Record<string, Uint8Array<ArrayBuffer>>> = {
+  identity: HEARTBEATS,
+  gzip: Uint8Array.from(gzipSync(HEARTBEATS)),
+};
+
+/** Pieces of gzip that come at once, which inflate to tens of MiB. */
+const AT_ONCE = 64;
+
+/** Who is served how by it. */
+const MODES = {
+  "a native stream": { model: "model-a", stream: true },
+  "a translated stream": { model: "model-b", stream: true },
+  "a stream made one answer": { model: "model-f", stream: false },
+} as const;
+
+function repeated(
+  bytes: Uint8Array<ArrayBuffer>,
+  count: number,
+): Uint8Array<ArrayBuffer> {
+  const all = new Uint8Array(count * bytes.length);
+  for (let at = 0; at < all.length; at += bytes.length) all.set(bytes, at);
+  return all;
+}
+
+/** Answers that go on for ever, or end their first piece and say nothing more. */
+function startUpstreamOf(
+  encoding: string,
+  { isSilent = false }: { readonly isSilent?: boolean } = {},
+) {
+  const one = PIECES[encoding] ?? assert.fail(encoding);
+  const isMany = encoding === "gzip" && !isSilent;
+  const piece = isMany ? repeated(one, AT_ONCE) : one;
+  const cancels = createInbox("the provider to be let go");
+  let pieces = 0;
+  const upstream = startUpstream(() => {
+    let isFirst = true;
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        if (isSilent && !isFirst) return new Promise(() => {});
+        isFirst = false;
+        pieces++;
+        controller.enqueue(piece.slice());
+      },
+      cancel: () => cancels.put({}),
+    }, { highWaterMark: 0 });
+    return new Response(body, {
+      headers: { ...SSE_HEADERS, "content-encoding": encoding },
+    });
+  });
+  return { upstream, cancels, pieces: () => pieces };
+}
+
+function serve(
+  { url }: ScriptedUpstream,
+  timeouts: Readonly<Record<string, number>> = {},
+): Promise<ServedGateway> {
+  return serveFile(minimalFile({
+    server: { port: 0, drain_seconds: 0 },
+    connections: [
+      familyConnection("A", url, { timeouts }),
+      familyConnection("B", url, { timeouts }),
+      familyConnection("B", url, {
+        name: "Family B that only streams",
+        models: ["model-f"],
+        stream_only: true,
+        timeouts,
+      }),
+    ],
+  }));
+}
+
+interface Asked {
+  /** What the caller got, when the answer has ended, or whom it was not for. */
+  readonly ended: Promise<{ readonly status: number; readonly text: string }>;
+  readonly caller: AbortController;
+  isOver(): boolean;
+}
+
+/** Asks, and reads the answer as fast as it comes. */
+function begin(
+  { url }: ServedGateway,
+  { model, stream }: (typeof MODES)[keyof typeof MODES],
+): Asked {
+  const caller = new AbortController();
+  let isOver = false;
+  const ended = (async () => {
+    const answer = await fetch(url + PATHS.chat, {
+      ...ask("chat", hello("chat", { model, stream })),
+      signal: caller.signal,
+    });
+    let text = "";
+    for await (const chunk of answer.body ?? []) {
+      text = new TextDecoder().decode(chunk.subarray(0, 1000));
+    }
+    return { status: answer.status, text };
+  })().finally(() => isOver = true);
+  ended.catch(() => {
+    // It is waited for where it matters.
+  });
+  return { ended, caller, isOver: () => isOver };
+}
+
+/** By the last answer, the gateway is in the middle of what it does. */
+async function checkLive({ url }: ServedGateway): Promise<void> {
+  for (let count = 0; count < 3; count++) {
+    const { status } = await within(askOnce(`${url}/livez`), "/livez");
+    assert.equal(status, 200);
+  }
+}
+
+for (const encoding of Object.keys(PIECES)) {
+  Deno.test(`while an answer brings nothing as fast as it can, ${encoding}, others are answered and its caller may leave`, async (t) => {
+    const { upstream, cancels } = startUpstreamOf(encoding);
+    await using _ = upstream;
+    await using gateway = await serve(upstream);
+    for (const [name, mode] of Object.entries(MODES)) {
+      await t.step(name, async () => {
+        const { caller, ended, isOver } = begin(gateway, mode);
+        await upstream.requests.next();
+        await checkLive(gateway);
+        assert.equal(isOver(), false);
+        caller.abort();
+        await assert.rejects(ended);
+        await cancels.next();
+      });
+    }
+    const isLogged = () => gateway.lines("request").length === 3;
+    await until(isLogged, "the log lines");
+    for (const { ended } of gateway.lines("request")) {
+      assert.equal(ended, "client_abort");
+    }
+  });
+
+  Deno.test(`an answer that brings nothing as fast as it can, ${encoding}, ends at the deadline of the first output`, async () => {
+    const { upstream, cancels } = startUpstreamOf(encoding);
+    await using _ = upstream;
+    await using gateway = await serve(upstream, { first_output: 1500 });
+    const { ended } = begin(gateway, MODES["a translated stream"]);
+    assert.equal((await within(ended, "the answer")).status, 504);
+    await cancels.next();
+  });
+
+  Deno.test(`an answer that brought nothing, ${encoding}, ends when the provider is silent`, async (t) => {
+    const { upstream, cancels } = startUpstreamOf(encoding, { isSilent: true });
+    await using _ = upstream;
+    await using gateway = await serve(upstream, { idle: 200 });
+    for (const [name, mode] of Object.entries(MODES)) {
+      await t.step(name, async () => {
+        const { ended } = begin(gateway, mode);
+        const isNative = mode.model === "model-a";
+        if (isNative) await assert.rejects(within(ended, "the break"));
+        else assert.equal((await within(ended, "the answer")).status, 504);
+        await cancels.next();
+      });
+    }
+  });
+
+  Deno.test({
+    ...needing(
+      `SIGTERM cuts answers that bring nothing as fast as they can, ${encoding}`,
+      Deno.build.os === "windows" && "Windows has no such signals",
+    ),
+    async fn() {
+      const { upstream, cancels, pieces } = startUpstreamOf(encoding);
+      await using _ = upstream;
+      await using gateway = await serve(upstream);
+      const answers = Object.values(MODES).map((mode) => begin(gateway, mode));
+      await until(() => pieces() > 2, "the gateway to be at work");
+      await checkLive(gateway);
+      gateway.kill("SIGTERM");
+      assert.equal((await within(gateway.ended, "the exit")).code, 0);
+      await Promise.allSettled(answers.map(({ ended }) => ended));
+      for (const _ of answers) await cancels.next();
+    },
+  });
+}
+
+Deno.test("what inflates to more than 16 MiB of nothing is a broken answer", async (t) => {
+  const { "a native stream": _, ...translated } = MODES;
+  const comments = new TextEncoder().encode(": keep-alive\n\n".repeat(1 << 16));
+  const bomb = Uint8Array.from(gzipSync(comments));
+  await using upstream = startUpstream(() => {
+    const body = ReadableStream.from(Array(64).fill(bomb));
+    return new Response(body, {
+      headers: { ...SSE_HEADERS, "content-encoding": "gzip" },
+    });
+  });
+  await using gateway = await serve(upstream);
+  for (const [name, mode] of Object.entries(translated)) {
+    await t.step(name, async () => {
+      const { status, text } = await within(
+        begin(gateway, mode).ended,
+        "the answer",
+      );
+      assert.equal(status, 502);
+      assert.match(text, /The provider sent 16 MiB without any output/);
+    });
+  }
+  await until(() => gateway.lines("request").length === 2, "the log lines");
+  for (const { error } of gateway.lines("request")) {
+    assert.equal(error, "broken");
+  }
+});

@@ -1,0 +1,200 @@
+import assert from "node:assert/strict";
+import { tokenFile } from "../../support/gateway/config.ts";
+import { familiesFile } from "../../support/gateway/families.ts";
+import {
+  askOnce,
+  type ServedGateway,
+  serveFile,
+} from "../../support/gateway/serve.ts";
+import { needing } from "../../support/ignored.ts";
+import {
+  startStoreServer,
+  storeProgram,
+  type StoreServer,
+} from "../../support/program/store_server.ts";
+import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
+import { until } from "../../support/within.ts";
+import { ask, PATHS } from "../../support/wire/ask.ts";
+import { WIRES } from "../../support/wire/wire.ts";
+
+/** So many connections reach all of four threads but for one time in ten thousand. */
+const CONNECTIONS = 40;
+
+/** Gateways that count together. */
+interface Scene {
+  readonly name: string;
+  readonly replicas: number;
+  readonly workers: number;
+  readonly hasStore: boolean;
+  /** Whether they start again for another configuration, instead of loading it. */
+  readonly isRestarted?: boolean;
+}
+
+const SCENES: readonly Scene[] = [
+  { name: "one thread", replicas: 1, workers: 1, hasStore: false },
+  { name: "four threads", replicas: 1, workers: 4, hasStore: false },
+  { name: "two replicas", replicas: 2, workers: 1, hasStore: true },
+  { name: "two replicas of threads", replicas: 2, workers: 2, hasStore: true },
+  {
+    name: "a replica after a restart",
+    ...{ replicas: 1, workers: 1, hasStore: true, isRestarted: true },
+  },
+];
+
+type Limits = readonly Record<string, unknown>[];
+
+/** Starts the gateways of a scene. */
+function open(
+  { replicas, workers, hasStore, isRestarted = false }: Scene,
+  { store, upstreamUrl }: {
+    readonly store: StoreServer | undefined;
+    readonly upstreamUrl: string;
+  },
+) {
+  const fileWith = (limits: Limits) =>
+    familiesFile(upstreamUrl, {
+      server: { port: 0, workers },
+      ...(hasStore ? { shared: { url: store?.url } } : {}),
+      tokens: [tokenFile({ limits })],
+    });
+  let gateways: ServedGateway[] = [];
+  const ended: ServedGateway[] = [];
+
+  async function start(limits: Limits): Promise<void> {
+    for (let count = 0; count < replicas; count++) {
+      gateways.push(await serveFile(fileWith(limits)));
+    }
+    for (const { url } of hasStore ? gateways : []) {
+      await until(
+        async () =>
+          (await askOnce(`${url}/readyz`)).text.includes(`"connected"`),
+        "the store",
+      );
+    }
+  }
+
+  async function restart(limits: Limits): Promise<void> {
+    for (const gateway of gateways) {
+      gateway.kill("SIGTERM");
+      await gateway.ended;
+    }
+    ended.push(...gateways);
+    gateways = [];
+    await start(limits);
+  }
+
+  async function reload(limits: Limits): Promise<void> {
+    for (const gateway of gateways) {
+      const before = gateway.lines("config_applied").length;
+      await gateway.rewrite(fileWith(limits));
+      gateway.kill("SIGHUP");
+      await until(
+        () => gateway.lines("config_applied").length > before,
+        "the reload",
+      );
+    }
+    // A thread takes the configuration in its next turn.
+    await until(async () => {
+      const reports = await usages();
+      return reports.every((report) => report.limits.length === limits.length);
+    }, "every thread to have the limits");
+  }
+
+  const urls = () =>
+    Array.from(
+      { length: CONNECTIONS },
+      (_, index) => gateways[index % gateways.length]?.url ?? "",
+    );
+  const { headers = {} } = ask("chat");
+
+  function usages(): Promise<
+    readonly { limits: readonly { used: number }[] }[]
+  > {
+    return Promise.all(
+      urls().map(async (url) => {
+        const { text } = await askOnce(`${url}/v1/usage`, { headers });
+        return JSON.parse(text);
+      }),
+    );
+  }
+
+  return {
+    start,
+    configure: isRestarted ? restart : reload,
+    /** Every thread reports so much at once; with a store, as soon as the machine is not too busy to ask it. */
+    async expectUsed(wanted: number): Promise<void> {
+      const read = async () =>
+        (await usages()).map(({ limits: [limit] }) => limit?.used);
+      const isRight = (used: number | undefined) => used === wanted;
+      if (hasStore) {
+        await until(async () => (await read()).every(isRight), "the sum");
+      } else assert.deepEqual(new Set(await read()), new Set([wanted]));
+    },
+    /** The statuses of so many requests over connections of their own. */
+    async ask(count: number): Promise<readonly number[]> {
+      const statuses: number[] = [];
+      for (const url of urls().slice(0, count)) {
+        statuses.push((await askOnce(url + PATHS.chat, ask("chat"))).status);
+      }
+      return statuses;
+    },
+    near: () =>
+      [...ended, ...gateways].flatMap((one) => one.lines("limit_near")),
+    async close() {
+      for (const gateway of [...ended, ...gateways]) {
+        await gateway[Symbol.asyncDispose]();
+      }
+    },
+  };
+}
+
+for (const scene of SCENES) {
+  Deno.test({
+    ...needing(
+      `a new limit, one whose window has begun, and one that was put back know what was counted: ${scene.name}`,
+      scene.hasStore && storeProgram === undefined &&
+        "there is no Valkey or Redis here",
+      scene.workers > 1 && Deno.build.os !== "linux" &&
+        "only Linux deals connections out to threads",
+    ),
+    async fn(t) {
+      await using upstream = startUpstream(() =>
+        Response.json(WIRES.chat.answer)
+      );
+      const store = scene.hasStore ? await startStoreServer() : undefined;
+      const gateways = open(scene, { store, upstreamUrl: upstream.url });
+      const limits = [{ window: "month", requests: 20 }];
+      try {
+        await gateways.start([]);
+        assert.deepEqual(new Set(await gateways.ask(19)), new Set([200]));
+
+        await t.step("a new limit", async () => {
+          await gateways.configure(limits);
+          await gateways.expectUsed(19);
+          const statuses = await gateways.ask(CONNECTIONS);
+          assert.equal(statuses[0], 200);
+          assert.deepEqual(new Set(statuses.slice(1)), new Set([429]));
+        });
+
+        await t.step("a limit that was taken out and put back", async () => {
+          await gateways.configure([]);
+          assert.deepEqual(new Set(await gateways.ask(5)), new Set([200]));
+          await gateways.configure(limits);
+          await gateways.expectUsed(25);
+          assert.deepEqual(
+            new Set(await gateways.ask(CONNECTIONS)),
+            new Set([429]),
+          );
+        });
+
+        await t.step("is reported near its end once", async () => {
+          await until(() => gateways.near().length > 0, "the line");
+          assert.equal(gateways.near().length, 1);
+        });
+      } finally {
+        await gateways.close();
+        await store?.[Symbol.asyncDispose]();
+      }
+    },
+  });
+}

@@ -1,0 +1,319 @@
+import assert from "node:assert/strict";
+import type { JsonObject, JsonValue } from "../../../src/core/json.ts";
+import { hurriedTimers } from "../../support/fakes/hurried_timers.ts";
+import { tokenFile } from "../../support/gateway/config.ts";
+import {
+  familiesFile,
+  familyConnection,
+} from "../../support/gateway/families.ts";
+import {
+  type RunningGateway,
+  startGateway,
+} from "../../support/gateway/gateway.ts";
+import {
+  type Script,
+  startUpstream,
+} from "../../support/upstream/scripted_upstream.ts";
+import { JSON_HEADERS, piecewise } from "../../support/wire/answers.ts";
+import { ask, credentials, hello, PATHS } from "../../support/wire/ask.ts";
+import { until } from "../../support/within.ts";
+
+type Told = Readonly<Record<string, JsonValue | undefined>>;
+
+const NOWHERE = "http://127.0.0.1:9";
+
+/** Asks, reads all of the answer, broken or not, and returns its length and the line about it. */
+async function asked(
+  gateway: RunningGateway,
+  path: string,
+  init: RequestInit,
+): Promise<{ readonly length: number; readonly line: JsonObject }> {
+  const response = await gateway.call(path, init);
+  let length = 0;
+  try {
+    for await (const chunk of response.body ?? []) length += chunk.length;
+  } catch {
+    // It was cut.
+  }
+  return { length, line: await gateway.lines.of(response) };
+}
+
+/** Checks those fields of a line that the test names. */
+function check(line: JsonObject, expected: Told): void {
+  const told = Object.keys(expected).map((name) => [name, line[name]]);
+  assert.deepEqual(Object.fromEntries(told), expected);
+}
+
+const BEARER = { headers: credentials("chat") };
+
+/** What the gateway answers itself, in every way. */
+const OWN_ANSWERS: Readonly<
+  Record<string, readonly [path: string, init: RequestInit, Told]>
+> = {
+  "the models": ["/v1/models", BEARER, { status: 200, token: "alice" }],
+  "a model": ["/v1/models/model-a", BEARER, { status: 200 }],
+  "no such model": ["/v1/models/nobodys", BEARER, {
+    status: 404,
+    error: "model_not_found",
+  }],
+  "the limits": ["/v1/limits", BEARER, { status: 200 }],
+  "the limits with a query": ["/v1/limits?a=1", BEARER, { status: 400 }],
+  "the usage": ["/v1/usage", BEARER, { status: 200 }],
+  "the configuration of opencode": ["/.well-known/opencode/config", BEARER, {
+    status: 200,
+    route: "/.well-known/opencode/config",
+  }],
+  "the login of opencode": ["/.well-known/opencode", {}, { status: 200 }],
+  "the page": ["/", {}, { status: 200, route: "/", token: undefined }],
+  "a script of the page": ["/page/main.js", {}, { status: 200 }],
+  "the models without a body": ["/v1/models", { ...BEARER, method: "HEAD" }, {
+    status: 200,
+    bytes_out: 0,
+  }],
+  "an error without a body": ["/v1/models", { method: "HEAD" }, {
+    status: 401,
+    bytes_out: 0,
+  }],
+  "an unknown path": ["/nowhere", {}, { status: 404, route: undefined }],
+  "a wrong method": [PATHS.chat, { method: "PUT" }, { status: 405 }],
+  "a GET of the Responses": [PATHS.responses, {}, { status: 405 }],
+  "a stranger": [PATHS.messages, { method: "POST" }, { status: 401 }],
+  "no version of the protocol": [PATHS.messages, {
+    ...ask("messages"),
+    headers: { ...credentials("messages"), "anthropic-version": "new" },
+  }, { status: 400 }],
+  "a body that is no JSON": [PATHS.chat, ask("chat", "{]"), {
+    status: 400,
+    bytes_in: 2,
+  }],
+  "a body that is too long": [
+    PATHS.chat,
+    ask("chat", " ".repeat(9 * 1024 * 1024)),
+    { status: 413, bytes_in: 0, limit: "8 MiB a request body" },
+  ],
+  "an unknown model": [PATHS.chat, ask("chat", hello("chat", { model: "x" })), {
+    status: 404,
+    model: "x",
+  }],
+};
+
+Deno.test("the line counts the bytes of what the gateway answers itself, and calls nothing a provider's", async (t) => {
+  await using gateway = await startGateway(familiesFile(NOWHERE));
+  for (const [name, [path, init, told]] of Object.entries(OWN_ANSWERS)) {
+    await t.step(name, async () => {
+      const { length, line } = await asked(gateway, path, init);
+      check(line, {
+        level: "info",
+        bytes_out: length,
+        ended: Number(line.status) < 400 ? "complete" : "error",
+        connection: undefined,
+        mode: undefined,
+        failure: undefined,
+        ...told,
+      });
+    });
+  }
+});
+
+Deno.test("the line of a request to a gateway that shuts down says so", async () => {
+  await using gateway = await startGateway(familiesFile(NOWHERE));
+  await gateway.admission.drain();
+  const { line } = await asked(gateway, PATHS.chat, ask("chat"));
+  check(line, {
+    level: "error",
+    status: 503,
+    error: "gateway_overloaded",
+    limit: undefined,
+  });
+  assert.match(String(line.reason), /shutting down/);
+});
+
+Deno.test("the line names what the client calls its work, whatever it asks for", async () => {
+  await using gateway = await startGateway(familiesFile(NOWHERE));
+  const headers = { ...credentials("chat"), "session-id": "session-1" };
+  const { line } = await asked(gateway, "/v1/models", { headers });
+  check(line, { session: "session-1", token: "alice" });
+});
+
+const PROVIDER_ERROR = { error: { message: "no", code: "melted" } };
+
+const STREAM = { ...ask("chat", hello("chat", { stream: true })) };
+
+const CHUNK = `data: {"choices":[{"index":0,"delta":{"content":"Hi"}}]}\n\n`;
+
+const TRANSLATED = ask("chat", hello("chat", { model: "model-b" }));
+
+function errors(status: number, headers: HeadersInit = {}): Script {
+  return () => Response.json(PROVIDER_ERROR, { status, headers });
+}
+
+/** What a provider does, how it is asked, and what the line says. */
+const PROVIDER_ENDINGS: Readonly<
+  Record<string, readonly [Script | undefined, RequestInit, Told]>
+> = {
+  "nobody there": [undefined, ask("chat"), {
+    level: "warn",
+    status: 502,
+    error: "upstream_unreachable",
+    failure: "unreachable",
+    ended: "error",
+  }],
+  "a provider in trouble": [errors(500), ask("chat"), {
+    level: "warn",
+    status: 500,
+    error: "melted",
+    failure: "trouble",
+    upstream_status: 500,
+    ended: "complete",
+  }],
+  "a provider in trouble, translated": [errors(500), TRANSLATED, {
+    level: "warn",
+    status: 500,
+    failure: "trouble",
+    ended: "error",
+  }],
+  "a provider that refuses the request": [errors(400), ask("chat"), {
+    level: "info",
+    status: 400,
+    error: "melted",
+    failure: "refused",
+  }],
+  "a provider that refuses the gateway's key": [errors(401), ask("chat"), {
+    level: "warn",
+    status: 502,
+    error: "upstream_authentication",
+    failure: "misconfigured",
+  }],
+  "a provider that limits the gateway": [errors(429), ask("chat"), {
+    level: "warn",
+    status: 429,
+    failure: "rate_limited",
+  }],
+  "a failure with the status of a success": [
+    () => Response.json({ error: { message: "no", code: "melted" } }),
+    ask("chat"),
+    { level: "warn", status: 200, error: "melted", failure: "trouble" },
+  ],
+  "a stream that breaks off": [
+    () => piecewise([CHUNK]),
+    STREAM,
+    { level: "warn", status: 200, failure: "broken", ended: "upstream_broken" },
+  ],
+  "a stream that ends with an error": [
+    () => piecewise([CHUNK, `data: ${JSON.stringify(PROVIDER_ERROR)}\n\n`]),
+    STREAM,
+    { level: "warn", failure: "trouble", ended: "upstream_broken" },
+  ],
+  "a request that cannot be translated": [
+    errors(500),
+    ask("chat", hello("chat", { model: "model-b", n: 2 })),
+    { level: "info", status: 400, failure: "untranslatable" },
+  ],
+};
+
+Deno.test("the line has the failure of a provider wherever it reached the caller, and a level by whose matter it is", async (t) => {
+  for (const [name, [script, init, told]] of Object.entries(PROVIDER_ENDINGS)) {
+    await t.step(name, async () => {
+      await using upstream = startUpstream(script);
+      const url = script === undefined ? NOWHERE : upstream.url;
+      await using gateway = await startGateway(familiesFile(url), {
+        timers: hurriedTimers,
+      });
+      const { length, line } = await asked(gateway, PATHS.chat, init);
+      check(line, { bytes_out: length, limit: undefined, ...told });
+    });
+  }
+});
+
+Deno.test("the line counts the bytes of the answer that went out, and not of one that was tried before", async () => {
+  let calls = 0;
+  const whole = JSON.stringify({
+    choices: [{ message: { content: "Hello" }, finish_reason: "stop" }],
+  });
+  await using upstream = startUpstream(() => {
+    const text = calls++ === 0 ? whole.slice(0, -5) : whole;
+    return new Response(text, { headers: JSON_HEADERS });
+  });
+  await using gateway = await startGateway(familiesFile(upstream.url), {
+    timers: hurriedTimers,
+  });
+  const { length, line } = await asked(gateway, PATHS.chat, ask("chat"));
+  assert.equal(calls, 2);
+  assert.equal(length, whole.length);
+  check(line, { level: "info", bytes_out: length, failure: undefined });
+});
+
+const HELLO = JSON.stringify({
+  choices: [{ message: { content: "Hello" }, finish_reason: "stop" }],
+});
+
+/** What a limit is set to, and how the request that it refuses is told. */
+const REFUSALS: Readonly<Record<string, readonly [file: object, Told]>> = {
+  "of the token at once": [{ tokens: [tokenFile({ max_concurrent: 1 })] }, {
+    level: "info",
+    status: 429,
+    error: "token_concurrency_exceeded",
+    limit: "1 concurrent requests of the token",
+  }],
+  "of the gateway at once": [{ server: { max_concurrent_requests: 1 } }, {
+    level: "error",
+    status: 503,
+    error: "gateway_overloaded",
+    limit: "1 concurrent requests of the gateway",
+  }],
+  "of a connection at once": [
+    { connections: [familyConnection("A", NOWHERE, { max_concurrent: 1 })] },
+    {
+      level: "error",
+      status: 503,
+      error: "connection_overloaded",
+      limit: "concurrent requests of every connection",
+    },
+  ],
+  "of the token in a window": [
+    { tokens: [tokenFile({ limits: [{ window: "day", requests: 1 }] })] },
+    {
+      level: "info",
+      status: 429,
+      error: "token_limit_exceeded",
+      limit: "1 requests per day",
+      group: undefined,
+    },
+  ],
+  "of the group in a window": [
+    {
+      tokens: [tokenFile({ group: "interns" })],
+      groups: { interns: { limits: [{ window: "day", requests: 1 }] } },
+    },
+    {
+      level: "info",
+      status: 429,
+      error: "token_limit_exceeded",
+      limit: "1 requests per day",
+      group: "interns",
+    },
+  ],
+};
+
+Deno.test("the line of a request that a limit refused names the limit", async (t) => {
+  for (const [name, [overrides, told]] of Object.entries(REFUSALS)) {
+    await t.step(name, async () => {
+      const first = Promise.withResolvers<Response>();
+      const file = familiesFile(NOWHERE, { ...overrides });
+      await using gateway = await startGateway(file, {
+        fetch: () => first.promise,
+      });
+      const running = gateway.call(PATHS.chat, ask("chat"));
+      await until(() => gateway.admission.active === 1, "the first request");
+      const { length, line } = await asked(gateway, PATHS.chat, ask("chat"));
+      first.resolve(new Response(HELLO, { headers: JSON_HEADERS }));
+      await (await running).bytes();
+      check(line, {
+        bytes_out: length,
+        token: "alice",
+        ended: "error",
+        ...told,
+      });
+    });
+  }
+});

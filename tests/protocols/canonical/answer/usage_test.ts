@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import {
+  laterUsage,
+  type Usage,
+} from "../../../../src/protocols/canonical/answer/usage.ts";
+
+const COUNTED: Usage = {
+  inputTokens: 10,
+  cachedInputTokens: 4,
+  outputTokens: 7,
+  reasoningTokens: 3,
+  others: [{ model: "m", usage: { inputTokens: 1, outputTokens: 2 } }],
+};
+
+Deno.test("laterUsage() lets a count of zeros replace nothing that was counted", () => {
+  const zeros: Usage = {
+    inputTokens: 0,
+    cachedInputTokens: 0,
+    outputTokens: 0,
+  };
+  assert.deepEqual(laterUsage(COUNTED, zeros), {
+    ...COUNTED,
+    cacheWriteTokens: undefined,
+    cacheWrite1hTokens: undefined,
+    speed: undefined,
+    serviceTier: undefined,
+  });
+  assert.equal(laterUsage(COUNTED, undefined), COUNTED);
+  assert.equal(laterUsage(undefined, zeros), zeros);
+});
+
+Deno.test("laterUsage() lets a later count replace each number that it counts", () => {
+  const later: Usage = { inputTokens: 11, outputTokens: 9, others: [] };
+  assert.deepEqual(laterUsage(COUNTED, later), {
+    inputTokens: 11,
+    cachedInputTokens: 4,
+    cacheWriteTokens: undefined,
+    cacheWrite1hTokens: undefined,
+    speed: undefined,
+    serviceTier: undefined,
+    outputTokens: 9,
+    reasoningTokens: 3,
+    others: [],
+  });
+});

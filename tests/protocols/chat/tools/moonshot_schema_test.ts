@@ -1,0 +1,207 @@
+import assert from "node:assert/strict";
+import type { JsonObject } from "../../../../src/core/json.ts";
+import { asking, told } from "../../../support/dialects/told.ts";
+
+// Moonshot's own subset of JSON Schema, as its servers hold tools and formats to it:
+// "when using anyOf, type should be defined in anyOf items instead of the parent schema"
+// https://github.com/MoonshotAI/kimi-cli/issues/1595, https://forum.moonshot.ai/t/102,
+// https://github.com/MoonshotAI/walle
+
+/** The schema of one property of a tool as Kimi gets it. */
+function atKimi(property: JsonObject, root: JsonObject = {}): unknown {
+  const parameters: JsonObject = {
+    type: "object",
+    properties: { a: property },
+    ...root,
+  };
+  const sent = told(
+    asking("responses", {
+      tools: [{ type: "function", name: "f", strict: false, parameters }],
+    }),
+    { from: "responses", to: "chat", service: "kimi", model: "kimi-k2.6" },
+  );
+  assert.deepEqual(sent.dropped, []);
+  const tools: unknown = sent.body.tools;
+  return Array.isArray(tools) ? tools[0].function.parameters : undefined;
+}
+
+function propertyAtKimi(property: JsonObject): unknown {
+  const parameters = atKimi(property);
+  assert.ok(
+    typeof parameters === "object" && parameters !== null &&
+      "properties" in parameters,
+  );
+  const { properties } = parameters;
+  assert.ok(
+    typeof properties === "object" && properties !== null && "a" in properties,
+  );
+  return properties.a;
+}
+
+const STRING = { type: "string" };
+const NUMBER = { type: "number" };
+const NULL = { type: "null" };
+
+const CASES: readonly (readonly [
+  what: string,
+  given: JsonObject,
+  sent: JsonObject,
+])[] = [
+  ["a plain schema stays", { type: "array", items: STRING }, {
+    type: "array",
+    items: STRING,
+  }],
+  ["a type beside `anyOf` moves into the branches", {
+    type: "string",
+    description: "d",
+    anyOf: [{ minLength: 1 }, { format: "uri" }],
+  }, {
+    description: "d",
+    anyOf: [{ type: "string", minLength: 1 }, {
+      type: "string",
+      format: "uri",
+    }],
+  }],
+  ["a branch of another type keeps it", {
+    type: "object",
+    properties: { b: STRING },
+    anyOf: [{ required: ["b"] }, STRING],
+  }, {
+    anyOf: [
+      { type: "object", properties: { b: STRING }, required: ["b"] },
+      STRING,
+    ],
+  }],
+  ["`oneOf` is `anyOf`", { oneOf: [STRING, NUMBER] }, {
+    anyOf: [STRING, NUMBER],
+  }],
+  ["several types are several branches", {
+    type: ["string", "integer", "null"],
+    minLength: 2,
+    minimum: 1,
+    default: null,
+  }, {
+    anyOf: [
+      { type: "string", minLength: 2 },
+      { type: "integer", minimum: 1 },
+      { type: "null", default: null },
+    ],
+  }],
+  ["`nullable` is a branch", { type: "string", nullable: true }, {
+    anyOf: [STRING, NULL],
+  }],
+  ["values of several types are told apart", { enum: ["a", 1, null] }, {
+    anyOf: [
+      { type: "string", enum: ["a"] },
+      { type: "number", enum: [1] },
+      NULL,
+    ],
+  }],
+  ["an empty string and null are no values of an enum", {
+    type: "string",
+    enum: ["", "a", null],
+  }, { type: "string", enum: ["a"] }],
+  ["integers stay values of an integer", { type: "integer", enum: [1, 2] }, {
+    type: "integer",
+    enum: [1, 2],
+  }],
+  ["`const` is an enum of one", { const: "a" }, {
+    type: "string",
+    enum: ["a"],
+  }],
+  [
+    "a tuple of one kind is a list",
+    { type: "array", items: [NUMBER, NUMBER] },
+    {
+      type: "array",
+      items: NUMBER,
+    },
+  ],
+  ["a tuple of several kinds is a list of any, and words keep the order", {
+    type: "array",
+    prefixItems: [STRING, NUMBER],
+    items: false,
+  }, {
+    type: "array",
+    maxItems: 2,
+    description:
+      'The first items match, in this order: [{"type":"string"},{"type":"number"}]',
+    items: { anyOf: [STRING, NUMBER] },
+  }],
+  ["a type is read from the other keywords", { properties: { b: {} } }, {
+    type: "object",
+    properties: {
+      b: {
+        anyOf: [
+          STRING,
+          NUMBER,
+          { type: "boolean" },
+          { type: "object" },
+          { type: "array" },
+          NULL,
+        ],
+      },
+    },
+  }],
+  ["`allOf` is one schema", {
+    allOf: [
+      { type: "object", properties: { b: STRING }, required: ["b"] },
+      { properties: { c: NUMBER }, required: ["c"] },
+    ],
+  }, {
+    type: "object",
+    properties: { b: STRING, c: NUMBER },
+    required: ["b", "c"],
+  }],
+  ["branches of branches are branches", {
+    anyOf: [{ anyOf: [STRING, NUMBER] }, { type: ["boolean", "null"] }],
+  }, { anyOf: [STRING, NUMBER, { type: "boolean" }, NULL] }],
+  ["a reference has no type beside it, and names `$defs`", {
+    type: "object",
+    description: "d",
+    $ref: "#/definitions/b",
+  }, { description: "d", $ref: "#/$defs/b" }],
+  ["what is inside is fitted too", {
+    type: "object",
+    properties: { b: { type: "array", items: { const: 1 } } },
+    additionalProperties: { type: ["string", "number"] },
+  }, {
+    type: "object",
+    properties: {
+      b: { type: "array", items: { type: "number", enum: [1] } },
+    },
+    additionalProperties: { anyOf: [STRING, NUMBER] },
+  }],
+];
+
+for (const [what, given, expected] of CASES) {
+  Deno.test(`in a tool for Kimi ${what}`, () => {
+    assert.deepEqual(propertyAtKimi(given), expected);
+  });
+}
+
+Deno.test("definitions for Kimi have one name, and are fitted", () => {
+  assert.deepEqual(
+    atKimi({ $ref: "#/definitions/b" }, {
+      definitions: { b: { const: "x" } },
+      $schema: "https://json-schema.org/draft/2020-12/schema",
+    }),
+    {
+      type: "object",
+      properties: { a: { $ref: "#/$defs/b" } },
+      $defs: { b: { type: "string", enum: ["x"] } },
+    },
+  );
+});
+
+Deno.test("a format for Kimi is held to the same subset, and others get theirs as given", () => {
+  const schema = { type: "object", properties: { a: { type: ["string"] } } };
+  const format = { type: "json_schema", name: "n", schema };
+  const asked = asking("responses", { text: { format } });
+  const at = (service: string) =>
+    JSON.stringify(
+      told(asked, { from: "responses", to: "chat", service, model: "m" }).body,
+    );
+  assert.match(at("moonshot"), /"a":\{"type":"string"\}/);
+  assert.match(at("custom"), /"a":\{"type":\["string"\]\}/);
+});

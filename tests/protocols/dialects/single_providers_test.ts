@@ -1,0 +1,301 @@
+import assert from "node:assert/strict";
+import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
+import type { Protocol } from "../../../src/core/protocol.ts";
+import { asking, told, type ToldOptions } from "../../support/dialects/told.ts";
+
+// What single providers of Chat Completions refuse, and what the gateway sends them instead.
+
+type Provider = Pick<ToldOptions, "service" | "model" | "strict">;
+
+const GROQ: Provider = { service: "groq", model: "openai/gpt-oss-120b" };
+const CEREBRAS: Provider = { service: "cerebras", model: "gpt-oss-120b" };
+const MISTRAL: Provider = { service: "mistral", model: "mistral-medium-3-5" };
+const GLM: Provider = { service: "zai", model: "glm-4.7" };
+const KIMI: Provider = { service: "kimi", model: "kimi-for-coding" };
+
+function sent(from: Protocol, fields: JsonObject, provider: Provider) {
+  return told(asking(from, fields), { from, to: "chat", ...provider });
+}
+
+function messagesOf({ body }: { readonly body: JsonObject }): JsonObject[] {
+  assert.ok(Array.isArray(body.messages));
+  return body.messages.filter(isJsonObject);
+}
+
+/** A tool loop with thoughts, which goes on with words of the user. */
+const LOOP: JsonObject = {
+  messages: [
+    { role: "user", content: "Hello" },
+    {
+      role: "assistant",
+      content: [
+        { type: "thinking", thinking: "Hm.", signature: "" },
+        { type: "tool_use", id: "toolu_01AbCdEfGh", name: "f", input: {} },
+      ],
+    },
+    {
+      role: "user",
+      content: [
+        { type: "tool_result", tool_use_id: "toolu_01AbCdEfGh", content: "1" },
+        { type: "text", text: "And now?" },
+      ],
+    },
+  ],
+};
+
+const TOOL = { type: "function", name: "f", strict: false };
+
+const SCHEMA: JsonObject = {
+  type: "object",
+  properties: { a: { type: "string" } },
+  required: ["a"],
+  additionalProperties: false,
+};
+
+const FORMATTED: JsonObject = {
+  text: { format: { type: "json_schema", name: "n", schema: SCHEMA } },
+};
+
+// "property 'reasoning_content' is unsupported": https://console.groq.com/docs/api-reference
+Deno.test("Groq gets earlier reasoning in `reasoning`", () => {
+  const [, call] = messagesOf(sent("messages", LOOP, GROQ));
+  assert.equal(call?.reasoning, "Hm.");
+  assert.equal(call?.reasoning_content, undefined);
+});
+
+for (const provider of [CEREBRAS, MISTRAL]) {
+  Deno.test(`${provider.service} gets no earlier reasoning, which it refuses`, () => {
+    const text = JSON.stringify(sent("messages", LOOP, provider).body);
+    assert.doesNotMatch(text, /Hm\.|reasoning/);
+  });
+}
+
+for (const provider of [GROQ, CEREBRAS]) {
+  // "json mode cannot be combined with tool/function calling": https://github.com/vercel/ai/issues/10023
+  Deno.test(`${provider.service} is asked for a format beside tools in words`, () => {
+    const { body, dropped } = sent(
+      "responses",
+      { ...FORMATTED, tools: [TOOL] },
+      provider,
+    );
+    assert.equal(body.response_format, undefined);
+    const [first] = messagesOf({ body });
+    assert.equal(first?.role, "system");
+    assert.match(String(first?.content), /JSON schema:\n\{"type":"object"/);
+    assert.deepEqual(dropped, ["text.format"]);
+  });
+
+  Deno.test(`${provider.service} keeps a format without tools`, () => {
+    const { body, dropped } = sent("responses", FORMATTED, provider);
+    assert.ok(isJsonObject(body.response_format));
+    assert.equal(body.response_format.type, "json_schema");
+    assert.deepEqual(dropped, []);
+  });
+}
+
+Deno.test("a format of plain JSON beside tools is asked for in words too", () => {
+  const { body } = sent("responses", {
+    text: { format: { type: "json_object" } },
+    tools: [TOOL],
+  }, GROQ);
+  assert.equal(body.response_format, undefined);
+  const [first] = messagesOf({ body });
+  assert.equal(first?.content, "Answer with one JSON object and nothing else.");
+});
+
+/** What becomes of an effort: the word that is sent, and whether the change is named. */
+const EFFORTS: readonly (readonly [
+  provider: Provider,
+  asked: string,
+  sent: string | undefined,
+  isNamed: boolean,
+])[] = [
+  [GROQ, "high", "high", false],
+  [GROQ, "xhigh", "high", true],
+  [GROQ, "minimal", "low", false],
+  [GROQ, "none", "low", true],
+  [{ ...GROQ, model: "qwen/qwen3-32b" }, "none", "none", false],
+  [{ ...GROQ, model: "qwen/qwen3-32b" }, "medium", "default", true],
+  [{ ...GROQ, model: "llama-3.3-70b-versatile" }, "high", undefined, true],
+  [{ ...GROQ, model: "llama-3.3-70b-versatile" }, "none", undefined, false],
+  [CEREBRAS, "max", "high", true],
+  [{ ...CEREBRAS, model: "zai-glm-4.7" }, "low", undefined, true],
+  [MISTRAL, "low", "high", true],
+  [MISTRAL, "none", "none", false],
+  [{ ...MISTRAL, model: "mistral-large-latest" }, "high", undefined, true],
+];
+
+for (const [provider, asked, word, isNamed] of EFFORTS) {
+  Deno.test(`${provider.model} at ${provider.service} is sent "${asked}" as ${word}`, () => {
+    const fields = { reasoning: { effort: asked } };
+    const { body, dropped } = sent("responses", fields, provider);
+    assert.equal(body.reasoning_effort, word);
+    assert.deepEqual(dropped, isNamed ? ["reasoning"] : []);
+  });
+}
+
+Deno.test("a model whose efforts are known is left to its own where none is asked for", () => {
+  const { body, dropped } = sent("messages", {}, GROQ);
+  assert.equal(body.reasoning_effort, undefined);
+  assert.deepEqual(dropped, []);
+});
+
+// "must be a-z, A-Z, 0-9, with a length of 9": https://github.com/jundot/omlx/issues/1997
+Deno.test("Mistral gets ids of nine letters and digits, the same for a call and its result", () => {
+  const [, call, result] = messagesOf(sent("messages", LOOP, MISTRAL));
+  assert.ok(
+    Array.isArray(call?.tool_calls) && isJsonObject(call.tool_calls[0]),
+  );
+  const { id } = call.tool_calls[0];
+  assert.match(String(id), /^[A-Za-z0-9]{9}$/);
+  assert.equal(result?.tool_call_id, id);
+});
+
+Deno.test("Mistral's own ids come back as they are", () => {
+  const text = JSON.stringify(LOOP).replaceAll("toolu_01AbCdEfGh", "D681PevKs");
+  const { body } = sent("messages", JSON.parse(text), MISTRAL);
+  assert.match(JSON.stringify(body), /"tool_call_id":"D681PevKs"/);
+});
+
+// "Unexpected role 'user' after role 'tool'"
+Deno.test("Mistral gets a message of the model between a result and the user's next words", () => {
+  const roles = (provider: Provider) =>
+    messagesOf(sent("messages", LOOP, provider)).map(({ role }) => role);
+  assert.deepEqual(roles(MISTRAL), [
+    "user",
+    "assistant",
+    "tool",
+    "assistant",
+    "user",
+  ]);
+  assert.deepEqual(roles(GROQ), ["user", "assistant", "tool", "user"]);
+});
+
+Deno.test("a model of Mistral's gets both from every provider, since its own template wants them", () => {
+  for (const service of ["custom", "openrouter", "siliconflow"]) {
+    const messages = messagesOf(sent("messages", LOOP, {
+      service,
+      model: "mistralai/Devstral-2512",
+    }));
+    assert.match(String(messages[2]?.tool_call_id), /^[A-Za-z0-9]{9}$/);
+    assert.equal(messages[3]?.role, "assistant");
+  }
+  const own = messagesOf(sent("messages", LOOP, {
+    service: "gateway",
+    model: "devstral",
+  }));
+  assert.equal(own[2]?.tool_call_id, "toolu_01AbCdEfGh");
+});
+
+Deno.test("Mistral gets no field that it does not know", () => {
+  const { body, dropped } = told(
+    {
+      model: "m",
+      stream: true,
+      input: "Hello",
+      safety_identifier: "me",
+    },
+    { from: "responses", to: "chat", ...MISTRAL },
+  );
+  assert.equal(body.stream, true);
+  assert.equal(body.stream_options, undefined);
+  assert.equal(body.user, undefined);
+  assert.equal(dropped.length, 1);
+});
+
+Deno.test("Mistral's seed has its own name", () => {
+  const { body } = told(
+    { ...asking("chat"), seed: 7 },
+    { from: "chat", to: "chat", ...MISTRAL },
+  );
+  assert.equal(body.random_seed, 7);
+  assert.equal(body.seed, undefined);
+});
+
+/** An answer of the model that is to go on. */
+const PREFILLED: JsonObject = {
+  messages: [
+    { role: "user", content: "Hello" },
+    { role: "assistant", content: "Good" },
+  ],
+};
+
+for (
+  const [provider, field] of [[KIMI, "partial"], [MISTRAL, "prefix"]] as const
+) {
+  Deno.test(`${provider.service} is asked by \`${field}\` to go on with the model's last words`, () => {
+    const messages = messagesOf(sent("messages", PREFILLED, provider));
+    assert.deepEqual(messages.at(-1), {
+      role: "assistant",
+      content: "Good",
+      [field]: true,
+    });
+    const others = messagesOf(sent("messages", LOOP, provider));
+    assert.ok(others.every((message) => message[field] === undefined));
+  });
+}
+
+Deno.test("the mark of a Chat caller on the model's last words is kept where there is one, and else named", () => {
+  for (const mark of ["partial", "prefix"]) {
+    const body: JsonObject = {
+      messages: [
+        { role: "user", content: "Hello" },
+        { role: "assistant", content: "Good", [mark]: true },
+      ],
+    };
+    const at = (to: Protocol, service: string, model: string) => {
+      const { body: wire, dropped } = told(body, {
+        from: "chat",
+        to,
+        service,
+        model,
+      });
+      return { last: JSON.stringify(wire.messages ?? wire.input), dropped };
+    };
+    const kimi = at("chat", "kimi", "kimi-k2.6");
+    assert.match(kimi.last, /"content":"Good",.*"partial":true\}\]$/);
+    assert.deepEqual(kimi.dropped, []);
+    const old = at("messages", "anthropic", "claude-sonnet-4-5");
+    assert.match(old.last, /"role":"assistant"[^{]*\{[^{]*"Good"/);
+    assert.deepEqual(old.dropped, []);
+    for (
+      const [to, service, model] of [
+        ["messages", "anthropic", "claude-sonnet-4-6"],
+        ["responses", "openai", "gpt-5.2"],
+        ["chat", "openai", "gpt-5.2"],
+      ] as const
+    ) assert.deepEqual(at(to, service, model).dropped, ["messages"]);
+  }
+});
+
+Deno.test("other providers get the model's last words without a mark", () => {
+  const messages = messagesOf(sent("messages", PREFILLED, GROQ));
+  assert.deepEqual(messages.at(-1), { role: "assistant", content: "Good" });
+});
+
+// "this error occur when sending a completion request with zero `user` role messages in it"
+// https://github.com/anomalyco/opencode/issues/2557
+const USERLESS: readonly (readonly [string, JsonObject, string[]])[] = [
+  ["words of the system alone", {
+    input: [{ role: "developer", content: "Say hi." }],
+  }, ["system", "user"]],
+  ["words of the model alone", {
+    input: [{ role: "assistant", content: "Hi." }],
+  }, ["user", "assistant"]],
+  ["a user", { input: "Hello" }, ["user"]],
+];
+
+for (const [what, fields, roles] of USERLESS) {
+  Deno.test(`GLM gets a message of the user with ${what}`, () => {
+    const made = told(fields, { from: "responses", to: "chat", ...GLM });
+    assert.deepEqual(messagesOf(made).map(({ role }) => role), roles);
+  });
+}
+
+Deno.test("others get no message that nobody wrote", () => {
+  const made = told(
+    { input: [{ role: "developer", content: "Say hi." }] },
+    { from: "responses", to: "chat", ...GROQ },
+  );
+  assert.deepEqual(messagesOf(made).map(({ role }) => role), ["system"]);
+});

@@ -1,0 +1,235 @@
+import assert from "node:assert/strict";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../src/core/json.ts";
+import type { Answer } from "../../src/protocols/canonical/answer/answer.ts";
+import type { ReasoningBlock } from "../../src/protocols/canonical/answer/block.ts";
+import type { Target } from "../../src/protocols/canonical/codec.ts";
+import { foldAnswer } from "../../src/protocols/canonical/answer/fold.ts";
+import { UpstreamFailure } from "../../src/protocols/canonical/failure/failure.ts";
+import { CODECS } from "../../src/protocols/mod.ts";
+import { translateRequest } from "../../src/protocols/translate_request.ts";
+import {
+  answerContext,
+  counterIds,
+  decodeBytes,
+  encodeStream,
+} from "../contract/codec_contract.ts";
+import { needing } from "../support/ignored.ts";
+import { loadRecordings } from "../support/recorded/recordings.ts";
+
+// A Chat caller who gives an assistant message back as it came gives back the provider's reasoning as it came: each
+// block with the text that was signed with it. Whatever became of that text or of the list meanwhile, no other text
+// ever goes with a signature: Anthropic refuses it, on every model
+// (https://platform.claude.com/docs/en/build-with-claude/extended-thinking#preserving-thinking-blocks).
+
+type Issuer = "messages" | "responses";
+
+const MODELS: Readonly<Record<Issuer, string>> = {
+  messages: "claude-sonnet-4-5",
+  responses: "gpt-5.2",
+};
+
+const CALLER = CODECS.chat.decodeRequest({
+  model: "m",
+  messages: [{ role: "user", content: "Hi" }],
+});
+
+/** The assistant message of an answer, as a caller gets it whole. */
+function messageOf(answer: Answer): JsonObject {
+  const body = CODECS.chat.encodeAnswer(answer, answerContext(CALLER));
+  const [choice] = Array.isArray(body.choices) ? body.choices : [];
+  assert.ok(isJsonObject(choice) && isJsonObject(choice.message));
+  return choice.message;
+}
+
+/** What a client gathers that joins texts and lists, and one that keeps the last of what it does not know. */
+function gathered(answer: Answer): { joined: JsonObject; last: JsonObject } {
+  const message = messageOf(answer);
+  const joined = { ...message };
+  const last = { ...message };
+  delete joined.reasoning_content;
+  delete joined.reasoning_details;
+  for (const { data } of encodeStream(CODECS.chat, answer, CALLER)) {
+    if (data === "[DONE]") continue;
+    const delta = JSON.parse(data).choices[0]?.delta ?? {};
+    const { reasoning_content: text, reasoning_details: details } = delta;
+    if (text !== undefined) {
+      joined.reasoning_content = `${joined.reasoning_content ?? ""}${text}`;
+      last.reasoning_content = text;
+    }
+    if (details === undefined) continue;
+    const known: JsonValue[] = Array.isArray(joined.reasoning_details)
+      ? joined.reasoning_details
+      : [];
+    joined.reasoning_details = [...known, ...details];
+    last.reasoning_details = details;
+  }
+  return { joined, last };
+}
+
+/** The reasoning that the provider gets back with a message. */
+function returned(message: JsonObject, issuer: Issuer): readonly JsonObject[] {
+  const target: Target = {
+    service: "custom",
+    connectionId: "connection-1",
+    model: MODELS[issuer],
+    maxOutputTokens: undefined,
+  };
+  const { body } = translateRequest({
+    model: "m",
+    messages: [{ role: "user", content: "Hi" }, message, {
+      role: "user",
+      content: "And?",
+    }],
+  }, {
+    from: CODECS.chat,
+    to: CODECS[issuer],
+    target,
+    strict: false,
+    streamOnly: false,
+    force: {},
+    omit: [],
+  });
+  const items = issuer === "responses" ? body.input : body.messages;
+  return (Array.isArray(items) ? items : []).filter(isJsonObject)
+    .flatMap((item) => issuer === "responses" ? [item] : contentOf(item))
+    .filter(({ type }) =>
+      type === "reasoning" || type === "thinking" ||
+      type === "redacted_thinking"
+    );
+}
+
+function contentOf({ content }: JsonObject): JsonObject[] {
+  return Array.isArray(content) ? content.filter(isJsonObject) : [];
+}
+
+/** What an answer's reasoning must come back as. */
+function issued({ blocks }: Answer): readonly JsonObject[] {
+  return blocks.filter((block) => block.kind === "reasoning")
+    .filter(({ sealed }) => sealed !== undefined).map(itemOf);
+}
+
+function itemOf({ parts, sealed }: ReasoningBlock): JsonObject {
+  const value = sealed?.value;
+  if (sealed?.form === "redacted") {
+    return { type: "redacted_thinking", data: value };
+  }
+  if (sealed?.form === "signature") {
+    const thinking = parts.map(({ text }) => text).join("\n\n");
+    return { type: "thinking", thinking, signature: value };
+  }
+  return {
+    type: "reasoning",
+    ...(sealed?.id === undefined ? {} : { id: sealed.id }),
+    summary: parts.map(({ text }) => ({ type: "summary_text", text })),
+    encrypted_content: value,
+  };
+}
+
+function judge(answer: Answer, issuer: Issuer): void {
+  const expected = issued(answer);
+  const { joined, last } = gathered(answer);
+  assert.deepEqual(returned(messageOf(answer), issuer), expected);
+  assert.deepEqual(returned(joined, issuer), expected);
+  assert.deepEqual(
+    returned(last, issuer),
+    expected.length === 1 ? expected : [],
+  );
+  const edited = { ...joined, reasoning_content: "Something else" };
+  assert.deepEqual(returned(edited, issuer), expected);
+}
+
+function answerOf(blocks: readonly ReasoningBlock[]): Answer {
+  const text = { kind: "text", text: "so" } as const;
+  return {
+    id: "a",
+    model: "m",
+    blocks: [...blocks, text],
+    stop: { reason: "end" },
+  };
+}
+
+const SIGNED: ReasoningBlock = {
+  kind: "reasoning",
+  parts: [{ form: "raw", text: "A thought\n\nin two paragraphs" }],
+  sealed: { protocol: "messages", form: "signature", value: "s1" },
+};
+const OMITTED: ReasoningBlock = {
+  kind: "reasoning",
+  parts: [],
+  sealed: { protocol: "messages", form: "signature", value: "s2" },
+};
+const REDACTED: ReasoningBlock = {
+  kind: "reasoning",
+  parts: [],
+  sealed: { protocol: "messages", form: "redacted", value: "r" },
+};
+const ENCRYPTED: ReasoningBlock = {
+  kind: "reasoning",
+  parts: [{ form: "summary", text: "One" }, { form: "summary", text: "Two" }],
+  sealed: {
+    protocol: "responses",
+    form: "encrypted_content",
+    value: "e",
+    id: "rs_1",
+  },
+};
+
+Deno.test("a Chat caller gives thinking back as it was signed, whatever became of the text beside it", () => {
+  judge(answerOf([SIGNED]), "messages");
+  judge(answerOf([OMITTED]), "messages");
+  judge(answerOf([SIGNED, OMITTED]), "messages");
+});
+
+Deno.test("a Chat caller gives redacted thinking back beside thinking, in its place", () => {
+  judge(answerOf([REDACTED]), "messages");
+  judge(answerOf([SIGNED, REDACTED]), "messages");
+  judge(answerOf([REDACTED, SIGNED, REDACTED]), "messages");
+});
+
+Deno.test("a Chat caller gives encrypted reasoning back with its summary as a summary, which is all that OpenAI takes", () => {
+  // Anything in `content` is a 400: https://github.com/router-for-me/CLIProxyAPI/issues/5825
+  judge(answerOf([ENCRYPTED]), "responses");
+  judge(answerOf([ENCRYPTED, { ...ENCRYPTED, parts: [] }]), "responses");
+});
+
+Deno.test("a Chat caller who mixes up the thinking of several blocks gives none back", () => {
+  const message = messageOf(answerOf([SIGNED, REDACTED]));
+  const details = message.reasoning_details;
+  assert.ok(Array.isArray(details));
+  const [first = null, second = null] = details;
+  for (const mixed of [[second], [second, first], [first, first]]) {
+    const echo = { ...message, reasoning_details: mixed };
+    assert.deepEqual(returned(echo, "messages"), []);
+  }
+  const begun = { ...message, reasoning_details: [first] };
+  assert.deepEqual(returned(begun, "messages"), [itemOf(SIGNED)]);
+});
+
+for (const issuer of ["messages", "responses"] as const) {
+  const answers = loadRecordings(issuer).flatMap(({ name, answer, stream }) => {
+    try {
+      const read = stream === undefined
+        ? CODECS[issuer].decodeAnswer(answer ?? null, counterIds())
+        : foldAnswer(decodeBytes(CODECS[issuer], stream));
+      return issued(read).length === 0 ? [] : [{ name, answer: read }];
+    } catch (error) {
+      if (error instanceof UpstreamFailure) return [];
+      throw error;
+    }
+  });
+  Deno.test({
+    ...needing(
+      `recorded reasoning of ${issuer} comes back from a Chat caller as it was issued`,
+      answers.length === 0 && "there are no recordings here",
+    ),
+    async fn(t) {
+      for (const { name, answer } of answers) {
+        await t.step(name, () => judge(answer, issuer));
+      }
+    },
+  });
+}

@@ -1,0 +1,257 @@
+import assert from "node:assert/strict";
+import { sha256Hex } from "../../../src/core/sha256.ts";
+import type { Protocol } from "../../../src/core/protocol.ts";
+import { tokenFile } from "../../support/gateway/config.ts";
+import {
+  connectionTo,
+  type Mode,
+  openScene,
+  type Told,
+} from "../../support/gateway/failover_scene.ts";
+import {
+  type Act,
+  good,
+  reset,
+  status,
+} from "../../support/upstream/bad_provider.ts";
+import {
+  ask,
+  credentials,
+  hello,
+  PATHS,
+  PROTOCOLS,
+} from "../../support/wire/ask.ts";
+
+/** What a provider says of the gateway's account, which no other caller may read. */
+const CANARY = "canary-7c1d";
+
+const WAYS: readonly { readonly protocol: Protocol; readonly mode: Mode }[] =
+  PROTOCOLS.flatMap((protocol) =>
+    (["native", "translated"] as const).map((mode) => ({ protocol, mode }))
+  );
+
+/** Failures that only an administrator can mend. */
+const LASTING: Readonly<Record<string, Act>> = {
+  "a refused key": status(401, { message: CANARY }),
+  "a key without rights": status(403, {
+    type: "permission_error",
+    message: `The API key has no access, ${CANARY}`,
+  }),
+  "no credit": status(402, { type: "billing_error", message: CANARY }),
+  "a used-up quota without an end": status(429, {
+    type: "insufficient_quota",
+    errorCode: "insufficient_quota",
+    message: `You exceeded your current quota, check your billing: ${CANARY}`,
+  }),
+  "a redirect": () =>
+    new Response(null, { status: 302, headers: { location: "http://x/" } }),
+  "a certificate that is not valid": () => {
+    throw new TypeError(
+      "client error (Connect): invalid peer certificate: UnknownIssuer",
+    );
+  },
+};
+
+/** As Codex and opencode read it: they repeat the error, but come to their end at once. */
+function assertStops(told: Told, context: string): void {
+  assert.equal(told.headers.get("x-should-retry"), "false", context);
+  assert.equal(told.headers.get("retry-after"), "0", context);
+  assert.equal(told.headers.get("retry-after-ms"), "1000", context);
+}
+
+for (const [name, act] of Object.entries(LASTING)) {
+  Deno.test(`clients stop at ${name}, at once and for as long as the connection cools down`, async (t) => {
+    for (const way of WAYS) {
+      await t.step(`${way.protocol} ${way.mode}`, async () => {
+        const scene = await openScene([connectionTo("one", way)], {
+          one: [act],
+        });
+        const first = await scene.ask(way.protocol);
+        assertStops(first, first.text);
+        for (let count = 0; count < 8; count++) {
+          const later = await scene.ask(way.protocol);
+          assert.equal(later.status, first.status, later.text);
+          const words = first.status === 502
+            ? first.line.error
+            : "insufficient_quota";
+          if (count >= 2) assert.equal(later.line.error, words);
+          assertStops(later, later.text);
+          assert.match(later.text, /ell the administrator|canary/);
+        }
+        assert.equal(scene.providers.asked.length, 3);
+        const cooling = await scene.ask(way.protocol);
+        assert.ok(!cooling.text.includes(CANARY), cooling.text);
+        scene.timers.advance(1000);
+        const probe = await scene.ask(way.protocol);
+        assert.equal(probe.status, first.status, probe.text);
+        assertStops(probe, probe.text);
+        assert.equal(scene.providers.asked.length, 4);
+      });
+    }
+  });
+}
+
+Deno.test("a caller who was never refused reads the same while the connection cools down for all", async () => {
+  const way = { protocol: "chat", mode: "native" } as const;
+  const scene = await openScene(
+    [connectionTo("one", way)],
+    { one: [status(401)] },
+    {
+      tokens: ["alice", "bob", "carol"].map((name) =>
+        tokenFile({ name, sha256: sha256Hex(name) })
+      ),
+    },
+  );
+  const send = (name: string) =>
+    scene.gateway.handler(
+      new Request(
+        `http://gateway${PATHS.chat}`,
+        ask(
+          "chat",
+          hello("chat", { model: "model-1" }),
+          credentials("chat", name),
+        ),
+      ),
+    );
+  for (const name of ["alice", "bob", "alice"]) await send(name);
+  const asked = scene.providers.asked.length;
+  const told = await send("carol");
+  assert.equal(scene.providers.asked.length, asked);
+  assert.equal(told.status, 502);
+  assert.equal((await told.json()).error.code, "upstream_authentication");
+  assert.equal(told.headers.get("x-should-retry"), "false");
+});
+
+Deno.test("clients go on while another connection may serve soon, in whatever order they failed", async (t) => {
+  const refused = status(401);
+  const down = status(503, { type: "overloaded_error" });
+  const far = status(429, { headers: { "retry-after": "7200" } });
+  for (const protocol of PROTOCOLS) {
+    const way = { protocol, mode: "native" } as const;
+    const pool = [connectionTo("one", way), connectionTo("two", way)];
+    const fallback = [
+      connectionTo("one", way, {
+        models: [{ id: "model-1", fallbacks: ["model-2"] }],
+      }),
+      connectionTo("two", way, { models: ["model-2"] }),
+    ];
+    const cases = {
+      "refused, then down": [pool, refused, down],
+      "down, then refused": [pool, down, refused],
+      "refused, and the fallback is down": [fallback, refused, down],
+      "used up for hours, and the fallback is down": [fallback, far, down],
+    } as const;
+    for (const [name, [connections, one, two]] of Object.entries(cases)) {
+      await t.step(`${protocol}: ${name}`, async () => {
+        const scene = await openScene(connections, { one: [one], two: [two] });
+        for (let count = 0; count < 10; count++) {
+          const told = await scene.ask(protocol);
+          assert.equal(told.status, 503, told.text);
+          assert.equal(told.headers.get("x-should-retry"), null);
+          assert.ok(Number(told.headers.get("retry-after") ?? 1) <= 15);
+          assert.notEqual(told.line.error, "connection_overloaded");
+        }
+      });
+    }
+  }
+});
+
+Deno.test("clients stop where one connection refuses the key and the other has used up its quota", async () => {
+  const way = { protocol: "responses", mode: "native" } as const;
+  const scene = await openScene(
+    [connectionTo("one", way), connectionTo("two", way)],
+    {
+      one: [status(401)],
+      two: [status(429, { headers: { "retry-after": "7200" } })],
+    },
+  );
+  for (let count = 0; count < 5; count++) {
+    const told = await scene.ask("responses");
+    assert.equal(told.status, 429, told.text);
+    assert.equal(told.headers.get("x-should-retry"), "false");
+  }
+});
+
+Deno.test("a connection whose last failure may pass by itself is left alone as one that may be asked soon", async () => {
+  const way = { protocol: "chat", mode: "native" } as const;
+  const scene = await openScene([connectionTo("one", way)], {
+    one: [status(401), status(401), status(401), reset],
+  });
+  for (let count = 0; count < 3; count++) await scene.ask("chat");
+  assert.equal((await scene.ask("chat")).status, 502);
+  scene.timers.advance(1000);
+  const probe = await scene.ask("chat");
+  assert.match(probe.text, /closed the connection/);
+  assert.equal(probe.headers.get("x-should-retry"), null);
+  const told = await scene.ask("chat");
+  assert.equal(told.status, 503);
+  assert.equal(told.headers.get("x-should-retry"), null);
+});
+
+Deno.test("a 403 that does not say what it is about stops its own request and no later one", async () => {
+  const way = { protocol: "chat", mode: "native" } as const;
+  const scene = await openScene([connectionTo("one", way)], {
+    one: [status(403, { message: "No" }), status(403), status(403), good],
+  });
+  for (let count = 0; count < 3; count++) {
+    assertStops(await scene.ask("chat"), `${count}`);
+  }
+  const told = await scene.ask("chat");
+  assert.equal(told.status, 503, told.text);
+  assert.equal(told.headers.get("x-should-retry"), null);
+  scene.timers.advance(1000);
+  assert.equal((await scene.ask("chat")).status, 200);
+});
+
+Deno.test("a quota whose provider says when to come back is no lasting one", async () => {
+  const way = { protocol: "chat", mode: "native" } as const;
+  const scene = await openScene([connectionTo("one", way)], {
+    one: [
+      status(429, {
+        errorCode: "insufficient_quota",
+        headers: { "retry-after": "30" },
+      }),
+    ],
+  });
+  const told = await scene.ask("chat");
+  assert.equal(told.status, 429);
+  assert.equal(told.headers.get("x-should-retry"), null);
+  assert.equal((await scene.ask("chat")).status, 503);
+});
+
+Deno.test("an outage whose provider says to come back in an hour is no used-up quota", async (t) => {
+  for (const way of WAYS) {
+    await t.step(`${way.protocol} ${way.mode}`, async () => {
+      const scene = await openScene([connectionTo("one", way)], {
+        one: [
+          status(503, {
+            type: "overloaded_error",
+            headers: { "retry-after": "3600" },
+          }),
+        ],
+      });
+      const told = await scene.ask(way.protocol);
+      assert.equal(told.status, 503, told.text);
+      assert.equal(told.headers.get("retry-after"), "3600");
+      assert.equal(told.headers.get("x-should-retry"), null);
+    });
+  }
+});
+
+Deno.test("a quota whose provider says to come back in half an hour names the time", async () => {
+  const way = { protocol: "messages", mode: "translated" } as const;
+  const scene = await openScene([connectionTo("one", way)], {
+    one: [
+      status(429, {
+        errorCode: "insufficient_quota",
+        headers: { "retry-after": "1800" },
+      }),
+    ],
+  });
+  for (let count = 0; count < 2; count++) {
+    const told = await scene.ask("messages");
+    assert.equal(told.headers.get("x-should-retry"), "false");
+    assert.equal(told.headers.get("retry-after"), "1800");
+    assert.match(told.text, /available again at 2026-01-01 00:30 UTC/);
+  }
+});

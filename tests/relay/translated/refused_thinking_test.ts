@@ -1,0 +1,249 @@
+import assert from "node:assert/strict";
+import { ALICE_TOKEN } from "../../support/gateway/config.ts";
+import {
+  agentOf,
+  assertNeverRefused,
+  MODEL,
+  objects,
+  type Place,
+  sceneOf,
+  statuses,
+} from "../../support/gateway/preserving_scene.ts";
+import { Anthropic, OpenAI } from "../../support/sdk/sdks.ts";
+
+// https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/fix-bound-to-a-different-conversation
+
+Deno.test("only Anthropic's own endpoint and a model that checks prefixes is asked to drop what does not match", async () => {
+  const asked = async (
+    place: Place,
+    model: string,
+    connection: Record<string, unknown> = {},
+  ) => {
+    const scene = await sceneOf({}, { place, connection });
+    const agent = agentOf(scene);
+    agent.model = model;
+    await agent.turn();
+    const last = scene.provider.judged.at(-1);
+    return {
+      thinking: last?.body.thinking,
+      beta: last?.headers.get("anthropic-beta") ?? undefined,
+    };
+  };
+  const beta = "thinking-binding-controls-2026-08-01";
+  const thinking = {
+    type: "adaptive",
+    block_binding: { prefix_mismatch_behavior: "drop_block" },
+  };
+  const none = { thinking: undefined, beta: undefined };
+  assert.deepEqual(await asked("own", MODEL), { thinking, beta });
+  assert.deepEqual(await asked("own", "claude-sonnet-4-5"), none);
+  assert.deepEqual(await asked("own", "claude-opus-5"), none);
+  assert.deepEqual(await asked("custom", MODEL), none);
+  // The preset's name says nothing of where a request goes.
+  const elsewhere = { endpoints: { messages: "https://proxy.example/v1" } };
+  assert.deepEqual(await asked("own", MODEL, elsewhere), none);
+  const headers = { "anthropic-beta": "context-1m-2025-08-07" };
+  assert.deepEqual(await asked("own", MODEL, { headers }), {
+    thinking,
+    beta: `context-1m-2025-08-07,${beta}`,
+  });
+});
+
+Deno.test("what the provider drops of earlier thinking is in the log line and in x-gateway-dropped, and is not sent again", async () => {
+  for (const isStream of [false, true]) {
+    let bytes = "one";
+    const scene = await sceneOf({ hidden: () => bytes }, { place: "own" });
+    const agent = agentOf(scene, isStream);
+    await agent.turns(2);
+    bytes = "other";
+    await agent.turn();
+    assert.deepEqual(scene.provider.judged.at(-1)?.dropped, [
+      { path: "messages.1.content.0", reason: "prefix_binding_mismatch" },
+      { path: "messages.3.content.0", reason: "prefix_binding_mismatch" },
+    ]);
+    const headers = agent.headers.at(-1) ?? new Headers();
+    assert.equal(headers.get("x-gateway-dropped"), "reasoning_details");
+    const line = await scene.lines.of({ headers });
+    assert.deepEqual(line.dropped, ["reasoning_details"]);
+    assert.deepEqual(line.reasoning_dropped, ["prefix_binding_mismatch"]);
+    await agent.turns(2);
+    assert.deepEqual(scene.provider.thoughts(), ["t3", "t4"]);
+    assert.deepEqual(statuses(scene.provider), [200, 200, 200, 200, 200]);
+  }
+});
+
+Deno.test("a refusal of earlier thinking is asked again once without, on the same connection, and the log says so", async () => {
+  for (const model of [MODEL, "team-model"]) {
+    let bytes = "one";
+    const scene = await sceneOf({ hidden: () => bytes });
+    const agent = agentOf(scene);
+    agent.model = model;
+    await agent.turns(2);
+    bytes = "other";
+    await agent.turn();
+    assert.deepEqual(statuses(scene.provider), [200, 200, 400, 200]);
+    const headers = agent.headers.at(-1) ?? new Headers();
+    assert.equal(headers.get("x-gateway-dropped"), "reasoning_details");
+    const line = await scene.lines.of({ headers });
+    assert.deepEqual(line.reasoning_dropped, ["refused"]);
+    assert.equal(line.attempts, undefined);
+    await agent.turns(2);
+    assert.deepEqual(scene.provider.thoughts(), ["t3", "t4"]);
+    assert.equal(statuses(scene.provider).length, 6);
+  }
+});
+
+Deno.test("a refusal of earlier thinking in the last attempt is asked again, too", async () => {
+  let bytes = "one";
+  const scene = await sceneOf({ hidden: () => bytes }, {
+    broken: ["first", "second"],
+  });
+  const agent = agentOf(scene);
+  await agent.turn();
+  bytes = "other";
+  await agent.turn();
+  assert.deepEqual(statuses(scene.provider), [200, 400, 200]);
+  const headers = agent.headers.at(-1) ?? new Headers();
+  const { attempts } = await scene.lines.of({ headers });
+  assert.deepEqual(objects(attempts).map(({ status }) => status), [
+    500,
+    500,
+    200,
+  ]);
+});
+
+Deno.test("a 400 about something else is asked once, whether there is thinking in the request or not", async () => {
+  let isOdd = true;
+  const scene = await sceneOf({
+    answer: () => {
+      if (isOdd) throw new Error("messages: too odd");
+      return [{ thinking: "Hm." }, { call: "look" }];
+    },
+  });
+  const agent = agentOf(scene);
+  const refused = { name: "AssertionError", message: /too odd/ };
+  await assert.rejects(agent.turn(), refused);
+  isOdd = false;
+  await agent.turn();
+  isOdd = true;
+  await assert.rejects(agent.turn(), refused);
+  assert.deepEqual(scene.provider.thoughts(), ["t1"]);
+  assert.deepEqual(statuses(scene.provider), [400, 200, 400]);
+});
+
+/** What the official SDK gathers of a stream, given back as a whole. */
+async function echoTurn(
+  sdk: OpenAI,
+  messages: OpenAI.ChatCompletionMessageParam[],
+  isStream: boolean,
+): Promise<OpenAI.ChatCompletionMessage> {
+  const body = {
+    model: MODEL,
+    messages,
+    tools: ["look", "write"].map((name) => ({
+      type: "function" as const,
+      function: { name, parameters: { type: "object" } },
+    })),
+  };
+  const completion = isStream
+    ? await sdk.chat.completions.stream(body).finalChatCompletion()
+    : await sdk.chat.completions.create(body);
+  const message = completion.choices[0]?.message;
+  assert.ok(message);
+  messages.push(message);
+  for (const { id } of message.tool_calls ?? []) {
+    messages.push({ role: "tool", tool_call_id: id, content: "ok" });
+  }
+  return message;
+}
+
+for (const isStream of [false, true]) {
+  for (const isRestarted of [false, true]) {
+    const how = `${isStream ? "gathered from a stream" : "got whole"}${
+      isRestarted ? ", behind a restart" : ""
+    }`;
+    Deno.test(`the OpenAI SDK may give back what it ${how}, whatever became of the thinking in it`, async () => {
+      const scene = await sceneOf({
+        answer: () => [
+          { thinking: "A thought in several pieces." },
+          { redacted: true },
+          { call: "look" },
+        ],
+      });
+      const sdk = new OpenAI({
+        baseURL: "http://gateway.test/v1",
+        apiKey: ALICE_TOKEN,
+        maxRetries: 0,
+        fetch: scene.fetch,
+      });
+      const messages: OpenAI.ChatCompletionMessageParam[] = [
+        { role: "user", content: "Work" },
+      ];
+      const first = await echoTurn(sdk, messages, isStream);
+      const { reasoning_content } = JSON.parse(JSON.stringify(first));
+      // The SDK keeps the last fragment alone of what it does not know.
+      assert.equal(
+        reasoning_content === "A thought in several pieces.",
+        !isStream,
+      );
+      if (isRestarted) scene.restart();
+      await echoTurn(sdk, messages, isStream);
+      await echoTurn(sdk, messages, isStream);
+      assert.deepEqual(
+        scene.provider.thoughts(),
+        isRestarted && isStream ? ["t3", "t4"] : ["t1", "t2", "t3", "t4"],
+      );
+      assertNeverRefused(scene);
+    });
+  }
+}
+
+Deno.test("the Anthropic SDK gets the provider's own 400 natively, and the request is sent once as it is", async () => {
+  const scene = await sceneOf({
+    answer: () => [{ thinking: "Hm." }, { call: "look" }],
+  });
+  const sdk = new Anthropic({
+    baseURL: "http://gateway.test",
+    apiKey: ALICE_TOKEN,
+    maxRetries: 0,
+    fetch: scene.fetch,
+  });
+  const question = {
+    role: "user" as const,
+    content: [{
+      type: "text" as const,
+      text: "Work",
+    }],
+  };
+  const ask = (system: string, messages: Anthropic.MessageParam[]) =>
+    sdk.messages.create({ model: MODEL, max_tokens: 100, system, messages });
+  const first = await ask("You work.", [question]);
+  const history: Anthropic.MessageParam[] = [question, {
+    role: "assistant",
+    content: first.content,
+  }, {
+    role: "user",
+    content: [{
+      type: "tool_result",
+      tool_use_id: "toolu_1",
+      content: [],
+    }],
+  }];
+  await ask("You work.", history);
+  assert.deepEqual(scene.provider.thoughts(), ["t1"]);
+  const refused = await ask("You rest.", history).catch((error) => error);
+  assert.ok(refused instanceof Error && "status" in refused);
+  assert.equal(refused.status, 400);
+  assert.match(refused.message, /bound to a different conversation/);
+  assert.deepEqual(statuses(scene.provider), [200, 200, 400]);
+});
+
+Deno.test("a request that loses remembered thinking is not refused on a strict connection", async () => {
+  const scene = await sceneOf({}, { connection: { strict: true } });
+  const agent = agentOf(scene);
+  await agent.turns(2);
+  agent.system = "You rest.";
+  await agent.turn();
+  assert.deepEqual(scene.provider.thoughts(), []);
+  assertNeverRefused(scene);
+});

@@ -1,0 +1,537 @@
+import assert from "node:assert/strict";
+import type { JsonObject } from "../../../src/core/json.ts";
+import { isJsonObject, parseJson } from "../../../src/core/json.ts";
+import { nextTurn } from "../../support/settle.ts";
+import { readLogLine } from "../../../src/observe/logged_request.ts";
+import { sha256Hex } from "../../../src/core/sha256.ts";
+import { ALICE_TOKEN, tokenFile } from "../../support/gateway/config.ts";
+import {
+  connectionTo,
+  type Mode,
+  type Told,
+} from "../../support/gateway/failover_scene.ts";
+import {
+  openUsageScene,
+  type UsageScene,
+} from "../../support/gateway/usage_scene.ts";
+import {
+  type Act,
+  good,
+  status,
+  streamOf,
+} from "../../support/upstream/bad_provider.ts";
+import { SSE_HEADERS } from "../../support/wire/answers.ts";
+import { PROTOCOLS } from "../../support/wire/ask.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+type Protocol = typeof PROTOCOLS[number];
+
+/** An answer of 3 input and 2 output tokens costs 5 millionths of a dollar, or a thousand times that. */
+const MODELS: readonly Fields[] = [
+  { id: "cheap", upstream: "cheap-1", price: { input: 1, output: 1 } },
+  { id: "dear", upstream: "dear-1", price: { input: 1000, output: 1000 } },
+];
+
+/** One connection with a cheap model and a dear one, and a token with limits. */
+function openPair(
+  limits: readonly Fields[],
+  acts: readonly Act[],
+  { protocol = "chat", mode = "native", models = MODELS, token = {} }: {
+    readonly protocol?: Protocol;
+    readonly mode?: Mode;
+    readonly models?: readonly Fields[];
+    readonly token?: Fields;
+  } = {},
+): Promise<UsageScene> {
+  return openUsageScene({
+    connections: [connectionTo("one", { protocol, mode }, { models })],
+    tokens: [tokenFile({ limits, ...token })],
+  }, { one: acts });
+}
+
+/** A good answer that names a model. */
+function answering(model: string, act: Act = good): Act {
+  return async (asked) => {
+    const response = await act(asked);
+    const text = await response.text();
+    return new Response(text.replaceAll('"upstream"', JSON.stringify(model)), {
+      headers: response.headers,
+    });
+  };
+}
+
+/** Asks for the cheap model and lets the provider take the dear one. */
+function askBoth(
+  scene: UsageScene,
+  protocol: Protocol = "chat",
+  fields: JsonObject = {},
+): Promise<Told> {
+  return scene.ask(protocol, {
+    model: "cheap",
+    models: ["dear-1"],
+    ...fields,
+  });
+}
+
+function errorOf({ text }: Told): JsonObject {
+  const body = parseJson(text);
+  assert.ok(isJsonObject(body) && isJsonObject(body.error));
+  return body.error;
+}
+
+/** Requests and cost by model, as of the hour. */
+async function used(scene: UsageScene, token = ALICE_TOKEN) {
+  const { windows: [hour] } = await scene.usage(token);
+  assert.ok(hour !== undefined);
+  return hour.data.map(({ model, requests, input_tokens, cost_usd }) => [
+    model,
+    requests,
+    input_tokens,
+    cost_usd,
+  ]);
+}
+
+const CHEAP = ["cheap", 1, 3, 0.000005];
+const DEAR = ["dear", 1, 3, 0.005];
+
+/** About what the body of one request needs before its answer is known, in tokens, and a little more. */
+const ONE_BODY: Readonly<Record<Protocol, number>> = {
+  chat: 28,
+  messages: 32,
+  responses: 20,
+};
+
+/** Limits on the dear model that have room for one request. */
+function limitsOfOne(protocol: Protocol): Readonly<Record<string, Fields>> {
+  const dear = { window: "day", models: ["dear"] };
+  return {
+    requests: { ...dear, requests: 1 },
+    tokens: { ...dear, tokens: ONE_BODY[protocol] },
+    cost: { ...dear, cost: ONE_BODY[protocol] / 1000 },
+  };
+}
+
+for (const protocol of PROTOCOLS) {
+  for (const stream of [false, true]) {
+    for (const [unit, limit] of Object.entries(limitsOfOne(protocol))) {
+      Deno.test(`${protocol}${stream ? " stream" : ""}: a limit of ${unit} on a model counts what it serves for another one, and then keeps bodies away that name it`, async () => {
+        const scene = await openPair([limit], [answering("dear-1")], {
+          protocol,
+        });
+        const first = await askBoth(scene, protocol, { stream });
+        assert.equal(first.status, 200, first.text);
+        assert.deepEqual(await used(scene), [DEAR]);
+        assert.equal(first.line.model, "cheap");
+        assert.equal(first.line.served_model, "dear");
+        assert.equal(first.line.cost_usd, 0.005);
+        const refused = await askBoth(scene, protocol, { stream });
+        assert.equal(refused.status, 429);
+        assert.match(String(errorOf(refused).message), / for dear,/);
+        assert.equal(scene.providers.asked.length, 1);
+        const other = await scene.ask(protocol, { model: "cheap" });
+        assert.equal(other.status, 200);
+      });
+    }
+  }
+}
+
+for (const protocol of PROTOCOLS) {
+  for (const stream of [false, true]) {
+    Deno.test(`${protocol}${stream ? " stream" : ""}: a translated answer counts for the model that it names, too`, async () => {
+      const limits = [{ window: "day", requests: 1, models: ["dear"] }];
+      const scene = await openPair(limits, [answering("dear-1")], {
+        protocol,
+        mode: "translated",
+      });
+      const told = await scene.ask(protocol, { model: "cheap", stream });
+      assert.equal(told.status, 200, told.text);
+      assert.equal(told.line.served_model, "dear");
+      assert.deepEqual(await used(scene), [DEAR]);
+      assert.equal((await scene.ask(protocol, { model: "dear" })).status, 429);
+    });
+  }
+}
+
+Deno.test("an answer counts for the model of the connection that its name stands for, and else for the one asked for", async (t) => {
+  const models = [
+    { id: "cheap", upstream: "lab/cheap-1:free", price: { input: 1 } },
+    { id: "fast", upstream: "lab/dear-1", price: { input: 2 } },
+    { id: "dear", upstream: "lab/dear-1", price: { input: 3 } },
+    { id: "dated", upstream: "lab/cheap-1-2025-05-05", price: { input: 4 } },
+    { id: "other", upstream: "other-200", price: { input: 5 } },
+  ].map(({ price, ...model }) => ({
+    ...model,
+    price: { ...price, output: 1 },
+  }));
+  const cases: readonly (readonly [
+    asked: string,
+    answered: string,
+    counted: string,
+    named?: readonly string[],
+  ])[] = [
+    ["cheap", "lab/cheap-1:free", "cheap"],
+    ["cheap", "lab/cheap-1", "cheap"],
+    ["cheap", "cheap-1", "cheap"],
+    // A date is the provider's version of the model that was asked for, unless the body itself names that version.
+    ["cheap", "lab/cheap-1-2025-05-05", "cheap"],
+    ["cheap", "lab/cheap-1-2025-05-05", "dated", ["lab/cheap-1-2025-05-05"]],
+    ["cheap", "nobody-knows-it", "cheap"],
+    ["cheap", "", "cheap"],
+    ["cheap", "lab/dear-1", "fast"],
+    ["cheap", "dear-1-20260101", "fast"],
+    ["dear", "lab/dear-1", "dear"],
+    ["dear", "dear-1", "dear"],
+    ["other", "other-100", "other"],
+    ["cheap", "other-200", "other"],
+    // Callers' names are nothing to a provider.
+    ["cheap", "dear", "cheap"],
+  ];
+  for (const [model, answered, counted, named] of cases) {
+    await t.step(`${model}: ${answered || "no name"}`, async () => {
+      const scene = await openPair([], [answering(answered)], { models });
+      const body = named === undefined ? {} : { models: [...named] };
+      const { line } = await scene.ask("chat", { model, ...body });
+      const [[row] = []] = await used(scene);
+      assert.equal(row, counted);
+      assert.equal(line.served_model ?? line.model, counted);
+    });
+  }
+});
+
+Deno.test("of models with one upstream name the first that a token may use stands for all that a body names", async () => {
+  const models = [
+    ...MODELS,
+    { id: "dear-too", upstream: "dear-1", price: { input: 1, output: 1 } },
+  ];
+  const limits = [{ window: "day", requests: 1, models: ["dear"] }];
+  for (const [allowed, expected] of [["dear", 429], ["dear-too", 200]]) {
+    const scene = await openPair(limits, [answering("dear-1")], {
+      models,
+      token: { models: ["cheap", allowed] },
+    });
+    for (const expectedStatus of [200, expected]) {
+      assert.equal((await askBoth(scene)).status, expectedStatus);
+    }
+  }
+});
+
+Deno.test("a limit on a model keeps every body away that lets the provider use it, in whichever field", async () => {
+  const scene = await openPair(
+    [
+      { window: "day", requests: 1, models: ["dear"] },
+    ],
+    [answering("dear-1")],
+    { protocol: "responses" },
+  );
+  await scene.ask("responses", { model: "dear" });
+  const bodies: readonly JsonObject[] = [
+    { models: ["dear-1"] },
+    { fallbacks: [{ model: "dear-1" }] },
+    { plugins: [{ id: "fusion", analysis_models: ["dear-1"] }] },
+    {
+      tools: [{ type: "openrouter:advisor", parameters: { model: "dear-1" } }],
+    },
+    { tools: [{ type: "image_generation", model: "dear-1" }] },
+    { input: [{ type: "additional_tools", tools: [{ model: "dear-1" }] }] },
+  ];
+  for (const body of bodies) {
+    const { status } = await scene.ask("responses", {
+      model: "cheap",
+      ...body,
+    });
+    assert.equal(status, 429, JSON.stringify(body));
+  }
+  assert.equal(scene.providers.asked.length, 1);
+});
+
+Deno.test("a limit that counts several models of a body counts the request once, and reserves what the dearest needs", async () => {
+  const both = ["cheap", "dear"];
+  const scene = await openPair([
+    { window: "day", requests: 2, models: both },
+    { window: "day", cost: 1, models: both },
+  ], [
+    ({ signal }) =>
+      new Promise((_resolve, reject) =>
+        signal.addEventListener("abort", () => reject(signal.reason))
+      ),
+  ]);
+  const leaving = new AbortController();
+  const request = new Request(
+    scene.request("chat", { model: "cheap", models: ["dear-1"] }),
+    { signal: leaving.signal },
+  );
+  const answer = scene.gateway.handler(request).catch(() => undefined);
+  while (scene.providers.asked.length === 0) await nextTurn();
+  const { limits: [requests, cost] } = await scene.usage();
+  assert.equal(requests?.used, 1);
+  // About as many tokens as the body has characters, by four, at the price of the dear one.
+  assert.ok((cost?.used ?? 0) > 0.01, `${cost?.used}`);
+  leaving.abort();
+  await scene.pass(answer);
+});
+
+Deno.test("a refusal names the model that is used up, and no other that its limit counts", async () => {
+  const scene = await openPair(
+    [
+      { window: "day", requests: 9, models: ["cheap", "secret"] },
+      { window: "day", requests: 1, models: ["secret", "dear", "more"] },
+    ],
+    [answering("dear-1")],
+    {
+      models: [...MODELS, { id: "secret" }, { id: "more" }],
+      token: { models: ["cheap", "dear"] },
+    },
+  );
+  assert.equal((await askBoth(scene)).status, 200);
+  const { message } = errorOf(await askBoth(scene));
+  assert.match(String(message), /1 requests per day for dear and 2 more,/);
+});
+
+Deno.test("a warning names the model whose limit is nearly used up", async () => {
+  const scene = await openPair([
+    { window: "day", requests: 1, models: ["dear"] },
+  ], [answering("cheap-1")]);
+  const { headers } = await askBoth(scene);
+  assert.match(
+    headers.get("x-gateway-limit-warning") ?? "",
+    /^100 % used of 1 requests per day for dear,/,
+  );
+  assert.deepEqual(await used(scene), [CHEAP]);
+  assert.equal((await askBoth(scene)).status, 200);
+});
+
+Deno.test("the limits of a group count a model that served for another one, whichever token asked", async () => {
+  const bob = { name: "bob", sha256: sha256Hex("mg_bob"), group: "team" };
+  const scene = await openUsageScene({
+    connections: [
+      connectionTo("one", { protocol: "chat", mode: "native" }, {
+        models: MODELS,
+      }),
+    ],
+    groups: { team: { limits: [limitsOfOne("chat").requests] } },
+    tokens: [tokenFile({ group: "team" }), tokenFile(bob)],
+  }, { one: [answering("dear-1")] });
+  await askBoth(scene);
+  const { limits: [limit] } = await scene.usage("mg_bob");
+  assert.equal(limit?.used, 1);
+  assert.deepEqual(await used(scene, "mg_bob"), []);
+});
+
+Deno.test("an answer that failed counts for the model that was asked for, one that broke off for the one that it named", async () => {
+  const failed = await openPair([], [status(400)]);
+  await askBoth(failed);
+  assert.deepEqual(await used(failed), [["cheap", 1, 0, null]]);
+  const broken = await openPair([], [
+    answering(
+      "dear-1",
+      ({ wire: { start, output } }) =>
+        new Response(start + output, { headers: SSE_HEADERS }),
+    ),
+  ]);
+  await askBoth(broken, "chat", { stream: true });
+  const [row] = await used(broken);
+  assert.equal(row?.[0], "dear");
+});
+
+Deno.test("a fallback of the gateway's counts for the model that its provider names, too", async () => {
+  const scene = await openUsageScene({
+    connections: [
+      connectionTo("one", { protocol: "chat", mode: "native" }, {
+        models: [{ ...MODELS[0], fallbacks: ["stand-in"] }],
+      }),
+      connectionTo("two", { protocol: "chat", mode: "native" }, {
+        models: [{ id: "stand-in", upstream: "s-1" }, {
+          id: "cheap",
+          upstream: "cheap-1",
+        }],
+      }),
+    ],
+  }, { one: [status(500)], two: [status(500), answering("cheap-1")] });
+  const { line } = await scene.ask("chat", { model: "cheap" });
+  const { windows: [hour] } = await scene.usage();
+  assert.deepEqual(
+    hour?.data.map(({ connection, model }) => [connection, model]),
+    [["two", "cheap"]],
+  );
+  assert.equal(line.connection, "two");
+});
+
+Deno.test("a caller who leaves pays for the model that the answer has named so far", async (t) => {
+  const models = MODELS;
+  const acts: Readonly<Record<string, { act: Act; stream: boolean }>> = {
+    "a stream": {
+      stream: true,
+      act: streamOf(({ start, output }) => [
+        start.replaceAll('"upstream"', '"dear-1"') +
+        output.replaceAll('"upstream"', '"dear-1"'),
+      ], "stall"),
+    },
+    "a body": {
+      stream: false,
+      act: (asked) => {
+        const { body } = streamOf(({ answer }) => [
+          JSON.stringify({ ...answer, model: "dear-1" }).slice(0, -10),
+        ], "stall")(asked) as Response;
+        return new Response(body, {
+          headers: { "content-type": "application/json" },
+        });
+      },
+    },
+  };
+  for (const [name, { act, stream }] of Object.entries(acts)) {
+    await t.step(name, async () => {
+      const scene = await openPair([], [act], { models });
+      const answer = await scene.pass(
+        scene.gateway.handler(
+          scene.request("chat", { model: "cheap", models: ["dear-1"], stream }),
+        ),
+      );
+      const reader = answer.body?.getReader();
+      assert.ok(reader !== undefined);
+      await scene.pass(reader.read());
+      await reader.cancel();
+      const line = await scene.lines.of(answer);
+      assert.equal(line.ended, "client_abort");
+      assert.equal(line.served_model, "dear");
+    });
+  }
+});
+
+/** Counts of an answer beside its own: an advisor's, and those of a compaction. */
+const ITERATIONS: JsonObject = {
+  iterations: [
+    { type: "message", input_tokens: 3, output_tokens: 2 },
+    {
+      type: "advisor_message",
+      model: "dear-1",
+      input_tokens: 10,
+      output_tokens: 5,
+    },
+    {
+      type: "advisor_message",
+      model: "dear-1-20260101",
+      input_tokens: 1,
+      cache_read_input_tokens: 4,
+      output_tokens: 1,
+    },
+    { type: "compaction", input_tokens: 20, output_tokens: 7 },
+    {
+      type: "advisor_message",
+      model: "nobody",
+      input_tokens: 100,
+      output_tokens: 0,
+    },
+  ],
+};
+
+/** A good answer with these further fields in each count of tokens. */
+function counting(fields: JsonObject): Act {
+  const more = JSON.stringify(fields).slice(1, -1);
+  return async (asked) => {
+    const response = good(asked);
+    const text = await response.text();
+    return new Response(text.replaceAll('"usage":{', `"usage":{${more},`), {
+      headers: response.headers,
+    });
+  };
+}
+
+for (const stream of [false, true]) {
+  Deno.test(`messages${stream ? " stream" : ""}: the tokens of an advisor count for its own model, those of a compaction for the model that served`, async () => {
+    const scene = await openPair(
+      [
+        { window: "day", tokens: 50, models: ["dear"] },
+      ],
+      [counting(ITERATIONS)],
+      { protocol: "messages" },
+    );
+    const tools = [{ type: "advisor_20260301", model: "dear-1" }];
+    const told = await scene.ask("messages", { model: "cheap", tools, stream });
+    assert.equal(told.status, 200, told.text);
+    const { windows: [hour], limits: [limit] } = await scene.usage();
+    const [cheap, dear] = hour?.data ?? [];
+    assert.deepEqual(
+      [
+        cheap?.model,
+        cheap?.requests,
+        cheap?.input_tokens,
+        cheap?.output_tokens,
+      ],
+      ["cheap", 1, 123, 9],
+    );
+    assert.deepEqual(
+      [dear?.model, dear?.requests, dear?.input_tokens, dear?.output_tokens],
+      ["dear", 0, 15, 6],
+    );
+    assert.equal(dear?.cached_input_tokens, 4);
+    assert.equal(dear?.cost_usd, 0.021);
+    assert.equal(hour?.total.requests, 1);
+    assert.equal(limit?.used, 21);
+    assert.equal(told.line.served_model, undefined);
+    assert.equal(told.line.cost_usd, 0.021132);
+    const read = readLogLine(JSON.stringify(told.line));
+    assert.ok(typeof read === "object");
+    assert.deepEqual(
+      [read, ...read.others].map((use) => [
+        use.model,
+        use.inputTokens,
+        use.outputTokens,
+        use.costUsd,
+      ]),
+      [["cheap", 123, 9, 0.000132], ["dear", 15, 6, 0.021]],
+    );
+    const refused = await scene.ask("messages", { model: "cheap", tools });
+    assert.equal(refused.status, 429);
+  });
+}
+
+for (const stream of [false, true]) {
+  Deno.test(`messages${stream ? " stream" : ""}: a fallback of the provider's own counts for the model that served in the end`, async () => {
+    const scene = await openPair([], [
+      counting({
+        iterations: [
+          { type: "message", input_tokens: 3, output_tokens: 0 },
+          { type: "fallback_message", model: "dear-1", input_tokens: 3 },
+        ],
+      }),
+    ], { protocol: "messages" });
+    const fallbacks = [{ model: "dear-1" }];
+    await scene.ask("messages", { model: "cheap", fallbacks, stream });
+    assert.deepEqual(await used(scene), [DEAR]);
+  });
+}
+
+Deno.test("messages stream: a caller who leaves behind a fallback pays for the model that went on", async () => {
+  const block = { type: "fallback", to: { model: "dear-1" } };
+  const event = { type: "content_block_start", index: 1, content_block: block };
+  const scene = await openPair([], [
+    streamOf(({ start, output }) => [
+      `${start}${output}event: ${event.type}\ndata: ${
+        JSON.stringify(event)
+      }\n\n`,
+    ], "stall"),
+  ], { protocol: "messages" });
+  const body = {
+    model: "cheap",
+    fallbacks: [{ model: "dear-1" }],
+    stream: true,
+  };
+  const answer = await scene.pass(
+    scene.gateway.handler(scene.request("messages", body)),
+  );
+  const reader = answer.body?.getReader();
+  assert.ok(reader !== undefined);
+  await scene.pass(reader.read());
+  await reader.cancel();
+  assert.equal((await scene.lines.of(answer)).served_model, "dear");
+});
+
+Deno.test("a log is read back as it was counted live, whichever model served", async () => {
+  const scene = await openPair([], [answering("dear-1")]);
+  const { line } = await askBoth(scene);
+  const read = readLogLine(JSON.stringify(line));
+  assert.ok(typeof read === "object");
+  assert.deepEqual(await used(scene), [
+    [read.model, 1, read.inputTokens, read.costUsd],
+  ]);
+});
