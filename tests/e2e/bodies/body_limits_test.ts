@@ -96,6 +96,8 @@ Deno.test("a body that never ends is refused as soon as it is too long", async (
       await socket.write(head(path, "transfer-encoding: chunked"));
       for (let count = 0; count <= mib; count++) await socket.write(chunk);
       assert.equal(errorAnswer(await socket.answer(), protocol).status, 413);
+      const { bytes_in } = await gateway.lines.requests.next();
+      assert.ok(Number(bytes_in) >= mib * MIB, String(bytes_in));
     });
   }
 });
