@@ -1,7 +1,7 @@
 import type { JsonValue } from "../../../core/json.ts";
 import type { Protocol } from "../../../core/protocol.ts";
 import type { Citation } from "./citation.ts";
-import type { Marks, Weight } from "../request/extras.ts";
+import type { InnerSettings, Marks, Weight } from "../request/extras.ts";
 import type { TokenLogprob } from "./logprobs.ts";
 import type { Sealed } from "./sealed.ts";
 
@@ -86,6 +86,7 @@ export interface ImageBlock {
   /** Wanted resolution as the chat and Responses protocols spell it: `auto`, `low`, `high`, `original`. */
   readonly detail?: string | undefined;
   readonly cache?: CacheMark | undefined;
+  readonly settings?: InnerSettings | undefined;
   readonly marks?: Marks | undefined;
 }
 

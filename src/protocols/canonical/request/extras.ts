@@ -38,3 +38,22 @@ export interface Raw<Value = string> {
   readonly protocol: Protocol;
   readonly value: Value;
 }
+
+/**
+ * Settings inside a tool or a block that only one protocol has, and without which the answer may be worse. Its own
+ * codec carries them in marks.
+ */
+export interface InnerSettings {
+  readonly protocol: Protocol;
+  /** For reports, in the caller's spelling, such as `tools.input_examples`. */
+  readonly names: readonly string[];
+}
+
+/** The settings of those names that are set; `undefined` when none is. */
+export function innerSettings(
+  protocol: Protocol,
+  isSet: Readonly<Record<string, boolean>>,
+): InnerSettings | undefined {
+  const names = Object.keys(isSet).filter((name) => isSet[name]);
+  return names.length === 0 ? undefined : { protocol, names };
+}

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../../core/json.ts";
 import type { Protocol } from "../../../core/protocol.ts";
 import type { CacheMark } from "../answer/block.ts";
-import type { Marks } from "../request/extras.ts";
+import type { InnerSettings, Marks } from "../request/extras.ts";
 
 /** Something the model may call. */
 export type Tool = CallableTool | NamespaceTool | HostedTool;
@@ -23,6 +23,7 @@ export interface FunctionTool {
   /** Whether arguments are held to the schema; absent means the protocol's caller did not say, which is no. */
   readonly strict?: boolean | undefined;
   readonly cache?: CacheMark | undefined;
+  readonly settings?: InnerSettings | undefined;
   readonly marks?: Marks | undefined;
 }
 
@@ -37,6 +38,7 @@ export interface CustomTool {
     readonly definition: string;
   } | undefined;
   readonly cache?: CacheMark | undefined;
+  readonly settings?: InnerSettings | undefined;
   readonly marks?: Marks | undefined;
 }
 

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { JsonObject } from "../../../core/json.ts";
 import type {
   Block,
+  CacheMark,
   OpaqueBlock,
   ReasoningBlock,
   ToolCallBlock,
@@ -13,6 +14,7 @@ import { openForeignBlocks } from "../../canonical/answer/readable.ts";
 import type { Turn } from "../../canonical/request/request.ts";
 import { maySend, type Sealed } from "../../canonical/answer/sealed.ts";
 import { fitId } from "../../canonical/tools/tool_call_id.ts";
+import { encodeCache } from "./cache.ts";
 import type { Scope } from "../dialect.ts";
 import { extraOfSealed } from "../tools/extra_content.ts";
 import {
@@ -296,9 +298,21 @@ function encodeResult(result: ToolResultBlock, scope: Scope): JsonObject {
   ).join("\n");
   const content = text === "" ? "(empty)" : text;
   const isMarked = /^\s*error/i.test(content);
+  const words = result.isError && !isMarked ? `Error: ${content}` : content;
+  const cache = encodeCache(cacheOf(result), scope.dialect.cache);
   return {
     role: "tool",
     tool_call_id: wireId(result.callId, scope),
-    content: result.isError && !isMarked ? `Error: ${content}` : content,
+    // Only a part can carry a mark.
+    content: Object.keys(cache).length === 0
+      ? words
+      : [{ type: "text", text: words, ...cache }],
   };
+}
+
+/** The mark of the result, or of the last part inside. */
+function cacheOf({ cache, content }: ToolResultBlock): CacheMark | undefined {
+  const last = content.at(-1);
+  return cache ??
+    (last !== undefined && "cache" in last ? last.cache : undefined);
 }

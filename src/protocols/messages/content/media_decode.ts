@@ -7,6 +7,7 @@ import type {
   TextBlock,
 } from "../../canonical/answer/block.ts";
 import { invalidField } from "../../canonical/request/invalid_request.ts";
+import { innerSettings } from "../../canonical/request/extras.ts";
 import { normalMediaType } from "../../canonical/request/media.ts";
 import { decodeCache } from "../request/cache.ts";
 import {
@@ -38,8 +39,17 @@ export function decodeImage(block: JsonObject, param: string): ImageBlock {
     kind: "image",
     source: decodeSource(block.source, `${param}.source`),
     cache: decodeCache(block),
+    settings: innerSettings("messages", {
+      "messages.image.transformations": refusesOversize(block),
+    }),
     marks: marksOf(block, IMAGE_FIELDS),
   };
+}
+
+/** Whether a picture that is too large shall be refused rather than scaled down. */
+function refusesOversize({ transformations }: JsonObject): boolean {
+  return isJsonObject(transformations) &&
+    transformations.oversized_image === "error";
 }
 
 /**

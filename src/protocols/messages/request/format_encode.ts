@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../core/json.ts";
+import { type JsonObject, present } from "../../../core/json.ts";
 import type { OutputFormat } from "../../canonical/request/request.ts";
 import type { Scope } from "../dialect.ts";
 import { enforceableSchema } from "../tools/enforceable_schema.ts";
@@ -24,9 +24,9 @@ export function encodeFormat(
     );
     return instruct("Answer with one JSON object and nothing else.");
   }
-  const schema = scope.dialect.schemas
-    ? enforceableSchema(format.schema)
-    : undefined;
+  const described = { description: format.description, ...format.schema };
+  const wanted = present(described);
+  const schema = scope.dialect.schemas ? enforceableSchema(wanted) : undefined;
   if (schema !== undefined) {
     return { config: { type: "json_schema", schema }, instructions: [] };
   }
@@ -34,7 +34,7 @@ export function encodeFormat(
   lose("it cannot hold answers to this schema; it is told in words", scope);
   return instruct(
     "Answer with one JSON object and nothing else. It must match this JSON schema:\n" +
-      JSON.stringify(format.schema),
+      JSON.stringify(wanted),
   );
 }
 

@@ -1,6 +1,10 @@
 import type { JsonObject } from "../../../core/json.ts";
 import { isJsonObject } from "../../../core/json.ts";
 import { invalidField } from "../../canonical/request/invalid_request.ts";
+import {
+  type InnerSettings,
+  innerSettings,
+} from "../../canonical/request/extras.ts";
 import type {
   FunctionTool,
   Tool,
@@ -65,11 +69,16 @@ function decodeTool(tool: JsonObject, param: string): Tool {
     return { kind: "hosted", protocol: "messages", type, value: tool };
   }
   const name = demandName(tool.name, `${param}.name`);
-  const typed = typedToolOf(type);
+  const typed = typedToolOf(type, tool);
   if (typed !== undefined) {
-    const cache = decodeCache(tool);
-    const marks = marksOf(tool, TYPED_FIELDS);
-    return { kind: "function", name, ...typed, cache, marks };
+    return {
+      kind: "function",
+      name,
+      ...typed,
+      cache: decodeCache(tool),
+      settings: decodeSettings(tool),
+      marks: marksOf(tool, TYPED_FIELDS),
+    };
   }
   return decodeFunction(tool, name, param);
 }
@@ -96,8 +105,19 @@ function decodeFunction(
     parameters: tool.input_schema,
     strict: typeof tool.strict === "boolean" ? tool.strict : undefined,
     cache: decodeCache(tool),
+    settings: decodeSettings(tool),
     marks: marksOf(tool, FUNCTION_FIELDS),
   };
+}
+
+/** When a tool is loaded and how its input is streamed changes nothing where all are loaded at once. */
+function decodeSettings(tool: JsonObject): InnerSettings | undefined {
+  const { input_examples: examples, allowed_callers: callers } = tool;
+  return innerSettings("messages", {
+    "tools.input_examples": Array.isArray(examples) && examples.length > 0,
+    "tools.allowed_callers": Array.isArray(callers) &&
+      callers.some((caller) => caller !== "direct"),
+  });
 }
 
 function decodeNamed(name: string, tools: readonly JsonObject[]): ToolChoice {

@@ -19,6 +19,30 @@ const lines: JsonObject = {
   description: "First and last line, from 1; -1 for the end",
 };
 
+const COMPUTER_ACTIONS = [
+  "key",
+  "hold_key",
+  "type",
+  "cursor_position",
+  "mouse_move",
+  "left_mouse_down",
+  "left_mouse_up",
+  "left_click",
+  "left_click_drag",
+  "right_click",
+  "middle_click",
+  "double_click",
+  "triple_click",
+  "scroll",
+  "wait",
+  "screenshot",
+];
+const ZOOM_REGION: JsonObject = {
+  type: "array",
+  items: whole,
+  description: "For zoom: x and y of two corners",
+};
+
 /** By the beginning of the type, up to its date. */
 const TYPED_TOOLS: ReadonlyMap<string, TypedTool> = new Map(Object.entries({
   bash: {
@@ -64,47 +88,42 @@ const TYPED_TOOLS: ReadonlyMap<string, TypedTool> = new Map(Object.entries({
       new_path: { ...text, description: "For rename: where it goes" },
     }, ["command"]),
   },
-  computer: {
-    description: "Uses a screen, a mouse and a keyboard.",
+}));
+
+/**
+ * The tool behind a type such as `bash_20250124`; `undefined` for one that the upstream runs or nobody knows.
+ *
+ * @param tool Its declaration.
+ */
+export function typedToolOf(
+  type: string,
+  tool: JsonObject = {},
+): TypedTool | undefined {
+  const kind = /^([a-z_]+)_\d{8}$/.exec(type)?.[1];
+  if (kind === "computer") return computerTool(tool);
+  return kind === undefined ? undefined : TYPED_TOOLS.get(kind);
+}
+
+/** Only Claude knows by itself how large the screen is, and whether it may zoom. */
+function computerTool(tool: JsonObject): TypedTool {
+  const { display_width_px: width, display_height_px: height } = tool;
+  const size = typeof width === "number" && typeof height === "number"
+    ? ` The screen has ${width} x ${height} pixels.`
+    : "";
+  const zooms = tool.enable_zoom === true;
+  return {
+    description: `Uses a screen, a mouse and a keyboard.${size}`,
     parameters: object({
-      action: words(
-        "key",
-        "hold_key",
-        "type",
-        "cursor_position",
-        "mouse_move",
-        "left_mouse_down",
-        "left_mouse_up",
-        "left_click",
-        "left_click_drag",
-        "right_click",
-        "middle_click",
-        "double_click",
-        "triple_click",
-        "scroll",
-        "wait",
-        "screenshot",
-        "zoom",
-      ),
+      action: words(...COMPUTER_ACTIONS, ...(zooms ? ["zoom"] : [])),
       text: { ...text, description: "What to type, or the key to press" },
       coordinate: point,
       start_coordinate: point,
-      region: {
-        type: "array",
-        items: whole,
-        description: "For zoom: x and y of two corners",
-      },
+      ...(zooms ? { region: ZOOM_REGION } : {}),
       scroll_direction: words("up", "down", "left", "right"),
       scroll_amount: whole,
       duration: { type: "number", description: "Seconds to hold or wait" },
     }, ["action"]),
-  },
-}));
-
-/** The tool behind a type such as `bash_20250124`; `undefined` for one that the upstream runs or nobody knows. */
-export function typedToolOf(type: string): TypedTool | undefined {
-  const kind = /^([a-z_]+)_\d{8}$/.exec(type)?.[1];
-  return kind === undefined ? undefined : TYPED_TOOLS.get(kind);
+  };
 }
 
 function object(properties: JsonObject, required: string[] = []): JsonObject {

@@ -17,9 +17,16 @@ export function encodeInputParts(
   blocks: readonly Block[],
   scope: Scope,
 ): JsonObject[] {
-  return blocks.map((block) => encodeInputPart(block, scope)).filter((part) =>
-    part !== undefined
-  );
+  return blocks.flatMap(withContext).map((block) =>
+    encodeInputPart(block, scope)
+  ).filter((part) => part !== undefined);
+}
+
+/** What is said about a file stands before it. */
+function withContext(block: Block): Block[] {
+  return block.kind === "file" && block.context !== undefined
+    ? [{ kind: "text", text: block.context }, block]
+    : [block];
 }
 
 function encodeInputPart(block: Block, scope: Scope): JsonObject | undefined {

@@ -16,7 +16,11 @@ import type {
 } from "../../canonical/tools/tool.ts";
 import { otherFields, textOf } from "../fields.ts";
 import { markOwn, withMarks } from "../marks.ts";
-import { decodeTypedTool, typedTool } from "./typed_tools.ts";
+import {
+  decodeToolSettings,
+  decodeTypedTool,
+  typedTool,
+} from "./typed_tools.ts";
 
 /**
  * Reads a list of tools.
@@ -66,6 +70,7 @@ function decodeFunction(tool: JsonObject, param: string): FunctionTool {
     description: textOf(description),
     parameters: isJsonObject(parameters) ? parameters : undefined,
     strict: typeof strict === "boolean" ? strict : undefined,
+    settings: decodeToolSettings(tool),
     marks: markRest(tool, FUNCTION_FIELDS),
   };
 }
@@ -85,6 +90,7 @@ function decodeCustom(tool: JsonObject, param: string): CustomTool {
         definition: textOf(format.definition) ?? "",
       }
       : undefined,
+    settings: decodeToolSettings(tool),
     marks: markRest(tool, CUSTOM_FIELDS),
   };
 }

@@ -3,6 +3,10 @@ import {
   type JsonObject,
   type JsonValue,
 } from "../../../core/json.ts";
+import {
+  type InnerSettings,
+  innerSettings,
+} from "../../canonical/request/extras.ts";
 import type { FunctionTool } from "../../canonical/tools/tool.ts";
 import { textOf } from "../fields.ts";
 import { markOwn, notedObject } from "../marks.ts";
@@ -145,8 +149,24 @@ export function decodeTypedTool(item: JsonObject): FunctionTool | undefined {
     name: tool.type,
     description: textOf(description) ?? tool.description,
     parameters: isJsonObject(parameters) ? parameters : tool.parameters,
+    settings: decodeToolSettings(item),
     marks: markOwn({ typed: item }),
   };
+}
+
+/** What a tool says beside its schema that changes how the model uses it. */
+export function decodeToolSettings(
+  tool: JsonObject,
+): InnerSettings | undefined {
+  const { allowed_callers: callers, environment } = tool;
+  const skills = isJsonObject(environment) ? environment.skills : undefined;
+  return innerSettings("responses", {
+    "tools.async": tool.async === true,
+    "tools.output_schema": isJsonObject(tool.output_schema),
+    "tools.allowed_callers": Array.isArray(callers) &&
+      callers.some((caller) => caller !== "direct"),
+    "tools.environment.skills": Array.isArray(skills) && skills.length > 0,
+  });
 }
 
 /** The wire's own shape of a function that stands for a typed tool. */

@@ -1,0 +1,47 @@
+import type { Protocol } from "../../../core/protocol.ts";
+import type { Block } from "../answer/block.ts";
+import type { Tool } from "../tools/tool.ts";
+import type { InnerSettings } from "./extras.ts";
+import type { Loss } from "./loss.ts";
+import type { CanonicalRequest } from "./request.ts";
+
+/**
+ * Reports every inner setting that belongs to another protocol than `protocol`.
+ *
+ * @throws {GatewayError} As `lose` does.
+ */
+export function loseInnerSettings(
+  { tools, turns }: CanonicalRequest,
+  protocol: Protocol,
+  losses: { lose(loss: Loss): void },
+): void {
+  const found = [
+    ...tools.flatMap(settingsOfTool),
+    ...turns.flatMap(({ blocks }) => blocks.flatMap(settingsOfBlock)),
+  ];
+  for (const settings of found) {
+    if (settings.protocol === protocol) continue;
+    for (const extra of settings.names) {
+      losses.lose({
+        field: { extra },
+        weight: "hint",
+        reason: "this model's provider has no such setting",
+      });
+    }
+  }
+}
+
+function settingsOfTool(tool: Tool): readonly InnerSettings[] {
+  if (tool.kind === "hosted") return [];
+  if (tool.kind === "namespace") return tool.tools.flatMap(settingsOfTool);
+  return tool.settings === undefined ? [] : [tool.settings];
+}
+
+function settingsOfBlock(block: Block): readonly InnerSettings[] {
+  if (block.kind === "tool_result") {
+    return block.content.flatMap(settingsOfBlock);
+  }
+  return block.kind === "image" && block.settings !== undefined
+    ? [block.settings]
+    : [];
+}
