@@ -1,0 +1,188 @@
+import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
+import { type Protocol, PROTOCOLS } from "../../src/core/protocol.ts";
+import { runStage } from "../../src/core/stage.ts";
+import type { AnswerContext } from "../../src/protocols/canonical/codec.ts";
+import { UpstreamFailure } from "../../src/protocols/canonical/failure/failure.ts";
+import type { AnswerEvent } from "../../src/protocols/canonical/stream/event.ts";
+import { CODECS } from "../../src/protocols/mod.ts";
+import { asking } from "../support/dialects/told.ts";
+import type { Probe, TypedField } from "./read_types.ts";
+import { best, MAX_PROBES, type Verdict, type Verdicts } from "./verdict.ts";
+import { streamAround } from "./stream_around.ts";
+
+/** What the caller and the log get of an answer. */
+interface Seen {
+  readonly text: string;
+  readonly dropped: readonly string[];
+}
+
+/**
+ * What becomes of a field of an answer or of an event on each route that translates it: another answer or other
+ * counts than without it, a name in the log, or nothing.
+ */
+export function judgeAnswer(field: TypedField): Verdicts {
+  const { protocol: from, side } = field.entry;
+  const see = side === "answer" ? seeAnswer : seeStream;
+  return Object.fromEntries(
+    PROTOCOLS.filter((to) => to !== from).map((to) => {
+      const found = field.probes.slice(0, MAX_PROBES).map((probe) =>
+        judge(probe, { from, to, see })
+      );
+      return [to, best(found)];
+    }),
+  );
+}
+
+interface Route {
+  readonly from: Protocol;
+  readonly to: Protocol;
+  see(body: JsonObject, from: Protocol, to: Protocol): Seen;
+}
+
+function judge({ having, without }: Probe, { from, to, see }: Route): Verdict {
+  const reason = stopReasonOf(having);
+  const one = see(stopping(having, reason), from, to);
+  const other = see(stopping(without, reason), from, to);
+  if (one.text !== other.text) return "handled";
+  // What holds the field may be dropped with it, and named; of nothing else is anything dropped.
+  return one.dropped.length > 0 ? "named" : "ignored";
+}
+
+/** With what reason an answer of Messages ends of which this is told. */
+function stopReasonOf(body: JsonObject): string {
+  const holder = isJsonObject(body.delta) ? body.delta : body;
+  if (isJsonObject(holder.stop_details)) return "refusal";
+  return typeof holder.stop_sequence === "string"
+    ? "stop_sequence"
+    : "end_turn";
+}
+
+function stopping(body: JsonObject, reason: string): JsonObject {
+  if (body.type === "message_delta" && isJsonObject(body.delta)) {
+    return { ...body, delta: stopping(body.delta, reason) };
+  }
+  return body.stop_reason === null ? { ...body, stop_reason: reason } : body;
+}
+
+/** A failure is what its caller reads. */
+function seeAnswer(
+  body: JsonObject,
+  from: Protocol,
+  to: Protocol,
+): Seen {
+  const dropped: string[] = [];
+  try {
+    const answer = CODECS[from].decodeAnswer(
+      complete(body, from),
+      countedIds(),
+    );
+    const written = CODECS[to].encodeAnswer(answer, context(to, dropped));
+    const { usage, serviceTier, reasoningDropped } = answer;
+    return {
+      text: JSON.stringify([written, usage, serviceTier, reasoningDropped]),
+      dropped,
+    };
+  } catch (error) {
+    if (!(error instanceof UpstreamFailure)) throw error;
+    const written = CODECS[to].encodeFailure(error.failure, "req_1");
+    return { text: JSON.stringify(written), dropped };
+  }
+}
+
+function seeStream(body: JsonObject, from: Protocol, to: Protocol): Seen {
+  const dropped: string[] = [];
+  const frames = streamAround(body, from).map((event) => ({
+    data: typeof event === "string" ? event : JSON.stringify(event),
+    event: typeof event === "string" ? undefined : nameOf(event, from),
+  })).map(({ data, event }) =>
+    event === undefined ? { data } : { data, event }
+  );
+  const events = runStage(
+    CODECS[from].createStreamDecoder(countedIds()),
+    frames,
+  );
+  const written = runStage(
+    CODECS[to].createStreamEncoder(context(to, dropped)),
+    [...events],
+  );
+  return { text: JSON.stringify([written, events.map(counted)]), dropped };
+}
+
+/** What the accounts and the log see of an event. */
+function counted(event: AnswerEvent): string {
+  const { usage, serviceTier, reasoningDropped } = {
+    usage: undefined,
+    serviceTier: undefined,
+    reasoningDropped: undefined,
+    ...event,
+  };
+  return JSON.stringify([usage, serviceTier, reasoningDropped]);
+}
+
+function nameOf({ type }: JsonObject, from: Protocol): string | undefined {
+  return from !== "chat" && typeof type === "string" ? type : undefined;
+}
+
+/** The least that an answer must have beside what is asked for. */
+function complete(body: JsonObject, from: Protocol): JsonObject {
+  const model = "a model";
+  switch (from) {
+    case "chat":
+      return {
+        object: "chat.completion",
+        choices: [{
+          index: 0,
+          finish_reason: "stop",
+          message: { role: "assistant", content: "Hi" },
+        }],
+        ...body,
+        model,
+      };
+    case "messages":
+      return {
+        type: "message",
+        role: "assistant",
+        content: [],
+        usage: { input_tokens: 1, output_tokens: 1 },
+        stop_reason: "end_turn",
+        ...body,
+        model,
+      };
+    case "responses":
+      return {
+        status: "completed",
+        output: [],
+        ...body,
+        object: "response",
+        model,
+      };
+  }
+}
+
+function countedIds() {
+  let count = 0;
+  return { next: (prefix: string) => `${prefix}_${++count}` };
+}
+
+/** What a caller asks for who gets everything. */
+const WISHES: Readonly<Record<Protocol, JsonObject>> = {
+  chat: { logprobs: true, top_logprobs: 2 },
+  messages: {},
+  responses: { include: ["message.output_text.logprobs"], top_logprobs: 2 },
+};
+
+function context(to: Protocol, dropped: string[]): AnswerContext {
+  return {
+    ids: countedIds(),
+    nowMs: 0,
+    model: "a model",
+    request: CODECS[to].decodeRequest({
+      model: "asked",
+      ...asking(to, WISHES[to]),
+    }),
+    estimatedInputTokens: 1,
+    requestId: "req_1",
+    connectionId: "connection-1",
+    drop: (part) => dropped.push(part),
+  };
+}

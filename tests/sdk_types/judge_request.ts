@@ -1,0 +1,140 @@
+import { GatewayError } from "../../src/core/error.ts";
+import type { JsonObject } from "../../src/core/json.ts";
+import { type Protocol, PROTOCOLS } from "../../src/core/protocol.ts";
+import { told } from "../support/dialects/told.ts";
+import type { Probe, TypedField } from "./read_types.ts";
+import { ANY_TURNS } from "./sample.ts";
+import { best, MAX_PROBES, type Verdict, type Verdicts } from "./verdict.ts";
+
+/** Whom a request is translated for: the newest models, and those that take what the newest do not. */
+const TARGETS: Readonly<
+  Record<Protocol, readonly { service: string; model: string }[]>
+> = {
+  chat: [
+    { service: "openai", model: "gpt-5.6-sol" },
+    { service: "openai", model: "gpt-4.1" },
+  ],
+  messages: [
+    { service: "anthropic", model: "claude-opus-5-5" },
+    { service: "anthropic", model: "claude-sonnet-4-5" },
+  ],
+  responses: [
+    { service: "openai", model: "gpt-5.6-sol" },
+    { service: "openai", model: "gpt-4.1" },
+  ],
+};
+
+/** What becomes of a field of a request on each route that translates it. */
+export function judgeRequest(
+  field: TypedField,
+): Verdicts {
+  const from = field.entry.protocol;
+  const routes = PROTOCOLS.filter((to) => to !== from).map((to) => {
+    const found = TARGETS[to].flatMap((target) =>
+      field.probes.slice(0, MAX_PROBES).map((probe) =>
+        judgeProbe(probe, { from, to, ...target })
+      )
+    );
+    return [to, best(found)];
+  });
+  return Object.fromEntries(routes);
+}
+
+interface Route {
+  readonly from: Protocol;
+  readonly to: Protocol;
+  readonly service: string;
+  readonly model: string;
+}
+
+function judgeProbe({ having, without }: Probe, route: Route): Verdict {
+  const one = ask(having, route);
+  if (one === undefined) return "refused";
+  const other = ask(without, route);
+  if (other === undefined || one.body !== other.body) return "handled";
+  // What holds the field may be dropped with it, and named.
+  return one.dropped.length > 0 ? "named" : "ignored";
+}
+
+/** What the upstream is asked; `undefined` where the request is refused. */
+function ask(
+  fields: JsonObject,
+  route: Route,
+): { body: string; dropped: readonly string[] } | undefined {
+  try {
+    const { body, dropped } = told(complete(fields, route.from), route);
+    return { body: JSON.stringify(body), dropped };
+  } catch (error) {
+    if (error instanceof GatewayError) return undefined;
+    throw error;
+  }
+}
+
+const SCHEMA = { type: "object", properties: { city: { type: "string" } } };
+
+const CALL = { name: "weather", arguments: '{"city":"Rome"}' };
+
+/** A talk with two calls, so that results and calls stand where they may, before what the type says. */
+const HISTORY: Readonly<Record<Protocol, readonly JsonObject[]>> = {
+  chat: [
+    { role: "user", content: "Hello" },
+    {
+      role: "assistant",
+      tool_calls: ["call_1", "call_2"].map((id) => ({
+        id,
+        type: "function",
+        function: CALL,
+      })),
+    },
+  ],
+  messages: [
+    { role: "user", content: "Hello" },
+    {
+      role: "assistant",
+      content: ["call_1", "call_2"].map((id) => ({
+        type: "tool_use",
+        id,
+        name: "weather",
+        input: { city: "Rome" },
+      })),
+    },
+  ],
+  responses: [
+    { role: "user", content: "Hello" },
+    ...["call_1", "call_2"].map((call_id) => ({
+      type: "function_call",
+      call_id,
+      ...CALL,
+    })),
+  ],
+};
+
+const TOOLS: Readonly<Record<Protocol, readonly JsonObject[]>> = {
+  chat: [{
+    type: "function",
+    function: { name: "weather", parameters: SCHEMA },
+  }],
+  messages: [{ name: "weather", input_schema: SCHEMA }],
+  responses: [{ type: "function", name: "weather", parameters: SCHEMA }],
+};
+
+/** What has no meaning without tools. */
+const NEEDS_TOOLS = ["tool_choice", "parallel_tool_calls", "function_call"];
+
+/** The fields in a request that is whole. */
+function complete(fields: JsonObject, protocol: Protocol): JsonObject {
+  const turns = protocol === "responses" ? "input" : "messages";
+  const asked = fields[turns] ?? ANY_TURNS;
+  const isAny = JSON.stringify(asked) === JSON.stringify(ANY_TURNS);
+  return {
+    ...(protocol === "messages" ? { max_tokens: 9000 } : {}),
+    ...(NEEDS_TOOLS.some((name) => fields[name] !== undefined)
+      ? { tools: [...TOOLS[protocol]] }
+      : {}),
+    ...fields,
+    model: "asked",
+    [turns]: isAny || !Array.isArray(asked)
+      ? asked
+      : [...HISTORY[protocol], ...asked],
+  };
+}

@@ -1,0 +1,13 @@
+import type { Sdk } from "./entries.ts";
+
+/** Where the packages lie that the tests use, in the versions of `tests/support/sdk/sdks.ts`. */
+export const PINNED_FOLDERS: Readonly<Record<Sdk, string>> = {
+  "openai": folderOf(import.meta.resolve("npm:openai@7.55.0")),
+  "@anthropic-ai/sdk": folderOf(
+    import.meta.resolve("npm:@anthropic-ai/sdk@1.10.0"),
+  ),
+};
+
+function folderOf(module: string): string {
+  return new URL(".", module).pathname;
+}
