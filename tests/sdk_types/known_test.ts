@@ -13,7 +13,7 @@ import { readTypes } from "./read_types.ts";
 const KNOWN = parseKnown(await Deno.readTextFile(KNOWN_FILE));
 const FIELDS = readTypes(PINNED_FOLDERS);
 
-const ADVICE = "task sdk-types --write brings the list up to date";
+const ADVICE = "task sdk:types --write brings the list up to date";
 
 Deno.test("the list has every field of the SDKs' types, and no other", () => {
   const missing = [...FIELDS.keys()].filter((path) => !KNOWN.has(path));

@@ -69,7 +69,6 @@ async function install(sdk: Sdk, folder: string): Promise<string> {
     "--ignore-scripts",
     "--no-audit",
     "--no-fund",
-    "--no-save",
     `--prefix=${folder}`,
     `${sdk}@${version}`,
   );
