@@ -142,13 +142,14 @@ Deno.test({
       let month: JsonObject = {};
       {
         await using gateway = await serveFile(file());
-        for (const { turn, from } of asked) {
+        for (const [index, { turn, from }] of asked.entries()) {
           current = turn;
           const { status, text } = await askOnce(
             gateway.url + PATHS[from],
             ask(
               from,
               hello(from, { model: turn.model, stream: turn.isStream }),
+              { "x-client-request-id": String(index) },
             ),
           );
           assert.equal(status, 200, `${turn.name} ${from}: ${text}`);
@@ -159,14 +160,18 @@ Deno.test({
         );
         month = await monthOf(gateway.url);
         log = gateway.output();
-        const lines = gateway.lines("request");
+        const lines = new Map(
+          gateway.lines("request").map((line) => [
+            line.client_request_id,
+            line,
+          ]),
+        );
         for (const [index, { turn, from }] of asked.entries()) {
+          const line = lines.get(String(index));
           assert.equal(
-            lines[index]?.cost_usd,
+            line?.cost_usd,
             Number(costByHand(turn.counts)) / 1e9,
-            `${turn.name} ${from} ${JSON.stringify(turn.counts)} ${
-              JSON.stringify(lines[index]?.usage)
-            }`,
+            `${turn.name} ${from} ${JSON.stringify(line?.usage)}`,
           );
         }
       }
