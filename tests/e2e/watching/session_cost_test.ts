@@ -7,10 +7,15 @@ import { familyConnection } from "../../support/gateway/families.ts";
 import { askOnce, serveFile } from "../../support/gateway/serve.ts";
 import { needing } from "../../support/ignored.ts";
 import {
-  type Counts,
   longSession,
   type Turn,
 } from "../../support/recorded/claude_session.ts";
+import {
+  costByHand,
+  PRICE,
+  sumByHand,
+  sumsIn,
+} from "../../support/recorded/hand_price.ts";
 import { hasRecordings } from "../../support/recorded/recordings.ts";
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 import { ask, hello, PATHS } from "../../support/wire/ask.ts";
@@ -19,49 +24,6 @@ import { until } from "../../support/within.ts";
 
 // What a long session of Claude Code costs: added up by hand from the usage that was recorded, and as the log, /usage,
 // `model-gateway usage` and a gateway that starts again tell it.
-
-/** In US dollars per million tokens. */
-const PRICE = {
-  input: 5,
-  cached_input: 0.5,
-  cache_write: 6.25,
-  cache_write_1h: 10,
-  output: 25,
-  rates: [
-    { when: { speed: "fast" }, times: 6 },
-    { when: { service_tier: "priority" }, input: 8.01, output: 40.007 },
-    {
-      when: { input_over: 20_000 },
-      input: 10,
-      cached_input: 1,
-      cache_write: 12.5,
-      cache_write_1h: 20,
-      output: 37.5,
-    },
-    { when: { service_tier: "batch" }, times: 0.5 },
-  ],
-};
-
-/** What an answer costs in billionths of a dollar, by the words of the price list. */
-function costByHand(counts: Counts): bigint {
-  const { fresh, read, written5m, written1h, output, speed, tier } = counts;
-  const prompt = fresh + read + written5m + written1h;
-  const cost = (
-    input: number,
-    cached: number,
-    write: number,
-    hour: number,
-    out: number,
-  ) =>
-    BigInt(fresh) * BigInt(input) + BigInt(read) * BigInt(cached) +
-    BigInt(written5m) * BigInt(write) + BigInt(written1h) * BigInt(hour) +
-    BigInt(output) * BigInt(out);
-  if (speed === "fast") return cost(30_000, 3_000, 37_500, 60_000, 150_000);
-  if (tier === "priority") return cost(8_010, 500, 6_250, 10_000, 40_007);
-  if (prompt > 20_000) return cost(10_000, 1_000, 12_500, 20_000, 37_500);
-  if (tier === "batch") return cost(2_500, 250, 3_125, 5_000, 12_500);
-  return cost(5_000, 500, 6_250, 10_000, 25_000);
-}
 
 /** The total of this month that `GET /usage` tells. */
 async function monthOf(url: string): Promise<JsonObject> {
@@ -86,20 +48,6 @@ async function totalOf(log: string): Promise<JsonObject> {
   });
   assert.equal(code, 0);
   return JSON.parse(out).total;
-}
-
-/** The fields of sums that a person can add up. */
-function sumsIn(total: JsonObject): JsonObject {
-  const { requests, input_tokens, cached_input_tokens } = total;
-  const { cache_write_tokens, output_tokens, cost_usd } = total;
-  return {
-    requests: requests ?? null,
-    input_tokens: input_tokens ?? null,
-    cached_input_tokens: cached_input_tokens ?? null,
-    cache_write_tokens: cache_write_tokens ?? null,
-    output_tokens: output_tokens ?? null,
-    cost_usd: cost_usd ?? null,
-  };
 }
 
 Deno.test({
@@ -175,20 +123,7 @@ Deno.test({
           );
         }
       }
-      const counts = asked.map(({ turn }) => turn.counts);
-      const sum = (of: (counts: Counts) => number) =>
-        counts.reduce((total, one) => total + of(one), 0);
-      const nanos = counts.map(costByHand).reduce((a, b) => a + b, 0n);
-      const byHand = {
-        requests: asked.length,
-        input_tokens: sum((one) =>
-          one.fresh + one.read + one.written5m + one.written1h
-        ),
-        cached_input_tokens: sum(({ read }) => read),
-        cache_write_tokens: sum((one) => one.written5m + one.written1h),
-        output_tokens: sum(({ output }) => output),
-        cost_usd: Number(nanos) / 1e9,
-      };
+      const byHand = sumByHand(asked.map(({ turn }) => turn.counts));
       assert.deepEqual(sumsIn(month), byHand);
       assert.deepEqual(sumsIn(await totalOf(log)), byHand);
       await Deno.writeTextFile(`${folder}/a.jsonl`, log);

@@ -3,20 +3,10 @@ import {
   type JsonObject,
   parseJson,
 } from "../../../src/core/json.ts";
+import { type Counts, countsOf } from "./hand_price.ts";
 import { loadRecordings, parseFrames, type Recording } from "./recordings.ts";
 
 // A long session of Claude Code: what Anthropic was recorded to answer to it and to others.
-
-/** The counts of one answer, none of them in another. */
-export interface Counts {
-  readonly fresh: number;
-  readonly read: number;
-  readonly written5m: number;
-  readonly written1h: number;
-  readonly output: number;
-  readonly speed: unknown;
-  readonly tier: unknown;
-}
 
 /** What is recorded last of each count; 0 stands where an event counts nothing. */
 function lastOf(usages: readonly JsonObject[]): JsonObject {
@@ -29,22 +19,6 @@ function lastOf(usages: readonly JsonObject[]): JsonObject {
     }
   }
   return last;
-}
-
-function countsOf(usage: JsonObject): Counts {
-  const creation = isJsonObject(usage.cache_creation)
-    ? usage.cache_creation
-    : {};
-  const written1h = Number(creation.ephemeral_1h_input_tokens ?? 0);
-  return {
-    fresh: Number(usage.input_tokens ?? 0),
-    read: Number(usage.cache_read_input_tokens ?? 0),
-    written5m: Number(usage.cache_creation_input_tokens ?? 0) - written1h,
-    written1h,
-    output: Number(usage.output_tokens ?? 0),
-    speed: usage.speed,
-    tier: usage.service_tier,
-  };
 }
 
 /** One answer of the provider. */
