@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { runUsage } from "../../../src/cli/usage/command.ts";
 import type { JsonObject } from "../../../src/core/json.ts";
 import type { Protocol } from "../../../src/core/protocol.ts";
 import { ALICE_TOKEN, minimalFile } from "../../support/gateway/config.ts";
@@ -19,7 +18,7 @@ import {
 import { hasRecordings } from "../../support/recorded/recordings.ts";
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 import { ask, hello, PATHS } from "../../support/wire/ask.ts";
-import { inPieces } from "../../support/wire/pieces.ts";
+import { totalOfLog } from "../../support/wire/total_of_log.ts";
 import { until } from "../../support/within.ts";
 
 // What a long session of Claude Code costs: added up by hand from the usage that was recorded, and as the log, /usage,
@@ -32,22 +31,6 @@ async function monthOf(url: string): Promise<JsonObject> {
   });
   const { windows } = JSON.parse(text);
   return windows.find(({ window }: JsonObject) => window === "month").total;
-}
-
-/** What `model-gateway usage` says of a log. */
-async function totalOf(log: string): Promise<JsonObject> {
-  let out = "";
-  const code = await runUsage(["--json"], {
-    write: (text) => out += text,
-    writeError: (text) => assert.fail(text),
-    env: () => undefined,
-    identify: () => Promise.resolve(undefined),
-    open: () => Promise.resolve(inPieces(log, 4096)),
-    isTyped: () => false,
-    columns: () => undefined,
-  });
-  assert.equal(code, 0);
-  return JSON.parse(out).total;
 }
 
 Deno.test({
@@ -125,7 +108,7 @@ Deno.test({
       }
       const byHand = sumByHand(asked.map(({ turn }) => turn.counts));
       assert.deepEqual(sumsIn(month), byHand);
-      assert.deepEqual(sumsIn(await totalOf(log)), byHand);
+      assert.deepEqual(sumsIn(await totalOfLog(log)), byHand);
       await Deno.writeTextFile(`${folder}/a.jsonl`, log);
       await using again = await serveFile(
         file({ usage: { replay: [`${folder}/a.jsonl`] } }),
