@@ -250,3 +250,26 @@ Deno.test("the cache mark of a tool's result reaches providers of Chat Completio
     );
   }
 });
+
+Deno.test("what is said about a namespace reaches models without namespaces, once", () => {
+  const inside = (name: string) => ({ ...RESPONSES_TOOL, name });
+  const spaces = (description: string) =>
+    withTool({
+      type: "namespace",
+      name: "files",
+      description,
+      tools: [{ ...inside("read"), description: "Reads." }, inside("write")],
+    });
+  for (const to of ["chat", "messages"] as const) {
+    const told = JSON.stringify(
+      ask("responses", to, spaces("Only below /srv.")).body.tools,
+    );
+    assert.match(
+      told,
+      /"Reads\.\\n\\nOf all tools files__…: Only below \/srv\."/,
+    );
+    assert.equal(told.match(/Only below/g)?.length, 1);
+    const bare = JSON.stringify(ask("responses", to, spaces("")).body.tools);
+    assert.doesNotMatch(bare, /Of all tools/);
+  }
+});

@@ -7,14 +7,14 @@ import type { AnswerEvent } from "../../src/protocols/canonical/stream/event.ts"
 import { CODECS } from "../../src/protocols/mod.ts";
 import { asking } from "../support/dialects/told.ts";
 import type { Probe, TypedField } from "./read_types.ts";
-import { best, MAX_PROBES, type Verdict, type Verdicts } from "./verdict.ts";
+import {
+  isNamed,
+  type Seen,
+  type Verdict,
+  verdictOfProbes,
+  type Verdicts,
+} from "./verdict.ts";
 import { streamAround } from "./stream_around.ts";
-
-/** What the caller and the log get of an answer. */
-interface Seen {
-  readonly text: string;
-  readonly dropped: readonly string[];
-}
 
 /**
  * What becomes of a field of an answer or of an event on each route that translates it: another answer or other
@@ -25,10 +25,13 @@ export function judgeAnswer(field: TypedField): Verdicts {
   const see = side === "answer" ? seeAnswer : seeStream;
   return Object.fromEntries(
     PROTOCOLS.filter((to) => to !== from).map((to) => {
-      const found = field.probes.slice(0, MAX_PROBES).map((probe) =>
-        judge(probe, { from, to, see })
-      );
-      return [to, best(found)];
+      return [
+        to,
+        verdictOfProbes(
+          field.probes,
+          (probe) => judge(probe, { from, to, see }),
+        ),
+      ];
     }),
   );
 }
@@ -39,13 +42,17 @@ interface Route {
   see(body: JsonObject, from: Protocol, to: Protocol): Seen;
 }
 
-function judge({ having, without }: Probe, { from, to, see }: Route): Verdict {
+function judge(
+  { having, without, bare }: Probe,
+  { from, to, see }: Route,
+): Verdict {
   const reason = stopReasonOf(having);
   const one = see(stopping(having, reason), from, to);
   const other = see(stopping(without, reason), from, to);
   if (one.text !== other.text) return "handled";
-  // What holds the field may be dropped with it, and named; of nothing else is anything dropped.
-  return one.dropped.length > 0 ? "named" : "ignored";
+  return isNamed(one, other, () => see(stopping(bare, reason), from, to))
+    ? "named"
+    : "ignored";
 }
 
 /** With what reason an answer of Messages ends of which this is told. */

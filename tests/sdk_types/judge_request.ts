@@ -4,7 +4,14 @@ import { type Protocol, PROTOCOLS } from "../../src/core/protocol.ts";
 import { told } from "../support/dialects/told.ts";
 import type { Probe, TypedField } from "./read_types.ts";
 import { ANY_TURNS } from "./sample.ts";
-import { best, MAX_PROBES, type Verdict, type Verdicts } from "./verdict.ts";
+import {
+  best,
+  isNamed,
+  type Seen,
+  type Verdict,
+  verdictOfProbes,
+  type Verdicts,
+} from "./verdict.ts";
 
 /** Whom a request is translated for: the newest models, and those that take what the newest do not. */
 const TARGETS: Readonly<
@@ -30,12 +37,11 @@ export function judgeRequest(
 ): Verdicts {
   const from = field.entry.protocol;
   const routes = PROTOCOLS.filter((to) => to !== from).map((to) => {
-    const found = TARGETS[to].flatMap((target) =>
-      field.probes.slice(0, MAX_PROBES).map((probe) =>
-        judgeProbe(probe, { from, to, ...target })
-      )
-    );
-    return [to, best(found)];
+    const found = verdictOfProbes(field.probes, (probe) =>
+      best(
+        TARGETS[to].map((target) => judgeProbe(probe, { from, to, ...target })),
+      ));
+    return [to, found];
   });
   return Object.fromEntries(routes);
 }
@@ -47,23 +53,22 @@ interface Route {
   readonly model: string;
 }
 
-function judgeProbe({ having, without }: Probe, route: Route): Verdict {
+function judgeProbe({ having, without, bare }: Probe, route: Route): Verdict {
   const one = ask(having, route);
   if (one === undefined) return "refused";
   const other = ask(without, route);
-  if (other === undefined || one.body !== other.body) return "handled";
-  // What holds the field may be dropped with it, and named.
-  return one.dropped.length > 0 ? "named" : "ignored";
+  if (other === undefined || one.text !== other.text) return "handled";
+  return isNamed(one, other, () => ask(bare, route)) ? "named" : "ignored";
 }
 
 /** What the upstream is asked; `undefined` where the request is refused. */
 function ask(
   fields: JsonObject,
   route: Route,
-): { body: string; dropped: readonly string[] } | undefined {
+): Seen | undefined {
   try {
     const { body, dropped } = told(complete(fields, route.from), route);
-    return { body: JSON.stringify(body), dropped };
+    return { text: JSON.stringify(body), dropped };
   } catch (error) {
     if (error instanceof GatewayError) return undefined;
     throw error;

@@ -17,10 +17,13 @@ export interface TypedField {
   readonly probes: Probe[];
 }
 
-/** Two bodies that differ in one field; without `without` the type says nothing else that it could be. */
+/** Bodies that differ in one field, and the same without the object that has the field. */
 export interface Probe {
   readonly having: JsonObject;
   readonly without: JsonObject;
+  readonly bare: JsonObject;
+  /** Tells the places apart where the same field may stand. */
+  readonly place: number;
 }
 
 /**
@@ -81,6 +84,8 @@ interface Place {
   readonly path: string;
   readonly property: string;
   readonly wrap: Wrap;
+  /** The body without the object that has the property. */
+  readonly bare: JsonObject;
   readonly depth: number;
 }
 
@@ -97,6 +102,7 @@ function walkType(root: ts.Type, { checker, entry, fields }: Walk): void {
 
   // The shortest way to each kind comes first.
   const queue: (() => void)[] = [];
+  let places = 0;
 
   function visit(type: ts.Type, place: Place): void {
     if (place.depth > MAX_DEPTH) {
@@ -126,6 +132,8 @@ function walkType(root: ts.Type, { checker, entry, fields }: Walk): void {
       add(path, {
         having: place.wrap(sampler.least(type)),
         without: place.wrap(undefined),
+        bare: place.wrap(undefined),
+        place: ++places,
       });
     }
     for (const property of checker.getPropertiesOfType(type)) {
@@ -137,6 +145,7 @@ function walkType(root: ts.Type, { checker, entry, fields }: Walk): void {
           path: `${path}.${property.name}`,
           property: property.name,
           depth: place.depth + 1,
+          bare: place.wrap(undefined),
           wrap: (value) =>
             place.wrap(
               value === undefined
@@ -152,6 +161,7 @@ function walkType(root: ts.Type, { checker, entry, fields }: Walk): void {
     const type = checker.getTypeOfSymbol(property);
     const values = sampler.values(type, property.name);
     const [first, second] = values;
+    const here = ++places;
     for (const value of values) {
       const other = isOptional(property) || second === undefined
         ? undefined
@@ -161,6 +171,8 @@ function walkType(root: ts.Type, { checker, entry, fields }: Walk): void {
       add(place.path, {
         having: place.wrap(value),
         without: place.wrap(other),
+        bare: place.bare,
+        place: here,
       });
     }
     if (values.length === 0) fieldAt(place.path);
@@ -211,6 +223,7 @@ function walkType(root: ts.Type, { checker, entry, fields }: Walk): void {
     path: scope,
     property: "",
     depth: 0,
+    bare: {},
     wrap: (value) => isBody(value) ? value : {},
   });
   for (let next = queue.shift(); next !== undefined; next = queue.shift()) {

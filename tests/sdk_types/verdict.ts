@@ -1,3 +1,4 @@
+import type { Probe } from "./read_types.ts";
 import type { Protocol } from "../../src/core/protocol.ts";
 
 /**
@@ -12,10 +13,48 @@ export type Verdicts = Readonly<Partial<Record<Protocol, Verdict>>>;
 
 const VERDICTS: readonly Verdict[] = ["handled", "named", "refused", "ignored"];
 
-/** Of how many values of a field it is looked at what becomes of them. */
-export const MAX_PROBES = 12;
+/** What the other side gets, and what is named as dropped. */
+export interface Seen {
+  readonly text: string;
+  readonly dropped: readonly string[];
+}
 
-/** The best of what became of several values of a field: of some, nothing else can become. */
+/**
+ * Whether a field that changes nothing is named: by itself, or with the object that has it, which then changes nothing
+ * either.
+ *
+ * @param seeBare What is seen without that object; `undefined` where it cannot be without.
+ */
+export function isNamed(
+  having: Seen,
+  without: Seen,
+  seeBare: () => Seen | undefined,
+): boolean {
+  if (having.dropped.some((name) => !without.dropped.includes(name))) {
+    return true;
+  }
+  return having.dropped.length > 0 && seeBare()?.text === having.text;
+}
+
+/** How many values of a field are looked at in each of its places. */
+const MAX_VALUES = 12;
+
+/**
+ * What becomes of a field: of its values in one place the best, since some repeat a default; of its places the worst
+ * where it vanishes in one, else the best, since in some it may not stand.
+ */
+export function verdictOfProbes(
+  probes: readonly Probe[],
+  judge: (probe: Probe) => Verdict,
+): Verdict {
+  const places = Map.groupBy(probes, ({ place }) => place);
+  const found = [...places.values()].map((some) =>
+    best(some.slice(0, MAX_VALUES).map(judge))
+  );
+  return found.includes("ignored") ? "ignored" : best(found);
+}
+
+/** The best of some verdicts. */
 export function best(found: readonly Verdict[]): Verdict {
   return VERDICTS.find((verdict) => found.includes(verdict)) ?? "ignored";
 }

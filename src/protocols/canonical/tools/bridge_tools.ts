@@ -6,6 +6,7 @@ import type {
   CallableTool,
   CustomTool,
   FunctionTool,
+  NamespaceTool,
   Tool,
   ToolChoice,
   ToolReference,
@@ -118,14 +119,24 @@ function bridgeTool(tool: Tool, support: ToolSupport): Tool[] {
     case "hosted":
       return [tool];
     case "namespace": {
-      const inner = tool.tools.map((one) =>
-        bridgeCallable(one, tool.name, support)
-      );
+      const told = support.namespaces ? tool.tools : withPreface(tool);
+      const inner = told.map((one) => bridgeCallable(one, tool.name, support));
       return support.namespaces ? [{ ...tool, tools: inner }] : inner;
     }
     default:
       return [bridgeCallable(tool, undefined, support)];
   }
+}
+
+/** The tools of a namespace, of which the first says what the namespace says of all. */
+function withPreface(
+  { name, description = "", tools }: NamespaceTool,
+): readonly CallableTool[] {
+  const [first, ...others] = tools;
+  if (first === undefined || description === "") return tools;
+  const preface = `Of all tools ${name}__…: ${description}`;
+  const texts = [first.description ?? "", preface].filter(Boolean);
+  return [{ ...first, description: texts.join("\n\n") }, ...others];
 }
 
 function bridgeCallable(
