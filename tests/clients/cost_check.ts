@@ -160,18 +160,18 @@ const ROUTES = [
     endpoint: "messages",
     model: "model-b",
     write: writeMessages,
-    told: (counts: Counts) => counts,
+    countsIn: (counts: Counts) => counts,
   },
   {
     family: "A",
     endpoint: "chat",
     model: "model-a",
     write: writeChat,
-    told: inChat,
+    countsIn: inChat,
   },
 ] as const;
 
-/** Whether Claude Code has added up the same tokens; of caches it is told what its own protocol can say. */
+/** Whether Claude Code has added up the same tokens; of caches it learns what its own protocol can say. */
 function assertOwnCount(stdout: string, sent: readonly Counts[]): void {
   const { usage } = JSON.parse(stdout);
   const sum = (of: (counts: Counts) => number) =>
@@ -192,7 +192,7 @@ function assertOwnCount(stdout: string, sent: readonly Counts[]): void {
   });
 }
 
-for (const { family, endpoint, model, write, told } of ROUTES) {
+for (const { family, endpoint, model, write, countsIn } of ROUTES) {
   Deno.test({
     name:
       `a long session of Claude Code through ${endpoint} costs what it costs by hand, and has the tokens that Claude Code counts`,
@@ -208,7 +208,7 @@ for (const { family, endpoint, model, write, told } of ROUTES) {
           (sum, one) => sum + one.written5m + one.written1h,
           0,
         );
-        const counts = told(countsAt(sent.length, read));
+        const counts = countsIn(countsAt(sent.length, read));
         sent.push(counts);
         const isCall = tools.length > 0 && sent.length < TURNS;
         return new Response(write(sent.length, counts, isCall), {

@@ -261,14 +261,14 @@ Deno.test("what is said about a namespace reaches models without namespaces, onc
       tools: [{ ...inside("read"), description: "Reads." }, inside("write")],
     });
   for (const to of ["chat", "messages"] as const) {
-    const told = JSON.stringify(
+    const tools = JSON.stringify(
       ask("responses", to, spaces("Only below /srv.")).body.tools,
     );
     assert.match(
-      told,
+      tools,
       /"Reads\.\\n\\nOf all tools files__…: Only below \/srv\."/,
     );
-    assert.equal(told.match(/Only below/g)?.length, 1);
+    assert.equal(tools.match(/Only below/g)?.length, 1);
     const bare = JSON.stringify(ask("responses", to, spaces("")).body.tools);
     assert.doesNotMatch(bare, /Of all tools/);
   }

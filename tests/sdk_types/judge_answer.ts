@@ -55,7 +55,7 @@ function judge(
     : "ignored";
 }
 
-/** With what reason an answer of Messages ends of which this is told. */
+/** The reason with which an answer of Messages ends that has these fields. */
 function stopReasonOf(body: JsonObject): string {
   const holder = isJsonObject(body.delta) ? body.delta : body;
   if (isJsonObject(holder.stop_details)) return "refusal";

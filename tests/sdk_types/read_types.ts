@@ -22,13 +22,13 @@ export interface Probe {
   readonly having: JsonObject;
   readonly without: JsonObject;
   readonly bare: JsonObject;
-  /** Tells the places apart where the same field may stand. */
+  /** One number for each place where the same field may stand. */
   readonly place: number;
 }
 
 /**
  * Reads the fields of all entry types, in the order of the types, with the kinds of objects that their `type` or
- * `role` tells apart. What reaches the same kind in several ways is one field.
+ * `role` names. What reaches the same kind in several ways is one field.
  *
  * @param folders Where the packages lie.
  * @throws {Error} When a package has no such type any more.
@@ -190,7 +190,7 @@ function walkType(root: ts.Type, { checker, entry, fields }: Walk): void {
     return field;
   }
 
-  /** The literals of the property that tells the kinds apart; `undefined` where there are none. */
+  /** The literals of the property that names the kind; `undefined` where there are none. */
   function kindOf(type: ts.Type): string | undefined {
     for (const name of ["type", "role"]) {
       const words = literalsOf(type, name);

@@ -119,7 +119,7 @@ function messages({ delta }: JsonObject): readonly JsonObject[] {
   ];
 }
 
-/** What an event with a name like this tells of. */
+/** The item that an event with a name like this is about. */
 const ITEMS: readonly (readonly [name: RegExp, item: JsonObject])[] = [
   [/function_call/, {
     type: "function_call",

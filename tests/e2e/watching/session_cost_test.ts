@@ -22,9 +22,9 @@ import { totalOfLog } from "../../support/wire/total_of_log.ts";
 import { until } from "../../support/within.ts";
 
 // What a long session of Claude Code costs: added up by hand from the usage that was recorded, and as the log, /usage,
-// `model-gateway usage` and a gateway that starts again tell it.
+// `model-gateway usage` and a gateway that starts again say it.
 
-/** The total of this month that `GET /usage` tells. */
+/** The total of this month that `GET /usage` reports. */
 async function monthOf(url: string): Promise<JsonObject> {
   const { text } = await askOnce(`${url}/v1/usage`, {
     headers: { authorization: `Bearer ${ALICE_TOKEN}` },

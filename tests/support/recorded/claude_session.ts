@@ -31,7 +31,7 @@ export interface Turn {
   readonly model: "model-b" | "model-a";
 }
 
-/** The usage that a recording tells, in each place. */
+/** The usage that a recording has, in each place. */
 function usagesIn({ answer, stream }: Recording): JsonObject[] {
   const objects = stream === undefined
     ? [answer]

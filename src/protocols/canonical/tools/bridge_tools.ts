@@ -119,8 +119,10 @@ function bridgeTool(tool: Tool, support: ToolSupport): Tool[] {
     case "hosted":
       return [tool];
     case "namespace": {
-      const told = support.namespaces ? tool.tools : withPreface(tool);
-      const inner = told.map((one) => bridgeCallable(one, tool.name, support));
+      const listed = support.namespaces ? tool.tools : withPreface(tool);
+      const inner = listed.map((one) =>
+        bridgeCallable(one, tool.name, support)
+      );
       return support.namespaces ? [{ ...tool, tools: inner }] : inner;
     }
     default:
