@@ -273,3 +273,30 @@ Deno.test("what is said about a namespace reaches models without namespaces, onc
     assert.doesNotMatch(bare, /Of all tools/);
   }
 });
+
+Deno.test("the cache mark of a search result is carried or named like any other", () => {
+  const cache_control = { type: "ephemeral" };
+  const found = { type: "search_result", source: "s", title: "t" };
+  const text = { type: "text", text: "Words" };
+  for (
+    const result of [
+      { ...found, content: [text], cache_control },
+      { ...found, content: [{ ...text, cache_control }] },
+    ]
+  ) {
+    const marked = told(asking("messages", saying(result)), {
+      from: "messages",
+      to: "chat",
+      service: "openrouter",
+      model: "anthropic/claude-opus-5-5",
+    });
+    assert.match(JSON.stringify(marked.body.messages), /"cache_control"/);
+    const lost = told(asking("messages", saying(result)), {
+      from: "messages",
+      to: "chat",
+      service: "custom",
+      model: "m",
+    });
+    assert.deepEqual(lost.dropped, ["cache_control"]);
+  }
+});

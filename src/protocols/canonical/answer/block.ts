@@ -206,6 +206,8 @@ export interface OpaqueBlock {
   readonly text?: string | undefined;
   /** A reading of it in other blocks, where text alone does not do. */
   readonly content?: readonly (TextBlock | ImageBlock)[] | undefined;
+  /** Of a reading; `value` has the mark itself. */
+  readonly cache?: CacheMark | undefined;
   readonly weight: Weight;
   readonly marks?: Marks | undefined;
 }

@@ -5,7 +5,8 @@ import {
 } from "../../../core/json.ts";
 import type { OpaqueBlock } from "../../canonical/answer/block.ts";
 import type { Weight } from "../../canonical/request/extras.ts";
-import { optionalText } from "../request/fields.ts";
+import { decodeCache } from "../request/cache.ts";
+import { objectsIn, optionalText } from "../request/fields.ts";
 
 /** The fields of server tools' results that a model can read; the rest is encrypted, or about the format. */
 const READABLE_FIELDS: ReadonlySet<string> = new Set([
@@ -48,13 +49,26 @@ export function historyBlock(value: JsonObject): OpaqueBlock {
 
 /** Retrieved text that a caller gives to the model, which others read as text. */
 export function searchResultBlock(value: JsonObject): OpaqueBlock {
-  return { ...opaqueBlock(value, "answer"), text: readable(value) };
+  return {
+    ...opaqueBlock(value, "answer"),
+    text: readable(value),
+    ...cacheIn(value),
+  };
 }
 
 /** Names a tool whose definition is loaded. */
 export function toolReferenceBlock(value: JsonObject): OpaqueBlock {
   const name = optionalText(value.tool_name);
-  return { ...opaqueBlock(value, "hint"), text: name };
+  return { ...opaqueBlock(value, "hint"), text: name, ...cacheIn(value) };
+}
+
+/** The cache mark of a block, or of the last text in it. */
+function cacheIn(value: JsonObject): Pick<OpaqueBlock, "cache"> {
+  const cache = decodeCache(value) ??
+    objectsIn(value.content).map(decodeCache).findLast((one) =>
+      one !== undefined
+    );
+  return cache === undefined ? {} : { cache };
 }
 
 /** Whether a system block is addressed to Anthropic's API alone. */
