@@ -269,8 +269,10 @@ Deno.test("what is said about a namespace reaches models without namespaces, onc
       /"Reads\.\\n\\nOf all tools files__…: Only below \/srv\."/,
     );
     assert.equal(tools.match(/Only below/g)?.length, 1);
-    const bare = JSON.stringify(ask("responses", to, spaces("")).body.tools);
-    assert.doesNotMatch(bare, /Of all tools/);
+    for (const nothing of ["", "files"]) {
+      const bare = ask("responses", to, spaces(nothing)).body.tools;
+      assert.doesNotMatch(JSON.stringify(bare), /Of all tools/);
+    }
   }
 });
 

@@ -135,7 +135,8 @@ function withPreface(
   { name, description = "", tools }: NamespaceTool,
 ): readonly CallableTool[] {
   const [first, ...others] = tools;
-  if (first === undefined || description === "") return tools;
+  const saysNothing = description === "" || description === name;
+  if (first === undefined || saysNothing) return tools;
   const preface = `Of all tools ${name}__…: ${description}`;
   const texts = [first.description ?? "", preface].filter(Boolean);
   return [{ ...first, description: texts.join("\n\n") }, ...others];
