@@ -21,7 +21,7 @@ interface NotedFlags {
   readonly isPart?: true;
   /** Of a turn: it came as `instructions`. */
   readonly isInstructions?: true;
-  /** Of a tool: it came with a tool search and not in the list of tools. */
+  /** Of a tool: it came with an item of the input and not in the list of tools. */
   readonly isLoaded?: true;
 }
 
@@ -29,8 +29,6 @@ interface NotedFlags {
 export type OwnMarks = NotedObjects & NotedFlags & {
   /** Of reasoning in an answer: the id of its item. */
   readonly id?: string;
-  /** Of a namespace's tool: the members of the namespace that are no functions. */
-  readonly others?: JsonObject[];
 };
 
 /** Anything canonical that can hold marks. */
@@ -66,10 +64,4 @@ export function isNoted({ marks }: Marked, flag: keyof NotedFlags): boolean {
 export function notedId({ marks }: Marked): string | undefined {
   const id = marks?.responses?.id;
   return typeof id === "string" ? id : undefined;
-}
-
-/** The members of a namespace that were noted, which are no functions. */
-export function notedOthers({ marks }: Marked): JsonObject[] {
-  const others = marks?.responses?.others;
-  return Array.isArray(others) ? others.filter(isJsonObject) : [];
 }

@@ -123,7 +123,9 @@ function bridgeTool(tool: Tool, support: ToolSupport): Tool[] {
       const inner = listed.map((one) =>
         bridgeCallable(one, tool.name, support)
       );
-      return support.namespaces ? [{ ...tool, tools: inner }] : inner;
+      return support.namespaces
+        ? [{ ...tool, tools: inner }]
+        : [...inner, ...tool.hosted ?? []];
     }
     default:
       return [bridgeCallable(tool, undefined, support)];

@@ -48,6 +48,8 @@ export interface NamespaceTool {
   readonly name: string;
   readonly description?: string | undefined;
   readonly tools: readonly CallableTool[];
+  /** Members that the upstream itself runs. */
+  readonly hosted?: readonly HostedTool[] | undefined;
   readonly marks?: Marks | undefined;
 }
 
@@ -58,6 +60,7 @@ export interface HostedTool {
   /** The wire's `type`, for reports. */
   readonly type: string;
   readonly value: JsonObject;
+  readonly marks?: Marks | undefined;
 }
 
 /** Names one tool. */

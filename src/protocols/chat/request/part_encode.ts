@@ -1,4 +1,9 @@
-import type { JsonObject, JsonValue } from "../../../core/json.ts";
+import { lookup } from "../../../core/collections/lookup.ts";
+import {
+  type JsonObject,
+  type JsonValue,
+  present,
+} from "../../../core/json.ts";
 import type {
   Block,
   FileBlock,
@@ -129,13 +134,41 @@ function withCache(
 }
 
 function encodeImage(block: ImageBlock, scope: Scope): JsonObject | undefined {
-  const { source, detail } = block;
+  const { source } = block;
   if (source.type === "id") return refuseSource("an image", scope);
   const url = source.type === "url" ? source.url : dataUrl(source);
   return {
     type: "image_url",
-    image_url: { url, ...(detail === undefined ? {} : { detail }) },
+    image_url: { url, ...present({ detail: encodeDetail(block, scope) }) },
   };
+}
+
+/**
+ * Every resolution that a provider of Chat Completions is sure to take.
+ * Source: `ChatCompletionContentPartImage.ImageURL` of https://github.com/openai/openai-node
+ */
+const DETAILS: readonly unknown[] = ["auto", "low", "high"];
+
+/**
+ * Resolutions that others know, as the closest of these: `original` is Codex's, `xhigh` Doubao's.
+ * Sources: https://github.com/openai/codex/pull/13050, https://github.com/farion1231/cc-switch/issues/6495
+ */
+const CLOSEST_DETAIL: Readonly<Record<string, string>> = {
+  original: "high",
+  xhigh: "high",
+};
+
+function encodeDetail(
+  { detail }: ImageBlock,
+  { context }: Scope,
+): string | undefined {
+  if (detail === undefined || DETAILS.includes(detail)) return detail;
+  context.lose({
+    field: { extra: "detail" },
+    weight: "hint",
+    reason: "this model's provider knows no such resolution",
+  });
+  return lookup(CLOSEST_DETAIL, detail);
 }
 
 function encodeFile(block: FileBlock, scope: Scope): JsonObject | undefined {

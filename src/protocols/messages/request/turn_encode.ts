@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../../core/json.ts";
 import type { Block } from "../../canonical/answer/block.ts";
+import { openForeignBlocks } from "../../canonical/answer/readable.ts";
 import { settleHistory } from "../../canonical/request/history.ts";
 import type { Turn } from "../../canonical/request/request.ts";
 import {
@@ -32,7 +33,7 @@ export function encodeTurns(
   scope: Scope,
 ): Conversation {
   for (const { name } of turns) if (name !== undefined) loseName(scope);
-  const settled = settleHistory(turns);
+  const settled = openForeignBlocks(settleHistory(turns), "messages");
   const first = settled.findIndex((turn) => !isSystem(turn));
   const count = first < 0 ? settled.length : first;
   // The system text comes first on the wire, which decides about surplus cache marks.

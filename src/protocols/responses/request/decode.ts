@@ -16,7 +16,8 @@ import {
   decodeServiceTier,
   decodeVerbosity,
 } from "./settings.ts";
-import { addLoaded, decodeToolChoice, decodeTools } from "../tools/decode.ts";
+import { decodeToolChoice, decodeTools } from "../tools/decode.ts";
+import { unionOfTools } from "../tools/union.ts";
 import { decodeInput } from "./turn_decode.ts";
 import { parseRequest, type WireRequest } from "../wire.ts";
 
@@ -38,7 +39,7 @@ export function decodeRequest(body: JsonObject): CanonicalRequest {
     model: wire.model,
     stream: wire.stream ?? false,
     turns: [...decodeInstructions(wire), ...turns],
-    tools: addLoaded(decodeTools(wire.tools ?? [], "tools"), loaded),
+    tools: unionOfTools(decodeTools(wire.tools ?? [], "tools"), loaded),
     toolChoice: decodeToolChoice(wire.tool_choice ?? undefined),
     parallelTools: wire.parallel_tool_calls ?? undefined,
     format: decodeFormat(wire.text),

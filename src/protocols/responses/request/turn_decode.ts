@@ -10,6 +10,7 @@ import {
 } from "../../canonical/request/invalid_request.ts";
 import type { Role, Turn } from "../../canonical/request/request.ts";
 import type { Tool } from "../../canonical/tools/tool.ts";
+import { decodeAgentMessage } from "../items/agent_message.ts";
 import { decodeCall } from "../items/call_item.ts";
 import { otherFields } from "../fields.ts";
 import { messageHead } from "../items/message_head.ts";
@@ -105,9 +106,15 @@ function createReader(): Reader {
     else turns.push({ role, blocks: [opaqueItem(item)] });
   }
 
-  function pushLoaded({ tools }: JsonObject, param: string): void {
+  /** An item that only brings tools is lost itself with those that the upstream runs. */
+  function pushLoaded({ type, tools }: JsonObject, param: string): void {
     const list = Array.isArray(tools) ? tools.filter(isJsonObject) : [];
-    loaded.push(...decodeTools(list, `${param}.tools`));
+    const decoded = decodeTools(list, `${param}.tools`);
+    loaded.push(
+      ...decoded.filter(({ kind }) =>
+        type !== "additional_tools" || kind !== "hosted"
+      ),
+    );
   }
 
   return {
@@ -119,6 +126,12 @@ function createReader(): Reader {
           return pushMessage(item, param);
         case "reasoning":
           return append("assistant", [decodeReasoning(item)]);
+        case "agent_message":
+          turns.push({
+            role: "user",
+            blocks: [decodeAgentMessage(item, param)],
+          });
+          return;
         case "item_reference":
           throw unsupportedState(param, {
             what: "item_reference",

@@ -3,19 +3,19 @@ import {
   type JsonObject,
   type JsonValue,
 } from "../../../core/json.ts";
-import { toolKey } from "../../canonical/tools/bridge_tools.ts";
 import { invalidField } from "../../canonical/request/invalid_request.ts";
 import type {
   CallableTool,
   CustomTool,
   FunctionTool,
+  HostedTool,
   NamespaceTool,
   Tool,
   ToolChoice,
   ToolReference,
 } from "../../canonical/tools/tool.ts";
 import { otherFields, textOf } from "../fields.ts";
-import { markOwn, withMarks } from "../marks.ts";
+import { markOwn } from "../marks.ts";
 import {
   decodeToolSettings,
   decodeTypedTool,
@@ -42,7 +42,11 @@ function decodeTool(tool: JsonObject, param: string): Tool {
   }
   if (type === "namespace") return decodeNamespace(tool, param);
   return decodeCallable(tool, param) ?? decodeTypedTool(tool) ??
-    { kind: "hosted", protocol: "responses", type, value: tool };
+    hostedTool(type, tool);
+}
+
+function hostedTool(type: string, value: JsonObject): HostedTool {
+  return { kind: "hosted", protocol: "responses", type, value };
 }
 
 /** A function or custom tool; `undefined` for every other. */
@@ -95,14 +99,13 @@ function decodeCustom(tool: JsonObject, param: string): CustomTool {
   };
 }
 
-/** Tools inside that are neither functions nor custom tools stay with the namespace, for this codec alone. */
 function decodeNamespace(tool: JsonObject, param: string): NamespaceTool {
   const inner = Array.isArray(tool.tools)
     ? tool.tools.filter(isJsonObject)
     : [];
-  const others = inner.filter(({ type }) =>
+  const hosted = inner.filter(({ type }) =>
     type !== "function" && type !== "custom"
-  );
+  ).map((one) => hostedTool(textOf(one.type) ?? "", one));
   return {
     kind: "namespace",
     name: nameIn(tool, param),
@@ -110,7 +113,7 @@ function decodeNamespace(tool: JsonObject, param: string): NamespaceTool {
     tools: inner.map((one, index) =>
       decodeCallable(one, `${param}.tools[${index}]`)
     ).filter((one) => one !== undefined),
-    marks: others.length === 0 ? undefined : markOwn({ others }),
+    hosted,
   };
 }
 
@@ -127,32 +130,6 @@ function markRest(
 ): CallableTool["marks"] {
   const rest = otherFields(tool, known);
   return markOwn(rest === undefined ? undefined : { tool: rest });
-}
-
-/**
- * Adds tools that an item of the input brings to those of the request. The item itself tells this codec's own
- * upstreams of them; the mark keeps them from being told twice. A tool that is there already counts once.
- */
-export function addLoaded(
-  tools: readonly Tool[],
-  loaded: readonly Tool[],
-): readonly Tool[] {
-  const known = new Set(tools.map(keyOf));
-  const fresh = loaded.filter((tool) => tool.kind !== "hosted").filter((tool) =>
-    !known.has(toolKey(tool))
-  );
-  return [
-    ...tools,
-    ...fresh.map((tool): Tool => ({ ...tool, marks: markLoaded(tool) })),
-  ];
-}
-
-function keyOf(tool: Tool): string {
-  return tool.kind === "hosted" ? tool.type : toolKey(tool);
-}
-
-function markLoaded(tool: CallableTool | NamespaceTool): CallableTool["marks"] {
-  return withMarks(tool, { isLoaded: true });
 }
 
 /**

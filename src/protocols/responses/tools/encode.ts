@@ -24,7 +24,7 @@ import {
 } from "../../canonical/tools/tool.ts";
 import type { Loss } from "../../canonical/request/loss.ts";
 import type { Scope } from "../dialect.ts";
-import { isNoted, notedObject, notedOthers } from "../marks.ts";
+import { isNoted, notedObject } from "../marks.ts";
 import { encodeTypedTool } from "./typed_tools.ts";
 
 /** Takes what cannot be carried. */
@@ -95,7 +95,7 @@ function withoutList(
 
 /** Whether an item of the input brings the tool. */
 function isLoaded(tool: Tool): boolean {
-  return tool.kind !== "hosted" && isNoted(tool, "isLoaded");
+  return isNoted(tool, "isLoaded");
 }
 
 /** Writes one tool; `undefined` for one of another protocol's upstreams. */
@@ -156,14 +156,16 @@ function encodeCustom(tool: CustomTool): JsonObject {
 }
 
 function encodeNamespace(tool: NamespaceTool, lose: Lose): JsonObject {
-  const { name, description, tools } = tool;
+  const { name, description, tools, hosted } = tool;
   return {
     type: "namespace",
     name,
     description: description ?? "",
     tools: [
-      ...tools.map((one) => encodeCallable(one, lose)),
-      ...notedOthers(tool),
+      ...tools.filter((one) => !isLoaded(one))
+        .map((one) => encodeCallable(one, lose)),
+      ...(hosted ?? []).filter((one) => !isLoaded(one))
+        .map(({ value }) => value),
     ],
   };
 }

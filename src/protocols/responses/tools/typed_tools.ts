@@ -190,9 +190,15 @@ export function toolOfResult(item: JsonObject): TypedTool | undefined {
   return TYPED_TOOLS.find(({ resultType }) => resultType === item.type);
 }
 
+/** The names by which a model that knows no namespaces calls the tools. */
 function namesOf(tools: JsonValue | undefined): string[] {
   return (Array.isArray(tools) ? tools : []).filter(isJsonObject)
-    .map(({ name }) => textOf(name) ?? "").filter((name) => name !== "");
+    .flatMap(({ name, tools: inner }) => {
+      const own = textOf(name) ?? "";
+      return Array.isArray(inner)
+        ? namesOf(inner).map((one) => `${own}__${one}`)
+        : [own];
+    }).filter((name) => name !== "");
 }
 
 function withoutType(action: JsonValue | undefined): JsonValue | undefined {

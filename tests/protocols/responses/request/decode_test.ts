@@ -238,7 +238,7 @@ Deno.test("decodeRequest() adds the tools that items bring along, each once", ()
   });
   assert.deepEqual(
     tools.map((one) => one.kind === "hosted" ? one.type : one.name),
-    ["f", "n", "g"],
+    ["f", "n", "g", "web_search"],
   );
 });
 

@@ -1,0 +1,344 @@
+import assert from "node:assert/strict";
+import { GatewayError } from "../../src/core/error.ts";
+import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
+import type { Protocol } from "../../src/core/protocol.ts";
+import { asking, type Told, told } from "../support/dialects/told.ts";
+
+// What becomes of what Codex 0.169 sends beside messages and calls: tools that it declares again and again, messages
+// between its agents, and pictures in their own size.
+
+/** Who serves a model to Codex by another protocol than its own. */
+const TARGETS: readonly { readonly to: Protocol; readonly service: string }[] =
+  [
+    { to: "chat", service: "custom" },
+    { to: "chat", service: "openai" },
+    { to: "messages", service: "anthropic" },
+  ];
+
+function toEach(
+  fields: JsonObject,
+  check: (told: Told, to: Protocol) => void,
+): void {
+  for (const { to, service } of TARGETS) {
+    const model = to === "messages" ? "claude-sonnet-4-6" : "some-model";
+    const body = asking("responses", fields);
+    check(told(body, { from: "responses", to, service, model }), to);
+  }
+}
+
+/** The tools as every protocol has them: name and description. */
+function toolsOf({ body }: Told): string[] {
+  assert.ok(Array.isArray(body.tools));
+  return body.tools.filter(isJsonObject).map((tool) => {
+    const one = isJsonObject(tool.function) ? tool.function : tool;
+    return `${one.name}: ${one.description ?? ""}`;
+  });
+}
+
+function fn(name: string, description = ""): JsonObject {
+  return { type: "function", name, description, parameters: {} };
+}
+
+function namespace(name: string, ...tools: JsonObject[]): JsonObject {
+  return { type: "namespace", name, description: name, tools };
+}
+
+function found(callId: string, ...tools: JsonObject[]): JsonObject[] {
+  return [
+    {
+      type: "tool_search_call",
+      call_id: callId,
+      execution: "client",
+      arguments: { query: "q" },
+    },
+    { type: "tool_search_output", call_id: callId, execution: "client", tools },
+  ];
+}
+
+const ASK = { role: "user", content: "Go" };
+
+Deno.test("a namespace that comes in parts is the union of its parts", () => {
+  const parts: readonly JsonObject[] = [
+    {
+      tools: [namespace("n", fn("one")), namespace("n", fn("two"))],
+      input: [ASK],
+    },
+    {
+      tools: [namespace("n", fn("one"))],
+      input: [ASK, ...found("a", namespace("n", fn("two")))],
+    },
+    {
+      input: [
+        ASK,
+        ...found("a", namespace("n", fn("one"))),
+        ...found("b", namespace("n", fn("two"))),
+      ],
+    },
+    {
+      input: [
+        {
+          type: "additional_tools",
+          role: "developer",
+          tools: [namespace("n", fn("one"))],
+        },
+        {
+          type: "additional_tools",
+          role: "developer",
+          tools: [namespace("n", fn("two"))],
+        },
+        ASK,
+      ],
+    },
+  ];
+  for (const fields of parts) {
+    toEach(fields, (one) => {
+      assert.deepEqual(toolsOf(one), ["n__one: ", "n__two: "]);
+      assert.deepEqual(one.dropped, []);
+    });
+  }
+});
+
+Deno.test("a tool that is declared again is sent once, as it was declared last", () => {
+  toEach({
+    tools: [
+      fn("f", "of the request"),
+      fn("g", "early"),
+      fn("g", "late"),
+    ],
+    input: [
+      ASK,
+      ...found("a", fn("f", "found"), namespace("n", fn("x", "found first"))),
+      ...found("b", fn("h", "found"), namespace("n", fn("x", "found again"))),
+      ...found("c", fn("h", "found again")),
+    ],
+  }, (one) => {
+    // The request's own list is newer than what its history holds.
+    assert.deepEqual(toolsOf(one), [
+      "f: of the request",
+      "g: late",
+      "n__x: found again",
+      "h: found again",
+    ]);
+  });
+});
+
+Deno.test("the model reads the names of the tools that it found as it can call them", () => {
+  toEach({
+    input: [ASK, ...found("a", fn("f"), namespace("n", fn("one"), fn("two")))],
+  }, ({ body }) => {
+    assert.match(JSON.stringify(body), /Loaded tools: f, n__one, n__two/);
+  });
+});
+
+Deno.test("a tool that no other provider can run is named wherever Codex declares it", () => {
+  const computer = { type: "computer_use_preview" };
+  const fieldsOf: readonly JsonObject[] = [
+    { tools: [fn("f"), namespace("n", fn("one"), computer)], input: [ASK] },
+    {
+      tools: [fn("f")],
+      input: [ASK, ...found("a", namespace("n", fn("one"), computer))],
+    },
+    {
+      tools: [fn("f"), namespace("n", fn("one"))],
+      input: [ASK, ...found("a", computer)],
+    },
+  ];
+  for (const fields of fieldsOf) {
+    toEach(fields, (one) => {
+      assert.deepEqual(toolsOf(one), ["f: ", "n__one: "]);
+      assert.deepEqual(one.dropped, ["tools"]);
+    });
+  }
+});
+
+Deno.test("tools that items bring are not written twice for a provider of Responses", () => {
+  const input = [
+    ASK,
+    ...found("a", fn("f"), namespace("n", fn("two"))),
+    ...found("b", namespace("n", fn("two")), { type: "web_search" }),
+  ];
+  const { body } = told({
+    input,
+    tools: [fn("f"), namespace("n", fn("one"))],
+  }, { from: "responses", to: "responses", service: "openai", model: "gpt-6" });
+  const tools = Array.isArray(body.tools) ? body.tools : [];
+  assert.deepEqual(
+    tools.filter(isJsonObject).map((
+      { name, tools: inner },
+    ) => [
+      name,
+      Array.isArray(inner)
+        ? inner.filter(isJsonObject).map((one) => one.name)
+        : [],
+    ]),
+    [["f", []], ["n", ["one"]]],
+  );
+  assert.match(JSON.stringify(body.input), /web_search/);
+});
+
+/** The message of an agent as Codex 0.169.0 wrote it behind a gateway. */
+function agentMessage(payload: JsonObject, ...more: JsonObject[]): JsonObject {
+  return {
+    type: "agent_message",
+    id: "amsg_1",
+    author: "/root",
+    recipient: "/root/worker",
+    content: [
+      {
+        type: "input_text",
+        text:
+          "Message Type: NEW_TASK\nTask name: /root/worker\nSender: /root\nPayload:\n",
+      },
+      payload,
+      ...more,
+    ],
+  };
+}
+
+/** The last message of the user, its texts apart. */
+function lastOfUser({ body }: Told): JsonObject[] {
+  assert.ok(Array.isArray(body.messages));
+  const last = body.messages.filter(isJsonObject).at(-1);
+  assert.equal(last?.role, "user");
+  return Array.isArray(last.content)
+    ? last.content.filter(isJsonObject)
+    : [{ type: "text", text: last.content ?? null }];
+}
+
+Deno.test("the task of a sub-agent reaches the model whole, as words of the user", () => {
+  const payloads = [
+    { type: "encrypted_content", encrypted_content: "Count the files." },
+    { type: "input_text", text: "Count the files." },
+  ];
+  for (const payload of payloads) {
+    toEach({
+      input: [
+        { role: "user", content: "What the parent was asked" },
+        { role: "assistant", content: "I ask a worker." },
+        agentMessage(payload),
+      ],
+    }, (one) => {
+      const text = lastOfUser(one).map(({ text }) => text).join("\n\n");
+      assert.match(text, /Sender: \/root\nPayload:\n\s*Count the files\.$/);
+      assert.deepEqual(one.dropped, []);
+    });
+  }
+});
+
+Deno.test("a message between agents says from whom it comes where its text does not", () => {
+  toEach({
+    input: [ASK, {
+      type: "agent_message",
+      author: "/root/worker",
+      recipient: "/root",
+      content: [{ type: "input_text", text: "There are 3." }],
+    }],
+  }, (one) => {
+    const text = lastOfUser(one).map(({ text }) => text).join("\n\n");
+    assert.match(
+      text,
+      /Message from \/root\/worker to \/root:\s+There are 3\.$/,
+    );
+  });
+});
+
+Deno.test("a picture in a message between agents is a picture", () => {
+  const image = {
+    type: "input_image",
+    image_url: "data:image/png;base64,AAAA",
+  };
+  toEach({
+    input: [ASK, agentMessage({ type: "input_text", text: "Look." }, image)],
+  }, (one) => {
+    assert.match(JSON.stringify(lastOfUser(one).at(-1)), /AAAA/);
+  });
+});
+
+Deno.test("a message between agents that only OpenAI can read is refused by name", () => {
+  const payload = {
+    type: "encrypted_content",
+    // As long as the shortest token of Fernet: https://github.com/fernet/spec/blob/master/Spec.md
+    encrypted_content: `gAAAAABq${"x_-9".repeat(23)}==`,
+  };
+  const unknown = { type: "input_hologram", data: "AAAA" };
+  for (const part of [payload, unknown]) {
+    for (const { to, service } of TARGETS) {
+      const model = to === "messages" ? "claude-sonnet-4-6" : "some-model";
+      assert.throws(
+        () =>
+          told({ input: [ASK, agentMessage(part)] }, {
+            from: "responses",
+            to,
+            service,
+            model,
+          }),
+        (error) =>
+          error instanceof GatewayError && error.param === "input" &&
+          error.message.includes(String(part.type)),
+      );
+    }
+  }
+});
+
+Deno.test("a message between agents goes to a provider of Responses as it came", () => {
+  const message = agentMessage({
+    type: "encrypted_content",
+    encrypted_content: "Count the files.",
+  });
+  const { body } = told({ input: [ASK, message] }, {
+    from: "responses",
+    to: "responses",
+    service: "openai",
+    model: "gpt-6",
+  });
+  assert.ok(Array.isArray(body.input));
+  assert.deepEqual(body.input.at(-1), message);
+});
+
+Deno.test("a picture in its own size is asked for in the largest that Chat Completions know, which is named", () => {
+  const picture = (detail?: string) => ({
+    type: "input_image",
+    image_url: "data:image/png;base64,AAAA",
+    ...(detail === undefined ? {} : { detail }),
+  });
+  const rows: readonly (readonly [
+    asked: string | undefined,
+    sent: string | undefined,
+    dropped: string[],
+  ])[] = [
+    ["original", "high", ["detail"]],
+    ["xhigh", "high", ["detail"]],
+    ["never seen", undefined, ["detail"]],
+    ["high", "high", []],
+    ["low", "low", []],
+    ["auto", "auto", []],
+    [undefined, undefined, []],
+  ];
+  for (const service of ["custom", "openai", "openrouter", "zai"]) {
+    for (const [asked, sent, dropped] of rows) {
+      const inputs: readonly JsonObject[][] = [
+        [{ role: "user", content: [picture(asked)] }],
+        [
+          ASK,
+          { type: "function_call", call_id: "c", name: "view_image" },
+          {
+            type: "function_call_output",
+            call_id: "c",
+            output: [picture(asked)],
+          },
+        ],
+      ];
+      for (const input of inputs) {
+        const one = told({ input }, {
+          from: "responses",
+          to: "chat",
+          service,
+          model: "some-model",
+        });
+        const text = JSON.stringify(one.body.messages);
+        assert.equal(/"detail":"([^"]*)"/.exec(text)?.[1], sent, service);
+        assert.deepEqual(one.dropped, dropped, `${service} ${asked}`);
+      }
+    }
+  }
+});
