@@ -41,6 +41,8 @@ export const dialectOf: (
   return {
     ...rules,
     ...(service === "gateway" ? {} : rulesFor(TEMPLATE_MODELS, model)),
+    compilesPatterns: rules.compilesPatterns ||
+      openAiModelRules(model) !== undefined,
     thinking,
     openAi: rules.fitsModel ? undefined : openAiModelRules(model),
     effort: rulesFor(rules.effortModels, model),

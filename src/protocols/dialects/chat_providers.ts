@@ -5,6 +5,7 @@ import {
   MISTRAL_MODELS,
 } from "./effort.ts";
 import type { ModelRow } from "./model_row.ts";
+import { PATTERN_SOURCES } from "./openai_models.ts";
 import {
   DEEPSEEK_MODELS,
   GLM_MODELS,
@@ -36,6 +37,8 @@ export interface ChatRules {
   readonly formatsWithTools: boolean;
   /** Whether schemas must be Moonshot's own subset of JSON Schema. */
   readonly moonshotSchemas: boolean;
+  /** Whether patterns of schemas are compiled, by an engine that knows less than JavaScript's, whatever the model. */
+  readonly compilesPatterns: boolean;
   /** How reasoning is asked for: by an effort, by a switch as the model's row says, or by a router's `reasoning`. */
   readonly reasoning: "effort" | "switch" | "router";
   /** The models of a provider with a switch. */
@@ -103,6 +106,7 @@ const OPENAI: ChatRules = {
   schemas: true,
   formatsWithTools: true,
   moonshotSchemas: false,
+  compilesPatterns: true,
   reasoning: "effort",
   models: [],
   effortModels: [],
@@ -131,6 +135,7 @@ export const COMPATIBLE_CHAT: ChatRules = {
   schemas: true,
   formatsWithTools: true,
   moonshotSchemas: false,
+  compilesPatterns: false,
   reasoning: "effort",
   models: [],
   effortModels: [],
@@ -154,7 +159,10 @@ export const COMPATIBLE_CHAT: ChatRules = {
 export const CHAT_PROVIDERS: readonly ChatProvider[] = [
   {
     services: ["openai"],
-    sources: ["https://developers.openai.com/api/reference/resources/chat"],
+    sources: [
+      "https://developers.openai.com/api/reference/resources/chat",
+      ...PATTERN_SOURCES,
+    ],
     rules: OPENAI,
   },
   {
@@ -163,6 +171,7 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
     sources: ["https://developers.openai.com/api/reference/resources/chat"],
     rules: {
       ...OPENAI,
+      compilesPatterns: false,
       reasoningField: "reasoning_content",
       cache: "cache_control",
       topK: true,

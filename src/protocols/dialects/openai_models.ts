@@ -30,6 +30,17 @@ const EFFORTS_SOURCE = "https://github.com/enricoros/big-AGI/issues/944";
 /** "Function tools with reasoning_effort are not supported for gpt-5.4 in /v1/chat/completions", and who met it. */
 const CHAT_TOOLS_SOURCE = "https://github.com/ItzCrazyKns/Vane/issues/1173";
 
+/**
+ * OpenAI compiles the patterns of schemas, all with Python's `re` ("is not a 'regex'") and some with an engine that
+ * does not look around ("regex lookaround is not supported"), through both protocols.
+ */
+export const PATTERN_SOURCES: readonly string[] = [
+  "https://github.com/BerriAI/litellm/pull/40485",
+  "https://github.com/pleaseai/shunt/pull/488",
+  "https://github.com/vercel/ai/pull/21037",
+  "https://github.com/nicobailon/pi-interactive-shell/issues/69",
+];
+
 const OLD_CACHE = { cacheMarks: false, cacheRetention: true } as const;
 const MARKED_CACHE = { cacheMarks: true, cacheRetention: true } as const;
 const NEW_CACHE = { cacheMarks: true, cacheRetention: false } as const;

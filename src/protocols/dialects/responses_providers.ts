@@ -1,3 +1,5 @@
+import { PATTERN_SOURCES } from "./openai_models.ts";
+
 /** How a provider's Responses deviates from OpenAI's. */
 export interface ResponsesRules {
   /** Whether custom tools and namespaces exist. */
@@ -22,6 +24,8 @@ export interface ResponsesRules {
   readonly openAiOnly: boolean;
   /** Whether the provider itself fits effort and sampling to the model. */
   readonly fitsModel: boolean;
+  /** Whether patterns of schemas are compiled, by an engine that knows less than JavaScript's, whatever the model. */
+  readonly compilesPatterns: boolean;
   /** Whether the provider searches the web and tells log probabilities. */
   readonly hostedTools: boolean;
 }
@@ -45,6 +49,7 @@ const OPENAI: ResponsesRules = {
   alwaysReasons: false,
   openAiOnly: true,
   fitsModel: false,
+  compilesPatterns: true,
   hostedTools: true,
 };
 
@@ -56,6 +61,7 @@ export const COMPATIBLE_RESPONSES: ResponsesRules = {
   userField: "user",
   cacheMarks: false,
   openAiOnly: false,
+  compilesPatterns: false,
   hostedTools: false,
 };
 
@@ -65,6 +71,7 @@ export const RESPONSES_PROVIDERS: readonly ResponsesProvider[] = [
     service: "openai",
     sources: [
       "https://developers.openai.com/api/reference/resources/responses",
+      ...PATTERN_SOURCES,
     ],
     rules: OPENAI,
   },
@@ -96,6 +103,7 @@ export const RESPONSES_PROVIDERS: readonly ResponsesProvider[] = [
       minOutputTokens: 1,
       openAiOnly: false,
       fitsModel: true,
+      compilesPatterns: false,
     },
   },
   {

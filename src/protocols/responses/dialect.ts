@@ -29,6 +29,8 @@ export const dialectOf: (
     ...rules,
     cacheMarks: rules.cacheMarks && known?.cacheMarks === true,
     model: known,
+    compilesPatterns: rules.compilesPatterns ||
+      openAiModelRules(model) !== undefined,
   };
 });
 

@@ -24,8 +24,7 @@ import {
 } from "../dialect.ts";
 import { nudged, withInstruction } from "./instruction.ts";
 import { encodeReasoning, type Reasoning } from "./reasoning_encode.ts";
-import { encodeTooling, type Tooling } from "../tools/encode.ts";
-import { moonshotSchema } from "../tools/moonshot_schema.ts";
+import { encodeTooling, fitSchema, type Tooling } from "../tools/encode.ts";
 import { encodeTurns } from "./turn_encode.ts";
 import { encodeWebSearch } from "../tools/web_search.ts";
 
@@ -166,7 +165,7 @@ function encodeSchemaFormat(
       json_schema: {
         name: name ?? "output",
         ...(description === undefined ? {} : { description }),
-        schema: scope.dialect.moonshotSchemas ? moonshotSchema(schema) : schema,
+        schema: fitSchema(schema, scope),
         ...encodeStrict(format, scope),
       },
     },

@@ -9,6 +9,7 @@ import {
   isClosedSchema,
   objectSchema,
 } from "../../canonical/request/schema.ts";
+import { movePatterns } from "../../canonical/request/schema_patterns.ts";
 import {
   allowedTools,
   type CallableTool,
@@ -139,10 +140,18 @@ function encodeFunction(tool: FunctionTool, scope: Scope): JsonObject {
 
 function encodeParameters(
   parameters: JsonObject | undefined,
-  { dialect }: Scope,
+  scope: Scope,
 ): JsonObject {
-  const schema = objectSchema(parameters);
-  return dialect.moonshotSchemas ? moonshotSchema(schema) : schema;
+  return fitSchema(objectSchema(parameters), scope);
+}
+
+/** A schema as the provider takes it. */
+export function fitSchema(
+  schema: JsonObject,
+  { dialect, context }: Scope,
+): JsonObject {
+  if (dialect.moonshotSchemas) return moonshotSchema(schema);
+  return dialect.compilesPatterns ? movePatterns(schema, context) : schema;
 }
 
 /** Strictness that the schema does not fit would be refused; the tool works without. */

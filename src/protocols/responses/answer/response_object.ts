@@ -12,7 +12,15 @@ import {
   encodeReasoning,
   encodeServiceTier,
 } from "../request/settings.ts";
-import { encodeTool, encodeToolChoice } from "../tools/encode.ts";
+import {
+  encodeTool,
+  encodeToolChoice,
+  isLoaded,
+  type ToolFit,
+} from "../tools/encode.ts";
+
+/** What the caller asked for is repeated as it came. */
+const AS_GIVEN: ToolFit = { lose() {}, schema: (schema) => schema };
 
 /** What tells one answer from another, the same in every object of its stream. */
 export interface ResponseIdentity {
@@ -93,7 +101,8 @@ function settingsOf(request: CanonicalRequest): JsonObject {
       verbosity: request.verbosity ?? "medium",
     },
     tool_choice: encodeToolChoice(request.toolChoice, tools) ?? "auto",
-    tools: tools.map((tool) => encodeTool(tool, () => {}))
+    tools: tools.filter((tool) => !isLoaded(tool))
+      .map((tool) => encodeTool(tool, AS_GIVEN))
       .filter((tool) => tool !== undefined).map(described),
     top_logprobs: 0,
     top_p: sampling.topP ?? 1,

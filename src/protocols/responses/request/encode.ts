@@ -21,7 +21,7 @@ import { isNoted } from "../marks.ts";
 import { encodeReasoning, type Reasoning } from "./reasoning_encode.ts";
 import { encodeRecords } from "./records_encode.ts";
 import { encodeFormat } from "./settings.ts";
-import { encodeTooling } from "../tools/encode.ts";
+import { encodeTooling, fitSchema } from "../tools/encode.ts";
 import { encodeTurns } from "./turn_encode.ts";
 
 /** Writes a Responses request in the dialect of the target. The upstream is asked to keep nothing. */
@@ -45,7 +45,7 @@ export function encodeRequest(
     model: context.target.model,
     ...encodeInput(request.turns, scope),
     ...encodeTooling(request, scope),
-    ...encodeText(request),
+    ...encodeText(request, scope),
     ...reasoning.fields,
     ...logprobs,
     ...encodeSampling(request, reasoning, scope),
@@ -109,9 +109,12 @@ function isInstructions(turn: Turn): boolean {
   return isNoted(turn, "isInstructions");
 }
 
-function encodeText(request: CanonicalRequest): JsonObject {
+function encodeText(request: CanonicalRequest, scope: Scope): JsonObject {
   const text = present({
-    format: encodeFormat(request.format),
+    format: encodeFormat(
+      request.format,
+      (schema) => fitSchema(schema, scope),
+    ),
     verbosity: request.verbosity,
   });
   return Object.keys(text).length === 0 ? {} : { text };

@@ -29,6 +29,7 @@ export function decodeFormat(
 /** Writes a `text.format`; `undefined` for free text. */
 export function encodeFormat(
   format: OutputFormat | undefined,
+  fitSchema: (schema: JsonObject) => JsonObject = (schema) => schema,
 ): JsonObject | undefined {
   if (format === undefined) return undefined;
   if (format.type === "json") return { type: "json_object" };
@@ -37,7 +38,7 @@ export function encodeFormat(
     type: "json_schema",
     name: name ?? "output",
     ...present({ description, strict }),
-    schema,
+    schema: fitSchema(schema),
   };
 }
 

@@ -23,12 +23,18 @@ import {
   type ToolReference,
 } from "../../canonical/tools/tool.ts";
 import type { Loss } from "../../canonical/request/loss.ts";
+import { movePatterns } from "../../canonical/request/schema_patterns.ts";
 import type { Scope } from "../dialect.ts";
 import { isNoted, notedObject } from "../marks.ts";
 import { encodeTypedTool } from "./typed_tools.ts";
 
-/** Takes what cannot be carried. */
-type Lose = (loss: Loss) => void;
+/** How a tool is fitted to the upstream. */
+export interface ToolFit {
+  /** Takes what cannot be carried. */
+  lose(loss: Loss): void;
+  /** The schema of arguments as the upstream takes it. */
+  schema(schema: JsonObject): JsonObject;
+}
 
 /** `tools`, `tool_choice` and `parallel_tool_calls`; the latter two only beside tools, as upstreams demand. */
 export function encodeTooling(
@@ -36,13 +42,16 @@ export function encodeTooling(
   { dialect, context }: Scope,
 ): JsonObject {
   const { toolChoice, parallelTools } = request;
-  const lose: Lose = (loss) => context.lose(loss);
+  const fit: ToolFit = {
+    lose: (loss) => context.lose(loss),
+    schema: (schema) => fitSchema(schema, { dialect, context }),
+  };
   const { tools: offered, choice } = dialect.fullToolset
     ? { tools: request.tools, choice: toolChoice }
     : withoutList(request);
   const tools = [
     ...offered.filter((tool) => !isLoaded(tool))
-      .map((tool) => encodeTool(tool, lose)),
+      .map((tool) => encodeTool(tool, fit)),
     encodeWebSearch(request.webSearch, { dialect, context }),
   ].filter((tool) => tool !== undefined);
   loseForeignChoice(choice, "responses", context);
@@ -53,6 +62,14 @@ export function encodeTooling(
     tool_choice: hasTools ? encodeToolChoice(choice, offered) : undefined,
     parallel_tool_calls: hasTools ? parallelTools : undefined,
   });
+}
+
+/** A schema as the provider takes it. */
+export function fitSchema(
+  schema: JsonObject,
+  { dialect, context }: Scope,
+): JsonObject {
+  return dialect.compilesPatterns ? movePatterns(schema, context) : schema;
 }
 
 /** The search that Chat Completions has as a setting is a tool here. */
@@ -94,46 +111,49 @@ function withoutList(
 }
 
 /** Whether an item of the input brings the tool. */
-function isLoaded(tool: Tool): boolean {
+export function isLoaded(tool: Tool): boolean {
   return isNoted(tool, "isLoaded");
 }
 
 /** Writes one tool; `undefined` for one of another protocol's upstreams. */
-export function encodeTool(tool: Tool, lose: Lose): JsonObject | undefined {
+export function encodeTool(tool: Tool, fit: ToolFit): JsonObject | undefined {
   switch (tool.kind) {
     case "function":
     case "custom":
-      return encodeCallable(tool, lose);
+      return encodeCallable(tool, fit);
     case "namespace":
-      return encodeNamespace(tool, lose);
+      return encodeNamespace(tool, fit);
     case "hosted":
-      return encodeHostedTool(tool, "responses", { lose });
+      return encodeHostedTool(tool, "responses", fit);
   }
 }
 
-function encodeCallable(tool: CallableTool, lose: Lose): JsonObject {
+function encodeCallable(tool: CallableTool, fit: ToolFit): JsonObject {
   return tool.kind === "function"
-    ? encodeTypedTool(tool) ?? encodeFunction(tool, lose)
+    ? encodeTypedTool(tool) ?? encodeFunction(tool, fit)
     : encodeCustom(tool);
 }
 
 /** A tool whose strictness is not written counts as strict, so that it is written always. */
-function encodeFunction(tool: FunctionTool, lose: Lose): JsonObject {
+function encodeFunction(tool: FunctionTool, fit: ToolFit): JsonObject {
   const { name, description, parameters } = tool;
   return {
     type: "function",
     name,
     ...present({ description }),
-    parameters: objectSchema(parameters),
-    strict: strictness(tool, lose),
+    parameters: fit.schema(objectSchema(parameters)),
+    strict: strictness(tool, fit),
     ...restOfTool(tool),
   };
 }
 
 /** Strictness that the schema does not fit would be refused; the tool works without. */
-function strictness({ strict, parameters }: FunctionTool, lose: Lose): boolean {
+function strictness(
+  { strict, parameters }: FunctionTool,
+  fit: ToolFit,
+): boolean {
   if (strict !== true || isClosedSchema(parameters)) return strict ?? false;
-  lose({
+  fit.lose({
     field: "toolStrictness",
     weight: "hint",
     reason:
@@ -155,7 +175,7 @@ function encodeCustom(tool: CustomTool): JsonObject {
   };
 }
 
-function encodeNamespace(tool: NamespaceTool, lose: Lose): JsonObject {
+function encodeNamespace(tool: NamespaceTool, fit: ToolFit): JsonObject {
   const { name, description, tools, hosted } = tool;
   return {
     type: "namespace",
@@ -163,7 +183,7 @@ function encodeNamespace(tool: NamespaceTool, lose: Lose): JsonObject {
     description: description ?? "",
     tools: [
       ...tools.filter((one) => !isLoaded(one))
-        .map((one) => encodeCallable(one, lose)),
+        .map((one) => encodeCallable(one, fit)),
       ...(hosted ?? []).filter((one) => !isLoaded(one))
         .map(({ value }) => value),
     ],

@@ -1,0 +1,146 @@
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../../core/json.ts";
+import type { Loss } from "./loss.ts";
+import { isPortablePattern } from "./portable_pattern.ts";
+
+/** Keywords whose value is a schema, or a list of schemas. */
+const SCHEMAS: readonly string[] = [
+  "items",
+  "prefixItems",
+  "additionalItems",
+  "unevaluatedItems",
+  "contains",
+  "additionalProperties",
+  "unevaluatedProperties",
+  "propertyNames",
+  "anyOf",
+  "oneOf",
+  "allOf",
+  "not",
+  "if",
+  "then",
+  "else",
+];
+
+/** Keywords whose value is a schema by name. */
+const SCHEMA_MAPS: readonly string[] = [
+  "properties",
+  "patternProperties",
+  "dependentSchemas",
+  "$defs",
+  "definitions",
+];
+
+/**
+ * Returns `schema` as {@linkcode withPortablePatterns} does, and reports what moved.
+ *
+ * @throws {GatewayError} When the connection is strict.
+ */
+export function movePatterns(
+  schema: JsonObject,
+  losses: { lose(loss: Loss): void },
+): JsonObject {
+  const fitted = withPortablePatterns(schema);
+  if (fitted !== schema) {
+    losses.lose({
+      field: { extra: "pattern" },
+      weight: "hint",
+      reason: "this model's provider cannot compile that regular expression",
+    });
+  }
+  return fitted;
+}
+
+/**
+ * Moves patterns that not every engine compiles into the descriptions beside them, where the model reads them. Names
+ * of properties and examples that look like the keyword stay.
+ *
+ * @returns The schema itself where it has no such pattern.
+ */
+export function withPortablePatterns(schema: JsonObject): JsonObject {
+  const changes: [string, JsonValue | undefined][] = [];
+  for (const [keyword, value] of Object.entries(schema)) {
+    const fitted = fitKeyword(keyword, value);
+    if (fitted !== value) changes.push([keyword, fitted]);
+  }
+  const fitted = changes.length === 0
+    ? schema
+    : { ...schema, ...Object.fromEntries(changes) };
+  return withoutPatternNames(withoutPattern(fitted));
+}
+
+function fitKeyword(
+  keyword: string,
+  value: JsonValue | undefined,
+): JsonValue | undefined {
+  if (SCHEMAS.includes(keyword)) {
+    return Array.isArray(value) ? fitList(value) : fitValue(value);
+  }
+  return SCHEMA_MAPS.includes(keyword) && isJsonObject(value)
+    ? fitMap(value)
+    : value;
+}
+
+function fitValue<Value extends JsonValue | undefined>(
+  value: Value,
+): Value | JsonObject {
+  return isJsonObject(value) ? withPortablePatterns(value) : value;
+}
+
+function fitList(list: JsonValue[]): JsonValue {
+  const fitted = list.map(fitValue);
+  return fitted.some((one, index) => one !== list[index]) ? fitted : list;
+}
+
+function fitMap(map: JsonObject): JsonObject {
+  const fitted = Object.entries(map).map(([name, value]) =>
+    [name, fitValue(value)] as const
+  );
+  return fitted.some(([name, value]) => value !== map[name])
+    ? Object.fromEntries(fitted)
+    : map;
+}
+
+function withoutPattern(schema: JsonObject): JsonObject {
+  const { pattern, ...rest } = schema;
+  if (typeof pattern !== "string" || isPortablePattern(pattern)) return schema;
+  return described(rest, `Must match the regular expression ${pattern}`);
+}
+
+/** Properties whose names only other engines can match are not known any more, so that none may be forbidden. */
+function withoutPatternNames(schema: JsonObject): JsonObject {
+  const { patternProperties } = schema;
+  if (!isJsonObject(patternProperties)) return schema;
+  const all = Object.entries(patternProperties);
+  const kept = all.filter(([pattern]) => isPortablePattern(pattern));
+  if (kept.length === all.length) return schema;
+  const { patternProperties: _all, additionalProperties, ...rest } = schema;
+  const moved = all.filter((one) => !kept.includes(one)).map((
+    [pattern, value],
+  ) => `${pattern}: ${JSON.stringify(value)}`);
+  return described(
+    {
+      ...rest,
+      ...(kept.length === 0
+        ? {}
+        : { patternProperties: Object.fromEntries(kept) }),
+      ...(additionalProperties === undefined || additionalProperties === false
+        ? {}
+        : { additionalProperties }),
+    },
+    `Properties whose names match a regular expression: ${moved.join(", ")}`,
+  );
+}
+
+function described(schema: JsonObject, words: string): JsonObject {
+  const { description } = schema;
+  return {
+    ...schema,
+    description: typeof description === "string" && description !== ""
+      ? `${description}\n\n${words}`
+      : words,
+  };
+}
