@@ -152,18 +152,19 @@ function encodeAssistant(turn: Turn, scope: Scope): JsonObject {
 /** Text, and the words of a refusal: in their own field where the provider has one. */
 function encodeContent(blocks: readonly Block[], scope: Scope): JsonObject {
   const refusal = blocks.filter((block) => block.kind === "refusal")
-    .map(({ text }) => text).join("");
+    .map(({ text }) => text).filter((text) => text !== "").join("\n\n");
   const text = textRuns(blocks, scope).map((run) => contentText(run, scope))
     .filter((run) => run !== "").join("\n\n");
   if (scope.dialect.fullToolset && refusal !== "") {
     return { content: text === "" ? null : text, refusal };
   }
-  const all = text + refusal;
+  const all = [text, refusal].filter((words) => words !== "").join("\n\n");
   return { content: all === "" && blocks.some(isToolCall) ? null : all };
 }
 
 /**
  * The blocks that are neither thoughts, refusals nor calls, cut where one of those stands between or a message begins.
+ * What is shown in words, though it is no text of the model, is a run of its own.
  */
 function textRuns(blocks: readonly Block[], { dialect }: Scope): Block[][] {
   const runs: Block[][] = [[]];
@@ -173,9 +174,9 @@ function textRuns(blocks: readonly Block[], { dialect }: Scope): Block[][] {
       block.kind === "reasoning" || block.kind === "refusal" ||
       isToolCall(block)
     ) runs.push([]);
-    else if (block.kind === "text" && block.message !== undefined) {
-      runs.push([block]);
-    } else runs.at(-1)?.push(block);
+    else if (block.kind !== "text") runs.push([block], []);
+    else if (block.message !== undefined) runs.push([block]);
+    else runs.at(-1)?.push(block);
   }
   return runs;
 }

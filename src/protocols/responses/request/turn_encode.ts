@@ -90,7 +90,10 @@ function isOwnItem(
     isJsonObject(block.value) && !isNoted(block, "isPart");
 }
 
-/** Items in the order of the blocks; text that follows text belongs to the same message. */
+/**
+ * Items in the order of the blocks; text that follows text belongs to the same message. What is shown in words, though
+ * it is no text of the model, is a message of its own: some servers join the parts of one as they are.
+ */
 function encodeAssistant(turn: Turn, scope: Scope): JsonObject[] {
   const items: JsonObject[] = [];
   let open: JsonObject[] | undefined;
@@ -106,11 +109,16 @@ function encodeAssistant(turn: Turn, scope: Scope): JsonObject[] {
     const part = encodeOutputPart(block, scope);
     if (part === undefined) continue;
     const head = "message" in block ? block.message : undefined;
-    if (open === undefined || head !== undefined || message !== undefined) {
+    const isShown = block.kind === "opaque" && block.protocol !== "responses";
+    if (
+      open === undefined || head !== undefined || message !== undefined ||
+      isShown
+    ) {
       open = [];
       items.push(assistantMessage(open, { ...head, ...message }));
     }
     open.push(part);
+    if (isShown) open = undefined;
   }
   return items;
 }

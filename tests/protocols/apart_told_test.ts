@@ -1,0 +1,197 @@
+import assert from "node:assert/strict";
+import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
+import type { Protocol } from "../../src/core/protocol.ts";
+import { CODECS } from "../../src/protocols/mod.ts";
+import { answerContext, counterIds } from "../contract/codec_contract.ts";
+import { asking, told } from "../support/dialects/told.ts";
+
+// What another protocol shows in words stands apart from its neighbours: no model and no caller reads the end of one
+// thing and the beginning of the next as one word.
+
+function chatText(
+  from: Protocol,
+  body: JsonObject,
+  service: string,
+): string {
+  const { body: sent } = told(body, {
+    from,
+    to: "chat",
+    service,
+    model: "some-model",
+  });
+  assert.ok(Array.isArray(sent.messages));
+  const own = sent.messages.filter(isJsonObject).filter(({ role }) =>
+    role === "assistant"
+  );
+  return own.map(({ content }) =>
+    typeof content === "string" ? content : JSON.stringify(content)
+  ).join("\n");
+}
+
+/** What only Messages have in an earlier answer, and the end of what others read of it. */
+const MESSAGES_BLOCKS: readonly (readonly [JsonObject, string])[] = [
+  [
+    {
+      type: "bash_code_execution_tool_result",
+      tool_use_id: "srvtoolu_1",
+      content: {
+        type: "bash_code_execution_result",
+        stdout: "4",
+        stderr: "",
+        return_code: 0,
+      },
+    },
+    "return_code: 0",
+  ],
+  [{ type: "compaction", content: "THE SUMMARY" }, "THE SUMMARY"],
+  [
+    {
+      type: "server_tool_use",
+      id: "srvtoolu_1",
+      name: "web_search",
+      input: { query: "q" },
+    },
+    '{"query":"q"}]',
+  ],
+  [{ type: "a_new_block", content: "SOMETHING NEW" }, "SOMETHING NEW"],
+];
+
+Deno.test("what an earlier answer holds that only Messages know stands apart from its texts", () => {
+  for (const [block, end] of MESSAGES_BLOCKS) {
+    const body = asking("messages", {
+      messages: [
+        { role: "user", content: "Go" },
+        {
+          role: "assistant",
+          content: [
+            { type: "text", text: "BEFORE" },
+            block,
+            { type: "text", text: "AFTER" },
+          ],
+        },
+        { role: "user", content: "Go on" },
+      ],
+    });
+    for (const service of ["custom", "openai"]) {
+      const text = chatText("messages", body, service);
+      assert.match(text, /^BEFORE\n\n\[/, text);
+      assert.ok(text.endsWith(`${end}\n\nAFTER`), text);
+    }
+    const { body: sent } = told(body, {
+      from: "messages",
+      to: "responses",
+      service: "openai",
+      model: "gpt-5.2",
+    });
+    assert.ok(Array.isArray(sent.input));
+    const own = sent.input.filter(isJsonObject).filter(({ role }) =>
+      role === "assistant"
+    );
+    // Servers put the parts of one message together as they are.
+    assert.deepEqual(
+      own.map(({ content }) => Array.isArray(content) ? content.length : 0),
+      [1, 1, 1],
+    );
+  }
+});
+
+Deno.test("what an earlier answer holds that only Responses know stands apart from its texts", () => {
+  const message = (text: string) => ({
+    type: "message",
+    role: "assistant",
+    content: [{ type: "output_text", text }],
+  });
+  const call = {
+    type: "mcp_call",
+    id: "mcp_1",
+    server_label: "s",
+    name: "add",
+    arguments: "{}",
+    output: "return_code: 0",
+  };
+  const body = asking("responses", {
+    input: [
+      { role: "user", content: "Go" },
+      message("BEFORE"),
+      call,
+      message("AFTER"),
+      { role: "user", content: "Go on" },
+    ],
+  });
+  for (const service of ["custom", "openai"]) {
+    assert.equal(
+      chatText("responses", body, service),
+      "BEFORE\n\n[add({}) returned: return_code: 0]\n\nAFTER",
+    );
+  }
+});
+
+Deno.test("a text within one sentence stays in it", () => {
+  const body = asking("messages", {
+    messages: [
+      { role: "user", content: "Go" },
+      {
+        role: "assistant",
+        content: [
+          { type: "text", text: "The sky is " },
+          { type: "text", text: "blue" },
+          { type: "text", text: "." },
+        ],
+      },
+      { role: "user", content: "Go on" },
+    ],
+  });
+  assert.equal(chatText("messages", body, "custom"), "The sky is blue.");
+});
+
+Deno.test("a refusal stands apart from the text before it", () => {
+  const body = asking("responses", {
+    input: [
+      { role: "user", content: "Go" },
+      {
+        type: "message",
+        role: "assistant",
+        content: [
+          { type: "output_text", text: "So far." },
+          { type: "refusal", refusal: "No more." },
+        ],
+      },
+      { role: "user", content: "Go on" },
+    ],
+  });
+  assert.equal(chatText("responses", body, "custom"), "So far.\n\nNo more.");
+});
+
+Deno.test("texts around what the provider did by itself stay apart for callers of other protocols", () => {
+  const answer = CODECS.messages.decodeAnswer({
+    id: "msg_1",
+    type: "message",
+    role: "assistant",
+    model: "claude",
+    content: [
+      { type: "text", text: "I look." },
+      ...MESSAGES_BLOCKS.map(([block]) => block),
+      { type: "text", text: "It is 4." },
+    ],
+    stop_reason: "end_turn",
+    stop_sequence: null,
+    usage: { input_tokens: 1, output_tokens: 1 },
+  }, counterIds());
+  const chat = CODECS.chat.decodeRequest(asking("chat", { model: "m" }));
+  const told = CODECS.chat.encodeAnswer(answer, answerContext(chat));
+  assert.match(JSON.stringify(told), /"I look\.\\n\\nIt is 4\."/);
+  const responses = CODECS.responses.decodeRequest(
+    asking("responses", { model: "m" }),
+  );
+  const object = CODECS.responses.encodeAnswer(
+    answer,
+    answerContext(responses),
+  );
+  assert.ok(Array.isArray(object.output));
+  assert.deepEqual(
+    object.output.filter(isJsonObject).map(({ content }) =>
+      Array.isArray(content) ? content.length : 0
+    ),
+    [1, 1],
+  );
+});
