@@ -104,7 +104,7 @@ const CLAUDE_CODE: ClientProgram = {
   name: "Claude Code",
   source: {
     name: "@anthropic-ai/claude-code",
-    version: "2.1.329",
+    version: "2.1.330",
     executable: executable(
       `@anthropic-ai/claude-code-${PLATFORM}-${ARCH}/claude`,
     ),

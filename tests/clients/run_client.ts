@@ -12,8 +12,11 @@ export interface ClientRun {
 /** What a client is started for. */
 export interface RunOptions {
   readonly program: ClientProgram;
+  /** In it `{work}` stands for the folder that the client works in. */
   readonly prompt: string;
   readonly address: GatewayAddress;
+  /** Files to lie in the folder that the client works in, by their name; default: none. */
+  readonly work?: Readonly<Record<string, Uint8Array>>;
   /** How often the client may ask again, where it can be told; default 0. */
   readonly retries?: number;
   /** How long the client may take, in milliseconds; default two minutes. */
@@ -68,9 +71,14 @@ export interface StartedClient {
 export async function startClient(
   [path = "", ...before]: readonly string[],
   home: string,
-  { program, prompt, address, retries = 0, runMs = RUN_MS }: RunOptions,
+  { program, prompt, address, retries = 0, runMs = RUN_MS, work: files = {} }:
+    RunOptions,
 ): Promise<StartedClient> {
-  const launch = program.launch(prompt, { ...address, retries });
+  const work = `${home}/work`;
+  const launch = program.launch(prompt.replaceAll("{work}", work), {
+    ...address,
+    retries,
+  });
   for (const [name, text] of Object.entries(launch.files)) {
     const file = `${home}/${name}`;
     await Deno.mkdir(file.slice(0, file.lastIndexOf("/")), {
@@ -78,8 +86,10 @@ export async function startClient(
     });
     await Deno.writeTextFile(file, text);
   }
-  const work = `${home}/work`;
   await Deno.mkdir(work);
+  for (const [name, bytes] of Object.entries(files)) {
+    await Deno.writeFile(`${work}/${name}`, bytes);
+  }
   const start = ({ args, env }: Pick<Launch, "args" | "env">) =>
     new Deno.Command(path, {
       args: [...before, ...args],

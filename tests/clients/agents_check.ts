@@ -1,0 +1,278 @@
+import assert from "node:assert/strict";
+import type { Protocol } from "../../src/core/protocol.ts";
+import { ALICE_TOKEN } from "../support/gateway/config.ts";
+import { installClient } from "./install.ts";
+import { type ClientProgram, CLIENTS } from "./programs.ts";
+import { runClient } from "./run_client.ts";
+import {
+  type Spoil,
+  startTranslating,
+  type Upstream,
+  upstreamsFor,
+} from "./upstreams.ts";
+
+// What agents do beside a tool loop: they give sub-agents their tasks, search for tools, and look at pictures. Each
+// must reach a model whose provider speaks another protocol. `deno task test:clients` runs this; `deno task test` does
+// not.
+
+/** The task of a sub-agent. */
+const TASK = "Say hello from the worker";
+
+/** Lies in the folder where a client works. */
+const PICTURE = "picture.png";
+
+/** One thing that an agent does, in the client's own words. */
+interface Deed {
+  readonly name: "sub-agent" | "tool search" | "picture";
+  /** The clients that do it so. */
+  readonly clients: RegExp;
+  readonly tool: string;
+  readonly input: Readonly<Record<string, unknown>>;
+  /** A model by whose name the client knows more; default: one that no client knows. */
+  readonly model?: string;
+  /** Replaces a part of a settings file, by its path. */
+  readonly settings?: readonly [file: string, from: string, to: string];
+  /** What one request to the provider holds then. */
+  readonly proof: (body: string, endpoint: Protocol) => boolean;
+}
+
+const DEEDS: readonly Deed[] = [
+  {
+    name: "sub-agent",
+    clients: /^Claude Code/,
+    tool: "Agent",
+    input: {
+      description: "Say hello",
+      prompt: TASK,
+      subagent_type: "general-purpose",
+      run_in_background: false,
+    },
+    proof: asksTask,
+  },
+  {
+    name: "sub-agent",
+    clients: /^opencode/,
+    tool: "task",
+    input: {
+      description: "Say hello",
+      prompt: TASK,
+      subagent_type: "general",
+    },
+    proof: asksTask,
+  },
+  {
+    name: "sub-agent",
+    clients: /^Qwen Code/,
+    tool: "agent",
+    input: {
+      description: "Say hello",
+      prompt: TASK,
+      subagent_type: "general-purpose",
+      run_in_background: false,
+    },
+    proof: asksTask,
+  },
+  {
+    name: "sub-agent",
+    clients: /^Codex CLI/,
+    tool: "multi_agent_v1__spawn_agent",
+    input: { message: TASK },
+    proof: asksTask,
+  },
+  {
+    // Its task is an item of its own type: https://github.com/openai/codex/issues/33551
+    name: "sub-agent",
+    clients: /^Codex CLI/,
+    tool: "collaboration__spawn_agent",
+    input: { task_name: "worker", message: TASK },
+    settings: [
+      ".codex/config.toml",
+      "[features]",
+      "[features]\nmulti_agent_v2 = true",
+    ],
+    proof: (body) =>
+      new RegExp(`Sender: /root\\\\nPayload:(?:\\\\n)+${TASK}"`).test(body),
+  },
+  {
+    name: "tool search",
+    clients: /^Claude Code/,
+    tool: "ToolSearch",
+    input: { query: "select:WebFetch", max_results: 5 },
+    model: "claude-opus-4-8",
+    proof: (body) => offers(body, "WebFetch"),
+  },
+  {
+    name: "tool search",
+    clients: /^Codex CLI/,
+    tool: "tool_search",
+    input: { query: "spawn agent" },
+    model: "gpt-5.5",
+    proof: (body) => offers(body, "multi_agent_v1__spawn_agent"),
+  },
+  {
+    name: "picture",
+    clients: /^Claude Code/,
+    tool: "Read",
+    input: { file_path: `{work}/${PICTURE}` },
+    proof: holdsPicture,
+  },
+  {
+    name: "picture",
+    clients: /^opencode/,
+    tool: "read",
+    input: { filePath: `{work}/${PICTURE}` },
+    proof: holdsPicture,
+  },
+  {
+    name: "picture",
+    clients: /^Qwen Code/,
+    tool: "read_file",
+    input: { file_path: `{work}/${PICTURE}` },
+    proof: holdsPicture,
+  },
+  {
+    name: "picture",
+    clients: /^Codex CLI/,
+    tool: "view_image",
+    input: { path: `{work}/${PICTURE}`, detail: "original" },
+    model: "gpt-5.5",
+    proof: (body, endpoint) =>
+      holdsPicture(body, endpoint) && body.includes('"detail":"high"'),
+  },
+];
+
+for (const program of CLIENTS) {
+  const installed = await installClient(program);
+  if ("reason" in installed) {
+    console.warn(`${program.name} ignored: ${installed.reason}`);
+  }
+  const command = "command" in installed ? installed.command : [];
+  for (
+    const deed of DEEDS.filter(({ clients }) => clients.test(program.name))
+  ) {
+    for (const upstream of upstreamsFor(program)) {
+      Deno.test({
+        name:
+          `${program.name}: a ${deed.name} (${deed.tool}) works on a model whose provider speaks ${upstream.endpoint} alone`,
+        ignore: "reason" in installed,
+        fn: () => check(upstream, { program, command, deed }),
+      });
+    }
+  }
+}
+
+/** How long an answer is held back until the provider has seen the proof, in milliseconds. */
+const PATIENCE_MS = 20_000;
+
+async function check(
+  upstream: Upstream,
+  { program, command, deed }: {
+    readonly program: ClientProgram;
+    readonly command: readonly string[];
+    readonly deed: Deed;
+  },
+): Promise<void> {
+  const { tool, input, settings, model = "unknown-model" } = deed;
+  const proven = Promise.withResolvers<void>();
+  let isProven = false;
+  const bodies: string[] = [];
+  // A client may end its run before a sub-agent that works beside it has asked anything.
+  const hold: Spoil = async (answer, { body }) => {
+    if (deed.proof(body, upstream.endpoint)) {
+      isProven = true;
+      proven.resolve();
+    }
+    bodies.push(body);
+    if (!isProven && isFollowUp(body)) await within(proven.promise);
+    return answer;
+  };
+  await using gateway = await startTranslating(upstream, {
+    model,
+    asked: [],
+    fields: { input: ["text", "image"] },
+    spoil: hold,
+  });
+  const run = await runClient(command, {
+    program: settings === undefined ? program : changed(program, settings),
+    prompt: `Use ${tool} with ${JSON.stringify(input)}`,
+    address: { url: gateway.url, token: ALICE_TOKEN, model },
+    work: { [PICTURE]: PIXELS },
+  });
+  proven.resolve();
+  const told = `${run.stdout}\n${run.stderr}\n${gateway.lines.text()}`;
+  assert.equal(run.code, 0, told);
+  assert.match(run.stdout, /The tool \w+ returned: /, told);
+  assert.ok(isProven, `${told}\n${bodies.map(ends).join("\n")}`);
+  for (const line of gateway.lines.requests.items) {
+    assert.ok(Number(line.status) < 400, JSON.stringify(line));
+  }
+}
+
+/** The same client with other settings. */
+function changed(
+  program: ClientProgram,
+  [file, from, to]: NonNullable<Deed["settings"]>,
+): ClientProgram {
+  return {
+    ...program,
+    launch(prompt, options) {
+      const launch = program.launch(prompt, options);
+      const text = launch.files[file] ?? "";
+      assert.ok(text.includes(from), text);
+      return {
+        ...launch,
+        files: { ...launch.files, [file]: text.replace(from, to) },
+      };
+    },
+  };
+}
+
+/** Whether the request brings the result of a tool. */
+function isFollowUp(body: string): boolean {
+  return /"role":"tool"|"tool_result"|"function_call_output"/.test(body);
+}
+
+async function within(promise: Promise<void>): Promise<void> {
+  const late = Promise.withResolvers<void>();
+  const timer = setTimeout(late.resolve, PATIENCE_MS);
+  await Promise.race([promise, late.promise]);
+  clearTimeout(timer);
+}
+
+/** Whether the task stands in the request by itself, and not within the prompt that asks for the tool. */
+function asksTask(body: string): boolean {
+  return new RegExp(`(?:"|\\\\n)${TASK}(?:"|\\\\n)`).test(body);
+}
+
+/** Whether the request offers the tool. */
+function offers(body: string, tool: string): boolean {
+  return body.includes(`"name":"${tool}"`);
+}
+
+/** Whether the request holds a picture as its protocol spells one. */
+function holdsPicture(body: string, endpoint: Protocol): boolean {
+  switch (endpoint) {
+    case "chat":
+      return /"type":"image_url","image_url":\{"url":"data:image\/png;base64,/
+        .test(body);
+    case "messages":
+      return /"type":"image","source":\{"type":"base64","media_type":"image\/png"/
+        .test(body);
+    case "responses":
+      return /"type":"input_image"[^}]*"image_url":"data:image\/png;base64,/
+        .test(body);
+  }
+}
+
+/** What is worth seeing of a request that proves nothing. */
+function ends(body: string): string {
+  return body.slice(-1000);
+}
+
+/** A picture of one pixel. */
+const PIXELS = Uint8Array.from(
+  atob(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+  ),
+  (character) => character.charCodeAt(0),
+);
