@@ -117,8 +117,9 @@ const DEEDS: readonly Deed[] = [
     proof: holdsPicture,
   },
   {
+    // Over Chat it leaves the picture out of what a tool returned.
     name: "picture",
-    clients: /^opencode/,
+    clients: /^opencode over (?:messages|responses)/,
     tool: "read",
     input: { filePath: `{work}/${PICTURE}` },
     proof: holdsPicture,
@@ -128,6 +129,8 @@ const DEEDS: readonly Deed[] = [
     clients: /^Qwen Code/,
     tool: "read_file",
     input: { file_path: `{work}/${PICTURE}` },
+    // It decides by the name whether a model sees.
+    model: "gpt-4o",
     proof: holdsPicture,
   },
   {
@@ -183,7 +186,8 @@ async function check(
       proven.resolve();
     }
     bodies.push(body);
-    if (!isProven && isFollowUp(body)) await within(proven.promise);
+    const isAside = deed.name === "sub-agent" && isFollowUp(body);
+    if (!isProven && isAside) await within(proven.promise);
     return answer;
   };
   await using gateway = await startTranslating(upstream, {
@@ -253,13 +257,13 @@ function offers(body: string, tool: string): boolean {
 function holdsPicture(body: string, endpoint: Protocol): boolean {
   switch (endpoint) {
     case "chat":
-      return /"type":"image_url","image_url":\{"url":"data:image\/png;base64,/
+      return /"type":"image_url","image_url":\{"url":"data:image\/\w+;base64,/
         .test(body);
     case "messages":
-      return /"type":"image","source":\{"type":"base64","media_type":"image\/png"/
+      return /"type":"image","source":\{"type":"base64","media_type":"image\/\w+"/
         .test(body);
     case "responses":
-      return /"type":"input_image"[^}]*"image_url":"data:image\/png;base64,/
+      return /"type":"input_image"[^}]*"image_url":"data:image\/\w+;base64,/
         .test(body);
   }
 }
