@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { GatewayError } from "../../src/core/error.ts";
 import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
 import type { Protocol } from "../../src/core/protocol.ts";
+import { CODECS } from "../../src/protocols/mod.ts";
+import { answerContext } from "../contract/codec_contract.ts";
 import { asking, type Told, told } from "../support/dialects/told.ts";
 
 // What becomes of what Codex 0.169 sends beside messages and calls: tools that it declares again and again, messages
@@ -278,6 +280,39 @@ Deno.test("a message between agents that only OpenAI can read is refused by name
       );
     }
   }
+});
+
+Deno.test("a call whose arguments the caller's tool has encrypted says that they are plain", () => {
+  const message = { type: "string", encrypted: true };
+  const spawn = {
+    ...fn("spawn_agent"),
+    parameters: { type: "object", properties: { message } },
+  };
+  const request = CODECS.responses.decodeRequest(
+    asking("responses", {
+      model: "m",
+      tools: [namespace("collaboration", spawn, fn("list_agents"))],
+    }),
+  );
+  const call = (name: string) => ({
+    kind: "function_call" as const,
+    id: name,
+    name,
+    namespace: "collaboration",
+    arguments: "{}",
+  });
+  const { output } = CODECS.responses.encodeAnswer({
+    id: "",
+    model: "m",
+    blocks: [call("spawn_agent"), call("list_agents")],
+    stop: { reason: "tool_calls" },
+    usage: undefined,
+  }, answerContext(request));
+  assert.ok(Array.isArray(output));
+  assert.deepEqual(
+    output.filter(isJsonObject).map((item) => item.encrypted_function_args),
+    [[], undefined],
+  );
 });
 
 Deno.test("a message between agents goes to a provider of Responses as it came", () => {

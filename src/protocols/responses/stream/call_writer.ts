@@ -1,4 +1,8 @@
-import type { JsonObject } from "../../../core/json.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../../core/json.ts";
 import type { ToolCallBlock } from "../../canonical/answer/block.ts";
 import type { CanonicalRequest } from "../../canonical/request/request.ts";
 import { parseArguments } from "../../canonical/tools/tool_arguments.ts";
@@ -60,6 +64,7 @@ function createPlainWriter(
   const event = isCustom
     ? "response.custom_tool_call_input"
     : "response.function_call_arguments";
+  const plain = plainMark(head, context.request);
   let input = "";
 
   events.write("response.output_item.added", {
@@ -72,6 +77,7 @@ function createPlainWriter(
     const isEmpty = status === "in_progress";
     return isCustom ? callItem({ ...head, input }, facts) : {
       ...callItem({ ...head, arguments: input }, facts),
+      ...plain,
       ...(isEmpty ? { arguments: "" } : {}),
     };
   }
@@ -101,6 +107,36 @@ function createPlainWriter(
       return done;
     },
   };
+}
+
+/**
+ * Says of a call that none of its arguments is encrypted, where the caller's tool declares some as such. Codex would
+ * take a task in plain words for ciphertext, which OpenAI's models could not read later on.
+ *
+ * Source: `ToolCall::direct_source`, quoted in https://github.com/openai/codex/issues/37858
+ */
+function plainMark(
+  { kind, name, namespace }: CallHead,
+  { tools }: CanonicalRequest,
+): JsonObject {
+  if (kind !== "function_call") return {};
+  const siblings = namespace === undefined
+    ? tools
+    : tools.flatMap((tool) =>
+      tool.kind === "namespace" && tool.name === namespace ? tool.tools : []
+    );
+  const isDeclared = siblings.some((tool) =>
+    tool.kind === "function" && tool.name === name &&
+    hasEncrypted(tool.parameters?.properties)
+  );
+  return isDeclared ? { encrypted_function_args: [] } : {};
+}
+
+function hasEncrypted(properties: JsonValue | undefined): boolean {
+  return isJsonObject(properties) &&
+    Object.values(properties).some((one) =>
+      isJsonObject(one) && one.encrypted === true
+    );
 }
 
 /** A typed call has no events for its arguments that would fit: it is told once it is whole. */
