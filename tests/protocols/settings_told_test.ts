@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
-import type { JsonObject } from "../../src/core/json.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../src/core/json.ts";
 import { asking, told, type ToldOptions } from "../support/dialects/told.ts";
 
 // What becomes of settings that both of OpenAI's protocols know, and of the wish to read how a model reasoned.
@@ -243,4 +247,45 @@ Deno.test("a force on tools of which none is left is named", () => {
     model: "m",
   });
   assert.deepEqual(dropped, ["tools", "tool_choice"]);
+});
+
+Deno.test("a system message among the others changes the effort, as Claude Code 2.1.330 sends it", () => {
+  const user = (content: JsonValue = "Go") => ({ role: "user", content });
+  const answer = { role: "assistant", content: "Done." };
+  const change = (effort: string, content: JsonValue = []) => ({
+    role: "system",
+    content,
+    output_config: { effort },
+  });
+  const result = [{ type: "tool_result", tool_use_id: "a", content: "4" }];
+  const call = {
+    role: "assistant",
+    content: [{ type: "tool_use", id: "a", name: "f", input: {} }],
+  };
+  const rows: readonly (readonly [string, JsonObject[]])[] = [
+    ["high", [user()]],
+    ["low", [user(), change("low")]],
+    ["low", [user(), change("low", "You are here."), answer, user("On")]],
+    ["low", [user(), answer, change("low"), user("On")]],
+    ["medium", [user(), change("low"), answer, change("medium"), user("On")]],
+    // Results of tools are no new input.
+    ["low", [user(), change("low"), call, user(result)]],
+    ["high", [user(), call, change("low"), user(result)]],
+    ["low", [user(), call, user(result), change("low"), answer, user("On")]],
+  ];
+  for (const to of ["chat", "responses"] as const) {
+    for (const [effort, messages] of rows) {
+      const { body, dropped } = told(
+        asking("messages", { messages, output_config: { effort: "high" } }),
+        { from: "messages", to, service: "openai", model: "gpt-5.2" },
+      );
+      const sent = to === "chat"
+        ? body.reasoning_effort
+        : isJsonObject(body.reasoning)
+        ? body.reasoning.effort
+        : undefined;
+      assert.equal(sent, effort, JSON.stringify(messages));
+      assert.deepEqual(dropped, []);
+    }
+  }
 });

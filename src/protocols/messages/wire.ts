@@ -13,6 +13,7 @@ const jsonObject = z.custom<JsonObject>(isJsonObject, "expected an object");
 const message = z.looseObject({
   role: z.string(),
   content: z.union([z.string(), z.array(jsonObject)]),
+  output_config: json.nullish(),
 });
 
 const toolChoice = z.looseObject({

@@ -18,6 +18,7 @@ import { decodeCache } from "./cache.ts";
 import { decodeExtras } from "./extras_decode.ts";
 import { decodeToolChoice, decodeTools } from "../tools/decode.ts";
 import { decodeMessages, decodeSystem } from "./turn_decode.ts";
+import { effortOf } from "./message_effort.ts";
 import { parseRequest, type WireRequest } from "../wire.ts";
 
 /**
@@ -85,7 +86,7 @@ function decodeFormat(wire: WireRequest): OutputFormat | undefined {
 
 /** `thinking` says whether and how much, `output_config.effort` how hard. */
 function decodeReasoning(wire: WireRequest): ReasoningSettings | undefined {
-  const word = wire.output_config?.effort;
+  const word = effortOf(wire);
   const effort = isEffort(word) ? word : undefined;
   const thinking = wire.thinking ?? undefined;
   if (thinking === undefined) {
