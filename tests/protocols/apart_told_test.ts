@@ -178,8 +178,8 @@ Deno.test("texts around what the provider did by itself stay apart for callers o
     usage: { input_tokens: 1, output_tokens: 1 },
   }, counterIds());
   const chat = CODECS.chat.decodeRequest(asking("chat", { model: "m" }));
-  const told = CODECS.chat.encodeAnswer(answer, answerContext(chat));
-  assert.match(JSON.stringify(told), /"I look\.\\n\\nIt is 4\."/);
+  const message = CODECS.chat.encodeAnswer(answer, answerContext(chat));
+  assert.match(JSON.stringify(message), /"I look\.\\n\\nIt is 4\."/);
   const responses = CODECS.responses.decodeRequest(
     asking("responses", { model: "m" }),
   );
