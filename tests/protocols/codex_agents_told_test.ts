@@ -175,6 +175,31 @@ Deno.test("a call whose arguments the caller's tool has encrypted says that they
   );
 });
 
+Deno.test("no other provider is asked to have arguments encrypted", () => {
+  const message = { type: "string", description: "The task." };
+  const spawn = {
+    ...fn("spawn_agent"),
+    parameters: {
+      type: "object",
+      properties: { message: { ...message, encrypted: true } },
+    },
+  };
+  const tools = [{ type: "namespace", name: "collaboration", tools: [spawn] }];
+  toEach({ tools }, ({ body, dropped }) => {
+    const text = JSON.stringify(body.tools);
+    assert.ok(text.includes(JSON.stringify(message)), text);
+    assert.ok(!text.includes("encrypted"), text);
+    assert.deepEqual(dropped, []);
+  });
+  const { body } = told(asking("responses", { tools }), {
+    from: "responses",
+    to: "responses",
+    service: "openai",
+    model: "gpt-6",
+  });
+  assert.match(JSON.stringify(body.tools), /"encrypted":true/);
+});
+
 Deno.test("a message between agents goes to a provider of Responses as it came", () => {
   const message = agentMessage({
     type: "encrypted_content",

@@ -11,6 +11,8 @@ interface NotedObjects {
   readonly part?: JsonObject;
   /** Of a tool: fields of its declaration without a canonical place. */
   readonly tool?: JsonObject;
+  /** Of a function whose arguments OpenAI's models shall encrypt: its schema as it came. */
+  readonly parameters?: JsonObject;
   /** Of a tool of a type of its own, its call or its result: the whole of it, which is written as it came. */
   readonly typed?: JsonObject;
 }

@@ -1,8 +1,4 @@
-import {
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-} from "../../../core/json.ts";
+import type { JsonObject } from "../../../core/json.ts";
 import type { ToolCallBlock } from "../../canonical/answer/block.ts";
 import type { CanonicalRequest } from "../../canonical/request/request.ts";
 import { parseArguments } from "../../canonical/tools/tool_arguments.ts";
@@ -127,16 +123,9 @@ function plainMark(
     );
   const isDeclared = siblings.some((tool) =>
     tool.kind === "function" && tool.name === name &&
-    hasEncrypted(tool.parameters?.properties)
+    notedObject(tool, "parameters") !== undefined
   );
   return isDeclared ? { encrypted_function_args: [] } : {};
-}
-
-function hasEncrypted(properties: JsonValue | undefined): boolean {
-  return isJsonObject(properties) &&
-    Object.values(properties).some((one) =>
-      isJsonObject(one) && one.encrypted === true
-    );
 }
 
 /** A typed call has no events for its arguments that would fit: it is told once it is whole. */

@@ -15,7 +15,8 @@ import type {
   ToolReference,
 } from "../../canonical/tools/tool.ts";
 import { otherFields, textOf } from "../fields.ts";
-import { markOwn } from "../marks.ts";
+import { markOwn, withMarks } from "../marks.ts";
+import { plainParameters } from "./encrypted_parameters.ts";
 import {
   decodeToolSettings,
   decodeTypedTool,
@@ -67,16 +68,21 @@ function decodeCallable(
 const FUNCTION_FIELDS = ["type", "name", "description", "parameters", "strict"];
 
 function decodeFunction(tool: JsonObject, param: string): FunctionTool {
-  const { description, parameters, strict } = tool;
-  return {
+  const { description, strict } = tool;
+  const given = isJsonObject(tool.parameters) ? tool.parameters : undefined;
+  const parameters = given && plainParameters(given);
+  const decoded: FunctionTool = {
     kind: "function",
     name: nameIn(tool, param),
     description: textOf(description),
-    parameters: isJsonObject(parameters) ? parameters : undefined,
+    parameters,
     strict: typeof strict === "boolean" ? strict : undefined,
     settings: decodeToolSettings(tool),
     marks: markRest(tool, FUNCTION_FIELDS),
   };
+  return given === undefined || given === parameters
+    ? decoded
+    : { ...decoded, marks: withMarks(decoded, { parameters: given }) };
 }
 
 const CUSTOM_FIELDS = ["type", "name", "description", "format"];

@@ -136,7 +136,8 @@ function encodeCallable(tool: CallableTool, fit: ToolFit): JsonObject {
 
 /** A tool whose strictness is not written counts as strict, so that it is written always. */
 function encodeFunction(tool: FunctionTool, fit: ToolFit): JsonObject {
-  const { name, description, parameters } = tool;
+  const { name, description } = tool;
+  const parameters = notedObject(tool, "parameters") ?? tool.parameters;
   return {
     type: "function",
     name,
