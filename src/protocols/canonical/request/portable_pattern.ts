@@ -13,6 +13,9 @@ const KNOWN_GROUP = /^\((?:\?(?::|P<[A-Za-z_]\w*>))?(?!\?)/;
 /** A class that stands for many characters, with which no range begins or ends. */
 const SET = /^\\[dDwWsS]/;
 
+/** Longer than any pattern that people write, in characters; what takes a caller's time must have an end. */
+const MAX_PATTERN = 10_000;
+
 /** Longer than any token but a class, in characters; a longer name of a group is refused. */
 const MAX_TOKEN = 80;
 
@@ -21,6 +24,7 @@ const MAX_TOKEN = 80;
  * understand: no Unicode properties, no looking ahead or behind, no references to groups. It errs towards no.
  */
 export function isPortablePattern(pattern: string): boolean {
+  if (pattern.length > MAX_PATTERN) return false;
   for (let at = 0; at < pattern.length;) {
     const length = tokenLength(pattern, at);
     if (length === undefined) return false;

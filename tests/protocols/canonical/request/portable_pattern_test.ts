@@ -81,8 +81,7 @@ Deno.test("a pattern that one of OpenAI's checks refuses is not", () => {
   }
 });
 
-Deno.test("a long pattern takes time in proportion to its length", () => {
-  assert.equal(isPortablePattern("[a-z]".repeat(100_000)), true);
-  assert.equal(isPortablePattern("(".repeat(100_000)), false);
-  assert.equal(isPortablePattern("[".repeat(100_000)), false);
+Deno.test("a pattern that is too long to be looked at is not", () => {
+  assert.equal(isPortablePattern("[a-z]".repeat(2_000)), true);
+  assert.equal(isPortablePattern("[a-z]".repeat(2_001)), false);
 });
