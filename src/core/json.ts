@@ -56,9 +56,11 @@ const [COMMA, BRACKET, BRACE] = [0x2c, 0x5b, 0x7b];
 /**
  * Whether to parse a JSON text would hold the event loop for long, by how many elements and members it has, and lines,
  * for a text may hold one value a line. Strings take hardly any time, however long they are.
+ *
+ * @param maxValues How many are not heavy yet; fewer than by default where more is done with each than to parse it.
  */
-export function isHeavyJson(text: string): boolean {
-  if (text.length <= MAX_VALUES) return false;
+export function isHeavyJson(text: string, maxValues = MAX_VALUES): boolean {
+  if (text.length <= maxValues) return false;
   let values = 0;
   let isInString = false;
   for (let at = 0; at < text.length; at++) {
@@ -72,7 +74,7 @@ export function isHeavyJson(text: string): boolean {
       code === COMMA || code === BRACKET || code === BRACE || code === LINE_FEED
     ) {
       values++;
-      if (values > MAX_VALUES) return true;
+      if (values > maxValues) return true;
     }
   }
   return false;

@@ -1,5 +1,5 @@
 import type { Clock } from "../core/time/clock.ts";
-import { parseLightJson } from "../core/json.ts";
+import { isHeavyJson, parseJson } from "../core/json.ts";
 import { createByteReader } from "../streams/byte_reader.ts";
 import { discard } from "../streams/discard.ts";
 import { readAll } from "../streams/read_all.ts";
@@ -23,6 +23,15 @@ export interface ReadOptions {
 const MAX_BODY_BYTES = 256 * 1024;
 
 /**
+ * So are its elements and members: some dozens, of a gateway some for each of its connections. To check one takes as
+ * long as to parse hundreds.
+ */
+const MAX_VALUES = 8 * 1024;
+
+/** What a connection has at most; every request that is routed by quota looks at each. */
+const MAX_WINDOWS = 512;
+
+/**
  * Asks a provider for the quota of one connection. Goes to the configured address alone, follows no
  * redirect and carries no credential but the connection's.
  *
@@ -43,6 +52,9 @@ export async function readQuota(
     const bodies = [...first, ...await Promise.all(more.map(ask))];
     const nowMs = options.clock.now();
     const windows = poll.parse(bodies, { source, nowMs });
+    if (windows.length > MAX_WINDOWS) {
+      throw brokenQuota("holds more than 512 windows");
+    }
     return { checkedAtMs: nowMs, windows };
   } catch (error) {
     return { checkedAtMs: options.clock.now(), failure: toFailure(error) };
@@ -122,12 +134,17 @@ async function readJson(
   answer: Response,
   signal: AbortSignal,
 ): Promise<unknown> {
-  const body = parseLightJson(await readText(answer, signal));
+  const text = await readText(answer, signal);
+  if (isHeavyJson(text, MAX_VALUES)) {
+    throw brokenQuota("holds more than 8,192 values: check the address");
+  }
+  const body = parseJson(text);
   if (body !== undefined) return body;
-  throw new QuotaFailure(
-    "broken",
-    "The provider's quota answer is not JSON: check the address",
-  );
+  throw brokenQuota("is not JSON: check the address");
+}
+
+function brokenQuota(how: string): QuotaFailure {
+  return new QuotaFailure("broken", `The provider's quota answer ${how}`);
 }
 
 async function readText(
@@ -142,10 +159,7 @@ async function readText(
     throw unread(error, signal);
   }
   if (bytes !== undefined) return new TextDecoder().decode(bytes);
-  throw new QuotaFailure(
-    "broken",
-    "The provider's quota answer is longer than 256 KiB",
-  );
+  throw brokenQuota("is longer than 256 KiB");
 }
 
 /** What a reader did not foresee is its fault, and hides no other connection. */

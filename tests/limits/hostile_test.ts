@@ -5,8 +5,11 @@ import { isJsonObject } from "../../src/core/json.ts";
 import { QuotaFailure } from "../../src/limits/failure.ts";
 import { readQuota } from "../../src/limits/read.ts";
 import { readerOf } from "../../src/limits/readers/mod.ts";
-import type { QuotaSource } from "../../src/limits/readers/reader.ts";
-import { isGood } from "../../src/limits/reading.ts";
+import type {
+  QuotaPoll,
+  QuotaSource,
+} from "../../src/limits/readers/reader.ts";
+import { isGood, type Reading } from "../../src/limits/reading.ts";
 import type { QuotaWindow } from "../../src/limits/window.ts";
 import {
   connectionFile,
@@ -205,6 +208,51 @@ Deno.test("reads of hostile bodies end in a typed failure and never reject", asy
   }
 });
 
+/** An answer with this many more members. */
+function withMembers(value: unknown, count: number): unknown {
+  const more = Array.from({ length: count }, (_, at) => [`m${at}`, null]);
+  return { ...Object(value), ...Object.fromEntries(more) };
+}
+
+Deno.test("what holds very many values is no quota, and no reader looks at it", async (t) => {
+  for (const name of fixtureNames()) {
+    const source = await sourceOfFixture(name);
+    const poll = readerOf(source.quota).poll ?? assert.fail(name);
+    const unasked: QuotaPoll = {
+      ...poll,
+      parse: () => assert.fail("the reader looks at it"),
+      followUps: () => assert.fail("the reader looks at it"),
+    };
+    const bodies = {
+      members: withMembers(fixture(name), 9000),
+      rows: { data: Array(9000).fill({}) },
+    };
+    for (const [what, body] of Object.entries(bodies)) {
+      await t.step(`${name}: ${what}`, async () => {
+        const reading = await read(source, JSON.stringify(body), unasked);
+        assert.ok(!isGood(reading));
+        assert.equal(reading.failure.reason, "invalid_response");
+        assert.match(reading.failure.message, /more than 8,192 values/);
+      });
+    }
+  }
+});
+
+Deno.test("an answer of very many windows is no quota", async () => {
+  const source = await sourceOfFixture("zai/credits");
+  const poll = readerOf(source.quota).poll ?? assert.fail("zai");
+  const text = JSON.stringify(fixture("zai/credits"));
+  const [window = assert.fail("zai")] = parse(source, fixture("zai/credits"));
+  const windowsOf = (count: number): QuotaPoll => ({
+    ...poll,
+    parse: () => Array(count).fill(window),
+  });
+  assert.ok(isGood(await read(source, text, windowsOf(512))));
+  const many = await read(source, text, windowsOf(513));
+  assert.ok(!isGood(many));
+  assert.match(many.failure.message, /more than 512 windows/);
+});
+
 Deno.test("a number beyond the range of numbers is refused", async () => {
   const text = JSON.stringify(fixture("zai/credits")).replace("115", "1e999");
   const reading = await read(await sourceOfFixture("zai/credits"), text);
@@ -212,8 +260,11 @@ Deno.test("a number beyond the range of numbers is refused", async () => {
   assert.equal(reading.failure.reason, "invalid_response");
 });
 
-function read(source: QuotaSource, text: string): ReturnType<typeof readQuota> {
-  const { poll } = readerOf(source.quota);
+function read(
+  source: QuotaSource,
+  text: string,
+  poll = readerOf(source.quota).poll,
+): Promise<Reading> {
   assert.ok(poll);
   return readQuota(poll, source, {
     fetch: () => Promise.resolve(new Response(text)),

@@ -109,16 +109,17 @@ function windowsOf(all: readonly Row[]): QuotaWindow[] {
       "The coding plan has ended: only its tool package is left",
     );
   }
-  return all.filter((one) => !isSuperseded(one, all)).map(toWindow);
+  const credits = new Set(
+    all.filter((one) => typeOf(one) === LIMIT_TYPES.credits).map(lengthOf),
+  );
+  // A row of the old token meter may linger beside the credit meter of the same window.
+  const isSuperseded = (one: Row) =>
+    typeOf(one) === LIMIT_TYPES.tokens && credits.has(lengthOf(one));
+  return all.filter((one) => !isSuperseded(one)).map(toWindow);
 }
 
-/** A row of the old token meter may linger beside the credit meter of the same window. */
-function isSuperseded(one: Row, all: readonly Row[]): boolean {
-  return typeOf(one) === LIMIT_TYPES.tokens &&
-    all.some((other) =>
-      typeOf(other) === LIMIT_TYPES.credits &&
-      other.unit === one.unit && other.number === one.number
-    );
+function lengthOf({ unit, number }: Row): string {
+  return `${number} ${unit}`;
 }
 
 function toWindow(one: Row): QuotaWindow {
