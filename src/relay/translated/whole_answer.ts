@@ -5,6 +5,7 @@ import {
   createBodyDecoder,
   createBodyFold,
 } from "../../protocols/decode_body.ts";
+import { createByteReader } from "../../streams/byte_reader.ts";
 import type { ByteReader } from "../../streams/look_ahead.ts";
 import { readAll } from "../../streams/read_all.ts";
 import { bodyKind } from "../../streams/media_type.ts";
@@ -12,6 +13,7 @@ import type { UpstreamAnswer } from "../../upstream/answer.ts";
 import { failedReading, oversized } from "../../upstream/failure.ts";
 import { readAnswerBytes } from "../../upstream/read_answer.ts";
 import { secretsOf } from "../../upstream/secrets.ts";
+import { TRANSLATED_BYTES } from "../open_body.ts";
 import type { TranslateAnswerOptions } from "./answer_context.ts";
 import { EMPTY_ANSWER, MAX_EMPTY_BYTES } from "./translating_reader.ts";
 
@@ -57,7 +59,7 @@ export async function readAnswer(
     controller,
   });
   if (bytes !== undefined) secretsOf(deployment.connection).coverIn(bytes);
-  return wholeOf(bytes, options);
+  return await wholeOf(bytes, options);
 }
 
 /** Reads such an answer from a reader that has seen its beginning. */
@@ -72,16 +74,16 @@ export function readSeen(
 }
 
 /** Events that are labelled as one object are read as what they are. */
-function wholeOf(
+async function wholeOf(
   bytes: Uint8Array<ArrayBuffer> | undefined,
   options: TranslateAnswerOptions,
-): WholeAnswer {
+): Promise<WholeAnswer> {
   if (bytes === undefined) throw oversized();
   const { length } = bytes;
   if (bodyKind(bytes) !== "events") return { answer: bytes, length };
-  const fold = foldOf(options);
-  fold.push(bytes);
-  return { answer: fold.end(), length };
+  const mostBytes = TRANSLATED_BYTES;
+  const events = new Blob([bytes]).stream();
+  return await foldAnswer(createByteReader(events, { mostBytes }), options);
 }
 
 function foldOf({ to, services }: TranslateAnswerOptions): BodyFold {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { setImmediate } from "node:timers";
 import { createDeadlines } from "../../../src/core/time/deadlines.ts";
 import { GatewayError } from "../../../src/core/error.ts";
 import { UpstreamFailure } from "../../../src/protocols/canonical/failure/failure.ts";
@@ -10,12 +11,13 @@ import { CallerLeft } from "../../../src/upstream/call.ts";
 import { counterIds } from "../../contract/codec_contract.ts";
 import { openTestAttempt } from "../../support/gateway/attempt.ts";
 import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
+import { joinBytes } from "../../../src/streams/join_bytes.ts";
 import { requestOf } from "../../support/wire/requests.ts";
 import { settle } from "../../support/settle.ts";
 import { sseBytes } from "../../support/wire/sse_bytes.ts";
 
 /** A Chat caller who asks for JSON, of a Messages upstream that only streams. */
-async function begin() {
+async function begin({ stream = false } = {}) {
   const opened = await openTestAttempt({ idleMs: 100 });
   const timers = createFakeTimers();
   const translate = (answer: Response) =>
@@ -25,7 +27,7 @@ async function begin() {
       to: CODECS.messages,
       translated: {
         stream: true,
-        request: requestOf(),
+        request: requestOf({ stream }),
         aliases: new Map(),
         cuts: [],
         estimatedInputTokens: 1,
@@ -187,4 +189,57 @@ Deno.test("translateAnswer() folds no stream that holds nothing of an answer", a
   );
   assert.ok(given < 40 * 1024 * 1024);
   assert.equal(attempt.controller.signal.aborted, true);
+});
+
+/** How often others had their turn while something was under way. */
+async function turnsDuring(work: Promise<unknown>): Promise<number> {
+  let turns = 0;
+  let isOver = false;
+  const counting = (async () => {
+    while (!isOver) {
+      await new Promise((resolve) => setImmediate(resolve));
+      turns++;
+    }
+  })();
+  await work.finally(() => isOver = true);
+  await counting;
+  return turns;
+}
+
+Deno.test("translateAnswer() lets others have their turn while it folds events that are labelled as JSON", async (t) => {
+  const events = joinBytes([
+    START,
+    ...Array<Uint8Array>(10_000).fill(delta("x")),
+    STOP,
+  ]);
+  for (const stream of [false, true]) {
+    await t.step(stream ? "for a stream" : "for an object", async () => {
+      const { translate } = await begin({ stream });
+      const answer = new Response(events.slice(), {
+        headers: { "content-type": "application/json" },
+      });
+      const turns = await turnsDuring(
+        translate(answer).then((given) => given.text()),
+      );
+      assert.ok(turns > events.length / (32 * 1024), `${turns} turns`);
+    });
+  }
+});
+
+Deno.test("translateAnswer() folds no events that are labelled as JSON and hold nothing of an answer", async () => {
+  const { translate } = await begin();
+  const body = joinBytes([
+    START,
+    new TextEncoder().encode(": ping\n\n".repeat(17 * 128 * 1024)),
+  ]);
+  await assert.rejects(
+    translate(
+      new Response(body, { headers: { "content-type": "application/json" } }),
+    ),
+    (error) => {
+      assert.ok(error instanceof UpstreamFailure);
+      assert.match(error.failure.message, /sent 16 MiB without any output/);
+      return true;
+    },
+  );
 });
