@@ -37,6 +37,9 @@ const PROBE = "(model-gateway: text)";
 /** After so many templates in a row that fitted no event, no more are made. */
 const MAX_USELESS = 8;
 
+/** A longer event makes no template, in characters: for one of megabytes that takes longer than to parse it. */
+const MAX_TEMPLATE_CHARACTERS = 64 * 1024;
+
 /**
  * Parses the events of one stream. Most of them differ from the one before in nothing but their text (more than half
  * of what real providers send), so that only the text is parsed, which takes a quarter of the time: where what stands
@@ -88,13 +91,18 @@ export class EventParser {
 
   #parseWhole(data: string): JsonValue | undefined {
     const event = parseJson(data);
-    if (!isJsonObject(event) || this.#useless >= MAX_USELESS) return event;
+    if (!isJsonObject(event) || !this.#mayBeTemplate(data)) return event;
     const place = this.#placeOf(event);
     if (place !== undefined) {
       this.#useless++;
       this.#template = this.#templateOf(data, place);
     }
     return event;
+  }
+
+  #mayBeTemplate(data: string): boolean {
+    return this.#useless < MAX_USELESS &&
+      data.length <= MAX_TEMPLATE_CHARACTERS;
   }
 
   /** Only where the text itself stands does the event hold a probe that is written there. */

@@ -138,3 +138,19 @@ Deno.test("textIn() finds the first of the fields that holds a text", () => {
     assert.equal(textIn(none, fields), undefined);
   }
 });
+
+Deno.test("EventParser parses a long event once, and makes no template of it", () => {
+  let looks = 0;
+  const parser = new EventParser((event) => {
+    looks++;
+    return textPlace(event);
+  });
+  const long = chunkOf("\n".repeat(64 * 1024));
+  for (let count = 0; count < 3; count++) {
+    assert.deepEqual(parser.parse(long), parseJson(long));
+  }
+  assert.equal(looks, 0);
+  parser.parse(chunkOf("The"));
+  const second = parser.parse(chunkOf(" second"));
+  assert.equal(parser.parse(chunkOf(" third")), second);
+});
