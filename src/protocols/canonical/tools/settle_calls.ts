@@ -1,3 +1,4 @@
+import { isHeavyJson } from "../../../core/json.ts";
 import type { Emit, Stage } from "../../../core/stage.ts";
 import type { Answer } from "../answer/answer.ts";
 import {
@@ -8,15 +9,15 @@ import {
   oversizedEvent,
 } from "../stream/event.ts";
 import { brokenAnswer, UpstreamFailure } from "../failure/failure.ts";
-import { MAX_HELD_CHARACTERS } from "../limits.ts";
+import { MAX_FRAME_CHARACTERS, MAX_HELD_CHARACTERS } from "../limits.ts";
 import type { StopReason } from "../answer/stop.ts";
 import { isNoArguments, parseArguments } from "./tool_arguments.ts";
 
 /** A function call while its arguments come in. */
 interface Call {
   text: string;
-  /** Whether they began as an object does, and are passed on. */
-  isPassed: boolean;
+  /** What they began as: an object is passed on, of anything else no more is looked at before its end. */
+  form: "nothing" | "object" | "other";
 }
 
 /** Ends that may come in the middle of a call. */
@@ -26,6 +27,8 @@ const CUTTING_REASONS: readonly StopReason[] = [
   "filtered",
 ];
 
+const TOO_LONG = "The provider's calls are longer than the gateway can hold";
+
 const NO_ARGUMENTS = "The provider sent a tool call whose arguments are no " +
   "JSON object: try again";
 
@@ -33,6 +36,8 @@ const NO_ARGUMENTS = "The provider sent a tool call whose arguments are no " +
  * Lets through the calls that a caller can run: a function's arguments are a JSON object, or none. A call with
  * anything else is the answer's failure, unless the answer was cut off in the middle of it; its block stays open
  * until that is known, since some clients run a call as soon as its block ends. `null` for arguments means none.
+ *
+ * A call is looked at when it ends, so it has no more characters than an event, and no more values.
  *
  * Stands behind `restoreTools`, since what a custom tool is given need not be JSON.
  */
@@ -44,16 +49,18 @@ export function settleCalls(): Stage<AnswerEvent, AnswerEvent> {
   function take(call: Call, text: string): string {
     held += text.length;
     call.text += text;
-    if (call.isPassed) return text;
-    call.isPassed = call.text.trimStart().startsWith("{");
-    return call.isPassed ? call.text : "";
+    if (call.form !== "nothing") return call.form === "object" ? text : "";
+    const begun = text.trimStart();
+    if (begun === "") return "";
+    call.form = begun.startsWith("{") ? "object" : "other";
+    return call.form === "object" ? call.text : "";
   }
 
   function endBlock(event: BlockEndEvent, emit: Emit<AnswerEvent>): void {
     const call = calls.get(event.index);
-    if (call === undefined || parseArguments(call.text) !== undefined) {
-      return emit(event);
-    }
+    if (call === undefined) return emit(event);
+    if (isHeavyJson(call.text)) return emit(oversizedEvent(TOO_LONG));
+    if (parseArguments(call.text) !== undefined) return emit(event);
     broken.set(event.index, event);
   }
 
@@ -62,8 +69,8 @@ export function settleCalls(): Stage<AnswerEvent, AnswerEvent> {
       return emit(brokenEvent(NO_ARGUMENTS));
     }
     for (const [index, blockEnd] of broken) {
-      const { text, isPassed } = calls.get(index) ?? EMPTY_CALL;
-      if (!isPassed) emit({ type: "block-delta", index, text });
+      const { text, form } = calls.get(index) ?? EMPTY_CALL;
+      if (form !== "object") emit({ type: "block-delta", index, text });
       emit(blockEnd);
     }
     emit(event);
@@ -76,17 +83,18 @@ export function settleCalls(): Stage<AnswerEvent, AnswerEvent> {
           const call = calls.size > 0 ? calls.get(event.index) : undefined;
           if (call === undefined) return emit(event);
           const text = take(call, event.text);
-          if (held > MAX_HELD_CHARACTERS) {
-            return emit(oversizedEvent(
-              "The provider's calls are longer than the gateway can hold",
-            ));
+          if (
+            held > MAX_HELD_CHARACTERS ||
+            call.text.length > MAX_FRAME_CHARACTERS
+          ) {
+            return emit(oversizedEvent(TOO_LONG));
           }
           if (text !== "") emit({ ...event, text });
           return;
         }
         case "block-start":
           if (event.block.kind === "function_call") {
-            calls.set(event.index, { text: "", isPassed: false });
+            calls.set(event.index, { text: "", form: "nothing" });
           }
           return emit(event);
         case "block-end":
@@ -101,7 +109,7 @@ export function settleCalls(): Stage<AnswerEvent, AnswerEvent> {
   };
 }
 
-const EMPTY_CALL: Readonly<Call> = { text: "", isPassed: true };
+const EMPTY_CALL: Readonly<Call> = { text: "", form: "object" };
 
 /**
  * The same for a whole answer.

@@ -3,7 +3,10 @@ import { runStage } from "../../../../src/core/stage.ts";
 import type { AnswerEvent } from "../../../../src/protocols/canonical/stream/event.ts";
 import { UpstreamFailure } from "../../../../src/protocols/canonical/failure/failure.ts";
 import { foldAnswer } from "../../../../src/protocols/canonical/answer/fold.ts";
-import { MAX_HELD_CHARACTERS } from "../../../../src/protocols/canonical/limits.ts";
+import {
+  MAX_FRAME_CHARACTERS,
+  MAX_HELD_CHARACTERS,
+} from "../../../../src/protocols/canonical/limits.ts";
 import {
   settleAnswerCalls,
   settleCalls,
@@ -132,4 +135,41 @@ Deno.test("settleAnswerCalls() does the same with a whole answer", () => {
     { ...call, arguments: '{"a":' },
   ]);
   assert.throws(() => whole(['{"a":']), UpstreamFailure);
+});
+
+/** How many characters are looked through for white space while something runs. */
+function trimmedDuring(run: () => void): number {
+  const { trimStart } = String.prototype;
+  let characters = 0;
+  String.prototype.trimStart = function () {
+    characters += this.length;
+    return trimStart.call(this);
+  };
+  try {
+    run();
+  } finally {
+    String.prototype.trimStart = trimStart;
+  }
+  return characters;
+}
+
+Deno.test("settleCalls() looks at each piece of a call once, however many came before", () => {
+  for (const begin of ["[", "{", "x", " "]) {
+    const events = withArguments([begin, ...Array<string>(1000).fill("0,")]);
+    assert.ok(trimmedDuring(() => settled(events)) < 10_000, begin);
+  }
+});
+
+Deno.test("settleCalls() refuses a call that would take long to look at", () => {
+  const long = `{"a":"${"x".repeat(MAX_FRAME_CHARACTERS)}"}`;
+  const heavy = `{"a":[${"0,".repeat(70_000)}0]}`;
+  const deep = `{"a":${"[".repeat(70_000)}${"]".repeat(70_000)}}`;
+  for (const text of [long, heavy, deep]) {
+    const half = text.length / 2;
+    const pieces = [text.slice(0, half), text.slice(half)];
+    const last = settled(withArguments(pieces))
+      .find(({ type }) => type === "failure");
+    assert.ok(last?.type === "failure", text.slice(0, 20));
+    assert.match(last.failure.message, /longer than the gateway can hold/);
+  }
 });
