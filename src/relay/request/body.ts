@@ -230,9 +230,14 @@ function wrongLength(cause: WrongLengthError): GatewayError {
   );
 }
 
+/**
+ * Asks the caller to close the connection (RFC 9110, section 15.5.9). `Deno.serve` closes none of which a body has not
+ * come, unless the answer itself is broken off.
+ */
 function bodyTimeout(): GatewayError {
   return new GatewayError(
     "body_timeout",
     "Cannot wait for the body any longer: it did not arrive in time, send it again",
+    { headers: { connection: "close" } },
   );
 }
