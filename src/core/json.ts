@@ -69,7 +69,11 @@ export function isHeavyJson(text: string, maxValues = MAX_VALUES): boolean {
       if (code === BACKSLASH) at++;
       else if (code === QUOTE) isInString = false;
     } else if (code === QUOTE) {
-      isInString = true;
+      const end = text.indexOf('"', at + 1);
+      if (end === -1) return false;
+      // To leap is ten times as fast, but not from one escaped quote to the next.
+      if (text.charCodeAt(end - 1) === BACKSLASH) isInString = true;
+      else at = end;
     } else if (
       code === COMMA || code === BRACKET || code === BRACE || code === LINE_FEED
     ) {
