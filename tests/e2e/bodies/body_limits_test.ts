@@ -30,14 +30,20 @@ const ROUTES: readonly (readonly [
   ["/api/v1/responses/compact", "responses", "model-c", 32],
 ];
 
+/** One route of each limit, for bodies whose length takes long to find out, the same for every route. */
+const ROUTE_BY_LIMIT = [
+  ...new Map(ROUTES.map((row) => [row[3], row])).values(),
+];
+
 for (const way of ["with its length", "chunked"] as const) {
+  const routes = way === "chunked" ? ROUTE_BY_LIMIT : ROUTES;
   const wrap = (bytes: Uint8Array<ArrayBuffer>) =>
     way === "chunked" ? streamOf(bytes) : bytes;
 
   Deno.test(`a body of exactly the route's limit passes whole, ${way}`, async (t) => {
     await using upstream = startUpstream();
     await using gateway = await startGateway(familiesFile(upstream.url));
-    for (const [path, protocol, model, mib] of ROUTES) {
+    for (const [path, protocol, model, mib] of routes) {
       await t.step(`${path}: ${mib} MiB`, async () => {
         const body = paddedBody(model, mib * MIB);
         const response = await gateway.call(path, ask(protocol, wrap(body)));
@@ -56,7 +62,7 @@ for (const way of ["with its length", "chunked"] as const) {
   Deno.test(`a body of one byte more is 413, ${way}`, async (t) => {
     await using upstream = startUpstream();
     await using gateway = await startGateway(familiesFile(upstream.url));
-    for (const [path, protocol, model, mib] of ROUTES) {
+    for (const [path, protocol, model, mib] of routes) {
       await t.step(`${path}: ${mib} MiB`, async () => {
         const body = paddedBody(model, mib * MIB + 1);
         const response = await gateway.call(path, ask(protocol, wrap(body)));
@@ -90,7 +96,7 @@ Deno.test("a body that says it is too long is refused before a byte of it is sen
 Deno.test("a body that never ends is refused as soon as it is too long", async (t) => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
   const chunk = new TextEncoder().encode(`100000\r\n${" ".repeat(MIB)}\r\n`);
-  for (const [path, protocol, , mib] of ROUTES) {
+  for (const [path, protocol, , mib] of ROUTE_BY_LIMIT) {
     await t.step(path, async () => {
       using socket = await connectRaw(gateway.port);
       await socket.write(head(path, "transfer-encoding: chunked"));

@@ -469,14 +469,14 @@ Deno.test("Messages stream read: an answer of too many blocks is oversized", () 
 });
 
 Deno.test("Messages stream read: an answer that makes the gateway hold too much is oversized", () => {
-  const piece = "x".repeat(MAX_HELD_CHARACTERS / 8);
+  const piece = "x".repeat(MAX_HELD_CHARACTERS / 2);
   const block = { type: "mcp_tool_result", content: "" };
   const growing = Array.from(
-    { length: 9 },
+    { length: 3 },
     () => delta({ type: "content_delta", content: piece }),
   );
   const many = Array.from(
-    { length: 9 },
+    { length: 3 },
     (_, index) => open({ ...CALL, input: { piece } }, index),
   );
   for (const events of [[open(block), ...growing], many]) {
