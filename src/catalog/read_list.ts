@@ -7,6 +7,7 @@ import {
   FAMILIES,
   isProtocol,
 } from "../core/protocol.ts";
+import { Turns } from "../core/time/turns.ts";
 import { CODECS } from "../protocols/mod.ts";
 import { createByteReader } from "../streams/byte_reader.ts";
 import { discard } from "../streams/discard.ts";
@@ -148,7 +149,7 @@ async function readPage(
 ): Promise<ModelPage> {
   const text = await readText(await send(context, query), context);
   // Names come back to callers, and a provider may repeat the key in any of them.
-  if (secretsOf(context.connection).areIn(text)) {
+  if (await holdsSecret(text, context.connection)) {
     throw new NoModelList("the list holds the connection's key");
   }
   const body = parseLightJson(text);
@@ -157,6 +158,28 @@ async function readPage(
     : readModelPage(body, context.wanted);
   if (page === undefined) throw new NoModelList("the answer is no list");
   return page;
+}
+
+/** So much of a page is searched at once, in characters. */
+const PART_LENGTH = 64 * 1024;
+
+/** What gives a key away is not as long, even where each of its characters is escaped. */
+const OVERLAP_LENGTH = 1024;
+
+/** To undo a page's escapes may take 100 ms for each megabyte: others have their turn between its parts. */
+async function holdsSecret(
+  text: string,
+  connection: Connection,
+): Promise<boolean> {
+  const secrets = secretsOf(connection);
+  const turns = new Turns();
+  for (let start = 0; start < text.length; start += PART_LENGTH) {
+    const end = start + PART_LENGTH + OVERLAP_LENGTH;
+    if (secrets.areIn(text.slice(start, end))) return true;
+    turns.count(PART_LENGTH);
+    await turns.next();
+  }
+  return false;
 }
 
 async function send(

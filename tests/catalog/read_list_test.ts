@@ -6,6 +6,7 @@ import {
   minimalConfig,
   UPSTREAM_KEY,
 } from "../support/gateway/config.ts";
+import { turnsDuring } from "../support/turns_during.ts";
 
 async function connectionWith(
   overrides: Readonly<Record<string, unknown>> = {},
@@ -320,4 +321,34 @@ Deno.test("readModelList() has nothing to ask where a connection has no base URL
     await reasonOf(read({ ...connection, endpoints: {} }, { fetch })),
     "the connection has no endpoint",
   );
+});
+
+Deno.test("readModelList() lets others have their turn while it looks for the key in a long page", async () => {
+  const connection = await connectionWith();
+  const { fetch } = provider({
+    "https://a.example/v1/models": { data: [], text: "%41".repeat(340_000) },
+  });
+  const turns = await turnsDuring(read(connection, { fetch }));
+  assert.ok(turns >= 16, `${turns} turns`);
+});
+
+Deno.test("readModelList() finds the key wherever it stands in a long page", async () => {
+  const connection = await connectionWith();
+  const escaped = Array.from(
+    UPSTREAM_KEY,
+    (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  ).join("");
+  for (const key of [UPSTREAM_KEY, escaped]) {
+    for (let before = 64 * 1024 - 120; before < 64 * 1024 + 10; before += 7) {
+      const text = `{"data":[],"text":"${" ".repeat(before)}${key}"}`;
+      const { fetch } = provider({
+        "https://a.example/v1/models": new Response(text),
+      });
+      assert.equal(
+        await reasonOf(read(connection, { fetch })),
+        "the list holds the connection's key",
+        `${before}: ${key}`,
+      );
+    }
+  }
 });

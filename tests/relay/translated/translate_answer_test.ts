@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { setImmediate } from "node:timers";
 import { createDeadlines } from "../../../src/core/time/deadlines.ts";
 import { GatewayError } from "../../../src/core/error.ts";
 import { UpstreamFailure } from "../../../src/protocols/canonical/failure/failure.ts";
@@ -14,6 +13,7 @@ import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import { joinBytes } from "../../../src/streams/join_bytes.ts";
 import { requestOf } from "../../support/wire/requests.ts";
 import { settle } from "../../support/settle.ts";
+import { turnsDuring } from "../../support/turns_during.ts";
 import { sseBytes } from "../../support/wire/sse_bytes.ts";
 
 /** A Chat caller who asks for JSON, of a Messages upstream that only streams. */
@@ -190,21 +190,6 @@ Deno.test("translateAnswer() folds no stream that holds nothing of an answer", a
   assert.ok(given < 40 * 1024 * 1024);
   assert.equal(attempt.controller.signal.aborted, true);
 });
-
-/** How often others had their turn while something was under way. */
-async function turnsDuring(work: Promise<unknown>): Promise<number> {
-  let turns = 0;
-  let isOver = false;
-  const counting = (async () => {
-    while (!isOver) {
-      await new Promise((resolve) => setImmediate(resolve));
-      turns++;
-    }
-  })();
-  await work.finally(() => isOver = true);
-  await counting;
-  return turns;
-}
 
 Deno.test("translateAnswer() lets others have their turn while it folds events that are labelled as JSON", async (t) => {
   const events = joinBytes([
