@@ -1,5 +1,6 @@
 import type { Answer } from "../../protocols/canonical/answer/answer.ts";
 import { UpstreamFailure } from "../../protocols/canonical/failure/failure.ts";
+import { Turns } from "../../core/time/turns.ts";
 import {
   type BodyFold,
   createBodyDecoder,
@@ -52,13 +53,20 @@ export async function readAnswer(
   options: TranslateAnswerOptions,
 ): Promise<WholeAnswer> {
   const { attempt: { controller, deployment }, services } = options;
+  const turns = new Turns();
   const bytes = await readAnswerBytes(answer, {
     maxBytes: MAX_ANSWER_BYTES,
     deadlines: services.deadlines,
     idleMs: deployment.connection.timeouts.idleMs,
     controller,
   });
-  if (bytes !== undefined) secretsOf(deployment.connection).coverIn(bytes);
+  if (bytes === undefined) throw oversized();
+  // To join, to cover and to look at 64 MiB takes some 50 ms each.
+  turns.count(bytes.length);
+  await turns.next();
+  secretsOf(deployment.connection).coverIn(bytes);
+  turns.count(bytes.length);
+  await turns.next();
   return await wholeOf(bytes, options);
 }
 
@@ -67,22 +75,22 @@ export function readSeen(
   source: ByteReader,
   options: TranslateAnswerOptions,
 ): Promise<WholeAnswer> {
-  return failing(
-    options,
-    async () => wholeOf(await readAll(source, MAX_ANSWER_BYTES), options),
-  );
+  return failing(options, async () => {
+    const bytes = await readAll(source, MAX_ANSWER_BYTES);
+    if (bytes === undefined) throw oversized();
+    return await wholeOf(bytes, options);
+  });
 }
 
 /** Events that are labelled as one object are read as what they are. */
 async function wholeOf(
-  bytes: Uint8Array<ArrayBuffer> | undefined,
+  bytes: Uint8Array<ArrayBuffer>,
   options: TranslateAnswerOptions,
 ): Promise<WholeAnswer> {
-  if (bytes === undefined) throw oversized();
   const { length } = bytes;
   if (bodyKind(bytes) !== "events") return { answer: bytes, length };
+  const events = ReadableStream.from([bytes]);
   const mostBytes = TRANSLATED_BYTES;
-  const events = new Blob([bytes]).stream();
   return await foldAnswer(createByteReader(events, { mostBytes }), options);
 }
 
