@@ -360,7 +360,7 @@ const ROWS: readonly Row[] = [
     name:
       "a stream that is too long to make one answer of is told and not asked again",
     acts: [longStream],
-    // 64 MiB each: how others are told of it, the next row shows.
+    // 64 MiB each: what callers of the others get, the next row shows.
     protocols: ["messages"],
     only: "json",
     connection: { stream_only: true },
