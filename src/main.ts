@@ -1,5 +1,5 @@
 import { runCli } from "./cli/mod.ts";
-import { writeWhole } from "./cli/log/write_whole.ts";
+import { writeWhole } from "./cli/log/open_log.ts";
 
 Deno.exit(
   await runCli(Deno.args, {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createGateway } from "../src/app.ts";
 import { createConfigStore } from "../src/config/store.ts";
-import { systemClock } from "../src/core/time/clock.ts";
+import { systemClock } from "../src/core/time/timers.ts";
 import { randomIds } from "../src/core/ids.ts";
 import { parseYaml } from "../src/core/std.ts";
 import { DEMO_TOKEN } from "../src/cli/commands/demo.ts";
@@ -19,8 +19,10 @@ import {
   LOG_FIELDS,
   type LogField,
 } from "../src/observe/log_events.ts";
-import { formatExposition } from "../src/observe/exposition.ts";
-import { createProcessMetrics } from "../src/observe/process_metrics.ts";
+import {
+  createProcessMetrics,
+  formatExposition,
+} from "../src/observe/exposition.ts";
 import { createGatewayMetrics } from "../src/observe/prometheus.ts";
 import { configOf, loadText, minimalConfig } from "./support/gateway/config.ts";
 import {

@@ -1,9 +1,8 @@
 import type { Connection, Deployment } from "../config/config.ts";
 import type { ConfigStore } from "../config/store.ts";
-import type { Clock } from "../core/time/clock.ts";
-import type { Deadlines } from "../core/time/deadlines.ts";
-import { SingleFlight } from "../core/collections/single_flight.ts";
-import { wait } from "../core/time/wait.ts";
+import type { Clock } from "../core/time/timers.ts";
+import { type Deadlines, wait } from "../core/time/deadlines.ts";
+import { SingleFlight } from "../core/memo.ts";
 import type { Log } from "../observe/log.ts";
 import type { Fetch } from "../upstream/call.ts";
 import {

@@ -1,5 +1,5 @@
 import type { ConnectionModel } from "../config/config.ts";
-import { INPUT_KINDS, type InputKind } from "../config/input_kinds.ts";
+import { INPUT_KINDS, type InputKind } from "../config/quota_kinds.ts";
 import type { JsonObject } from "../core/json.ts";
 
 /** What is known of a model. What is absent is not known: nothing is guessed from a name. */

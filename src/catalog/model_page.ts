@@ -1,8 +1,94 @@
 import { z } from "zod";
 import { isJsonObject, type JsonObject, type JsonValue } from "../core/json.ts";
-import { entrySchema, flag, loose, text } from "./listed_entry.ts";
-import { factsOf } from "./listed_facts.ts";
-import type { ModelFacts } from "./model_facts.ts";
+import {
+  type Capabilities,
+  type InputFacts,
+  inputFacts,
+  type ModelFacts,
+} from "./model_facts.ts";
+
+/** Names of models are no longer. */
+const MAX_TEXT_LENGTH = 256;
+
+/** A name of the provider's, for programs. */
+const text = loose(
+  z.string().min(1).max(MAX_TEXT_LENGTH).regex(/^[^\p{Cc}\u2028\u2029]+$/u),
+);
+const size = loose(z.number().int().positive().max(1e12));
+/** A truth value. */
+const flag = loose(z.boolean());
+/**
+ * For people, and for settings of clients, where braces and dollars stand for something else: opencode puts the file
+ * into its configuration that `{file:…}` names (https://opencode.ai/docs/config/#variables).
+ */
+const title = loose(
+  z.string().min(1).max(MAX_TEXT_LENGTH)
+    .regex(/^[^\p{Cc}\p{Cf}\u2028\u2029{}$`]+$/u),
+);
+const texts = loose(z.array(z.string().max(MAX_TEXT_LENGTH)).max(1000));
+
+/** A field that is not as expected tells nothing, and takes nothing else with it. */
+function loose<Schema extends z.ZodType>(
+  schema: Schema,
+): z.ZodCatch<z.ZodOptional<Schema>> {
+  return schema.optional().catch(undefined);
+}
+
+/**
+ * What providers say of a model in their lists, each in fields of its own:
+ *
+ * - Anthropic (https://platform.claude.com/docs/en/api/models/list): `display_name`, `created_at`,
+ *   `max_input_tokens`, `max_tokens`, `capabilities` with `{"supported": …}` below each name
+ * - OpenRouter (https://openrouter.ai/docs/models): `name`, `created`, `context_length`, `top_provider`,
+ *   `architecture`, `supported_parameters`, `reasoning`
+ * - Mistral (https://docs.mistral.ai/api/endpoint/models): `name`, `max_context_length`, `capabilities` with a truth
+ *   value below each name
+ * - Groq (https://console.groq.com/docs/models): `context_window`, `max_completion_tokens`
+ * - Moonshot and Kimi (https://platform.kimi.ai/docs/api/list-models): `context_length`, `supports_image_in`,
+ *   `supports_reasoning`
+ * - Google (https://ai.google.dev/api/models): `name` behind `models/`, `displayName`, `inputTokenLimit`,
+ *   `outputTokenLimit`, `thinking`
+ * - vLLM: `max_model_len`
+ * - Codex (https://github.com/openai/codex, `ModelInfo`): `slug`, `display_name`, `context_window`,
+ *   `input_modalities`, `supported_reasoning_levels`
+ * - another instance of this program: what it tells itself
+ */
+const entrySchema = z.object({
+  id: text,
+  slug: text,
+  display_name: title,
+  name: text,
+  displayName: title,
+  created: size,
+  created_at: loose(z.iso.datetime({ offset: true })),
+  context_length: size,
+  context_window: size,
+  max_input_tokens: size,
+  max_context_length: size,
+  max_model_len: size,
+  inputTokenLimit: size,
+  max_tokens: size,
+  max_output_tokens: size,
+  max_completion_tokens: size,
+  outputTokenLimit: size,
+  top_provider: loose(
+    z.object({ context_length: size, max_completion_tokens: size }),
+  ),
+  architecture: loose(z.object({ input_modalities: texts })),
+  input_modalities: texts,
+  supports_image_in: flag,
+  supports_reasoning: flag,
+  thinking: flag,
+  supported_parameters: texts,
+  reasoning: loose(z.object({ supported_efforts: texts })),
+  supported_reasoning_levels: loose(
+    z.array(z.object({ effort: z.string().max(MAX_TEXT_LENGTH) })).max(100),
+  ),
+  capabilities: loose(z.record(z.string(), z.unknown())),
+});
+
+/** One entry of a list, as far as it is understood. */
+type Entry = z.output<typeof entrySchema>;
 
 /** A page of a provider's list. */
 export interface ModelPage {
@@ -82,4 +168,154 @@ function nextOf(
   if (has_more === true && last_id !== undefined) return { after_id: last_id };
   if (nextPageToken !== undefined) return { pageToken: nextPageToken };
   return links?.next === undefined ? undefined : { offset: "read" };
+}
+
+/**
+ * What an entry says of its model.
+ *
+ * @param id The provider's name of the model.
+ * @param value The entry as it came.
+ */
+function factsOf(
+  id: string,
+  entry: Entry,
+  value: unknown,
+): ModelFacts {
+  const efforts = effortsOf(entry);
+  const name = entry.display_name ?? entry.displayName ??
+    (entry.id === undefined ? undefined : title.parse(entry.name));
+  return {
+    // Who has no name for people repeats the id.
+    displayName: name === id ? undefined : name,
+    createdMs: createdMsOf(entry),
+    contextWindow: entry.context_length ?? entry.context_window ??
+      entry.max_input_tokens ?? entry.max_context_length ??
+      entry.max_model_len ?? entry.inputTokenLimit ??
+      entry.top_provider?.context_length,
+    maxOutputTokens: entry.max_output_tokens ?? entry.max_completion_tokens ??
+      entry.max_tokens ?? entry.outputTokenLimit ??
+      entry.top_provider?.max_completion_tokens,
+    input: inputOf(entry),
+    callsTools: toolsOf(entry),
+    reasons: reasonsOf(entry, efforts),
+    efforts,
+    capabilities: capabilitiesOf(entry),
+    codexEntry: entry.slug !== undefined && isJsonObject(value)
+      ? value
+      : undefined,
+  };
+}
+
+/** Milliseconds since 1970; the epoch itself means that the date is not known. */
+function createdMsOf({ created, created_at }: Entry): number | undefined {
+  const createdMs = created_at === undefined
+    ? (created ?? 0) * 1000
+    : Date.parse(created_at);
+  const isDate = createdMs > 0 && createdMs < MAX_DATE_MS;
+  return isDate ? createdMs : undefined;
+}
+
+/** What lies beyond is no time in seconds. */
+const MAX_DATE_MS = Date.UTC(2200, 0, 1);
+
+function inputOf(entry: Entry): InputFacts | undefined {
+  const modalities = entry.architecture?.input_modalities ??
+    entry.input_modalities;
+  if (modalities !== undefined) {
+    const listed = new Set(modalities);
+    return {
+      ...inputFacts([]),
+      text: listed.has("text"),
+      image: listed.has("image"),
+      pdf: listed.has("file") || listed.has("pdf"),
+      audio: listed.has("audio"),
+    };
+  }
+  const kinds = {
+    image: supports(entry, "image_input") ?? supports(entry, "vision") ??
+      entry.supports_image_in,
+    pdf: supports(entry, "pdf_input"),
+    audio: supports(entry, "audio_input") ?? supports(entry, "audio"),
+  };
+  const told = Object.entries(kinds).filter(([, takes]) => takes !== undefined);
+  // What is asked in a conversation takes text, which nobody says.
+  return told.length === 0
+    ? undefined
+    : { text: true, ...Object.fromEntries(told) };
+}
+
+function toolsOf(entry: Entry): boolean | undefined {
+  return entry.supported_parameters?.includes("tools") ??
+    supports(entry, "function_calling");
+}
+
+function reasonsOf(
+  entry: Entry,
+  efforts: readonly string[] | undefined,
+): boolean | undefined {
+  if (efforts !== undefined && efforts.length > 0) return true;
+  return entry.supported_parameters?.includes("reasoning") ??
+    entry.supports_reasoning ?? entry.thinking ??
+    supports(entry, "thinking") ??
+    supports(entry, "reasoning");
+}
+
+const EFFORT_REGEXP = /^[a-z][a-z0-9_-]{0,31}$/;
+
+function effortsOf(entry: Entry): readonly string[] | undefined {
+  const efforts = entry.reasoning?.supported_efforts ??
+    entry.supported_reasoning_levels?.map(({ effort }) => effort) ??
+    effortLevels(entry);
+  return efforts?.filter((effort) => EFFORT_REGEXP.test(effort));
+}
+
+/** Those that Anthropic's capability of that name says are supported. */
+function effortLevels({ capabilities }: Entry): string[] | undefined {
+  const effort = capabilities?.effort;
+  if (!isJsonObject(effort)) return undefined;
+  return Object.keys(effort).filter((level) => isSupported(effort[level]));
+}
+
+/** Whether a capability is there, as Anthropic or as Mistral says it. */
+function supports({ capabilities }: Entry, name: string): boolean | undefined {
+  const value = capabilities?.[name];
+  if (typeof value === "boolean") return value;
+  return isJsonObject(value) && typeof value.supported === "boolean"
+    ? value.supported
+    : undefined;
+}
+
+function isSupported(value: unknown): boolean {
+  return isJsonObject(value) && value.supported === true;
+}
+
+/** The gateway has no batches, whatever the provider has. */
+const NOT_SERVED: ReadonlySet<string> = new Set(["batch"]);
+
+function capabilitiesOf({ capabilities }: Entry): Capabilities | undefined {
+  const told = Object.entries(capabilities ?? {}).flatMap(([name, value]) =>
+    isJsonObject(value) && typeof value.supported === "boolean" &&
+      CAPABILITY_REGEXP.test(name) && !NOT_SERVED.has(name)
+      ? [[name, capabilityTree(value, 1)] as const]
+      : []
+  );
+  return told.length === 0 ? undefined : Object.fromEntries(told);
+}
+
+const CAPABILITY_REGEXP = /^[a-z][a-z0-9_]{0,63}$/;
+
+/** Capabilities have parts, and those have parts at most. */
+const MAX_CAPABILITY_DEPTH = 4;
+
+/** Truth values alone, so that nothing else of the provider's comes along. */
+function capabilityTree(value: JsonObject, depth: number): Capabilities {
+  const told: Record<string, Capabilities[string]> = {};
+  for (const [name, inner] of Object.entries(value)) {
+    if (!CAPABILITY_REGEXP.test(name)) continue;
+    if (inner === null || typeof inner === "boolean") told[name] = inner;
+    else if (isJsonObject(inner) && depth < MAX_CAPABILITY_DEPTH) {
+      told[name] = capabilityTree(inner, depth + 1);
+    }
+  }
+  return told;
 }

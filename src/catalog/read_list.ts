@@ -9,11 +9,9 @@ import {
 } from "../core/protocol.ts";
 import { Turns } from "../core/time/turns.ts";
 import { CODECS } from "../protocols/mod.ts";
-import { createByteReader } from "../streams/byte_reader.ts";
-import { discard } from "../streams/discard.ts";
-import { readAll } from "../streams/read_all.ts";
+import { createByteReader, discard, readAll } from "../streams/byte_reader.ts";
 import type { Fetch } from "../upstream/call.ts";
-import { upstreamHeaders } from "../upstream/request_headers.ts";
+import { upstreamHeaders } from "../upstream/headers.ts";
 import { secretsOf } from "../upstream/secrets.ts";
 import { type ModelPage, type PageQuery, readModelPage } from "./model_page.ts";
 import type { ModelFacts } from "./model_facts.ts";

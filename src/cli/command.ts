@@ -1,5 +1,3 @@
-import type { CliIo } from "./io.ts";
-
 /** An option of a command. */
 export interface OptionSpec {
   /** Without its hyphens. */
@@ -67,3 +65,33 @@ function optionWords({ name, value, choices }: OptionSpec): string {
   const shown = choices?.join("|") ?? value;
   return shown === undefined ? `--${name}` : `--${name} ${shown}`;
 }
+
+/**
+ * Tells what is wrong with the arguments of a command, how it is written, and where its help is.
+ *
+ * @returns The exit code for bad usage.
+ */
+export function badUsage(
+  fault: string,
+  spec: CommandSpec,
+  { writeError }: Pick<CliIo, "writeError">,
+): number {
+  writeError(
+    `${fault}\nusage: ${
+      usageLine(spec)
+    }\nmodel-gateway ${spec.name} --help tells more\n`,
+  );
+  return EXIT.badUsage;
+}
+
+/** What a command reads and writes besides files. */
+export interface CliIo {
+  /** Writes to standard output. */
+  readonly write: (text: string) => void;
+  /** Writes to standard error. */
+  readonly writeError: (text: string) => void;
+  readonly env: (name: string) => string | undefined;
+}
+
+/** What the process ends with (docs/design.md#command-line). */
+export const EXIT = { good: 0, failed: 1, badUsage: 2 } as const;

@@ -1,23 +1,25 @@
+import { VERSION } from "../core/version.ts";
 import { likely } from "./arguments.ts";
+import {
+  type CliIo,
+  type Command,
+  commandHelp,
+  EXIT,
+  usageLine,
+} from "./command.ts";
 import { CHECK, runCheck } from "./commands/check.ts";
-import { type Command, commandHelp, usageLine } from "./command.ts";
 import { DEMO, runDemo } from "./commands/demo.ts";
 import { DEV, runDev } from "./commands/dev.ts";
 import { HEALTH, runHealth } from "./commands/health.ts";
 import { INIT, runInit } from "./commands/init.ts";
-import { type CliIo, EXIT } from "./io.ts";
-import { runLimits } from "./limits/command.ts";
-import { LIMITS } from "./limits/options.ts";
 import { runSchema, SCHEMA } from "./commands/schema.ts";
 import { runServe, SERVE } from "./commands/serve.ts";
+import { runToken, TOKEN } from "./commands/token.ts";
+import { LIMITS, runLimits } from "./limits/command.ts";
 import { runSetup } from "./setup/command.ts";
 import { SETUP } from "./setup/options.ts";
-import { terminalColumns } from "./terminal.ts";
-import { runToken, TOKEN } from "./commands/token.ts";
-import { runUsage } from "./usage/command.ts";
+import { runUsage, USAGE } from "./usage/command.ts";
 import { identifyLog, openLog } from "./usage/log_files.ts";
-import { USAGE } from "./usage/options.ts";
-import { versionText } from "./version.ts";
 
 /** Every command of the program. */
 export const COMMANDS: readonly Command[] = [
@@ -124,4 +126,43 @@ function programHelp(): string {
 
 The file is --config, else MODEL_GATEWAY_CONFIG, else ./gateway.yaml.
 `;
+}
+
+/** What a terminal that does not know its width is taken for. */
+const USUAL_COLUMNS = 80;
+
+/** How many characters a line of the terminal holds; undefined when standard output is none. */
+function terminalColumns(): number | undefined {
+  if (!Deno.stdout.isTerminal()) return undefined;
+  return Deno.consoleSize().columns || USUAL_COLUMNS;
+}
+
+/** What `deno task compile` writes and embeds. */
+const BUILD_URL = new URL("../../dist/build.json", import.meta.url);
+
+/** What `--version` prints: the version, the commit, and what runs it, a line each. */
+export async function versionText(): Promise<string> {
+  return [
+    `model-gateway ${VERSION}`,
+    `commit ${await commit()}`,
+    `deno ${Deno.version.deno}`,
+    `v8 ${Deno.version.v8}`,
+    "",
+  ].join("\n");
+}
+
+/** Only an executable knows its commit: a source may differ from whatever was compiled last. */
+async function commit(): Promise<string> {
+  if (!Deno.build.standalone) return "unknown: run from the source";
+  const text = await Deno.readTextFile(BUILD_URL).catch(() => "null");
+  return readCommit(text) ?? "unknown: compiled without the source's history";
+}
+
+/** The commit that the text of `dist/build.json` names, if any. */
+export function readCommit(text: string): string | undefined {
+  const build: unknown = JSON.parse(text);
+  return typeof build === "object" && build !== null && "commit" in build &&
+      typeof build.commit === "string"
+    ? build.commit
+    : undefined;
 }

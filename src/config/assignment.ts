@@ -1,4 +1,4 @@
-import { isNonEmpty } from "../core/collections/non_empty.ts";
+import { isNonEmpty } from "../core/collections.ts";
 import type { Caller, Config, Deployment } from "./config.ts";
 
 /** The ways to serve one model, in the file's order. */

@@ -1,8 +1,6 @@
 import type { JsonObject } from "../core/json.ts";
 import type { Endpoint, Family } from "../core/protocol.ts";
-import type { JsonQuota } from "./json_quota.ts";
-import type { InputKind } from "./input_kinds.ts";
-import type { QuotaKind } from "./quota_kinds.ts";
+import type { InputKind, JsonQuota, QuotaKind } from "./quota_kinds.ts";
 import type { ServiceName } from "./services.ts";
 import type { Group, Price, UsageLimit } from "./usage_limits.ts";
 

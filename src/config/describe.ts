@@ -1,4 +1,5 @@
 import { stringifyYaml } from "../core/std.ts";
+import { assignedModels } from "./assignment.ts";
 import type {
   Caller,
   Config,
@@ -9,9 +10,13 @@ import type {
   SharedConfig,
   Timeouts,
 } from "./config.ts";
-import type { JsonQuota, JsonWindow } from "./json_quota.ts";
-import { assignedModels } from "./assignment.ts";
-import { describeLimits, describePrice } from "./describe_limits.ts";
+import type { JsonQuota, JsonWindow } from "./quota_kinds.ts";
+import {
+  limitWords,
+  type Price,
+  type Prices,
+  type Rate,
+} from "./usage_limits.ts";
 
 /** So much of a token's hash tells it from others. */
 const SHOWN_DIGITS = 12;
@@ -206,4 +211,49 @@ function describeNames(names: readonly string[]): readonly string[] | string {
 
 function describeDeadline(ms: number): string {
   return ms === 0 ? "none" : `${ms} ms`;
+}
+
+/** What a token may use, a line for each limit; those of its group say so. */
+function describeLimits(
+  { limits, group }: Pick<Caller, "limits" | "group">,
+): readonly string[] | string {
+  const lines = [
+    ...limits.map((limit) => limitWords(limit)),
+    ...(group?.limits ?? []).map((limit) =>
+      `${limitWords(limit)}, together with the group ${group?.name}`
+    ),
+  ];
+  return lines.length === 0 ? "none" : lines;
+}
+
+/** What a model costs, in words. */
+function describePrice({ rates, ...prices }: Price): string {
+  return [
+    `USD per million: ${describePrices(prices)}`,
+    ...rates.map(({ when, prices }) =>
+      `${describeWhen(when)}: ${describePrices(prices)}`
+    ),
+  ].join("; ");
+}
+
+function describePrices(
+  { input, cachedInput, cacheWrite, cacheWrite1h, output }: Prices,
+): string {
+  return [
+    `${input} input, ${cachedInput} cached, ${cacheWrite} cache write`,
+    ...(cacheWrite1h === cacheWrite
+      ? []
+      : [`${cacheWrite1h} cache write for an hour`]),
+    `${output} output`,
+  ].join(", ");
+}
+
+function describeWhen(
+  { inputOver, speed, serviceTier }: Rate["when"],
+): string {
+  return [
+    ...(inputOver === undefined ? [] : [`over ${inputOver} input tokens`]),
+    ...(speed === undefined ? [] : [`speed ${speed}`]),
+    ...(serviceTier === undefined ? [] : [`service tier ${serviceTier}`]),
+  ].join(", ");
 }

@@ -1,3 +1,48 @@
+import type { Findings, Path } from "./problems.ts";
+
+/**
+ * Reads a text file that the configuration names; a relative path is relative to the configuration
+ * file. Rejects when it cannot be read.
+ */
+export type ReadFile = (path: string) => Promise<string>;
+
+const REASON_BY_ERROR: Readonly<Record<string, string>> = {
+  NotFound: "does not exist",
+  PermissionDenied: "may not be read by this user",
+  NotCapable: "lies outside what this program is allowed to read",
+  IsADirectory: "is a directory",
+  NotRegularFileError: "is a FIFO, a socket or a device, not a regular file",
+  TypeError: "is not UTF-8 text",
+};
+
+/**
+ * Reads a file named in the configuration.
+ *
+ * @param options.place Where the file's path stands in the configuration.
+ * @returns The text, or `undefined` after reporting why there is none.
+ */
+export async function readNamedFile(
+  path: string,
+  { readFile, findings, place }: {
+    readonly readFile: ReadFile;
+    readonly findings: Findings;
+    readonly place: Path;
+  },
+): Promise<string | undefined> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    findings.problem(place, `names a file that ${readFault(error)}`);
+    return undefined;
+  }
+}
+
+/** Why a file cannot be read, as the end of a sentence about it. */
+export function readFault(error: unknown): string {
+  const name = error instanceof Error ? error.name : "";
+  return REASON_BY_ERROR[name] ?? "cannot be read";
+}
+
 /** Gives the value of an environment variable, `undefined` when it is unset. */
 export type Environment = (name: string) => string | undefined;
 

@@ -1,12 +1,20 @@
-import { reportBareVariable } from "./bare_variable.ts";
+import { parseYaml } from "../core/std.ts";
 import type { Config } from "./config.ts";
-import { type Environment, expandVariables } from "./environment.ts";
-import { deepFreeze } from "./freeze.ts";
-import type { ReadFile } from "./named_file.ts";
-import { createFindings, oncePerPlace, type Problem } from "./problems.ts";
+import {
+  type Environment,
+  expandVariables,
+  type ReadFile,
+} from "./environment.ts";
+import { deepFreeze } from "./store.ts";
+import {
+  createFindings,
+  type Findings,
+  formatPath,
+  oncePerPlace,
+  type Path,
+  type Problem,
+} from "./problems.ts";
 import { resolve } from "./resolve/resolve_config.ts";
-import { copyTree } from "./tree.ts";
-import { readYaml } from "./yaml.ts";
 
 /** What a configuration takes from outside its text. */
 export interface LoadContext {
@@ -71,4 +79,151 @@ function outermostFault(value: unknown): string | undefined {
   if (typeof value === "object" && !Array.isArray(value)) return undefined;
   const word = Array.isArray(value) ? "a list" : "a single value";
   return `must be a mapping with \`connections\` and \`tokens\`, not ${word}`;
+}
+
+/** A whole text such as `$NAME` or `$(NAME)`. */
+const WHOLE_REGEXP =
+  /^\$(?:[A-Za-z_][A-Za-z0-9_]*|\([A-Za-z_][A-Za-z0-9_]*\))$/;
+
+/** The same within a text, in the letters in which variables are written mostly. */
+const WITHIN_REGEXP =
+  /(?<![\w$])\$(?:[A-Z_][A-Z0-9_]*(?![a-z])|\([A-Z_][A-Z0-9_]*\))/;
+
+const MEANT = "only ${NAME} is replaced by an environment variable";
+
+/**
+ * Reports a text that seems to name an environment variable without its braces and would go to a provider
+ * as it is written. Below `force`, where a text may be anything, and within longer texts it is a warning.
+ */
+function reportBareVariable(
+  text: string,
+  { path, findings }: { readonly path: Path; readonly findings: Findings },
+): void {
+  if (WHOLE_REGEXP.test(text)) {
+    const message = `is the name of a variable without braces; ${MEANT}`;
+    if (path[2] === "force") findings.warn(path, message);
+    else findings.problem(path, message);
+  } else if (WITHIN_REGEXP.test(text)) {
+    const message = `holds the name of a variable without braces; ${MEANT}`;
+    findings.warn(path, message);
+  }
+}
+
+/** A copied tree, or why it cannot be copied. */
+type TreeResult = { readonly value: unknown } | {
+  readonly problem: Problem;
+};
+
+/** More than any honest file needs; aliases of aliases reach it within a few lines. */
+const MAX_NODES = 1_000_000;
+const MAX_DEPTH = 32;
+
+/**
+ * Copies what YAML gave, with every text replaced by what `mapText` makes of it.
+ *
+ * Aliases make one node stand in many places, even inside itself; the copy is bounded, so that a few
+ * lines of aliases cannot fill the memory.
+ */
+export function copyTree(
+  tree: unknown,
+  mapText: (text: string, path: Path) => string,
+): TreeResult {
+  let nodes = 0;
+  const copy = (node: unknown, path: Path): unknown => {
+    if (typeof node === "string") return mapText(node, path);
+    if (typeof node !== "object" || node === null) return node;
+    if (path.length > MAX_DEPTH) {
+      throw new TreeError(path, "is nested too deeply for a configuration");
+    }
+    const entries = Object.entries(node);
+    nodes += entries.length;
+    if (nodes > MAX_NODES) {
+      const message =
+        `holds more than ${MAX_NODES} values; are aliases to blame?`;
+      throw new TreeError([], message);
+    }
+    if (Array.isArray(node)) {
+      return node.map((item, index) => copy(item, [...path, index]));
+    }
+    if (Object.hasOwn(node, "__proto__")) {
+      throw new TreeError([...path, "__proto__"], "is not a known key here");
+    }
+    return Object.fromEntries(
+      entries.map(([key, value]) => [key, copy(value, [...path, key])]),
+    );
+  };
+  try {
+    return { value: copy(tree, []) };
+  } catch (error) {
+    if (error instanceof TreeError) return { problem: error.problem };
+    throw error;
+  }
+}
+
+class TreeError extends Error {
+  readonly problem: Problem;
+
+  constructor(path: Path, message: string) {
+    super(message);
+    this.problem = { path: formatPath(path), message };
+  }
+}
+
+/** What a text says as YAML, or why it is none. */
+type YamlResult = { readonly value: unknown } | {
+  readonly problem: Problem;
+};
+
+const POSITION_REGEXP = / at line (\d+), column (\d+)/;
+const TAB_INDENT_REGEXP = /^ *\t[\t ]*(?=[^\s#])/m;
+const QUOTED_REGEXP = /\s*(?:"[^"]*"|!<[^>]*>)/g;
+
+/**
+ * Reads a text as one YAML 1.2 document; JSON is YAML too.
+ *
+ * A message never quotes the text, which may hold a key.
+ */
+export function readYaml(text: string): YamlResult {
+  const tabLine = tabIndentedLine(text);
+  if (tabLine !== undefined) {
+    const message = "a tab indents this line; indent with spaces only";
+    return { problem: { path: `line ${tabLine}`, message } };
+  }
+  try {
+    return { value: parseYaml(text, { schema: "core" }) };
+  } catch (error) {
+    return { problem: yamlProblem(error) };
+  }
+}
+
+/**
+ * The number of the first line that a tab indents, where that matters. YAML forbids it, but the parser
+ * reads such a line as one of the outermost level. JSON may be indented as one likes.
+ */
+function tabIndentedLine(text: string): number | undefined {
+  if (/^\s*[{[]/.test(text)) return undefined;
+  const match = TAB_INDENT_REGEXP.exec(text);
+  if (match === null) return undefined;
+  return text.slice(0, match.index).split("\n").length;
+}
+
+function yamlProblem(error: unknown): Problem {
+  if (error instanceof RangeError) {
+    return { path: "", message: "is nested too deeply for a configuration" };
+  }
+  if (!(error instanceof SyntaxError)) throw error;
+  const [firstLine = ""] = error.message.split("\n");
+  const position = POSITION_REGEXP.exec(firstLine);
+  return {
+    path: position === null ? "" : `line ${position[1]}, column ${position[2]}`,
+    message: yamlMessage(firstLine.slice(0, position?.index)),
+  };
+}
+
+function yamlMessage(reason: string): string {
+  if (reason.includes("duplicated key")) {
+    return "this key stands twice in one mapping; keep one of them";
+  }
+  const plain = reason.replaceAll(QUOTED_REGEXP, "");
+  return `is not valid YAML: ${plain.charAt(0).toLowerCase()}${plain.slice(1)}`;
 }

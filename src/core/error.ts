@@ -1,5 +1,3 @@
-import { shorten } from "./shorten.ts";
-
 /**
  * What went wrong, from the caller's point of view. Each kind has one HTTP status (docs/design.md#errors);
  * how it is spelled in a body is the protocol's matter.
@@ -88,4 +86,15 @@ export class GatewayError extends Error {
   get status(): number {
     return STATUS_BY_KIND[this.kind];
   }
+}
+
+/**
+ * The beginning of a text that somebody else wrote, so that what tells of it stays short.
+ *
+ * @param maxLength In UTF-16 code units, the ellipsis aside.
+ */
+export function shorten(text: string, maxLength: number): string {
+  return text.length > maxLength
+    ? `${text.slice(0, maxLength).toWellFormed()}…`
+    : text;
 }

@@ -5,7 +5,7 @@ import type {
   Operation,
   Protocol,
 } from "./protocol_tables.ts";
-import type { FamilyRow, OperationRow, Serving } from "./protocol_rows.ts";
+import type { FamilyRow, OperationRow, Serving } from "./protocol_tables.ts";
 
 export type { Endpoint, Family, Operation, Protocol, Serving };
 

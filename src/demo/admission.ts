@@ -2,9 +2,8 @@ import { isJsonObject, type JsonObject, parseJson } from "../core/json.ts";
 import { textOf } from "./ask/fields.ts";
 import { INTERFACES } from "./interfaces.ts";
 import { modelsOf } from "./models.ts";
-import type { Provider } from "./providers.ts";
+import type { Provider, SimulatedProtocol } from "./providers.ts";
 import { Refusal } from "./refusal.ts";
-import type { SimulatedProtocol } from "./simulated.ts";
 
 /**
  * Lets nobody pass without the provider's key: a bearer token, or `x-api-key` where Messages are spoken.

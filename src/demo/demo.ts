@@ -1,4 +1,4 @@
-import type { Clock } from "../core/time/clock.ts";
+import type { Clock } from "../core/time/timers.ts";
 import type { Ids } from "../core/ids.ts";
 import type { Quota } from "./quota/quota.ts";
 import type { Wait } from "./wait.ts";

@@ -3,22 +3,24 @@ import type { Ask } from "./ask/ask.ts";
 import type { Demo } from "./demo.ts";
 import {
   type Fault,
+  faultOf,
   overloaded,
   refusalOf,
   SLOW_MS,
   withFault,
-} from "./faults.ts";
-import { faultOf } from "./models.ts";
+} from "./models.ts";
+import { INTERFACES } from "./interfaces.ts";
 import { type Rendering, SERVICES } from "./operations.ts";
-import type { Provider } from "./providers.ts";
+import {
+  protocolOf,
+  type Provider,
+  type SimulatedOperation,
+} from "./providers.ts";
 import { quotaHeaders } from "./quota/headers.ts";
 import { wordCountOf } from "./render/render.ts";
 import type { Script } from "./script.ts";
-import { INTERFACES } from "./interfaces.ts";
-import { protocolOf, type SimulatedOperation } from "./simulated.ts";
-import { speak } from "./speak.ts";
 import { type Step, write } from "./step.ts";
-import { waitForAbort } from "./wait.ts";
+import { type Wait, waitForAbort } from "./wait.ts";
 
 /** One call of a model. */
 export interface Call {
@@ -118,4 +120,78 @@ function answer(
       }),
     },
   });
+}
+
+/** How fast a body is sent, and what stops it. */
+interface SpeakOptions {
+  readonly wait: Wait;
+  /** Milliseconds for one word; 0 sends without waiting. */
+  readonly wordMs: number;
+  /** The request's signal: its abort errors the body with the signal's reason. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * A body that takes `steps` one after the other, only as fast as it is read. It stops at once when the
+ * signal aborts or the reader cancels, and leaves nothing behind.
+ */
+export function speak(
+  steps: Iterable<Step>,
+  options: SpeakOptions,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const encoder = new TextEncoder();
+  const iterator = steps[Symbol.iterator]();
+  const ended = new AbortController();
+  const signal = AbortSignal.any([options.signal, ended.signal]);
+  return new ReadableStream({
+    start(controller) {
+      const fail = () => controller.error(options.signal.reason);
+      options.signal.addEventListener("abort", fail, {
+        once: true,
+        signal: ended.signal,
+      });
+    },
+    async pull(controller) {
+      try {
+        const text = await nextText(iterator, { ...options, signal });
+        if (signal.aborted) return;
+        if (text !== undefined) {
+          return controller.enqueue(encoder.encode(text));
+        }
+        ended.abort();
+        controller.close();
+      } catch (error) {
+        if (signal.aborted) return;
+        ended.abort();
+        controller.error(error);
+      }
+    },
+    cancel(reason) {
+      ended.abort(reason);
+    },
+  }, { highWaterMark: 0 });
+}
+
+/** Takes steps up to the next text; `undefined` when there are none left. */
+async function nextText(
+  iterator: Iterator<Step>,
+  options: SpeakOptions,
+): Promise<string | undefined> {
+  for (;;) {
+    const { value: step, done } = iterator.next();
+    if (done) return undefined;
+    if (step.kind === "hang") await waitForAbort(options.signal);
+    else if (step.kind === "break") throw brokenConnection();
+    else if (step.kind === "wait") await options.wait(step.ms, options.signal);
+    else {
+      const ms = step.wordCount * options.wordMs;
+      if (ms > 0) await options.wait(ms, options.signal);
+      return step.text;
+    }
+  }
+}
+
+/** What `fetch` throws when the other side goes away in the middle of a body. */
+function brokenConnection(): TypeError {
+  return new TypeError("error reading a body from connection");
 }

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../core/json.ts";
 import { messagesError, openaiError, type Refusal, SHAPES } from "./refusal.ts";
-import type { SimulatedProtocol } from "./simulated.ts";
+import type { SimulatedProtocol } from "./providers.ts";
 
 /** What differs between protocols beside the models' own requests and answers. */
 export interface ProviderInterface {

@@ -1,4 +1,4 @@
-import type { Clock } from "../core/time/clock.ts";
+import type { Clock } from "../core/time/timers.ts";
 
 const HOUR_MS = 3_600_000;
 

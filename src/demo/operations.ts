@@ -4,19 +4,23 @@ import type { Ask, AskOfBody } from "./ask/ask.ts";
 import { readChatAsk, readCompletionAsk } from "./ask/chat.ts";
 import { readMessagesAsk } from "./ask/messages.ts";
 import { readResponsesAsk } from "./ask/responses.ts";
-import { overloaded } from "./faults.ts";
+import { overloaded } from "./models.ts";
 import { objectOf } from "./ask/fields.ts";
 import { messagesError, openaiError } from "./refusal.ts";
 import type { RenderContext } from "./render/render.ts";
-import { renderChat, streamChat } from "./render/chat.ts";
-import { renderCompletion, streamCompletion } from "./render/completions.ts";
+import {
+  renderChat,
+  renderCompletion,
+  streamChat,
+  streamCompletion,
+} from "./render/chat.ts";
 import { renderMessages, streamMessages } from "./render/messages.ts";
 import {
   renderCompactedResponse,
   renderResponses,
 } from "./render/responses.ts";
 import type { Script } from "./script.ts";
-import type { SimulatedOperation } from "./simulated.ts";
+import type { SimulatedOperation } from "./providers.ts";
 import { type Step, writeData, writeEvent } from "./step.ts";
 import { failedEvent, streamResponses } from "./render/responses_stream.ts";
 import { inputTokens } from "./usage.ts";

@@ -1,20 +1,23 @@
-import type { Clock } from "../core/time/clock.ts";
 import type { Ids } from "../core/ids.ts";
+import type { JsonObject } from "../core/json.ts";
 import { OPERATIONS } from "../core/protocol.ts";
-import { checkKey, checkVersion } from "./admission.ts";
+import type { Clock } from "../core/time/timers.ts";
+import { checkKey, checkVersion, unknownModel } from "./admission.ts";
 import type { Demo } from "./demo.ts";
 import { exchange } from "./exchange.ts";
-import { modelList, modelNamed } from "./model_list.ts";
-import { BASE_PATH, type Provider, providerAt } from "./providers.ts";
-import { createQuota } from "./quota/quota.ts";
-import { quotaAnswer } from "./quota/endpoint.ts";
 import { INTERFACES } from "./interfaces.ts";
-import { Refusal } from "./refusal.ts";
+import { isThinkingModel, modelsOf } from "./models.ts";
 import {
+  BASE_PATH,
   protocolOf,
+  type Provider,
+  providerAt,
   type SimulatedOperation,
   type SimulatedProtocol,
-} from "./simulated.ts";
+} from "./providers.ts";
+import { quotaAnswer } from "./quota/endpoint.ts";
+import { createQuota } from "./quota/quota.ts";
+import { Refusal } from "./refusal.ts";
 import { type Wait, waitInRealTime } from "./wait.ts";
 
 /** What the simulated provider needs from outside. */
@@ -161,4 +164,38 @@ function requireMethod(request: Request, method: string): void {
     `Not allowed to ${request.method} here`,
     { headers: { allow: method } },
   );
+}
+
+/** When the models of the demo came out: 2026-01-01, in seconds since 1970. */
+const CREATED_AT = 1_767_225_600;
+
+/** What every model of the demo is said to take in and to give, in tokens; it holds nobody to that. */
+const CONTEXT_TOKENS = 200_000;
+const OUTPUT_TOKENS = 64_000;
+
+/** The list of a provider's models, in the shape that its callers expect. */
+function modelList(provider: Provider): JsonObject {
+  const models = modelsOf(provider.family).map((id) => entry(id, provider));
+  return INTERFACES[provider.plainProtocol].modelList(models);
+}
+
+/**
+ * One model of a provider.
+ *
+ * @throws {Refusal} When the provider does not have it.
+ */
+function modelNamed(id: string, provider: Provider): JsonObject {
+  if (modelsOf(provider.family).includes(id)) return entry(id, provider);
+  throw unknownModel(id, provider.plainProtocol);
+}
+
+function entry(id: string, { plainProtocol, name }: Provider): JsonObject {
+  return INTERFACES[plainProtocol].model({
+    id,
+    owner: name,
+    createdAt: CREATED_AT,
+    contextWindow: CONTEXT_TOKENS,
+    maxOutputTokens: OUTPUT_TOKENS,
+    reasons: isThinkingModel(id),
+  });
 }

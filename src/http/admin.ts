@@ -1,7 +1,7 @@
 import type { StoreCondition } from "../core/store_condition.ts";
 import type { Handler } from "./gateway.ts";
 import { healthResponse } from "./health.ts";
-import { requestTarget } from "./request_target.ts";
+import { requestTarget } from "./router.ts";
 
 /** What the second listener tells. */
 export interface AdminSources {

@@ -1,9 +1,9 @@
-import type { GatewayError } from "../core/error.ts";
+import { GatewayError } from "../core/error.ts";
 import { DEFAULT_PROTOCOL, type Protocol } from "../core/protocol.ts";
-import { retryAfterText } from "../core/retry_after.ts";
-import { stopHeaders } from "../core/should_retry.ts";
+import { retryAfterText, stopHeaders } from "../core/retry_after.ts";
 import type { Ending, RequestFacts } from "../observe/facts.ts";
 import type { Log } from "../observe/log.ts";
+import type { EventFields } from "../observe/log_events.ts";
 import type { RequestRecord } from "../observe/record.ts";
 import {
   type Failure,
@@ -12,11 +12,9 @@ import {
   UpstreamFailure,
 } from "../protocols/canonical/failure/failure.ts";
 import { CODECS } from "../protocols/mod.ts";
-import { noteFailure } from "../relay/note_answer.ts";
+import { noteFailure } from "../relay/answer_failure.ts";
 import { stamp } from "../relay/request_id.ts";
 import { CallerLeft } from "../upstream/call.ts";
-import { errorResponse, toGatewayError } from "./error_response.ts";
-import { unforeseenFields } from "./unforeseen.ts";
 
 /** nginx's status for a caller who is gone; nobody receives it, the log shows it. */
 const CALLER_LEFT_STATUS = 499;
@@ -110,4 +108,65 @@ function noteError(error: GatewayError, facts: RequestFacts): void {
   facts.group = error.group;
   if (error.kind === "timeout") facts.failure ??= "silent";
   if (error.status > 500) facts.reason ??= error.message;
+}
+
+/**
+ * Turns whatever was thrown into the error that the caller sees. What nobody foresaw becomes `internal`,
+ * its message, data and stack withheld; the original stays as `cause` for the log.
+ */
+export function toGatewayError(thrown: unknown): GatewayError {
+  if (thrown instanceof GatewayError) return thrown;
+  return new GatewayError(
+    "internal",
+    "The gateway failed to handle the request: report the request id to the administrator",
+    { cause: thrown },
+  );
+}
+
+/** Who gets an error. */
+interface Addressee {
+  /** The protocol that the caller speaks. */
+  readonly protocol: Protocol;
+  readonly requestId: string;
+}
+
+/** An error as an HTTP response in the caller's protocol (docs/design.md#errors). */
+export function errorResponse(
+  error: GatewayError,
+  { protocol, requestId }: Addressee,
+): Response {
+  const body = CODECS[protocol].encodeError(error, requestId);
+  return new Response(JSON.stringify(body), {
+    status: error.status,
+    headers: {
+      ...(error.isFinal && stopHeaders(protocol, error.status)),
+      ...error.headers,
+      "content-type": "application/json",
+    },
+  });
+}
+
+/**
+ * What the log says of an exception that nobody foresaw: its class and where it came from. Not its message,
+ * which may quote what the caller or the upstream sent, as that of `JSON.parse` does.
+ */
+export function unforeseenFields(
+  thrown: unknown,
+  requestId: string,
+): EventFields<"unforeseen"> {
+  const isError = thrown instanceof Error;
+  return {
+    request_id: requestId,
+    exception: isError ? thrown.name : typeof thrown,
+    stack: isError ? framesOf(thrown) : [],
+  };
+}
+
+/** The message stands before the frames and may have lines that look like some. */
+function framesOf({ stack = "", message }: Error): readonly string[] {
+  const start = stack.indexOf(message);
+  if (start === -1) return [];
+  return stack.slice(start + message.length).split("\n")
+    .filter((line) => /^\s+at /.test(line))
+    .map((line) => line.trim());
 }

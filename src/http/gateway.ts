@@ -10,9 +10,12 @@ import type { Log } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { openRecord, type RequestRecord } from "../observe/record.ts";
 import type { Tracing } from "../observe/tracing.ts";
-import { refuseAmbiguous } from "../relay/request/body_headers.ts";
-import { authenticate, type CredentialGroup } from "../relay/request/caller.ts";
-import { readClientIds } from "../relay/request/client_ids.ts";
+import { refuseAmbiguous } from "../relay/request/body.ts";
+import {
+  authenticate,
+  type CredentialGroup,
+} from "../relay/request/authenticate.ts";
+import { readClientIds } from "../relay/request/conversation.ts";
 import { followCaller } from "../relay/exchange.ts";
 import { relay, type RelayTask } from "../relay/relay.ts";
 import { stamp } from "../relay/request_id.ts";
@@ -20,15 +23,17 @@ import type { RelayServices } from "../relay/services.ts";
 import type { UsageService } from "../usage/service.ts";
 import { failureResponse, lastResponse } from "./failure_response.ts";
 import { healthResponse } from "./health.ts";
-import { limitsResponse } from "./limits.ts";
+import { limitsResponse, usageResponse } from "./reports.ts";
 import { modelResponse, modelsResponse } from "./models.ts";
 import { opencodeConfigResponse, opencodeLoginResponse } from "./opencode.ts";
 import { pageResponse } from "./page.ts";
-import { requestTarget } from "./request_target.ts";
 import {
   createRouteFinder,
+  protocolOfUnknownPath,
+  requestTarget,
   type RouteMatch,
   type RouteSource,
+  websocketError,
 } from "./router.ts";
 import {
   type Answer,
@@ -37,10 +42,7 @@ import {
   type OpenAnswer,
   ROUTES,
 } from "./routes.ts";
-import { protocolOfUnknownPath } from "./unknown_path.ts";
 import { endRequest } from "./unread_body.ts";
-import { usageResponse } from "./usage.ts";
-import { websocketError } from "./websocket.ts";
 
 /** What the gateway is built of. */
 export interface GatewayParts extends RelayServices {

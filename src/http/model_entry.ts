@@ -4,7 +4,7 @@ import type {
   InputFacts,
   ModelFacts,
 } from "../catalog/model_facts.ts";
-import { INPUT_KINDS, type InputKind } from "../config/input_kinds.ts";
+import { INPUT_KINDS, type InputKind } from "../config/quota_kinds.ts";
 import type { JsonObject } from "../core/json.ts";
 import { servedProtocols } from "../relay/routing/candidate.ts";
 

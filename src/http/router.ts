@@ -1,6 +1,13 @@
 import { type IRequest, Router } from "itty-router";
 import { GatewayError } from "../core/error.ts";
-import { requestTarget, type TargetSource } from "./request_target.ts";
+import type { HeaderFields } from "../core/header_fields.ts";
+import {
+  DEFAULT_PROTOCOL,
+  MAIN_OPERATIONS,
+  OPERATIONS,
+  type Protocol,
+  PROTOCOLS,
+} from "../core/protocol.ts";
 import type { Route } from "./routes.ts";
 
 /** A route with what its path held. */
@@ -132,4 +139,74 @@ function decodeSegment(segment: string): string {
   } catch {
     return segment;
   }
+}
+
+/** How the path begins that asks a model, behind a prefix and up to the model's name. */
+const STARTS: readonly (readonly [protocol: Protocol, start: string])[] =
+  PROTOCOLS.map((protocol) => {
+    const [start = ""] = OPERATIONS[MAIN_OPERATIONS[protocol]].path.split(":");
+    return [protocol, start.endsWith("/") ? start : `${start}/`];
+  });
+
+/** In whose words to answer on a path that is none: a client that mistypes one can still read the error. */
+export function protocolOfUnknownPath(request: TargetSource): Protocol {
+  const { path } = requestTarget(request);
+  const named = STARTS.findLast(([, start]) => `${path}/`.includes(start));
+  return named?.[0] ?? DEFAULT_PROTOCOL;
+}
+
+/**
+ * The error for a `GET` on a path that only takes `POST`. WebSocket is not supported, and
+ * 426 is what makes Codex fall back to HTTP at once (docs/design.md#paths).
+ */
+export function websocketError(headers: Headers): GatewayError {
+  const isUpgrade = /\bwebsocket\b/i.test(headers.get("upgrade") ?? "");
+  if (!isUpgrade) return methodNotAllowed(["POST"]);
+  return new GatewayError(
+    "upgrade_required",
+    "Cannot open a WebSocket: the gateway does not support them, send a POST and read server-sent events",
+    { code: "websocket_not_supported" },
+  );
+}
+
+/** What a request asks for. */
+interface RequestTarget {
+  /** As the caller wrote it: nothing decoded, no `..` followed. */
+  readonly path: string;
+  /** From its question mark on; empty where there is none. */
+  readonly query: string;
+}
+
+/** What tells a request's target. */
+export interface TargetSource {
+  readonly url: string;
+  readonly headers: HeaderFields;
+}
+
+/**
+ * Takes a request's address apart. Never fails: the host is the caller's text and may be anything, even what
+ * `URL` refuses.
+ *
+ * The platform makes the address of the `Host` header and the target, so a host in which a path or a query stands
+ * must be known to be taken off; where it cannot be told from the target, as beside one in absolute form, the
+ * request has no path.
+ */
+export function requestTarget({ url, headers }: TargetSource): RequestTarget {
+  const host = headers.get("host") ?? "";
+  const target = HOST_WITH_PATH_REGEXP.test(host)
+    ? TARGET_REGEXP.exec(behindHost(url, host))
+    : URL_REGEXP.exec(url);
+  return { path: target?.[1] ?? "", query: target?.[2] ?? "" };
+}
+
+/** No host of RFC 9110, section 7.2, holds these. */
+const HOST_WITH_PATH_REGEXP = /[/?#]/;
+
+const TARGET_REGEXP = /^([^?#]*)(\?[^#]*)?/;
+
+const URL_REGEXP = /^[a-z]+:\/\/[^/?#]*([^?#]*)(\?[^#]*)?/i;
+
+function behindHost(url: string, host: string): string {
+  const start = url.indexOf("://") + "://".length;
+  return url.startsWith(host, start) ? url.slice(start + host.length) : "";
 }

@@ -1,8 +1,7 @@
 import type { Deadlines } from "../core/time/deadlines.ts";
 import type { BodySource } from "../relay/request/body.ts";
-import { createByteReader } from "../streams/byte_reader.ts";
-import { abandon } from "../streams/discard.ts";
-import { createIdleWatch } from "../streams/idle_watch.ts";
+import { abandon, createByteReader } from "../streams/byte_reader.ts";
+import { createIdleWatch } from "../streams/watched_reader.ts";
 
 /**
  * `Deno.serve` reads what is left of a body when the answer is out, and knows no bound. Of up to this much that does

@@ -1,3 +1,190 @@
+import {
+  CHARACTER_STEPS,
+  type CharacterState,
+  ESCAPED_LETTERS,
+} from "./text.ts";
+
+/** From here on, what the table gives is a step and no state. */
+export const FIRST_STEP = 192;
+/** The step of a byte that does not belong there. */
+const FAULT = FIRST_STEP;
+
+/**
+ * So many states at the beginning of a character of a string; they are the lowest ones, so that they are soon told
+ * from others.
+ */
+export const TEXT_STATES = 5;
+
+const BYTES = 256;
+
+/** What a byte leads to, at `state * 256 + byte`: a state, or a step that takes more than that. */
+export const NEXT: Uint8Array = new Uint8Array(FIRST_STEP * BYTES).fill(FAULT);
+
+let states = TEXT_STATES;
+
+/** A state from which nothing leads on yet. */
+function newState(): number {
+  return states++;
+}
+
+/** A state from which everything leads on as it does from another. */
+function newStateLike(other: number): number {
+  const state = newState();
+  NEXT.copyWithin(state * BYTES, other * BYTES, (other + 1) * BYTES);
+  return state;
+}
+
+/** Characters of ASCII lead from a state to the next. */
+function allow(state: number, characters: string, next: number): void {
+  for (const character of characters) {
+    NEXT[state * BYTES + character.charCodeAt(0)] = next;
+  }
+}
+
+/** Bytes from the first to the last lead from a state to the next. */
+function allowBytes(
+  state: number,
+  [first, last]: readonly [number, number],
+  next: number,
+): void {
+  NEXT.fill(next, state * BYTES + first, state * BYTES + last + 1);
+}
+
+/** The white space of JSON. */
+const SPACES = " \t\n\r";
+
+const DIGITS_1_TO_9 = "123456789";
+const DIGITS = `0${DIGITS_1_TO_9}`;
+const HEX_DIGITS = `${DIGITS}abcdefABCDEF`;
+
+/** States where a character of UTF-8 has begun and is not over. */
+const withinCharacter = new Set<number>();
+
+/** Whether a character of UTF-8 has begun and is not over. */
+function isWithinCharacter(state: number): boolean {
+  return withinCharacter.has(state);
+}
+
+/**
+ * A string, from behind its opening quote.
+ *
+ * @param text The state at the beginning of its characters.
+ * @param end What its closing quote leads to.
+ */
+function allowText(text: number, end: number): void {
+  allowBytes(text, [0x20, 0x7f], text);
+  allow(text, '"', end);
+  allowEscapes(text);
+  allowCharacters(text);
+}
+
+function allowEscapes(text: number): void {
+  const escape = newState();
+  allow(text, "\\", escape);
+  allow(escape, ESCAPED_LETTERS, text);
+  let next = text;
+  for (let digits = 0; digits < 4; digits++) {
+    const state = newState();
+    allow(state, HEX_DIGITS, next);
+    next = state;
+  }
+  allow(escape, "u", next);
+}
+
+/** Those beyond ASCII. */
+function allowCharacters(text: number): void {
+  const within = () => {
+    const state = newState();
+    withinCharacter.add(state);
+    return state;
+  };
+  const states: Readonly<Record<CharacterState, number>> = {
+    text,
+    oneMore: within(),
+    twoMore: within(),
+    threeMore: within(),
+    afterE0: within(),
+    afterED: within(),
+    afterF0: within(),
+    afterF4: within(),
+  };
+  for (const [state, first, last, next] of CHARACTER_STEPS) {
+    allowBytes(states[state], [first, last], states[next]);
+  }
+}
+
+/** Where a value may stand. */
+interface Place {
+  /** The states in which it may begin. */
+  readonly begin: readonly number[];
+  readonly text: number;
+  /** What the last byte of a string or a literal leads to. */
+  readonly end: number;
+  /** The state behind a number, whose bytes end it. */
+  readonly next: number;
+}
+
+/** A value that is no container, and the white space before it. */
+function allowValue({ begin, text, end, next }: Place): void {
+  allowText(text, end);
+  const numbers = allowNumber(next);
+  const literals = ["true", "false", "null"].map((word) => ({
+    first: word.charAt(0),
+    state: allowRest(word.slice(1), end),
+  }));
+  for (const state of begin) {
+    allow(state, SPACES, state);
+    allow(state, '"', text);
+    allow(state, "-", numbers.minus);
+    allow(state, "0", numbers.zero);
+    allow(state, DIGITS_1_TO_9, numbers.integer);
+    for (const literal of literals) allow(state, literal.first, literal.state);
+  }
+}
+
+/** The state in which the rest of a literal must come. */
+function allowRest(rest: string, end: number): number {
+  let next = end;
+  for (const letter of [...rest].reverse()) {
+    const state = newState();
+    allow(state, letter, next);
+    next = state;
+  }
+  return next;
+}
+
+/** The states behind the first byte of a number. */
+interface NumberStates {
+  readonly minus: number;
+  readonly zero: number;
+  readonly integer: number;
+}
+
+function allowNumber(next: number): NumberStates {
+  const minus = newState();
+  const point = newState();
+  const exponent = newState();
+  const exponentSign = newState();
+  // A number may end behind these.
+  const [zero, integer] = [newStateLike(next), newStateLike(next)];
+  const [fraction, exponentDigits] = [newStateLike(next), newStateLike(next)];
+  allow(minus, "0", zero);
+  allow(minus, DIGITS_1_TO_9, integer);
+  allow(integer, DIGITS, integer);
+  for (const state of [zero, integer]) {
+    allow(state, ".", point);
+    allow(state, "eE", exponent);
+  }
+  allow(point, DIGITS, fraction);
+  allow(fraction, DIGITS, fraction);
+  allow(fraction, "eE", exponent);
+  allow(exponent, "+-", exponentSign);
+  for (const state of [exponent, exponentSign, exponentDigits]) {
+    allow(state, DIGITS, exponentDigits);
+  }
+  return { minus, zero, integer };
+}
+
 /*
  * The grammar of JSON (RFC 8259) over UTF-8 (table 3-7 of the Unicode standard) as a table: in a state, a byte leads
  * to the next state, or to a step that takes more than that. So a document can be read in pieces that end anywhere.
@@ -5,15 +192,6 @@
  * Whatever may stand in several places has its states once for each: in the outermost object, whose members are
  * told of, in objects within, and in arrays. So most bytes need no look at what is around them.
  */
-
-import { allowText, allowValue, isWithinCharacter, SPACES } from "./parts.ts";
-import {
-  allow,
-  allowBytes,
-  FIRST_STEP,
-  newState,
-  TEXT_STATES,
-} from "./table.ts";
 
 export const BEGIN_OBJECT = FIRST_STEP + 1;
 export const BEGIN_ARRAY = FIRST_STEP + 2;

@@ -4,9 +4,13 @@
  * which one parser takes the first and another the last, is refused.
  */
 
-import type { ByteRun, ByteSpan } from "./byte_span.ts";
-import { type Likeness, likeness } from "./key.ts";
-import { KeptBytes } from "./kept_bytes.ts";
+import {
+  type ByteRun,
+  type ByteSpan,
+  KeptBytes,
+  type Likeness,
+  likeness,
+} from "./key.ts";
 import { JsonScanError } from "./scan_error.ts";
 import { JsonWalker } from "./walker.ts";
 

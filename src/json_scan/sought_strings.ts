@@ -1,5 +1,4 @@
-import { KeptBytes } from "./kept_bytes.ts";
-import { likeness } from "./key.ts";
+import { KeptBytes, likeness } from "./key.ts";
 import { skipText, type TextBytes, textOf } from "./text.ts";
 
 /** What is sought at one place of a JSON value. A list stands for each of its elements. */

@@ -1,4 +1,3 @@
-import { BitStack } from "./bit_stack.ts";
 import {
   BEGIN_ARRAY,
   BEGIN_NAME,
@@ -13,7 +12,9 @@ import {
   END_VALUE,
   FIRST_ELEMENT,
   FIRST_NAME,
+  FIRST_STEP,
   isBeforeDocument,
+  NEXT,
   NEXT_ELEMENT,
   NEXT_MEMBER,
   OUTER_COLON,
@@ -21,11 +22,63 @@ import {
   OUTER_NAME_TEXT,
   OUTER_NEXT,
   OUTER_VALUE_HERE,
+  TEXT_STATES,
   VERY_START,
 } from "./grammar.ts";
-import { failAt, failEmpty, failEnd } from "./scan_error.ts";
-import { FIRST_STEP, NEXT, TEXT_STATES } from "./table.ts";
+import { failAt, failEmpty, failEnd, JsonScanError } from "./scan_error.ts";
 import { skipText, textOf } from "./text.ts";
+
+const BITS_PER_WORD = 32;
+const INITIAL_WORDS = 32;
+
+/** A stack of booleans of any depth, one bit each; it allocates nothing for the first 32. */
+export class BitStack {
+  /** The uppermost bits, the top lowest: 1 to 32 of them unless the stack is empty. */
+  #upper = 0;
+  /** All bits below `#upper`, in full words. */
+  #lower: Int32Array | undefined;
+  #size = 0;
+
+  /** How many booleans are on the stack. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** The boolean on top; `false` when there is none. */
+  get top(): boolean {
+    return (this.#upper & 1) === 1;
+  }
+
+  /** Puts `bit` on top. */
+  push(bit: boolean): void {
+    if (this.#isWordBorder()) this.#spill();
+    this.#upper = this.#upper << 1 | (bit ? 1 : 0);
+    this.#size++;
+  }
+
+  /** Takes the top away; there must be one. */
+  pop(): void {
+    this.#size--;
+    this.#upper >>>= 1;
+    if (this.#isWordBorder()) {
+      this.#upper = this.#lower?.[this.#size / BITS_PER_WORD - 1] ?? 0;
+    }
+  }
+
+  #isWordBorder(): boolean {
+    return this.#size % BITS_PER_WORD === 0 && this.#size > 0;
+  }
+
+  #spill(): void {
+    const index = this.#size / BITS_PER_WORD - 1;
+    const old = this.#lower;
+    if (old === undefined || index === old.length) {
+      this.#lower = new Int32Array(old ? old.length * 2 : INITIAL_WORDS);
+      if (old) this.#lower.set(old);
+    }
+    if (this.#lower) this.#lower[index] = this.#upper;
+  }
+}
 
 /** What happens in the outermost object of a document. */
 export type JsonEvent =
@@ -210,3 +263,36 @@ export class JsonWalker {
 }
 
 const NOTHING = textOf(new Uint8Array());
+
+/** Tells whether a JSON object that goes by came to its end. */
+export class JsonEnd {
+  readonly #walker = new JsonWalker();
+  #isObject = true;
+
+  /** Sees the next bytes; keeps none of them and never throws. */
+  push(bytes: Uint8Array): void {
+    if (!this.#isObject) return;
+    this.#walker.feed(bytes);
+    this.#isObject = this.#keepsTo(() => {
+      while (this.#walker.next() !== undefined);
+    });
+  }
+
+  /**
+   * Whether what has come is only the beginning of an object, or nothing at all. What is no JSON object is never
+   * cut: nobody knows where it ends.
+   */
+  isCut(): boolean {
+    return this.#isObject && !this.#keepsTo(() => this.#walker.finish());
+  }
+
+  #keepsTo(check: () => void): boolean {
+    try {
+      check();
+      return true;
+    } catch (error) {
+      if (error instanceof JsonScanError) return false;
+      throw error;
+    }
+  }
+}

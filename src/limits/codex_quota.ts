@@ -1,5 +1,5 @@
 import type { Connection } from "../config/config.ts";
-import type { Clock } from "../core/time/clock.ts";
+import type { Clock } from "../core/time/timers.ts";
 import type { HeaderFields } from "../core/header_fields.ts";
 import { periodMinutes } from "./period.ts";
 import type { LimitsService } from "./service.ts";

@@ -1,10 +1,9 @@
 import type { Connection } from "../config/config.ts";
-import type { Clock } from "../core/time/clock.ts";
+import type { Clock } from "../core/time/timers.ts";
 import type { HeaderFields } from "../core/header_fields.ts";
 import { readerOf } from "./readers/mod.ts";
 import type { HeaderQuota } from "./readers/reader.ts";
-import type { GoodReading } from "./reading.ts";
-import { sourceKey } from "./source_key.ts";
+import { type GoodReading, sourceKey } from "./reading.ts";
 import type { QuotaWindow } from "./window.ts";
 
 /** Learns quotas from the traffic that the gateway relays anyway. */

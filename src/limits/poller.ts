@@ -1,14 +1,19 @@
 import type { Config, Connection } from "../config/config.ts";
-import type { Clock } from "../core/time/clock.ts";
-import { SingleFlight } from "../core/collections/single_flight.ts";
+import type { Clock } from "../core/time/timers.ts";
+import { SingleFlight } from "../core/memo.ts";
 import { FAILURE_WORD_BY_KIND } from "../observe/facts.ts";
 import type { Log } from "../observe/log.ts";
 import { type QuotaFetch, readQuota } from "./read.ts";
 import type { QuotaPoll, QuotaSource } from "./readers/reader.ts";
-import { type FailedReading, isGood, type Reading } from "./reading.ts";
-import type { LastingReading, SharedReadings } from "./shared_readings.ts";
-import { sourceKey } from "./source_key.ts";
-import { TtlCache } from "../core/collections/ttl_cache.ts";
+import {
+  type FailedReading,
+  isGood,
+  type LastingReading,
+  type Reading,
+  type SharedReadings,
+  sourceKey,
+} from "./reading.ts";
+import { TtlCache } from "../core/collections.ts";
 
 /** Reads quota endpoints no more often than need be, for all callers together. */
 export interface Poller {

@@ -1,9 +1,8 @@
 import type { Caller, Config, Connection } from "../config/config.ts";
-import type { Clock } from "../core/time/clock.ts";
 import { GatewayError } from "../core/error.ts";
-import { untilAbort } from "../core/time/until_abort.ts";
+import { untilAbort } from "../core/time/deadlines.ts";
+import type { Clock } from "../core/time/timers.ts";
 import { QuotaFailure } from "./failure.ts";
-import { freshest } from "./freshest.ts";
 import type { Harvest } from "./harvest.ts";
 import {
   type ConnectionEntry,
@@ -14,9 +13,13 @@ import {
 } from "./list.ts";
 import type { PolledReading, Poller } from "./poller.ts";
 import { readerOf } from "./readers/mod.ts";
-import { isGood } from "./reading.ts";
-import { createUsedUpWindows } from "./used_up.ts";
-import { type QuotaWindow, windowKey } from "./window.ts";
+import {
+  type GoodReading,
+  isGood,
+  type Reading,
+  sourceKey,
+} from "./reading.ts";
+import { isUsedUp, type QuotaWindow, windowKey } from "./window.ts";
 
 /** Tells callers what is left of the quotas they share. */
 export interface LimitsService {
@@ -164,4 +167,97 @@ function nothingRelayed(): QuotaFailure {
     "This service tells its quota with its answers, and none has been relayed yet",
     { reason: "not_told_yet" },
   );
+}
+
+/**
+ * Of what the quota endpoint told and what the last relayed answer told, the freshest for each window.
+ *
+ * Headers also stand in for an endpoint that fails, as long as they tell of a window that still runs: a
+ * token that may call models need not be allowed to read its usage.
+ *
+ * @param polled What the endpoint told; undefined where there is none.
+ * @param seen What the headers told; undefined where nothing was relayed yet.
+ * @returns Undefined when neither told anything. `checkedAtMs` is that of its oldest window.
+ */
+function freshest(
+  polled: Reading | undefined,
+  seen: GoodReading | undefined,
+): Reading | undefined {
+  if (seen === undefined) return polled;
+  if (polled === undefined) return seen;
+  if (!isGood(polled)) return seen.windows.some(isRunning) ? seen : polled;
+  return seen.checkedAtMs > polled.checkedAtMs ? update(polled, seen) : polled;
+}
+
+function isRunning(one: QuotaWindow): boolean {
+  return one.used !== null;
+}
+
+/** The endpoint tells of windows that the headers leave out; those keep its numbers and its age. */
+function update(polled: GoodReading, seen: GoodReading): GoodReading {
+  const newer = new Map(seen.windows.map((one) => [windowKey(one), one]));
+  const polledKeys = new Set(polled.windows.map(windowKey));
+  const isComplete = polled.windows.every((one) => newer.has(windowKey(one)));
+  return {
+    checkedAtMs: isComplete ? seen.checkedAtMs : polled.checkedAtMs,
+    windows: [
+      ...polled.windows.map((one) => newer.get(windowKey(one)) ?? one),
+      ...seen.windows.filter((one) => !polledKeys.has(windowKey(one))),
+    ],
+  };
+}
+
+/** Remembers which windows are used up until they reset, longer than any cache keeps the rest. */
+interface UsedUpWindows {
+  /** Learns from what was reported last; of a window that this leaves out, the last word stands. */
+  learn(connection: Connection, reported: readonly QuotaWindow[]): void;
+  /** The windows that are used up still. */
+  of(connection: Connection): readonly QuotaWindow[];
+  /** Forgets what does not belong to `connections` as they are configured now. */
+  retain(connections: readonly Connection[]): void;
+}
+
+/** What connections of old configurations have left goes first. */
+const MAX_CONNECTIONS = 1000;
+
+/** Nothing is known yet. */
+function createUsedUpWindows(
+  { clock }: { readonly clock: Clock },
+): UsedUpWindows {
+  /** By connection as it is configured, and there by window. */
+  const known = new Map<string, Map<string, QuotaWindow>>();
+
+  return {
+    learn(connection, reported) {
+      const key = sourceKey(connection);
+      const windows = known.get(key) ?? new Map<string, QuotaWindow>();
+      for (const one of reported) {
+        if (isUsedUp(one) && runsAt(one, clock.now())) {
+          windows.set(windowKey(one), one);
+        } else if (one.used_percent !== null || one.remaining !== null) {
+          windows.delete(windowKey(one));
+        }
+      }
+      known.delete(key);
+      if (windows.size > 0) known.set(key, windows);
+      const [oldest] = known.keys();
+      if (oldest !== undefined && known.size > MAX_CONNECTIONS) {
+        known.delete(oldest);
+      }
+    },
+    of(connection) {
+      const windows = known.get(sourceKey(connection));
+      if (windows === undefined) return [];
+      const nowMs = clock.now();
+      return [...windows.values()].filter((one) => runsAt(one, nowMs));
+    },
+    retain(connections) {
+      const keys = new Set(connections.map(sourceKey));
+      for (const key of known.keys()) if (!keys.has(key)) known.delete(key);
+    },
+  };
+}
+
+function runsAt({ resets_at }: QuotaWindow, nowMs: number): boolean {
+  return Date.parse(resets_at ?? "") > nowMs;
 }

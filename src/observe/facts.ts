@@ -1,5 +1,5 @@
 import type { Protocol } from "../core/protocol.ts";
-import type { Usage } from "../protocols/canonical/answer/usage.ts";
+import type { Usage } from "../protocols/canonical/answer/answer.ts";
 import type { FailureKind } from "../protocols/canonical/failure/failure.ts";
 import type { ChunkGaps } from "./chunk_gaps.ts";
 

@@ -1,3 +1,4 @@
+import type { Timers } from "../core/time/timers.ts";
 import type { Ending, RequestFacts } from "./facts.ts";
 
 /** A request that has ended. */
@@ -58,3 +59,29 @@ export interface QuotaState {
  * `exposition.ts`.
  */
 export type Snapshot = readonly object[];
+
+/** How often the lag is measured, in milliseconds. */
+const EVERY_MS = 500;
+
+/**
+ * Measures how late timers ring, which is how long requests wait for the thread.
+ *
+ * @param report Takes one lag in milliseconds.
+ * @returns Ends the measuring.
+ */
+export function measureLag(
+  timers: Timers,
+  report: (ms: number) => void,
+): () => void {
+  let stop = next();
+
+  function next(): () => void {
+    const dueMs = timers.elapsedMs() + EVERY_MS;
+    return timers.ring(EVERY_MS, () => {
+      report(Math.max(0, timers.elapsedMs() - dueMs));
+      stop = next();
+    });
+  }
+
+  return () => stop();
+}

@@ -1,20 +1,19 @@
 import type { SseFrame } from "../core/frame.ts";
 import type { Ids } from "../core/ids.ts";
-import { parseLightJson } from "../core/json.ts";
+import { isHeavyJson, parseJson, parseLightJson } from "../core/json.ts";
 import type { Emit, Stage } from "../core/stage.ts";
 import { type BodyKind, bodyKind } from "../streams/media_type.ts";
-import { createSseParser, FrameTooLongError } from "../streams/sse_parse.ts";
+import { createSseParser, FrameTooLongError } from "../streams/sse.ts";
 import type { Answer } from "./canonical/answer/answer.ts";
 import { createFold, unfoldAnswer } from "./canonical/answer/fold.ts";
 import type { Codec } from "./canonical/codec.ts";
 import { UpstreamFailure } from "./canonical/failure/failure.ts";
-import { MAX_FRAME_CHARACTERS } from "./canonical/limits.ts";
+import { MAX_FRAME_CHARACTERS } from "./canonical/max_sizes.ts";
 import {
   type AnswerEvent,
   brokenEvent,
   oversizedEvent,
 } from "./canonical/stream/event.ts";
-import { wholePart } from "./canonical/stream/last_frame.ts";
 
 /**
  * Reads the body of an upstream's answer: a stream of events, or one JSON object where the body begins as one.
@@ -141,4 +140,22 @@ export function createBodyFold(
       return fold.answer();
     },
   };
+}
+
+/**
+ * What came whole of a stream's last frame, whose blank line never came: all of it, or the lines before one that was
+ * cut, where each is an event by itself. What was cut is no part of the stream: what is wrong is that the stream ended.
+ *
+ * @returns `undefined` when nothing of it came whole.
+ */
+export function wholePart(frame: SseFrame): SseFrame | undefined {
+  if (isHeavyJson(frame.data) || isWhole(frame.data)) return frame;
+  const lines = frame.data.split("\n");
+  const last = lines.pop() ?? "";
+  if (lines.length === 0 || !lines.every(isWhole)) return undefined;
+  return isWhole(last) ? frame : { ...frame, data: lines.join("\n") };
+}
+
+function isWhole(data: string): boolean {
+  return data.trim() === "[DONE]" || parseJson(data) !== undefined;
 }

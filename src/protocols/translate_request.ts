@@ -1,9 +1,5 @@
 import { GatewayError } from "../core/error.ts";
 import { type JsonObject, pickFields } from "../core/json.ts";
-import {
-  bridgeTools,
-  type ToolAliases,
-} from "./canonical/tools/bridge_tools.ts";
 import type { Block } from "./canonical/answer/block.ts";
 import {
   type Bound,
@@ -11,13 +7,17 @@ import {
   type Sealed,
 } from "./canonical/answer/sealed.ts";
 import type { CallerCodec, Codec, Target } from "./canonical/codec.ts";
-import { fieldNamed, nameIn } from "./canonical/request/field_names.ts";
 import { loseInnerSettings } from "./canonical/request/inner_settings.ts";
 import { createLosses, type Losses } from "./canonical/request/loss.ts";
-import type {
-  CanonicalRequest,
-  RequestField,
+import {
+  type CanonicalRequest,
+  REQUEST_FIELDS,
+  type RequestField,
 } from "./canonical/request/request.ts";
+import {
+  bridgeTools,
+  type ToolAliases,
+} from "./canonical/tools/bridge_tools.ts";
 
 /** One translation of a request. */
 export interface RequestTranslation {
@@ -203,4 +203,40 @@ function nestedTooDeep(cause: RangeError): GatewayError {
       cause,
     },
   );
+}
+
+/** What a protocol calls the canonical fields. */
+type FieldNames = Pick<CallerCodec, "fieldNames" | "otherNames">;
+
+/**
+ * What `body` calls a canonical field: where the protocol has several names for it, the one that stands in the body.
+ */
+function nameIn(
+  body: JsonObject,
+  field: RequestField,
+  names: FieldNames,
+): string {
+  return namesOf(field, names).find((name) => holds(body, name)) ??
+    names.fieldNames[field];
+}
+
+/** The canonical field that the protocol calls `name`. */
+function fieldNamed(
+  name: string,
+  names: FieldNames,
+): RequestField | undefined {
+  return REQUEST_FIELDS.find((field) => namesOf(field, names).includes(name));
+}
+
+function namesOf(
+  field: RequestField,
+  { fieldNames, otherNames = {} }: FieldNames,
+): readonly string[] {
+  return [fieldNames[field], ...otherNames[field] ?? []];
+}
+
+/** Of a path such as `output_config.format`, only the first step is looked for. */
+function holds(body: JsonObject, name: string): boolean {
+  const [top = name] = name.split(".");
+  return (body[top] ?? null) !== null;
 }

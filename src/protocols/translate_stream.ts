@@ -1,6 +1,6 @@
 import type { SseComment, SseFrame } from "../core/frame.ts";
 import { type Emit, pipe, type Stage } from "../core/stage.ts";
-import { createFrameFormat, formatComment } from "../streams/sse_format.ts";
+import { createFrameFormat, formatComment } from "../streams/sse.ts";
 import type { StreamEncoder } from "./canonical/codec.ts";
 import type { AnswerEvent } from "./canonical/stream/event.ts";
 import { type Failure, UpstreamFailure } from "./canonical/failure/failure.ts";

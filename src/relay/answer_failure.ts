@@ -1,10 +1,15 @@
 import type { JsonValue } from "../core/json.ts";
 import type { Protocol } from "../core/protocol.ts";
 import { retryAfterMs } from "../core/retry_after.ts";
-import type { Clock } from "../core/time/clock.ts";
-import type { Failure } from "../protocols/canonical/failure/failure.ts";
+import type { Clock } from "../core/time/timers.ts";
+import { FAILURE_WORD_BY_KIND, type RequestFacts } from "../observe/facts.ts";
+import type { RequestRecord } from "../observe/record.ts";
+import {
+  type Failure,
+  shownFailure,
+} from "../protocols/canonical/failure/failure.ts";
 import { CODECS } from "../protocols/mod.ts";
-import type { UpstreamAnswer } from "../upstream/answer.ts";
+import type { UpstreamAnswer } from "../upstream/call.ts";
 import type { Secrets } from "../upstream/secrets.ts";
 
 /** How an answer that is an error is read. */
@@ -32,4 +37,26 @@ export function answerFailure(
   );
   const waitMs = retryAfterMs(headers, clock.now()) ?? failure.retryAfterMs;
   return { ...failure, retryAfterMs: waitMs };
+}
+
+/** Notes in the record that an upstream's response headers have come. */
+export function noteAnswer(
+  { headers, status }: UpstreamAnswer,
+  record: RequestRecord,
+  secrets: Pick<Secrets, "areIn">,
+): void {
+  const { facts } = record;
+  facts.answer.firstByteMs = record.elapsedMs();
+  facts.answer.upstreamStatus = status;
+  const id = headers.get("x-request-id") ?? headers.get("request-id") ??
+    undefined;
+  if (id === undefined || secrets.areIn(id)) return;
+  facts.answer.upstreamRequestId = id;
+}
+
+/** Notes the failure of an upstream that is all that the caller gets. */
+export function noteFailure(failure: Failure, facts: RequestFacts): void {
+  const { code, kind } = shownFailure(failure);
+  facts.error = code ?? kind;
+  facts.failure ??= FAILURE_WORD_BY_KIND[failure.kind];
 }

@@ -1,12 +1,8 @@
 import type { Caller, Config } from "../config/config.ts";
-import type { Deadlines } from "../core/time/deadlines.ts";
 import type { HeaderFields } from "../core/header_fields.ts";
+import type { Deadlines } from "../core/time/deadlines.ts";
 import type { RequestRecord } from "../observe/record.ts";
 import { CallerLeft } from "../upstream/call.ts";
-import {
-  type AttemptControl,
-  createAttemptControl,
-} from "./attempt_control.ts";
 
 /** One request of a known caller on its way through the gateway. */
 export interface Exchange {
@@ -50,5 +46,41 @@ export function followCaller(
   };
   if (afterMs === 0) follow();
   else record.onFinish(deadlines.start(afterMs, follow));
+  return control;
+}
+
+/**
+ * Controls the attempts of a request: one at a time, each with an abort controller of its own, so
+ * that giving one up leaves the next alone.
+ */
+export interface AttemptControl {
+  /** Ends the current attempt. */
+  readonly controller: AbortController;
+  /**
+   * Gives the current attempt up and opens the next.
+   *
+   * @throws The reason of {@linkcode AttemptControl.cancel}, when that was called.
+   */
+  nextAttempt(): AbortController;
+  /** Ends the current attempt, and lets no other follow. */
+  cancel(reason: Error): void;
+}
+
+/** A control with its first attempt. */
+export function createAttemptControl(): AttemptControl {
+  let over: Error | undefined;
+  const control = {
+    controller: new AbortController(),
+    nextAttempt() {
+      control.controller.abort();
+      if (over !== undefined) throw over;
+      control.controller = new AbortController();
+      return control.controller;
+    },
+    cancel(reason: Error) {
+      over ??= reason;
+      control.controller.abort(over);
+    },
+  };
   return control;
 }

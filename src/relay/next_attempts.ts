@@ -1,6 +1,5 @@
 import type { AttemptFailure, AttemptFailureKind } from "./attempt_failure.ts";
-import type { Candidate } from "./routing/candidate.ts";
-import type { Candidates } from "./routing/candidates.ts";
+import type { Candidate, Candidates } from "./routing/candidate.ts";
 
 /** An attempt that failed. */
 export interface FailedAttempt {

@@ -2,17 +2,17 @@ import { GatewayError } from "../core/error.ts";
 import { MAIN_OPERATIONS, OPERATIONS } from "../core/protocol.ts";
 import { isMetered } from "../usage/bounds.ts";
 import { readBody } from "./request/body.ts";
-import { bodyProtocolOf } from "./request/body_protocol.ts";
+import {
+  bodyProtocolOf,
+  createRequestHeadReader,
+  type PathHead,
+} from "./request/request_head.ts";
 import type { Exchange } from "./exchange.ts";
 import { serve } from "./failover.ts";
 import { allowNamedModels } from "./routing/allow_named_models.ts";
 import { keepBody } from "./request/held_body.ts";
-import {
-  createRequestHeadReader,
-  type PathHead,
-} from "./request/request_head.ts";
 import type { RelayServices } from "./services.ts";
-import { type Candidates, findCandidates } from "./routing/candidates.ts";
+import { type Candidates, findCandidates } from "./routing/candidate.ts";
 
 /** What a route asks the relay to do. */
 export interface RelayTask extends PathHead {

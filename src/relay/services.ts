@@ -1,4 +1,4 @@
-import type { Clock } from "../core/time/clock.ts";
+import type { Clock } from "../core/time/timers.ts";
 import type { Deadlines } from "../core/time/deadlines.ts";
 import type { Ids } from "../core/ids.ts";
 import type { CodexQuota } from "../limits/codex_quota.ts";

@@ -1,7 +1,7 @@
 import type { Ids } from "../core/ids.ts";
-import type { Clock } from "../core/time/clock.ts";
+import type { Clock } from "../core/time/timers.ts";
 import type { Deadlines } from "../core/time/deadlines.ts";
-import { createEndingTables } from "../usage/ending_tables.ts";
+import { createEndingTables } from "../usage/tables.ts";
 import type { Addition, Counted, Hold, Sum } from "../usage/sums.ts";
 import type { Batch, Ledger } from "./ledger.ts";
 

@@ -1,4 +1,4 @@
-import { createEndingTables } from "../usage/ending_tables.ts";
+import { createEndingTables } from "../usage/tables.ts";
 import { createHolds } from "../usage/holds.ts";
 import {
   type Claim,

@@ -1,8 +1,8 @@
 import type { StoreCondition } from "../core/store_condition.ts";
 import type { Poller } from "../limits/poller.ts";
-import type { SharedReadings } from "../limits/shared_readings.ts";
+import type { SharedReadings } from "../limits/reading.ts";
 import type { MemoryOfOthers } from "../relay/request/body_memory.ts";
-import type { RunningCounts } from "../relay/request/running_counts.ts";
+import type { RunningCounts } from "../relay/request/admission.ts";
 import type { Sums } from "../usage/sums.ts";
 import type { Notices } from "./notice.ts";
 

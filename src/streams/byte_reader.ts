@@ -1,6 +1,5 @@
 import { STEP_BYTES, Turns } from "../core/time/turns.ts";
-import { byobReader } from "./byob_reader.ts";
-import type { ByteRead, ByteReader } from "./look_ahead.ts";
+import { joinBytes } from "./bytes.ts";
 
 /**
  * How large the buffer is that waits for bytes: the smallest first, twice as large while it is filled, and then as
@@ -149,4 +148,108 @@ function bufferFor(pieceBytes: number): number {
   const { smallest, steady } = BUFFER_BYTES;
   const steps = Math.floor(pieceBytes / smallest) + 1;
   return Math.min(steps * smallest, steady);
+}
+
+/**
+ * A reader that lets a body write into memory of the caller's own. Only the platform's bodies are sure to be streams
+ * of bytes, and nothing but an attempt tells.
+ *
+ * @returns `undefined` where the body is no stream of bytes, as when it went through a transform.
+ * @throws {TypeError} When something reads the body already.
+ */
+export function byobReader(
+  body: ReadableStream<Uint8Array>,
+): ReadableStreamBYOBReader | undefined {
+  try {
+    return body.getReader({ mode: "byob" });
+  } catch (error) {
+    if (error instanceof TypeError && !body.locked) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * What reads a body chunk by chunk: the reader of a stream, or one that can look ahead. Several stand one behind
+ * another in each stream, and all of them wait for most of the time. So they go on with `then`: an `async` function
+ * that waits takes a quarter of a KiB more, for each of them and anew for each chunk.
+ */
+export interface ByteReader
+  extends Pick<ReadableStreamDefaultReader<Uint8Array>, "cancel"> {
+  read(): Promise<ByteRead>;
+}
+
+/** One step of a {@linkcode ByteReader}. */
+export type ByteRead = ReadableStreamReadResult<Uint8Array> & {
+  /** The chunk as `byteText` has it, where that was made already. */
+  readonly text?: string | undefined;
+};
+
+/** A reader whose next chunks can be seen before they are read. */
+export interface LookAhead extends ByteReader {
+  /** One chunk further than was seen so far; `read` gives all of them again, in order, but for empty ones. */
+  peek(): Promise<ByteRead>;
+}
+
+/**
+ * Puts the ability to look ahead on a reader; what is seen and not yet read is held in memory. An empty chunk, which is
+ * only a sign that the source is at work, is not: there may be millions of them.
+ */
+export function createLookAhead(reader: ByteReader): LookAhead {
+  const seen: Promise<ByteRead>[] = [];
+  return {
+    async peek() {
+      const next = reader.read();
+      seen.push(next);
+      const read = await next;
+      if (read.value?.length === 0 && seen.at(-1) === next) seen.pop();
+      return read;
+    },
+    read: () => seen.shift() ?? reader.read(),
+    cancel: (reason) => reader.cancel(reason),
+  };
+}
+
+/** Gives an answer up unread; how its upstream takes that changes nothing. */
+export function discard(
+  answer: { readonly body: ReadableStream | null },
+): void {
+  answer.body?.cancel().catch(() => {
+    // It broke off already.
+  });
+}
+
+/** Gives up what is left to read; how its source takes that changes nothing. */
+export function abandon(
+  reader: Pick<ByteReader, "cancel">,
+  reason?: unknown,
+): void {
+  reader.cancel(reason).catch(() => {
+    // It broke off already.
+  });
+}
+
+/**
+ * Reads a body whole.
+ *
+ * @param maxBytes A longer body is given up.
+ * @param length How long it is, where that is known: then its end is not waited for.
+ * @returns `undefined` when it is longer than `maxBytes`; the rest is not wanted then.
+ * @throws Whatever the reader throws.
+ */
+export async function readAll(
+  reader: ByteReader,
+  maxBytes: number,
+  length?: number,
+): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return joinBytes(chunks);
+    chunks.push(value);
+    bytes += value.length;
+    if (bytes > maxBytes || bytes === length) break;
+  }
+  abandon(reader);
+  return bytes > maxBytes ? undefined : joinBytes(chunks);
 }

@@ -1,4 +1,4 @@
-import { bytesOf, byteText, utf8InByteText } from "./byte_text.ts";
+import { bytesOf, byteText, utf8InByteText } from "./bytes.ts";
 import { beginOfLine, findLongLine } from "./find_line.ts";
 import { createLineBuffer, END_BYTES, LONG_BYTES } from "./line_buffer.ts";
 

@@ -1,4 +1,4 @@
-import { byteText } from "./byte_text.ts";
+import { byteText } from "./bytes.ts";
 
 /** Whether a content type is that of a stream of server-sent events. */
 export function isEventStream(contentType: string): boolean {

@@ -1,8 +1,10 @@
-import { byobReader } from "./byob_reader.ts";
-import { createUploadReader } from "./byte_reader.ts";
-import { abandon } from "./discard.ts";
-import type { ByteReader } from "./look_ahead.ts";
-import { LongBytes } from "./long_bytes.ts";
+import {
+  abandon,
+  byobReader,
+  type ByteReader,
+  createUploadReader,
+} from "./byte_reader.ts";
+import { LongBytes } from "./bytes.ts";
 
 /** A body is shorter or longer than it was said to be. */
 export class WrongLengthError extends Error {

@@ -1,6 +1,7 @@
+import { type HeaderFields, readHeaders } from "../core/header_fields.ts";
 import type { Deadlines } from "../core/time/deadlines.ts";
-import { discard } from "../streams/discard.ts";
-import { type UpstreamAnswer, withReadHeaders } from "./answer.ts";
+import { discard } from "../streams/byte_reader.ts";
+import { decompress, readContentEncoding } from "../streams/decompress.ts";
 import type { ConnectWatch } from "./connect_watch.ts";
 import {
   brokenUpstream,
@@ -9,7 +10,6 @@ import {
   unconnected,
   unreachable,
 } from "./failure.ts";
-import { undoEncoding } from "./undo_encoding.ts";
 
 /** The web's `fetch`, or anything of its shape: the network, the demo provider or a test's script. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
@@ -88,4 +88,53 @@ export async function callUpstream(
   }
   discard(answer);
   throw brokenUpstream(`it has the status ${status}`);
+}
+
+/**
+ * An upstream's answer without its content encoding. Some compress although they are asked not to, and the
+ * caller need not understand what they chose. Where `fetch` has undone it already, as Deno 2.7 does unasked,
+ * the header is gone too.
+ *
+ * @throws {GatewayError} `upstream` when the encoding is unknown; while reading, when the body does not keep
+ * to it.
+ */
+function undoEncoding(answer: UpstreamAnswer): UpstreamAnswer {
+  const { body, headers } = answer;
+  const encoding = readContentEncoding(headers.get("content-encoding"));
+  if (body === null || encoding === "identity") return answer;
+  if (encoding === undefined) {
+    discard(answer);
+    throw brokenUpstream(UNREADABLE);
+  }
+  const mismatch = (cause: unknown) => brokenUpstream(UNREADABLE, cause);
+  return {
+    ...answer,
+    body: decompress(body, encoding, { mismatch }),
+    headers: withoutEncoding(headers),
+  };
+}
+
+function withoutEncoding(headers: HeaderFields): HeaderFields {
+  const left = new Map<string, string>();
+  headers.forEach((value, name) => left.set(name, value));
+  left.delete("content-encoding");
+  left.delete("content-length");
+  return left;
+}
+
+const UNREADABLE = "it is compressed in a way that cannot be undone";
+
+/** What is looked at of an upstream's answer; a `Response` has all of it. */
+export interface UpstreamAnswer {
+  readonly status: number;
+  /** Whether the status is a good one, from 200 to 299. */
+  readonly ok: boolean;
+  readonly headers: HeaderFields;
+  readonly body: ReadableStream<Uint8Array> | null;
+}
+
+/** An answer with its headers read once for all who look at them. */
+function withReadHeaders(answer: Response): UpstreamAnswer {
+  const { status, ok, body } = answer;
+  return { status, ok, headers: readHeaders(answer.headers), body };
 }

@@ -1,4 +1,25 @@
-import { HOP_BY_HOP } from "./hop_by_hop.ts";
+import type { HeaderFields } from "../core/header_fields.ts";
+
+/** Header names that belong to one connection and never cross a proxy (RFC 9110 section 7.6.1). */
+const HOP_BY_HOP: readonly string[] = [
+  "connection",
+  "keep-alive",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+];
+
+const NONE: readonly string[] = [];
+
+/** The further names, in lower case, that a `Connection` header declares as hop-by-hop. */
+export function namedByConnection(headers: HeaderFields): readonly string[] {
+  const value = headers.get("connection");
+  return value
+    ? value.toLowerCase().split(",").map((name) => name.trim())
+    : NONE;
+}
 
 /** Header names in lower case that have one reason in common. */
 export interface HeaderGroup {

@@ -1,15 +1,17 @@
 import type { Deadlines } from "../core/time/deadlines.ts";
 import type { HeaderFields } from "../core/header_fields.ts";
-import { byobReader } from "../streams/byob_reader.ts";
-import { createByteReader } from "../streams/byte_reader.ts";
-import { abandon } from "../streams/discard.ts";
-import { readAll } from "../streams/read_all.ts";
+import {
+  abandon,
+  byobReader,
+  createByteReader,
+  readAll,
+} from "../streams/byte_reader.ts";
 import {
   createWatchedReader,
   ReadingWatch,
   type ReadingWatchOptions,
 } from "../streams/watched_reader.ts";
-import type { UpstreamAnswer } from "./answer.ts";
+import type { UpstreamAnswer } from "./call.ts";
 import { failedReading } from "./failure.ts";
 
 type AnswerBody = Pick<UpstreamAnswer, "body" | "headers">;

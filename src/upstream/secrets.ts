@@ -1,5 +1,5 @@
 import type { Connection } from "../config/config.ts";
-import { oncePer } from "../core/collections/once_per.ts";
+import { oncePer } from "../core/memo.ts";
 import type { Failure } from "../protocols/canonical/failure/failure.ts";
 import {
   createByteMask,
@@ -7,7 +7,7 @@ import {
   maskReader,
   prepareMaskedText,
 } from "../streams/byte_mask.ts";
-import type { ByteReader } from "../streams/look_ahead.ts";
+import type { ByteReader } from "../streams/byte_reader.ts";
 import { CREDENTIALS, nameMatcher } from "./header_names.ts";
 
 /** What a connection shows its upstream, and nobody else may see. */

@@ -1,5 +1,8 @@
 import type { Price, Rate } from "../config/usage_limits.ts";
-import { MAX_TOKENS, type Usage } from "../protocols/canonical/answer/usage.ts";
+import {
+  MAX_TOKENS,
+  type Usage,
+} from "../protocols/canonical/answer/answer.ts";
 
 /** What is counted, in the words of `GET /usage` and of the tables of sums. */
 export const MEASURES = [

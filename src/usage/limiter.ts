@@ -1,6 +1,6 @@
 import type { Caller, Deployment } from "../config/config.ts";
 import type { TimeSpan } from "../core/time/calendar.ts";
-import type { Clock } from "../core/time/clock.ts";
+import type { Clock } from "../core/time/timers.ts";
 import {
   type AmountBound,
   amountOf,

@@ -1,5 +1,5 @@
-import type { Clock } from "../core/time/clock.ts";
-import { createEndingTables } from "./ending_tables.ts";
+import type { Clock } from "../core/time/timers.ts";
+import { createEndingTables } from "./tables.ts";
 import { createHolds } from "./holds.ts";
 import {
   type Addition,

@@ -1,10 +1,9 @@
 import type { Connection } from "../config/config.ts";
 import type { TimeSpan } from "../core/time/calendar.ts";
-import type { Clock } from "../core/time/clock.ts";
+import type { Clock } from "../core/time/timers.ts";
 import type { LimitsList } from "../limits/list.ts";
 import type { LimitsService } from "../limits/service.ts";
-import { type QuotaWindow, windowKey } from "../limits/window.ts";
-import { windowSpan } from "../limits/window_span.ts";
+import { type QuotaWindow, windowKey, windowSpan } from "../limits/window.ts";
 import { isWindowKept, relayedShare } from "./relayed.ts";
 import { type Soon, soon, soonAll, type Sums } from "./sums.ts";
 import type { Holder } from "./tables.ts";

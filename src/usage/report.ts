@@ -1,7 +1,7 @@
 import { deploymentsFor } from "../config/assignment.ts";
 import type { Caller, Config, Connection } from "../config/config.ts";
 import type { TimeSpan } from "../core/time/calendar.ts";
-import type { Clock } from "../core/time/clock.ts";
+import type { Clock } from "../core/time/timers.ts";
 import { NANOS_PER_DOLLAR } from "../core/nano_dollars.ts";
 import type { LimitsService } from "../limits/service.ts";
 import type { AmountBound, Bound, Bounds, ShareBound } from "./bounds.ts";

@@ -5,7 +5,7 @@ import {
   addUsage,
   estimateUsage,
   type Usage,
-} from "../protocols/canonical/answer/usage.ts";
+} from "../protocols/canonical/answer/answer.ts";
 import { costNanos, type Counts, countsOf, UNSERVED } from "./counts.ts";
 import type { Counting } from "./counting.ts";
 import {

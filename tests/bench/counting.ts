@@ -6,7 +6,7 @@ import process from "node:process";
 import { loadConfig } from "../../src/config/load.ts";
 import { createConfigStore } from "../../src/config/store.ts";
 import type { Caller, Config } from "../../src/config/config.ts";
-import { systemClock } from "../../src/core/time/clock.ts";
+import { systemClock } from "../../src/core/time/timers.ts";
 import { sha256Hex } from "../../src/core/sha256.ts";
 import { openRecord } from "../../src/observe/record.ts";
 import { createMemorySums } from "../../src/usage/memory_sums.ts";

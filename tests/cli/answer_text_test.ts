@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { answerText } from "../../src/cli/answer_text.ts";
+import { answerText } from "../../src/cli/gateway_client.ts";
 import { endless } from "../support/wire/answers.ts";
 
 Deno.test("answerText() reads an answer, whatever it holds", async () => {

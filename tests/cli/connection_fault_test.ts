@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import {
   connectionFault,
   innermostMessage,
-} from "../../src/cli/connection_fault.ts";
+} from "../../src/cli/gateway_client.ts";
 import { testCertificate } from "../support/upstream/test_certificate.ts";
 
 /** Why a real request to a server gets no answer. */

@@ -1,10 +1,16 @@
 import assert from "node:assert/strict";
 import { resolve } from "node:path";
-import { COMMANDS, runCli } from "../../src/cli/mod.ts";
+import manifest from "../../deno.json" with { type: "json" };
+import { sourceCommit } from "../../release/commit.ts";
+import {
+  COMMANDS,
+  readCommit,
+  runCli,
+  versionText,
+} from "../../src/cli/mod.ts";
 import { VERSION } from "../../src/core/version.ts";
 import { createMemoryIo } from "../support/fakes/memory_io.ts";
 import { fromFileUrl } from "../support/program/paths.ts";
-import manifest from "../../deno.json" with { type: "json" };
 
 /** A file that is not there. */
 const MISSING = "no-such-directory/gateway.yaml";
@@ -179,4 +185,31 @@ Deno.test("dev serves where there is a file or one is named, else the demo", asy
   const named = await run(["dev", "--config", MISSING], isNone);
   assert.equal(named.code, 2);
   assert.ok(named.complained.startsWith("Cannot start: "));
+});
+
+Deno.test("the version names what runs the program, and no commit where it runs from the source", async () => {
+  const lines = (await versionText()).split("\n");
+  assert.deepEqual(lines.map((line) => line.split(" ")[0]), [
+    "model-gateway",
+    "commit",
+    "deno",
+    "v8",
+    "",
+  ]);
+  assert.equal(lines[1], "commit unknown: run from the source");
+});
+
+Deno.test("the commit is read from what was embedded, if one is there", () => {
+  assert.equal(readCommit('{"commit":"abc-dirty"}'), "abc-dirty");
+  for (const text of ["{}", "null", '{"commit":1}']) {
+    assert.equal(readCommit(text), undefined);
+  }
+});
+
+Deno.test("the commit of a clone is told in full", async () => {
+  // A source without its history has none.
+  assert.match(
+    await sourceCommit() ?? "0".repeat(40),
+    /^[0-9a-f]{40}(-dirty)?$/,
+  );
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { CODEX_INSTRUCTIONS } from "../../src/http/codex_instructions.ts";
+import { CODEX_INSTRUCTIONS } from "../../src/http/models.ts";
 import { ALICE_TOKEN } from "../support/gateway/config.ts";
 import type { RunningGateway } from "../support/gateway/gateway.ts";
 import { readPicker } from "./claude_picker.ts";

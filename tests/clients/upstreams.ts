@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "../../src/core/time/clock.ts";
+import { type Clock, systemClock } from "../../src/core/time/timers.ts";
 import { randomIds } from "../../src/core/ids.ts";
 import type { Family, Protocol } from "../../src/core/protocol.ts";
 import { createDemoUpstream } from "../../src/demo/upstream.ts";

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { deepFreeze } from "../../src/config/freeze.ts";
-import { createConfigStore } from "../../src/config/store.ts";
+import { createConfigStore, deepFreeze } from "../../src/config/store.ts";
 import { minimalConfig } from "../support/gateway/config.ts";
 
 Deno.test("deepFreeze() freezes objects, lists and what maps and sets hold", () => {

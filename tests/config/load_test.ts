@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { copyTree, readYaml } from "../../src/config/load.ts";
+import { sha256Hex } from "../../src/core/sha256.ts";
 import {
   ALICE_TOKEN,
   configOf,
@@ -9,8 +11,8 @@ import {
   minimalFile,
   problemsOf,
   tokenFile,
+  warningsOf,
 } from "../support/gateway/config.ts";
-import { sha256Hex } from "../../src/core/sha256.ts";
 
 const SAMPLE = `
 server:
@@ -267,4 +269,131 @@ Deno.test("loadConfig() takes auto for the number of workers, and digits from a 
     const config = await minimalConfig({ server: { workers } });
     assert.equal(config.server.workers, expected);
   }
+});
+
+const connection = (overrides: Record<string, unknown>) =>
+  minimalFile({ connections: [connectionFile(overrides)] });
+
+const MEANT = "only ${NAME} is replaced by an environment variable";
+const IS = `is the name of a variable without braces; ${MEANT}`;
+const HOLDS = `holds the name of a variable without braces; ${MEANT}`;
+
+Deno.test("a text that is the name of a variable without braces is a problem", async (t) => {
+  const cases: readonly (readonly [string, Record<string, unknown>])[] = [
+    ["auth.key", { auth: { scheme: "bearer", key: "$ZAI_API_KEY" } }],
+    ["auth.key", { auth: { scheme: "bearer", key: "$zai_key" } }],
+    ["auth.key", { auth: { scheme: "bearer", key: "$(ZAI_API_KEY)" } }],
+    ["quota.key", { quota: { kind: "litellm", key: "$KEY" } }],
+    ["headers.x-team", { headers: { "x-team": "$TEAM" } }],
+    ["name", { name: "$NAME" }],
+  ];
+  for (const [place, overrides] of cases) {
+    await t.step(`${place} ${JSON.stringify(overrides)}`, async () => {
+      const result = await loadFile(connection(overrides), {
+        env: () => "value",
+      });
+      assert.deepEqual(problemsOf(result), [`connections[0].${place}: ${IS}`]);
+    });
+  }
+});
+
+Deno.test("within a text, and where a text may be anything, it is a warning", async (t) => {
+  const cases: readonly (readonly [string, string, Record<string, unknown>])[] =
+    [
+      ["headers.x-a", HOLDS, { headers: { "x-a": "Bearer $TEAM_KEY" } }],
+      ["endpoints.chat", HOLDS, {
+        endpoints: { chat: "http://127.0.0.1:9/$REGION/v1" },
+      }],
+      ["force.user", IS, { force: { user: "$USER" } }],
+    ];
+  for (const [place, message, overrides] of cases) {
+    await t.step(place, async () => {
+      const result = await loadFile(connection(overrides));
+      assert.deepEqual(warningsOf(result), [
+        `connections[0].${place}: ${message}`,
+      ]);
+    });
+  }
+});
+
+Deno.test("a dollar sign that names nothing passes, and so does what a variable holds", async (t) => {
+  const keys: readonly (readonly [written: string, key: string])[] = [
+    ["$2b$12$abc", "$2b$12$abc"],
+    ["sk$KEY", "sk$KEY"],
+    ["$$KEY", "$$KEY"],
+    ["key$", "key$"],
+    ["${KEY}", "$VALUE"],
+  ];
+  for (const [written, key] of keys) {
+    await t.step(written, async () => {
+      const file = connection({ auth: { scheme: "bearer", key: written } });
+      const result = await loadFile(file, { env: () => "$VALUE" });
+      assert.deepEqual(configOf(result).connections[0]?.auth, {
+        scheme: "bearer",
+        key,
+      });
+      assert.deepEqual(warningsOf(result), []);
+    });
+  }
+});
+
+function copyYaml(text: string) {
+  const yaml = readYaml(text);
+  assert.ok("value" in yaml);
+  return copyTree(yaml.value, (found) => found);
+}
+
+Deno.test("copyTree() maps every text and gives its path", () => {
+  const seen: string[] = [];
+  const result = copyTree(
+    { a: ["x", { b: "y" }], c: 1, d: null },
+    (text, path) => {
+      seen.push(`${path.join(".")}=${text}`);
+      return text.toUpperCase();
+    },
+  );
+  assert.deepEqual(result, {
+    value: { a: ["X", { b: "Y" }], c: 1, d: null },
+  });
+  assert.deepEqual(seen, ["a.0=x", "a.1.b=y"]);
+});
+
+Deno.test("copyTree() leaves what it copies unchanged", () => {
+  const tree = Object.freeze({ a: Object.freeze(["x"]) });
+  copyTree(tree, () => "other");
+  assert.deepEqual(tree, { a: ["x"] });
+});
+
+Deno.test("copyTree() copies what an alias stands for", () => {
+  assert.deepEqual(copyYaml("a: &x { k: v }\nb: *x\n"), {
+    value: { a: { k: "v" }, b: { k: "v" } },
+  });
+});
+
+Deno.test("copyTree() refuses aliases that multiply", () => {
+  const levels = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"];
+  for (let level = 1; level < 10; level++) {
+    const inner = Array(10).fill(`*a${level - 1}`).join(", ");
+    levels.push(`a${level}: &a${level} [${inner}]`);
+  }
+  assert.deepEqual(copyYaml(levels.join("\n")), {
+    problem: {
+      path: "",
+      message: "holds more than 1000000 values; are aliases to blame?",
+    },
+  });
+});
+
+Deno.test("copyTree() refuses an alias inside of what it stands for", () => {
+  const result = copyYaml("a: &x [*x]\n");
+  assert.ok("problem" in result);
+  assert.match(result.problem.path, /^a\[0\]\[0\]/);
+  assert.match(result.problem.message, /^is nested too deeply/);
+});
+
+Deno.test("copyTree() refuses a key that would reach a prototype", () => {
+  assert.deepEqual(copyYaml('{"a": {"__proto__": {"polluted": true}}}'), {
+    problem: { path: "a.__proto__", message: "is not a known key here" },
+  });
+  assert.equal(Reflect.get({}, "polluted"), undefined);
 });

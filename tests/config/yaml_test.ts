@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readYaml } from "../../src/config/yaml.ts";
+import { readYaml } from "../../src/config/load.ts";
 
 Deno.test("readYaml() reads YAML and JSON, JSON with tabs too", () => {
   assert.deepEqual(readYaml("a: 1\nb: [x, 'y']\n"), {

@@ -1,6 +1,8 @@
-import type { Answer } from "../../src/protocols/canonical/answer/answer.ts";
+import type {
+  Answer,
+  StopReason,
+} from "../../src/protocols/canonical/answer/answer.ts";
 import type { AnswerBlock } from "../../src/protocols/canonical/answer/block.ts";
-import type { StopReason } from "../../src/protocols/canonical/answer/stop.ts";
 
 /** An answer that every protocol should be able to tell. */
 export interface SampleAnswer {

@@ -21,7 +21,7 @@ import {
   unfoldAnswer,
 } from "../../src/protocols/canonical/answer/fold.ts";
 import type { CanonicalRequest } from "../../src/protocols/canonical/request/request.ts";
-import { createSseParser } from "../../src/streams/sse_parse.ts";
+import { createSseParser } from "../../src/streams/sse.ts";
 import { damageBytes, damageJson } from "../support/wire/damage.ts";
 import { createRandom } from "../support/fakes/random.ts";
 import { ANSWERS } from "./answers.ts";

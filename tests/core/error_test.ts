@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type ErrorKind, GatewayError } from "../../src/core/error.ts";
+import { type ErrorKind, GatewayError, shorten } from "../../src/core/error.ts";
 
 /** The table of docs/design.md#errors. */
 const STATUSES: readonly (readonly [ErrorKind, number])[] = [
@@ -68,4 +68,17 @@ Deno.test("GatewayError stays short, however long the text is that it quotes", (
   );
   assert.equal(message.length, 2001);
   assert.equal(param?.length, 201);
+});
+
+Deno.test("shorten() leaves a text as it is up to the length", () => {
+  assert.equal(shorten("", 3), "");
+  assert.equal(shorten("abc", 3), "abc");
+});
+
+Deno.test("shorten() cuts a longer one and says so", () => {
+  assert.equal(shorten("abcd", 3), "abc…");
+});
+
+Deno.test("shorten() leaves no half of a character", () => {
+  assert.equal(shorten("ab😀", 3), "ab\ufffd…");
 });

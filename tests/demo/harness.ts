@@ -1,4 +1,4 @@
-import type { Clock } from "../../src/core/time/clock.ts";
+import type { Clock } from "../../src/core/time/timers.ts";
 import type { Ids } from "../../src/core/ids.ts";
 import type { JsonObject } from "../../src/core/json.ts";
 import { isJsonObject, parseJson } from "../../src/core/json.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { speak } from "../../src/demo/speak.ts";
+import { speak } from "../../src/demo/exchange.ts";
 import { type Step, write } from "../../src/demo/step.ts";
 import { waitInRealTime } from "../../src/demo/wait.ts";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { fragmentsOf, wordsOf } from "../../src/demo/words.ts";
+import { fragmentsOf, wordsOf } from "../../src/demo/script.ts";
 
 Deno.test("wordsOf() cuts behind every blank and loses nothing", () => {
   assert.deepEqual(wordsOf("one  two\nthree "), ["one  ", "two\n", "three "]);

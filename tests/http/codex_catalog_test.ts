@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import type { ModelFacts } from "../../src/catalog/model_facts.ts";
 import { listedModels } from "../../src/config/assignment.ts";
 import {
+  CODEX_INSTRUCTIONS,
   codexCatalogResponse,
   codexVersion,
-} from "../../src/http/codex_catalog.ts";
-import { CODEX_INSTRUCTIONS } from "../../src/http/codex_instructions.ts";
+} from "../../src/http/models.ts";
 import type { KnownModel } from "../../src/http/model_entry.ts";
 import { connectionFile, minimalConfig } from "../support/gateway/config.ts";
 

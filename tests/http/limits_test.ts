@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { GatewayError } from "../../src/core/error.ts";
-import { limitsResponse } from "../../src/http/limits.ts";
+import { limitsResponse } from "../../src/http/reports.ts";
 import type { LimitsService } from "../../src/limits/service.ts";
 import { CallerLeft } from "../../src/upstream/call.ts";
 import { minimalConfig } from "../support/gateway/config.ts";

@@ -3,8 +3,11 @@ import { GatewayError } from "../../src/core/error.ts";
 import {
   createRouteFinder,
   methodNotAllowed,
+  requestTarget,
   type RouteMatch,
+  type TargetSource,
   unknownPath,
+  websocketError,
 } from "../../src/http/router.ts";
 import { ROUTES } from "../../src/http/routes.ts";
 
@@ -166,4 +169,72 @@ Deno.test("methodNotAllowed() and unknownPath() say what to do", () => {
     "Cannot serve this method on this path: use GET or HEAD",
   );
   assert.match(unknownPath().message, /^Cannot find this path: /);
+});
+
+Deno.test("websocketError() turns an upgrade away with 426, which makes Codex fall back", () => {
+  for (const upgrade of ["websocket", "WebSocket", "h2c, websocket"]) {
+    const error = websocketError(new Headers({ upgrade }));
+    assert.equal(error.status, 426);
+    assert.equal(error.code, "websocket_not_supported");
+    assert.match(error.message, /send a POST and read server-sent events/);
+  }
+});
+
+Deno.test("websocketError() tells a plain GET that the path takes POST", () => {
+  for (const headers of [{}, { upgrade: "h2c" }, { upgrade: "websockets" }]) {
+    const error = websocketError(new Headers(headers));
+    assert.equal(error.status, 405);
+    assert.equal(error.headers.allow, "POST");
+  }
+});
+
+function at(url: string, host?: string): TargetSource {
+  return { url, headers: new Headers(host === undefined ? {} : { host }) };
+}
+
+Deno.test("requestTarget() takes path and query as they were written", () => {
+  const cases = [
+    ["http://gateway/v1/models", "/v1/models", ""],
+    ["https://gateway:8787/v1/models?a=1&b", "/v1/models", "?a=1&b"],
+    ["http://gateway/v1/../v1/%6dodels", "/v1/../v1/%6dodels", ""],
+    ["http://gateway//v1//models/", "//v1//models/", ""],
+    ["http://gateway/?", "/", "?"],
+    ["http://gateway/?a?b#c", "/", "?a?b"],
+    ["http://gateway/a#b?c", "/a", ""],
+    ["http://gateway", "", ""],
+    ["http://gateway?a", "", "?a"],
+    ["http://[::1]:80/a", "/a", ""],
+    ["HTTP://gateway/a", "/a", ""],
+  ] as const;
+  for (const [url, path, query] of cases) {
+    assert.deepEqual(requestTarget(at(url)), { path, query }, url);
+  }
+});
+
+Deno.test("requestTarget() bears a host that no URL can have, and what is no address", () => {
+  assert.deepEqual(requestTarget(at("http://a b%zz:x:y/p?q")), {
+    path: "/p",
+    query: "?q",
+  });
+  for (const url of ["", "x", "http:/x", "//gateway/x"]) {
+    assert.deepEqual(requestTarget(at(url)), { path: "", query: "" }, url);
+  }
+});
+
+Deno.test("requestTarget() takes off a host in which a path stands", () => {
+  const cases = [
+    ["http://x/v1/models?/nope", "x/v1/models?", "/nope", ""],
+    ["http://x/v1/models/nope?q", "x/v1/models", "/nope", "?q"],
+    ["https://x#/a", "x#", "/a", ""],
+    ["http://?/a?b", "?", "/a", "?b"],
+  ] as const;
+  for (const [url, host, path, query] of cases) {
+    assert.deepEqual(requestTarget(at(url, host)), { path, query }, url);
+  }
+});
+
+Deno.test("requestTarget() finds no path where a host with one does not stand before it", () => {
+  const nothing = { path: "", query: "" };
+  assert.deepEqual(requestTarget(at("http://a/v1/models", "x/y")), nothing);
+  assert.deepEqual(requestTarget(at("*", "x/y")), nothing);
 });

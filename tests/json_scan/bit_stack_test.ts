@@ -1,5 +1,5 @@
 import { deepEqual, equal } from "node:assert/strict";
-import { BitStack } from "../../src/json_scan/bit_stack.ts";
+import { BitStack } from "../../src/json_scan/walker.ts";
 import { createRandom } from "../support/fakes/random.ts";
 
 Deno.test("BitStack gives back what was put on it, last first, at any depth", () => {

@@ -6,7 +6,7 @@ import {
   createCodexQuota,
 } from "../../src/limits/codex_quota.ts";
 import { period, periodMinutes, TOTAL } from "../../src/limits/period.ts";
-import { codexHeaders as codexReader } from "../../src/limits/readers/codex_headers.ts";
+import { codexHeaders as codexReader } from "../../src/limits/readers/codex.ts";
 import {
   LIMIT_TYPES,
   type QuotaWindow,

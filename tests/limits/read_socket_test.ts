@@ -1,6 +1,6 @@
 /** Quota reads over real sockets, with the platform's own `fetch`. */
 import assert from "node:assert/strict";
-import { systemClock } from "../../src/core/time/clock.ts";
+import { systemClock } from "../../src/core/time/timers.ts";
 import { readQuota } from "../../src/limits/read.ts";
 import { readerOf } from "../../src/limits/readers/mod.ts";
 import { isGood, type Reading } from "../../src/limits/reading.ts";

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import type { Connection } from "../../src/config/config.ts";
-import { fromPlain, toPlain } from "../../src/limits/plain_reading.ts";
-import type {
-  LastingReading,
-  SharedReadings,
-} from "../../src/limits/shared_readings.ts";
+import {
+  fromPlain,
+  type LastingReading,
+  type SharedReadings,
+  toPlain,
+} from "../../src/limits/reading.ts";
 import { NOW_MS } from "../support/gateway/config.ts";
 import { connectionOf, windowOf } from "./quota_case.ts";
 import {

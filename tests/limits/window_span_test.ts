@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { period, TOTAL, UNKNOWN_PERIOD } from "../../src/limits/period.ts";
-import { quotaWindow } from "../../src/limits/window.ts";
-import { windowSpan } from "../../src/limits/window_span.ts";
+import { quotaWindow, windowSpan } from "../../src/limits/window.ts";
 import type { Period } from "../../src/limits/period.ts";
 
 function startOf(length: Period, resetsAt: string | null): string | undefined {

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
-import { formatExposition } from "../../src/observe/exposition.ts";
+import {
+  createProcessMetrics,
+  formatExposition,
+} from "../../src/observe/exposition.ts";
 import type { QuotaState } from "../../src/observe/metrics.ts";
-import { createProcessMetrics } from "../../src/observe/process_metrics.ts";
 import { createGatewayMetrics } from "../../src/observe/prometheus.ts";
 import { readExposition, sumOf } from "../support/gateway/exposition.ts";
 

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import type { Operation } from "../../src/core/protocol.ts";
-import { sharedAttributes, spanAttributes } from "../../src/observe/gen_ai.ts";
+import {
+  sharedAttributes,
+  spanAttributes,
+} from "../../src/observe/open_telemetry.ts";
 import type { Ending, RequestFacts } from "../../src/observe/facts.ts";
 import { openTestRecord } from "../support/gateway/open_record.ts";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { measureLag } from "../../src/observe/lag.ts";
+import { measureLag } from "../../src/observe/metrics.ts";
 import { createFakeTimers } from "../support/fakes/fake_timers.ts";
 
 Deno.test("measureLag() reports how late its timer rang, again and again until it is stopped", () => {

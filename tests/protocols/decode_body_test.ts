@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { UpstreamFailure } from "../../src/protocols/canonical/failure/failure.ts";
-import { MAX_FRAME_CHARACTERS } from "../../src/protocols/canonical/limits.ts";
+import { MAX_FRAME_CHARACTERS } from "../../src/protocols/canonical/max_sizes.ts";
 import { chatCodec } from "../../src/protocols/chat/mod.ts";
 import {
   createBodyDecoder,
   createBodyFold,
+  wholePart,
 } from "../../src/protocols/decode_body.ts";
 import { counterIds } from "../contract/codec_contract.ts";
 import { sseBytes } from "../support/wire/sse_bytes.ts";
@@ -96,5 +97,29 @@ Deno.test("a body fold throws the failure of JSON that is cut, too long, an erro
     () => long.push(new Uint8Array(MAX_FRAME_CHARACTERS).fill(120)),
     (error) =>
       error instanceof UpstreamFailure && error.failure.kind === "oversized",
+  );
+});
+
+Deno.test("wholePart() leaves a last frame that came whole, be it of several lines", () => {
+  const whole = [
+    '{"a":1}',
+    "[DONE]",
+    "[DONE] ",
+    "[]",
+    '{"a":1}\n{"a":2}\n[DONE]',
+    '{"a":\n1}',
+  ];
+  for (const data of whole) assert.deepEqual(wholePart({ data }), { data });
+});
+
+Deno.test("wholePart() takes nothing of a last frame that was cut", () => {
+  const cut = ['{"a":1', '{"a":"[DONE', "[DON", "{", "", '{"a":\n[1,'];
+  for (const data of cut) assert.equal(wholePart({ data }), undefined, data);
+});
+
+Deno.test("wholePart() takes the events before one that was cut, where no blank line parted them", () => {
+  assert.deepEqual(
+    wholePart({ event: "x", data: '{"a":1}\n{"a":2}\n{"a":' }),
+    { event: "x", data: '{"a":1}\n{"a":2}' },
   );
 });

@@ -18,7 +18,7 @@ import { settleCalls } from "../../src/protocols/canonical/tools/settle_calls.ts
 import { CODECS } from "../../src/protocols/mod.ts";
 import { translateRequest } from "../../src/protocols/translate_request.ts";
 import { createTranslator } from "../../src/protocols/translate_stream.ts";
-import { formatFrame } from "../../src/streams/sse_format.ts";
+import { formatFrame } from "../../src/streams/sse.ts";
 import { ANSWERS } from "../contract/answers.ts";
 import {
   answerContext,

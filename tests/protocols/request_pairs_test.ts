@@ -17,7 +17,7 @@ import {
   settleHistory,
 } from "../../src/protocols/canonical/request/history.ts";
 import type { CanonicalRequest } from "../../src/protocols/canonical/request/request.ts";
-import { argumentsObject } from "../../src/protocols/canonical/tools/tool_arguments.ts";
+import { argumentsObject } from "../../src/protocols/canonical/tools/tool.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
 import { translateRequest } from "../../src/protocols/translate_request.ts";
 import {

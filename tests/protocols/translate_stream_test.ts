@@ -4,7 +4,7 @@ import {
   oversizedAnswer,
   UpstreamFailure,
 } from "../../src/protocols/canonical/failure/failure.ts";
-import { MAX_FRAME_CHARACTERS } from "../../src/protocols/canonical/limits.ts";
+import { MAX_FRAME_CHARACTERS } from "../../src/protocols/canonical/max_sizes.ts";
 import { restoreTools } from "../../src/protocols/canonical/tools/restore_tools.ts";
 import { chatCodec } from "../../src/protocols/chat/mod.ts";
 import { messagesCodec } from "../../src/protocols/messages/mod.ts";

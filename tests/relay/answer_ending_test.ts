@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Ending } from "../../src/observe/facts.ts";
-import { type AnswerEnd, endingOf } from "../../src/relay/answer_ending.ts";
+import { type AnswerEnd, endingOf } from "../../src/relay/answer_body.ts";
 import type { PassThroughEnd } from "../../src/streams/pass_through.ts";
 import { IdleError } from "../../src/streams/watched_reader.ts";
 import type { Failure } from "../../src/protocols/canonical/failure/failure.ts";

@@ -2,15 +2,15 @@ import assert from "node:assert/strict";
 import { createDeadlines } from "../../src/core/time/deadlines.ts";
 import type { Protocol } from "../../src/core/protocol.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
-import { holdBack } from "../../src/relay/hold_back.ts";
+import { holdBack } from "../../src/relay/answer_body.ts";
 import {
   type Beginning,
   createBeginningJudge,
-} from "../../src/relay/native/beginning.ts";
+} from "../../src/relay/native/pass_answer.ts";
 import {
   createLookAhead,
   type LookAhead,
-} from "../../src/streams/look_ahead.ts";
+} from "../../src/streams/byte_reader.ts";
 import {
   createWatchedReader,
   IdleError,

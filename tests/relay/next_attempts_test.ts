@@ -7,11 +7,11 @@ import {
   type FailedAttempt,
   nextAttempts,
 } from "../../src/relay/next_attempts.ts";
-import type { Candidate } from "../../src/relay/routing/candidate.ts";
 import {
+  type Candidate,
   type Candidates,
   findCandidates,
-} from "../../src/relay/routing/candidates.ts";
+} from "../../src/relay/routing/candidate.ts";
 import { connectionFile, minimalConfig } from "../support/gateway/config.ts";
 
 /** A pool of `one` and `two`, and a fallback at `three`. */

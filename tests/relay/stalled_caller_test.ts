@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { STALL_MS } from "../../src/streams/stall_watch.ts";
+import { STALL_MS } from "../../src/streams/pass_through.ts";
 import { PROTOCOLS } from "../support/wire/ask.ts";
 import { streamOf } from "../support/upstream/bad_provider.ts";
 import {

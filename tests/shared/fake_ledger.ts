@@ -1,4 +1,4 @@
-import type { Clock } from "../../src/core/time/clock.ts";
+import type { Clock } from "../../src/core/time/timers.ts";
 import type { Ledger } from "../../src/shared/ledger.ts";
 import { createMemorySums } from "../../src/usage/memory_sums.ts";
 import { HOLD_MS } from "../../src/usage/sums.ts";

@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import {
   createByteReader,
   createUploadReader,
+  discard,
 } from "../../src/streams/byte_reader.ts";
-import { nextTurn } from "../support/settle.ts";
+import { nextTurn, settle } from "../support/settle.ts";
 
 /** A body as `fetch` gives it: it fills the buffers that it is handed, and tells their sizes. */
 function byteBody(chunks: readonly Uint8Array<ArrayBuffer>[]) {
@@ -201,3 +202,23 @@ for (const [kind, bodyOf] of Object.entries(READY)) {
     if (kind === "a stream of chunks") assert.deepEqual(read, sent);
   });
 }
+
+Deno.test("discard() cancels the body of an answer", async () => {
+  const cancelled = Promise.withResolvers<void>();
+  discard(
+    new Response(new ReadableStream({ cancel: () => cancelled.resolve() })),
+  );
+  await cancelled.promise;
+});
+
+Deno.test("discard() bears an answer without a body, and one that broke off", async () => {
+  discard(new Response(null));
+  const broken = new Response(
+    new ReadableStream({
+      start: (controller) => controller.error(new Error("reset")),
+    }),
+  );
+  discard(broken);
+  await settle();
+  assert.ok(broken.bodyUsed);
+});

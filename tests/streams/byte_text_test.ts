@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { byteText, utf8InByteText } from "../../src/streams/byte_text.ts";
+import { byteText, utf8InByteText } from "../../src/streams/bytes.ts";
 
 const every = Uint8Array.from({ length: 256 }, (_, byte) => byte);
 

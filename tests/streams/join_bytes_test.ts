@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { joinBytes } from "../../src/streams/join_bytes.ts";
+import { joinBytes } from "../../src/streams/bytes.ts";
 
 Deno.test("joinBytes() puts chunks one behind the other, parts of larger memory too", () => {
   const memory = Uint8Array.of(1, 2, 3, 4, 5);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { LongBytes } from "../../src/streams/long_bytes.ts";
+import { LongBytes } from "../../src/streams/bytes.ts";
 
 const BYTES = Uint8Array.from({ length: 20 }, (_, index) => index);
 

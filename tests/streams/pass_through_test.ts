@@ -4,8 +4,8 @@ import {
   KEEP_ALIVE_MS,
   passThrough,
   type PassThroughEnd,
+  STALL_MS,
 } from "../../src/streams/pass_through.ts";
-import { STALL_MS } from "../../src/streams/stall_watch.ts";
 import {
   createWatchedReader,
   IdleError,

@@ -3,7 +3,7 @@ import {
   createFrameFormat,
   formatComment,
   formatFrame,
-} from "../../src/streams/sse_format.ts";
+} from "../../src/streams/sse.ts";
 
 Deno.test("formatFrame() writes the name before the data, where there is one", () => {
   assert.equal(formatFrame({ event: "a", data: "1" }), "event: a\ndata: 1\n\n");

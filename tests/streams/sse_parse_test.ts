@@ -1,10 +1,7 @@
 import assert from "node:assert/strict";
 import type { SseFrame } from "../../src/core/frame.ts";
 import { runStage } from "../../src/core/stage.ts";
-import {
-  createSseParser,
-  FrameTooLongError,
-} from "../../src/streams/sse_parse.ts";
+import { createSseParser, FrameTooLongError } from "../../src/streams/sse.ts";
 
 function parse(text: string, size = text.length * 4 || 1): SseFrame[] {
   const bytes = new TextEncoder().encode(text);

@@ -4,7 +4,7 @@ import {
   createStallWatch,
   STALL_MS,
   type StallWatch,
-} from "../../src/streams/stall_watch.ts";
+} from "../../src/streams/pass_through.ts";
 import {
   createFakeTimers,
   type FakeTimers,

@@ -26,6 +26,7 @@ const LAYER_BY_PREFIX: readonly (readonly [prefix: string, layer: number])[] = [
   ["config/", 2],
   ["observe/", 2],
   ["protocols/dialects/", 1.5],
+  ["protocols/openai/", 1.5],
   ["protocols/canonical/", 1],
   // A folder a protocol.
   ["protocols/", 2],

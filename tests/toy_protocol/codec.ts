@@ -4,9 +4,11 @@ import {
   type JsonValue,
 } from "../../src/core/json.ts";
 import type { Protocol } from "../../src/core/protocol.ts";
-import type { Answer } from "../../src/protocols/canonical/answer/answer.ts";
+import type {
+  Answer,
+  Usage,
+} from "../../src/protocols/canonical/answer/answer.ts";
 import type { Block } from "../../src/protocols/canonical/answer/block.ts";
-import type { Usage } from "../../src/protocols/canonical/answer/usage.ts";
 import type { Codec } from "../../src/protocols/canonical/codec.ts";
 import {
   brokenAnswer,
@@ -14,7 +16,7 @@ import {
   kindOfStatus,
   UpstreamFailure,
 } from "../../src/protocols/canonical/failure/failure.ts";
-import { openAiStatus } from "../../src/protocols/canonical/failure/openai_failure.ts";
+import { openAiStatus } from "../../src/protocols/openai/errors.ts";
 import { invalidField } from "../../src/protocols/canonical/request/invalid_request.ts";
 import { loseForeignExtras } from "../../src/protocols/canonical/request/loss.ts";
 import type {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { systemClock } from "../../src/core/time/clock.ts";
+import { systemClock } from "../../src/core/time/timers.ts";
 import { randomIds } from "../../src/core/ids.ts";
 import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
 import { sha256Hex } from "../../src/core/sha256.ts";

@@ -74,14 +74,14 @@ export const ASKED_ROWS: readonly Row[] = [
     text: 'import { createToyCodec } from "../../tests/toy_protocol/codec.ts";',
   },
   {
-    file: "http/relay_rows.ts",
+    file: "http/routes.ts",
     behind:
       "export const RELAY_ROWS: Readonly<Record<Operation, RelayRow>> = {",
     text:
       'toy_ask: { credential: "bearer", maxBodyBytes: MAX_BODY_BYTES.small, legacyPaths: [] },',
   },
   {
-    file: "cli/setup/probes.ts",
+    file: "cli/setup/check.ts",
     behind: "export const PROBES: Readonly<Record<Protocol, Probe>> = {",
     text:
       'toy: { body: (_, text) => ({ said: [{ by: "you", text }] }), tool: {}, streamEnd: /"why"/, callsTool: () => false },',

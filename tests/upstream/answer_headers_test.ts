@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { answerHeaders } from "../../src/upstream/answer_headers.ts";
+import { answerHeaders } from "../../src/upstream/headers.ts";
 
 const KEY = "upstream-key-0123456789";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Connection, UpstreamAuth } from "../../src/config/config.ts";
-import { upstreamHeaders } from "../../src/upstream/request_headers.ts";
+import { upstreamHeaders } from "../../src/upstream/headers.ts";
 import { minimalConfig } from "../support/gateway/config.ts";
 
 const AUTH: UpstreamAuth = { scheme: "bearer", key: "upstream-key" };

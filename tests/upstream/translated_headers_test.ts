@@ -4,7 +4,7 @@ import { CODECS, protocolHeaderPrefixes } from "../../src/protocols/mod.ts";
 import {
   translatedHeaders,
   type TranslatedHeadersOptions,
-} from "../../src/upstream/translated_headers.ts";
+} from "../../src/upstream/headers.ts";
 import { minimalConfig } from "../support/gateway/config.ts";
 
 async function headersFor(

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { LongBytes } from "../../src/streams/long_bytes.ts";
-import { Upload } from "../../src/upstream/upload.ts";
+import { LongBytes } from "../../src/streams/bytes.ts";
+import { ShortUpload, Upload } from "../../src/upstream/upload.ts";
 
 const LONG = crypto.getRandomValues(new Uint8Array(60_000));
 
@@ -94,4 +94,36 @@ Deno.test("an upload that is sent again is not through before that is, so that n
   assert.ok(!upload.isThrough);
   assert.deepEqual(await new Response(again).bytes(), longBytes().join());
   assert.ok(upload.isThrough);
+});
+
+Deno.test("a short upload streams its bytes in one piece and knows how many they are", async () => {
+  for (const length of [0, 1, 60_000]) {
+    const bytes = crypto.getRandomValues(new Uint8Array(length));
+    const upload = new ShortUpload(bytes);
+    assert.equal(upload.size, length);
+    const pieces = await Array.fromAsync(upload.stream());
+    assert.deepEqual(pieces, length === 0 ? [] : [bytes]);
+  }
+});
+
+Deno.test("a short upload reaches a server whole, under its length", async () => {
+  await using server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    async (request) => {
+      const { headers } = request;
+      return Response.json([
+        headers.get("content-length"),
+        headers.get("transfer-encoding"),
+        await request.text(),
+      ]);
+    },
+  );
+  using client = Deno.createHttpClient({});
+  const url = `http://127.0.0.1:${server.addr.port}/`;
+  for (const text of ["{}", "naïve €"]) {
+    const bytes = new TextEncoder().encode(text);
+    const body = new ShortUpload(bytes);
+    const answer = await fetch(url, { method: "POST", body, client });
+    assert.deepEqual(await answer.json(), [String(bytes.length), null, text]);
+  }
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createEndingTables } from "../../src/usage/ending_tables.ts";
+import { createEndingTables } from "../../src/usage/tables.ts";
 import { createFakeClock } from "../support/fakes/fake_clock.ts";
 
 function begin() {

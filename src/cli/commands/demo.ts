@@ -1,13 +1,12 @@
 import { loadConfig } from "../../config/load.ts";
 import { formatProblem } from "../../config/problems.ts";
 import { createConfigStore } from "../../config/store.ts";
-import { systemClock } from "../../core/time/clock.ts";
+import { systemClock } from "../../core/time/timers.ts";
 import { randomIds } from "../../core/ids.ts";
 import { sha256Hex } from "../../core/sha256.ts";
 import { demoConfigText } from "../../demo/config.ts";
 import { createDemoUpstream } from "../../demo/upstream.ts";
-import type { CommandSpec } from "../command.ts";
-import type { CliIo } from "../io.ts";
+import { badUsage, type CliIo, type CommandSpec } from "../command.ts";
 import { openLog } from "../log/open_log.ts";
 import { runServer } from "../server/run_server.ts";
 import {
@@ -15,7 +14,6 @@ import {
   readServeOptions,
   withOptions,
 } from "./serve_options.ts";
-import { badUsage } from "../usage_error.ts";
 
 /** `demo`. */
 export const DEMO: CommandSpec = {

@@ -1,7 +1,6 @@
-import type { CommandSpec } from "../command.ts";
-import { findConfigPath } from "./config_path.ts";
+import type { CliIo, CommandSpec } from "../command.ts";
+import { findConfigPath } from "./config_file.ts";
 import { runDemo } from "./demo.ts";
-import type { CliIo } from "../io.ts";
 import { runServe } from "./serve.ts";
 import {
   CONFIG_OPTION,

@@ -1,10 +1,8 @@
-import { discard } from "../../streams/discard.ts";
+import { discard } from "../../streams/byte_reader.ts";
 import { readArguments } from "../arguments.ts";
-import type { CommandSpec } from "../command.ts";
-import { connectionFault } from "../connection_fault.ts";
-import { type CliIo, EXIT } from "../io.ts";
+import { badUsage, type CliIo, type CommandSpec, EXIT } from "../command.ts";
+import { connectionFault } from "../gateway_client.ts";
 import type { ReadLimitsTools } from "../limits/read.ts";
-import { badUsage } from "../usage_error.ts";
 
 /** `health`. */
 export const HEALTH: CommandSpec = {

@@ -1,11 +1,9 @@
 import { suggestion } from "../../config/problems.ts";
-import { wrapWords } from "../wrap_words.ts";
+import { wrapWords } from "../text.ts";
 import { SERVICE_NAMES, type ServiceName } from "../../config/services.ts";
 import { starterFile } from "../../config/starter.ts";
 import { readArguments } from "../arguments.ts";
-import type { CommandSpec } from "../command.ts";
-import { type CliIo, EXIT } from "../io.ts";
-import { badUsage } from "../usage_error.ts";
+import { badUsage, type CliIo, type CommandSpec, EXIT } from "../command.ts";
 
 /** How wide a line of help is, in characters. */
 const HELP_COLUMNS = 88;

@@ -1,8 +1,6 @@
 import { configJsonSchema } from "../../config/schema/json_schema.ts";
 import { readArguments } from "../arguments.ts";
-import type { CommandSpec } from "../command.ts";
-import { type CliIo, EXIT } from "../io.ts";
-import { badUsage } from "../usage_error.ts";
+import { badUsage, type CliIo, type CommandSpec, EXIT } from "../command.ts";
 
 /** `schema`. */
 export const SCHEMA: CommandSpec = {

@@ -1,21 +1,29 @@
 import { createReload } from "../../config/reload.ts";
-import { createConfigStore } from "../../config/store.ts";
-import { systemTimers } from "../../core/time/timers.ts";
-import type { CommandSpec } from "../command.ts";
-import type { ConfigStore } from "../../config/store.ts";
+import { type ConfigStore, createConfigStore } from "../../config/store.ts";
+import { randomIds } from "../../core/ids.ts";
+import { systemClock, systemTimers } from "../../core/time/timers.ts";
 import type { Log } from "../../observe/log.ts";
-import { beside } from "./config_file.ts";
-import { findConfigPath } from "./config_path.ts";
-import { type CliIo, EXIT } from "../io.ts";
-import { openNetworkClient } from "../server/network_client.ts";
-import { networkReach } from "../server/network_reach.ts";
-import { connectStore } from "../server/connect_store.ts";
+import type { StoreState } from "../../shared/store/store_state.ts";
+import type { Sums } from "../../usage/sums.ts";
+import { badUsage, type CliIo, type CommandSpec, EXIT } from "../command.ts";
 import { openLog } from "../log/open_log.ts";
-import { startPool } from "../workers/pool.ts";
-import { missingFileHint, problemLines } from "../problem_lines.ts";
-import { createReloadLog } from "../watch/reload_log.ts";
+import { networkReach, openNetworkClient } from "../server/network_client.ts";
 import { runServer } from "../server/run_server.ts";
 import { type ServingOptions, startServing } from "../server/serving.ts";
+import { onHangup } from "../server/signals.ts";
+import { startReplay } from "../usage/replay_logs.ts";
+import {
+  createReloadLog,
+  createWatchedConfig,
+} from "../watch/watched_config.ts";
+import { startThread, workerCount } from "../workers/thread.ts";
+import { startPool } from "../workers/pool.ts";
+import {
+  beside,
+  findConfigPath,
+  missingFileHint,
+  problemLines,
+} from "./config_file.ts";
 import {
   CONFIG_OPTION,
   LISTENER_OPTIONS,
@@ -23,13 +31,6 @@ import {
   startWarnings,
   withOptions,
 } from "./serve_options.ts";
-import { onHangup } from "../server/signals.ts";
-import { startThread } from "../workers/thread.ts";
-import { startReplay } from "../usage/start_replay.ts";
-import { badUsage } from "../usage_error.ts";
-import type { Sums } from "../../usage/sums.ts";
-import { createWatchedConfig } from "../watch/watched_config.ts";
-import { workerCount } from "../workers/count.ts";
 
 /** `serve`, which is also what the program does without a command. */
 export const SERVE: CommandSpec = {
@@ -124,4 +125,31 @@ async function replayUsage(
     return undefined;
   }
   return await startReplay({ store, patterns, log });
+}
+
+/**
+ * Begins to connect to the store that replicas share; a start does not wait for it. All that is for it is loaded here,
+ * so that who has none does not pay for it.
+ *
+ * @returns `undefined` where the configuration has no store.
+ */
+async function connectStore(
+  store: ConfigStore,
+  log: Log,
+): Promise<StoreState | undefined> {
+  const { shared } = store.current();
+  if (shared === undefined) return undefined;
+  const { loadRedis } = await import("../server/redis.ts");
+  const { createStoreState } = await import(
+    "../../shared/store/store_state.ts"
+  );
+  return createStoreState({
+    open: await loadRedis(shared),
+    prefix: shared.prefix,
+    config: store.current,
+    clock: systemClock,
+    timers: systemTimers,
+    log,
+    ids: randomIds,
+  });
 }

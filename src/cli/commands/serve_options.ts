@@ -1,5 +1,5 @@
 import type { ServerConfig } from "../../config/config.ts";
-import { exposureFault } from "../../config/exposure.ts";
+import { exposureFault } from "../../config/resolve/server.ts";
 import type { LoadResult } from "../../config/load.ts";
 import type { Problem } from "../../config/problems.ts";
 import type { LogFormat } from "../../observe/log.ts";

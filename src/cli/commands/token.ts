@@ -4,9 +4,7 @@ import { validate } from "../../config/schema/problems.ts";
 import { sha256Hex } from "../../core/sha256.ts";
 import { stringifyYaml } from "../../core/std.ts";
 import { readArguments } from "../arguments.ts";
-import type { CommandSpec } from "../command.ts";
-import { type CliIo, EXIT } from "../io.ts";
-import { badUsage } from "../usage_error.ts";
+import { badUsage, type CliIo, type CommandSpec, EXIT } from "../command.ts";
 
 /** `token`. */
 export const TOKEN: CommandSpec = {

@@ -5,7 +5,7 @@ import {
   type StoreConnection,
   StoreError,
   type StoreEvents,
-} from "../../shared/store/connection.ts";
+} from "../../shared/store/store_link.ts";
 
 /** How long a connection may take, and how long it may be silent, in milliseconds. */
 const CONNECT_MS = 5000;

@@ -1,6 +1,10 @@
-import { openAdmin } from "./admin.ts";
-import { type CliIo, EXIT } from "../io.ts";
-import { type Listener, ListenError } from "./listen.ts";
+import type { ServerConfig } from "../../config/config.ts";
+import { systemTimers } from "../../core/time/timers.ts";
+import { VERSION } from "../../core/version.ts";
+import { createAdminHandler } from "../../http/admin.ts";
+import type { Log } from "../../observe/log.ts";
+import { type CliIo, EXIT } from "../command.ts";
+import { keepListening, listen, type Listener, ListenError } from "./listen.ts";
 import { type Serving, type ServingOptions, startServing } from "./serving.ts";
 import { nextStopSignal } from "./signals.ts";
 
@@ -39,4 +43,50 @@ export async function runServer(run: ServerRun): Promise<number> {
   await asked;
   await serving.stop(nextStopSignal());
   return EXIT.good;
+}
+
+const SETTINGS = { host: "server.admin.host", port: "server.admin.port" };
+
+/**
+ * Opens the second listener, which tells of what is served.
+ *
+ * @throws {ListenError} As `listen()` does.
+ */
+async function openAdmin(
+  place: NonNullable<ServerConfig["admin"]>,
+  { serving, log }: {
+    readonly serving: Omit<Serving, "stop">;
+    readonly log: Log;
+  },
+): Promise<Listener> {
+  const { createProcessMetrics } = await import(
+    "../../observe/exposition.ts"
+  );
+  const { EXPOSITION_TYPE, formatExposition } = await import(
+    "../../observe/exposition.ts"
+  );
+  const process = createProcessMetrics({
+    version: VERSION,
+    startedAtMs: performance.timeOrigin,
+    workers: serving.workers,
+    replacements: serving.replacements,
+    sharedStore: serving.sharedStore,
+    residentBytes: () => Deno.memoryUsage().rss,
+  });
+  const handler = createAdminHandler({
+    isReady: serving.isReady,
+    sharedStore: serving.sharedStore,
+    metricsType: EXPOSITION_TYPE,
+    metrics: async () =>
+      await formatExposition([
+        await process.collect(),
+        ...await serving.snapshots(),
+      ]),
+  });
+  return keepListening({
+    open: (port = place.port) =>
+      listen({ ...place, port, settings: SETTINGS }, handler),
+    log,
+    timers: systemTimers,
+  });
 }

@@ -1,21 +1,26 @@
 import { createGateway } from "../../app.ts";
 import type { ServerConfig } from "../../config/config.ts";
+import type { ServiceName } from "../../config/services.ts";
 import type { ConfigStore } from "../../config/store.ts";
 import type { StoreCondition } from "../../core/store_condition.ts";
 import { createDeadlines } from "../../core/time/deadlines.ts";
 import { lastingTimers, systemTimers } from "../../core/time/timers.ts";
+import { measureLag, type Snapshot } from "../../observe/metrics.ts";
 import type { Log } from "../../observe/log.ts";
-import type { Snapshot } from "../../observe/metrics.ts";
+import type { GatewayMetrics } from "../../observe/prometheus.ts";
+import type { Tracing } from "../../observe/tracing.ts";
+import { CODECS } from "../../protocols/mod.ts";
 import { createTranslationPool } from "../../relay/translated/translation_pool.ts";
 import type { SharedState } from "../../shared/shared_state.ts";
 import type { Fetch } from "../../upstream/call.ts";
 import type { Reach } from "../../upstream/connect_watch.ts";
-import { followAfterMs } from "./follow_after.ts";
-import { startMetrics } from "./gateway_metrics.ts";
-import { keepListening, type LastingListener } from "./keep_listening.ts";
-import { listen, requireFree } from "./listen.ts";
 import { startTranslationThread } from "../workers/translation_thread.ts";
-import { startTelemetry } from "./telemetry.ts";
+import {
+  keepListening,
+  type LastingListener,
+  listen,
+  requireFree,
+} from "./listen.ts";
 
 /** What is served, and how. */
 export interface ServingOptions {
@@ -158,4 +163,96 @@ function after(ms: number): {
 } {
   const { promise: passed, resolve } = Promise.withResolvers<void>();
   return { passed, takeBack: systemTimers.ring(ms, resolve) };
+}
+
+/**
+ * How long a request may run before its caller is followed, in milliseconds. An upstream is let go within 100 ms of its
+ * caller's leaving; most of what ends sooner than this comes from a provider's cache or is an error.
+ */
+const FOLLOW_AFTER_MS = 50;
+
+/** The first version of Deno that is known to tell a late listener at once that a caller has left; 2.7 never does. */
+const TELLS_LATE = { major: 2, minor: 9 };
+
+/**
+ * How long the platform lets a request run before its caller is followed, in milliseconds; 0 means that it must be
+ * followed at once.
+ *
+ * @param version Of Deno, such as `2.9.6`.
+ */
+export function followAfterMs(version: string): number {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  const tellsLate = major > TELLS_LATE.major ||
+    major === TELLS_LATE.major && minor >= TELLS_LATE.minor;
+  return tellsLate ? FOLLOW_AFTER_MS : 0;
+}
+
+/** The metrics of one gateway while it runs. */
+interface RunningMetrics {
+  readonly metrics: GatewayMetrics;
+  /** Ends what measures beside the requests. */
+  stop(): void;
+}
+
+/** Starts to measure. The client library is loaded here, so that who wants no metrics does not pay for it. */
+async function startMetrics(
+  store: ConfigStore,
+): Promise<RunningMetrics> {
+  const { createGatewayMetrics } = await import("../../observe/prometheus.ts");
+  const metrics = createGatewayMetrics({
+    isModel: (name) => store.current().pools.has(name),
+    fields: new Set(
+      Object.values(CODECS).flatMap(({ fieldNames }) =>
+        Object.values(fieldNames)
+      ),
+    ),
+  });
+  return { metrics, stop: measureLag(systemTimers, metrics.lag) };
+}
+
+/** What serving needs where OpenTelemetry was asked for. */
+interface Telemetry {
+  readonly tracing: Tracing;
+  /** Leaves to the platform the headers that it adds to every request. */
+  propagate(fetch: Fetch): Fetch;
+}
+
+/** The providers that the conventions call otherwise than the configuration does. */
+const PROVIDERS: Partial<Readonly<Record<ServiceName, string>>> = {
+  codex: "openai",
+  kimi: "moonshot_ai",
+  moonshot: "moonshot_ai",
+};
+
+/** Where whoever implements OpenTelemetry registers for its library. */
+const REGISTRY = Symbol.for("opentelemetry.js.api.1");
+
+/**
+ * Prepares for OpenTelemetry where the platform was asked for it (`OTEL_DENO`), of which it brings the
+ * exporter and everything else. The library is loaded here, so that who wants no telemetry does not pay for
+ * it.
+ */
+async function startTelemetry(
+  store: ConfigStore,
+): Promise<Telemetry | undefined> {
+  if (!(REGISTRY in globalThis)) return undefined;
+  const { propagation } = await import("@opentelemetry/api");
+  const { createTracing } = await import("../../observe/open_telemetry.ts");
+  // A span of the platform has no `tracestate`: it never sends one, and the caller's belongs to the same trace.
+  const added = propagation.fields().filter((name) => name !== "tracestate");
+  return {
+    tracing: createTracing({
+      isModel: (name) => store.current().pools.has(name),
+      providerOf(connection) {
+        const { connections } = store.current();
+        const found = connections.find(({ name }) => name === connection);
+        return found && (PROVIDERS[found.service] ?? found.service);
+      },
+    }),
+    propagate: (fetch) => (url, init) => {
+      const headers = new Headers(init.headers);
+      for (const name of added) headers.delete(name);
+      return fetch(url, { ...init, headers });
+    },
+  };
 }

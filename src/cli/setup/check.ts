@@ -1,26 +1,121 @@
-import { isJsonObject, type JsonObject } from "../../core/json.ts";
-import { type CliIo, EXIT } from "../io.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../core/json.ts";
+import {
+  MAIN_OPERATIONS,
+  operationPath,
+  OPERATIONS,
+  type OperationShape,
+  type Protocol,
+} from "../../core/protocol.ts";
+import { type CliIo, EXIT } from "../command.ts";
 import {
   type Asked,
   askGateway,
   type AskTools,
   errorMessage,
   NoAnswer,
-} from "./ask_gateway.ts";
+} from "../gateway_client.ts";
 import type { SetupOptions } from "./options.ts";
-import {
-  MAIN_OPERATIONS,
-  operationPath,
-  OPERATIONS,
-  type OperationShape,
-} from "../../core/protocol.ts";
-import { type Probe, PROBES, TOOL_PROMPT } from "./probes.ts";
 import {
   chooseModels,
   readModels,
   SetupFailed,
   unlistedHint,
 } from "./read_models.ts";
+
+/** How a model is tried in a protocol. */
+interface Probe {
+  /** The body of a request that says `text` to a model, and asks for no stream. */
+  body(model: string, text: string): JsonObject;
+  /** The tool {@linkcode TOOL}, as the protocol writes it. */
+  readonly tool: JsonObject;
+  /** What ends a whole stream. */
+  readonly streamEnd: RegExp;
+  /** Whether an answer calls {@linkcode TOOL}. */
+  callsTool(answer: JsonObject): boolean;
+}
+
+/** A tool that any model can call without knowing anything. */
+const TOOL = {
+  name: "note_number",
+  description: "Notes a number.",
+  schema: {
+    type: "object",
+    properties: { number: { type: "integer" } },
+    required: ["number"],
+  },
+};
+
+/** What makes a model call {@linkcode TOOL}. */
+const TOOL_PROMPT = `Use ${TOOL.name} with {"number":7}`;
+
+/** Enough for a model that thinks before it says a word. */
+const MAX_TOKENS = 2048;
+
+/** One row a protocol. */
+const PROBES: Readonly<Record<Protocol, Probe>> = {
+  chat: {
+    body: (model, content) => ({
+      model,
+      messages: [{ role: "user", content }],
+    }),
+    tool: {
+      type: "function",
+      function: {
+        name: TOOL.name,
+        description: TOOL.description,
+        parameters: TOOL.schema,
+      },
+    },
+    streamEnd: /^data: *\[DONE\]/m,
+    callsTool: ({ choices }) =>
+      objectsIn(choices).some(({ message }) =>
+        isJsonObject(message) &&
+        objectsIn(message.tool_calls).some(({ function: called }) =>
+          isJsonObject(called) && called.name === TOOL.name
+        )
+      ),
+  },
+  messages: {
+    body: (model, content) => ({
+      model,
+      max_tokens: MAX_TOKENS,
+      messages: [{ role: "user", content }],
+    }),
+    tool: {
+      name: TOOL.name,
+      description: TOOL.description,
+      input_schema: TOOL.schema,
+    },
+    streamEnd: /^event: *message_stop/m,
+    callsTool: ({ content }) =>
+      objectsIn(content).some(({ type, name }) =>
+        type === "tool_use" && name === TOOL.name
+      ),
+  },
+  responses: {
+    body: (model, input) => ({ model, input, store: false }),
+    tool: {
+      type: "function",
+      name: TOOL.name,
+      description: TOOL.description,
+      parameters: TOOL.schema,
+      strict: false,
+    },
+    streamEnd: /^event: *response\.completed/m,
+    callsTool: ({ output }) =>
+      objectsIn(output).some(({ type, name }) =>
+        type === "function_call" && name === TOOL.name
+      ),
+  },
+};
+
+function objectsIn(value: JsonValue | undefined): readonly JsonObject[] {
+  return Array.isArray(value) ? value.filter(isJsonObject) : [];
+}
 
 /** What a step works with; the model is known once the token has been tried. */
 interface Trial extends AskTools, SetupOptions {

@@ -1,11 +1,10 @@
-import { type CliIo, EXIT } from "../io.ts";
-import { badUsage } from "../usage_error.ts";
+import { badUsage, type CliIo, EXIT } from "../command.ts";
 import { CLIENTS } from "../../http/page/settings.js";
 import {
   type Snippet,
   TOKEN_PLACEHOLDER,
 } from "../../http/page/settings_text.js";
-import type { AskTools } from "./ask_gateway.ts";
+import type { AskTools } from "../gateway_client.ts";
 import { checkSetup } from "./check.ts";
 import { readSetupOptions, SETUP, type SetupOptions } from "./options.ts";
 import {

@@ -5,7 +5,7 @@ import {
   type GatewayAddress,
   NO_TOKEN,
   readGatewayAddress,
-} from "../gateway_address.ts";
+} from "../gateway_client.ts";
 import { CLIENTS } from "../../http/page/settings.js";
 import type { Client } from "../../http/page/settings_text.js";
 

@@ -1,17 +1,17 @@
 import { isJsonObject, type JsonValue } from "../../core/json.ts";
 import { likely } from "../arguments.ts";
-import type { GatewayAddress } from "../gateway_address.ts";
-import type { Model } from "../../http/page/models.js";
-import { modelsFor } from "../../http/page/settings.js";
-import type { Client } from "../../http/page/settings_text.js";
-import { plainText } from "../plain_text.ts";
 import {
   type Asked,
   askGateway,
   type AskTools,
   errorMessage,
+  type GatewayAddress,
   NoAnswer,
-} from "./ask_gateway.ts";
+} from "../gateway_client.ts";
+import type { Model } from "../../http/page/models.js";
+import { modelsFor } from "../../http/page/settings.js";
+import type { Client } from "../../http/page/settings_text.js";
+import { plainText } from "../text.ts";
 
 /** Something is not as a client needs it. */
 export class SetupFailed extends Error {

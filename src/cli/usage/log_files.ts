@@ -1,5 +1,5 @@
 import { glob } from "node:fs/promises";
-import { requireFile } from "../require_file.ts";
+import { requireFile } from "../commands/config_file.ts";
 
 /** A file that a pattern found. */
 export interface LogFile {

@@ -2,11 +2,10 @@ import type { Config, ServerConfig } from "../../config/config.ts";
 import type { LogFormat } from "../../observe/log.ts";
 import type { Snapshot } from "../../observe/metrics.ts";
 import type { StoreCondition } from "../../core/store_condition.ts";
-import type { Columns } from "../../shared/columns.ts";
+import type { Columns, ThreadShare } from "../../shared/thread_counts.ts";
 import type { Notice } from "../../shared/notice.ts";
 import type { RemoteReading } from "../../shared/remote_poller.ts";
 import type { LedgerCall, LedgerReply } from "../../shared/ledger.ts";
-import type { ThreadShare } from "../../shared/thread_counts.ts";
 
 /** What a thread serves. */
 export interface StartOrder {

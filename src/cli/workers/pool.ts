@@ -1,13 +1,27 @@
-import type { Timers } from "../../core/time/timers.ts";
-import type { LogFormat } from "../../observe/log.ts";
+import type { ConfigStore } from "../../config/store.ts";
+import {
+  type Clock,
+  systemClock,
+  type Timers,
+} from "../../core/time/timers.ts";
+import { toPlain } from "../../limits/reading.ts";
+import { createPoller } from "../../limits/poller.ts";
+import type { QuotaFetch } from "../../limits/read.ts";
+import type { Log, LogFormat } from "../../observe/log.ts";
 import type { Snapshot } from "../../observe/metrics.ts";
-import { createPoolMetrics } from "./pool_metrics.ts";
+import { answerLedgerCall } from "../../shared/ledger.ts";
+import { followNotice, type Notice } from "../../shared/notice.ts";
+import { createQuotaDesk } from "../../shared/remote_poller.ts";
+import type { SharedState } from "../../shared/shared_state.ts";
+import {
+  createColumnBook,
+  createCountTable,
+  emptyThread,
+} from "../../shared/thread_counts.ts";
+import { createMemorySums } from "../../usage/memory_sums.ts";
 import type { Serving, ServingOptions } from "../server/serving.ts";
-import { createSlot, type Slot } from "./slot.ts";
 import type { Report, StartThread } from "./messages.ts";
-import { createColumnBook } from "../../shared/columns.ts";
-import { createCountTable, emptyThread } from "../../shared/count_table.ts";
-import { createPoolHub } from "./pool_hub.ts";
+import { createSlot, type Slot } from "./slot.ts";
 
 /** What a pool serves, and with what. */
 export interface PoolOptions
@@ -145,4 +159,137 @@ async function fold(snapshots: readonly Snapshot[]): Promise<Snapshot> {
 function portOf(url: string): number {
   const { port, protocol } = new URL(url);
   return port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
+}
+
+/** What a {@linkcode PoolHub} works with. */
+interface PoolHubOptions {
+  readonly store: ConfigStore;
+  readonly fetch: QuotaFetch;
+  readonly log: Log;
+  /** What the process has in common with replicas. */
+  readonly shared: SharedState;
+  /** The threads; more may come. */
+  readonly slots: readonly Slot[];
+  readonly clock?: Clock;
+}
+
+/** What the threads of a process have in common by way of the main thread: what one learned, quotas and sums. */
+interface PoolHub {
+  /** Takes what a thread reports; passes over what is about something else. */
+  take(report: Report, from: Slot): void;
+}
+
+/** Connects the threads with each other and with replicas. */
+function createPoolHub(options: PoolHubOptions): PoolHub {
+  const { store, slots, shared, clock = systemClock } = options;
+  const poller = createPoller({
+    fetch: options.fetch,
+    log: options.log,
+    clock,
+    sharedReadings: shared.sharedReadings,
+    onRead: ({ id: connectionId }, { reading, ttlMs }) =>
+      tell({ kind: "polled", connectionId, reading: toPlain(reading), ttlMs }),
+  });
+  const desk = createQuotaDesk({ store, poller, clock });
+  const sums = shared.sums ?? createMemorySums(clock);
+
+  function tell(notice: Notice, teller?: Slot): void {
+    for (const slot of slots) {
+      if (slot !== teller) slot.send({ kind: "notice", notice });
+    }
+  }
+
+  async function answer(connectionId: string, slot: Slot): Promise<void> {
+    const told = await desk.read(connectionId);
+    slot.send({ kind: "quota", connectionId, told });
+  }
+
+  async function answerLedger(
+    { id, call }: Extract<Report, { kind: "ledger" }>,
+    slot: Slot,
+  ): Promise<void> {
+    const reply = await answerLedgerCall(call, sums);
+    slot.send({ kind: "ledger", id, reply });
+  }
+
+  shared.notices?.onHear((notice) => {
+    followNotice(notice, { poller }, store.current());
+    tell(notice);
+  });
+  return {
+    take(report, from) {
+      if (report.kind === "ledger") answerLedger(report, from);
+      if (report.kind === "quota") answer(report.connectionId, from);
+      if (report.kind !== "notice") return;
+      shared.notices?.tell(report.notice);
+      tell(report.notice, from);
+    },
+  };
+}
+
+/** The metrics of all threads together. */
+interface PoolMetrics {
+  /** Asks every thread that listens; one that does not answer in time is shown as it was. */
+  collect(slots: readonly Slot[]): Promise<readonly Snapshot[]>;
+  /** Takes the answer of a thread. */
+  answer(slot: Slot, id: number, snapshots: readonly Snapshot[]): void;
+  /** Keeps what a thread counted that is gone, so that no sum ever falls. */
+  retire(slot: Slot): void;
+}
+
+/** What {@linkcode createPoolMetrics} works with. */
+interface PoolMetricsOptions {
+  readonly timers: Timers;
+  /** Makes one snapshot of the counters of several. */
+  fold(snapshots: readonly Snapshot[]): Promise<Snapshot>;
+}
+
+/** How long threads may take to answer, in milliseconds: less than a scrape may. */
+const ANSWER_MS = 2_000;
+
+/** Nothing is collected yet. */
+function createPoolMetrics(
+  { timers, fold }: PoolMetricsOptions,
+): PoolMetrics {
+  const latest = new Map<Slot, readonly Snapshot[]>();
+  const asked = new Map<number, { missing: Set<Slot>; done: () => void }>();
+  let retired: Promise<readonly Snapshot[]> = Promise.resolve([]);
+  let lastId = 0;
+
+  function settle(id: number, slot: Slot): void {
+    const question = asked.get(id);
+    question?.missing.delete(slot);
+    if (question?.missing.size === 0) question.done();
+  }
+
+  async function ask(slots: readonly Slot[]): Promise<void> {
+    if (slots.length === 0) return;
+    const id = ++lastId;
+    const answered = Promise.withResolvers<void>();
+    asked.set(id, { missing: new Set(slots), done: answered.resolve });
+    const stopTimer = timers.ring(ANSWER_MS, answered.resolve);
+    for (const slot of slots) slot.send({ kind: "collect", id });
+    await answered.promise;
+    stopTimer();
+    asked.delete(id);
+  }
+
+  return {
+    async collect(slots) {
+      await ask(slots.filter(({ isListening }) => isListening));
+      return [...await retired, ...[...latest.values()].flat()];
+    },
+    answer(slot, id, snapshots) {
+      if (snapshots.length > 0) latest.set(slot, snapshots);
+      settle(id, slot);
+    },
+    retire(slot) {
+      const last = latest.get(slot) ?? [];
+      latest.delete(slot);
+      for (const id of [...asked.keys()]) settle(id, slot);
+      if (last.length === 0) return;
+      const before = retired;
+      retired = before.then(async (gone) => [await fold([...gone, ...last])]);
+    },
+  };
 }

@@ -9,7 +9,7 @@ import {
   type ThreadOrder,
   type ThreadReport,
 } from "../../relay/translated/translation_thread.ts";
-import { dieSilently } from "../server/die_silently.ts";
+import { dieSilently } from "../server/signals.ts";
 
 /** The module of a thread that translates: it does one job after the other, and may do nothing else. */
 globalThis.addEventListener("message", (event) => {

@@ -1,6 +1,5 @@
-import type { UpstreamAuth } from "../config.ts";
-import { isCredential } from "../http_header.ts";
-import { type ReadFile, readNamedFile } from "../named_file.ts";
+import type { Connection, UpstreamAuth } from "../config.ts";
+import { type ReadFile, readNamedFile } from "../environment.ts";
 import type { Findings, Path } from "../problems.ts";
 import type { ConnectionFields } from "../schema/connection.ts";
 import { type AuthScheme, SERVICES } from "../services.ts";
@@ -16,7 +15,7 @@ export interface ResolveAuthOptions {
 const HOW_TO_SAY = "give a key, or `scheme: none` for an upstream without one";
 
 /** The scheme of a connection: its own, else its service's, else `bearer` where it has a key. */
-export function schemeOf(
+function schemeOf(
   { auth, service }: ConnectionFields,
 ): AuthScheme | undefined {
   const hasKey = (auth?.key ?? auth?.key_file) !== undefined;
@@ -93,4 +92,92 @@ async function keyFromFile(
   const place = [...path, "key_file"];
   const text = await readNamedFile(keyFile, { readFile, findings, place });
   return text?.trim();
+}
+
+/** Finds the headers that a connection adds, names in lower case; reports what is wrong with them. */
+export function resolveHeaders(
+  fields: ConnectionFields,
+  { path, findings }: {
+    /** Of the connection. */
+    readonly path: Path;
+    readonly findings: Findings;
+  },
+): Connection["headers"] {
+  const headers = new Map<string, string>();
+  const scheme = schemeOf(fields);
+  for (const [writtenName, value] of Object.entries(fields.headers)) {
+    const place = [...path, "headers", writtenName];
+    const name = writtenName.toLowerCase();
+    const fault = headerNameFault(name, scheme);
+    if (fault !== undefined) findings.problem(place, fault);
+    if (headers.has(name)) {
+      findings.problem(place, "stands twice; upper and lower case are alike");
+    }
+    if (!isHeaderValue(value)) {
+      findings.problem(
+        place,
+        "must be printable ASCII without line breaks or outer spaces",
+      );
+    }
+    headers.set(name, value);
+  }
+  return Object.fromEntries(headers);
+}
+
+const NAME_REGEXP = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const VALUE_REGEXP = /^[\x20-\x7e\t]*$/;
+const CREDENTIAL_REGEXP = /^[\x21-\x7e]{1,16384}$/;
+
+/** Of one hop only (RFC 9110, section 7.6.1), or made by the gateway for each request. */
+const GATEWAY_HEADERS: ReadonlySet<string> = new Set([
+  "accept-encoding",
+  "connection",
+  "content-encoding",
+  "content-length",
+  "content-type",
+  "expect",
+  "host",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+const HEADER_BY_SCHEME: Readonly<Record<AuthScheme, string | undefined>> = {
+  bearer: "authorization",
+  "x-api-key": "x-api-key",
+  none: undefined,
+};
+
+/**
+ * What is wrong with a header that a connection adds to every request, or `undefined`.
+ *
+ * @param name In lower case.
+ */
+export function headerNameFault(
+  name: string,
+  scheme: AuthScheme | undefined,
+): string | undefined {
+  if (!NAME_REGEXP.test(name)) return "is not a valid header name";
+  if (GATEWAY_HEADERS.has(name)) {
+    return "is a header that the gateway sets itself; remove it";
+  }
+  if (scheme !== undefined && HEADER_BY_SCHEME[scheme] === name) {
+    return "would replace the credential of auth; remove it, or use `scheme: none`";
+  }
+  return undefined;
+}
+
+/** Whether a text may stand as the value of a header: printable ASCII, inner spaces and tabs. */
+export function isHeaderValue(value: string): boolean {
+  return VALUE_REGEXP.test(value) && value === value.trim();
+}
+
+/** Whether a text may be a credential in a header: printable ASCII without spaces, at most 16 KiB. */
+export function isCredential(value: string): boolean {
+  return CREDENTIAL_REGEXP.test(value);
 }

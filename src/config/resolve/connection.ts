@@ -1,11 +1,10 @@
 import type { Family } from "../../core/protocol.ts";
 import type { Connection, ConnectionModel, Timeouts } from "../config.ts";
-import { connectionId } from "../connection_id.ts";
-import type { ReadFile } from "../named_file.ts";
+import { connectionId } from "../directory.ts";
+import type { ReadFile } from "../environment.ts";
 import type { Findings, Path } from "../problems.ts";
-import { resolveAuth } from "./auth.ts";
+import { resolveAuth, resolveHeaders } from "./auth.ts";
 import { resolveEndpoints } from "./endpoints.ts";
-import { resolveHeaders } from "./headers.ts";
 import { resolveQuota } from "./quota.ts";
 import type { ConnectionFields, ModelFields } from "../schema/connection.ts";
 import { SERVICES } from "../services.ts";

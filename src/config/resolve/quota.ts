@@ -1,13 +1,14 @@
-import { readHttpUrl } from "../base_url.ts";
+import { readHttpUrl } from "./endpoints.ts";
 import type { QuotaConfig } from "../config.ts";
-import { headerNameFault, isHeaderValue } from "../http_header.ts";
-import type { JsonQuota, JsonWindow } from "../json_quota.ts";
-import type { ReadFile } from "../named_file.ts";
+import { headerNameFault, isHeaderValue, resolveKey } from "./auth.ts";
+import type { JsonQuota, JsonWindow, QuotaKind } from "../quota_kinds.ts";
+import type { ReadFile } from "../environment.ts";
 import type { Findings, Path } from "../problems.ts";
-import { resolveKey } from "./auth.ts";
-import type { ConnectionFields } from "../schema/connection.ts";
-import type { JsonWindowFields, QuotaFields } from "../schema/quota.ts";
-import type { QuotaKind } from "../quota_kinds.ts";
+import type {
+  ConnectionFields,
+  JsonWindowFields,
+  QuotaFields,
+} from "../schema/connection.ts";
 import { SERVICES } from "../services.ts";
 
 /** What {@linkcode resolveQuota} needs besides the fields. */

@@ -1,13 +1,16 @@
-import type { Config, Connection, Timeouts } from "../config.ts";
+import type { Config, Connection, SharedConfig, Timeouts } from "../config.ts";
 import {
   aliasesIn,
+  type DirectoryEntry,
   readDirectory,
   reportAmbiguousNames,
 } from "../directory.ts";
-import type { ReadFile } from "../named_file.ts";
-import type { Findings } from "../problems.ts";
-import { reportAliasFaults } from "./aliases.ts";
-import { resolveCallers } from "./caller.ts";
+import { type ReadFile, readNamedFile } from "../environment.ts";
+import { type Findings, formatPath, type Path, quote } from "../problems.ts";
+import { type FileFields, validateFile } from "../schema/config_file.ts";
+import type { ConnectionFields } from "../schema/connection.ts";
+import { indexSelection } from "../selection.ts";
+import { createTokenLimits, resolveCallers } from "./caller.ts";
 import { resolveConnection } from "./connection.ts";
 import {
   reportDuplicateModels,
@@ -15,12 +18,7 @@ import {
   resolveListedModels,
   resolvePools,
 } from "./models.ts";
-import { resolveServer, resolveTimeouts } from "./server.ts";
-import { resolveShared } from "./shared.ts";
-import { indexSelection } from "../selection.ts";
-import { createTokenLimits } from "./token_limits.ts";
-import { validateFile } from "../schema/config_file.ts";
-import type { ConnectionFields } from "../schema/connection.ts";
+import { isLoopback, resolveServer, resolveTimeouts } from "./server.ts";
 
 /** What {@linkcode resolve} needs besides the tree. */
 export interface ResolveOptions {
@@ -99,4 +97,150 @@ async function resolveConnections(
     if (connection !== undefined) connections.push(connection);
   }
   return connections;
+}
+
+/** An alias as the file says it. */
+interface Alias {
+  readonly name: string;
+  /** The id of the model that it stands at. */
+  readonly of: string;
+  readonly path: Path;
+}
+
+/** Reports aliases that are the id of a model, or that lead to two models: a name leads to one. */
+function reportAliasFaults(
+  connections: readonly (ConnectionFields | undefined)[],
+  { directory, findings }: {
+    readonly directory: readonly DirectoryEntry[];
+    readonly findings: Findings;
+  },
+): void {
+  const ids = new Set(directory.flatMap((entry) => [...entry.modelIds]));
+  const firstByName = new Map<string, Alias>();
+  for (const alias of listAliases(connections)) {
+    const { name, of, path } = alias;
+    const first = firstByName.get(name);
+    if (ids.has(name)) {
+      const whose = name === of ? "of this very model" : "of another model";
+      findings.problem(path, `is the id ${whose}; remove it`);
+    } else if (first === undefined) {
+      firstByName.set(name, alias);
+    } else if (first.of !== of) {
+      findings.problem(
+        path,
+        `also names the model ${quote(first.of)}, at ${
+          formatPath(first.path)
+        }; an alias names one model`,
+      );
+    }
+  }
+}
+
+function listAliases(
+  connections: readonly (ConnectionFields | undefined)[],
+): readonly Alias[] {
+  return connections.flatMap((connection, connectionIndex) =>
+    (connection?.models ?? []).flatMap(({ id, aliases }, modelIndex) =>
+      aliases.map((alias, index) => ({
+        name: alias.id,
+        of: id,
+        path: [
+          "connections",
+          connectionIndex,
+          "models",
+          modelIndex,
+          "aliases",
+          index,
+        ],
+      }))
+    )
+  );
+}
+
+type SharedFields = NonNullable<NonNullable<FileFields["general"]>["shared"]>;
+
+/** What {@linkcode resolveShared} needs besides the fields. */
+interface ResolveSharedOptions {
+  readonly readFile: ReadFile;
+  readonly findings: Findings;
+}
+
+const DEFAULT_PORT = 6379;
+
+/** Reads the address of the store and the files that are named; no message holds the password. */
+async function resolveShared(
+  fields: SharedFields | undefined,
+  options: ResolveSharedOptions,
+): Promise<SharedConfig | undefined> {
+  if (fields === undefined) return undefined;
+  const url = new URL(fields.url);
+  const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
+  const tls = url.protocol === "rediss:";
+  const password = await resolvePassword(fields, url, options);
+  if (!tls && !isLoopback(host)) {
+    options.findings.warn(
+      ["shared", "url"],
+      "reaches another machine without TLS, so that the password and who uses what can be read on the way: use rediss:",
+    );
+  }
+  if (!tls && fields.ca !== undefined) {
+    options.findings.problem(["shared", "ca"], "needs a url with rediss:");
+  }
+  return {
+    host,
+    port: url.port === "" ? DEFAULT_PORT : Number(url.port),
+    tls,
+    ca: await resolveCa(fields.ca, options),
+    username: url.username === "" ? undefined : decode(url.username),
+    password,
+    database: Number(url.pathname.slice(1)),
+    prefix: fields.prefix,
+  };
+}
+
+async function resolvePassword(
+  { password, password_file: file }: SharedFields,
+  url: URL,
+  { readFile, findings }: ResolveSharedOptions,
+): Promise<string | undefined> {
+  const written = url.password === "" ? undefined : decode(url.password);
+  const given = [
+    ["url", written],
+    ["password", password],
+    ["password_file", file],
+  ].filter(([, value]) => value !== undefined);
+  const [first, second] = given;
+  if (first !== undefined && second !== undefined) {
+    findings.problem(
+      ["shared", String(second[0])],
+      `must not stand beside the password in ${first[0]}`,
+    );
+  }
+  if (file === undefined) return password ?? written;
+  const place = ["shared", "password_file"];
+  const text = await readNamedFile(file, { readFile, findings, place });
+  if (text === undefined || text.trim() !== "") return text?.trim();
+  findings.problem(place, "must name a file that holds the password");
+  return undefined;
+}
+
+async function resolveCa(
+  path: string | undefined,
+  { readFile, findings }: ResolveSharedOptions,
+): Promise<string | undefined> {
+  if (path === undefined) return undefined;
+  const place = ["shared", "ca"];
+  const text = await readNamedFile(path, { readFile, findings, place });
+  if (text === undefined || text.includes("CERTIFICATE-----")) return text;
+  findings.problem(place, "must name a PEM file that holds certificates");
+  return undefined;
+}
+
+/** A part of a URL; what is encoded wrongly stands for itself. */
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }

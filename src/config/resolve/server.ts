@@ -1,9 +1,8 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import type { ServerConfig, Timeouts } from "../config.ts";
-import { exposureFault } from "../exposure.ts";
-import { type ReadFile, readNamedFile } from "../named_file.ts";
+import { type ReadFile, readNamedFile } from "../environment.ts";
 import type { Findings } from "../problems.ts";
 import type { FileFields } from "../schema/config_file.ts";
-import { isMismatched } from "../tls_pair.ts";
 
 type GeneralFields = NonNullable<FileFields["general"]>;
 
@@ -82,4 +81,36 @@ async function readPem(
   const noun = field === "cert" ? "certificate" : "private key";
   findings.problem(place, `must name a PEM file that holds a ${noun}`);
   return undefined;
+}
+
+const LOOPBACK_REGEXP = /^(localhost|.+\.localhost|127(\.\d+){3}|::1)$/i;
+
+/** Whether a host name or an address, without brackets, is this machine's own. */
+export function isLoopback(host: string): boolean {
+  return LOOPBACK_REGEXP.test(host);
+}
+
+/** What is wrong with listening beyond this machine without TLS; `undefined` where that is not so. */
+export function exposureFault(
+  { host, tls }: Pick<ServerConfig, "host"> & { readonly tls?: unknown },
+): string | undefined {
+  if (tls !== undefined || isLoopback(host)) return undefined;
+  return "lets other machines in without TLS, so that tokens can be read on the way: set server.tls, or let only a proxy with TLS reach it";
+}
+
+/**
+ * Whether a private key is known to be another one's than the certificate's, as it is for a moment while both files
+ * are being replaced. Of what cannot be read here, the listener is the judge.
+ *
+ * @param pair PEM texts.
+ */
+function isMismatched(
+  { cert, key }: { readonly cert: string; readonly key: string },
+): boolean {
+  try {
+    const certificate = new X509Certificate(cert);
+    return !certificate.checkPrivateKey(createPrivateKey(key));
+  } catch {
+    return false;
+  }
 }

@@ -9,7 +9,7 @@ import {
   suggestion,
 } from "../problems.ts";
 import type { SelectionIndex } from "../selection.ts";
-import type { UsageLimitFields } from "../schema/usage_limit.ts";
+import type { UsageLimitFields } from "../schema/token.ts";
 import {
   isCalendarWindow,
   LIMIT_UNITS,

@@ -1,13 +1,62 @@
 import { z } from "zod";
-import type { Findings } from "../problems.ts";
+import { type Findings, listAt } from "../problems.ts";
 import { type ConnectionFields, connectionSchema } from "./connection.ts";
+import { text } from "./fields.ts";
 import { validate } from "./problems.ts";
 import { limitsSchema, serverSchema, timeoutsSchema } from "./server.ts";
-import { sharedSchema } from "./shared.ts";
-import { listAt } from "../tree_access.ts";
-import { defaultsSchema, groupsSchema } from "./usage_limit.ts";
-import { type TokenFields, tokenSchema } from "./token.ts";
-import { usageSchema } from "./usage.ts";
+import {
+  defaultsSchema,
+  groupsSchema,
+  type TokenFields,
+  tokenSchema,
+} from "./token.ts";
+
+/** More than one host has logs of. */
+const MAX_PATTERNS = 32;
+
+const MAX_PATTERN_LENGTH = 4096;
+
+/** `usage`. */
+const usageSchema = z.strictObject({
+  replay: z.array(z.string().min(1).max(MAX_PATTERN_LENGTH)).max(MAX_PATTERNS)
+    .default([]).describe(
+      "The gateway's own logs, as paths with wildcards: what they say was used is counted at the start.",
+    ),
+});
+
+const EXAMPLE = "rediss://gateway@valkey.example:6379/0";
+
+const PREFIX_REGEXP = /^[\x21-\x7e]{1,64}$/;
+
+/** `shared`. */
+const sharedSchema = z.strictObject({
+  url: text().refine(isStoreUrl, {
+    error: `must be the URL of a Valkey or Redis server, such as ${EXAMPLE}`,
+  }).describe(
+    "The store: redis: or rediss: (TLS), with a user, a password and the number of a database where there are any.",
+  ),
+  password: text().optional().describe(
+    "The store's password as it is, where it does not stand in url.",
+  ),
+  password_file: text().optional().describe(
+    "A file that holds the password: path, relative to this file.",
+  ),
+  ca: text().optional().describe(
+    "The certificates that the store's is checked against in place of the system's: path of a PEM file, relative to this file.",
+  ),
+  prefix: z.string().regex(PREFIX_REGEXP, {
+    error: "must be 1 to 64 printable ASCII characters without spaces",
+  }).default("model-gateway:").describe(
+    "What the name of every key in the store begins with.",
+  ),
+});
+
+function isStoreUrl(value: string): boolean {
+  if (!URL.canParse(value)) return false;
+  const { protocol, hostname, pathname, search, hash } = new URL(value);
+  return /^rediss?:$/.test(protocol) && hostname !== "" &&
+    /^\/?$|^\/\d{1,5}$/.test(pathname) && search === "" && hash === "";
+}
 
 /**
  * The file but for what its lists hold: connections and tokens are validated one by one, so that what is

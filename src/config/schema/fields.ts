@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { alsoWritten } from "./forms.ts";
 
 const CONTROL_REGEXP = /[\p{Cc}\u2028\u2029]/u;
 
@@ -141,4 +140,35 @@ export function tokens(): z.ZodType<number> {
 /** How many requests may run at once. */
 export function concurrency(): z.ZodType<number> {
   return wholeNumber({ min: 1, max: 1_000_000 });
+}
+
+/** A JSON Schema. */
+export type JsonSchema = z.core.JSONSchema.BaseSchema;
+
+const ALSO_WRITTEN = "alsoWritten";
+
+/**
+ * For a schema's `meta`: other forms in which its value may be written, because it prepares the value
+ * before it validates it, of which zod's own JSON Schema cannot tell.
+ */
+export function alsoWritten(
+  ...forms: readonly JsonSchema[]
+): Readonly<Record<string, unknown>> {
+  return { [ALSO_WRITTEN]: forms };
+}
+
+/**
+ * Takes the other forms out of a schema that has them.
+ *
+ * @returns The schema without them, and them.
+ */
+export function takeForms(
+  schema: JsonSchema,
+): { readonly own: JsonSchema; readonly forms: readonly JsonSchema[] } {
+  const { anyOf = [], [ALSO_WRITTEN]: written, ...own } = schema;
+  return { own, forms: [...anyOf, ...isForms(written) ? written : []] };
+}
+
+function isForms(value: unknown): value is readonly JsonSchema[] {
+  return Array.isArray(value);
 }

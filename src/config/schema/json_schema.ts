@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { wholeFileSchema } from "./config_file.ts";
-import { type JsonSchema, takeForms } from "./forms.ts";
+import { type JsonSchema, takeForms } from "./fields.ts";
 
 /** A text with a variable in it is judged when that has a value. */
 const DEFINITIONS: Readonly<Record<string, JsonSchema>> = {

@@ -1,8 +1,12 @@
-import type { z } from "zod";
-import { type Findings, type Path, suggestion } from "../problems.ts";
-import { knownKeys } from "./keys.ts";
-import { pathOf, withoutFaults } from "./repair.ts";
-import { valueAt } from "../tree_access.ts";
+import { z } from "zod";
+import {
+  type Findings,
+  isMapping,
+  nearest,
+  type Path,
+  suggestion,
+  valueAt,
+} from "../problems.ts";
 
 const WORDS_BY_TYPE: Readonly<Record<string, string>> = {
   string: "text",
@@ -107,4 +111,86 @@ function wordFor(value: unknown): string {
   if (typeof value === "object") return "a mapping";
   if (typeof value === "string") return "text";
   return typeof value === "number" ? "a number" : "true or false";
+}
+
+/** The keys that a schema knows at a path; none where it describes no mapping. */
+function knownKeys(schema: z.ZodType, path: Path): readonly string[] {
+  let place = unwrap(schema);
+  for (const key of path) {
+    const next = place instanceof z.ZodObject
+      ? place.shape[key]
+      : place instanceof z.ZodArray
+      ? place.element
+      : place instanceof z.ZodRecord
+      ? place.valueType
+      : undefined;
+    if (next === undefined) return [];
+    place = unwrap(next);
+  }
+  return place instanceof z.ZodObject ? Object.keys(place.shape) : [];
+}
+
+/** What lies beneath defaults, optionality and preparation. */
+function unwrap(schema: z.core.$ZodType): z.core.$ZodType {
+  if (
+    schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault ||
+    schema instanceof z.ZodOptional
+  ) {
+    return unwrap(schema.unwrap());
+  }
+  return schema instanceof z.ZodPipe ? unwrap(schema.out) : schema;
+}
+
+/**
+ * A mapping less everything that an issue is about, so that the rest can be examined. A misspelt key
+ * gets its right name, so that this one does not count as missing; a list with a fault in it is emptied.
+ */
+function withoutFaults(
+  schema: z.ZodType,
+  value: unknown,
+  issues: readonly z.core.$ZodIssue[],
+): Record<string, unknown> {
+  if (!isMapping(value)) return {};
+  const rest = structuredClone(value);
+  for (const issue of issues) {
+    if (issue.code === "unrecognized_keys") {
+      rename(rest, { schema, path: pathOf(issue), keys: issue.keys });
+    } else {
+      remove(rest, pathOf(issue));
+    }
+  }
+  return rest;
+}
+
+/** The path of an issue; the values of a file have no symbols for keys. */
+function pathOf(issue: z.core.$ZodIssue): readonly (string | number)[] {
+  return issue.path.filter((key) => typeof key !== "symbol");
+}
+
+function rename(
+  tree: unknown,
+  { schema, path, keys }: {
+    readonly schema: z.ZodType;
+    readonly path: readonly (string | number)[];
+    readonly keys: readonly string[];
+  },
+): void {
+  const mapping = valueAt(tree, path);
+  if (!isMapping(mapping)) return;
+  const known = knownKeys(schema, path);
+  for (const key of keys) {
+    const meant = nearest(key, known);
+    if (meant !== undefined) mapping[meant] ??= mapping[key];
+    delete mapping[key];
+  }
+}
+
+function remove(
+  mapping: Record<string, unknown>,
+  [key = "", ...deeper]: readonly (string | number)[],
+): void {
+  const child = mapping[key];
+  if (deeper.length === 0) delete mapping[key];
+  else if (isMapping(child)) remove(child, deeper);
+  else if (Array.isArray(child)) mapping[key] = [];
 }

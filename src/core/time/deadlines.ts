@@ -1,4 +1,4 @@
-import { LinkedList } from "../collections/linked_list.ts";
+import { LinkedList } from "../collections.ts";
 import { systemTimers, type Timers } from "./timers.ts";
 
 /** Takes a deadline back; does nothing when it has passed. */
@@ -128,4 +128,53 @@ function earliest(queues: Queues): Next | undefined {
     }
   }
   return found;
+}
+
+/** How a wait is timed, and what ends it early. */
+interface WaitOptions {
+  readonly deadlines: Deadlines;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Waits.
+ *
+ * @param ms 0 or more, in milliseconds.
+ * @throws The signal's reason as soon as it aborts.
+ */
+export async function wait(
+  ms: number,
+  { deadlines, signal }: WaitOptions,
+): Promise<void> {
+  signal.throwIfAborted();
+  if (ms === 0) return;
+  const over = Promise.withResolvers<void>();
+  const stop = () => over.reject(signal.reason);
+  const takeBack = deadlines.start(ms, over.resolve);
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    await over.promise;
+  } finally {
+    takeBack();
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+/**
+ * Waits for `work`, but no longer than until `signal` aborts; the work itself goes on, and if it fails
+ * after that, nobody hears of it.
+ *
+ * @throws The signal's reason when it aborts first, at once when it has aborted already.
+ */
+export function untilAbort<Value>(
+  work: Promise<Value>,
+  signal: AbortSignal,
+): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(signal.reason);
+    if (signal.aborted) stop();
+    else signal.addEventListener("abort", stop, { once: true });
+    work.then(resolve, reject)
+      .finally(() => signal.removeEventListener("abort", stop));
+  });
 }

@@ -1,4 +1,4 @@
-import type { SimulatedFamily } from "../simulated.ts";
+import type { SimulatedFamily } from "../providers.ts";
 import { type Reading, usedFraction } from "../meter.ts";
 import type { AccountReading } from "./quota.ts";
 

@@ -1,5 +1,5 @@
-import type { Clock } from "../../core/time/clock.ts";
-import type { SimulatedFamily } from "../simulated.ts";
+import type { Clock } from "../../core/time/timers.ts";
+import type { SimulatedFamily } from "../providers.ts";
 import { createMeter, type Meter, type Reading } from "../meter.ts";
 import type { Usage } from "../script.ts";
 

@@ -1,8 +1,14 @@
 import type { Ids } from "../../core/ids.ts";
-import type { Block, Script, StopReason, Usage } from "../script.ts";
-import type { RenderContext } from "./render.ts";
+import {
+  type Block,
+  fragmentsOf,
+  type Script,
+  type StopReason,
+  type Usage,
+  wordsOf,
+} from "../script.ts";
 import { type Step, write, writeData } from "../step.ts";
-import { fragmentsOf, wordsOf } from "../words.ts";
+import type { RenderContext } from "./render.ts";
 
 /** A Chat Completions answer. */
 export interface ChatAnswer {
@@ -43,7 +49,7 @@ type ChatToolCall =
 type FinishReason = "stop" | "length" | "tool_calls";
 
 /** Usage in the Chat shape: totals include their details. */
-export interface ChatUsage {
+interface ChatUsage {
   readonly prompt_tokens: number;
   readonly completion_tokens: number;
   readonly total_tokens: number;
@@ -115,7 +121,7 @@ function toolCall(
 }
 
 /** `usage` in the Chat shape. */
-export function chatUsage(usage: Usage): ChatUsage {
+function chatUsage(usage: Usage): ChatUsage {
   return {
     prompt_tokens: usage.inputTokens,
     completion_tokens: usage.outputTokens,
@@ -184,4 +190,64 @@ function* callDeltas(call: ChatToolCall, index: number): Generator<object> {
       ],
     };
   }
+}
+
+/** An answer of the legacy text completions. */
+interface CompletionAnswer {
+  readonly id: string;
+  readonly object: "text_completion";
+  readonly created: number;
+  readonly model: string;
+  readonly choices: readonly [{
+    readonly text: string;
+    readonly index: 0;
+    readonly logprobs: null;
+    readonly finish_reason: "stop" | "length";
+  }];
+  readonly usage: ChatUsage;
+}
+
+/** The text of `script` as a legacy completion; it has neither tools nor reasoning. */
+export function renderCompletion(
+  script: Script,
+  { ids, createdAt, ask }: RenderContext,
+): CompletionAnswer {
+  const texts = script.blocks.flatMap((block) =>
+    block.kind === "text" ? [block.text] : []
+  );
+  return {
+    id: ids.next("cmpl"),
+    object: "text_completion",
+    created: createdAt,
+    model: ask.model,
+    choices: [{
+      text: texts.join(""),
+      index: 0,
+      logprobs: null,
+      finish_reason: script.stop === "length" ? "length" : "stop",
+    }],
+    usage: chatUsage(script.usage),
+  };
+}
+
+/** `answer` as the chunks of a stream; `includeUsage` as in Chat Completions. */
+export function* streamCompletion(
+  answer: CompletionAnswer,
+  options: { readonly includeUsage: boolean },
+): Generator<Step> {
+  const { choices: [choice], usage, ...frame } = answer;
+  const chunk = (choices: readonly object[], counted: ChatUsage | null) => ({
+    ...frame,
+    choices,
+    ...(options.includeUsage ? { usage: counted } : {}),
+  });
+  for (const text of wordsOf(choice.text)) {
+    yield writeData(
+      chunk([{ ...choice, text, finish_reason: null }], null),
+      1,
+    );
+  }
+  yield writeData(chunk([{ ...choice, text: "" }], null));
+  if (options.includeUsage) yield writeData(chunk([], usage));
+  yield write("data: [DONE]\n\n");
 }

@@ -4,10 +4,10 @@ import {
   outputText,
   type ResponsesAnswer,
   type SummaryText,
-} from "./responses_answer.ts";
+} from "./responses.ts";
 import type { Refusal } from "../refusal.ts";
 import { type Step, writeEvent } from "../step.ts";
-import { fragmentsOf, wordsOf } from "../words.ts";
+import { fragmentsOf, wordsOf } from "../script.ts";
 
 /** An event before it gets its number. */
 interface Event {

@@ -6,16 +6,14 @@ import {
   percentAmounts,
 } from "../amounts.ts";
 import { QuotaFailure } from "../failure.ts";
-import { instantOfText } from "../instant.ts";
-import { period } from "../period.ts";
+import { instantOfText, period } from "../period.ts";
 import {
   LIMIT_TYPES,
   type QuotaWindow,
   quotaWindow,
   scopedType,
 } from "../window.ts";
-import { credential } from "./address.ts";
-import { checkPayload, flag, numeric, text } from "./payload.ts";
+import { checkPayload, credential, flag, numeric, text } from "./payload.ts";
 import type { QuotaReader, QuotaRequest, QuotaSource } from "./reader.ts";
 
 /**

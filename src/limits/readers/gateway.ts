@@ -1,9 +1,14 @@
 import { z } from "zod";
 import { QuotaFailure } from "../failure.ts";
-import { instantOfText } from "../instant.ts";
+import { instantOfText } from "../period.ts";
 import { type QuotaWindow, quotaWindow, scopedType } from "../window.ts";
-import { baseUrl, bearerHeaders } from "./address.ts";
-import { checkPayload, numeric, text } from "./payload.ts";
+import {
+  baseUrl,
+  bearerHeaders,
+  checkPayload,
+  numeric,
+  text,
+} from "./payload.ts";
 import type { QuotaReader } from "./reader.ts";
 
 /**

@@ -4,7 +4,7 @@ import type {
   JsonReset,
   JsonShare,
   JsonWindow,
-} from "../../config/json_quota.ts";
+} from "../../config/quota_kinds.ts";
 import {
   type Amounts,
   amounts,
@@ -19,10 +19,9 @@ import {
   instantOfMs,
   instantOfSeconds,
   instantOfText,
-} from "../instant.ts";
-import { periodOfText } from "../period.ts";
+  periodOfText,
+} from "../period.ts";
 import { type QuotaWindow, quotaWindow } from "../window.ts";
-import { memberOf, valueAt } from "./json_pointer.ts";
 import { numeric, text } from "./payload.ts";
 import type { QuotaReader, QuotaRequest, QuotaSource } from "./reader.ts";
 
@@ -194,4 +193,23 @@ function resetOf(
     case "ms_left":
       return instantAfter(nowMs, value);
   }
+}
+
+/**
+ * The value that a JSON pointer (RFC 6901) names.
+ *
+ * @param pointer Empty for `value` itself, else parts behind slashes, with `~1` for a slash and `~0` for
+ * a tilde in a part.
+ * @returns Undefined when there is no such value.
+ */
+export function valueAt(value: unknown, pointer: string): unknown {
+  return pointer.split("/").slice(1)
+    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))
+    .reduce(memberOf, value);
+}
+
+/** A member of an object or an array; own members only, so that `constructor` names nothing. */
+function memberOf(value: unknown, part: string): unknown {
+  if (typeof value !== "object" || value === null) return undefined;
+  return Object.getOwnPropertyDescriptor(value, part)?.value;
 }

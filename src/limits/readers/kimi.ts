@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { amounts, fractionAmounts } from "../amounts.ts";
-import { instantAfter, instantOfText } from "../instant.ts";
 import {
+  instantAfter,
+  instantOfText,
   type Period,
   period,
   periodOfSeconds,
@@ -14,8 +15,14 @@ import {
   quotaWindow,
   scopedType,
 } from "../window.ts";
-import { bearerHeaders, hostUrl } from "./address.ts";
-import { checkPayload, numeric, requireWindows, text } from "./payload.ts";
+import {
+  bearerHeaders,
+  checkPayload,
+  hostUrl,
+  numeric,
+  requireWindows,
+  text,
+} from "./payload.ts";
 import type { QuotaReader } from "./reader.ts";
 
 /** Kimi Code plans, in the older form with counts and the newer one with shares. */

@@ -1,15 +1,21 @@
 import { z } from "zod";
 import { amounts } from "../amounts.ts";
-import { instantOfText } from "../instant.ts";
-import { periodOfText, TOTAL } from "../period.ts";
+import { instantOfText, periodOfText, TOTAL } from "../period.ts";
 import {
   LIMIT_TYPES,
   type QuotaWindow,
   quotaWindow,
   scopedType,
 } from "../window.ts";
-import { bearerHeaders, rootUrl, withQuery } from "./address.ts";
-import { checkPayload, numeric, quantity, text } from "./payload.ts";
+import {
+  bearerHeaders,
+  checkPayload,
+  numeric,
+  quantity,
+  rootUrl,
+  text,
+  withQuery,
+} from "./payload.ts";
 import type { QuotaReader, QuotaRequest, QuotaSource } from "./reader.ts";
 
 /** A LiteLLM proxy: the budgets of the key, and those of its user and its team, which bind it too. */

@@ -7,8 +7,9 @@ import {
 } from "../amounts.ts";
 import type { FailureKind } from "../../protocols/canonical/failure/failure.ts";
 import { QuotaFailure } from "../failure.ts";
-import { instantAfter, instantOfMs } from "../instant.ts";
 import {
+  instantAfter,
+  instantOfMs,
   type Period,
   period,
   periodOfSeconds,
@@ -20,8 +21,14 @@ import {
   quotaWindow,
   scopedType,
 } from "../window.ts";
-import { bearerHeaders, hostUrl } from "./address.ts";
-import { checkPayload, numeric, requireWindows, text } from "./payload.ts";
+import {
+  bearerHeaders,
+  checkPayload,
+  hostUrl,
+  numeric,
+  requireWindows,
+  text,
+} from "./payload.ts";
 import type { QuotaReader } from "./reader.ts";
 
 /** MiniMax token plans. A weekly boost enlarges the whole; the share left is of the boosted whole. */

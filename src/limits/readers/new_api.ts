@@ -3,8 +3,15 @@ import { amounts, tidy } from "../amounts.ts";
 import { QuotaFailure } from "../failure.ts";
 import { TOTAL } from "../period.ts";
 import { LIMIT_TYPES, type QuotaWindow, quotaWindow } from "../window.ts";
-import { bearerHeaders, rootUrl } from "./address.ts";
-import { checkPayload, flag, numeric, quantity, text } from "./payload.ts";
+import {
+  bearerHeaders,
+  checkPayload,
+  flag,
+  numeric,
+  quantity,
+  rootUrl,
+  text,
+} from "./payload.ts";
 import type { QuotaReader, QuotaRequest, QuotaSource } from "./reader.ts";
 
 /**

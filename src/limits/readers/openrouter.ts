@@ -2,8 +2,14 @@ import { z } from "zod";
 import { amounts, tidy } from "../amounts.ts";
 import { type Period, period, TOTAL, UNKNOWN_PERIOD } from "../period.ts";
 import { LIMIT_TYPES, type QuotaWindow, quotaWindow } from "../window.ts";
-import { baseUrl, bearerHeaders } from "./address.ts";
-import { checkPayload, numeric, quantity, text } from "./payload.ts";
+import {
+  baseUrl,
+  bearerHeaders,
+  checkPayload,
+  numeric,
+  quantity,
+  text,
+} from "./payload.ts";
 import type { QuotaReader, QuotaRequest, QuotaSource } from "./reader.ts";
 
 /**

@@ -1,9 +1,53 @@
 import type { HeaderFields } from "../../core/header_fields.ts";
 import { amounts } from "../amounts.ts";
-import { type Period, periodOfText, UNKNOWN_PERIOD } from "../period.ts";
+import {
+  durationMs,
+  instantAfter,
+  instantOfSeconds,
+  instantOfText,
+  type Period,
+  period,
+  periodOfText,
+  UNKNOWN_PERIOD,
+} from "../period.ts";
 import { LIMIT_TYPES, type QuotaWindow, quotaWindow } from "../window.ts";
-import { headerInstant, headerNumber } from "./header_value.ts";
-import type { HeaderQuota } from "./reader.ts";
+import type { HeaderQuota, QuotaReader } from "./reader.ts";
+
+const NUMBER_REGEXP = /^-?\d{1,15}(\.\d{1,15})?$/;
+
+/** The number in a header; null when it is absent or no number. */
+export function headerNumber(
+  headers: HeaderFields,
+  name: string,
+): number | null {
+  const value = headers.get(name) ?? "";
+  return NUMBER_REGEXP.test(value) ? Number(value) : null;
+}
+
+/** Above this a bare number of seconds is an instant, not a delay. */
+const EPOCH_SECONDS_FLOOR = 1e9;
+
+/**
+ * The instant in a reset header. There are four ways to write it: a duration (`6m0s`, OpenAI and Groq),
+ * seconds to wait (Cerebras), seconds since 1970 (DigitalOcean) and RFC 3339 (Anthropic).
+ *
+ * @param seenAtMs When the header arrived, in milliseconds since 1970.
+ * @returns ISO 8601 in UTC; null when the header is absent or none of these.
+ */
+export function headerInstant(
+  headers: HeaderFields,
+  name: string,
+  seenAtMs: number,
+): string | null {
+  const number = headerNumber(headers, name);
+  if (number !== null) {
+    return number > EPOCH_SECONDS_FLOOR
+      ? instantOfSeconds(number)
+      : instantAfter(seenAtMs, number * 1000);
+  }
+  const value = headers.get(name) ?? "";
+  return instantOfText(value) ?? instantAfter(seenAtMs, durationMs(value));
+}
 
 /** What `x-ratelimit-*` headers count. */
 export type Meter = "requests" | "tokens";
@@ -89,3 +133,17 @@ function windowOf(
     resetsAt: headerInstant(headers, `x-ratelimit-reset-${name}`, seenAtMs),
   });
 }
+
+/** Groq: headers alone; requests are counted by the day, tokens by the minute (its "Rate Limits" page). */
+export const groq: QuotaReader = {
+  headers: rateLimitHeaders({
+    requests: period(1, "day"),
+    tokens: period(1, "minute"),
+  }),
+};
+
+/**
+ * OpenAI platform keys: headers alone, which do not say whether a limit is per minute or per day (that
+ * depends on model and tier).
+ */
+export const openai: QuotaReader = { headers: rateLimitHeaders({}) };

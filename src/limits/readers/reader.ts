@@ -11,7 +11,7 @@ import type { QuotaWindow } from "../window.ts";
  * import { amounts } from "../amounts.ts";
  * import { TOTAL } from "../period.ts";
  * import { LIMIT_TYPES, quotaWindow } from "../window.ts";
- * import { bearerHeaders, hostUrl } from "./address.ts";
+ * import { bearerHeaders, hostUrl } from "./payload.ts";
  * import { checkPayload, quantity } from "./payload.ts";
  * import { z } from "zod";
  *

@@ -1,16 +1,23 @@
 import { z } from "zod";
 import { amounts } from "../amounts.ts";
 import { QuotaFailure } from "../failure.ts";
-import { instantOfText } from "../instant.ts";
-import { type Period, period, periodOfText, TOTAL } from "../period.ts";
-import { LIMIT_TYPES, type QuotaWindow, quotaWindow } from "../window.ts";
-import { bearerHeaders, rootUrl, withQuery } from "./address.ts";
 import {
+  instantOfText,
+  type Period,
+  period,
+  periodOfText,
+  TOTAL,
+} from "../period.ts";
+import { LIMIT_TYPES, type QuotaWindow, quotaWindow } from "../window.ts";
+import {
+  bearerHeaders,
   checkPayload,
   flag,
   numeric,
   requireWindows,
+  rootUrl,
   text,
+  withQuery,
 } from "./payload.ts";
 import type { QuotaReader, QuotaSource } from "./reader.ts";
 

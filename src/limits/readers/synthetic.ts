@@ -1,15 +1,20 @@
 import { z } from "zod";
 import { amounts, complement } from "../amounts.ts";
-import { instantOfText } from "../instant.ts";
-import { period, UNKNOWN_PERIOD } from "../period.ts";
+import { instantOfText, period, UNKNOWN_PERIOD } from "../period.ts";
 import {
   LIMIT_TYPES,
   type QuotaWindow,
   quotaWindow,
   scopedType,
 } from "../window.ts";
-import { bearerHeaders, hostUrl } from "./address.ts";
-import { checkPayload, numeric, requireWindows, text } from "./payload.ts";
+import {
+  bearerHeaders,
+  checkPayload,
+  hostUrl,
+  numeric,
+  requireWindows,
+  text,
+} from "./payload.ts";
 import type { QuotaReader } from "./reader.ts";
 
 /** Synthetic. Its main meters refill tick by tick: the next tick is no reset, so there is none. */

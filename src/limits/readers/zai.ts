@@ -1,16 +1,22 @@
 import { z } from "zod";
 import { type Amounts, amounts, percentAmounts } from "../amounts.ts";
 import { QuotaFailure } from "../failure.ts";
-import { instantOfMs } from "../instant.ts";
-import { type Period, period, type PeriodUnit } from "../period.ts";
+import {
+  instantOfMs,
+  type Period,
+  period,
+  type PeriodUnit,
+} from "../period.ts";
 import { LIMIT_TYPES, type QuotaWindow, quotaWindow } from "../window.ts";
-import { credential, hostUrl, withQuery } from "./address.ts";
 import {
   checkPayload,
+  credential,
   flag,
+  hostUrl,
   numeric,
   requireWindows,
   text,
+  withQuery,
 } from "./payload.ts";
 import type { QuotaReader, QuotaRequest, QuotaSource } from "./reader.ts";
 

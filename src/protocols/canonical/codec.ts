@@ -1,13 +1,11 @@
 import type { GatewayError } from "../../core/error.ts";
+import type { SseComment, SseFrame } from "../../core/frame.ts";
 import type { Ids } from "../../core/ids.ts";
 import type { JsonObject, JsonValue } from "../../core/json.ts";
 import type { Endpoint, Protocol } from "../../core/protocol.ts";
 import type { Emit, Stage } from "../../core/stage.ts";
-import type { SseComment, SseFrame } from "../../core/frame.ts";
-import type { Answer } from "./answer/answer.ts";
+import type { Answer, Usage } from "./answer/answer.ts";
 import type { Bound } from "./answer/sealed.ts";
-import type { AnswerEvent } from "./stream/event.ts";
-import type { AnswerWatch } from "./stream/watch.ts";
 import type { Failure } from "./failure/failure.ts";
 import type { Loss } from "./request/loss.ts";
 import type {
@@ -15,6 +13,7 @@ import type {
   RequestField,
   Turn,
 } from "./request/request.ts";
+import type { AnswerEvent } from "./stream/event.ts";
 
 /**
  * One wire protocol, both directions: decode = wire to canonical, encode = canonical to wire. Pure: no I/O,
@@ -266,4 +265,37 @@ export interface AnswerContext {
   readonly connectionId: string;
   /** Reports a part of the answer that the protocol cannot show, by a short name for the log. */
   drop(part: string): void;
+}
+
+/** What the log learns from native answers, which pass without being decoded. */
+export interface AnswerWatch {
+  /**
+   * ASCII text that stands in every stream event which counts tokens; it begins with what is rare, to be found fast.
+   */
+  readonly usageMark: string;
+  /** Whether a stream event or a whole answer may count tokens; asked before it is parsed. */
+  mayCount(text: string): boolean;
+  /** Whether a whole answer may be a failure; asked of its first 256 characters, before it is parsed. */
+  mayBeFailure(start: string): boolean;
+  /** Whether a stream event shows the caller some of the answer: text, reasoning or a call. */
+  isOutput(event: JsonObject): boolean;
+  /** What a stream event or a whole answer says of a failure, for `decodeFailure`; `undefined` when it says none. */
+  failureOf(body: JsonObject): JsonObject | undefined;
+  /** Returns the model that a stream event or a whole answer names, if any. */
+  modelOf(body: JsonObject): string | undefined;
+  /**
+   * The tokens that are counted once a stream event or a whole answer is seen; `undefined` when it counts none.
+   *
+   * @param before What the events before it counted.
+   */
+  usageOf(body: JsonObject, before?: Usage): Usage | undefined;
+  /**
+   * Whether an event is the protocol's regular end of a stream. Asked of the last few, since some providers put a
+   * `[DONE]` or a count of tokens behind it.
+   *
+   * @param data The event's data; of very long data at least the first and the last 256 characters.
+   */
+  isEnd(data: string): boolean;
+  /** Whether an event may be a failure that ends a stream; asked as `isEnd` is. */
+  isFailure(data: string): boolean;
 }

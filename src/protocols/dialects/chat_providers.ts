@@ -3,8 +3,8 @@ import {
   type EffortRules,
   GROQ_MODELS,
   MISTRAL_MODELS,
+  type ModelRow,
 } from "./effort.ts";
-import type { ModelRow } from "./model_row.ts";
 import { PATTERN_SOURCES } from "./openai_models.ts";
 import {
   DEEPSEEK_MODELS,

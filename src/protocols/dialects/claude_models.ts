@@ -1,6 +1,4 @@
 import type { Effort } from "../canonical/request/request.ts";
-import type { ClaudeModel } from "./claude_model.ts";
-import type { MessagesRules } from "./messages_rules.ts";
 
 /** One row of the table: a generation of Claude, from its first version on. */
 export interface ClaudeRow {
@@ -231,3 +229,99 @@ export function claudeRowFor(
     version >= from && (families?.includes(family) ?? true)
   );
 }
+
+/** Which Claude a model id means. */
+interface ClaudeModel {
+  readonly family: "opus" | "sonnet" | "haiku" | "fable" | "mythos" | "other";
+  /** Major version times 100 plus minor: 4.5 is 405. */
+  readonly version: number;
+}
+
+/** Stands for a version that an id does not name: newer than every rule known here. */
+const NEWEST_VERSION = 9999;
+
+const FAMILY_REGEXP = /opus|sonnet|haiku|fable|mythos/;
+/**
+ * `claude-sonnet-4-5-20250929`, `claude-3-7-sonnet-latest`, `anthropic.claude-haiku-4.5-v1:0`; a date is no minor
+ * version.
+ */
+const VERSION_REGEXP =
+  /claude-(?:[a-z]+-)?(\d{1,2})(?!\d)(?:[-.](\d{1,2})(?!\d))?/;
+
+/** Reads a model id of any provider; `undefined` when it is no Claude. */
+export function parseClaudeModel(model: string): ClaudeModel | undefined {
+  const id = model.toLowerCase();
+  const start = id.indexOf("claude");
+  if (start < 0) return undefined;
+  const family = FAMILY_REGEXP.exec(id.slice(start))?.[0];
+  const [, major, minor] = VERSION_REGEXP.exec(id.slice(start)) ?? [];
+  return {
+    family: isFamily(family) ? family : "other",
+    version: major === undefined
+      ? NEWEST_VERSION
+      : Number(major) * 100 + Number(minor ?? 0),
+  };
+}
+
+function isFamily(
+  word: string | undefined,
+): word is Exclude<ClaudeModel["family"], "other"> {
+  return word !== undefined && FAMILY_REGEXP.test(word);
+}
+
+/** What a model behind the Messages protocol takes. */
+export interface MessagesRules {
+  /** The most that it writes; `undefined` where that is not known. */
+  readonly maxOutputTokens: number | undefined;
+  /**
+   * Which `thinking` it knows: `none`; `budget` (enabled); `either` (enabled and adaptive); `adaptive`;
+   * `as_given` where that is not known.
+   */
+  readonly thinking: "none" | "budget" | "either" | "adaptive" | "as_given";
+  /** What comes closest to no thinking; `undefined` where it always thinks. */
+  readonly thinkingOff: "disabled" | "between_tools" | undefined;
+  /** The efforts that it tells apart, from little to much. */
+  readonly efforts: readonly Effort[];
+  /** Whether `temperature`, `top_p` and `top_k` may be set; `one`: not temperature and `top_p` together. */
+  readonly sampling: "all" | "one" | "none";
+  /** When a tool may be forced on it. */
+  readonly forcedTools: "always" | "without_thinking" | "never";
+  /** Whether `role: "system"` may stand among the messages. */
+  readonly systemAnywhere: boolean;
+  /** Whether it goes on with an answer that stands at the end; else that is refused. */
+  readonly prefill: boolean;
+  /** Whether answers and tool arguments can be held to a schema. */
+  readonly schemas: boolean;
+  /** Whether earlier thinking may go back without a signature. */
+  readonly unsignedThinking: boolean;
+  /**
+   * Whether earlier thinking is only taken back behind what it was made behind: `checked`; `noted` where a later model
+   * of the same provider may check it; `none` where nobody does.
+   */
+  readonly thinkingBinding: "checked" | "noted" | "none";
+  /** Whether service tiers exist. */
+  readonly serviceTiers: boolean;
+  /** The longest tool name, in characters. */
+  readonly maxNameLength: number;
+}
+
+/** What a provider of Messages takes beside what its models do. */
+interface MessagesProvider {
+  /** Of its own endpoint, whichever service a connection to it is called. */
+  readonly host: string;
+  readonly sources: readonly string[];
+  /** Whether it can be asked to drop thinking that fails the check, with `block_binding` and its beta header. */
+  readonly dropsMismatches: boolean;
+}
+
+/** The providers that take more than their models; every other endpoint is asked for nothing of it. */
+export const MESSAGES_PROVIDERS: readonly MessagesProvider[] = [
+  {
+    host: "api.anthropic.com",
+    sources: [
+      "https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/fix-bound-to-a-different-conversation",
+      "https://platform.claude.com/docs/en/build-with-claude/preserved-thinking#preserved-thinking-controls",
+    ],
+    dropsMismatches: true,
+  },
+];

@@ -1,5 +1,4 @@
-import type { EffortWord } from "./effort.ts";
-import { type ModelRow, rulesFor } from "./model_row.ts";
+import { type EffortWord, type ModelRow, rulesFor } from "./effort.ts";
 
 /** What a generation of OpenAI's models takes, through either of its protocols. */
 export interface OpenAiModelRules {

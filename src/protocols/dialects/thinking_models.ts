@@ -1,6 +1,5 @@
 import type { Effort } from "../canonical/request/request.ts";
-import { ALL_EFFORTS } from "./effort.ts";
-import { type ModelRow, rulesFor } from "./model_row.ts";
+import { ALL_EFFORTS, type ModelRow, rulesFor } from "./effort.ts";
 
 /** How a model with a switch for thinking behaves behind the Chat Completions of its own provider. */
 export interface ThinkingRules {

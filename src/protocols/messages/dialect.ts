@@ -1,12 +1,12 @@
-import { oncePer } from "../../core/collections/once_per.ts";
+import { oncePer } from "../../core/memo.ts";
 import type { RequestContext, Target } from "../canonical/codec.ts";
-import { parseClaudeModel } from "../dialects/claude_model.ts";
-import { claudeRowFor } from "../dialects/claude_models.ts";
-import { ALL_EFFORTS } from "../dialects/effort.ts";
 import {
+  claudeRowFor,
   MESSAGES_PROVIDERS,
   type MessagesRules,
-} from "../dialects/messages_rules.ts";
+  parseClaudeModel,
+} from "../dialects/claude_models.ts";
+import { ALL_EFFORTS } from "../dialects/effort.ts";
 import type { CacheWriter } from "./request/cache.ts";
 import type { HistoryIds } from "./tools/tool_call_ids.ts";
 

@@ -9,8 +9,8 @@ import {
   type OtherUsage,
   tokenCount,
   type Usage,
-} from "../canonical/answer/usage.ts";
-import type { AnswerWatch } from "../canonical/stream/watch.ts";
+} from "../canonical/answer/answer.ts";
+import type { AnswerWatch } from "../canonical/codec.ts";
 import { decodeUsage, laterUsage } from "./answer/usage.ts";
 
 /** Watches Messages. */

@@ -1,4 +1,4 @@
-import { oncePer } from "../../core/collections/once_per.ts";
+import { oncePer } from "../../core/memo.ts";
 import type { RequestContext, Target } from "../canonical/codec.ts";
 import {
   type OpenAiModelRules,

@@ -1,12 +1,10 @@
 import type { Codec } from "../canonical/codec.ts";
 import type { RequestField } from "../canonical/request/request.ts";
 import { decodeAnswer } from "./answer/decode.ts";
-import { encodeAnswer } from "./answer/encode.ts";
+import { encodeAnswer, historyForAnswer } from "./answer/encode.ts";
 import { dialectOf } from "./dialect.ts";
-import { encodeError } from "./error.ts";
-import { decodeFailure, encodeFailure } from "./failure.ts";
+import { decodeFailure, encodeError, encodeFailure } from "./errors.ts";
 import { decodeRequest } from "./request/decode.ts";
-import { historyForAnswer } from "./answer/response_object.ts";
 import { encodeRequest } from "./request/encode.ts";
 import { createStreamDecoder } from "./stream/decode.ts";
 import { createStreamEncoder } from "./stream/encode.ts";

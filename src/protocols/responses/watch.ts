@@ -4,8 +4,8 @@ import {
   nonEmptyText,
 } from "../../core/json.ts";
 import { isErrorBody, mayBeFailure } from "../canonical/failure/error_body.ts";
-import type { AnswerWatch } from "../canonical/stream/watch.ts";
-import { laterUsage } from "../canonical/answer/usage.ts";
+import type { AnswerWatch } from "../canonical/codec.ts";
+import { laterUsage } from "../canonical/answer/answer.ts";
 import { usageIn } from "./answer/usage.ts";
 
 /** Watches Responses. */

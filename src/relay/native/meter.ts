@@ -1,4 +1,3 @@
-import { JsonEnd } from "../../json_scan/json_end.ts";
 import {
   isJsonObject,
   type JsonObject,
@@ -6,13 +5,13 @@ import {
   parseJson,
   parseLightJson,
 } from "../../core/json.ts";
+import { JsonEnd } from "../../json_scan/walker.ts";
 import type { RequestRecord } from "../../observe/record.ts";
-import type { AnswerWatch } from "../../protocols/canonical/stream/watch.ts";
-import { type BodyKind, bodyKind } from "../../streams/media_type.ts";
+import type { AnswerWatch } from "../../protocols/canonical/codec.ts";
 import { createDataLines } from "../../streams/data_lines.ts";
 import { LONG_BYTES } from "../../streams/line_buffer.ts";
-import type { AnswerEnd } from "../answer_ending.ts";
-import { measureOutput } from "./output_length.ts";
+import { type BodyKind, bodyKind } from "../../streams/media_type.ts";
+import type { AnswerEnd } from "../answer_body.ts";
 
 /** Reads along while an answer passes, for the record; never throws and never changes a byte. */
 export interface Meter {
@@ -264,4 +263,49 @@ function noteUsage(
   if (usage === undefined) return;
   facts.answer.usage = usage;
   facts.answer.isUsageFinal = facts.answer.firstOutputMs !== undefined;
+}
+
+/** An event that shows some of the answer. */
+interface OutputEvent {
+  /** How much of it a model has written, in characters. */
+  readonly textLength: number;
+  /** What its line in the stream has around that, in bytes; about the same for all of a stream. */
+  readonly envelopeBytes: number;
+}
+
+const DATA_PREFIX_BYTES = "data: ".length;
+
+/** Tells text and envelope of an event apart, so that those after it need not be parsed for that. */
+export function measureOutput(event: unknown, data: string): OutputEvent {
+  const textLength = writtenLength(event);
+  const envelopeBytes = DATA_PREFIX_BYTES + data.length - textLength;
+  return { textLength, envelopeBytes };
+}
+
+/** Where the protocols have what a model writes: text, reasoning, arguments of calls. */
+const WRITTEN_KEYS: ReadonlySet<string> = new Set([
+  "arguments",
+  "content",
+  "delta",
+  "partial_json",
+  "reasoning",
+  "reasoning_content",
+  "refusal",
+  "text",
+  "thinking",
+]);
+
+/** How much of an event a model has written, in characters. */
+function writtenLength(value: unknown): number {
+  if (Array.isArray(value)) {
+    return value.reduce<number>((sum, one) => sum + writtenLength(one), 0);
+  }
+  if (!isJsonObject(value)) return 0;
+  return Object.entries(value).reduce(
+    (sum, [key, one]) =>
+      typeof one === "string"
+        ? sum + (WRITTEN_KEYS.has(key) ? one.length : 0)
+        : sum + writtenLength(one),
+    0,
+  );
 }

@@ -1,20 +1,23 @@
 import type { Protocol } from "../../core/protocol.ts";
 import { parseErrorBody } from "../../protocols/canonical/failure/error_body.ts";
-import { stopHeaders } from "../../core/should_retry.ts";
+import { stopHeaders } from "../../core/retry_after.ts";
 import {
   type Failure,
   isFinal,
   isHidden,
   UpstreamFailure,
 } from "../../protocols/canonical/failure/failure.ts";
-import type { UpstreamAnswer } from "../../upstream/answer.ts";
+import type { UpstreamAnswer } from "../../upstream/call.ts";
 import {
   type ReadBodyOptions,
   readErrorBytes,
 } from "../../upstream/read_answer.ts";
-import { answerFailure, type AnswerFailureOptions } from "../answer_failure.ts";
+import {
+  answerFailure,
+  type AnswerFailureOptions,
+  noteFailure,
+} from "../answer_failure.ts";
 import type { Exchange } from "../exchange.ts";
-import { noteFailure } from "../note_answer.ts";
 
 /** An upstream's failure with its own words, which a caller of the same protocol gets unchanged. */
 export class NativeFailure extends UpstreamFailure {

@@ -1,27 +1,28 @@
 import { operationPath, OPERATIONS } from "../../core/protocol.ts";
-import { discard } from "../../streams/discard.ts";
-import type { UpstreamAnswer } from "../../upstream/answer.ts";
-import { answerHeaders } from "../../upstream/answer_headers.ts";
-import { callUpstream } from "../../upstream/call.ts";
+import type { ByteSpan } from "../../json_scan/key.ts";
 import {
   REFUSED_CREDENTIAL,
   UpstreamFailure,
 } from "../../protocols/canonical/failure/failure.ts";
+import { discard } from "../../streams/byte_reader.ts";
+import { LongBytes } from "../../streams/bytes.ts";
+import { callUpstream, type UpstreamAnswer } from "../../upstream/call.ts";
+import { answerHeaders, upstreamHeaders } from "../../upstream/headers.ts";
 import { redirected } from "../../upstream/failure.ts";
-import { upstreamHeaders } from "../../upstream/request_headers.ts";
 import { secretsOf } from "../../upstream/secrets.ts";
+import { Upload } from "../../upstream/upload.ts";
+import { noteAnswer } from "../answer_failure.ts";
 import {
   type Attempt,
   firstAnswerMs,
   quotaHeaders,
   standInHeader,
 } from "../attempt.ts";
-import { nativeBody } from "./native_body.ts";
-import { readNativeFailure } from "./native_failure.ts";
-import { noteAnswer } from "../note_answer.ts";
-import { passAnswer } from "./pass_answer.ts";
+import type { HeldBody, KeptBody } from "../request/held_body.ts";
 import { withRequestId } from "../request_id.ts";
 import type { RelayServices } from "../services.ts";
+import { readNativeFailure } from "./native_failure.ts";
+import { passAnswer } from "./pass_answer.ts";
 
 /**
  * Forwards a request whose upstream speaks its protocol: the body byte for byte (the model's name replaced in
@@ -116,4 +117,67 @@ function refuseUnusable(answer: UpstreamAnswer): void {
     status,
     message: REFUSED_CREDENTIAL,
   });
+}
+
+/** What is sent upstream of a caller's body. */
+interface NativeBody {
+  readonly body: KeptBody;
+  /** Where the model's name stands, quotes included; `undefined` where the path names it. */
+  readonly modelSpan: ByteSpan | undefined;
+  /** The upstream's name of the model, where it has another one. */
+  readonly renamedTo: string | undefined;
+}
+
+/**
+ * The caller's bytes, with nothing but the model's name replaced; of a long body an upload, which the body is lent to.
+ * Either kind carries its length.
+ */
+export function nativeBody(
+  { body, modelSpan, renamedTo }: NativeBody,
+): Uint8Array<ArrayBuffer> | Upload {
+  const held = body.get();
+  const sent = renamedTo === undefined || modelSpan === undefined
+    ? held
+    : rename(held, modelSpan, renamedTo);
+  if (sent instanceof Uint8Array) return sent;
+  const upload = new Upload(sent);
+  body.lendTo(upload);
+  return upload;
+}
+
+function rename(
+  body: HeldBody,
+  modelSpan: ByteSpan,
+  renamedTo: string,
+): HeldBody {
+  const name = new TextEncoder().encode(JSON.stringify(renamedTo));
+  if (body instanceof Uint8Array) return spliceBytes(body, modelSpan, name);
+  const head = body.slice(0, modelSpan.start);
+  const tail = body.slice(modelSpan.end);
+  return new LongBytes([...head.pieces, name, ...tail.pieces]);
+}
+
+/**
+ * A copy of `bytes` with `replacement` in place of `span`; `bytes` itself stays as it is.
+ *
+ * @throws {RangeError} When `span` does not lie within `bytes`.
+ */
+export function spliceBytes(
+  bytes: Uint8Array,
+  span: ByteSpan,
+  replacement: Uint8Array,
+): Uint8Array<ArrayBuffer> {
+  const { start, end } = span;
+  if (start < 0 || start > end || end > bytes.length) {
+    throw new RangeError(
+      `Cannot splice bytes ${start} to ${end} as there are ${bytes.length}`,
+    );
+  }
+  const spliced = new Uint8Array(
+    bytes.length - (end - start) + replacement.length,
+  );
+  spliced.set(bytes.subarray(0, start));
+  spliced.set(replacement, start);
+  spliced.set(bytes.subarray(end), start + replacement.length);
+  return spliced;
 }

@@ -1,17 +1,8 @@
 import type { Caller, Config, Connection } from "../../config/config.ts";
-import { GatewayError } from "../../core/error.ts";
-import {
-  LinkedList,
-  type TakeOut,
-} from "../../core/collections/linked_list.ts";
+import { LinkedList, type TakeOut } from "../../core/collections.ts";
+import { GatewayError, type GatewayErrorOptions } from "../../core/error.ts";
 import type { RequestRecord } from "../../observe/record.ts";
-import type { AttemptControl } from "../attempt_control.ts";
-import { overloadedGateway } from "./overloaded.ts";
-import {
-  createRunningCounts,
-  type Leave,
-  type RunningCounts,
-} from "./running_counts.ts";
+import type { AttemptControl } from "../exchange.ts";
 
 /** A request that is being served. */
 export interface Admitted {
@@ -114,4 +105,104 @@ function tooMany(maxConcurrent: number): GatewayError {
       limit: `${maxConcurrent} concurrent requests of the token`,
     },
   );
+}
+
+const RETRY_SOON = { "retry-after": "1" };
+
+/**
+ * Returns the error for a request that the gateway itself has no room for.
+ *
+ * @param why The second half of a sentence: "it serves as many requests as it may".
+ * @param options.headers Beside `retry-after`.
+ */
+export function overloadedGateway(
+  why: string,
+  { headers, ...options }: Pick<GatewayErrorOptions, "headers" | "limit"> = {},
+): GatewayError {
+  return new GatewayError(
+    "overloaded",
+    `The gateway cannot take the request: ${why}, try again in a moment`,
+    {
+      ...options,
+      code: "gateway_overloaded",
+      headers: { ...RETRY_SOON, ...headers },
+    },
+  );
+}
+
+/** Gives a place back; only the first call counts. */
+type Leave = () => void;
+
+/** How many requests are being served, against a limit. */
+interface RunningCount {
+  /** Counts one more, unless that would pass `most`; says whether it did. */
+  add(most: number): boolean;
+  /** Counts one less. */
+  remove(): void;
+}
+
+/** How many requests run under each key, against limits. */
+export interface RunningCountsByKey {
+  /** Counts one more under `key`, unless that would pass `most`; `undefined` when it would. */
+  take(key: string, most: number | undefined): Leave | undefined;
+}
+
+/** Everything that is limited in how much of it may run at once. */
+export interface RunningCounts {
+  /** The whole gateway's. */
+  readonly requests: RunningCount;
+  /** By the SHA-256 of a caller's first token. */
+  readonly callers: RunningCountsByKey;
+  /** By the id of a connection. */
+  readonly connections: RunningCountsByKey;
+}
+
+/** Nothing runs; what one thread counts for itself. */
+function createRunningCounts(): RunningCounts {
+  return {
+    requests: createRunningCount(),
+    callers: createRunningCountsByKey(),
+    connections: createRunningCountsByKey(),
+  };
+}
+
+function createRunningCount(): RunningCount {
+  let count = 0;
+  return {
+    add(most) {
+      if (count >= most) return false;
+      count += 1;
+      return true;
+    },
+    remove: () => void (count -= 1),
+  };
+}
+
+/** Counts nothing under any key. */
+export function createRunningCountsByKey(): RunningCountsByKey {
+  /** What is at 0 stays in, since there are few keys and most come again: to take one out and put it in costs more. */
+  const counts = new Map<string, number>();
+
+  function give(key: string): void {
+    counts.set(key, (counts.get(key) ?? 1) - 1);
+  }
+
+  return {
+    take(key, most) {
+      const count = counts.get(key) ?? 0;
+      if (most !== undefined && count >= most) return undefined;
+      counts.set(key, count + 1);
+      return once(() => give(key));
+    },
+  };
+}
+
+/** What does its work the first time it is called. */
+export function once(work: () => void): Leave {
+  let isDone = false;
+  return () => {
+    if (isDone) return;
+    isDone = true;
+    work();
+  };
 }

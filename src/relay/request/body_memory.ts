@@ -1,6 +1,6 @@
 import { createDeadlines, type Deadlines } from "../../core/time/deadlines.ts";
-import { LinkedList } from "../../core/collections/linked_list.ts";
-import { overloadedGateway } from "./overloaded.ts";
+import { LinkedList } from "../../core/collections.ts";
+import { overloadedGateway } from "./admission.ts";
 
 /**
  * Keeps count of what bodies take of memory, and turns away what would be too much. Only work on whole bodies waits for

@@ -1,6 +1,6 @@
 import { Turns } from "../../core/time/turns.ts";
-import type { ByteSpan } from "../../json_scan/byte_span.ts";
-import { LongBytes } from "../../streams/long_bytes.ts";
+import type { ByteSpan } from "../../json_scan/key.ts";
+import { LongBytes } from "../../streams/bytes.ts";
 import type { Upload } from "../../upstream/upload.ts";
 
 /** A caller's body, kept for as long as it may have to be sent again; a long one is in pieces. */

@@ -1,5 +1,4 @@
 import { GatewayError } from "../../core/error.ts";
-import type { ByteSpan } from "../../json_scan/byte_span.ts";
 import {
   type Operation,
   OPERATION_NAMES,
@@ -7,9 +6,10 @@ import {
   type OperationShape,
   type Protocol,
 } from "../../core/protocol.ts";
+import type { ByteSpan } from "../../json_scan/key.ts";
 import { type FoundValue, JsonObjectScan } from "../../json_scan/scan.ts";
 import { JsonScanError } from "../../json_scan/scan_error.ts";
-import { createInputEstimate } from "./input_estimate.ts";
+import { bodyPieces, type HeldBody } from "./held_body.ts";
 import {
   createNamedModels,
   type NamedModel,
@@ -235,3 +235,93 @@ function wrongStream(field: string): GatewayError {
     { param: field },
   );
 }
+
+/** A rough count of the tokens of a body that is not parsed. */
+interface InputEstimate {
+  /** Sees the next piece and keeps nothing of it. */
+  push(piece: Uint8Array): void;
+  /** The tokens of what was seen. */
+  tokens(): number;
+}
+
+/** A rough figure for text in English. */
+const BYTES_PER_TOKEN = 4;
+
+/** A screenshot of 300 KB in base64 costs some 1,500 tokens, and so does a page of a document. */
+const MEDIA_BYTES_PER_TOKEN = 200;
+
+/** A body is looked at every so many bytes; what is shorter counts as text. */
+const STEP_BYTES = 4096;
+
+/** No text without spaces, line feeds and quotation marks is so long, but base64 is. */
+const SAMPLE_BYTES = 64;
+
+/**
+ * Estimates the tokens of a request by its length. Pictures, files and sound are in it as base64 and cost far fewer
+ * tokens than text of that length, so a sample every few kilobytes tells the two apart.
+ */
+export function createInputEstimate(): InputEstimate {
+  let bytes = 0;
+  let mediaBytes = 0;
+  return {
+    push(piece) {
+      bytes += piece.length;
+      const last = piece.length - SAMPLE_BYTES;
+      for (let at = STEP_BYTES - SAMPLE_BYTES; at <= last; at += STEP_BYTES) {
+        if (isBase64(piece, at)) mediaBytes += STEP_BYTES;
+      }
+    },
+    tokens() {
+      const textBytes = bytes - mediaBytes;
+      return Math.ceil(
+        textBytes / BYTES_PER_TOKEN + mediaBytes / MEDIA_BYTES_PER_TOKEN,
+      );
+    },
+  };
+}
+
+function isBase64(bytes: Uint8Array, start: number): boolean {
+  for (let at = start; at < start + SAMPLE_BYTES; at++) {
+    if (IS_BASE64[bytes[at] ?? 0] !== 1) return false;
+  }
+  return true;
+}
+
+const ALPHABET =
+  "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_=";
+
+/** By byte. */
+const IS_BASE64 = new Uint8Array(256);
+for (const byte of new TextEncoder().encode(ALPHABET)) IS_BASE64[byte] = 1;
+
+/**
+ * The protocol of a body for Chat Completions that has an `input`: without `messages` it is a Responses request, as
+ * Cursor sends it. Such a body can never pass byte for byte.
+ *
+ * @returns `undefined` where it speaks Chat Completions, as far as can be told.
+ */
+export async function bodyProtocolOf(
+  body: HeldBody,
+): Promise<Protocol | undefined> {
+  return await hasMessages(body) ? undefined : "responses";
+}
+
+async function hasMessages(body: HeldBody): Promise<boolean> {
+  const scan = new JsonObjectScan(MESSAGES);
+  try {
+    for await (const piece of bodyPieces(body)) scan.push(piece);
+    const messages = scan.end().get("messages");
+    if (messages === undefined) return false;
+    const { text } = messages;
+    return text === undefined || !EMPTY_REGEXP.test(text);
+  } catch (error) {
+    // They stand in it twice.
+    if (error instanceof JsonScanError) return true;
+    throw error;
+  }
+}
+
+const MESSAGES = ["messages"];
+
+/** No Chat request has an empty list. */
+const EMPTY_REGEXP = /^(?:null|\[\s*\])$/;

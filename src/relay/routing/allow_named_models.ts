@@ -5,12 +5,10 @@ import type {
 } from "../../config/config.ts";
 import { GatewayError } from "../../core/error.ts";
 import type { Protocol } from "../../core/protocol.ts";
-import { isNonEmpty } from "../../core/collections/non_empty.ts";
+import { isNonEmpty } from "../../core/collections.ts";
 import type { CallDeployments } from "../../usage/limiter.ts";
-import { quoteModel } from "./assign.ts";
+import { type Candidate, type Candidates, quoteModel } from "./candidate.ts";
 import type { NamedModel } from "../request/named_models.ts";
-import type { Candidate } from "./candidate.ts";
-import type { Candidates } from "./candidates.ts";
 
 /** The models that a body names beside the one it asks for. */
 export interface NamedInBody {

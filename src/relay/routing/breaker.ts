@@ -1,4 +1,4 @@
-import type { Clock } from "../../core/time/clock.ts";
+import type { Clock } from "../../core/time/timers.ts";
 import type { LastingCause } from "./cool_down.ts";
 
 /** An attempt that was let through a {@linkcode Breaker}. */

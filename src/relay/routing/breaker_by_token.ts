@@ -1,4 +1,4 @@
-import type { Clock } from "../../core/time/clock.ts";
+import type { Clock } from "../../core/time/timers.ts";
 import { Breaker, type BreakerAttempt, firstAttempt } from "./breaker.ts";
 import type { CoolDown, LastingCause } from "./cool_down.ts";
 

@@ -1,6 +1,7 @@
-import type { Deployment } from "../../config/config.ts";
-import { GatewayError } from "../../core/error.ts";
-import { isNonEmpty } from "../../core/collections/non_empty.ts";
+import { type Deployments, deploymentsFor } from "../../config/assignment.ts";
+import type { Caller, Config, Deployment } from "../../config/config.ts";
+import { isNonEmpty } from "../../core/collections.ts";
+import { GatewayError, shorten } from "../../core/error.ts";
 import {
   FAMILIES,
   type Family,
@@ -10,6 +11,7 @@ import {
   type Protocol,
   PROTOCOLS,
 } from "../../core/protocol.ts";
+import type { Exchange } from "../exchange.ts";
 
 /** How one connection serves an operation (docs/design.md#paths). */
 export type Candidate =
@@ -124,4 +126,86 @@ function wrongFamily(operation: Operation, family: Family): GatewayError {
     } instead`,
     { param: "model", code: "unsupported_path" },
   );
+}
+
+/** Everything that could serve a request, in the order of preference. */
+export interface Candidates {
+  /** Through the connections that have the model. */
+  readonly own: readonly [Candidate, ...Candidate[]];
+  /** Through the model's fallbacks. */
+  readonly fallbacks: readonly Candidate[];
+}
+
+/** What is asked for. */
+interface Asked {
+  readonly operation: Operation;
+  /** The protocol of the body, where that is not the operation's. */
+  readonly bodyProtocol?: Protocol | undefined;
+  readonly model: string;
+}
+
+/**
+ * Finds what may serve a model to a caller: its pool in the file's order, then its fallbacks. A fallback that
+ * is not assigned to the caller, or that the path cannot serve, is left out.
+ *
+ * @throws {GatewayError} When the model itself is not assigned, or the path cannot serve it.
+ */
+export function findCandidates(
+  { operation, bodyProtocol, model }: Asked,
+  { caller, config }: Pick<Exchange, "caller" | "config">,
+): Candidates {
+  const candidatesOf = (id: string) =>
+    candidatesFor(operation, assign(id, caller, config), bodyProtocol);
+  const own = candidatesOf(model);
+  if (own.every(hasNoFallbacks)) return { own, fallbacks: [] };
+  const named = new Set(
+    own.flatMap(({ deployment }) => deployment.model.fallbacks),
+  );
+  const fallbacks = [...named].flatMap((id) => {
+    try {
+      return candidatesOf(id);
+    } catch (error) {
+      if (error instanceof GatewayError) return [];
+      throw error;
+    }
+  });
+  return { own, fallbacks };
+}
+
+function hasNoFallbacks({ deployment: { model } }: Candidate): boolean {
+  return model.fallbacks.length === 0;
+}
+
+/**
+ * The deployments of a model that a caller may use, in the file's order.
+ *
+ * @throws {GatewayError} `not_found` with code `model_not_found`: the same for a model that does not exist and
+ * one that is not assigned, so that nobody can probe for models (docs/design.md#paths).
+ */
+export function assign(
+  model: string,
+  caller: Caller,
+  config: Config,
+): Deployments {
+  const deployments = deploymentsFor(model, caller, config);
+  if (deployments === undefined) throw modelNotFound(model);
+  return deployments;
+}
+
+/** The error for a model that the caller may not use, for whatever reason. */
+export function modelNotFound(model: string): GatewayError {
+  return new GatewayError(
+    "not_found",
+    `Cannot find the model ${
+      quoteModel(model)
+    }: it does not exist or is not assigned to this token, see GET /models`,
+    { param: "model", code: "model_not_found" },
+  );
+}
+
+const MAX_QUOTED_LENGTH = 100;
+
+/** The name is the caller's own text: escaped, and cut where it is no name. */
+export function quoteModel(model: string): string {
+  return JSON.stringify(shorten(model, MAX_QUOTED_LENGTH));
 }

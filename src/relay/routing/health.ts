@@ -1,5 +1,5 @@
 import type { Caller, Config, Deployment } from "../../config/config.ts";
-import type { Clock } from "../../core/time/clock.ts";
+import type { Clock } from "../../core/time/timers.ts";
 import { FAILURE_WORD_BY_KIND } from "../../observe/facts.ts";
 import type { Log } from "../../observe/log.ts";
 import type { Metrics } from "../../observe/metrics.ts";

@@ -1,7 +1,7 @@
 import type { Caller, Connection } from "../../config/config.ts";
 import { GatewayError } from "../../core/error.ts";
 import { saneWaitMs } from "../../core/retry_after.ts";
-import type { Clock } from "../../core/time/clock.ts";
+import type { Clock } from "../../core/time/timers.ts";
 import type { LimitsService } from "../../limits/service.ts";
 import { isUsedUp } from "../../limits/window.ts";
 import {

@@ -1,7 +1,7 @@
 import type { Connection } from "../../config/config.ts";
-import type { Clock } from "../../core/time/clock.ts";
+import type { Clock } from "../../core/time/timers.ts";
 import type { Operation } from "../../core/protocol.ts";
-import { Recent } from "../../core/collections/recent.ts";
+import { Recent } from "../../core/collections.ts";
 import type { LimitsService } from "../../limits/service.ts";
 import type { QuotaWindow } from "../../limits/window.ts";
 import {
@@ -10,8 +10,7 @@ import {
 } from "../request/conversation.ts";
 import type { Exchange } from "../exchange.ts";
 import type { HeldBody } from "../request/held_body.ts";
-import type { Candidate } from "./candidate.ts";
-import type { Candidates } from "./candidates.ts";
+import type { Candidate, Candidates } from "./candidate.ts";
 
 /** Candidates in the order in which a request should try them. */
 export interface RoutedCandidates extends Candidates {

@@ -1,4 +1,4 @@
-import type { Clock } from "../../core/time/clock.ts";
+import type { Clock } from "../../core/time/timers.ts";
 
 /**
  * Bounds how often a connection is asked for the same request again, so that a dying provider is not

@@ -2,7 +2,7 @@ import type { Ids } from "../../core/ids.ts";
 import { parseJson } from "../../core/json.ts";
 import type { Protocol } from "../../core/protocol.ts";
 import { runStage } from "../../core/stage.ts";
-import type { Answer } from "../../protocols/canonical/answer/answer.ts";
+import type { Answer, Usage } from "../../protocols/canonical/answer/answer.ts";
 import type { ToolAliases } from "../../protocols/canonical/tools/bridge_tools.ts";
 import type { AnswerContext } from "../../protocols/canonical/codec.ts";
 import {
@@ -20,12 +20,11 @@ import { settleAnswerCalls } from "../../protocols/canonical/tools/settle_calls.
 import { cutAnswer } from "../../protocols/canonical/answer/stop_strings.ts";
 import type { Bound } from "../../protocols/canonical/answer/sealed.ts";
 import type { Thoughts } from "../../protocols/canonical/answer/thoughts.ts";
-import type { Usage } from "../../protocols/canonical/answer/usage.ts";
 import { CODECS } from "../../protocols/mod.ts";
-import { formatFrame } from "../../streams/sse_format.ts";
+import { formatFrame } from "../../streams/sse.ts";
 import { brokenUpstream } from "../../upstream/failure.ts";
-import { createSealWatch } from "./seal_watch.ts";
-import { callerCodec, type CallerForm } from "./caller_codec.ts";
+import { createSealWatch } from "./seal_store.ts";
+import { callerCodec, type CallerForm } from "./request_job.ts";
 
 /* Plain data in, plain data out, as with a request: done here or in another thread, the bytes are the same. */
 

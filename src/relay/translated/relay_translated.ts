@@ -1,5 +1,5 @@
 import type { Config, Deployment } from "../../config/config.ts";
-import { oncePer } from "../../core/collections/once_per.ts";
+import { oncePer } from "../../core/memo.ts";
 import {
   MAIN_OPERATIONS,
   operationPath,
@@ -11,21 +11,18 @@ import { parseErrorBody } from "../../protocols/canonical/failure/error_body.ts"
 import { UpstreamFailure } from "../../protocols/canonical/failure/failure.ts";
 import { refusesReasoning } from "../../protocols/canonical/failure/refusal.ts";
 import { CODECS, protocolHeaderPrefixes } from "../../protocols/mod.ts";
-import { discard } from "../../streams/discard.ts";
-import type { UpstreamAnswer } from "../../upstream/answer.ts";
-import { callUpstream } from "../../upstream/call.ts";
+import { discard } from "../../streams/byte_reader.ts";
+import { callUpstream, type UpstreamAnswer } from "../../upstream/call.ts";
 import { redirected } from "../../upstream/failure.ts";
 import { readErrorBytes } from "../../upstream/read_answer.ts";
 import { secretsOf } from "../../upstream/secrets.ts";
-import { translatedHeaders } from "../../upstream/translated_headers.ts";
-import { answerFailure } from "../answer_failure.ts";
+import { translatedHeaders } from "../../upstream/headers.ts";
+import { answerFailure, noteAnswer } from "../answer_failure.ts";
 import { type Attempt, firstAnswerMs } from "../attempt.ts";
-import { noteAnswer } from "../note_answer.ts";
 import type { RelayServices } from "../services.ts";
 import { translateAnswer } from "./translate_answer.ts";
-import type { TranslatedBody } from "./request_job.ts";
+import { callerCodec, type TranslatedBody } from "./request_job.ts";
 import type { TranslatedBodyLoan } from "./translation.ts";
-import { callerCodec } from "./caller_codec.ts";
 
 /**
  * Serves a request through an upstream of another protocol: the request, the answer and its errors are

@@ -2,14 +2,15 @@ import { GatewayError } from "../../core/error.ts";
 import { isJsonObject, type JsonObject, parseJson } from "../../core/json.ts";
 import {
   MAIN_OPERATIONS,
+  type Operation,
   OPERATIONS,
   type Protocol,
 } from "../../core/protocol.ts";
-import type { ToolAliases } from "../../protocols/canonical/tools/bridge_tools.ts";
-import type { Target } from "../../protocols/canonical/codec.ts";
-import { estimateTokens } from "../../protocols/canonical/request/estimate.ts";
-import { isToolCall } from "../../protocols/canonical/request/history.ts";
-import type { CanonicalRequest } from "../../protocols/canonical/request/request.ts";
+import type {
+  Block,
+  FileBlock,
+  ImageBlock,
+} from "../../protocols/canonical/answer/block.ts";
 import {
   type Bound,
   maySend,
@@ -18,14 +19,19 @@ import {
   recallThoughts,
   type Thoughts,
 } from "../../protocols/canonical/answer/thoughts.ts";
+import type { CallerCodec, Target } from "../../protocols/canonical/codec.ts";
+import { isToolCall } from "../../protocols/canonical/request/history.ts";
+import type { CanonicalRequest } from "../../protocols/canonical/request/request.ts";
+import type { ToolAliases } from "../../protocols/canonical/tools/bridge_tools.ts";
+import { completionsCodec } from "../../protocols/completions/mod.ts";
 import { keptRequest } from "../../protocols/kept_request.ts";
 import { CODECS } from "../../protocols/mod.ts";
+import { responsesInChatCodec } from "../../protocols/responses_in_chat/mod.ts";
 import {
   type ReadRequest,
   readRequest,
   writeRequest,
 } from "../../protocols/translate_request.ts";
-import { callerCodec, type CallerForm } from "./caller_codec.ts";
 
 /*
  * What translating a body comes down to: plain data in, plain data out, nothing else touched. So it can be done
@@ -166,4 +172,85 @@ function recallableIn(
   const ids = turns.flatMap(({ blocks }) => blocks).filter(isToolCall)
     .map(({ id }) => id);
   return [...new Set(ids)].filter((id) => recallable.has(id));
+}
+
+/** What a caller asks for. */
+export interface CallerForm {
+  readonly operation: Operation;
+  /** The protocol of the caller's body, where that is not the operation's. */
+  readonly bodyProtocol?: Protocol | undefined;
+}
+
+/** How the callers of an operation are read and written. */
+export function callerCodec(
+  { operation, bodyProtocol }: CallerForm,
+): CallerCodec {
+  if (bodyProtocol === "responses" && operation === "chat_completions") {
+    return responsesInChatCodec;
+  }
+  return operation === "completions"
+    ? completionsCodec
+    : CODECS[OPERATIONS[operation].protocol];
+}
+
+/** A rough figure for text in English; good enough for a number that the upstream corrects later. */
+const BYTES_PER_TOKEN = 4;
+
+/**
+ * What a picture costs at most in its usual size, in tokens
+ * (https://platform.claude.com/docs/en/build-with-claude/vision).
+ */
+const TOKENS_PER_IMAGE = 1600;
+
+/**
+ * What a document of a few pages costs, in tokens (https://platform.claude.com/docs/en/build-with-claude/pdf-support).
+ */
+const TOKENS_PER_FILE = 3000;
+
+/** What a minute of speech costs, in tokens. */
+const TOKENS_PER_SOUND = 1000;
+
+/**
+ * A rough count of a request's tokens. Pictures, files and sound count for what they show, not for the length of
+ * their base64.
+ *
+ * @param bytes The length of the caller's body.
+ */
+export function estimateTokens(
+  bytes: number,
+  { turns }: Pick<CanonicalRequest, "turns">,
+): number {
+  const media = turns.flatMap(({ blocks }) => blocks).flatMap(mediaIn);
+  const hidden = media.reduce((sum, { length }) => sum + length, 0);
+  const shown = media.reduce((sum, { tokens }) => sum + tokens, 0);
+  return Math.ceil(Math.max(0, bytes - hidden) / BYTES_PER_TOKEN) + shown;
+}
+
+/** Something that is no text: its length in the body, and what it costs instead. */
+interface Medium {
+  readonly length: number;
+  readonly tokens: number;
+}
+
+function mediaIn(block: Block): readonly Medium[] {
+  switch (block.kind) {
+    case "image":
+      return [{ length: base64Length(block), tokens: TOKENS_PER_IMAGE }];
+    case "file":
+      return block.source.type === "text"
+        ? []
+        : [{ length: base64Length(block), tokens: TOKENS_PER_FILE }];
+    case "audio":
+      return [{ length: block.data.length, tokens: TOKENS_PER_SOUND }];
+    case "tool_result":
+      return block.content.flatMap(mediaIn);
+    case "opaque":
+      return (block.content ?? []).flatMap(mediaIn);
+    default:
+      return [];
+  }
+}
+
+function base64Length({ source }: ImageBlock | FileBlock): number {
+  return source.type === "base64" ? source.data.length : 0;
 }

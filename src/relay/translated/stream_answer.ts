@@ -1,39 +1,43 @@
 import { GatewayError } from "../../core/error.ts";
 import { pipe } from "../../core/stage.ts";
+import { bindReasoning } from "../../protocols/canonical/answer/bound.ts";
+import { cutAtStops } from "../../protocols/canonical/answer/stop_strings.ts";
 import {
   brokenAnswer,
   type Failure,
   UpstreamFailure,
 } from "../../protocols/canonical/failure/failure.ts";
-import { bindReasoning } from "../../protocols/canonical/answer/bound.ts";
-import { createBodyDecoder } from "../../protocols/decode_body.ts";
 import { restoreTools } from "../../protocols/canonical/tools/restore_tools.ts";
 import { settleCalls } from "../../protocols/canonical/tools/settle_calls.ts";
-import { cutAtStops } from "../../protocols/canonical/answer/stop_strings.ts";
+import { createBodyDecoder } from "../../protocols/decode_body.ts";
 import {
   createTranslator,
   type Translator,
 } from "../../protocols/translate_stream.ts";
-import { abandon } from "../../streams/discard.ts";
 import {
+  abandon,
+  type ByteRead,
   type ByteReader,
   createLookAhead,
   type LookAhead,
-} from "../../streams/look_ahead.ts";
+} from "../../streams/byte_reader.ts";
 import { passThrough } from "../../streams/pass_through.ts";
 import { IdleError } from "../../streams/watched_reader.ts";
 import { CallerLeft } from "../../upstream/call.ts";
 import { reasonOf } from "../../upstream/failure.ts";
-import { type AnswerEnd, endingOf } from "../answer_ending.ts";
+import {
+  type AnswerEnd,
+  type BeginningJudge,
+  endingOf,
+  holdBack,
+} from "../answer_body.ts";
 import { firstOutputRestMs } from "../attempt.ts";
-import { type BeginningJudge, holdBack } from "../hold_back.ts";
 import {
   contextOf,
   headersOf,
   type TranslateAnswerOptions,
-} from "./answer_context.ts";
-import type { TranslatedWatch } from "./answer_watch.ts";
-import { createTranslatingReader } from "./translating_reader.ts";
+  type TranslatedWatch,
+} from "./answer_watch.ts";
 
 /** A stream to translate, and who watches it. */
 export interface StreamAnswerOptions extends TranslateAnswerOptions {
@@ -170,3 +174,66 @@ const SILENT: Failure = {
   message: "The model's provider fell silent: try again later",
   code: "upstream_timeout",
 };
+
+/**
+ * Most bytes of a translated stream without any output, inflated: far more than an event may have. Compressed, they may
+ * be a few hundred.
+ */
+export const MAX_EMPTY_BYTES: number = 16 * 1024 * 1024;
+
+/** The failure of a stream with more of them. */
+export const EMPTY_ANSWER: Failure = brokenAnswer(
+  "The provider sent 16 MiB without any output",
+);
+
+/** How an upstream's bytes become the caller's. */
+interface TranslatingReaderOptions {
+  readonly translator: Translator;
+  /**
+   * What it means that the upstream's bytes break off, by their error; throws where that means nothing to the caller.
+   */
+  readonly failureOf: (cause: unknown) => Failure;
+}
+
+/**
+ * Reads a stream of one protocol as one of another: a chunk for each of the upstream's, an empty one where that means
+ * nothing to the caller. Whatever goes wrong with the upstream is told in the caller's protocol, which ends the stream
+ * then without looking whole; it throws only what `failureOf` throws, and what nobody foresaw. The upstream is given
+ * up as soon as the answer is over, however long it lingers.
+ */
+export function createTranslatingReader(
+  upstream: ByteReader,
+  { translator, failureOf }: TranslatingReaderOptions,
+): ByteReader {
+  const encoder = new TextEncoder();
+  let emptyBytes = 0;
+
+  function give(text: string): ByteRead {
+    if (translator.isOver()) abandon(upstream);
+    return { done: false, value: encoder.encode(text) };
+  }
+
+  const breakOff = (cause: unknown) => give(translator.fail(failureOf(cause)));
+
+  function translate({ done, value }: ByteRead): ByteRead {
+    try {
+      return give(done ? translator.end() : push(value));
+    } catch (cause) {
+      return breakOff(cause);
+    }
+  }
+
+  function push(bytes: Uint8Array): string {
+    const text = translator.push(bytes);
+    emptyBytes = text === "" ? emptyBytes + bytes.length : 0;
+    return emptyBytes > MAX_EMPTY_BYTES ? translator.fail(EMPTY_ANSWER) : text;
+  }
+
+  return {
+    read: () =>
+      translator.isOver()
+        ? Promise.resolve({ done: true })
+        : upstream.read().then(translate, breakOff),
+    cancel: (reason) => upstream.cancel(reason),
+  };
+}

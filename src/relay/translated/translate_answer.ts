@@ -1,29 +1,39 @@
-import type { UpstreamAnswer } from "../../upstream/answer.ts";
-import { abandon } from "../../streams/discard.ts";
+import { Turns } from "../../core/time/turns.ts";
+import type { Answer } from "../../protocols/canonical/answer/answer.ts";
+import { UpstreamFailure } from "../../protocols/canonical/failure/failure.ts";
 import {
+  type BodyFold,
+  createBodyDecoder,
+  createBodyFold,
+} from "../../protocols/decode_body.ts";
+import {
+  abandon,
   type ByteReader,
+  createByteReader,
   createLookAhead,
   type LookAhead,
-} from "../../streams/look_ahead.ts";
+  readAll,
+} from "../../streams/byte_reader.ts";
 import { bodyKind, isEventStream, isJson } from "../../streams/media_type.ts";
-import { failedReading } from "../../upstream/failure.ts";
+import type { UpstreamAnswer } from "../../upstream/call.ts";
+import { failedReading, oversized } from "../../upstream/failure.ts";
+import { readAnswerBytes } from "../../upstream/read_answer.ts";
+import { secretsOf } from "../../upstream/secrets.ts";
+import { holdBack, openBody, TRANSLATED_BYTES } from "../answer_body.ts";
 import { firstOutputRestMs } from "../attempt.ts";
-import { holdBack } from "../hold_back.ts";
-import { openBody, TRANSLATED_BYTES } from "../open_body.ts";
-import { streamAnswer } from "./stream_answer.ts";
 import {
+  createTranslatedWatch,
   headersOf,
+  noteWhole,
   plainContextOf,
   type TranslateAnswerOptions,
-} from "./answer_context.ts";
-import { createTranslatedWatch, noteWhole } from "./answer_watch.ts";
+} from "./answer_watch.ts";
 import type { WrittenAnswer } from "./answer_job.ts";
 import {
-  foldAnswer,
-  readAnswer,
-  readSeen,
-  type WholeAnswer,
-} from "./whole_answer.ts";
+  EMPTY_ANSWER,
+  MAX_EMPTY_BYTES,
+  streamAnswer,
+} from "./stream_answer.ts";
 
 /**
  * Gives an upstream's answer to the caller in the caller's protocol, as a stream or as one object, whichever
@@ -161,4 +171,98 @@ function respond(
     ? "text/event-stream"
     : "application/json";
   return new Response(bytes, { headers: headersOf(options, type) });
+}
+
+/** A whole answer longer than this is refused, in bytes; images in base64 fit. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+
+/** An upstream's answer, as its bytes or as what its stream told, and how many bytes it had. */
+interface WholeAnswer {
+  readonly answer: Uint8Array<ArrayBuffer> | Answer;
+  readonly length: number;
+}
+
+/** Reads an answer that streams, for a caller who wants one object. */
+async function foldAnswer(
+  reader: ByteReader,
+  options: TranslateAnswerOptions,
+): Promise<WholeAnswer> {
+  const fold = foldOf(options);
+  let bytes = 0;
+  let emptyBytes = 0;
+  return await failing(options, async () => {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return { answer: fold.end(), length: bytes };
+      bytes += value.length;
+      if (bytes > MAX_ANSWER_BYTES) throw oversized();
+      emptyBytes = fold.push(value) ? 0 : emptyBytes + value.length;
+      if (emptyBytes > MAX_EMPTY_BYTES) throw new UpstreamFailure(EMPTY_ANSWER);
+    }
+  });
+}
+
+/** Reads an answer that is one object. */
+async function readAnswer(
+  answer: UpstreamAnswer,
+  options: TranslateAnswerOptions,
+): Promise<WholeAnswer> {
+  const { attempt: { controller, deployment }, services } = options;
+  const turns = new Turns();
+  const bytes = await readAnswerBytes(answer, {
+    maxBytes: MAX_ANSWER_BYTES,
+    deadlines: services.deadlines,
+    idleMs: deployment.connection.timeouts.idleMs,
+    controller,
+  });
+  if (bytes === undefined) throw oversized();
+  // To join, to cover and to look at 64 MiB takes some 50 ms each.
+  turns.count(bytes.length);
+  await turns.next();
+  secretsOf(deployment.connection).coverIn(bytes);
+  turns.count(bytes.length);
+  await turns.next();
+  return await wholeOf(bytes, options);
+}
+
+/** Reads such an answer from a reader that has seen its beginning. */
+function readSeen(
+  source: ByteReader,
+  options: TranslateAnswerOptions,
+): Promise<WholeAnswer> {
+  return failing(options, async () => {
+    const bytes = await readAll(source, MAX_ANSWER_BYTES);
+    if (bytes === undefined) throw oversized();
+    return await wholeOf(bytes, options);
+  });
+}
+
+/** Events that are labelled as one object are read as what they are. */
+async function wholeOf(
+  bytes: Uint8Array<ArrayBuffer>,
+  options: TranslateAnswerOptions,
+): Promise<WholeAnswer> {
+  const { length } = bytes;
+  if (bodyKind(bytes) !== "events") return { answer: bytes, length };
+  const events = ReadableStream.from([bytes]);
+  const mostBytes = TRANSLATED_BYTES;
+  return await foldAnswer(createByteReader(events, { mostBytes }), options);
+}
+
+function foldOf({ to, services }: TranslateAnswerOptions): BodyFold {
+  return createBodyFold(createBodyDecoder(to, services.ids));
+}
+
+/** Ends the exchange when the reading fails. */
+async function failing<Read>(
+  { attempt: { controller } }: TranslateAnswerOptions,
+  read: () => Promise<Read>,
+): Promise<Read> {
+  try {
+    return await read();
+  } catch (cause) {
+    const failure = failedReading(cause, controller.signal);
+    controller.abort(failure);
+    throw failure;
+  }
 }

@@ -1,6 +1,6 @@
 import type { Deadlines, TakeBack } from "../../core/time/deadlines.ts";
-import { LinkedList } from "../../core/collections/linked_list.ts";
-import { overloadedGateway } from "../request/overloaded.ts";
+import { LinkedList } from "../../core/collections.ts";
+import { overloadedGateway } from "../request/admission.ts";
 import type { Recall } from "./request_job.ts";
 import {
   brokenThread,

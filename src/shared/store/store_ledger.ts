@@ -1,9 +1,8 @@
-import type { Clock } from "../../core/time/clock.ts";
+import type { Clock } from "../../core/time/timers.ts";
 import { type Hold, HOLD_MS } from "../../usage/sums.ts";
 import type { Ledger } from "../ledger.ts";
-import { StoreError } from "./connection.ts";
-import { digestOf } from "./keys.ts";
-import type { StoreLink, StoreScript } from "./store_link.ts";
+import { StoreError, type StoreLink, type StoreScript } from "./store_link.ts";
+import { digestOf } from "./wire.ts";
 
 /** What {@linkcode createStoreLedger} needs. */
 export interface StoreLedgerOptions {

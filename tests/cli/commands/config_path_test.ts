@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { findConfigPath } from "../../../src/cli/commands/config_path.ts";
+import { findConfigPath } from "../../../src/cli/commands/config_file.ts";
 
 const env = (name: string) =>
   name === "MODEL_GATEWAY_CONFIG" ? "/etc/from-env.yaml" : undefined;

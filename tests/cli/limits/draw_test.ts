@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { stripVTControlCharacters } from "node:util";
-import { inColour, withoutColour } from "../../../src/cli/colours.ts";
+import { inColour, withoutColour } from "../../../src/cli/text.ts";
 import { drawLimits } from "../../../src/cli/limits/draw.ts";
 import type { LimitsList } from "../../../src/limits/list.ts";
 import {

@@ -1,5 +1,13 @@
 import assert from "node:assert/strict";
-import { openLog } from "../../../src/cli/log/open_log.ts";
+import {
+  createLineWriter,
+  type LineWriterOptions,
+  openLog,
+  writeWhole,
+} from "../../../src/cli/log/open_log.ts";
+import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
+import { createRandom } from "../../support/fakes/random.ts";
+import { settle } from "../../support/settle.ts";
 
 /** More than may wait, in characters. */
 const TOO_LONG = 8 * 1024 * 1024;
@@ -30,4 +38,231 @@ Deno.test("openLog() tells of dropped lines as of everything else: with the time
     await afterDrop("text"),
     /^\d{4}-\S+Z warn log_lines_dropped count=1\n$/,
   );
+});
+
+/** A sink in the test's hand: it takes bytes when it is told to. */
+function openSink(take: (bytes: Uint8Array) => Promise<number>) {
+  const calls: string[] = [];
+  return {
+    calls,
+    sink: {
+      async write(bytes: Uint8Array): Promise<number> {
+        const count = await take(bytes);
+        calls.push(new TextDecoder().decode(bytes.subarray(0, count)));
+        return count;
+      },
+    },
+  };
+}
+
+function begin(
+  take: (bytes: Uint8Array) => Promise<number> = ({ length }) =>
+    Promise.resolve(length),
+  options: Partial<LineWriterOptions> = {},
+) {
+  const timers = createFakeTimers();
+  const { calls, sink } = openSink(take);
+  const writer = createLineWriter(sink, {
+    delayMs: 20,
+    timers,
+    droppedLine: (count) => `${count} dropped\n`,
+    ...options,
+  });
+  return { timers, calls, writer };
+}
+
+Deno.test("createLineWriter() writes what came in a moment together, in order", async () => {
+  const { timers, calls, writer } = begin();
+  writer.write("a\n");
+  timers.advance(19);
+  writer.write("b\n");
+  await settle();
+  assert.deepEqual(calls, []);
+  timers.advance(1);
+  await settle();
+  assert.deepEqual(calls, ["a\nb\n"]);
+  writer.write("c\n");
+  timers.advance(20);
+  await settle();
+  assert.deepEqual(calls, ["a\nb\n", "c\n"]);
+  assert.equal(timers.running, 0);
+});
+
+Deno.test("createLineWriter() writes all of what its sink takes in parts", async () => {
+  const { calls, writer } = begin(({ length }) =>
+    Promise.resolve(Math.min(length, 3))
+  );
+  writer.write("abcdé…\n");
+  await writer.flush();
+  assert.equal(calls.length, 4);
+});
+
+Deno.test("createLineWriter() writes what comes while it writes behind it", async () => {
+  const gates = [0, 1, 2].map(() => Promise.withResolvers<void>());
+  let call = 0;
+  const { timers, calls, writer } = begin(async ({ length }) => {
+    await gates[call++]?.promise;
+    return length;
+  });
+  writer.write("a\n");
+  timers.advance(20);
+  writer.write("b\n");
+  writer.write("c\n");
+  gates[0]?.resolve();
+  await settle();
+  writer.write("d\n");
+  gates[1]?.resolve();
+  gates[2]?.resolve();
+  await settle();
+  assert.deepEqual(calls, ["a\n", "b\nc\n", "d\n"]);
+  assert.equal(timers.running, 0);
+});
+
+Deno.test("createLineWriter() forgets no line that comes just as it has written", async () => {
+  for (let ticks = 0; ticks < 12; ticks++) {
+    const { timers, calls, writer } = begin();
+    writer.write("a\n");
+    timers.advance(20);
+    for (let tick = 0; tick < ticks; tick++) await Promise.resolve();
+    writer.write("b\n");
+    await settle();
+    timers.advance(20);
+    await settle();
+    assert.equal(calls.join(""), "a\nb\n", `after ${ticks} microtasks`);
+  }
+});
+
+Deno.test("createLineWriter() flushes at once what waits, and what comes meanwhile", async () => {
+  const { timers, calls, writer } = begin();
+  await writer.flush();
+  writer.write("a\n");
+  const flushed = writer.flush();
+  writer.write("b\n");
+  await flushed;
+  assert.equal(calls.join(""), "a\nb\n");
+  assert.equal(timers.running, 0);
+});
+
+Deno.test("createLineWriter() drops and counts what its sink does not take in time", async () => {
+  const gate = Promise.withResolvers<void>();
+  const { timers, calls, writer } = begin(async ({ length }) => {
+    await gate.promise;
+    return length;
+  }, { maxWaitingCharacters: 10 });
+  writer.write("1234\n");
+  timers.advance(20);
+  writer.write("5678\n");
+  writer.write("9012\n");
+  writer.write("x\n");
+  writer.write("y\n");
+  gate.resolve();
+  await writer.flush();
+  assert.deepEqual(calls, [
+    "1234\n",
+    "5678\n9012\n2 dropped\n",
+  ]);
+});
+
+Deno.test("createLineWriter() tells of a dropped line though no other waits", async () => {
+  const { timers, calls, writer } = begin(undefined, {
+    maxWaitingCharacters: 3,
+  });
+  writer.write("a line that is too long\n");
+  timers.advance(20);
+  await settle();
+  assert.deepEqual(calls, ["1 dropped\n"]);
+});
+
+Deno.test("createLineWriter() writes on when its sink has failed once", async () => {
+  let fails = true;
+  const { timers, calls, writer } = begin(({ length }) => {
+    if (!fails) return Promise.resolve(length);
+    fails = false;
+    writer.write("b\n");
+    return Promise.reject(new Error("broken pipe"));
+  });
+  writer.write("a\n");
+  timers.advance(20);
+  await settle();
+  timers.advance(20);
+  await settle();
+  assert.deepEqual(calls, ["b\n"]);
+});
+
+Deno.test("createLineWriter() gives a sink up that takes nothing", async () => {
+  let asked = 0;
+  const { writer } = begin(() => {
+    asked++;
+    return Promise.resolve(0);
+  });
+  writer.write("a\n");
+  await writer.flush();
+  assert.equal(asked, 1);
+});
+
+Deno.test("createLineWriter() does not wait for ever for a stuck sink to flush", async () => {
+  const { timers, writer } = begin(() => new Promise(() => {}), {
+    flushMs: 2000,
+  });
+  writer.write("a\n");
+  const flushed = writer.flush();
+  await settle();
+  timers.advance(2000);
+  await flushed;
+  assert.equal(timers.running, 0);
+});
+
+Deno.test("createLineWriter() loses and repeats nothing, however lines and time come", async () => {
+  for (let seed = 0; seed < 30; seed++) {
+    const random = createRandom(seed);
+    const { timers, calls, writer } = begin(async ({ length }) => {
+      for (let tick = random.below(4); tick > 0; tick--) await settle();
+      return 1 + random.below(length);
+    });
+    let written = "";
+    for (let line = 0; line < 40; line++) {
+      const text = `${seed}.${line} é\n`;
+      written += text;
+      writer.write(text);
+      timers.advance(random.below(15));
+      if (random.below(3) === 0) await Promise.resolve();
+      if (random.below(10) === 0) await settle();
+    }
+    await writer.flush();
+    assert.equal(bytesOf(calls), bytesOf([written]));
+    assert.equal(timers.running, 0);
+  }
+});
+
+/** Parts may be cut inside a character: what is left of them is the number of their ASCII characters. */
+function bytesOf(parts: readonly string[]): string {
+  return parts.join("").replace(/[^\x20-\x7e\n]/g, "");
+}
+
+Deno.test("writeWhole() writes all of what its sink takes in parts", () => {
+  const parts: Uint8Array[] = [];
+  writeWhole({
+    writeSync(bytes) {
+      parts.push(bytes.slice(0, 3));
+      return Math.min(3, bytes.length);
+    },
+  }, "abcdé…\n");
+  const text = new TextDecoder().decode(
+    new Uint8Array(parts.flatMap((part) => [...part])),
+  );
+  assert.equal(text, "abcdé…\n");
+});
+
+Deno.test("writeWhole() stops where the reader has gone, and throws what else is wrong", () => {
+  let asked = 0;
+  const failing = (error: Error) => ({
+    writeSync(): number {
+      asked++;
+      throw error;
+    },
+  });
+  writeWhole(failing(new Deno.errors.BrokenPipe("broken pipe")), "text");
+  assert.equal(asked, 1);
+  const full = new Error("no space left");
+  assert.throws(() => writeWhole(failing(full), "text"), full);
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { followAfterMs } from "../../../src/cli/server/follow_after.ts";
+import { followAfterMs } from "../../../src/cli/server/serving.ts";
 
 Deno.test("followAfterMs() leaves time for short requests where the platform tells a late listener that a caller has left", () => {
   assert.equal(followAfterMs("2.7.11"), 0);

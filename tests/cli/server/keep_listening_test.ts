@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { keepListening } from "../../../src/cli/server/keep_listening.ts";
 import {
   type FragileListener,
+  keepListening,
   ListenError,
 } from "../../../src/cli/server/listen.ts";
 import { createFakeTimers } from "../../support/fakes/fake_timers.ts";

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { stripVTControlCharacters } from "node:util";
 import { gzipSync } from "node:zlib";
-import { runUsage } from "../../../src/cli/usage/command.ts";
+import { readUsageOptions, runUsage } from "../../../src/cli/usage/command.ts";
+import { readPages } from "../../support/program/pages.ts";
 import { loggedLine } from "../../support/wire/logged_line.ts";
 import { inPieces } from "../../support/wire/pieces.ts";
 
@@ -411,4 +412,31 @@ Deno.test("usage draws as many rows as people read, and says how many more there
   assert.match(drawn.out, /^all +1,002 /m);
   const { out } = await usage({ input, args: ["--by", "session", "--csv"] });
   assert.equal(out.match(/^s-/gm)?.length, 1002);
+});
+
+Deno.test("readUsageOptions() understands every line of the documentation", async () => {
+  const text = [...(await readPages()).values()].join("\n");
+  const lines = [
+    ...text.matchAll(/^ *(?!#)[^`\n]*\bmodel-gateway usage\b(.*)$/gm),
+  ]
+    .map(([, words = ""]) => words.replace(/ > .*/, "").trim());
+  assert.ok(lines.length >= 4, lines.join("\n"));
+  for (const line of lines) {
+    const words = line.split(/\s+/).filter((word) => word !== "");
+    const options = readUsageOptions(words);
+    assert.ok(!("fault" in options), `${line}: ${JSON.stringify(options)}`);
+  }
+});
+
+Deno.test("readUsageOptions() reads standard input and adds up by token unless told otherwise", () => {
+  assert.deepEqual(readUsageOptions([]), {
+    paths: ["-"],
+    by: ["token"],
+    format: "table",
+  });
+  assert.deepEqual(readUsageOptions(["a", "--by=day,token", "-", "--csv"]), {
+    paths: ["a", "-"],
+    by: ["day", "token"],
+    format: "csv",
+  });
 });

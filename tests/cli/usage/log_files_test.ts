@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { LOG_FILES, openLog } from "../../../src/cli/usage/log_files.ts";
-import { NotRegularFileError } from "../../../src/cli/require_file.ts";
+import { NotRegularFileError } from "../../../src/cli/commands/config_file.ts";
 import { needing } from "../../support/ignored.ts";
 import { within } from "../../support/within.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { LogFiles } from "../../../src/cli/usage/log_files.ts";
-import { startReplay } from "../../../src/cli/usage/start_replay.ts";
+import { startReplay } from "../../../src/cli/usage/replay_logs.ts";
 import { createConfigStore } from "../../../src/config/store.ts";
 import { createFakeClock } from "../../support/fakes/fake_clock.ts";
 import { createFakeTimers } from "../../support/fakes/fake_timers.ts";

@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
-import { csvLines } from "../../../src/cli/usage/csv.ts";
-import { jsonPieces } from "../../../src/cli/usage/json.ts";
+import { csvLines, jsonPieces } from "../../../src/cli/usage/export.ts";
 import { drawTable } from "../../../src/cli/usage/table.ts";
 import {
   createTotals,
   type Grouping,
   valuesOf,
 } from "../../../src/cli/usage/totals.ts";
-import { withoutColour } from "../../../src/cli/colours.ts";
+import { withoutColour } from "../../../src/cli/text.ts";
 import { noLines } from "../../../src/observe/read_log.ts";
 import { readLogLine } from "../../../src/observe/logged_request.ts";
 import { type LoggedLine, loggedLine } from "../../support/wire/logged_line.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createReloadLog } from "../../../src/cli/watch/reload_log.ts";
+import { createReloadLog } from "../../../src/cli/watch/watched_config.ts";
 import type { ReloadOutcome } from "../../../src/config/reload.ts";
 import { createMemoryLog } from "../../support/fakes/memory_log.ts";
 

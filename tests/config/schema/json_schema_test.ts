@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { configJsonSchema } from "../../../src/config/schema/json_schema.ts";
-import type { JsonSchema } from "../../../src/config/schema/forms.ts";
+import type { JsonSchema } from "../../../src/config/schema/fields.ts";
 import { schemaFaults } from "../../support/gateway/config_schema.ts";
 import {
   configOf,

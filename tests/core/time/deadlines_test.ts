@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import {
   createDeadlines,
   type TakeBack,
+  untilAbort,
+  wait,
 } from "../../../src/core/time/deadlines.ts";
 import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import { createRandom } from "../../support/fakes/random.ts";
@@ -216,4 +218,111 @@ Deno.test("Deadlines leave their timer to ring for nobody where it may", () => {
   deadlines.start(10, () => passed.push(timers.elapsedMs()));
   timers.advance(10);
   assert.deepEqual(passed, [1110]);
+});
+
+function begin() {
+  const timers = createFakeTimers();
+  const controller = new AbortController();
+  const options = {
+    deadlines: createDeadlines(timers),
+    signal: controller.signal,
+  };
+  return { timers, controller, options };
+}
+
+Deno.test("wait() resolves when the time has passed", async () => {
+  const { timers, options } = begin();
+  let isOver = false;
+  const waiting = wait(100, options).then(() => isOver = true);
+  timers.advance(99);
+  await Promise.resolve();
+  assert.equal(isOver, false);
+  timers.advance(1);
+  await waiting;
+  assert.equal(timers.running, 0);
+});
+
+Deno.test("wait() resolves at once for no time", async () => {
+  const { timers, options } = begin();
+  await wait(0, options);
+  assert.equal(timers.started, 0);
+});
+
+Deno.test("wait() ends as soon as its signal aborts", async () => {
+  const { timers, controller, options } = begin();
+  const waiting = wait(100, options);
+  controller.abort(new Error("over"));
+  await assert.rejects(waiting, /over/);
+  assert.equal(timers.running, 0);
+  await assert.rejects(wait(100, options), /over/);
+  await assert.rejects(wait(0, options), /over/);
+});
+
+Deno.test("untilAbort() gives what the work gives", async () => {
+  const { signal } = new AbortController();
+  assert.equal(await untilAbort(Promise.resolve(5), signal), 5);
+  await assert.rejects(
+    untilAbort(Promise.reject(new Error("no")), signal),
+    /no/,
+  );
+});
+
+Deno.test("untilAbort() stops waiting when the signal aborts, and the work goes on", async () => {
+  const controller = new AbortController();
+  const { promise, resolve } = Promise.withResolvers<number>();
+  const waiting = untilAbort(promise, controller.signal);
+  controller.abort(new Error("over"));
+  await assert.rejects(waiting, /over/);
+  resolve(5);
+  assert.equal(await promise, 5);
+});
+
+Deno.test("untilAbort() does not wait at all for a signal that has aborted", async () => {
+  const signal = AbortSignal.abort(new Error("over"));
+  await assert.rejects(untilAbort(Promise.resolve(5), signal), /over/);
+});
+
+Deno.test("untilAbort() takes the failure of work that nobody waits for any more", async () => {
+  const unhandled: unknown[] = [];
+  const note = (event: PromiseRejectionEvent) => {
+    event.preventDefault();
+    unhandled.push(event.reason);
+  };
+  addEventListener("unhandledrejection", note);
+  try {
+    const [early, late] = [0, 1].map(() => Promise.withResolvers<number>());
+    assert.ok(early && late);
+    const controller = new AbortController();
+    const waiting = untilAbort(late.promise, controller.signal);
+    controller.abort(new Error("left"));
+    await assert.rejects(waiting, /left/);
+    await assert.rejects(untilAbort(early.promise, controller.signal), /left/);
+    early.reject(new Error("too late"));
+    late.reject(new Error("too late"));
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    assert.deepEqual(unhandled, []);
+  } finally {
+    removeEventListener("unhandledrejection", note);
+  }
+});
+
+Deno.test("untilAbort() leaves no listener on a signal that lives on", async () => {
+  const { signal } = new AbortController();
+  let listeners = 0;
+  const add = signal.addEventListener.bind(signal);
+  const remove = signal.removeEventListener.bind(signal);
+  Object.assign(signal, {
+    addEventListener: (type: string, listener: EventListener) => {
+      listeners += 1;
+      add(type, listener);
+    },
+    removeEventListener: (type: string, listener: EventListener) => {
+      listeners -= 1;
+      remove(type, listener);
+    },
+  });
+  await untilAbort(Promise.resolve(1), signal);
+  await assert.rejects(untilAbort(Promise.reject(new Error("no")), signal));
+  await Promise.resolve();
+  assert.equal(listeners, 0);
 });

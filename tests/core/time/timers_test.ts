@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
-import { lastingTimers, systemTimers } from "../../../src/core/time/timers.ts";
+import {
+  lastingTimers,
+  systemClock,
+  systemTimers,
+} from "../../../src/core/time/timers.ts";
 
 Deno.test("timers of this machine ring unless they are taken back", async () => {
   for (const timers of [systemTimers, lastingTimers]) {
@@ -13,4 +17,15 @@ Deno.test("timers of this machine ring unless they are taken back", async () => 
     clearTimeout(alive);
     late();
   }
+});
+
+Deno.test("systemClock.now() is the wall clock in milliseconds", () => {
+  const before = Date.now();
+  const now = systemClock.now();
+  assert.ok(now >= before && now <= Date.now());
+});
+
+Deno.test("systemClock.elapsedMs() never goes back", () => {
+  const readings = Array.from({ length: 100 }, () => systemClock.elapsedMs());
+  assert.deepEqual(readings, readings.toSorted((one, other) => one - other));
 });

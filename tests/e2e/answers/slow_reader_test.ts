@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { STALL_MS } from "../../../src/streams/stall_watch.ts";
+import { STALL_MS } from "../../../src/streams/pass_through.ts";
 import { SSE_HEADERS } from "../../support/wire/answers.ts";
 import { ask, hello, PATHS } from "../../support/wire/ask.ts";
 import { familiesFile } from "../../support/gateway/families.ts";

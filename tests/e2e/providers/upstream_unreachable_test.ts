@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { networkReach } from "../../../src/cli/server/network_reach.ts";
+import { networkReach } from "../../../src/cli/server/network_client.ts";
 import { noAnswer } from "../../support/wire/answers.ts";
 import { ask, hello, PATHS, PROTOCOLS } from "../../support/wire/ask.ts";
 import { readError } from "../../support/wire/error_answer.ts";

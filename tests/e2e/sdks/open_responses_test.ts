@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../../src/core/json.ts";
-import { systemClock } from "../../../src/core/time/clock.ts";
+import { systemClock } from "../../../src/core/time/timers.ts";
 import type { Family, Protocol } from "../../../src/core/protocol.ts";
 import { randomIds } from "../../../src/core/ids.ts";
 import { createDemoUpstream } from "../../../src/demo/upstream.ts";

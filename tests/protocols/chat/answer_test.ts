@@ -1,13 +1,15 @@
 import assert from "node:assert/strict";
 import type { JsonObject, JsonValue } from "../../../src/core/json.ts";
-import type { Answer } from "../../../src/protocols/canonical/answer/answer.ts";
+import type {
+  Answer,
+  StopReason,
+} from "../../../src/protocols/canonical/answer/answer.ts";
 import type { AnswerBlock } from "../../../src/protocols/canonical/answer/block.ts";
 import {
   type FailureKind,
   UpstreamFailure,
 } from "../../../src/protocols/canonical/failure/failure.ts";
 import { unwrapSealed } from "../../../src/protocols/canonical/answer/sealed.ts";
-import type { StopReason } from "../../../src/protocols/canonical/answer/stop.ts";
 import { chatCodec } from "../../../src/protocols/chat/mod.ts";
 import {
   answerContext,

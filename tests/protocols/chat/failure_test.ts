@@ -7,7 +7,7 @@ import type {
 import {
   decodeFailure,
   encodeFailure,
-} from "../../../src/protocols/chat/failure.ts";
+} from "../../../src/protocols/chat/errors.ts";
 import { loadRecordings } from "../../support/recorded/recordings.ts";
 import { needing } from "../../support/ignored.ts";
 

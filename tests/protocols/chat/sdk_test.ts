@@ -3,7 +3,7 @@ import type { Answer } from "../../../src/protocols/canonical/answer/answer.ts";
 import { isToolCall } from "../../../src/protocols/canonical/request/history.ts";
 import { foldAnswer } from "../../../src/protocols/canonical/answer/fold.ts";
 import { chatCodec } from "../../../src/protocols/chat/mod.ts";
-import { formatFrame } from "../../../src/streams/sse_format.ts";
+import { formatFrame } from "../../../src/streams/sse.ts";
 import { ANSWERS } from "../../contract/answers.ts";
 import {
   answerContext,

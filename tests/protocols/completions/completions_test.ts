@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createGateway } from "../../../src/app.ts";
 import { createConfigStore } from "../../../src/config/store.ts";
-import { systemClock } from "../../../src/core/time/clock.ts";
+import { systemClock } from "../../../src/core/time/timers.ts";
 import { GatewayError } from "../../../src/core/error.ts";
 import { randomIds } from "../../../src/core/ids.ts";
 import type { JsonObject } from "../../../src/core/json.ts";

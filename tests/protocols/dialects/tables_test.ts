@@ -1,31 +1,29 @@
 import assert from "node:assert/strict";
 import { SERVICE_NAMES, SERVICES } from "../../../src/config/services.ts";
-import { parseClaudeModel } from "../../../src/protocols/dialects/claude_model.ts";
 import {
   CLAUDE_MODELS,
   claudeRowFor,
+  MESSAGES_PROVIDERS,
+  parseClaudeModel,
 } from "../../../src/protocols/dialects/claude_models.ts";
 import {
+  CEREBRAS_MODELS,
+  GROQ_MODELS,
+  MISTRAL_MODELS,
   type ModelRow,
   rowFor,
-} from "../../../src/protocols/dialects/model_row.ts";
+} from "../../../src/protocols/dialects/effort.ts";
 import { OPENAI_MODELS } from "../../../src/protocols/dialects/openai_models.ts";
 import {
   CHAT_PROVIDERS,
   TEMPLATE_MODELS,
 } from "../../../src/protocols/dialects/chat_providers.ts";
 import {
-  CEREBRAS_MODELS,
-  GROQ_MODELS,
-  MISTRAL_MODELS,
-} from "../../../src/protocols/dialects/effort.ts";
-import {
   DEEPSEEK_MODELS,
   GLM_MODELS,
   KIMI_MODELS,
   MINIMAX_MODELS,
 } from "../../../src/protocols/dialects/thinking_models.ts";
-import { MESSAGES_PROVIDERS } from "../../../src/protocols/dialects/messages_rules.ts";
 import { RESPONSES_PROVIDERS } from "../../../src/protocols/dialects/responses_providers.ts";
 
 // Every row of the tables of dialects answers for the models that it names, and says where its rules come from.

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { parseClaudeModel } from "../../../src/protocols/dialects/claude_model.ts";
+import { parseClaudeModel } from "../../../src/protocols/dialects/claude_models.ts";
 import { dialectOf } from "../../../src/protocols/messages/dialect.ts";
 
 const NEWEST = 9999;

@@ -8,7 +8,7 @@ import { decodeAnswer } from "../../../src/protocols/messages/answer/decode.ts";
 import {
   decodeFailure,
   encodeFailure,
-} from "../../../src/protocols/messages/failure.ts";
+} from "../../../src/protocols/messages/errors.ts";
 import { counterIds, plain } from "../../contract/codec_contract.ts";
 import { loadRecordings } from "../../support/recorded/recordings.ts";
 

@@ -12,7 +12,7 @@ import {
 } from "../../../src/protocols/canonical/answer/fold.ts";
 import { chatCodec } from "../../../src/protocols/chat/mod.ts";
 import { messagesCodec } from "../../../src/protocols/messages/mod.ts";
-import { formatComment, formatFrame } from "../../../src/streams/sse_format.ts";
+import { formatComment, formatFrame } from "../../../src/streams/sse.ts";
 import { ANSWERS } from "../../contract/answers.ts";
 import {
   answerContext,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomIds } from "../../../src/core/ids.ts";
 import type { JsonObject } from "../../../src/core/json.ts";
 import { runStage } from "../../../src/core/stage.ts";
-import type { Usage } from "../../../src/protocols/canonical/answer/usage.ts";
+import type { Usage } from "../../../src/protocols/canonical/answer/answer.ts";
 import { createStreamDecoder } from "../../../src/protocols/messages/stream/decode.ts";
 import { messagesWatch } from "../../../src/protocols/messages/watch.ts";
 

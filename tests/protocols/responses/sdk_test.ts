@@ -9,7 +9,7 @@ import {
 } from "../../../src/protocols/canonical/answer/fold.ts";
 import { chatCodec } from "../../../src/protocols/chat/mod.ts";
 import { responsesCodec } from "../../../src/protocols/responses/mod.ts";
-import { formatFrame } from "../../../src/streams/sse_format.ts";
+import { formatFrame } from "../../../src/streams/sse.ts";
 import { ANSWERS } from "../../contract/answers.ts";
 import {
   answerContext,

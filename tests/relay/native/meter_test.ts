@@ -3,13 +3,13 @@ import { randomIds } from "../../../src/core/ids.ts";
 import type { SseFrame } from "../../../src/core/frame.ts";
 import type { Protocol } from "../../../src/core/protocol.ts";
 import { runStage } from "../../../src/core/stage.ts";
-import type { Usage } from "../../../src/protocols/canonical/answer/usage.ts";
+import type { Usage } from "../../../src/protocols/canonical/answer/answer.ts";
 import { CODECS } from "../../../src/protocols/mod.ts";
 import {
   createBodyMeter,
   createStreamMeter,
 } from "../../../src/relay/native/meter.ts";
-import type { AnswerEnd } from "../../../src/relay/answer_ending.ts";
+import type { AnswerEnd } from "../../../src/relay/answer_body.ts";
 import { openTestRecord } from "../../support/gateway/open_record.ts";
 import {
   hasRecordings,

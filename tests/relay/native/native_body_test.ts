@@ -4,8 +4,8 @@ import {
   type HeldBody,
   keepBody,
 } from "../../../src/relay/request/held_body.ts";
-import { nativeBody } from "../../../src/relay/native/native_body.ts";
-import { LongBytes } from "../../../src/streams/long_bytes.ts";
+import { nativeBody } from "../../../src/relay/native/relay_native.ts";
+import { LongBytes } from "../../../src/streams/bytes.ts";
 import { Upload } from "../../../src/upstream/upload.ts";
 import { createRequestHeadReader } from "../../../src/relay/request/request_head.ts";
 

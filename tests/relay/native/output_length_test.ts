@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { measureOutput } from "../../../src/relay/native/output_length.ts";
+import { measureOutput } from "../../../src/relay/native/meter.ts";
 
 Deno.test("measureOutput() finds what a model wrote in an event of each protocol", () => {
   const events: readonly (readonly [event: object, length: number])[] = [

@@ -6,7 +6,7 @@ import {
   type Admitted,
   createAdmission,
 } from "../../../src/relay/request/admission.ts";
-import { createAttemptControl } from "../../../src/relay/attempt_control.ts";
+import { createAttemptControl } from "../../../src/relay/exchange.ts";
 import { minimalConfig, tokenFile } from "../../support/gateway/config.ts";
 import { openTestRecord } from "../../support/gateway/open_record.ts";
 import { createRandom } from "../../support/fakes/random.ts";

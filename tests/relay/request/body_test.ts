@@ -15,7 +15,7 @@ import {
   bodyBytes,
   type HeldBody,
 } from "../../../src/relay/request/held_body.ts";
-import { LongBytes } from "../../../src/streams/long_bytes.ts";
+import { LongBytes } from "../../../src/streams/bytes.ts";
 import { CallerLeft } from "../../../src/upstream/call.ts";
 import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import { nextTurn, settle } from "../../support/settle.ts";

@@ -5,7 +5,7 @@ import { sha256Hex } from "../../../src/core/sha256.ts";
 import {
   authenticate,
   type CredentialGroup,
-} from "../../../src/relay/request/caller.ts";
+} from "../../../src/relay/request/authenticate.ts";
 import {
   ALICE_TOKEN,
   minimalConfig,

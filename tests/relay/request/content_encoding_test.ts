@@ -7,10 +7,7 @@ import {
   zstdCompressSync,
 } from "node:zlib";
 import { GatewayError } from "../../../src/core/error.ts";
-import {
-  decompress,
-  isIdentity,
-} from "../../../src/relay/request/content_encoding.ts";
+import { decompress, isIdentity } from "../../../src/relay/request/body.ts";
 
 /** Compressible and not, and longer than one chunk of any decompressor. */
 const PLAIN = new Uint8Array(300_000);

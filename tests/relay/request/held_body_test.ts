@@ -5,7 +5,7 @@ import {
   bodyPieces,
   keepBody,
 } from "../../../src/relay/request/held_body.ts";
-import { LongBytes } from "../../../src/streams/long_bytes.ts";
+import { LongBytes } from "../../../src/streams/bytes.ts";
 
 const filled = (size: number) => new Uint8Array(size).fill(7);
 

@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
 import type { Connection } from "../../../src/config/config.ts";
 import type { QuotaWindow } from "../../../src/limits/window.ts";
-import type { Candidate } from "../../../src/relay/routing/candidate.ts";
+import {
+  type Candidate,
+  findCandidates,
+} from "../../../src/relay/routing/candidate.ts";
 import {
   createQuotaRouting,
   type RoutedCandidates,
 } from "../../../src/relay/routing/quota_routing.ts";
-import { findCandidates } from "../../../src/relay/routing/candidates.ts";
 import {
   connectionFile,
   minimalConfig,

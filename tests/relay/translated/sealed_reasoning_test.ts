@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createGateway } from "../../../src/app.ts";
 import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
 import { createConfigStore } from "../../../src/config/store.ts";
-import { systemClock } from "../../../src/core/time/clock.ts";
+import { systemClock } from "../../../src/core/time/timers.ts";
 import { randomIds } from "../../../src/core/ids.ts";
 import { demoConfigText } from "../../../src/demo/config.ts";
 import { createDemoUpstream } from "../../../src/demo/upstream.ts";

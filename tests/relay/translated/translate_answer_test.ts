@@ -10,7 +10,7 @@ import { CallerLeft } from "../../../src/upstream/call.ts";
 import { counterIds } from "../../contract/codec_contract.ts";
 import { openTestAttempt } from "../../support/gateway/attempt.ts";
 import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
-import { joinBytes } from "../../../src/streams/join_bytes.ts";
+import { joinBytes } from "../../../src/streams/bytes.ts";
 import { requestOf } from "../../support/wire/requests.ts";
 import { settle } from "../../support/settle.ts";
 import { turnsDuring } from "../../support/turns_during.ts";

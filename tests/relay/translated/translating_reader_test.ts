@@ -5,15 +5,15 @@ import { isOutput } from "../../../src/protocols/canonical/stream/event.ts";
 import { CODECS } from "../../../src/protocols/mod.ts";
 import { createBodyDecoder } from "../../../src/protocols/decode_body.ts";
 import { createTranslator } from "../../../src/protocols/translate_stream.ts";
-import { holdBack } from "../../../src/relay/hold_back.ts";
+import { holdBack } from "../../../src/relay/answer_body.ts";
 import {
   createTranslatingReader,
   MAX_EMPTY_BYTES,
-} from "../../../src/relay/translated/translating_reader.ts";
+} from "../../../src/relay/translated/stream_answer.ts";
 import {
   type ByteReader,
   createLookAhead,
-} from "../../../src/streams/look_ahead.ts";
+} from "../../../src/streams/byte_reader.ts";
 import { passThrough } from "../../../src/streams/pass_through.ts";
 import { createWatchedReader } from "../../../src/streams/watched_reader.ts";
 import { answerContext, counterIds } from "../../contract/codec_contract.ts";

@@ -28,7 +28,7 @@ import {
   createTranslationPool,
   type TranslationPool,
 } from "../../../src/relay/translated/translation_pool.ts";
-import { LongBytes } from "../../../src/streams/long_bytes.ts";
+import { LongBytes } from "../../../src/streams/bytes.ts";
 import { ANSWERS } from "../../contract/answers.ts";
 import { answerContext } from "../../contract/codec_contract.ts";
 import { hello } from "../../support/wire/ask.ts";

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../../src/core/json.ts";
 import type { Protocol } from "../../../src/core/protocol.ts";
 import type { FailureKind } from "../../../src/protocols/canonical/failure/failure.ts";
-import type { StopReason } from "../../../src/protocols/canonical/answer/stop.ts";
+import type { StopReason } from "../../../src/protocols/canonical/answer/answer.ts";
 
 /**
  * How a provider answers where it deviates from its protocol, in our own words: the shape is the provider's, what it

@@ -1,5 +1,5 @@
 import type { Protocol } from "../../../src/core/protocol.ts";
-import type { StopReason } from "../../../src/protocols/canonical/answer/stop.ts";
+import type { StopReason } from "../../../src/protocols/canonical/answer/answer.ts";
 
 /** How each protocol tells why an answer ended; words of refusal are a `refusal` in Messages. */
 export const STOP_WORDS: Readonly<

@@ -2,7 +2,7 @@ import {
   addWithin,
   type CountTable,
   removeOne,
-} from "../../../src/shared/count_table.ts";
+} from "../../../src/shared/thread_counts.ts";
 
 /** What a {@linkcode hammer} is to do. */
 export interface Hammering {

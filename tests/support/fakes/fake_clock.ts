@@ -1,4 +1,4 @@
-import type { Clock } from "../../../src/core/time/clock.ts";
+import type { Clock } from "../../../src/core/time/timers.ts";
 
 /** A clock that stands still until it is told to go on. */
 export interface FakeClock extends Clock {

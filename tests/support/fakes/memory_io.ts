@@ -1,4 +1,4 @@
-import type { CliIo } from "../../../src/cli/io.ts";
+import type { CliIo } from "../../../src/cli/command.ts";
 
 /** What a command wrote, in memory. */
 export interface MemoryIo extends CliIo {

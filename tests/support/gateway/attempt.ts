@@ -2,7 +2,7 @@ import type { Operation } from "../../../src/core/protocol.ts";
 import type { Attempt } from "../../../src/relay/attempt.ts";
 import { createBodyMemory } from "../../../src/relay/request/body_memory.ts";
 import { keepBody } from "../../../src/relay/request/held_body.ts";
-import { createAttemptControl } from "../../../src/relay/attempt_control.ts";
+import { createAttemptControl } from "../../../src/relay/exchange.ts";
 import { createRequestHeadReader } from "../../../src/relay/request/request_head.ts";
 import { minimalConfig } from "./config.ts";
 import { type OpenRecord, openTestRecord } from "./open_record.ts";

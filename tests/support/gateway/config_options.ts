@@ -1,4 +1,4 @@
-import type { JsonSchema } from "../../../src/config/schema/forms.ts";
+import type { JsonSchema } from "../../../src/config/schema/fields.ts";
 import { configJsonSchema } from "../../../src/config/schema/json_schema.ts";
 
 /** An option of the configuration, as its schema declares it. */

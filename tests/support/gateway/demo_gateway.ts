@@ -1,5 +1,5 @@
 import { isJsonObject } from "../../../src/core/json.ts";
-import { systemClock } from "../../../src/core/time/clock.ts";
+import { systemClock } from "../../../src/core/time/timers.ts";
 import { randomIds } from "../../../src/core/ids.ts";
 import { sha256Hex } from "../../../src/core/sha256.ts";
 import { parseYaml } from "../../../src/core/std.ts";

@@ -1,13 +1,12 @@
 import { createGateway } from "../../../src/app.ts";
-import { followAfterMs } from "../../../src/cli/server/follow_after.ts";
+import { followAfterMs } from "../../../src/cli/server/serving.ts";
 import { listen } from "../../../src/cli/server/listen.ts";
 import { openNetworkClient } from "../../../src/cli/server/network_client.ts";
 import {
   type ConfigStore,
   createConfigStore,
 } from "../../../src/config/store.ts";
-import type { Clock } from "../../../src/core/time/clock.ts";
-import type { Timers } from "../../../src/core/time/timers.ts";
+import type { Clock, Timers } from "../../../src/core/time/timers.ts";
 import type { Admission } from "../../../src/relay/request/admission.ts";
 import type { Fetch } from "../../../src/upstream/call.ts";
 import type { Reach } from "../../../src/upstream/connect_watch.ts";

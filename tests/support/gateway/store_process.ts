@@ -1,9 +1,11 @@
 import { loadRedis } from "../../../src/cli/server/redis.ts";
 import type { Config, SharedConfig } from "../../../src/config/config.ts";
-import { systemClock } from "../../../src/core/time/clock.ts";
+import {
+  type Clock,
+  systemClock,
+  systemTimers,
+} from "../../../src/core/time/timers.ts";
 import { randomIds } from "../../../src/core/ids.ts";
-import { systemTimers } from "../../../src/core/time/timers.ts";
-import type { Clock } from "../../../src/core/time/clock.ts";
 import type { Notice } from "../../../src/shared/notice.ts";
 import {
   createStoreState,

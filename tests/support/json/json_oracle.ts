@@ -1,5 +1,5 @@
 import { isJsonObject, parseJson } from "../../../src/core/json.ts";
-import type { ByteSpan } from "../../../src/json_scan/byte_span.ts";
+import type { ByteSpan } from "../../../src/json_scan/key.ts";
 
 /** What a scan of some bytes must find out. */
 export type Verdict =

@@ -1,4 +1,4 @@
-import type { ByteSpan } from "../../../src/json_scan/byte_span.ts";
+import type { ByteSpan } from "../../../src/json_scan/key.ts";
 import { JsonObjectScan } from "../../../src/json_scan/scan.ts";
 
 /**

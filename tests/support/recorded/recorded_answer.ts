@@ -5,7 +5,7 @@ import {
 } from "../../../src/core/json.ts";
 import type { Protocol } from "../../../src/core/protocol.ts";
 import { objectOf, textOf } from "../../../src/demo/ask/fields.ts";
-import { formatFrame } from "../../../src/streams/sse_format.ts";
+import { formatFrame } from "../../../src/streams/sse.ts";
 import { readChat } from "./recorded_chat.ts";
 import { readMessages } from "./recorded_messages.ts";
 import { readResponses } from "./recorded_responses.ts";

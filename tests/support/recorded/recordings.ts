@@ -6,7 +6,7 @@ import {
   parseJson,
 } from "../../../src/core/json.ts";
 import { runStage } from "../../../src/core/stage.ts";
-import { createSseParser } from "../../../src/streams/sse_parse.ts";
+import { createSseParser } from "../../../src/streams/sse.ts";
 
 /** A recorded exchange with a provider; what was not recorded is absent. */
 export interface Recording {

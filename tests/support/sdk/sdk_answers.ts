@@ -1,7 +1,7 @@
 import type { Protocol } from "../../../src/core/protocol.ts";
 import type { SseFrame } from "../../../src/core/frame.ts";
 import { parseJson } from "../../../src/core/json.ts";
-import { formatFrame } from "../../../src/streams/sse_format.ts";
+import { formatFrame } from "../../../src/streams/sse.ts";
 import { Anthropic, OpenAI } from "./sdks.ts";
 
 /** What a caller learns of an answer, whatever the protocol. */

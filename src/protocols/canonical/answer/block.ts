@@ -1,8 +1,10 @@
-import type { JsonValue } from "../../../core/json.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../../core/json.ts";
 import type { Protocol } from "../../../core/protocol.ts";
-import type { Citation } from "./citation.ts";
-import type { InnerSettings, Marks, Weight } from "../request/extras.ts";
-import type { TokenLogprob } from "./logprobs.ts";
+import type { InnerSettings, Marks, Raw, Weight } from "../request/extras.ts";
 import type { Sealed } from "./sealed.ts";
 
 /**
@@ -210,4 +212,49 @@ export interface OpaqueBlock {
   readonly cache?: CacheMark | undefined;
   readonly weight: Weight;
   readonly marks?: Marks | undefined;
+}
+
+/** What backs a piece of text. */
+export interface Citation {
+  /** The page, where it is one: only these cross to another protocol. */
+  readonly url?: string | undefined;
+  readonly title?: string | undefined;
+  /** The words of the source. */
+  readonly quote?: string | undefined;
+  /** Where the backed text begins in its block, in UTF-16 code units, where the protocol says so. */
+  readonly startIndex?: number | undefined;
+  /** One past its end. */
+  readonly endIndex?: number | undefined;
+  /** The whole citation in its own protocol's spelling. */
+  readonly raw?: Raw<JsonObject> | undefined;
+}
+
+/** How probable a token was, and which others were, as both of OpenAI's protocols spell it. */
+export interface TokenLogprob {
+  readonly token: string;
+  readonly logprob: number;
+  /** The token's own UTF-8 bytes, where the upstream says. */
+  readonly bytes: JsonValue;
+  readonly top_logprobs: readonly JsonObject[];
+}
+
+/** Reads a list of log probabilities; `undefined` where there is none. */
+export function decodeLogprobs(
+  value: JsonValue | undefined,
+): readonly TokenLogprob[] | undefined {
+  if (!Array.isArray(value)) return undefined;
+  const tokens = value.filter(isJsonObject).flatMap(decodeToken);
+  return tokens.length === 0 ? undefined : tokens;
+}
+
+function decodeToken(one: JsonObject): TokenLogprob[] {
+  const { token, logprob, top_logprobs: others } = one;
+  if (typeof token !== "string" || typeof logprob !== "number") return [];
+  const top = Array.isArray(others) ? others.filter(isJsonObject) : [];
+  return [{
+    token,
+    logprob,
+    bytes: one.bytes ?? null,
+    top_logprobs: top.map((other) => ({ bytes: null, ...other })),
+  }];
 }

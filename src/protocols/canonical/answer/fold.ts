@@ -1,7 +1,11 @@
 import type { Emit } from "../../../core/stage.ts";
 import type { Answer } from "./answer.ts";
-import type { AnswerBlock, ReasoningPart } from "./block.ts";
-import type { Citation } from "./citation.ts";
+import type {
+  AnswerBlock,
+  Citation,
+  ReasoningPart,
+  TokenLogprob,
+} from "./block.ts";
 import type {
   AnswerEvent,
   BlockHead,
@@ -13,8 +17,7 @@ import {
   oversizedAnswer,
   UpstreamFailure,
 } from "../failure/failure.ts";
-import { MAX_HELD_CHARACTERS } from "../limits.ts";
-import type { TokenLogprob } from "./logprobs.ts";
+import { MAX_HELD_CHARACTERS } from "../max_sizes.ts";
 import type { Sealed } from "./sealed.ts";
 
 /** Gathers the events of one answer. */

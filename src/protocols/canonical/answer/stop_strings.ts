@@ -1,10 +1,9 @@
 import type { Emit, Stage } from "../../../core/stage.ts";
-import type { Answer } from "./answer.ts";
+import type { Answer, Stop } from "./answer.ts";
 import type { AnswerEvent, EndEvent } from "../stream/event.ts";
 import { foldAnswer, unfoldAnswer } from "./fold.ts";
 import { isToolCall } from "../request/history.ts";
-import type { TokenLogprob } from "./logprobs.ts";
-import type { Stop } from "./stop.ts";
+import type { TokenLogprob } from "./block.ts";
 
 /** Where a text is cut. */
 interface Cut {

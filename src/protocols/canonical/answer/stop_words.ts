@@ -1,5 +1,5 @@
 import type { Failure, FailureKind } from "../failure/failure.ts";
-import type { StopReason } from "./stop.ts";
+import type { StopReason } from "./answer.ts";
 
 /** What a provider's word for the end of an answer means. */
 type Meaning =

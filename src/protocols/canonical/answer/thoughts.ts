@@ -1,6 +1,6 @@
 import type { Block, MessageHead, ReasoningBlock, TextBlock } from "./block.ts";
 import { isToolCall } from "../request/history.ts";
-import { PARAGRAPH } from "./paragraphs.ts";
+import { PARAGRAPH } from "./readable.ts";
 import type { Turn } from "../request/request.ts";
 import type { Sealed } from "./sealed.ts";
 

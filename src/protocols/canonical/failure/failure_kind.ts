@@ -1,4 +1,4 @@
-import { lookup } from "../../../core/collections/lookup.ts";
+import { lookup } from "../../../core/collections.ts";
 import { saysOverflow } from "./context_overflow.ts";
 import type { ErrorWords } from "./error_words.ts";
 import type { FailureKind } from "./failure.ts";

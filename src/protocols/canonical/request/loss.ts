@@ -1,5 +1,7 @@
 import { GatewayError } from "../../../core/error.ts";
+import type { JsonObject } from "../../../core/json.ts";
 import type { Protocol } from "../../../core/protocol.ts";
+import { type HostedTool, isForce, type ToolChoice } from "../tools/tool.ts";
 import type { Weight } from "./extras.ts";
 import type { CanonicalRequest, RequestField } from "./request.ts";
 
@@ -111,4 +113,82 @@ function refusal(param: string, reason: string): GatewayError {
     `Cannot pass \`${param}\` on to this model: ${reason}. Remove it, or choose another model`,
     { param },
   );
+}
+
+/** How many of a request's tools and blocks carry a cache mark. */
+export function countCacheMarks({ tools, turns }: CanonicalRequest): number {
+  const blocks = turns.flatMap((turn) => turn.blocks);
+  const inner = blocks.flatMap((block) =>
+    block.kind === "tool_result" ? block.content : []
+  );
+  return [...tools, ...blocks, ...inner].filter((holder) =>
+    "cache" in holder && holder.cache !== undefined
+  ).length;
+}
+
+/**
+ * Reports the cache marks of a request to a provider that has none: it caches by itself or not at all.
+ *
+ * @throws {GatewayError} When the connection is strict.
+ */
+export function loseCacheMarks(
+  request: CanonicalRequest,
+  losses: { lose(loss: Loss): void },
+): void {
+  if (request.cache === undefined && countCacheMarks(request) === 0) return;
+  losses.lose({
+    field: "cache",
+    weight: "hint",
+    reason: "this model's provider cannot be told what to cache",
+  });
+}
+
+/** A tool that its own upstream runs, as `protocol` spells it; `undefined` in any other, which loses it. */
+export function encodeHostedTool(
+  tool: HostedTool,
+  protocol: Protocol,
+  losses: { lose(loss: Loss): void },
+): JsonObject | undefined {
+  if (tool.protocol === protocol) return tool.value;
+  losses.lose({
+    field: "tools",
+    weight: "hint",
+    reason: `this model's provider cannot run the tool \`${tool.type}\``,
+  });
+  return undefined;
+}
+
+/**
+ * Reports a choice of a tool that only the upstreams of another protocol than `protocol` run.
+ *
+ * @throws {GatewayError} When the connection is strict.
+ */
+export function loseForeignChoice(
+  choice: ToolChoice | undefined,
+  protocol: Protocol,
+  losses: { lose(loss: Loss): void },
+): void {
+  if (choice?.type !== "hosted" || choice.protocol === protocol) return;
+  losses.lose({
+    field: "toolChoice",
+    weight: "hint",
+    reason: "it demands a tool that this model's provider cannot run",
+  });
+}
+
+/**
+ * Reports a force to call a tool of which the target is offered none.
+ *
+ * @throws {GatewayError} When the connection is strict.
+ */
+export function loseForceOnNothing(
+  choice: ToolChoice | undefined,
+  losses: { lose(loss: Loss): void },
+): void {
+  if (!isForce(choice)) return;
+  losses.lose({
+    field: "toolChoice",
+    weight: "hint",
+    reason: "this model is offered no tool that it could call",
+  });
 }

@@ -1,4 +1,4 @@
-import { lookup } from "../../../core/collections/lookup.ts";
+import { lookup } from "../../../core/collections.ts";
 import type { MediaSource } from "../answer/block.ts";
 
 const DATA_URL_REGEXP = /^data:([^;,]*)((?:;[^;,]*)*),(.*)$/is;

@@ -1,22 +1,21 @@
 import type {
   AnswerBlock,
+  Citation,
   CustomCallBlock,
   FunctionCallBlock,
   MessageHead,
   OpaqueBlock,
   ReasoningForm,
+  TokenLogprob,
 } from "../answer/block.ts";
-import type { Citation } from "../answer/citation.ts";
 import type { Marks, Raw } from "../request/extras.ts";
 import {
   brokenAnswer,
   type Failure,
   oversizedAnswer,
 } from "../failure/failure.ts";
-import type { TokenLogprob } from "../answer/logprobs.ts";
 import type { Sealed } from "../answer/sealed.ts";
-import type { Stop } from "../answer/stop.ts";
-import type { Usage } from "../answer/usage.ts";
+import type { Stop, Usage } from "../answer/answer.ts";
 
 /**
  * One step of an answer. A stream is

@@ -2,7 +2,7 @@ import { type Emit, pipe, type Stage } from "../../../core/stage.ts";
 import type { StreamEncoder } from "../codec.ts";
 import type { AnswerEvent, BlockStartEvent } from "./event.ts";
 import { oversizedAnswer, UpstreamFailure } from "../failure/failure.ts";
-import { MAX_HELD_CHARACTERS } from "../limits.ts";
+import { MAX_HELD_CHARACTERS } from "../max_sizes.ts";
 
 /** What a held event other than a delta counts for, in characters. */
 const EVENT_COST = 64;

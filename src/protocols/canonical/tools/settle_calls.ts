@@ -1,6 +1,6 @@
 import { isHeavyJson } from "../../../core/json.ts";
 import type { Emit, Stage } from "../../../core/stage.ts";
-import type { Answer } from "../answer/answer.ts";
+import type { Answer, StopReason } from "../answer/answer.ts";
 import {
   type AnswerEvent,
   type BlockEndEvent,
@@ -9,9 +9,8 @@ import {
   oversizedEvent,
 } from "../stream/event.ts";
 import { brokenAnswer, UpstreamFailure } from "../failure/failure.ts";
-import { MAX_FRAME_CHARACTERS, MAX_HELD_CHARACTERS } from "../limits.ts";
-import type { StopReason } from "../answer/stop.ts";
-import { isNoArguments, parseArguments } from "./tool_arguments.ts";
+import { MAX_FRAME_CHARACTERS, MAX_HELD_CHARACTERS } from "../max_sizes.ts";
+import { isNoArguments, parseArguments } from "./tool.ts";
 
 /** A function call while its arguments come in. */
 interface Call {

@@ -8,8 +8,8 @@ import {
 } from "../../canonical/failure/failure.ts";
 import { createFold } from "../../canonical/answer/fold.ts";
 import { guardAnswer } from "../../canonical/stream/guard.ts";
-import { ChunkReader } from "../stream/chunk_reader.ts";
-import { decodeFailure } from "../failure.ts";
+import { ChunkReader } from "../stream/decode.ts";
+import { decodeFailure } from "../errors.ts";
 
 /**
  * Reads a JSON answer, by the same code as a stream: a message is one large delta.

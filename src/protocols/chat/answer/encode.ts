@@ -2,20 +2,15 @@ import type { JsonObject, JsonValue } from "../../../core/json.ts";
 import type { Answer } from "../../canonical/answer/answer.ts";
 import type {
   AnswerBlock,
+  TokenLogprob,
   ToolCallBlock,
 } from "../../canonical/answer/block.ts";
 import type { AnswerContext } from "../../canonical/codec.ts";
 import { isToolCall } from "../../canonical/request/history.ts";
-import type { TokenLogprob } from "../../canonical/answer/logprobs.ts";
-import { PARAGRAPH, Paragraphs } from "../../canonical/answer/paragraphs.ts";
+import { PARAGRAPH, Paragraphs } from "../../canonical/answer/readable.ts";
 import { encodeCitation, type TextPlace } from "./citation.ts";
-import { extraOfSealed } from "../tools/extra_content.ts";
-import { detailsForCaller } from "./reasoning_details.ts";
-import {
-  isLegacyCaller,
-  legacyCall,
-  stopForCaller,
-} from "../tools/legacy_functions.ts";
+import { detailsForCaller, extraOfSealed } from "./reasoning_details.ts";
+import { isLegacyCaller, legacyCall, stopForCaller } from "../tools/decode.ts";
 import { encodeUsage } from "./usage.ts";
 
 /** Writes a JSON answer. */

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../../core/json.ts";
 import type { Failure } from "../../canonical/failure/failure.ts";
-import type { Stop, StopReason } from "../../canonical/answer/stop.ts";
+import type { Stop, StopReason } from "../../canonical/answer/answer.ts";
 import {
   failureOfWord,
   isStopWord,

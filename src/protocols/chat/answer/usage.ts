@@ -7,7 +7,7 @@ import {
   servedWord,
   tokenCount,
   type Usage,
-} from "../../canonical/answer/usage.ts";
+} from "../../canonical/answer/answer.ts";
 
 /**
  * Reads a `usage` object; `prompt_tokens` includes cached tokens. Also takes the names that some providers use

@@ -1,20 +1,17 @@
 import { createHash } from "node:crypto";
 import { type JsonObject, present } from "../../../core/json.ts";
-import { loseCacheMarks } from "../../canonical/request/cache_marks.ts";
-import { loseCitations } from "../../canonical/answer/cited.ts";
-import type { RequestContext } from "../../canonical/codec.ts";
 import {
+  loseCacheMarks,
   loseContinuation,
   loseForeignExtras,
 } from "../../canonical/request/loss.ts";
+import { loseCitations } from "../../canonical/answer/readable.ts";
+import type { RequestContext } from "../../canonical/codec.ts";
 import type {
   CanonicalRequest,
   OutputFormat,
 } from "../../canonical/request/request.ts";
-import {
-  sharedExtras,
-  type SharedFields,
-} from "../../canonical/request/shared_extras.ts";
+import { sharedExtras, type SharedFields } from "../../openai/extras.ts";
 import { isClosedSchema } from "../../canonical/request/schema.ts";
 import {
   type ChatDialect,

@@ -10,7 +10,7 @@ import type {
 } from "../../canonical/answer/block.ts";
 import { invalidField } from "../../canonical/request/invalid_request.ts";
 import { sourceOfFile, sourceOfUrl } from "../../canonical/request/media.ts";
-import { decodeCache } from "./cache.ts";
+import { decodeCache } from "../dialect.ts";
 
 /** Where the parts stand. */
 export interface PartsPlace {

@@ -1,4 +1,4 @@
-import { lookup } from "../../../core/collections/lookup.ts";
+import { lookup } from "../../../core/collections.ts";
 import {
   type JsonObject,
   type JsonValue,
@@ -13,8 +13,7 @@ import type {
 } from "../../canonical/answer/block.ts";
 import type { Loss } from "../../canonical/request/loss.ts";
 import { dataUrl, defaultFileName } from "../../canonical/request/media.ts";
-import { encodeCache } from "./cache.ts";
-import type { Scope } from "../dialect.ts";
+import { encodeCache, type Scope } from "../dialect.ts";
 
 /** Whether a block needs a part of its own, which only user messages may have. */
 export function isAttachment<One extends Block>(

@@ -9,16 +9,16 @@ import type {
 import { isToolCall } from "../../canonical/request/history.ts";
 import { invalidField } from "../../canonical/request/invalid_request.ts";
 import type { Role, Turn } from "../../canonical/request/request.ts";
-import { givenArguments } from "../../canonical/tools/tool_arguments.ts";
-import { sealedOfCall } from "../tools/extra_content.ts";
-import { decodeParts } from "./part_decode.ts";
+import { givenArguments } from "../../canonical/tools/tool.ts";
 import {
   decodeThinkingBlocks,
   hasEnvelopes,
   reasoningInEnvelopes,
+  sealedOfCall,
   sealedOfDetails,
   textOfDetails,
 } from "../answer/reasoning_details.ts";
+import { decodeParts } from "./part_decode.ts";
 import type { WireMessage, WireToolCall } from "../wire.ts";
 
 /**

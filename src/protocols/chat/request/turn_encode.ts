@@ -8,15 +8,13 @@ import type {
   ToolCallBlock,
   ToolResultBlock,
 } from "../../canonical/answer/block.ts";
-import { isToolCall, settleHistory } from "../../canonical/request/history.ts";
-import { restoreNativeIds } from "../../canonical/tools/native_ids.ts";
 import { openForeignBlocks } from "../../canonical/answer/readable.ts";
-import type { Turn } from "../../canonical/request/request.ts";
 import { maySend, type Sealed } from "../../canonical/answer/sealed.ts";
-import { fitId } from "../../canonical/tools/tool_call_id.ts";
-import { encodeCache } from "./cache.ts";
-import type { Scope } from "../dialect.ts";
-import { extraOfSealed } from "../tools/extra_content.ts";
+import { isToolCall, settleHistory } from "../../canonical/request/history.ts";
+import type { Turn } from "../../canonical/request/request.ts";
+import { fitId, restoreNativeIds } from "../../canonical/tools/tool_call_id.ts";
+import { detailsOfSealed, extraOfSealed } from "../answer/reasoning_details.ts";
+import { encodeCache, type Scope } from "../dialect.ts";
 import {
   contentText,
   encodeParts,
@@ -25,8 +23,6 @@ import {
   systemText,
   textOf,
 } from "./part_encode.ts";
-import { detailsOfSealed } from "../answer/reasoning_details.ts";
-import { isSystem, placeSystem } from "./system_placement.ts";
 
 /** OpenAI limits the length; some models count on their own characters, such as `functions.name:0`. */
 const ID_RULE = { maxLength: 64, anyCharacter: true };
@@ -316,4 +312,50 @@ function cacheOf({ cache, content }: ToolResultBlock): CacheMark | undefined {
   const last = content.at(-1);
   return cache ??
     (last !== undefined && "cache" in last ? last.cache : undefined);
+}
+
+/** Whether the turn is a system message, by either of its names. */
+function isSystem({ role }: Turn): boolean {
+  return role === "system" || role === "developer";
+}
+
+/**
+ * For templates that know one system message, at the beginning: joins the leading ones, and makes later ones
+ * words of the user, marked as clients themselves mark such reminders. Then joins neighbouring user turns.
+ */
+function placeSystem(turns: readonly Turn[]): readonly Turn[] {
+  const first = turns.findIndex((turn) => !isSystem(turn));
+  const leading = turns.slice(0, first < 0 ? turns.length : first);
+  const rest = turns.slice(leading.length).map((turn) =>
+    isSystem(turn) ? asReminder(turn) : turn
+  );
+  const system: Turn[] = leading.length === 0
+    ? []
+    : [{ role: "system", blocks: leading.flatMap(({ blocks }) => blocks) }];
+  return [...system, ...joinUsers(rest)];
+}
+
+function asReminder(turn: Turn): Turn {
+  const blocks = turn.blocks.map((block): Block =>
+    block.kind === "text"
+      ? {
+        ...block,
+        text: `<system-reminder>\n${block.text}\n</system-reminder>`,
+      }
+      : block
+  );
+  return { role: "user", blocks };
+}
+
+function joinUsers(turns: readonly Turn[]): readonly Turn[] {
+  const joined: { readonly turn: Turn; readonly blocks: Block[] }[] = [];
+  for (const turn of turns) {
+    const last = joined.at(-1);
+    const isSameUser = turn.role === "user" && last?.turn.role === "user" &&
+      turn.name === last.turn.name;
+    if (isSameUser) {
+      for (const block of turn.blocks) last.blocks.push(block);
+    } else joined.push({ turn, blocks: [...turn.blocks] });
+  }
+  return joined.map(({ turn, blocks }) => ({ ...turn, blocks }));
 }

@@ -1,12 +1,36 @@
 import type { SseFrame } from "../../../core/frame.ts";
 import type { Ids } from "../../../core/ids.ts";
-import type { Stage } from "../../../core/stage.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../../core/json.ts";
+import type { Emit, Stage } from "../../../core/stage.ts";
+import {
+  CONTEXT_FULL,
+  isGoodEnd,
+  laterUsage,
+  settleStop,
+  type Stop,
+  type Usage,
+} from "../../canonical/answer/answer.ts";
+import type { Citation } from "../../canonical/answer/block.ts";
 import { isErrorBody } from "../../canonical/failure/error_body.ts";
-import { type AnswerEvent, brokenEvent } from "../../canonical/stream/event.ts";
-import { readFrames } from "../../canonical/stream/read_frames.ts";
-import { ChunkReader } from "./chunk_reader.ts";
-import { decodeFailure } from "../failure.ts";
-import { textPlace } from "./text_place.ts";
+import {
+  type AnswerEvent,
+  brokenEvent,
+  type StartEvent,
+} from "../../canonical/stream/event.ts";
+import {
+  readFrames,
+  textIn,
+  type TextPlace,
+} from "../../canonical/stream/read_frames.ts";
+import { pagesOf } from "../answer/citation.ts";
+import { decodeEnd } from "../answer/stop.ts";
+import { usageIn } from "../answer/usage.ts";
+import { decodeFailure } from "../errors.ts";
+import { DeltaReader } from "./delta_reader.ts";
 
 /**
  * Reads a Chat Completions stream. The end comes with `[DONE]`, since usage may follow the last chunk of the
@@ -27,4 +51,136 @@ export function createStreamDecoder(ids: Ids): Stage<SseFrame, AnswerEvent> {
       emit(brokenEvent("The provider's stream ended before the answer did"));
     },
   });
+}
+
+/**
+ * Turns the chunks of one answer into events; what comes after an end or a failure is not to be used. A whole
+ * answer is one chunk with a `message` for its `delta`.
+ */
+export class ChunkReader {
+  readonly #deltas: DeltaReader;
+  #hasStarted = false;
+  #hasDeltas = false;
+  #stop: Stop | undefined;
+  #usage: Usage | undefined;
+  #pages: readonly Citation[] = [];
+  #serviceTier: string | undefined;
+
+  /** @param ids For calls that come without an id. */
+  constructor(ids: Ids) {
+    this.#deltas = new DeltaReader(ids);
+  }
+
+  /** Whether a chunk has said why the answer ends. */
+  get hasFinishReason(): boolean {
+    return this.#stop !== undefined;
+  }
+
+  /** Takes the next chunk. */
+  push(chunk: JsonObject, emit: Emit<AnswerEvent>): void {
+    // Some providers send checks of the prompt before the answer has an id.
+    if (chunk.id) this.#start(chunk, emit);
+    for (const choice of Array.isArray(chunk.choices) ? chunk.choices : []) {
+      if (!isFirstChoice(choice)) continue;
+      this.#start(chunk, emit);
+      this.#readChoice(choice, emit);
+    }
+    const pages = pagesOf(chunk);
+    if (pages.length > 0) this.#pages = pages;
+    this.#usage = laterUsage(this.#usage, usageIn(chunk));
+    if (typeof chunk.service_tier === "string") {
+      this.#serviceTier = chunk.service_tier;
+    }
+  }
+
+  /** Closes what is open and ends the answer; a failure where nothing ever came. */
+  finish(emit: Emit<AnswerEvent>): void {
+    if (!this.#hasStarted) {
+      return emit(brokenEvent("The provider's stream held no answer"));
+    }
+    this.#deltas.finish(this.#pages, emit);
+    const stop = settleStop(this.#stop ?? { reason: "end" }, this.#deltas);
+    if (stop.reason === "context_full" && !this.#deltas.hasBlocks) {
+      return emit({ type: "failure", failure: CONTEXT_FULL });
+    }
+    emit({
+      type: "end",
+      stop,
+      usage: this.#usage,
+      serviceTier: this.#serviceTier === undefined
+        ? undefined
+        : { protocol: "chat", value: this.#serviceTier },
+    });
+  }
+
+  #start(chunk: JsonObject, emit: Emit<AnswerEvent>): void {
+    if (this.#hasStarted) return;
+    this.#hasStarted = true;
+    emit(startOf(chunk));
+  }
+
+  #readChoice(choice: JsonObject, emit: Emit<AnswerEvent>): void {
+    if (isErrorBody(choice)) {
+      return emit({ type: "failure", failure: decodeFailure(200, choice) });
+    }
+    this.#readDelta(choice, emit);
+    this.#usage = laterUsage(this.#usage, usageIn(choice));
+    this.#readEnd(choice, emit);
+  }
+
+  /** A good end says nothing against one before it that was not. */
+  #readEnd(choice: JsonObject, emit: Emit<AnswerEvent>): void {
+    const end = decodeEnd(choice);
+    if (end === undefined) return;
+    if ("failure" in end) return emit({ type: "failure", ...end });
+    if (this.#stop === undefined || isGoodEnd(this.#stop)) {
+      this.#stop = end.stop;
+    }
+  }
+
+  /** A message behind deltas tells all of them again (github.com/abundantbeing/hermes-browser-extension/issues/11). */
+  #readDelta({ delta, message }: JsonObject, emit: Emit<AnswerEvent>): void {
+    if (isJsonObject(delta)) {
+      this.#hasDeltas = true;
+      this.#deltas.push(delta, false, emit);
+    } else if (isJsonObject(message) && !this.#hasDeltas) {
+      this.#deltas.push(message, true, emit);
+    }
+  }
+}
+
+function startOf(chunk: JsonObject): StartEvent {
+  const { id, model, created } = chunk;
+  return {
+    type: "start",
+    id: typeof id === "string" ? id : "",
+    model: typeof model === "string" ? model : "",
+    createdAtMs: typeof created === "number" && created > 0
+      ? created * 1000
+      : undefined,
+  };
+}
+
+/**
+ * Whether it is the choice that the gateway reads: the first one asked for. Without an index it may come in
+ * several pieces, as GitHub Copilot tells an answer of text and calls.
+ */
+function isFirstChoice(choice: JsonValue): choice is JsonObject {
+  return isJsonObject(choice) && (choice.index ?? 0) === 0;
+}
+
+/** Texts of which a delta has one, as a rule. */
+const TEXT_FIELDS = ["content", "reasoning_content", "reasoning"];
+
+/** Where a chunk has text, reasoning or a piece of a call's arguments. */
+function textPlace({ choices }: JsonObject): TextPlace | undefined {
+  const delta = firstOf(choices)?.delta;
+  if (!isJsonObject(delta)) return undefined;
+  return textIn(delta, TEXT_FIELDS) ??
+    textIn(firstOf(delta.tool_calls)?.function, ["arguments"]);
+}
+
+function firstOf(list: JsonValue | undefined): JsonObject | undefined {
+  const first = Array.isArray(list) ? list[0] : undefined;
+  return isJsonObject(first) ? first : undefined;
 }

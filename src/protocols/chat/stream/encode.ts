@@ -1,8 +1,35 @@
+import type { SseFrame } from "../../../core/frame.ts";
+import { isJsonObject, type JsonObject } from "../../../core/json.ts";
+import type {
+  Citation,
+  ReasoningForm,
+  TokenLogprob,
+} from "../../canonical/answer/block.ts";
+import { Paragraphs } from "../../canonical/answer/readable.ts";
+import type { Sealed } from "../../canonical/answer/sealed.ts";
 import type { AnswerContext, StreamEncoder } from "../../canonical/codec.ts";
-import { type ChunkWriter, createChunkWriter } from "./chunk_writer.ts";
-import { DeltaWriter } from "./delta_writer.ts";
 import { asStreamError } from "../../canonical/failure/failure.ts";
-import { errorObject } from "../failure.ts";
+import { MAX_BLOCKS } from "../../canonical/max_sizes.ts";
+import type {
+  AnswerEvent,
+  BlockHead,
+  EndEvent,
+  StartEvent,
+} from "../../canonical/stream/event.ts";
+import { encodeCitation } from "../answer/citation.ts";
+import {
+  answerId,
+  createdSeconds,
+  logprobsOf,
+  wantsLogprobs,
+} from "../answer/encode.ts";
+import {
+  detailsForCaller,
+  extraOfSealed,
+} from "../answer/reasoning_details.ts";
+import { encodeUsage } from "../answer/usage.ts";
+import { errorObject } from "../errors.ts";
+import { isLegacyCaller, legacyCall, stopForCaller } from "../tools/decode.ts";
 
 /** Writes a Chat Completions stream: an event is a chunk with one delta, or nothing; the end is some more. */
 export function createStreamEncoder(context: AnswerContext): StreamEncoder {
@@ -25,4 +52,282 @@ export function createStreamEncoder(context: AnswerContext): StreamEncoder {
     end() {},
     keepAlive: (emit) => emit({ comment: "keep-alive" }),
   };
+}
+
+/** Writes the chunks of one answer, whose common fields are formatted once. */
+interface ChunkWriter {
+  /**
+   * The chunk of a delta.
+   *
+   * @param delta As JSON text.
+   * @param logprobs Of its tokens.
+   */
+  chunkOf(
+    delta: string,
+    logprobs?: readonly TokenLogprob[] | undefined,
+  ): SseFrame;
+  /** The frames that say how the answer ended, and that it has. */
+  end(event: EndEvent): SseFrame[];
+}
+
+/**
+ * A writer for the answer that `start` begins. Usage comes in a chunk of its own, and only where the caller asked
+ * for it with `stream_options.include_usage`, since some clients choke on a chunk without choices.
+ */
+function createChunkWriter(
+  start: StartEvent,
+  context: AnswerContext,
+): ChunkWriter {
+  const wantsUsage = asksForUsage(context);
+  const isAsked = wantsLogprobs(context);
+  const common = JSON.stringify({
+    id: answerId(start.id, context),
+    object: "chat.completion.chunk",
+    created: createdSeconds(start.createdAtMs, context),
+    model: context.model,
+  }).slice(0, -1);
+  const head = `${common},"choices":[{"index":0,"delta":`;
+  const tail = tailOf("null");
+
+  function tailOf(reason: string, logprobs = "null"): string {
+    const usage = wantsUsage ? `,"usage":null` : "";
+    return `,"logprobs":${logprobs},"finish_reason":${reason}}]${usage}}`;
+  }
+
+  return {
+    chunkOf(delta, logprobs) {
+      if (logprobs === undefined || !isAsked) {
+        return { data: head + delta + tail };
+      }
+      const logprobsText = JSON.stringify(logprobsOf(logprobs));
+      return { data: head + delta + tailOf("null", logprobsText) };
+    },
+    end({ stop, usage }) {
+      const frames: SseFrame[] = [
+        {
+          data: `${head}{}${
+            tailOf(JSON.stringify(stopForCaller(stop, context)))
+          }`,
+        },
+      ];
+      if (wantsUsage && usage !== undefined) {
+        const counts = JSON.stringify(encodeUsage(usage));
+        frames.push({ data: `${common},"choices":[],"usage":${counts}}` });
+      }
+      frames.push({ data: "[DONE]" });
+      return frames;
+    },
+  };
+}
+
+function asksForUsage(context: AnswerContext): boolean {
+  const options = context.request.extras.chat?.stream_options?.value;
+  return isJsonObject(options) && options.include_usage === true;
+}
+
+/** A block while its deltas come. */
+interface OpenBlock {
+  readonly kind: BlockHead["kind"];
+  /** Among the answer's tool calls, from 0; -1 for another block. */
+  readonly call: number;
+  /** Whether anything of it has been written. */
+  hasText: boolean;
+  /** Where its text begins in the content. */
+  start: number;
+  /** What backs the whole of it, wherever that ends. */
+  readonly citations: Citation[];
+  /** Of reasoning, what can be read. */
+  readonly parts: { readonly form: ReasoningForm; text: string }[];
+}
+
+/** Writes the events of one answer as deltas, each as JSON text. */
+class DeltaWriter {
+  readonly #context: AnswerContext;
+  readonly #isLegacy: boolean;
+  readonly #blocks: (OpenBlock | undefined)[] = [];
+  readonly #content = new Paragraphs();
+  readonly #reasoning = new Paragraphs();
+  #nextCall = 0;
+  /** Of the content so far. */
+  #length = 0;
+  #hasRefusal = false;
+  /** How many blocks of sealed reasoning there were so far. */
+  #sealCount = 0;
+
+  constructor(context: AnswerContext) {
+    this.#context = context;
+    this.#isLegacy = isLegacyCaller(context);
+  }
+
+  /** The delta that tells the event; `undefined` where no delta does. */
+  write(event: AnswerEvent): string | undefined {
+    switch (event.type) {
+      case "block-delta":
+        return this.#add(this.#blocks[event.index], event.text);
+      case "start":
+        return `{"role":"assistant","content":"","refusal":null}`;
+      case "block-start":
+        return this.#begin(event.index, event.block);
+      case "block-part":
+        this.#reasoning.part();
+        this.#blocks[event.index]?.parts.push({ form: event.form, text: "" });
+        return undefined;
+      case "block-citation":
+        return this.#cite(this.#blocks[event.index], event.citation);
+      case "block-seal":
+        return this.#seal(this.#blocks[event.index], event.sealed);
+      case "block-end":
+        return this.#finish(event.index);
+      case "end":
+        return this.#explain(event.stop.explanation);
+      case "failure":
+        return undefined;
+    }
+  }
+
+  #begin(index: number, block: BlockHead): string | undefined {
+    const isCall = block.kind === "function_call" ||
+      block.kind === "custom_call";
+    const call = isCall ? this.#nextCall++ : -1;
+    this.#blocks[index] = {
+      kind: block.kind,
+      call,
+      hasText: false,
+      start: this.#length,
+      citations: [],
+      parts: [],
+    };
+    if (block.kind !== "text" || block.message !== undefined) {
+      this.#content.part();
+    }
+    if (block.kind === "opaque") this.#context.drop(block.type);
+    if (!isCall) return undefined;
+    return this.#isLegacy
+      ? this.#beginLegacy(block, call)
+      : JSON.stringify({ tool_calls: [callHead(block, call)] });
+  }
+
+  /** A caller who knows functions only can be told of one call. */
+  #beginLegacy({ name }: { name: string }, call: number): string | undefined {
+    if (call === 0) return JSON.stringify(legacyCall(name, ""));
+    this.#context.drop("tool_calls");
+    return undefined;
+  }
+
+  #addArguments(call: number, json: string): string | undefined {
+    if (!this.#isLegacy) return argumentsDelta(call, json);
+    return call === 0
+      ? JSON.stringify({ function_call: { arguments: json } })
+      : undefined;
+  }
+
+  #add(block: OpenBlock | undefined, text: string): string | undefined {
+    if (block === undefined) return undefined;
+    const isFirst = !block.hasText;
+    block.hasText = true;
+    switch (block.kind) {
+      case "text": {
+        // What a block says after its first text belongs to that, whatever came between.
+        const content = isFirst ? this.#content.join(text) : text;
+        this.#length += content.length;
+        if (isFirst) block.start = this.#length - text.length;
+        return `{"content":${JSON.stringify(content)}}`;
+      }
+      case "reasoning": {
+        const part = block.parts.at(-1);
+        if (part !== undefined) part.text += text;
+        const reasoning = this.#reasoning.join(text);
+        return `{"reasoning_content":${JSON.stringify(reasoning)}}`;
+      }
+      case "refusal":
+        this.#hasRefusal = true;
+        return `{"refusal":${JSON.stringify(text)}}`;
+      case "function_call":
+        return this.#addArguments(block.call, text);
+      case "custom_call":
+        return `{"tool_calls":[{"index":${block.call},"custom":{"input":${
+          JSON.stringify(text)
+        }}}]}`;
+      case "opaque":
+        return undefined;
+    }
+  }
+
+  /** What backs a whole block waits for its end, which is where it ends. */
+  #cite(
+    block: OpenBlock | undefined,
+    citation: Citation,
+  ): string | undefined {
+    if (block === undefined) return undefined;
+    const isOpenEnded = citation.endIndex === undefined;
+    if (!isOpenEnded || block.citations.length >= MAX_BLOCKS) {
+      return this.#annotate(block, [citation]);
+    }
+    block.citations.push(citation);
+    return undefined;
+  }
+
+  #annotate(
+    { start }: OpenBlock,
+    citations: readonly Citation[],
+  ): string | undefined {
+    const place = { start, end: this.#length };
+    const written = citations.map((one) => encodeCitation(one, place));
+    if (written.includes(undefined)) this.#context.drop("citation");
+    const annotations = written.filter((one) => one !== undefined);
+    return annotations.length === 0
+      ? undefined
+      : JSON.stringify({ annotations });
+  }
+
+  #seal(block: OpenBlock | undefined, sealed: Sealed): string | undefined {
+    if (block !== undefined && block.call >= 0) {
+      if (this.#isLegacy) return undefined;
+      const extra_content = extraOfSealed(sealed);
+      return extra_content && JSON.stringify({
+        tool_calls: [{ index: block.call, extra_content }],
+      });
+    }
+    const details = detailsForCaller(
+      sealed,
+      { position: this.#sealCount++, parts: block?.parts ?? [] },
+      this.#context.connectionId,
+    );
+    return JSON.stringify({ reasoning_details: details });
+  }
+
+  /** A call without arguments gets an empty object, since clients parse what they get. */
+  #finish(index: number): string | undefined {
+    const block = this.#blocks[index];
+    this.#blocks[index] = undefined;
+    if (block?.kind === "text") return this.#annotate(block, block.citations);
+    return block?.kind === "function_call" && !block.hasText
+      ? this.#addArguments(block.call, "{}")
+      : undefined;
+  }
+
+  /** Why the answer ended is shown where the model's own words of refusal would be. */
+  #explain(explanation: string | undefined): string | undefined {
+    return explanation === undefined || this.#hasRefusal
+      ? undefined
+      : JSON.stringify({ refusal: explanation });
+  }
+}
+
+function argumentsDelta(call: number, json: string): string {
+  return `{"tool_calls":[{"index":${call},"function":{"arguments":${
+    JSON.stringify(json)
+  }}}]}`;
+}
+
+/** The first piece of a call: everything but its arguments. */
+function callHead(
+  block: Extract<BlockHead, { kind: "function_call" | "custom_call" }>,
+  index: number,
+): JsonObject {
+  const { id, name } = block;
+  if (block.kind === "custom_call") {
+    return { index, id, type: "custom", custom: { name, input: "" } };
+  }
+  return { index, id, type: "function", function: { name, arguments: "" } };
 }

@@ -3,7 +3,7 @@ import {
   encodeHostedTool,
   loseForceOnNothing,
   loseForeignChoice,
-} from "../../canonical/request/hosted_tool.ts";
+} from "../../canonical/request/loss.ts";
 import type { CanonicalRequest } from "../../canonical/request/request.ts";
 import {
   isClosedSchema,
@@ -20,9 +20,8 @@ import {
   type ToolChoice,
   type ToolReference,
 } from "../../canonical/tools/tool.ts";
-import { encodeCache } from "../request/cache.ts";
+import { encodeCache, type Scope } from "../dialect.ts";
 import { moonshotSchema } from "./moonshot_schema.ts";
-import type { Scope } from "../dialect.ts";
 
 /** How a request's tools and the choice among them are written. */
 export interface Tooling {

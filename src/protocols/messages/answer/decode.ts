@@ -12,8 +12,8 @@ import {
 } from "../../canonical/failure/failure.ts";
 import { createFold } from "../../canonical/answer/fold.ts";
 import { guardAnswer } from "../../canonical/stream/guard.ts";
-import { EventReader } from "../stream/event_reader.ts";
-import { decodeFailure } from "../failure.ts";
+import { EventReader } from "../stream/decode.ts";
+import { decodeFailure } from "../errors.ts";
 import { otherFields } from "../request/fields.ts";
 
 /** What of a message is told at its start, or by its blocks, or says nothing. */

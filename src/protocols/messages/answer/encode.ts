@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../../core/json.ts";
-import type { Answer } from "../../canonical/answer/answer.ts";
+import { type Answer, estimateUsage } from "../../canonical/answer/answer.ts";
 import type {
   AnswerBlock,
   FunctionCallBlock,
@@ -9,16 +9,15 @@ import type {
 } from "../../canonical/answer/block.ts";
 import type { AnswerContext } from "../../canonical/codec.ts";
 import type { BlockHead } from "../../canonical/stream/event.ts";
-import { parseArguments } from "../../canonical/tools/tool_arguments.ts";
-import { estimateUsage } from "../../canonical/answer/usage.ts";
-import { encodeCitation } from "../content/citation.ts";
-import { createAnswerIds } from "../tools/tool_call_ids.ts";
-import { encodeStop, refusalOf } from "./stop.ts";
+import { parseArguments } from "../../canonical/tools/tool.ts";
 import {
+  encodeCitation,
   isRedacted,
   signatureForCaller,
   thinkingText,
-} from "../content/thinking.ts";
+} from "../request/blocks.ts";
+import { createAnswerIds } from "../tools/tool_call_ids.ts";
+import { encodeStop, refusalOf } from "./stop.ts";
 import { encodeUsage } from "./usage.ts";
 
 /** What every step of writing an answer needs to know. */

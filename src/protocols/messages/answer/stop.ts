@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "../../../core/json.ts";
 import type { AnswerBlock } from "../../canonical/answer/block.ts";
 import type { Failure } from "../../canonical/failure/failure.ts";
-import type { Stop, StopReason } from "../../canonical/answer/stop.ts";
+import type { Stop, StopReason } from "../../canonical/answer/answer.ts";
 import {
   failureOfWord,
   reasonOfWord,

@@ -8,7 +8,7 @@ import {
   servedWord,
   tokenCount,
   type Usage,
-} from "../../canonical/answer/usage.ts";
+} from "../../canonical/answer/answer.ts";
 import { marksOf } from "../request/fields.ts";
 
 /** Most fields that are kept of an upstream's counts. */

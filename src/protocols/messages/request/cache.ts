@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "../../../core/json.ts";
 import type { CacheMark } from "../../canonical/answer/block.ts";
-import { countCacheMarks } from "../../canonical/request/cache_marks.ts";
+import { countCacheMarks } from "../../canonical/request/loss.ts";
 import type { CanonicalRequest } from "../../canonical/request/request.ts";
 
 /** Lifetimes of a cached prefix; the longest that an upstream offers is an hour. */

@@ -1,25 +1,35 @@
 import {
   isJsonObject,
   type JsonObject,
+  type JsonValue,
   parseJson,
+  pickFields,
 } from "../../../core/json.ts";
+import type { Block } from "../../canonical/answer/block.ts";
+import { isEffort } from "../../canonical/answer/reasoning.ts";
+import type { Extra, Weight } from "../../canonical/request/extras.ts";
 import {
   invalidField,
   unsupportedState,
 } from "../../canonical/request/invalid_request.ts";
-import { isEffort } from "../../canonical/answer/reasoning.ts";
 import type {
   CanonicalRequest,
   OutputFormat,
   ReasoningSettings,
   ServiceTier,
+  Turn,
 } from "../../canonical/request/request.ts";
-import { decodeCache } from "./cache.ts";
-import { decodeExtras } from "./extras_decode.ts";
+import {
+  decodeAssistantBlock,
+  decodeResult,
+  decodeSystemBlock,
+  decodeUserBlock,
+} from "./part_decode.ts";
 import { decodeToolChoice, decodeTools } from "../tools/decode.ts";
-import { decodeMessages, decodeSystem } from "./turn_decode.ts";
+import { parseRequest, type WireMessage, type WireRequest } from "../wire.ts";
+import { decodeCache } from "./cache.ts";
+import { otherFields } from "./fields.ts";
 import { effortOf } from "./message_effort.ts";
-import { parseRequest, type WireRequest } from "../wire.ts";
 
 /**
  * Reads a Messages request of either API version: what `2026-10-21` refuses is still understood.
@@ -147,4 +157,156 @@ function conversationOf(user: string): string | undefined {
     return parsed.session_id;
   }
   return OLD_SESSION_REGEXP.exec(user)?.[1];
+}
+
+type Content = string | readonly JsonObject[];
+
+/**
+ * Reads the system text as the first turn.
+ *
+ * @throws {GatewayError} `invalid_request` naming the block.
+ */
+function decodeSystem(system: Content | null | undefined): Turn[] {
+  if (system === null || system === undefined) return [];
+  return [{
+    role: "system",
+    blocks: decodeBlocks(system, "system", decodeSystemBlock),
+  }];
+}
+
+/**
+ * Reads `messages`, each as one turn; the tool results of a user message are a turn before it.
+ *
+ * @throws {GatewayError} `invalid_request` naming the message or block.
+ */
+function decodeMessages(messages: readonly WireMessage[]): Turn[] {
+  return messages.flatMap((message, index) =>
+    decodeMessage(message, `messages[${index}]`)
+  );
+}
+
+function decodeMessage({ role, content }: WireMessage, param: string): Turn[] {
+  const place = `${param}.content`;
+  switch (role) {
+    case "user":
+      return decodeUser(content, place);
+    case "assistant":
+      return [{
+        role,
+        blocks: decodeBlocks(content, place, decodeAssistantBlock),
+      }];
+    case "system":
+      return [{
+        role,
+        blocks: decodeBlocks(content, place, decodeSystemBlock),
+      }];
+    default:
+      throw invalidField(`${param}.role`, "is none of user, assistant, system");
+  }
+}
+
+function decodeUser(content: Content, param: string): Turn[] {
+  const blocks = decodeBlocks(
+    content,
+    param,
+    (block, place) =>
+      block.type === "tool_result"
+        ? decodeResult(block, place)
+        : decodeUserBlock(block, place),
+  );
+  const results = blocks.filter(({ kind }) => kind === "tool_result");
+  if (results.length === 0) return [{ role: "user", blocks }];
+  const rest = blocks.filter(({ kind }) => kind !== "tool_result");
+  return rest.length === 0
+    ? [{ role: "tool", blocks: results }]
+    : [{ role: "tool", blocks: results }, { role: "user", blocks: rest }];
+}
+
+function decodeBlocks(
+  content: Content,
+  param: string,
+  decode: (block: JsonObject, param: string) => Block,
+): readonly Block[] {
+  if (typeof content === "string") {
+    return [decode({ type: "text", text: content }, param)];
+  }
+  return content.map((block, index) => decode(block, `${param}[${index}]`));
+}
+
+/** Fields that have a canonical place. */
+const KNOWN_FIELDS: ReadonlySet<string> = new Set([
+  "model",
+  "max_tokens",
+  "messages",
+  "system",
+  "stream",
+  "tools",
+  "tool_choice",
+  "thinking",
+  "output_config",
+  "output_format",
+  "stop_sequences",
+  "temperature",
+  "top_p",
+  "top_k",
+  "service_tier",
+  "metadata",
+  "cache_control",
+  "thread",
+]);
+
+/** Keeps the fields that have no canonical place, with what their loss means. */
+function decodeExtras(body: JsonObject): Record<string, Extra> {
+  const others = {
+    ...otherFields(body, KNOWN_FIELDS),
+    ...innerFields(body, "metadata", (field) => field === "user_id"),
+    ...innerFields(
+      body,
+      "output_config",
+      (field, value) =>
+        field === "format" || field === "effort" && isEffort(value),
+    ),
+  };
+  return Object.fromEntries(
+    Object.entries(others).flatMap(([field, value]) =>
+      value === undefined
+        ? []
+        : [[field, { value, weight: weightOf(field, value) }]]
+    ),
+  );
+}
+
+/** What it means to leave out a field without a canonical place. */
+function weightOf(field: string, value: JsonValue): Weight {
+  switch (field) {
+    case "mcp_servers":
+      // Without its servers the conversation would be another one.
+      return isEmptyList(value) ? "silent" : "answer";
+    case "inference_geo":
+      // Where a request is worked on may be a matter of law.
+      return "answer";
+    case "speed":
+      return value === "standard" ? "silent" : "hint";
+    default:
+      return "hint";
+  }
+}
+
+/** What of a field that is an object has no canonical place, under the same name. */
+function innerFields(
+  body: JsonObject,
+  field: "metadata" | "output_config",
+  isKnown: (field: string, value: JsonValue | undefined) => boolean,
+): JsonObject {
+  const object = body[field];
+  if (!isJsonObject(object)) return {};
+  const rest = pickFields(
+    object,
+    (name, value) => !isKnown(name, value) && value !== null,
+  );
+  return Object.keys(rest).length === 0 ? {} : { [field]: rest };
+}
+
+function isEmptyList(value: JsonValue): boolean {
+  return Array.isArray(value) && value.length === 0;
 }

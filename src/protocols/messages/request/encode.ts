@@ -1,30 +1,33 @@
-import type { JsonObject } from "../../../core/json.ts";
+import { type JsonObject, present } from "../../../core/json.ts";
 import type { RequestContext } from "../../canonical/codec.ts";
 import {
   loseContinuation,
   loseForeignExtras,
 } from "../../canonical/request/loss.ts";
-import type { CanonicalRequest } from "../../canonical/request/request.ts";
-import { createCacheWriter, encodeCache } from "./cache.ts";
+import type {
+  CanonicalRequest,
+  OutputFormat,
+  RequestField,
+  Sampling,
+} from "../../canonical/request/request.ts";
 import { dialectOf, type Scope } from "../dialect.ts";
-import { encodeFormat } from "./format_encode.ts";
-import { encodeSampling } from "./sampling_encode.ts";
+import { encodeTooling } from "../tools/encode.ts";
+import { enforceableSchema } from "../tools/enforceable_schema.ts";
+import { createHistoryIds } from "../tools/tool_call_ids.ts";
+import { createCacheWriter, encodeCache } from "./cache.ts";
+import { DROP_MISMATCHES } from "./preserved_thinking.ts";
 import {
   encodeServiceTier,
   encodeStops,
   encodeUser,
   loseSettings,
 } from "./settings_encode.ts";
-import { DROP_MISMATCHES } from "./preserved_thinking.ts";
-import type { Draft } from "./system_placement.ts";
+import { type Draft, encodeTurns } from "./turn_encode.ts";
 import {
   encodeThinking,
   isThinking,
   type Thinking,
 } from "./thinking_encode.ts";
-import { createHistoryIds } from "../tools/tool_call_ids.ts";
-import { encodeTooling } from "../tools/encode.ts";
-import { encodeTurns } from "./turn_encode.ts";
 
 /** The limit for an answer where neither the caller nor the configuration nor the model names one. */
 const DEFAULT_MAX_TOKENS = 32_000;
@@ -163,4 +166,126 @@ function encodeOutput(
     ...(config === undefined ? {} : { thinking: config }),
     ...(Object.keys(output).length === 0 ? {} : { output_config: output }),
   };
+}
+
+/** How the shape of an answer is asked for. */
+interface Format {
+  /** Goes into `output_config.format`. */
+  readonly config?: JsonObject | undefined;
+  /** Goes to the end of the system text, where the shape can only be told in words. */
+  readonly instructions: readonly JsonObject[];
+}
+
+/** Writes the shape of the answer, held to by the upstream where it can. */
+function encodeFormat(
+  format: OutputFormat | undefined,
+  scope: Scope,
+): Format {
+  if (format === undefined) return { instructions: [] };
+  if (format.type === "json") {
+    lose(
+      "it holds answers to no shape but a schema; it is told in words",
+      scope,
+    );
+    return instruct("Answer with one JSON object and nothing else.");
+  }
+  const described = { description: format.description, ...format.schema };
+  const wanted = present(described);
+  const schema = scope.dialect.schemas ? enforceableSchema(wanted) : undefined;
+  if (schema !== undefined) {
+    return { config: { type: "json_schema", schema }, instructions: [] };
+  }
+  if (scope.dialect.schemas && format.strict === true) refuse(scope);
+  lose("it cannot hold answers to this schema; it is told in words", scope);
+  return instruct(
+    "Answer with one JSON object and nothing else. It must match this JSON schema:\n" +
+      JSON.stringify(wanted),
+  );
+}
+
+function instruct(text: string): Format {
+  return { instructions: [{ type: "text", text }] };
+}
+
+function lose(reason: string, { context }: Scope): void {
+  context.lose({ field: "format", weight: "hint", reason });
+}
+
+function refuse({ context }: Scope): void {
+  context.lose({
+    field: "format",
+    weight: "answer",
+    reason:
+      "a strict schema must not refer to itself or to others, nor have objects with arbitrary keys",
+  });
+}
+
+/** What sampling depends on beside the caller's settings. */
+interface SamplingOptions {
+  readonly scope: Scope;
+  /** Whether the model thinks in this request, which fixes most of it. */
+  readonly isThinking: boolean;
+}
+
+const MAX_TEMPERATURE = 1;
+/** The only temperature, and the least `top_p`, that models take which do not let themselves be drawn otherwise. */
+const NEUTRAL_TEMPERATURE = 1;
+const NEUTRAL_TOP_P = 0.99;
+/** The least `top_p` beside thinking. */
+const THINKING_TOP_P = 0.95;
+
+/** Writes `temperature`, `top_p` and `top_k` as far as the model takes them; the rest is reported. */
+function encodeSampling(
+  { temperature, topP, topK }: Sampling,
+  options: SamplingOptions,
+): JsonObject {
+  const { scope, isThinking } = options;
+  const { sampling, thinking } = scope.dialect;
+  const isFixed = sampling === "none" || isThinking && thinking !== "as_given";
+  const leastTopP = sampling === "none" ? NEUTRAL_TOP_P : THINKING_TOP_P;
+  const keep = (
+    value: number | undefined,
+    isTaken: boolean,
+    field: RequestField,
+  ) => {
+    if (value === undefined || isTaken) return value;
+    loseSampling(field, scope);
+    return undefined;
+  };
+  const warmth = keep(
+    limitTemperature(temperature, scope),
+    !isFixed || temperature === NEUTRAL_TEMPERATURE,
+    "temperature",
+  );
+  const share = keep(
+    topP,
+    isFixed ? (topP ?? 0) >= leastTopP : true,
+    "topP",
+  );
+  const isDouble = sampling === "one" && warmth !== undefined;
+  return present({
+    temperature: warmth,
+    top_p: keep(share, !isDouble, "topP"),
+    top_k: keep(topK, !isFixed, "topK"),
+  });
+}
+
+/** Other protocols go up to 2. */
+function limitTemperature(
+  temperature: number | undefined,
+  scope: Scope,
+): number | undefined {
+  if (temperature === undefined || temperature <= MAX_TEMPERATURE) {
+    return temperature;
+  }
+  loseSampling("temperature", scope);
+  return MAX_TEMPERATURE;
+}
+
+function loseSampling(field: RequestField, { context }: Scope): void {
+  context.lose({
+    field,
+    weight: "hint",
+    reason: "this model takes no such value there",
+  });
 }

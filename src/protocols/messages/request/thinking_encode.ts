@@ -7,7 +7,7 @@ import type {
   Effort,
   ReasoningSettings,
 } from "../../canonical/request/request.ts";
-import type { MessagesRules } from "../../dialects/messages_rules.ts";
+import type { MessagesRules } from "../../dialects/claude_models.ts";
 import type { Scope } from "../dialect.ts";
 
 /** How a request's thinking is written. */

@@ -7,11 +7,14 @@ import {
 import type { Emit } from "../../../core/stage.ts";
 import type { AnswerEvent, BlockHead } from "../../canonical/stream/event.ts";
 import type { Sealed } from "../../canonical/answer/sealed.ts";
-import { argumentsText } from "../../canonical/tools/tool_arguments.ts";
-import { decodeCitation } from "../content/citation.ts";
+import { argumentsText } from "../../canonical/tools/tool.ts";
+import {
+  decodeCitation,
+  opaqueBlock,
+  sealedOfRedacted,
+  sealedOfSignature,
+} from "../request/blocks.ts";
 import { marksOf, objectsIn, optionalText } from "../request/fields.ts";
-import { opaqueBlock } from "../content/opaque.ts";
-import { sealedOfRedacted, sealedOfSignature } from "../content/thinking.ts";
 
 /** Turns the events of one block into canonical ones; what is no block's business in them is ignored. */
 export interface BlockTracker {

@@ -1,14 +1,16 @@
 import type { SseFrame } from "../../../core/frame.ts";
-import type { Emit } from "../../../core/stage.ts";
 import { isJsonObject, type JsonObject } from "../../../core/json.ts";
+import type { Emit } from "../../../core/stage.ts";
+import { Paragraphs } from "../../canonical/answer/readable.ts";
+import type { Sealed } from "../../canonical/answer/sealed.ts";
 import type { AnswerContext } from "../../canonical/codec.ts";
 import type { AnswerEvent, BlockHead } from "../../canonical/stream/event.ts";
-import { Paragraphs } from "../../canonical/answer/paragraphs.ts";
-import type { Sealed } from "../../canonical/answer/sealed.ts";
 import { callHead } from "../answer/encode.ts";
-import { encodeCitation } from "../content/citation.ts";
-import { createContentBlock } from "../content/content_block.ts";
-import { isRedacted, signatureForCaller } from "../content/thinking.ts";
+import {
+  encodeCitation,
+  isRedacted,
+  signatureForCaller,
+} from "../request/blocks.ts";
 
 /** Writes one block of a stream. */
 export interface BlockWriter {
@@ -196,4 +198,43 @@ function textDelta(text: string): string {
 
 function inputDelta(json: string): string {
   return `{"type":"input_json_delta","partial_json":${JSON.stringify(json)}}`;
+}
+
+/** A block on the wire; it begins with the first thing said. */
+interface ContentBlock {
+  /** Begins the block, once. */
+  begin(block: JsonObject, emit: Emit<SseFrame>): void;
+  /** Writes a delta, given as JSON text: deltas are what most of a stream consists of. */
+  writeDelta(delta: string, emit: Emit<SseFrame>): void;
+  /** Ends the block, if it ever began. */
+  end(emit: Emit<SseFrame>): void;
+}
+
+/**
+ * A block that has not begun.
+ *
+ * @param takeIndex Gives the index of the next block.
+ */
+function createContentBlock(takeIndex: () => number): ContentBlock {
+  let index = -1;
+  /** What stands before each delta. */
+  let head = "";
+  return {
+    begin(block, emit) {
+      if (index >= 0) return;
+      index = takeIndex();
+      head = `{"type":"content_block_delta","index":${index},"delta":`;
+      const type = "content_block_start";
+      const data = JSON.stringify({ type, index, content_block: block });
+      emit({ event: type, data });
+    },
+    writeDelta(delta, emit) {
+      emit({ event: "content_block_delta", data: `${head}${delta}}` });
+    },
+    end(emit) {
+      if (index < 0) return;
+      const type = "content_block_stop";
+      emit({ event: type, data: `{"type":"${type}","index":${index}}` });
+    },
+  };
 }

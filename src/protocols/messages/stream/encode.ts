@@ -4,14 +4,14 @@ import type { Emit } from "../../../core/stage.ts";
 import type { AnswerContext, StreamEncoder } from "../../canonical/codec.ts";
 import type { EndEvent, StartEvent } from "../../canonical/stream/event.ts";
 import { sequenced } from "../../canonical/stream/sequence.ts";
-import { estimateUsage } from "../../canonical/answer/usage.ts";
+import { estimateUsage } from "../../canonical/answer/answer.ts";
 import { encodeServiceTier, messageHead } from "../answer/encode.ts";
 import { type BlockWriter, createBlockWriter } from "./block_writer.ts";
 import {
   asStreamError,
   type Failure,
 } from "../../canonical/failure/failure.ts";
-import { errorObject } from "../failure.ts";
+import { errorObject } from "../errors.ts";
 import { createAnswerIds } from "../tools/tool_call_ids.ts";
 import { encodeStop, joinRefusal } from "../answer/stop.ts";
 import { encodeUsage } from "../answer/usage.ts";

@@ -1,10 +1,9 @@
-import type { JsonObject } from "../../../core/json.ts";
-import { isJsonObject } from "../../../core/json.ts";
-import { invalidField } from "../../canonical/request/invalid_request.ts";
+import { isJsonObject, type JsonObject } from "../../../core/json.ts";
 import {
   type InnerSettings,
   innerSettings,
 } from "../../canonical/request/extras.ts";
+import { invalidField } from "../../canonical/request/invalid_request.ts";
 import type {
   FunctionTool,
   Tool,
@@ -12,7 +11,6 @@ import type {
 } from "../../canonical/tools/tool.ts";
 import { decodeCache } from "../request/cache.ts";
 import { demandName, marksOf, optionalText } from "../request/fields.ts";
-import { typedToolOf } from "./typed_tools.ts";
 import type { WireToolChoice } from "../wire.ts";
 
 const FUNCTION_FIELDS: ReadonlySet<string> = new Set([
@@ -130,4 +128,138 @@ function decodeNamed(name: string, tools: readonly JsonObject[]): ToolChoice {
     };
   }
   return { type: "tool", tool: { kind: "function", name } };
+}
+
+/** A tool that the protocol knows by a type alone and the caller runs, as a function for models of others. */
+interface TypedTool {
+  readonly description: string;
+  readonly parameters: JsonObject;
+}
+
+const text: JsonObject = { type: "string" };
+const whole: JsonObject = { type: "integer" };
+const point: JsonObject = {
+  type: "array",
+  items: whole,
+  description: "x and y in pixels",
+};
+const lines: JsonObject = {
+  type: "array",
+  items: whole,
+  description: "First and last line, from 1; -1 for the end",
+};
+
+const COMPUTER_ACTIONS = [
+  "key",
+  "hold_key",
+  "type",
+  "cursor_position",
+  "mouse_move",
+  "left_mouse_down",
+  "left_mouse_up",
+  "left_click",
+  "left_click_drag",
+  "right_click",
+  "middle_click",
+  "double_click",
+  "triple_click",
+  "scroll",
+  "wait",
+  "screenshot",
+];
+const ZOOM_REGION: JsonObject = {
+  type: "array",
+  items: whole,
+  description: "For zoom: x and y of two corners",
+};
+
+/** By the beginning of the type, up to its date. */
+const TYPED_TOOLS: ReadonlyMap<string, TypedTool> = new Map(Object.entries({
+  bash: {
+    description: "Runs a command in a shell session that stays open.",
+    parameters: object({
+      command: { ...text, description: "The command to run" },
+      restart: { type: "boolean", description: "Starts the session anew" },
+    }),
+  },
+  text_editor: {
+    description: "Views, creates and edits text files.",
+    parameters: object({
+      command: words("view", "create", "str_replace", "insert"),
+      path: text,
+      view_range: lines,
+      file_text: { ...text, description: "For create: the whole file" },
+      old_str: { ...text, description: "For str_replace: the exact old text" },
+      new_str: { ...text, description: "For str_replace: the new text" },
+      insert_line: { ...whole, description: "For insert: the line before it" },
+      insert_text: { ...text, description: "For insert: the new text" },
+    }, ["command", "path"]),
+  },
+  memory: {
+    description:
+      "Keeps notes in files under /memories for later conversations.",
+    parameters: object({
+      command: words(
+        "view",
+        "create",
+        "str_replace",
+        "insert",
+        "delete",
+        "rename",
+      ),
+      path: text,
+      view_range: lines,
+      file_text: { ...text, description: "For create: the whole file" },
+      old_str: { ...text, description: "For str_replace: the exact old text" },
+      new_str: { ...text, description: "For str_replace: the new text" },
+      insert_line: { ...whole, description: "For insert: the line before it" },
+      insert_text: { ...text, description: "For insert: the new text" },
+      old_path: { ...text, description: "For rename: where the file is" },
+      new_path: { ...text, description: "For rename: where it goes" },
+    }, ["command"]),
+  },
+}));
+
+/**
+ * The tool behind a type such as `bash_20250124`; `undefined` for one that the upstream runs or nobody knows.
+ *
+ * @param tool Its declaration.
+ */
+export function typedToolOf(
+  type: string,
+  tool: JsonObject = {},
+): TypedTool | undefined {
+  const kind = /^([a-z_]+)_\d{8}$/.exec(type)?.[1];
+  if (kind === "computer") return computerTool(tool);
+  return kind === undefined ? undefined : TYPED_TOOLS.get(kind);
+}
+
+/** Only Claude knows by itself how large the screen is, and whether it may zoom. */
+function computerTool(tool: JsonObject): TypedTool {
+  const { display_width_px: width, display_height_px: height } = tool;
+  const size = typeof width === "number" && typeof height === "number"
+    ? ` The screen has ${width} x ${height} pixels.`
+    : "";
+  const zooms = tool.enable_zoom === true;
+  return {
+    description: `Uses a screen, a mouse and a keyboard.${size}`,
+    parameters: object({
+      action: words(...COMPUTER_ACTIONS, ...(zooms ? ["zoom"] : [])),
+      text: { ...text, description: "What to type, or the key to press" },
+      coordinate: point,
+      start_coordinate: point,
+      ...(zooms ? { region: ZOOM_REGION } : {}),
+      scroll_direction: words("up", "down", "left", "right"),
+      scroll_amount: whole,
+      duration: { type: "number", description: "Seconds to hold or wait" },
+    }, ["action"]),
+  };
+}
+
+function object(properties: JsonObject, required: string[] = []): JsonObject {
+  return { type: "object", properties, required };
+}
+
+function words(...choices: string[]): JsonObject {
+  return { type: "string", enum: choices };
 }

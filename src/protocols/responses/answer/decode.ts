@@ -12,8 +12,8 @@ import {
 } from "../../canonical/failure/failure.ts";
 import { createFold } from "../../canonical/answer/fold.ts";
 import { guardAnswer } from "../../canonical/stream/guard.ts";
-import { decodeFailure } from "../failure.ts";
-import { ResponseReader } from "../stream/response_reader.ts";
+import { decodeFailure } from "../errors.ts";
+import { ResponseReader } from "../stream/decode.ts";
 
 /**
  * Reads a JSON answer, by the same code as a stream.

@@ -1,11 +1,27 @@
 import type { JsonObject } from "../../../core/json.ts";
-import type { Answer } from "../../canonical/answer/answer.ts";
-import type { AnswerContext } from "../../canonical/codec.ts";
+import { type Answer, estimateUsage } from "../../canonical/answer/answer.ts";
 import { unfoldAnswer } from "../../canonical/answer/fold.ts";
-import { estimateUsage } from "../../canonical/answer/usage.ts";
+import type { AnswerContext } from "../../canonical/codec.ts";
+import type {
+  CanonicalRequest,
+  Turn,
+} from "../../canonical/request/request.ts";
+import { isClosedSchema } from "../../canonical/request/schema.ts";
+import { isNoted } from "../fields.ts";
+import { wantsCompaction } from "../request/opaque_item.ts";
+import {
+  encodeFormat,
+  encodeReasoning,
+  encodeServiceTier,
+} from "../request/settings.ts";
 import { discardingWriter } from "../stream/item_writer.ts";
-import { createOutputWriter } from "./output_writer.ts";
-import { identityOf, responseObject } from "./response_object.ts";
+import { createOutputWriter } from "../stream/output_writer.ts";
+import {
+  encodeTool,
+  encodeToolChoice,
+  isLoaded,
+  type ToolFit,
+} from "../tools/encode.ts";
 import { encodeStop } from "./stop.ts";
 import { encodeUsage } from "./usage.ts";
 
@@ -45,4 +61,129 @@ export function finalFields(
       ? { service_tier: serviceTier.value }
       : {}),
   };
+}
+
+/** What the caller asked for is repeated as it came. */
+const AS_GIVEN: ToolFit = { lose() {}, schema: (schema) => schema };
+
+/** What tells one answer from another, the same in every object of its stream. */
+export interface ResponseIdentity {
+  readonly id: string;
+  /** Seconds since 1970. */
+  readonly createdAt: number;
+}
+
+/** The upstream's id behind the prefix that clients expect; a new one where it gave none. */
+export function identityOf(
+  answer: { readonly id: string; readonly createdAtMs?: number | undefined },
+  context: AnswerContext,
+): ResponseIdentity {
+  const { id, createdAtMs } = answer;
+  return {
+    id: id === "" ? context.ids.next("resp") : prefixed(id),
+    createdAt: Math.floor((createdAtMs ?? context.nowMs) / 1000),
+  };
+}
+
+function prefixed(id: string): string {
+  return id.startsWith("resp_") ? id : `resp_${id}`;
+}
+
+/**
+ * Writes a response object. It repeats the settings of the request, which typed clients take for granted.
+ *
+ * @param changes The fields that depend on how far the answer is: status, output, usage, error.
+ */
+export function responseObject(
+  { id, createdAt }: ResponseIdentity,
+  context: AnswerContext,
+  changes: JsonObject,
+): JsonObject {
+  return {
+    id,
+    object: "response",
+    created_at: createdAt,
+    completed_at: null,
+    status: "in_progress",
+    background: false,
+    error: null,
+    incomplete_details: null,
+    model: context.model,
+    output: [],
+    usage: null,
+    ...settingsOf(context.request),
+    ...changes,
+  };
+}
+
+/** What was not asked for has the protocol's own default, which typed clients take for granted as well. */
+function settingsOf(request: CanonicalRequest): JsonObject {
+  const { sampling, serviceTier, tools } = request;
+  return {
+    frequency_penalty: sampling.frequencyPenalty ?? 0,
+    instructions: instructionsOf(request),
+    max_output_tokens: request.maxOutputTokens ?? null,
+    max_tool_calls: null,
+    metadata: { ...request.metadata },
+    parallel_tool_calls: request.parallelTools ?? true,
+    presence_penalty: sampling.presencePenalty ?? 0,
+    previous_response_id: null,
+    prompt_cache_key: request.cacheKey ?? null,
+    reasoning: {
+      effort: null,
+      summary: null,
+      ...encodeReasoning(request.reasoning),
+    },
+    safety_identifier: request.user ?? null,
+    service_tier: serviceTier === undefined
+      ? "default"
+      : encodeServiceTier(serviceTier),
+    store: false,
+    temperature: sampling.temperature ?? 1,
+    text: {
+      format: formatOf(request),
+      verbosity: request.verbosity ?? "medium",
+    },
+    tool_choice: encodeToolChoice(request.toolChoice, tools) ?? "auto",
+    tools: tools.filter((tool) => !isLoaded(tool))
+      .map((tool) => encodeTool(tool, AS_GIVEN))
+      .filter((tool) => tool !== undefined).map(described),
+    top_logprobs: 0,
+    top_p: sampling.topP ?? 1,
+    truncation: "disabled",
+  };
+}
+
+/** A schema without a description has null for one, and says whether answers are held to it. */
+function formatOf({ format }: CanonicalRequest): JsonObject {
+  const written = encodeFormat(format) ?? { type: "text" };
+  return format?.type === "schema"
+    ? { description: null, strict: isClosedSchema(format.schema), ...written }
+    : written;
+}
+
+/** A function says that it has no description. */
+function described(tool: JsonObject): JsonObject {
+  return tool.type === "function" ? { description: null, ...tool } : tool;
+}
+
+function instructionsOf({ turns }: CanonicalRequest): string | null {
+  const block = turns.find(isInstructions)?.blocks[0];
+  return block?.kind === "text" ? block.text : null;
+}
+
+function isInstructions(turn: Turn): boolean {
+  return isNoted(turn, "isInstructions");
+}
+
+/** The instructions, which every response object repeats, and what asks for a compaction item. */
+export function historyForAnswer(turns: readonly Turn[]): readonly Turn[] {
+  const instructions = turns.find(isInstructions);
+  const last = turns.at(-1);
+  return [
+    ...(instructions === undefined ? [] : [instructions]),
+    ...(last !== undefined && wantsCompaction({ turns })
+      ? [{ ...last, blocks: last.blocks.slice(-1) }]
+      : []),
+  ];
 }

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../../core/json.ts";
-import type { Stop, StopReason } from "../../canonical/answer/stop.ts";
+import type { Stop, StopReason } from "../../canonical/answer/answer.ts";
 import { reasonOfWord } from "../../canonical/answer/stop_words.ts";
 
 /** Why an answer is `incomplete`, where it is not `completed`; an end that nobody understands is no good one. */

@@ -8,7 +8,7 @@ import {
   servedWord,
   tokenCount,
   type Usage,
-} from "../../canonical/answer/usage.ts";
+} from "../../canonical/answer/answer.ts";
 
 /**
  * Reads the `usage` of a response, and the tier that served it; `input_tokens` includes cached tokens.

@@ -7,15 +7,15 @@ import type {
   CanonicalRequest,
   Turn,
 } from "../../canonical/request/request.ts";
-import { wantsCompaction } from "../items/compaction.ts";
-import { decodeExtras } from "./extras.ts";
-import { markOwn } from "../marks.ts";
+import { wantsCompaction } from "./opaque_item.ts";
 import {
+  decodeExtras,
   decodeFormat,
   decodeReasoning,
   decodeServiceTier,
   decodeVerbosity,
 } from "./settings.ts";
+import { markOwn } from "../fields.ts";
 import { decodeToolChoice, decodeTools } from "../tools/decode.ts";
 import { unionOfTools } from "../tools/union.ts";
 import { decodeInput } from "./turn_decode.ts";

@@ -1,27 +1,23 @@
+import { createHash } from "node:crypto";
 import { type JsonObject, present } from "../../../core/json.ts";
-import { loseCacheMarks } from "../../canonical/request/cache_marks.ts";
-import { loseCitations } from "../../canonical/answer/cited.ts";
+import { loseCitations } from "../../canonical/answer/readable.ts";
 import type { RequestContext } from "../../canonical/codec.ts";
 import {
+  loseCacheMarks,
   loseContinuation,
   loseForeignExtras,
 } from "../../canonical/request/loss.ts";
 import type {
   CanonicalRequest,
+  RequestField,
   Turn,
 } from "../../canonical/request/request.ts";
-import {
-  sharedExtras,
-  type SharedFields,
-} from "../../canonical/request/shared_extras.ts";
+import { sharedExtras, type SharedFields } from "../../openai/extras.ts";
 import { dialectOf, type ResponsesDialect, type Scope } from "../dialect.ts";
-import { encodeExtras } from "./extras.ts";
-import { loseGiven } from "./lose.ts";
-import { isNoted } from "../marks.ts";
-import { encodeReasoning, type Reasoning } from "./reasoning_encode.ts";
-import { encodeRecords } from "./records_encode.ts";
-import { encodeFormat } from "./settings.ts";
+import { isNoted } from "../fields.ts";
 import { encodeTooling, fitSchema } from "../tools/encode.ts";
+import { encodeReasoning, type Reasoning } from "./reasoning_encode.ts";
+import { encodeExtras, encodeFormat, encodeServiceTier } from "./settings.ts";
 import { encodeTurns } from "./turn_encode.ts";
 
 /** Writes a Responses request in the dialect of the target. The upstream is asked to keep nothing. */
@@ -177,4 +173,77 @@ function encodeMaximum(
     });
   }
   return { max_output_tokens: tokens };
+}
+
+/** Longest id of a user and longest cache key. */
+const MAX_ID_LENGTH = 64;
+
+/** Who asks, and what the upstream notes of it. Requests of one user share a prompt cache where no key is given. */
+function encodeRecords(
+  request: CanonicalRequest,
+  { dialect, context }: Scope,
+): JsonObject {
+  const { user, cacheKey, conversation, metadata } = request;
+  const key = cacheKey ?? conversation ?? user;
+  const prompt_cache_key = key === undefined ? undefined : shortId(key);
+  if (!dialect.records) {
+    loseGiven(context, [["user", user], ["metadata", metadata]]);
+    return present({ prompt_cache_key, ...encodePriority(request, context) });
+  }
+  return present({
+    prompt_cache_key,
+    ...encodeUser(request, dialect.userField),
+    metadata: metadata === undefined ? undefined : { ...metadata },
+    service_tier: request.serviceTier === undefined
+      ? undefined
+      : encodeServiceTier(request.serviceTier),
+  });
+}
+
+/**
+ * Where the caller used the protocol's own fields, `encodeExtras` writes them again. Beside a `safety_identifier` of
+ * its own, the user stands under its own name.
+ */
+function encodeUser(
+  { user, extras }: CanonicalRequest,
+  field: string,
+): JsonObject {
+  const own = extras.responses ?? {};
+  if (user === undefined || own.user || own.safety_identifier) return {};
+  const other = extras.chat?.safety_identifier;
+  const isBeside = other !== undefined && other.weight !== "silent";
+  return { [isBeside ? "user" : field]: shortId(user) };
+}
+
+function encodePriority(
+  { serviceTier }: CanonicalRequest,
+  context: RequestContext,
+): JsonObject {
+  if (serviceTier?.tier === "priority") return { service_tier: "priority" };
+  loseGiven(context, [[
+    "serviceTier",
+    serviceTier?.tier === "flex" ? serviceTier : undefined,
+  ]]);
+  return {};
+}
+
+/** A longer id becomes its hash: the upstream needs to tell users apart, not to know them. */
+function shortId(id: string): string {
+  if (id.length <= MAX_ID_LENGTH) return id;
+  return createHash("sha256").update(id).digest("hex");
+}
+
+/** Reports the fields that have a value: the target has no such setting. */
+function loseGiven(
+  context: RequestContext,
+  fields: readonly (readonly [field: RequestField, value: unknown])[],
+): void {
+  for (const [field, value] of fields) {
+    if (value === undefined) continue;
+    context.lose({
+      field,
+      weight: "hint",
+      reason: "this model's provider has no such setting",
+    });
+  }
 }

@@ -5,9 +5,11 @@ import {
 } from "../../../core/json.ts";
 import type {
   AudioBlock,
+  Citation,
   FileBlock,
   ImageBlock,
   MediaSource,
+  MessageHead,
   OpaqueBlock,
   RefusalBlock,
   ResultContent,
@@ -15,10 +17,7 @@ import type {
 } from "../../canonical/answer/block.ts";
 import { invalidField } from "../../canonical/request/invalid_request.ts";
 import { sourceOfFile, sourceOfUrl } from "../../canonical/request/media.ts";
-import { decodeAnnotations } from "../items/annotation.ts";
-import { decodeCache } from "./cache.ts";
-import { otherFields, textOf } from "../fields.ts";
-import { markOwn } from "../marks.ts";
+import { decodeCache, markOwn, otherFields, textOf } from "../fields.ts";
 
 /** What a content part becomes. */
 export type PartBlock = ResultContent | AudioBlock | RefusalBlock;
@@ -153,4 +152,60 @@ export function opaquePart(part: JsonObject): OpaqueBlock {
 function textIn(value: JsonValue | undefined, param: string): string {
   if (typeof value !== "string") throw invalidField(param, "is missing");
   return value;
+}
+
+/** Reads the `annotations` of a text part. */
+export function decodeAnnotations(value: JsonValue | undefined): Citation[] {
+  return Array.isArray(value)
+    ? value.filter(isJsonObject).map(decodeAnnotation)
+    : [];
+}
+
+/** Reads one annotation; of all kinds only `url_citation` means something to other protocols. */
+export function decodeAnnotation(annotation: JsonObject): Citation {
+  const raw = { protocol: "responses", value: annotation } as const;
+  const { type, url, title, start_index, end_index } = annotation;
+  if (type !== "url_citation" || typeof url !== "string") return { raw };
+  return {
+    url,
+    title: typeof title === "string" ? title : undefined,
+    startIndex: typeof start_index === "number" ? start_index : undefined,
+    endIndex: typeof end_index === "number" ? end_index : undefined,
+    raw,
+  };
+}
+
+/**
+ * Writes a citation as an annotation, with every field that clients demand.
+ *
+ * @param text The text so far: what is cited where the source does not say.
+ * @returns `undefined` when the protocol cannot show it.
+ */
+export function encodeAnnotation(
+  citation: Citation,
+  text: string,
+): JsonObject | undefined {
+  const { raw, url, title, startIndex, endIndex } = citation;
+  if (raw?.protocol === "responses") return raw.value;
+  if (url === undefined) return undefined;
+  return {
+    type: "url_citation",
+    url,
+    title: title ?? url,
+    start_index: startIndex ?? 0,
+    end_index: endIndex ?? text.length,
+  };
+}
+
+/**
+ * What a message item says of itself to other protocols.
+ *
+ * @param isFirst Whether nothing came before it from which it could stand apart.
+ */
+export function messageHead(
+  { phase }: JsonObject,
+  isFirst: boolean,
+): MessageHead | undefined {
+  if (typeof phase === "string") return { phase };
+  return isFirst ? undefined : {};
 }

@@ -8,9 +8,8 @@ import type {
 } from "../../canonical/answer/block.ts";
 import { dataUrl, defaultFileName } from "../../canonical/request/media.ts";
 import type { Loss } from "../../canonical/request/loss.ts";
-import { encodeCache } from "./cache.ts";
+import { encodeCache, notedObject } from "../fields.ts";
 import type { Scope } from "../dialect.ts";
-import { notedObject } from "../marks.ts";
 
 /** Writes what a caller said, or a tool gave back, as `input_…` parts; reports what the protocol has no part for. */
 export function encodeInputParts(

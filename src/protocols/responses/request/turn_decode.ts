@@ -11,14 +11,11 @@ import {
 import type { Role, Turn } from "../../canonical/request/request.ts";
 import type { Tool } from "../../canonical/tools/tool.ts";
 import { decodeAgentMessage } from "../items/agent_message.ts";
-import { decodeCall } from "../items/call_item.ts";
-import { otherFields } from "../fields.ts";
-import { messageHead } from "../items/message_head.ts";
-import { markOwn, withMarks } from "../marks.ts";
-import { opaqueItem, roleOfItem } from "../items/opaque_item.ts";
-import { decodeParts, type PartBlock } from "./part_decode.ts";
-import { decodeReasoning } from "../items/reasoning_item.ts";
-import { decodeResult } from "../items/result_item.ts";
+import { decodeCall, decodeResult } from "../tools/call_item.ts";
+import { markOwn, otherFields, withMarks } from "../fields.ts";
+import { decodeParts, messageHead, type PartBlock } from "./part_decode.ts";
+import { opaqueItem, roleOfItem } from "./opaque_item.ts";
+import { decodeReasoning } from "./reasoning_item.ts";
 import { decodeTools } from "../tools/decode.ts";
 
 /** The AI SDK refers to items unless it is told not to store: https://ai-sdk.dev/providers/ai-sdk-providers/openai */

@@ -10,16 +10,15 @@ import { openForeignBlocks } from "../../canonical/answer/readable.ts";
 import type { Turn } from "../../canonical/request/request.ts";
 import { maySend } from "../../canonical/answer/sealed.ts";
 import { fitId } from "../../canonical/tools/tool_call_id.ts";
-import { callItem, ID_RULE } from "../items/call_item.ts";
+import { callItem, ID_RULE, resultItem } from "../tools/call_item.ts";
 import type { Scope } from "../dialect.ts";
-import { isNoted, notedObject } from "../marks.ts";
+import { isNoted, notedObject } from "../fields.ts";
 import {
   encodeInputParts,
   encodeOutputPart,
   loseBlock,
 } from "./part_encode.ts";
-import { isEncryptedContent, reasoningItem } from "../items/reasoning_item.ts";
-import { resultItem } from "../items/result_item.ts";
+import { isEncryptedContent, reasoningItem } from "./reasoning_item.ts";
 
 /** Writes turns as input items. */
 export function encodeTurns(

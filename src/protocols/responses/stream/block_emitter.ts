@@ -1,17 +1,19 @@
+import type { Ids } from "../../../core/ids.ts";
+import type { JsonObject } from "../../../core/json.ts";
 import type { Emit } from "../../../core/stage.ts";
 import type {
+  Citation,
   OpaqueBlock,
   ReasoningForm,
+  TokenLogprob,
 } from "../../canonical/answer/block.ts";
-import type { Citation } from "../../canonical/answer/citation.ts";
+import type { Sealed } from "../../canonical/answer/sealed.ts";
+import { MAX_BLOCKS } from "../../canonical/max_sizes.ts";
 import {
   type AnswerEvent,
   type BlockHead,
   oversizedEvent,
 } from "../../canonical/stream/event.ts";
-import { MAX_BLOCKS } from "../../canonical/limits.ts";
-import type { TokenLogprob } from "../../canonical/answer/logprobs.ts";
-import type { Sealed } from "../../canonical/answer/sealed.ts";
 
 /** Numbers the blocks of one answer and keeps their grammar. */
 export interface BlockEmitter {
@@ -85,4 +87,23 @@ export function createBlockEmitter(emit: Emit<AnswerEvent>): BlockEmitter {
     hasBlocks: () => nextIndex > 0,
     hasCalls: () => hasCalls,
   };
+}
+
+/** Reads one output item, from the events about it or from the finished item alone. */
+export interface ItemReader {
+  /** Takes an event about the item. Ignores what it does not know. */
+  take(type: string, event: JsonObject): void;
+  /**
+   * Gives what the events left out, and closes the item's blocks.
+   *
+   * @param item The finished item; absent when the answer ends without it.
+   */
+  finish(item?: JsonObject): void;
+}
+
+/** What every reader of an item needs. */
+export interface ReaderScope {
+  readonly blocks: BlockEmitter;
+  /** For calls that come without an id. */
+  readonly ids: Ids;
 }

@@ -1,8 +1,8 @@
 import type { JsonObject } from "../../../core/json.ts";
 import type { ToolCallBlock } from "../../canonical/answer/block.ts";
 import type { CanonicalRequest } from "../../canonical/request/request.ts";
-import { parseArguments } from "../../canonical/tools/tool_arguments.ts";
-import { callItem, typedCallItem } from "../items/call_item.ts";
+import { parseArguments } from "../../canonical/tools/tool.ts";
+import { callItem, typedCallItem } from "../tools/call_item.ts";
 import {
   idleWriter,
   type ItemStatus,
@@ -10,8 +10,7 @@ import {
   placeText,
   type WriterScope,
 } from "./item_writer.ts";
-import { textOf } from "../fields.ts";
-import { notedObject } from "../marks.ts";
+import { notedObject, textOf } from "../fields.ts";
 import {
   encodeTypedTool,
   type TypedTool,

@@ -1,12 +1,23 @@
+import { lookup } from "../../../core/collections.ts";
 import type { SseFrame } from "../../../core/frame.ts";
 import type { Ids } from "../../../core/ids.ts";
-import type { JsonObject } from "../../../core/json.ts";
-import type { Stage } from "../../../core/stage.ts";
+import { isJsonObject, type JsonObject } from "../../../core/json.ts";
+import type { Emit, Stage } from "../../../core/stage.ts";
+import { settleStop, type Stop } from "../../canonical/answer/answer.ts";
+import { readDroppedReasoning } from "../../canonical/answer/reasoning.ts";
 import { isErrorBody } from "../../canonical/failure/error_body.ts";
-import { type AnswerEvent, brokenEvent } from "../../canonical/stream/event.ts";
+import {
+  type AnswerEvent,
+  brokenEvent,
+  type EndEvent,
+  type StartEvent,
+} from "../../canonical/stream/event.ts";
 import { readFrames } from "../../canonical/stream/read_frames.ts";
+import { decodeStop } from "../answer/stop.ts";
+import { usageIn } from "../answer/usage.ts";
+import { decodeFailure } from "../errors.ts";
 import { textOf } from "../fields.ts";
-import { ResponseReader } from "./response_reader.ts";
+import { OutputReader } from "./output_reader.ts";
 
 /** Reads a Responses stream. Events name their type themselves; `event:` lines may be missing. */
 export function createStreamDecoder(ids: Ids): Stage<SseFrame, AnswerEvent> {
@@ -26,4 +37,125 @@ function typeOf(event: JsonObject, name: string | undefined): string {
   const type = textOf(event.type) || name;
   if (type) return type;
   return event.detail === undefined || event.detail === null ? "" : "error";
+}
+
+/**
+ * Turns the events of one answer into canonical ones; what comes after an end or a failure is not to be used. A
+ * whole answer is a terminal event without any before it: the terminal event tells again, or for the first time,
+ * what the items hold.
+ */
+export class ResponseReader {
+  readonly #output: OutputReader;
+  #sink: Emit<AnswerEvent> = () => {};
+  #hasStarted = false;
+
+  /** @param ids For calls that come without an id. */
+  constructor(ids: Ids) {
+    this.#output = new OutputReader(ids, (event) => this.#sink(event));
+  }
+
+  /** Takes the next event by its type; ignores what it does not know. */
+  push(type: string, event: JsonObject, emit: Emit<AnswerEvent>): void {
+    this.#sink = emit;
+    const response = isJsonObject(event.response) ? event.response : {};
+    if (type === "error") return fail(event, emit);
+    if (!type.startsWith("response.")) return;
+    const ending = endingOf(type, response);
+    if (ending === "failed") {
+      return fail({ error: response.error ?? null }, emit);
+    }
+    this.#start(response);
+    if (ending !== undefined) return this.#end(ending, response);
+    if (!LIFE_EVENTS.includes(type)) this.#output.push(type, event);
+  }
+
+  /** The answer begins once, with its first event if that is not the one for it. */
+  #start(response: JsonObject): void {
+    if (this.#hasStarted) return;
+    this.#hasStarted = true;
+    this.#sink(startOf(response));
+  }
+
+  #end(status: "completed" | "incomplete", response: JsonObject): void {
+    const { output } = response;
+    this.#output.finish(
+      Array.isArray(output) ? output.filter(isJsonObject) : [],
+    );
+    const stop = decodeStop(status, response);
+    this.#sink(endOf(response, settleStop(stop, this.#output)));
+  }
+}
+
+/** Events that only say how far the answer is. */
+const LIFE_EVENTS = [
+  "response.created",
+  "response.queued",
+  "response.in_progress",
+];
+
+/** How an answer ends, from good to bad. */
+const ENDINGS = ["completed", "incomplete", "failed"] as const;
+
+type Ending = typeof ENDINGS[number];
+
+const ENDING_BY_EVENT: Readonly<Record<string, Ending>> = {
+  "response.completed": "completed",
+  // Some servers end every answer with it (https://github.com/can1357/oh-my-pi/pull/4692).
+  "response.done": "completed",
+  "response.incomplete": "incomplete",
+  "response.failed": "failed",
+};
+
+const ENDING_BY_STATUS: Readonly<Record<string, Ending>> = {
+  incomplete: "incomplete",
+  failed: "failed",
+  cancelled: "failed",
+};
+
+/** Returns the worst ending that an event and its response name; `undefined` for an event that is not the last. */
+function endingOf(
+  type: string,
+  { status, incomplete_details }: JsonObject,
+): Ending | undefined {
+  const named = lookup(ENDING_BY_EVENT, type);
+  if (named === undefined) return undefined;
+  const told = lookup(ENDING_BY_STATUS, textOf(status) ?? "");
+  const isCut = isJsonObject(incomplete_details) &&
+    typeof incomplete_details.reason === "string";
+  return ENDINGS.findLast((ending) =>
+    ending === named || ending === told || isCut && ending === "incomplete"
+  );
+}
+
+function startOf(
+  { id, model, created_at, input_transformations }: JsonObject,
+): StartEvent {
+  return {
+    type: "start",
+    id: textOf(id) ?? "",
+    model: textOf(model) ?? "",
+    createdAtMs: typeof created_at === "number" && created_at > 0
+      ? created_at * 1000
+      : undefined,
+    ...readDroppedReasoning(input_transformations),
+  };
+}
+
+function endOf(response: JsonObject, stop: Stop): EndEvent {
+  const { service_tier, input_transformations } = response;
+  const tier = textOf(service_tier);
+  return {
+    type: "end",
+    stop,
+    usage: usageIn(response),
+    serviceTier: tier === undefined
+      ? undefined
+      : { protocol: "responses", value: tier },
+    ...readDroppedReasoning(input_transformations),
+  };
+}
+
+/** @param error What an error body would hold. */
+function fail(error: JsonObject, emit: Emit<AnswerEvent>): void {
+  emit({ type: "failure", failure: decodeFailure(200, error) });
 }

@@ -8,17 +8,17 @@ import {
   oversizedAnswer,
   UpstreamFailure,
 } from "../../canonical/failure/failure.ts";
-import { MAX_HELD_CHARACTERS } from "../../canonical/limits.ts";
+import { MAX_HELD_CHARACTERS } from "../../canonical/max_sizes.ts";
 import { sequenced } from "../../canonical/stream/sequence.ts";
-import { finalFields } from "../answer/encode.ts";
-import { failedError } from "../failure.ts";
-import type { EventWriter } from "./item_writer.ts";
-import { createOutputWriter } from "../answer/output_writer.ts";
 import {
+  finalFields,
   identityOf,
   type ResponseIdentity,
   responseObject,
-} from "../answer/response_object.ts";
+} from "../answer/encode.ts";
+import { failedError } from "../errors.ts";
+import type { EventWriter } from "./item_writer.ts";
+import { createOutputWriter } from "./output_writer.ts";
 
 /** Writes a Responses stream: items one after the other, every event named and numbered from 0. */
 export function createStreamEncoder(context: AnswerContext): StreamEncoder {

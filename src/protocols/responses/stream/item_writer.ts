@@ -1,8 +1,10 @@
 import type { JsonObject } from "../../../core/json.ts";
-import type { ReasoningForm } from "../../canonical/answer/block.ts";
-import type { Citation } from "../../canonical/answer/citation.ts";
+import type {
+  Citation,
+  ReasoningForm,
+  TokenLogprob,
+} from "../../canonical/answer/block.ts";
 import type { AnswerContext } from "../../canonical/codec.ts";
-import type { TokenLogprob } from "../../canonical/answer/logprobs.ts";
 import type { Sealed } from "../../canonical/answer/sealed.ts";
 
 /** Tells the steps of an answer as stream events. */

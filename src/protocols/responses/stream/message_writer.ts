@@ -1,13 +1,14 @@
 import { type JsonObject, present } from "../../../core/json.ts";
+import type { Citation, TokenLogprob } from "../../canonical/answer/block.ts";
 import type { BlockHead } from "../../canonical/stream/event.ts";
+import { notedObject, textOf } from "../fields.ts";
+import { encodeAnnotation } from "../request/part_decode.ts";
 import {
   idleWriter,
   type ItemWriter,
+  placeText,
   type WriterScope,
 } from "./item_writer.ts";
-import { textOf } from "../fields.ts";
-import { notedObject } from "../marks.ts";
-import { createPartWriter, type PartWriter } from "./part_writer.ts";
 
 /** Whether a block says that a message of its own begins with it. */
 export function isMessageStart(head: BlockHead): boolean {
@@ -70,5 +71,87 @@ function startOf(head: BlockHead, { context }: WriterScope): JsonObject {
     id: textOf(facts?.id) ?? context.ids.next("msg"),
     type: "message",
     role: "assistant",
+  };
+}
+
+/** Writes one content part of a message, and keeps it to tell it whole. */
+interface PartWriter {
+  delta(text: string, logprobs?: readonly TokenLogprob[]): void;
+  cite(citation: Citation): void;
+  /** Tells the part whole and gives it. */
+  finish(): JsonObject;
+}
+
+/**
+ * A writer for a part that begins now.
+ *
+ * @param place The fields by which events name it.
+ */
+function createPartWriter(
+  kind: "text" | "refusal",
+  place: JsonObject,
+  { events, context }: WriterScope,
+): PartWriter {
+  const isRefusal = kind === "refusal";
+  const event = isRefusal ? "response.refusal" : "response.output_text";
+  const deltaEvent = `${event}.delta`;
+  const deltaPlace = placeText({
+    ...place,
+    ...(isRefusal ? {} : { logprobs: [] }),
+  });
+  const logprobs: JsonObject[] = [];
+  const annotations: JsonObject[] = [];
+  /** What backs the whole part, wherever that ends. */
+  const openEnded: Citation[] = [];
+  let text = "";
+
+  function annotate(citation: Citation): void {
+    const annotation = encodeAnnotation(citation, text);
+    if (annotation === undefined) return context.drop("citation");
+    const annotation_index = annotations.push(annotation) - 1;
+    events.write("response.output_text.annotation.added", {
+      ...place,
+      annotation_index,
+      annotation,
+    });
+  }
+
+  function whole(): JsonObject {
+    return isRefusal ? { type: "refusal", refusal: text } : {
+      type: "output_text",
+      text,
+      annotations: [...annotations],
+      logprobs: [...logprobs],
+    };
+  }
+
+  events.write("response.content_part.added", { ...place, part: whole() });
+  return {
+    delta(more, tokens = []) {
+      text += more;
+      if (tokens.length === 0) {
+        return events.writeDelta(deltaEvent, deltaPlace, more);
+      }
+      const entries = tokens.map((token) => ({
+        ...token,
+        top_logprobs: [...token.top_logprobs],
+      }));
+      logprobs.push(...entries);
+      events.write(deltaEvent, { ...place, delta: more, logprobs: entries });
+    },
+    cite(citation) {
+      const { raw, endIndex } = citation;
+      const hasPlace = endIndex !== undefined || raw?.protocol === "responses";
+      if (hasPlace) annotate(citation);
+      else openEnded.push(citation);
+    },
+    finish() {
+      openEnded.forEach(annotate);
+      const part = whole();
+      const content = isRefusal ? { refusal: text } : { text, logprobs };
+      events.write(`${event}.done`, { ...place, ...content });
+      events.write("response.content_part.done", { ...place, part });
+      return part;
+    },
   };
 }

@@ -4,11 +4,14 @@ import {
   type JsonValue,
 } from "../../../core/json.ts";
 import type { ReasoningForm } from "../../canonical/answer/block.ts";
-import type { BlockEmitter } from "./block_emitter.ts";
-import type { ItemReader } from "./reader.ts";
-import { markOwn } from "../marks.ts";
-import { decodeSealed, summaryForm, textsOf } from "../items/reasoning_item.ts";
-import { EmittedText } from "../items/emitted_text.ts";
+import type { BlockEmitter, ItemReader } from "./block_emitter.ts";
+import { markOwn } from "../fields.ts";
+import {
+  decodeSealed,
+  summaryForm,
+  textsOf,
+} from "../request/reasoning_item.ts";
+import { EmittedText } from "./message_reader.ts";
 
 /** The two lists of a reasoning item. */
 type List = "summary" | "content";

@@ -8,8 +8,8 @@ import {
   placeText,
   type WriterScope,
 } from "./item_writer.ts";
-import { notedId } from "../marks.ts";
-import { encodeSealed } from "../items/reasoning_item.ts";
+import { notedId } from "../fields.ts";
+import { encodeSealed } from "../request/reasoning_item.ts";
 
 /**
  * Writes a reasoning item. Its parts are told as a summary even where they are the thoughts themselves, since

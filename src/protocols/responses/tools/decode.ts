@@ -14,8 +14,7 @@ import type {
   ToolChoice,
   ToolReference,
 } from "../../canonical/tools/tool.ts";
-import { otherFields, textOf } from "../fields.ts";
-import { markOwn, withMarks } from "../marks.ts";
+import { markOwn, otherFields, textOf, withMarks } from "../fields.ts";
 import { plainParameters } from "./encrypted_parameters.ts";
 import {
   decodeToolSettings,

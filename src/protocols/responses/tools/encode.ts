@@ -3,7 +3,8 @@ import {
   encodeHostedTool,
   loseForceOnNothing,
   loseForeignChoice,
-} from "../../canonical/request/hosted_tool.ts";
+  type Loss,
+} from "../../canonical/request/loss.ts";
 import type {
   CanonicalRequest,
   WebSearch,
@@ -22,10 +23,9 @@ import {
   type ToolChoice,
   type ToolReference,
 } from "../../canonical/tools/tool.ts";
-import type { Loss } from "../../canonical/request/loss.ts";
 import { movePatterns } from "../../canonical/request/schema_patterns.ts";
 import type { Scope } from "../dialect.ts";
-import { isNoted, notedObject } from "../marks.ts";
+import { isNoted, notedObject } from "../fields.ts";
 import { encodeTypedTool } from "./typed_tools.ts";
 
 /** How a tool is fitted to the upstream. */

@@ -8,8 +8,7 @@ import {
   innerSettings,
 } from "../../canonical/request/extras.ts";
 import type { FunctionTool } from "../../canonical/tools/tool.ts";
-import { textOf } from "../fields.ts";
-import { markOwn, notedObject } from "../marks.ts";
+import { markOwn, notedObject, textOf } from "../fields.ts";
 
 /**
  * Tools with a type of their own which the caller runs. Other protocols see a function in their place; this

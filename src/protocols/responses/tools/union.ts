@@ -4,7 +4,7 @@ import type {
   NamespaceTool,
   Tool,
 } from "../../canonical/tools/tool.ts";
-import { markOwn, withMarks } from "../marks.ts";
+import { markOwn, withMarks } from "../fields.ts";
 
 /**
  * Returns each tool once, at the place of its first declaration and as its newest one says. The list of the request

@@ -7,7 +7,7 @@ import {
   foldAnswer,
   unfoldAnswer,
 } from "../../../../src/protocols/canonical/answer/fold.ts";
-import { MAX_HELD_CHARACTERS } from "../../../../src/protocols/canonical/limits.ts";
+import { MAX_HELD_CHARACTERS } from "../../../../src/protocols/canonical/max_sizes.ts";
 import { runStage } from "../../../../src/core/stage.ts";
 import { createGrammar } from "../../../contract/grammar.ts";
 import { plain } from "../../../contract/codec_contract.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { Paragraphs } from "../../../../src/protocols/canonical/answer/paragraphs.ts";
+import { Paragraphs } from "../../../../src/protocols/canonical/answer/readable.ts";
 
 Deno.test("Paragraphs keep texts together that follow each other", () => {
   const paragraphs = new Paragraphs();

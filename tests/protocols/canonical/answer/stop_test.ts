@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import {
   settleStop,
   type StopReason,
-} from "../../../../src/protocols/canonical/answer/stop.ts";
+} from "../../../../src/protocols/canonical/answer/answer.ts";
 
 function settled(reason: StopReason, hasToolCalls: boolean): StopReason {
   return settleStop({ reason }, { hasCalls: hasToolCalls }).reason;

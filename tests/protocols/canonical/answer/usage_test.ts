@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import {
   laterUsage,
   type Usage,
-} from "../../../../src/protocols/canonical/answer/usage.ts";
+} from "../../../../src/protocols/canonical/answer/answer.ts";
 
 const COUNTED: Usage = {
   inputTokens: 10,

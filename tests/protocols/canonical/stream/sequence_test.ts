@@ -4,7 +4,7 @@ import { runStage } from "../../../../src/core/stage.ts";
 import type { StreamEncoder } from "../../../../src/protocols/canonical/codec.ts";
 import type { AnswerEvent } from "../../../../src/protocols/canonical/stream/event.ts";
 import { UpstreamFailure } from "../../../../src/protocols/canonical/failure/failure.ts";
-import { MAX_HELD_CHARACTERS } from "../../../../src/protocols/canonical/limits.ts";
+import { MAX_HELD_CHARACTERS } from "../../../../src/protocols/canonical/max_sizes.ts";
 import {
   createSequence,
   sequenced,

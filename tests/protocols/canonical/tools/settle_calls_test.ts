@@ -6,12 +6,12 @@ import { foldAnswer } from "../../../../src/protocols/canonical/answer/fold.ts";
 import {
   MAX_FRAME_CHARACTERS,
   MAX_HELD_CHARACTERS,
-} from "../../../../src/protocols/canonical/limits.ts";
+} from "../../../../src/protocols/canonical/max_sizes.ts";
 import {
   settleAnswerCalls,
   settleCalls,
 } from "../../../../src/protocols/canonical/tools/settle_calls.ts";
-import type { StopReason } from "../../../../src/protocols/canonical/answer/stop.ts";
+import type { StopReason } from "../../../../src/protocols/canonical/answer/answer.ts";
 import {
   callOf,
   deltaOf,

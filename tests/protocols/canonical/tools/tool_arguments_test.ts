@@ -3,7 +3,7 @@ import {
   argumentsObject,
   argumentsText,
   givenArguments,
-} from "../../../../src/protocols/canonical/tools/tool_arguments.ts";
+} from "../../../../src/protocols/canonical/tools/tool.ts";
 
 Deno.test("argumentsObject() reads an object, and takes no text for none", () => {
   assert.deepEqual(argumentsObject('{"b":1,"a":2}'), { b: 1, a: 2 });

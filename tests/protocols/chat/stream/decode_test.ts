@@ -4,7 +4,7 @@ import { foldAnswer } from "../../../../src/protocols/canonical/answer/fold.ts";
 import {
   MAX_BLOCKS,
   MAX_HELD_CHARACTERS,
-} from "../../../../src/protocols/canonical/limits.ts";
+} from "../../../../src/protocols/canonical/max_sizes.ts";
 import { chatCodec } from "../../../../src/protocols/chat/mod.ts";
 import { CODECS } from "../../../../src/protocols/mod.ts";
 import {

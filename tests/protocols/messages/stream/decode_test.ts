@@ -11,7 +11,7 @@ import { foldAnswer } from "../../../../src/protocols/canonical/answer/fold.ts";
 import {
   MAX_BLOCKS,
   MAX_HELD_CHARACTERS,
-} from "../../../../src/protocols/canonical/limits.ts";
+} from "../../../../src/protocols/canonical/max_sizes.ts";
 import type { JsonObject } from "../../../../src/core/json.ts";
 import { decodeAnswer } from "../../../../src/protocols/messages/answer/decode.ts";
 import { createStreamDecoder } from "../../../../src/protocols/messages/stream/decode.ts";

@@ -6,7 +6,7 @@ import type {
   Tool,
 } from "../../../../src/protocols/canonical/tools/tool.ts";
 import { enforceableSchema } from "../../../../src/protocols/messages/tools/enforceable_schema.ts";
-import { inputSchema } from "../../../../src/protocols/messages/tools/input_schema.ts";
+import { inputSchema } from "../../../../src/protocols/messages/tools/encode.ts";
 import { messagesCodec } from "../../../../src/protocols/messages/mod.ts";
 import { encodeRequest } from "../../../../src/protocols/messages/request/encode.ts";
 import { requestOf } from "../../../support/wire/requests.ts";

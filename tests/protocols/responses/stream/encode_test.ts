@@ -11,11 +11,11 @@ import type { AnswerContext } from "../../../../src/protocols/canonical/codec.ts
 import type { AnswerEvent } from "../../../../src/protocols/canonical/stream/event.ts";
 import { UpstreamFailure } from "../../../../src/protocols/canonical/failure/failure.ts";
 import { unfoldAnswer } from "../../../../src/protocols/canonical/answer/fold.ts";
-import { MAX_HELD_CHARACTERS } from "../../../../src/protocols/canonical/limits.ts";
+import { MAX_HELD_CHARACTERS } from "../../../../src/protocols/canonical/max_sizes.ts";
 import { unwrapSealed } from "../../../../src/protocols/canonical/answer/sealed.ts";
-import type { StopReason } from "../../../../src/protocols/canonical/answer/stop.ts";
+import type { StopReason } from "../../../../src/protocols/canonical/answer/answer.ts";
 import { responsesCodec } from "../../../../src/protocols/responses/mod.ts";
-import { formatFrame } from "../../../../src/streams/sse_format.ts";
+import { formatFrame } from "../../../../src/streams/sse.ts";
 import { ANSWERS } from "../../../contract/answers.ts";
 import { answerContext } from "../../../contract/codec_contract.ts";
 import {

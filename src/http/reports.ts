@@ -1,0 +1,68 @@
+import type { Caller, Config } from "../config/config.ts";
+import { GatewayError } from "../core/error.ts";
+import type { LimitsService } from "../limits/service.ts";
+import { CallerLeft } from "../upstream/call.ts";
+import type { UsageService } from "../usage/service.ts";
+import { requestTarget } from "./router.ts";
+
+/**
+ * The answer of `GET /limits` (docs/design.md#quotas).
+ *
+ * @throws {GatewayError} `invalid_request` when the address has a query, `timeout` past the budget.
+ * @throws {CallerLeft} When the caller does not wait for it.
+ */
+export async function limitsResponse(
+  request: Request,
+  { caller, config, limits }: {
+    readonly caller: Caller;
+    readonly config: Config;
+    readonly limits: Pick<LimitsService, "read">;
+  },
+): Promise<Response> {
+  refuseQuery(request, "the limits");
+  const { signal } = request;
+  try {
+    const list = await limits.read(caller, config, signal);
+    return Response.json(list, { headers: { "cache-control": "no-store" } });
+  } catch (error) {
+    throw signal.aborted ? new CallerLeft() : error;
+  }
+}
+
+/**
+ * The answer of `GET /usage` (docs/usage.md#get-usage), about the caller's own token alone.
+ *
+ * @throws {GatewayError} `invalid_request` when the address has a query.
+ * @throws {CallerLeft} When the caller does not wait for it.
+ */
+export async function usageResponse(
+  request: Request,
+  { caller, config, usage }: {
+    readonly caller: Caller;
+    readonly config: Config;
+    readonly usage: Pick<UsageService, "report">;
+  },
+): Promise<Response> {
+  refuseQuery(request, "the usage");
+  const { signal } = request;
+  try {
+    const report = await usage.report(caller, config, signal);
+    return Response.json(report, { headers: { "cache-control": "no-store" } });
+  } catch (error) {
+    throw signal.aborted ? new CallerLeft() : error;
+  }
+}
+
+/**
+ * Refuses a query on a path that takes none, where to ignore it would answer another question than the caller's.
+ *
+ * @param what Is read there, such as `the limits`.
+ * @throws {GatewayError} `invalid_request`.
+ */
+function refuseQuery(request: Request, what: string): void {
+  if (requestTarget(request).query.length <= "?".length) return;
+  throw new GatewayError(
+    "invalid_request",
+    `Cannot read ${what} with query parameters: this path takes none, remove them`,
+  );
+}

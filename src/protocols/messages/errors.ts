@@ -1,0 +1,212 @@
+import type { ErrorKind, GatewayError } from "../../core/error.ts";
+import type { JsonObject, JsonValue } from "../../core/json.ts";
+import type { EncodedFailure } from "../canonical/codec.ts";
+import { saysOverflow } from "../canonical/failure/context_overflow.ts";
+import {
+  type ErrorWords,
+  readErrorWords,
+} from "../canonical/failure/error_words.ts";
+import {
+  type Failure,
+  type FailureKind,
+  kindOfStatus,
+  shownFailure,
+} from "../canonical/failure/failure.ts";
+import { isOverflow, kindOfWords } from "../canonical/failure/failure_kind.ts";
+import { readRefusal } from "../canonical/failure/refusal.ts";
+
+const KIND_BY_TYPE: ReadonlyMap<string, FailureKind> = new Map([
+  ["invalid_request_error", "invalid_request"],
+  ["authentication_error", "authentication"],
+  ["billing_error", "quota"],
+  ["permission_error", "permission"],
+  ["not_found_error", "not_found"],
+  ["conflict_error", "invalid_request"],
+  ["request_too_large", "too_large"],
+  ["rate_limit_error", "rate_limited"],
+  ["timeout_error", "timeout"],
+  ["api_error", "server"],
+  ["overloaded_error", "overloaded"],
+]);
+
+const TYPE_BY_KIND: Readonly<Record<FailureKind, string>> = {
+  invalid_request: "invalid_request_error",
+  context_too_long: "invalid_request_error",
+  too_large: "request_too_large",
+  filtered: "invalid_request_error",
+  authentication: "api_error",
+  permission: "api_error",
+  forbidden: "api_error",
+  not_found: "not_found_error",
+  quota: "billing_error",
+  rate_limited: "rate_limit_error",
+  overloaded: "overloaded_error",
+  timeout: "timeout_error",
+  server: "api_error",
+  unreachable: "api_error",
+  untrusted: "api_error",
+  silent: "timeout_error",
+  broken: "api_error",
+  misconfigured: "api_error",
+  oversized: "api_error",
+};
+
+const STATUS_BY_KIND: Readonly<Record<FailureKind, number>> = {
+  invalid_request: 400,
+  context_too_long: 400,
+  too_large: 413,
+  filtered: 400,
+  authentication: 502,
+  permission: 502,
+  forbidden: 502,
+  not_found: 404,
+  quota: 402,
+  rate_limited: 429,
+  overloaded: 529,
+  timeout: 504,
+  server: 502,
+  unreachable: 502,
+  untrusted: 502,
+  silent: 504,
+  broken: 502,
+  misconfigured: 502,
+  oversized: 502,
+};
+
+const QUOTA_REGEXP =
+  /credit balance|insufficient.{0,10}(balance|quota)|billing/i;
+
+/**
+ * Reads an error body, in any shape that providers send.
+ *
+ * @param status The HTTP status; 200 for an error inside an answer.
+ */
+export function decodeFailure(
+  status: number,
+  body: JsonValue | undefined,
+): Failure {
+  const words = readErrorWords(body);
+  const kind = status >= 400 ? kindOf(status, words) : kindInside(words);
+  const reportedStatus = status >= 400 ? status : STATUS_BY_KIND[kind];
+  const failure: Failure = {
+    kind,
+    status: reportedStatus,
+    message: words.message ?? `The provider answered with status ${status}`,
+    type: words.type === undefined
+      ? undefined
+      : { protocol: "messages", value: words.type },
+    code: words.code,
+  };
+  return readRefusal(failure, { status, body });
+}
+
+/** Writes a failure as an HTTP error. */
+export function encodeFailure(
+  failure: Failure,
+  requestId: string,
+): EncodedFailure {
+  const shown = shownFailure(failure);
+  return {
+    status: statusOf(shown),
+    body: { type: "error", error: errorObject(shown), request_id: requestId },
+  };
+}
+
+/** The upstream's own status, if it has one; Claude Code knows a prompt that does not fit by 400 alone. */
+function statusOf({ kind, status }: Failure): number {
+  const isOwn = status !== undefined && status >= 400 && status <= 599;
+  return isOwn && kind !== "context_too_long" ? status : STATUS_BY_KIND[kind];
+}
+
+/** The `error` object of a body or of an `error` event. */
+export function errorObject(failure: Failure): JsonObject {
+  const shown = shownFailure(failure);
+  const { kind, message, code } = shown;
+  return {
+    type: TYPE_BY_KIND[kind],
+    message: kind === "context_too_long" ? contextMessage(message) : message,
+    ...(code === undefined ? {} : { details: { error_code: code } }),
+  };
+}
+
+/** What the words say goes before what the type says, and that before the status. */
+function kindOf(status: number, words: ErrorWords): FailureKind {
+  if (isOverflow(status, words)) return "context_too_long";
+  // Words about the gateway's own credential are not the caller's matter, whatever type they have.
+  if (status === 401) return "authentication";
+  const { type = "", message = "" } = words;
+  return unlessQuota(KIND_BY_TYPE.get(type) ?? kindOfStatus(status), message);
+}
+
+function kindInside(words: ErrorWords): FailureKind {
+  if (saysOverflow(words)) return "context_too_long";
+  const kind = KIND_BY_TYPE.get(words.type ?? "") ?? kindOfWords(words);
+  return kind === "server" && words.status !== undefined
+    ? kindOf(words.status, words)
+    : unlessQuota(kind, words.message ?? "");
+}
+
+/** Some say with other types that nothing is left to spend. */
+function unlessQuota(kind: FailureKind, message: string): FailureKind {
+  const mayMeanQuota = kind === "invalid_request" || kind === "too_large" ||
+    kind === "rate_limited";
+  return mayMeanQuota && QUOTA_REGEXP.test(message) ? "quota" : kind;
+}
+
+/** Writes an error of the gateway's own as Messages spells errors (docs/design.md#errors). */
+export function encodeError(
+  error: GatewayError,
+  requestId: string,
+): object {
+  return {
+    type: "error",
+    error: {
+      type: error.type ?? TYPE_BY_ERROR_KIND[error.kind],
+      message: error.message,
+      ...(error.details === undefined ? {} : { details: error.details }),
+    },
+    request_id: requestId,
+  };
+}
+
+const TYPE_BY_ERROR_KIND: Readonly<Record<ErrorKind, string>> = {
+  invalid_request: "invalid_request_error",
+  unauthenticated: "authentication_error",
+  not_found: "not_found_error",
+  method_not_allowed: "invalid_request_error",
+  body_timeout: "timeout_error",
+  body_too_large: "request_too_large",
+  unsupported_media_type: "invalid_request_error",
+  upgrade_required: "invalid_request_error",
+  rate_limited: "rate_limit_error",
+  internal: "api_error",
+  upstream: "api_error",
+  overloaded: "overloaded_error",
+  timeout: "timeout_error",
+};
+
+/** The words by which Claude Code knows that it must compact its conversation. */
+const WORDS = "prompt is too long";
+
+const LIMIT_REGEXP =
+  /(?:maximum|limit|window|context (?:length|size))\D{0,40}(\d[\d,]*)/i;
+const NUMBER_REGEXP = /\d[\d,]*/g;
+
+/**
+ * A message about a prompt that does not fit in Anthropic's own wording, which clients act on: `prompt is too
+ * long: 130000 tokens > 128000 maximum`. Where the upstream does not say both numbers, its words follow.
+ */
+function contextMessage(message: string): string {
+  if (message.toLowerCase().startsWith(WORDS)) return message;
+  const limit = toNumber(LIMIT_REGEXP.exec(message)?.[1]);
+  const numbers = message.match(NUMBER_REGEXP)?.map(toNumber) ?? [];
+  const size = numbers.find((number) => number > limit);
+  return size === undefined
+    ? `${WORDS}: ${message}`
+    : `${WORDS}: ${size} tokens > ${limit} maximum`;
+}
+
+/** `NaN`, which is above and below nothing, for no number. */
+function toNumber(digits: string | undefined): number {
+  return Number((digits ?? "none").replaceAll(",", ""));
+}

@@ -1,0 +1,232 @@
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../../core/json.ts";
+import type {
+  Citation,
+  OpaqueBlock,
+  ReasoningBlock,
+  ReasoningPart,
+} from "../../canonical/answer/block.ts";
+import { PARAGRAPH } from "../../canonical/answer/readable.ts";
+import {
+  isWrapped,
+  type Sealed,
+  unwrapSealed,
+  wrapSealed,
+} from "../../canonical/answer/sealed.ts";
+import type { Weight } from "../../canonical/request/extras.ts";
+import { decodeCache } from "./cache.ts";
+import { objectsIn, optionalText } from "./fields.ts";
+
+/**
+ * Thinking blocks: text with a signature, or `redacted_thinking` that nobody can read. The gateway puts
+ * sealed parts of other protocols in the place of the signature, in an envelope.
+ */
+
+/** The `form` of a signature, and of redacted thinking. */
+const SIGNATURE_FORM = "signature";
+const REDACTED_FORM = "redacted";
+
+/** Reads a `thinking` or `redacted_thinking` block that a caller gives back. */
+export function decodeThinking(block: JsonObject): ReasoningBlock {
+  if (block.type === "redacted_thinking") {
+    return {
+      kind: "reasoning",
+      parts: [],
+      sealed: sealedOfRedacted(optionalText(block.data) ?? ""),
+    };
+  }
+  const text = optionalText(block.thinking) ?? "";
+  const signature = optionalText(block.signature) ?? "";
+  return {
+    kind: "reasoning",
+    parts: text === "" ? [] : [{ form: "raw", text }],
+    sealed: isWrapped(signature)
+      ? unwrapSealed(signature)
+      : sealedOfSignature(signature),
+  };
+}
+
+/** A signature as its issuer gave it; `undefined` for an empty one or an envelope with nothing inside. */
+export function sealedOfSignature(signature: string): Sealed | undefined {
+  if (signature === "" || signature === wrapSealed()) return undefined;
+  return { protocol: "messages", form: SIGNATURE_FORM, value: signature };
+}
+
+/** The data of redacted thinking; `undefined` where there is none. */
+export function sealedOfRedacted(data: string): Sealed | undefined {
+  if (data === "") return undefined;
+  return { protocol: "messages", form: REDACTED_FORM, value: data };
+}
+
+/** Whether a sealed part is redacted thinking, which has a block of its own. */
+export function isRedacted(sealed: Sealed | undefined): boolean {
+  return sealed?.protocol === "messages" && sealed.form === REDACTED_FORM;
+}
+
+/** The readable text of reasoning, its parts as paragraphs. */
+export function thinkingText(parts: readonly ReasoningPart[]): string {
+  return parts.map(({ text }) => text).filter((text) => text !== "")
+    .join(PARAGRAPH);
+}
+
+/**
+ * What a caller gets as `signature`: the issuer's own, or an envelope, so that clients which throw unsigned
+ * thinking away keep it and give it back.
+ *
+ * @param origin The connection that issued it.
+ */
+export function signatureForCaller(
+  sealed: Sealed | undefined,
+  origin: string,
+): string {
+  if (sealed === undefined) return wrapSealed();
+  const isOwn = sealed.protocol === "messages" &&
+    sealed.form === SIGNATURE_FORM && !isWrapped(sealed.value);
+  return isOwn ? sealed.value : wrapSealed({ ...sealed, origin });
+}
+
+/** Thinking as its issuer gets it back. */
+export function encodeSealedThinking(
+  block: ReasoningBlock,
+  sealed: Sealed,
+): JsonObject {
+  if (isRedacted(sealed)) {
+    return { type: "redacted_thinking", data: sealed.value };
+  }
+  return {
+    type: "thinking",
+    thinking: thinkingText(block.parts),
+    signature: sealed.value,
+  };
+}
+
+/** The fields of server tools' results that a model can read; the rest is encrypted, or about the format. */
+const READABLE_FIELDS: ReadonlySet<string> = new Set([
+  "title",
+  "url",
+  "source",
+  "text",
+  "data",
+  "content",
+  "stdout",
+  "stderr",
+  "return_code",
+  "error_code",
+  "tool_name",
+  "tool_references",
+  "lines",
+]);
+
+/** Longest reading of one block in characters, so that a fetched file does not fill another model's window. */
+const MAX_READING_LENGTH = 50_000;
+
+/** What stands at the beginning of a system text that only Anthropic's own API wants. */
+const BILLING_PREFIX = "x-anthropic-billing-header:";
+
+/** A block that no other protocol has, with its weight where a reading does not make up for it. */
+export function opaqueBlock(value: JsonObject, weight: Weight): OpaqueBlock {
+  const type = optionalText(value.type) ?? "";
+  return { kind: "opaque", protocol: "messages", type, value, weight };
+}
+
+/**
+ * A block of a server tool, or another one that is only known here, in an earlier answer: models of other
+ * protocols read in words what happened.
+ */
+export function historyBlock(value: JsonObject): OpaqueBlock {
+  const block = opaqueBlock(value, "hint");
+  const reading = readingOf(value);
+  return reading === "" ? block : { ...block, text: reading };
+}
+
+/** Retrieved text that a caller gives to the model, which others read as text. */
+export function searchResultBlock(value: JsonObject): OpaqueBlock {
+  return {
+    ...opaqueBlock(value, "answer"),
+    text: readable(value),
+    ...cacheIn(value),
+  };
+}
+
+/** Names a tool whose definition is loaded. */
+export function toolReferenceBlock(value: JsonObject): OpaqueBlock {
+  const name = optionalText(value.tool_name);
+  return { ...opaqueBlock(value, "hint"), text: name, ...cacheIn(value) };
+}
+
+/** The cache mark of a block, or of the last text in it. */
+function cacheIn(value: JsonObject): Pick<OpaqueBlock, "cache"> {
+  const cache = decodeCache(value) ??
+    objectsIn(value.content).map(decodeCache).findLast((one) =>
+      one !== undefined
+    );
+  return cache === undefined ? {} : { cache };
+}
+
+/** Whether a system block is addressed to Anthropic's API alone. */
+export function isBillingNote(block: JsonObject): boolean {
+  return optionalText(block.text)?.startsWith(BILLING_PREFIX) ?? false;
+}
+
+function readingOf(value: JsonObject): string {
+  const type = optionalText(value.type) ?? "";
+  if (type.endsWith("_tool_use")) {
+    return `[called ${value.name} with ${JSON.stringify(value.input ?? {})}]`;
+  }
+  const text = readable(value.content).slice(0, MAX_READING_LENGTH);
+  if (text === "") return "";
+  return type === "compaction"
+    ? `[summary of the earlier conversation]\n${text}`
+    : `[${type}]\n${text}`;
+}
+
+/** The readable texts inside, a line each. */
+function readable(value: JsonValue | undefined): string {
+  if (typeof value === "string") return value;
+  if (typeof value === "number") return String(value);
+  if (Array.isArray(value)) {
+    return value.map(readable).filter((text) => text !== "").join("\n");
+  }
+  if (!isJsonObject(value) || value.type === "base64") return "";
+  return Object.entries(value)
+    .filter(([field]) => READABLE_FIELDS.has(field))
+    .map(([field, inner]) =>
+      typeof inner === "number" ? `${field}: ${inner}` : readable(inner)
+    )
+    .filter((text) => text !== "").join("\n");
+}
+
+const PAGE_TYPE = "web_search_result_location";
+
+/** Reads a citation; a page is understood, a place in a document is kept as it is. */
+export function decodeCitation(wire: JsonObject): Citation {
+  const raw = { protocol: "messages", value: wire } as const;
+  const quote = optionalText(wire.cited_text);
+  if (wire.type !== PAGE_TYPE) {
+    return { title: optionalText(wire.document_title), quote, raw };
+  }
+  return {
+    url: optionalText(wire.url),
+    title: optionalText(wire.title),
+    quote,
+    // Without its index it is one that `encodeCitation` made, which no upstream takes back.
+    raw: wire.encrypted_index === "" ? undefined : raw,
+  };
+}
+
+/** Writes a citation to a caller; `undefined` for a source that is no page. */
+export function encodeCitation(citation: Citation): JsonObject | undefined {
+  const { raw, url, title, quote } = citation;
+  if (raw?.protocol === "messages") return raw.value;
+  if (url === undefined) return undefined;
+  return {
+    type: PAGE_TYPE,
+    url,
+    title: title ?? null,
+    cited_text: quote ?? "",
+    encrypted_index: "",
+  };
+}

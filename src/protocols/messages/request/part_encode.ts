@@ -1,0 +1,291 @@
+import { isJsonObject, type JsonObject } from "../../../core/json.ts";
+import type {
+  Block,
+  FileBlock,
+  ImageBlock,
+  MediaSource,
+  OpaqueBlock,
+  ReasoningBlock,
+  TextBlock,
+  ToolCallBlock,
+  ToolResultBlock,
+} from "../../canonical/answer/block.ts";
+import { maySend } from "../../canonical/answer/sealed.ts";
+import type { Loss } from "../../canonical/request/loss.ts";
+import { argumentsObject } from "../../canonical/tools/tool.ts";
+import type { Scope } from "../dialect.ts";
+import { encodeSealedThinking, thinkingText } from "./blocks.ts";
+
+/** Stands in an error result that says nothing, which upstreams refuse. */
+const NO_OUTPUT: JsonObject = { type: "text", text: "(no output)" };
+
+/** Writes a block of a user message; `undefined` for one that is left out. */
+export function encodeUserBlock(
+  block: Block,
+  scope: Scope,
+): JsonObject | undefined {
+  switch (block.kind) {
+    case "image":
+      return encodeImage(block, scope);
+    case "file":
+      return encodeFile(block, scope);
+    case "tool_result":
+      return encodeResult(block, scope);
+    default:
+      return encodeTextualBlock(block, scope);
+  }
+}
+
+/** Writes a block of an assistant message; `undefined` for one that is left out. */
+export function encodeAssistantBlock(
+  block: Block,
+  scope: Scope,
+): JsonObject | undefined {
+  switch (block.kind) {
+    case "reasoning":
+      return encodeReasoning(block, scope);
+    case "function_call":
+    case "custom_call":
+      return encodeCall(block, scope);
+    case "image":
+    case "file":
+    case "audio":
+      return loseKind(block.kind, "hint", scope);
+    default:
+      return encodeTextualBlock(block, scope);
+  }
+}
+
+/** Writes a block that may stand anywhere, in a system text too; `undefined` for one that is left out. */
+export function encodeTextualBlock(
+  block: Block,
+  scope: Scope,
+): JsonObject | undefined {
+  switch (block.kind) {
+    case "text":
+      return encodeText(block, scope);
+    case "refusal":
+      return encodeText({ kind: "text", text: block.text }, scope);
+    case "opaque":
+      return encodeOpaque(block, scope);
+    default:
+      return loseKind(block.kind, "answer", scope);
+  }
+}
+
+function loseKind(
+  kind: Block["kind"],
+  weight: Loss["weight"],
+  { context }: Scope,
+): undefined {
+  context.lose({
+    field: "messages",
+    weight,
+    reason: `it cannot hold \`${kind}\` there`,
+  });
+}
+
+/** Blank text would be refused. */
+function encodeText(block: TextBlock, scope: Scope): JsonObject | undefined {
+  const cache = scope.cache.write(block.cache);
+  if (block.text.trim() === "") return undefined;
+  const citations = (block.citations ?? []).flatMap(({ raw }) =>
+    raw?.protocol === "messages" ? [raw.value] : []
+  );
+  return {
+    ...(block.marks?.messages ?? {}),
+    type: "text",
+    text: block.text,
+    ...(citations.length === 0 ? {} : { citations }),
+    ...cache,
+  };
+}
+
+/**
+ * Earlier thinking as its issuer gave it. Upstreams that verify signatures refuse any other, so it is left out
+ * there; open models get its text.
+ */
+function encodeReasoning(
+  block: ReasoningBlock,
+  scope: Scope,
+): JsonObject | undefined {
+  const { dialect, context } = scope;
+  const { sealed } = block;
+  const { connectionId } = context.target;
+  if (sealed !== undefined) {
+    if (maySend(sealed, { protocol: "messages", connectionId })) {
+      return encodeSealedThinking(block, sealed);
+    }
+    context.lose({
+      field: "sealedReasoning",
+      weight: "hint",
+      reason: "only the provider that issued it can read it",
+    });
+  }
+  const text = thinkingText(block.parts);
+  if (!dialect.unsignedThinking || text === "") return undefined;
+  return { type: "thinking", thinking: text, signature: "" };
+}
+
+function encodeCall(call: ToolCallBlock, scope: Scope): JsonObject {
+  return {
+    ...(call.marks?.messages ?? {}),
+    type: "tool_use",
+    id: scope.ids.call(call.id),
+    name: call.name,
+    input: call.kind === "custom_call"
+      ? { input: call.input }
+      : argumentsObject(call.arguments),
+    ...scope.cache.write(call.cache),
+  };
+}
+
+function encodeResult(result: ToolResultBlock, scope: Scope): JsonObject {
+  const content = result.content.map((part) => encodeUserBlock(part, scope))
+    .filter((part) => part !== undefined);
+  const isSilentError = result.isError && content.length === 0;
+  return {
+    ...(result.marks?.messages ?? {}),
+    type: "tool_result",
+    tool_use_id: scope.ids.result(result.callId),
+    content: isSilentError ? [NO_OUTPUT] : content,
+    ...(result.isError ? { is_error: true } : {}),
+    ...scope.cache.write(result.cache),
+  };
+}
+
+function encodeOpaque(
+  block: OpaqueBlock,
+  scope: Scope,
+): JsonObject | undefined {
+  const { protocol, value, text, weight, type } = block;
+  if (protocol === "messages" && isJsonObject(value)) return value;
+  if (text !== undefined) return encodeText({ kind: "text", text }, scope);
+  if (weight !== "silent") {
+    scope.context.lose({
+      field: "messages",
+      weight,
+      reason: `this model's provider knows no \`${type}\``,
+    });
+  }
+  return undefined;
+}
+
+const IMAGE_TYPES: ReadonlySet<string> = new Set([
+  "image/jpeg",
+  "image/png",
+  "image/gif",
+  "image/webp",
+]);
+const PDF_TYPE = "application/pdf";
+
+/** Writes an image; `undefined` after reporting one that upstreams cannot see. */
+function encodeImage(
+  block: ImageBlock,
+  scope: Scope,
+): JsonObject | undefined {
+  const { source, detail } = block;
+  const cache = scope.cache.write(block.cache);
+  if (detail !== undefined && detail !== "auto") loseDetail(scope);
+  if (source.type === "base64" && !IMAGE_TYPES.has(source.mediaType)) {
+    return refuse(`an image of the type ${source.mediaType}`, scope);
+  }
+  const wire = encodeSource(source, "an image", scope);
+  if (wire === undefined) return undefined;
+  return {
+    ...(block.marks?.messages ?? {}),
+    type: "image",
+    source: wire,
+    ...cache,
+  };
+}
+
+/** Writes a document: PDF, or text. `undefined` after reporting another kind of file. */
+function encodeFile(
+  block: FileBlock,
+  scope: Scope,
+): JsonObject | undefined {
+  const cache = scope.cache.write(block.cache);
+  const source = encodeDocumentSource(block.source, scope);
+  if (source === undefined) return undefined;
+  return {
+    ...(block.marks?.messages ?? {}),
+    type: "document",
+    source,
+    ...(block.name === undefined ? {} : { title: block.name }),
+    ...cache,
+  };
+}
+
+function encodeDocumentSource(
+  source: FileBlock["source"],
+  scope: Scope,
+): JsonObject | undefined {
+  if (source.type === "text") return textSource(source.text);
+  if (source.type === "base64" && source.mediaType !== PDF_TYPE) {
+    const text = isTextType(source.mediaType)
+      ? decodeBase64Text(source.data)
+      : undefined;
+    return text === undefined
+      ? refuse(`a file of the type ${source.mediaType}`, scope)
+      : textSource(text);
+  }
+  return encodeSource(source, "a file", scope);
+}
+
+function encodeSource(
+  source: MediaSource,
+  what: "an image" | "a file",
+  scope: Scope,
+): JsonObject | undefined {
+  switch (source.type) {
+    case "base64":
+      return {
+        type: "base64",
+        media_type: source.mediaType,
+        data: source.data,
+      };
+    case "url":
+      return { type: "url", url: source.url };
+    case "id":
+      return source.store === "anthropic"
+        ? { type: "file", file_id: source.id }
+        : refuse(
+          `the content of ${what} from another provider's store`,
+          scope,
+        );
+  }
+}
+
+function textSource(text: string): JsonObject {
+  return { type: "text", media_type: "text/plain", data: text };
+}
+
+function isTextType(mediaType: string): boolean {
+  return mediaType.startsWith("text/") || mediaType === "application/json";
+}
+
+function decodeBase64Text(data: string): string | undefined {
+  try {
+    const bytes = Uint8Array.from(atob(data), (byte) => byte.charCodeAt(0));
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+function loseDetail({ context }: Scope): void {
+  context.lose({
+    field: { extra: "detail" },
+    weight: "hint",
+    reason: "this model's provider chooses the resolution itself",
+  });
+}
+
+function refuse(what: string, { context }: Scope): undefined {
+  context.lose({
+    field: "messages",
+    weight: "answer",
+    reason: `this model's provider does not take ${what}`,
+  });
+}

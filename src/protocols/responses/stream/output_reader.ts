@@ -1,0 +1,246 @@
+import { lookup } from "../../../core/collections.ts";
+import type { Ids } from "../../../core/ids.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../../core/json.ts";
+import type { Emit } from "../../../core/stage.ts";
+import type { ToolCallBlock } from "../../canonical/answer/block.ts";
+import { MAX_BLOCKS } from "../../canonical/max_sizes.ts";
+import {
+  type AnswerEvent,
+  type BlockHead,
+  oversizedEvent,
+} from "../../canonical/stream/event.ts";
+import { createMessageReader, EmittedText } from "./message_reader.ts";
+import { opaqueItem } from "../request/opaque_item.ts";
+import {
+  type BlockEmitter,
+  createBlockEmitter,
+  type ItemReader,
+  type ReaderScope,
+} from "./block_emitter.ts";
+import { createReasoningReader } from "./reasoning_reader.ts";
+import { decodeCall } from "../tools/call_item.ts";
+
+/** An item that has begun. */
+interface Item {
+  readonly type: JsonValue | undefined;
+  readonly id: JsonValue | undefined;
+  readonly reader: ItemReader;
+  isDone: boolean;
+}
+
+/** What kind of item an event is about, where the item's own beginning was not told. */
+const TYPE_BY_EVENT: Readonly<Record<string, string>> = {
+  "response.output_text.delta": "message",
+  "response.refusal.delta": "message",
+  "response.reasoning_summary_text.delta": "reasoning",
+  "response.reasoning_text.delta": "reasoning",
+};
+
+/** Reads the output items of one answer: every event goes to the reader of its item. */
+export class OutputReader {
+  readonly #emit: Emit<AnswerEvent>;
+  readonly #scope: ReaderScope;
+  /** By `output_index`, since some proxies give every event another id. */
+  readonly #items = new Map<JsonValue, Item>();
+  /** Of the item that began last. */
+  #lastKey: JsonValue = 0;
+
+  /** @param ids For calls that come without an id. */
+  constructor(ids: Ids, emit: Emit<AnswerEvent>) {
+    this.#emit = emit;
+    this.#scope = { ids, blocks: createBlockEmitter(emit) };
+  }
+
+  /** Whether a call of one of the caller's tools has begun. */
+  get hasCalls(): boolean {
+    return this.#scope.blocks.hasCalls();
+  }
+
+  /** Takes the next event by its type; ignores what it does not know. */
+  push(type: string, event: JsonObject): void {
+    switch (type) {
+      case "response.output_item.added":
+        return this.#add(event);
+      case "response.output_item.done":
+        return this.#done(event);
+      default: {
+        const item = this.#itemOf(type, event);
+        if (item?.isDone === false) item.reader.take(type, event);
+      }
+    }
+  }
+
+  /**
+   * Closes what is open, and gives the items that were never told of.
+   *
+   * @param output The finished items, as the answer's last event tells them.
+   */
+  finish(output: readonly JsonObject[]): void {
+    const begun = [...this.#items.values()];
+    begun.forEach((item, position) =>
+      finishItem(item, counterpart(item, position, output))
+    );
+    const ownIds = new Set(begun.map(({ id }) => id));
+    const untold = output.filter(({ id }) =>
+      id === undefined || !ownIds.has(id)
+    );
+    for (const item of untold.slice(0, output.length - begun.length)) {
+      finishItem(this.#begin(item, `untold ${this.#items.size}`), item);
+    }
+  }
+
+  #add({ item, output_index }: JsonObject): void {
+    const key = output_index ?? this.#items.size;
+    if (isJsonObject(item) && !this.#items.has(key)) this.#begin(item, key);
+  }
+
+  #done({ item, output_index }: JsonObject): void {
+    if (!isJsonObject(item)) return;
+    const key = output_index ?? this.#lastKey;
+    finishItem(this.#items.get(key) ?? this.#begin(item, key), item);
+  }
+
+  /** The item that an event is about; begun now where its beginning was not told. */
+  #itemOf(type: string, event: JsonObject): Item | undefined {
+    const key = event.output_index ?? this.#lastKey;
+    const known = this.#items.get(key);
+    if (known !== undefined) return known;
+    const implied = lookup(TYPE_BY_EVENT, type);
+    return implied === undefined
+      ? undefined
+      : this.#begin({ type: implied }, key);
+  }
+
+  #begin(item: JsonObject, key: JsonValue): Item {
+    if (this.#items.size >= MAX_BLOCKS) {
+      this.#emit(oversizedEvent("The provider's answer has too many items"));
+    }
+    const { type, id } = item;
+    const reader = createItemReader(item, this.#scope);
+    const begun = { type, id, reader, isDone: false };
+    this.#items.set(key, begun);
+    this.#lastKey = key;
+    return begun;
+  }
+}
+
+function finishItem(item: Item, whole: JsonObject | undefined): void {
+  if (item.isDone) return;
+  item.isDone = true;
+  item.reader.finish(whole);
+}
+
+/** The finished form of an item that began: by its id, else by its place. */
+function counterpart(
+  { id, type }: Item,
+  position: number,
+  output: readonly JsonObject[],
+): JsonObject | undefined {
+  const named = id === undefined
+    ? undefined
+    : output.find((item) => item.id === id);
+  const found = named ?? output[position];
+  return found?.type === type ? found : undefined;
+}
+
+/**
+ * A reader for an item.
+ *
+ * @param item As far as it is known when it begins.
+ */
+function createItemReader(
+  item: JsonObject,
+  scope: ReaderScope,
+): ItemReader {
+  if (item.type === "message") return createMessageReader(item, scope.blocks);
+  if (item.type === "reasoning") {
+    return createReasoningReader(item, scope.blocks);
+  }
+  return isCallItem(item)
+    ? createCallReader(item, scope)
+    : createOpaqueReader(scope.blocks);
+}
+
+/** An item of a kind unknown to other protocols counts once it is whole. */
+function createOpaqueReader(blocks: BlockEmitter): ItemReader {
+  return {
+    take() {},
+    finish(item) {
+      if (item !== undefined) blocks.giveOpaque(opaqueItem(item));
+    },
+  };
+}
+
+/** Whether the item calls a tool that the caller runs. */
+function isCallItem(item: JsonObject): boolean {
+  return decodeCall(item) !== undefined;
+}
+
+/**
+ * Reads a call. It begins once its id and name are known: with the first event as a rule, else with the
+ * finished item. A call that never gets a name is left out.
+ */
+function createCallReader(
+  item: JsonObject,
+  { blocks, ids }: ReaderScope,
+): ItemReader {
+  const isPlain = item.type === "function_call" ||
+    item.type === "custom_tool_call";
+  let block: number | undefined;
+  const emitted = new EmittedText();
+  if (isPlain) begin(decodeCall(item));
+
+  function begin(call: ToolCallBlock | undefined): void {
+    if (call === undefined || call.id === "" || call.name === "") return;
+    block = blocks.open(headOf(call));
+  }
+
+  function emit(text: JsonValue | undefined): void {
+    if (typeof text !== "string" || block === undefined) return;
+    emitted.add(text);
+    blocks.emitText(block, text);
+  }
+
+  function complete(whole: JsonValue | undefined): void {
+    if (typeof whole === "string") emit(emitted.missingFrom(whole));
+  }
+
+  return {
+    take(type, event) {
+      switch (type) {
+        case "response.function_call_arguments.delta":
+        case "response.custom_tool_call_input.delta":
+          return isPlain ? emit(event.delta) : undefined;
+        case "response.function_call_arguments.done":
+          return complete(event.arguments);
+        case "response.custom_tool_call_input.done":
+          return complete(event.input);
+      }
+    },
+    finish(whole) {
+      const call = decodeCall(whole ?? item);
+      if (block === undefined && call !== undefined) {
+        begin({ ...call, id: call.id || ids.next("call") });
+      }
+      if (whole !== undefined && call !== undefined) complete(textOf(call));
+      if (block !== undefined) blocks.close(block);
+    },
+  };
+}
+
+function textOf(call: ToolCallBlock): string {
+  return call.kind === "custom_call" ? call.input : call.arguments;
+}
+
+function headOf(call: ToolCallBlock): BlockHead {
+  if (call.kind === "custom_call") {
+    const { input: _input, sealed: _sealed, ...head } = call;
+    return head;
+  }
+  const { arguments: _arguments, sealed: _sealed, ...head } = call;
+  return head;
+}

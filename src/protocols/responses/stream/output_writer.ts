@@ -1,0 +1,218 @@
+import { isJsonObject, type JsonObject } from "../../../core/json.ts";
+import type {
+  OpaqueBlock,
+  TokenLogprob,
+} from "../../canonical/answer/block.ts";
+import type { AnswerContext } from "../../canonical/codec.ts";
+import type { AnswerEvent, BlockHead } from "../../canonical/stream/event.ts";
+import {
+  brokenAnswer,
+  UpstreamFailure,
+} from "../../canonical/failure/failure.ts";
+import type { Stop } from "../../canonical/answer/answer.ts";
+import { createCallWriter } from "./call_writer.ts";
+import { compactionItem, wantsCompaction } from "../request/opaque_item.ts";
+import type {
+  EventWriter,
+  ItemStatus,
+  ItemWriter,
+  WriterScope,
+} from "./item_writer.ts";
+import { createMessageWriter, isMessageStart } from "./message_writer.ts";
+import { isNoted, textOf } from "../fields.ts";
+import { createReasoningWriter } from "./reasoning_writer.ts";
+import { encodeStop } from "../answer/stop.ts";
+
+/** Builds the output items of an answer from its events, one item after the other, and tells every step. */
+export interface OutputWriter {
+  /** Takes the next event; of blocks only one may be open at a time. */
+  push(event: AnswerEvent): void;
+  /**
+   * Closes the item that is open.
+   *
+   * @throws {UpstreamFailure} When there is nothing where something must be.
+   */
+  finish(stop: Stop): void;
+  /** The items that are whole. */
+  readonly items: JsonObject[];
+  /** Characters held so far. */
+  readonly held: number;
+  /** Characters that the model wrote. */
+  readonly written: number;
+}
+
+/** The head of a block that is written as an item or a part of one. */
+type ItemHead = Exclude<BlockHead, OpaqueBlock>;
+
+/** A writer for one answer. */
+export function createOutputWriter(
+  context: AnswerContext,
+  events: EventWriter,
+): OutputWriter {
+  return wantsCompaction(context.request)
+    ? createCompactionWriter(context, events)
+    : new ItemsWriter(context, events);
+}
+
+/** All that the model says is the summary; clients fail on more or fewer items than one. */
+function createCompactionWriter(
+  { ids }: AnswerContext,
+  events: EventWriter,
+): OutputWriter {
+  const items: JsonObject[] = [];
+  let summary = "";
+  let isText = false;
+  return {
+    items,
+    push(event) {
+      if (event.type === "block-start") isText = event.block.kind === "text";
+      if (event.type === "block-delta" && isText) summary += event.text;
+    },
+    finish() {
+      // A client would go on with it in place of the conversation.
+      if (summary.trim() === "") throw noSummary();
+      const item = compactionItem(ids.next("cmp"), summary);
+      writeWhole(events, 0, item);
+      items.push(item);
+    },
+    get held() {
+      return summary.length;
+    },
+    get written() {
+      return summary.length;
+    },
+  };
+}
+
+function noSummary(): UpstreamFailure {
+  return new UpstreamFailure(
+    brokenAnswer("The model wrote no summary of the conversation: try again"),
+  );
+}
+
+/** Writes the blocks of an answer as items. */
+class ItemsWriter implements OutputWriter {
+  readonly items: JsonObject[] = [];
+  readonly #context: AnswerContext;
+  readonly #events: EventWriter;
+  #open: ItemWriter | undefined;
+  /** Whether the open item is being written to; a block that nobody sees is not its. */
+  #hasBlock = false;
+  /** Whether what comes next stands apart from the open item: something else came between. */
+  #isApart = false;
+  #held = 0;
+  #written = 0;
+
+  constructor(context: AnswerContext, events: EventWriter) {
+    this.#context = context;
+    this.#events = events;
+  }
+
+  get held(): number {
+    return this.#held;
+  }
+
+  get written(): number {
+    return this.#written;
+  }
+
+  push(event: AnswerEvent): void {
+    switch (event.type) {
+      case "block-delta":
+        this.#written += event.text.length;
+        return this.#writeText(event.text, event.logprobs);
+      case "block-start":
+        return event.block.kind === "opaque"
+          ? this.#giveOpaque(event.block)
+          : this.#begin(event.block);
+      case "block-part":
+        return this.#open?.part(event.form);
+      case "block-citation":
+        return this.#open?.cite(event.citation);
+      case "block-seal":
+        this.#held += event.sealed.value.length;
+        return this.#open?.seal(event.sealed);
+      case "block-end":
+        if (this.#hasBlock) this.#open?.endBlock();
+        this.#hasBlock = false;
+    }
+  }
+
+  finish(stop: Stop): void {
+    this.#close(encodeStop(stop).status);
+  }
+
+  #begin(head: ItemHead): void {
+    this.#hasBlock = true;
+    const isApart = this.#isApart || isMessageStart(head);
+    this.#isApart = false;
+    if (this.#open?.join(head.kind, isApart)) return;
+    this.#close("completed");
+    this.#open = createItemWriter(head, {
+      events: this.#events,
+      context: this.#context,
+      outputIndex: this.items.length,
+    });
+  }
+
+  #writeText(text: string, logprobs?: readonly TokenLogprob[]): void {
+    this.#held += text.length;
+    this.#open?.delta(text, logprobs);
+  }
+
+  /** An item is told whole only when the next one begins or the answer ends, which says how it ended. */
+  #close(status: ItemStatus): void {
+    const item = this.#open?.close(status);
+    this.#open = undefined;
+    if (item !== undefined) this.items.push(item);
+  }
+
+  /** The protocol's own item as it was; what another protocol knows shows its text. */
+  #giveOpaque(block: OpaqueBlock): void {
+    this.#isApart = true;
+    const { protocol, value, text } = block;
+    if (protocol === "responses" && isJsonObject(value) && isItem(block)) {
+      return this.#giveItem(value);
+    }
+    if (text === undefined) return this.#context.drop(block.type);
+    this.#begin({ kind: "text" });
+    this.#writeText(text);
+    this.#isApart = true;
+  }
+
+  #giveItem(value: JsonObject): void {
+    this.#close("completed");
+    const id = textOf(value.id) || this.#context.ids.next("item");
+    const item = { ...value, id };
+    writeWhole(this.#events, this.items.length, item);
+    this.items.push(item);
+    this.#held += JSON.stringify(item).length;
+  }
+}
+
+function createItemWriter(head: ItemHead, scope: WriterScope): ItemWriter {
+  switch (head.kind) {
+    case "text":
+    case "refusal":
+      return createMessageWriter(head, scope);
+    case "reasoning":
+      return createReasoningWriter(head, scope);
+    case "function_call":
+    case "custom_call":
+      return createCallWriter(head, scope);
+  }
+}
+
+/** Tells an item that is whole from its beginning. */
+function writeWhole(
+  events: EventWriter,
+  output_index: number,
+  item: JsonObject,
+): void {
+  events.write("response.output_item.added", { output_index, item });
+  events.write("response.output_item.done", { output_index, item });
+}
+
+function isItem(block: OpaqueBlock): boolean {
+  return !isNoted(block, "isPart");
+}

@@ -1,0 +1,222 @@
+import { type JsonObject, present } from "../../../core/json.ts";
+import type {
+  ResultContent,
+  ToolCallBlock,
+  ToolResultBlock,
+} from "../../canonical/answer/block.ts";
+import { invalidField } from "../../canonical/request/invalid_request.ts";
+import { argumentsObject, givenArguments } from "../../canonical/tools/tool.ts";
+import { fitId } from "../../canonical/tools/tool_call_id.ts";
+import type { Scope } from "../dialect.ts";
+import { markOwn, notedObject, otherFields, textOf } from "../fields.ts";
+import {
+  decodeParts,
+  opaquePart,
+  type PartBlock,
+} from "../request/part_decode.ts";
+import { encodeInputParts } from "../request/part_encode.ts";
+import { toolOfCall, toolOfResult, type TypedTool } from "./typed_tools.ts";
+
+/** OpenAI limits the length; some models count on their own characters, such as `functions.name:0`. */
+export const ID_RULE = { maxLength: 64, anyCharacter: true };
+
+/**
+ * Reads an item as the call of a tool that the caller runs.
+ *
+ * @returns The call, its id and name empty where the item has none; `undefined` for every other item.
+ */
+export function decodeCall(item: JsonObject): ToolCallBlock | undefined {
+  switch (item.type) {
+    case "function_call":
+      return {
+        kind: "function_call",
+        ...identityOf(item),
+        arguments: givenArguments(item.arguments),
+        marks: markRest(item, "arguments"),
+      };
+    case "custom_tool_call":
+      return {
+        kind: "custom_call",
+        ...identityOf(item),
+        input: textOf(item.input) ?? "",
+        marks: markRest(item, "input"),
+      };
+    default:
+      return decodeTypedCall(item);
+  }
+}
+
+function decodeTypedCall(item: JsonObject): ToolCallBlock | undefined {
+  const tool = toolOfCall(item);
+  if (tool === undefined) return undefined;
+  return {
+    kind: "function_call",
+    id: textOf(item.call_id) ?? textOf(item.id) ?? "",
+    name: tool.type,
+    arguments: givenArguments(tool.argumentsOf(item)),
+    marks: markOwn({ typed: item }),
+  };
+}
+
+function identityOf(
+  { call_id, name, namespace }: JsonObject,
+): Pick<ToolCallBlock, "id" | "name" | "namespace"> {
+  return {
+    id: textOf(call_id) ?? "",
+    name: textOf(name) ?? "",
+    namespace: textOf(namespace),
+  };
+}
+
+function markRest(item: JsonObject, own: string): ToolCallBlock["marks"] {
+  const rest = otherFields(item, ["type", "call_id", "name", "namespace", own]);
+  return markOwn(rest === undefined ? undefined : { item: rest });
+}
+
+/** Which facts of a call's item its block does not know. */
+export interface CallFacts {
+  /** Of the item, not of the call; absent in requests, where providers refuse ids that they did not issue. */
+  readonly id?: string;
+  readonly callId: string;
+  readonly status?: "in_progress" | "completed" | "incomplete";
+}
+
+/** Writes a call of a function or custom tool. Empty arguments become an empty object, as clients parse them. */
+export function callItem(call: ToolCallBlock, facts: CallFacts): JsonObject {
+  const { name, namespace } = call;
+  const rest = notedObject(call, "item");
+  const head = { ...rest, ...placed(facts), name, ...present({ namespace }) };
+  return call.kind === "custom_call"
+    ? { type: "custom_tool_call", ...head, input: call.input }
+    : {
+      type: "function_call",
+      ...head,
+      arguments: call.arguments === "" ? "{}" : call.arguments,
+    };
+}
+
+/** Writes a function call as the call of the typed tool for which the function stands. */
+export function typedCallItem(
+  tool: TypedTool,
+  callArguments: string,
+  facts: CallFacts,
+): JsonObject {
+  return {
+    type: tool.callType,
+    ...placed(facts),
+    ...tool.fieldsOf(argumentsObject(callArguments)),
+  };
+}
+
+function placed({ id, callId, status }: CallFacts): JsonObject {
+  return present({ id, call_id: callId, status });
+}
+
+const RESULT_FIELDS = ["type", "call_id", "output"];
+
+/**
+ * Reads an item as the result of a call that the caller ran.
+ *
+ * @param place The item's path, for error messages, and the ids of the calls before it.
+ * @returns `undefined` for every other item.
+ * @throws {GatewayError} `invalid_request` when it does not say which call it answers.
+ */
+export function decodeResult(
+  item: JsonObject,
+  place: { readonly param: string; readonly calls: ReadonlySet<string> },
+): ToolResultBlock | undefined {
+  const isCustom = item.type === "custom_tool_call_output";
+  if (!isCustom && item.type !== "function_call_output") {
+    return decodeTypedResult(item, place.calls);
+  }
+  const callId = textOf(item.call_id) ?? "";
+  if (callId === "") {
+    throw invalidField(`${place.param}.call_id`, "is missing");
+  }
+  const rest = otherFields(item, RESULT_FIELDS);
+  return {
+    kind: "tool_result",
+    callId,
+    callKind: isCustom ? "custom" : "function",
+    content: decodeParts(item.output, `${place.param}.output`).map(asContent),
+    isError: false,
+    marks: markOwn(rest === undefined ? undefined : { item: rest }),
+  };
+}
+
+/** What only messages hold elsewhere: words stay words, sound is nothing that another protocol takes here. */
+function asContent(block: PartBlock): ResultContent {
+  switch (block.kind) {
+    case "refusal":
+      return { kind: "text", text: block.text };
+    case "audio": {
+      const { format, data } = block;
+      return opaquePart({ type: "input_audio", input_audio: { format, data } });
+    }
+    default:
+      return block;
+  }
+}
+
+function decodeTypedResult(
+  item: JsonObject,
+  calls: ReadonlySet<string>,
+): ToolResultBlock | undefined {
+  const tool = toolOfResult(item);
+  const callId = [item.call_id, item.id].map(textOf).find((id) =>
+    id !== undefined && calls.has(id)
+  );
+  if (tool === undefined || callId === undefined) return undefined;
+  return {
+    kind: "tool_result",
+    callId,
+    callKind: "function",
+    content: [{ kind: "text", text: tool.textOf(item) }],
+    isError: item.status === "failed",
+    marks: markOwn({ typed: item }),
+  };
+}
+
+/** Writes the result of a call. */
+export function resultItem(result: ToolResultBlock, scope: Scope): JsonObject {
+  const typed = notedObject(result, "typed");
+  if (typed !== undefined) return typed;
+  return {
+    type: result.callKind === "custom"
+      ? "custom_tool_call_output"
+      : "function_call_output",
+    ...notedObject(result, "item"),
+    call_id: fitId(result.callId, ID_RULE),
+    output: encodeOutput(result, scope),
+  };
+}
+
+/** One text as a string, which every provider takes; anything more as parts. */
+function encodeOutput(
+  { content, isError, cache }: ToolResultBlock,
+  scope: Scope,
+): string | JsonObject[] {
+  const marked = content.map((block, index) =>
+    index === content.length - 1 && block.kind !== "opaque"
+      ? { ...block, cache: block.cache ?? cache }
+      : block
+  );
+  const parts = markError(encodeInputParts(marked, scope), isError);
+  const [first, ...others] = parts;
+  if (first === undefined) return "";
+  const isPlain = others.length === 0 && first.type === "input_text" &&
+    first.prompt_cache_breakpoint === undefined;
+  return isPlain && typeof first.text === "string" ? first.text : parts;
+}
+
+/** The protocol has no flag for it, so that only words can tell the model. */
+function markError(parts: JsonObject[], isError: boolean): JsonObject[] {
+  if (!isError) return parts;
+  const [first, ...others] = parts;
+  if (first === undefined || typeof first.text !== "string") {
+    return [{ type: "input_text", text: "Error" }, ...parts];
+  }
+  return /^\s*error/i.test(first.text)
+    ? parts
+    : [{ ...first, text: `Error: ${first.text}` }, ...others];
+}

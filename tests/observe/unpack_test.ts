@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { gzipSync, zstdCompressSync } from "node:zlib";
+import { unpack } from "../../src/observe/read_log.ts";
+import { inPieces } from "../support/wire/pieces.ts";
+
+/** What comes out of a file that is read in pieces of this size. */
+async function unpacked(bytes: Uint8Array, size: number): Promise<string> {
+  let text = "";
+  const decoder = new TextDecoder();
+  for await (const piece of unpack(inPieces(bytes, size))) {
+    text += decoder.decode(piece, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+const TEXT = "a line of a log\n".repeat(20_000);
+const PLAIN = new TextEncoder().encode(TEXT);
+
+/** How a file may lie there, and what it holds. */
+const FILES: Readonly<Record<string, readonly [Uint8Array, string]>> = {
+  "as it is": [PLAIN, TEXT],
+  "by gzip": [gzipSync(PLAIN), TEXT],
+  "by zstd": [zstdCompressSync(PLAIN), TEXT],
+  "by gzip, one behind another": [
+    new Uint8Array([...gzipSync(PLAIN), ...gzipSync(PLAIN)]),
+    TEXT + TEXT,
+  ],
+  "empty": [new Uint8Array(), ""],
+  "three bytes that begin like zstd": [
+    Uint8Array.of(0x28, 0xb5, 0x2f),
+    new TextDecoder().decode(Uint8Array.of(0x28, 0xb5, 0x2f)),
+  ],
+};
+
+Deno.test("unpack() gives what a file held before it was packed", async (t) => {
+  for (const [name, [bytes, text]] of Object.entries(FILES)) {
+    await t.step(name, async () => {
+      for (const size of [1, 3, 4, 1000, 1e9]) {
+        // A large file byte by byte takes long and shows nothing more.
+        if (bytes.length > 100_000 && size < 1000) continue;
+        assert.ok(await unpacked(bytes, size) === text, `${size}`);
+      }
+    });
+  }
+});
+
+Deno.test("unpack() says that packed bytes are damaged or end too early", async (t) => {
+  const packed = gzipSync(PLAIN);
+  const damaged = packed.slice();
+  damaged.fill(0xff, 20, 40);
+  const cut = packed.subarray(0, -5);
+  const cutZstd = zstdCompressSync(PLAIN).subarray(0, -5);
+  for (const [name, bytes] of Object.entries({ damaged, cut, cutZstd })) {
+    await t.step(name, async () => {
+      await assert.rejects(unpacked(bytes, 1000), Error);
+    });
+  }
+});
+
+Deno.test("unpack() leaves a file that is read no further", async (t) => {
+  for (
+    const [name, bytes] of [["packed", gzipSync(PLAIN)], [
+      "plain",
+      PLAIN,
+    ]] as const
+  ) {
+    await t.step(name, async () => {
+      let isLeft = false;
+      async function* endless() {
+        try {
+          for (;;) yield await Promise.resolve(bytes);
+        } finally {
+          isLeft = true;
+        }
+      }
+      for await (const piece of unpack(endless())) {
+        assert.ok(piece.length > 0);
+        break;
+      }
+      assert.ok(isLeft);
+    });
+  }
+});

@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import { EmittedText } from "../../../../src/protocols/responses/stream/message_reader.ts";
+
+function said(...pieces: readonly string[]): EmittedText {
+  const text = new EmittedText();
+  for (const piece of pieces) text.add(piece);
+  return text;
+}
+
+Deno.test("The rest of a text is what has not come in pieces", () => {
+  const long = "word ".repeat(100);
+  assert.equal(said().missingFrom(long), long);
+  assert.equal(said("").missingFrom(long), long);
+  assert.equal(said("word", " wo").missingFrom(long), long.slice(7));
+  assert.equal(
+    said(long.slice(0, 300), "w").missingFrom(long),
+    long.slice(301),
+  );
+  assert.equal(said(...long).missingFrom(long), "");
+  assert.equal(said("word", " wor").missingFrom("word w"), "");
+});
+
+Deno.test("A text that is another one than that of the pieces has no rest", () => {
+  assert.equal(said("fully").missingFrom("Fully and more"), "");
+  assert.equal(said('{"a":1}').missingFrom('{ "a": 1 }'), "");
+  assert.equal(
+    said("x".repeat(100), "b").missingFrom(`${"x".repeat(101)}c`),
+    "",
+  );
+});
