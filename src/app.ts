@@ -18,7 +18,7 @@ import { createBodyMemory } from "./relay/request/body_memory.ts";
 import { createHealth } from "./relay/routing/health.ts";
 import { createQuotaRouting } from "./relay/routing/quota_routing.ts";
 import { createRetryBudget } from "./relay/routing/retry_budget.ts";
-import { createSealStore } from "./relay/translated/seal_store.ts";
+import { createReasoningStore } from "./relay/translated/reasoning_store.ts";
 import { createTranslation } from "./relay/translated/translation.ts";
 import type { TranslationPool } from "./relay/translated/translation_pool.ts";
 import { followNotice } from "./shared/notice.ts";
@@ -125,7 +125,7 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
     deadlines,
     followAfterMs: surroundings.followAfterMs ?? 0,
     connects: createConnectWatch({ reach: surroundings.reach, deadlines }),
-    seals: createSealStore({ clock }),
+    seals: createReasoningStore({ clock }),
     translation: createTranslation(surroundings.translationPool, randomIds),
     limits,
     catalog: createModelCatalog({ ...surroundings, clock, deadlines }),

@@ -121,7 +121,7 @@ export function createModelCatalog(options: ModelCatalogOptions): ModelCatalog {
   async function read(connection: Connection): Promise<void> {
     const listing = listingOf(connection);
     const late = new AbortController();
-    const takeBack = deadlines.start(READ_MS, () => late.abort());
+    const cancel = deadlines.start(READ_MS, () => late.abort());
     try {
       listing.list = await readModelList(connection, {
         fetch: options.fetch,
@@ -138,7 +138,7 @@ export function createModelCatalog(options: ModelCatalogOptions): ModelCatalog {
           : "the list could not be read",
       });
     } finally {
-      takeBack();
+      cancel();
     }
   }
 

@@ -68,7 +68,7 @@ async function discardBody(
     idleMs: SILENCE_MS,
     onIdle: onLate,
   });
-  const takeBack = deadlines.start(MOST_MS, onLate);
+  const cancel = deadlines.start(MOST_MS, onLate);
 
   async function readToEnd(): Promise<boolean> {
     for (let bytes = 0; bytes <= MOST_BYTES;) {
@@ -87,7 +87,7 @@ async function discardBody(
     return true;
   } finally {
     silence.stop();
-    takeBack();
+    cancel();
     abandon(reader);
   }
 }

@@ -77,7 +77,7 @@ export function measureLag(
 
   function next(): () => void {
     const dueMs = timers.elapsedMs() + EVERY_MS;
-    return timers.ring(EVERY_MS, () => {
+    return timers.schedule(EVERY_MS, () => {
       report(Math.max(0, timers.elapsedMs() - dueMs));
       stop = next();
     });

@@ -111,7 +111,7 @@ export function writeRequest(
     const bridged = bridgeTools(allowed, to.toolSupport(target));
     const encoded = to.encodeRequest(
       { ...bridged.request, stream: request.stream || streamOnly },
-      { target, lose: losses.lose },
+      { target, reportDropped: losses.reportDropped },
     );
     const sealed = sealedIn(allowed);
     const bounds = new Map(sealed.map(({ value, bound }) => [value, bound]));
@@ -183,9 +183,9 @@ function adjust(
 ): JsonObject {
   for (const name of omit) {
     if (body[name] === undefined) continue;
-    losses.lose({
+    losses.reportDropped({
       field: fieldNamed(name, to) ?? { extra: name },
-      weight: "hint",
+      weight: "report",
       reason: "this model's connection leaves it out",
     });
   }

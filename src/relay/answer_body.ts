@@ -83,7 +83,7 @@ export async function holdBack<Verdict extends object>(
 ): Promise<Verdict | undefined> {
   const late = Promise.withResolvers<undefined>();
   let isLate = false;
-  const takeBack = isPatient
+  const cancel = isPatient
     ? () => {}
     : deadlines.start(outputMs ?? MAX_HOLD_MS, () => {
       isLate = true;
@@ -105,7 +105,7 @@ export async function holdBack<Verdict extends object>(
     // One race for all chunks: each would keep its chunk until the deadline.
     return await Promise.race([look(), late.promise]);
   } finally {
-    takeBack();
+    cancel();
   }
 }
 

@@ -55,7 +55,7 @@ import { relayTranslated } from "./translated/relay_translated.ts";
  * @throws {GatewayError} When nothing may be asked now.
  * @throws {CallerLeft} When the caller left before there was an answer.
  */
-export async function serve(
+export async function tryCandidates(
   exchange: Exchange,
   task: FailoverTask,
   services: RelayServices,
@@ -277,14 +277,14 @@ async function admitFirst(
   { exchange, gate }: Admittance,
   services: RelayServices,
 ): Promise<AdmittedAttempt | undefined> {
-  for (const isStranded of [false, true]) {
+  for (const hasNoAlternative of [false, true]) {
     for (const next of attempts) {
       const { candidate, isRepeat } = next;
-      const mayTry = isStranded
+      const mayTry = hasNoAlternative
         ? !isRepeat && gate.limitedUntilMs(candidate) === undefined
         : !isRepeat || await awaitTurn(next, exchange, services);
       if (!mayTry) continue;
-      const asker = { caller: exchange.caller, isRepeat, isStranded };
+      const asker = { caller: exchange.caller, isRepeat, hasNoAlternative };
       const begun = begin(next, asker, services);
       if (begun === undefined) continue;
       const entered = gate.enter(candidate);

@@ -8,7 +8,7 @@ import {
   type PathHead,
 } from "./request/request_head.ts";
 import type { Exchange } from "./exchange.ts";
-import { serve } from "./failover.ts";
+import { tryCandidates } from "./failover.ts";
 import { allowNamedModels } from "./routing/allow_named_models.ts";
 import { keepBody } from "./request/held_body.ts";
 import type { RelayServices } from "./services.ts";
@@ -90,7 +90,7 @@ export async function relay(
     candidates,
     tally,
   };
-  return await serve(exchange, task, services);
+  return await tryCandidates(exchange, task, services);
 }
 
 /** An answer that is fetched later goes past the gateway, and so does what it used. */

@@ -12,7 +12,7 @@ import type { BodyMemory } from "./request/body_memory.ts";
 import type { Health } from "./routing/health.ts";
 import type { QuotaRouting } from "./routing/quota_routing.ts";
 import type { RetryBudget } from "./routing/retry_budget.ts";
-import type { SealStore } from "./translated/seal_store.ts";
+import type { ReasoningStore } from "./translated/reasoning_store.ts";
 import type { Translation } from "./translated/translation.ts";
 
 /** What the relay works with; one set for the whole program. */
@@ -43,7 +43,7 @@ export interface RelayServices {
   readonly followAfterMs: number;
   readonly translation: Translation;
   /** Sealed reasoning that waits for its tool results. */
-  readonly seals: SealStore;
+  readonly seals: ReasoningStore;
   readonly clock: Clock;
   readonly ids: Ids;
   /** A number from 0 up to 1. */

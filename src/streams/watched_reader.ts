@@ -1,4 +1,4 @@
-import type { Deadlines, TakeBack } from "../core/time/deadlines.ts";
+import type { Cancel, Deadlines } from "../core/time/deadlines.ts";
 import { abandon, type ByteReader } from "./byte_reader.ts";
 
 /** A source was silent for longer than it may be while somebody read it. */
@@ -126,16 +126,16 @@ interface IdleWatchOptions {
 export function createIdleWatch(
   { deadlines, idleMs, onIdle }: IdleWatchOptions,
 ): IdleWatch {
-  let takeBack: TakeBack | undefined;
+  let cancel: Cancel | undefined;
   let waitingSinceMs: number | undefined;
   let stopped = idleMs === 0;
 
   function look(): void {
-    takeBack = undefined;
+    cancel = undefined;
     if (waitingSinceMs === undefined) return;
     const restMs = waitingSinceMs + idleMs - deadlines.elapsedMs();
     if (restMs > 0) {
-      takeBack = deadlines.start(restMs, look);
+      cancel = deadlines.start(restMs, look);
     } else {
       waitingSinceMs = undefined;
       onIdle();
@@ -146,7 +146,7 @@ export function createIdleWatch(
     wait() {
       if (stopped) return;
       waitingSinceMs = deadlines.elapsedMs();
-      takeBack ??= deadlines.start(idleMs, look, waitingSinceMs);
+      cancel ??= deadlines.start(idleMs, look, waitingSinceMs);
     },
     heard() {
       waitingSinceMs = undefined;
@@ -154,8 +154,8 @@ export function createIdleWatch(
     stop() {
       stopped = true;
       waitingSinceMs = undefined;
-      takeBack?.();
-      takeBack = undefined;
+      cancel?.();
+      cancel = undefined;
     },
   };
 }

@@ -61,7 +61,7 @@ export async function callUpstream(
     sinceMs,
     onUnreachable: () => controller.abort(unconnected()),
   });
-  const takeBack = deadlines.start(
+  const cancel = deadlines.start(
     call.firstByteMs,
     () => controller.abort(silentUpstream()),
     sinceMs,
@@ -79,7 +79,7 @@ export async function callUpstream(
   } catch (cause) {
     throw callErrorOf(cause, controller.signal, unreachable);
   } finally {
-    takeBack();
+    cancel();
     stopWatching();
   }
   const { status } = answer;

@@ -1,4 +1,4 @@
-import type { Deadlines, TakeBack } from "../core/time/deadlines.ts";
+import type { Cancel, Deadlines } from "../core/time/deadlines.ts";
 
 /**
  * Opens a connection to the host of an address and closes it. Rejects when it cannot be opened, or when
@@ -20,7 +20,7 @@ export interface Connecting {
 /** Tells a host that cannot be connected to from one that takes its time to answer. */
 export interface ConnectWatch {
   /** Begins to watch a request that is being sent. */
-  start(connecting: Connecting): TakeBack;
+  start(connecting: Connecting): Cancel;
   /** A host has answered. */
   noteReached(url: string): void;
 }
@@ -32,7 +32,7 @@ export interface ConnectWatchOptions {
   readonly deadlines: Deadlines;
 }
 
-const NOTHING: TakeBack = () => {};
+const NOTHING: Cancel = () => {};
 
 /**
  * `fetch` has no deadline for the connection alone. So a request that has no answer after half of it, and
@@ -50,7 +50,7 @@ export function createConnectWatch(
 
   async function prove(reach: Reach, { url, withinMs }: Connecting) {
     const late = new AbortController();
-    const takeBack = deadlines.start(withinMs / 2, () => late.abort());
+    const cancel = deadlines.start(withinMs / 2, () => late.abort());
     try {
       await reach(url, late.signal);
       noteReached(url);
@@ -59,7 +59,7 @@ export function createConnectWatch(
       // What fails at once fails at once for `fetch` too, which says why.
       return !late.signal.aborted;
     } finally {
-      takeBack();
+      cancel();
       proofs.delete(url);
     }
   }
@@ -75,7 +75,7 @@ export function createConnectWatch(
       const { url, withinMs, sinceMs, onUnreachable } = connecting;
       const number = ++begun;
       let isOver = false;
-      const takeBack = deadlines.start(withinMs / 2, async () => {
+      const cancel = deadlines.start(withinMs / 2, async () => {
         if ((begunWhenReached.get(url) ?? 0) >= number) return;
         const proof = proofs.get(url) ?? prove(reach, connecting);
         proofs.set(url, proof);
@@ -83,7 +83,7 @@ export function createConnectWatch(
       }, sinceMs);
       return () => {
         isOver = true;
-        takeBack();
+        cancel();
       };
     },
   };

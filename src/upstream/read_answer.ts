@@ -136,7 +136,7 @@ export async function readErrorBytes(
 ): Promise<Uint8Array<ArrayBuffer> | undefined> {
   const { deadlines, controller } = options;
   const late = new Error("The error comes too slowly");
-  const takeBack = deadlines.start(MAX_ERROR_MS, () => controller.abort(late));
+  const cancel = deadlines.start(MAX_ERROR_MS, () => controller.abort(late));
   try {
     return await readAnswerBytes(answer, {
       ...options,
@@ -146,6 +146,6 @@ export async function readErrorBytes(
     if (error === late) return undefined;
     throw error;
   } finally {
-    takeBack();
+    cancel();
   }
 }

@@ -168,7 +168,7 @@ for (const program of CLIENTS) {
 const ANSWERED = /The tool \w+ returned: |You said: "<subagent_notification>/;
 
 /** How long an answer is held back until the provider has seen the proof, in milliseconds. */
-const PATIENCE_MS = 20_000;
+const STARTUP_GRACE_MS = 20_000;
 
 async function check(
   upstream: Upstream,
@@ -241,7 +241,7 @@ function isFollowUp(body: string): boolean {
 
 async function within(promise: Promise<void>): Promise<void> {
   const late = Promise.withResolvers<void>();
-  const timer = setTimeout(late.resolve, PATIENCE_MS);
+  const timer = setTimeout(late.resolve, STARTUP_GRACE_MS);
   await Promise.race([promise, late.promise]);
   clearTimeout(timer);
 }

@@ -179,7 +179,7 @@ export function plain(value: unknown): unknown {
 export function essence(answer: Answer): unknown {
   const besides = new Set([
     "raw",
-    "marks",
+    "providerMetadata",
     "message",
     "serviceTier",
     "createdAtMs",
@@ -274,7 +274,7 @@ function requestTests(
         model: decoded.model,
         maxOutputTokens: undefined,
       },
-      lose: ({ field }) => {
+      reportDropped: ({ field }) => {
         lost.push(`lost ${typeof field === "string" ? field : field.extra}`);
       },
     });

@@ -26,7 +26,7 @@ const OPAQUE: AnswerEvent = {
     protocol: "chat",
     type: "x",
     value: 1,
-    weight: "hint",
+    weight: "report",
   },
 };
 

@@ -25,7 +25,7 @@ Deno.test("openRecord() writes one line with everything that was learnt", () => 
         cacheWriteTokens: 3,
         outputTokens: 4,
         reasoningTokens: 5,
-        marks: { messages: { secret: 1 } },
+        providerMetadata: { messages: { secret: 1 } },
       },
       dropped: ["seed"],
       droppedParts: ["citation"],

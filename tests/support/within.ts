@@ -1,5 +1,5 @@
 /** How long a test waits for what must happen, in milliseconds: far longer than it takes on a busy machine. */
-const PATIENCE_MS = 15_000;
+const STARTUP_GRACE_MS = 15_000;
 
 /** Between two looks at a condition, in milliseconds. */
 const LOOK_MS = 5;
@@ -16,7 +16,7 @@ export async function within<Value>(
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(
     () => late.reject(new Error(`Waited in vain for ${what}`)),
-    PATIENCE_MS,
+    STARTUP_GRACE_MS,
   );
   try {
     return await Promise.race([work, late.promise]);
@@ -30,7 +30,7 @@ export async function until(
   holds: () => boolean | Promise<boolean>,
   what: string,
 ): Promise<void> {
-  const lastMs = performance.now() + PATIENCE_MS;
+  const lastMs = performance.now() + STARTUP_GRACE_MS;
   while (!await holds()) {
     if (performance.now() > lastMs) {
       throw new Error(`Waited in vain for ${what}`);

@@ -118,10 +118,14 @@ export function createToyCodec(protocol: Protocol): Codec {
       maxNameLength: 64,
     }),
     decodeRequest,
-    encodeRequest(request, { lose }) {
-      loseForeignExtras(request, protocol, { lose });
+    encodeRequest(request, { reportDropped }) {
+      loseForeignExtras(request, protocol, { reportDropped });
       if (request.tools.length > 0) {
-        lose({ field: "tools", weight: "hint", reason: "a toy has no tools" });
+        reportDropped({
+          field: "tools",
+          weight: "report",
+          reason: "a toy has no tools",
+        });
       }
       const said = request.turns.map(({ role, blocks }) => ({
         by: SPEAKERS[role],

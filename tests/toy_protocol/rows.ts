@@ -75,14 +75,13 @@ export const ASKED_ROWS: readonly Row[] = [
   },
   {
     file: "http/routes.ts",
-    behind:
-      "export const RELAY_ROWS: Readonly<Record<Operation, RelayRow>> = {",
+    behind: "const RELAY_ROWS: Readonly<Record<Operation, RelayRow>> = {",
     text:
       'toy_ask: { credential: "bearer", maxBodyBytes: MAX_BODY_BYTES.small, legacyPaths: [] },',
   },
   {
     file: "cli/setup/check.ts",
-    behind: "export const PROBES: Readonly<Record<Protocol, Probe>> = {",
+    behind: "const PROBES: Readonly<Record<Protocol, Probe>> = {",
     text:
       'toy: { body: (_, text) => ({ said: [{ by: "you", text }] }), tool: {}, streamEnd: /"why"/, callsTool: () => false },',
   },

@@ -90,7 +90,7 @@ export function createLineWriter(
 
   function startSoon(): void {
     if (writing !== undefined || !hasMore()) return;
-    stopTimer ??= timers.ring(delayMs, start);
+    stopTimer ??= timers.schedule(delayMs, start);
   }
 
   async function writeRest(): Promise<void> {
@@ -106,7 +106,7 @@ export function createLineWriter(
     },
     async flush() {
       const late = Promise.withResolvers<void>();
-      const stopWaiting = timers.ring(flushMs, late.resolve);
+      const stopWaiting = timers.schedule(flushMs, late.resolve);
       await Promise.race([writeRest(), late.promise]);
       stopWaiting();
     },

@@ -169,7 +169,7 @@ export function keepListening(
   function watch(listener: FragileListener): void {
     serving = listener;
     listener.lost.then((reason) => {
-      if (serving === listener) lose(reason);
+      if (serving === listener) reportDropped(reason);
     });
   }
 
@@ -198,7 +198,7 @@ export function keepListening(
     log.write("listener_renewed", {});
   }
 
-  function lose(reason: unknown): void {
+  function reportDropped(reason: unknown): void {
     serving = undefined;
     if (isClosed) return;
     log.write("listener_lost", {
@@ -209,7 +209,7 @@ export function keepListening(
   }
 
   function retry(): void {
-    stopTimer = timers.ring(retryMs, reopen);
+    stopTimer = timers.schedule(retryMs, reopen);
     retryMs = Math.min(2 * retryMs, RETRY_MS.most);
   }
 

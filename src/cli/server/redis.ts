@@ -71,7 +71,7 @@ function keepConnected(
     stopWaiting();
     const pauseMs = retryMs * (0.5 + Math.random() / 2);
     retryMs = Math.min(2 * retryMs, RETRY_MS.most);
-    stopWaiting = timers.ring(pauseMs, () => {
+    stopWaiting = timers.schedule(pauseMs, () => {
       client = open();
     });
   }

@@ -126,14 +126,14 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
       late.passed.then(() => "late" as const),
       hurry.then(() => "hurried" as const),
     ]);
-    late.takeBack();
+    late.cancel();
     if (outcome !== "drained") {
       log.write("cut", { requests: admission.active });
       admission.cut();
     }
     const stuck = after(CLOSE_MS);
     await Promise.race([listener.close(), stuck.passed, hurry]);
-    stuck.takeBack();
+    stuck.cancel();
     translationPool.close();
     log.write("stopped", {});
   }
@@ -159,10 +159,10 @@ function translationThreads(isShared: boolean): number {
 /** So many milliseconds, and a way not to wait for them. */
 function after(ms: number): {
   readonly passed: Promise<void>;
-  readonly takeBack: () => void;
+  readonly cancel: () => void;
 } {
   const { promise: passed, resolve } = Promise.withResolvers<void>();
-  return { passed, takeBack: systemTimers.ring(ms, resolve) };
+  return { passed, cancel: systemTimers.schedule(ms, resolve) };
 }
 
 /**

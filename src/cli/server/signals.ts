@@ -26,7 +26,7 @@ export function onHangup(action: () => void): void {
  * Reports an error of this thread that nobody catches, by its name alone. The platform would print it with its
  * message, which may quote a request.
  */
-export function dieSilently(report: (error: string) => void): void {
+export function reportUncaught(report: (error: string) => void): void {
   const die = (event: Event, error: unknown) => {
     event.preventDefault();
     report(error instanceof Error ? error.name : typeof error);

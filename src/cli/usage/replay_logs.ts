@@ -214,7 +214,7 @@ export async function startReplay(
     untilMs: sums.sinceMs,
   });
   const late = Promise.withResolvers<void>();
-  const stopTimer = timers.ring(WAIT_MS, late.resolve);
+  const stopTimer = timers.schedule(WAIT_MS, late.resolve);
   await Promise.race([replaying, late.promise]);
   stopTimer();
   return sums;

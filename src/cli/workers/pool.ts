@@ -118,7 +118,7 @@ export async function startPool(options: PoolOptions): Promise<Serving> {
     });
     const late = Promise.withResolvers<void>();
     const waitMs = store.current().server.drainMs + GRACE_MS;
-    const stopTimer = timers.ring(waitMs, late.resolve);
+    const stopTimer = timers.schedule(waitMs, late.resolve);
     const stopped = Promise.all(slots.map((slot) => slot.stopped));
     await Promise.race([stopped, late.promise]);
     stopTimer();
@@ -267,7 +267,7 @@ function createPoolMetrics(
     const id = ++lastId;
     const answered = Promise.withResolvers<void>();
     asked.set(id, { missing: new Set(slots), done: answered.resolve });
-    const stopTimer = timers.ring(ANSWER_MS, answered.resolve);
+    const stopTimer = timers.schedule(ANSWER_MS, answered.resolve);
     for (const slot of slots) slot.send({ kind: "collect", id });
     await answered.promise;
     stopTimer();

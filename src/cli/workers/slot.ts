@@ -74,9 +74,9 @@ export function createSlot(options: SlotOptions): Slot {
         hasListened = true;
         return listening.resolve(report.url);
       case "refused":
-        return lose(new ListenError(report.message));
+        return reportDropped(new ListenError(report.message));
       case "died":
-        return lose(
+        return reportDropped(
           new ListenError(`A thread ended before it listened: ${report.error}`),
           report.error,
         );
@@ -88,7 +88,7 @@ export function createSlot(options: SlotOptions): Slot {
     }
   }
 
-  function lose(cause: ListenError, error: string = cause.name): void {
+  function reportDropped(cause: ListenError, error: string = cause.name): void {
     const wasHealthy = timers.elapsedMs() - startedMs >= HEALTHY_MS;
     thread?.end();
     thread = undefined;
@@ -97,7 +97,7 @@ export function createSlot(options: SlotOptions): Slot {
     if (isStopping || !hasListened) return stopped.resolve();
     if (wasHealthy) retryMs = RETRY_MS.first;
     options.onDied(error, retryMs);
-    cancelRetry = timers.ring(retryMs, launch);
+    cancelRetry = timers.schedule(retryMs, launch);
     retryMs = Math.min(2 * retryMs, RETRY_MS.most);
   }
 

@@ -9,7 +9,7 @@ import {
   type ThreadOrder,
   type ThreadReport,
 } from "../../relay/translated/translation_thread.ts";
-import { dieSilently } from "../server/signals.ts";
+import { reportUncaught } from "../server/signals.ts";
 
 /** The module of a thread that translates: it does one job after the other, and may do nothing else. */
 globalThis.addEventListener("message", (event) => {
@@ -18,7 +18,7 @@ globalThis.addEventListener("message", (event) => {
 }, { once: true });
 
 function obey(port: MessagePort): void {
-  dieSilently(() => report({ kind: "died" }));
+  reportUncaught(() => report({ kind: "died" }));
   let onRecalled = (_reasoning: RecalledReasoning) => {};
 
   function recall(callIds: readonly string[]): Promise<RecalledReasoning> {

@@ -18,7 +18,7 @@ import { openLog } from "../log/open_log.ts";
 import { ListenError } from "../server/listen.ts";
 import { networkReach, openNetworkClient } from "../server/network_client.ts";
 import { type Serving, startServing } from "../server/serving.ts";
-import { dieSilently } from "../server/signals.ts";
+import { reportUncaught } from "../server/signals.ts";
 import type { Order, Report, StartOrder } from "./messages.ts";
 
 /** The module of a thread: one gateway, run by the orders of the pool. */
@@ -30,7 +30,7 @@ globalThis.addEventListener("message", (event) => {
 function obey(port: MessagePort): void {
   const report = (one: Report) => port.postMessage(one);
   const hurry = Promise.withResolvers<void>();
-  dieSilently((error) => report({ kind: "died", error }));
+  reportUncaught((error) => report({ kind: "died", error }));
   let thread: Promise<RunningThread | undefined> = Promise.resolve(undefined);
 
   async function follow(order: Order): Promise<void> {

@@ -2,7 +2,7 @@ import { LinkedList } from "../collections.ts";
 import { systemTimers, type Timers } from "./timers.ts";
 
 /** Takes a deadline back; does nothing when it has passed. */
-export type TakeBack = () => void;
+export type Cancel = () => void;
 
 /** Many deadlines at the price of one timer. */
 export interface Deadlines {
@@ -14,7 +14,7 @@ export interface Deadlines {
    * @param ms More than 0 and at most 24 days; 0 means no deadline, and `onPassed` is never called.
    * @param sinceMs What {@linkcode Deadlines.elapsedMs} has just said, for those who asked it anyway; default: it is asked.
    */
-  start(ms: number, onPassed: () => void, sinceMs?: number): TakeBack;
+  start(ms: number, onPassed: () => void, sinceMs?: number): Cancel;
 }
 
 /** A deadline that is running. */
@@ -26,7 +26,7 @@ interface Entry {
 /** Deadlines of one length in milliseconds, which pass in the order in which they began. */
 type Queues = Map<number, LinkedList<Entry>>;
 
-const NOTHING: TakeBack = () => {};
+const NOTHING: Cancel = () => {};
 
 /**
  * No deadline is running yet. While some are, there is one timer, which is not set again for each that is taken back;
@@ -54,7 +54,7 @@ export function createDeadlines(timers: Timers = systemTimers): Deadlines {
     stopTimer();
     armedMs = dueMs;
     const delayMs = Math.max(0, Math.ceil(dueMs - timers.elapsedMs()));
-    stopTimer = timers.ring(delayMs, pass);
+    stopTimer = timers.schedule(delayMs, pass);
   }
 
   function disarm(): void {
@@ -150,12 +150,12 @@ export async function wait(
   if (ms === 0) return;
   const over = Promise.withResolvers<void>();
   const stop = () => over.reject(signal.reason);
-  const takeBack = deadlines.start(ms, over.resolve);
+  const cancel = deadlines.start(ms, over.resolve);
   signal.addEventListener("abort", stop, { once: true });
   try {
     await over.promise;
   } finally {
-    takeBack();
+    cancel();
     signal.removeEventListener("abort", stop);
   }
 }

@@ -8,12 +8,12 @@ export interface Timers {
   /** Milliseconds on a clock that never jumps. */
   elapsedMs(): number;
   /**
-   * Calls `onRing` once, after about `delayMs` milliseconds.
+   * Calls `onDue` once, after about `delayMs` milliseconds.
    *
    * @param delayMs From 0 up to 24 days.
    * @returns Takes the timer back; does nothing when it has rung.
    */
-  ring(delayMs: number, onRing: () => void): () => void;
+  schedule(delayMs: number, onDue: () => void): () => void;
   /** Whether one may be left to ring that nobody waits for any more; absent means that it may not. */
   readonly mayRingForNobody?: boolean;
 }
@@ -21,8 +21,8 @@ export interface Timers {
 /** The timers of this machine. */
 export const systemTimers: Timers = {
   elapsedMs: () => performance.now(),
-  ring(delayMs, onRing) {
-    const timer = setTimeout(onRing, delayMs);
+  schedule(delayMs, onDue) {
+    const timer = setTimeout(onDue, delayMs);
     return () => clearTimeout(timer);
   },
 };
@@ -33,8 +33,8 @@ export const systemTimers: Timers = {
  */
 export const lastingTimers: Timers = {
   elapsedMs: () => performance.now(),
-  ring(delayMs, onRing) {
-    const timer = setNodeTimeout(onRing, delayMs).unref();
+  schedule(delayMs, onDue) {
+    const timer = setNodeTimeout(onDue, delayMs).unref();
     // Its own `close` is younger than Deno 2.7.
     return () => clearNodeTimeout(timer);
   },

@@ -208,7 +208,7 @@ export interface RequestContext {
    *
    * @throws {GatewayError} When the loss refuses the request: an encoder lets it pass.
    */
-  lose(loss: Loss): void;
+  reportDropped(loss: Loss): void;
 }
 
 /** What settling a request's reasoning needs to know. */

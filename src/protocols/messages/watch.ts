@@ -89,7 +89,7 @@ function readUsage(holder: JsonObject): Usage | undefined {
   }
   const counted = decodeUsage(usage);
   if (counted === undefined) return undefined;
-  const { marks: _marks, ...counts } = counted;
+  const { providerMetadata: _providerMetadata, ...counts } = counted;
   const others = othersIn(usage.iterations);
   return others.length === 0 ? counts : { ...counts, others };
 }

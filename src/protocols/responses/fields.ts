@@ -6,7 +6,7 @@ import {
   pickFields,
 } from "../../core/json.ts";
 import type { CacheMark } from "../canonical/answer/block.ts";
-import type { Marks } from "../canonical/request/extras.ts";
+import type { ProviderMetadata } from "../canonical/request/extras.ts";
 
 /** The fields of `item` that none of `known` names; `undefined` when nothing is left. */
 export function otherFields(
@@ -59,36 +59,41 @@ type OwnMarks = NotedObjects & NotedFlags & {
 
 /** Anything canonical that can hold marks. */
 interface Marked {
-  readonly marks?: Marks | undefined;
+  readonly providerMetadata?: ProviderMetadata | undefined;
 }
 
 /** Notes facts for this codec's own encoder; `undefined` when there are none. */
-export function markOwn(facts: OwnMarks | undefined): Marks | undefined {
+export function markOwn(
+  facts: OwnMarks | undefined,
+): ProviderMetadata | undefined {
   return facts === undefined ? undefined : { responses: { ...facts } };
 }
 
 /** The marks of `holder` with `facts` among them. */
-export function withMarks(holder: Marked, facts: OwnMarks): Marks {
-  return { responses: { ...holder.marks?.responses, ...facts } };
+export function withMarks(holder: Marked, facts: OwnMarks): ProviderMetadata {
+  return { responses: { ...holder.providerMetadata?.responses, ...facts } };
 }
 
 /** A wire object that was noted; `undefined` when none was. */
 export function notedObject(
-  { marks }: Marked,
+  { providerMetadata }: Marked,
   name: keyof NotedObjects,
 ): JsonObject | undefined {
-  const noted = marks?.responses?.[name];
+  const noted = providerMetadata?.responses?.[name];
   return isJsonObject(noted) ? noted : undefined;
 }
 
 /** Whether a flag was noted. */
-export function isNoted({ marks }: Marked, flag: keyof NotedFlags): boolean {
-  return marks?.responses?.[flag] === true;
+export function isNoted(
+  { providerMetadata }: Marked,
+  flag: keyof NotedFlags,
+): boolean {
+  return providerMetadata?.responses?.[flag] === true;
 }
 
 /** The id that was noted, if one was. */
-export function notedId({ marks }: Marked): string | undefined {
-  const id = marks?.responses?.id;
+export function notedId({ providerMetadata }: Marked): string | undefined {
+  const id = providerMetadata?.responses?.id;
   return typeof id === "string" ? id : undefined;
 }
 

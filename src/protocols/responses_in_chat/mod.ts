@@ -32,7 +32,7 @@ function decodeRequest(body: JsonObject): CanonicalRequest {
     ...request,
     extras: {
       ...request.extras,
-      chat: { stream_options: { value: stream_options, weight: "silent" } },
+      chat: { stream_options: { value: stream_options, weight: "ignore" } },
     },
   };
 }

@@ -99,14 +99,14 @@ function inTime<Body>(
   { deadlines, deadlineMs }: ReadBodyOptions,
 ): Promise<Body> {
   return new Promise((resolve, reject) => {
-    const takeBack = deadlines.start(deadlineMs, () => reject(bodyTimeout()));
+    const cancel = deadlines.start(deadlineMs, () => reject(bodyTimeout()));
     reading.then(
       (body) => {
-        takeBack();
+        cancel();
         resolve(body);
       },
       (error) => {
-        takeBack();
+        cancel();
         reject(error);
       },
     );
@@ -126,7 +126,7 @@ async function readPatiently(
     length ?? 0,
     (error) => controller.abort(error),
   );
-  const takeBack = deadlines.start(
+  const cancel = deadlines.start(
     deadlineMs,
     () => controller.abort(bodyTimeout()),
   );
@@ -136,7 +136,7 @@ async function readPatiently(
     const { signal } = controller;
     return await readLong(plain, length, { ...options, signal });
   } finally {
-    takeBack();
+    cancel();
     end();
   }
 }

@@ -63,7 +63,7 @@ export interface AttemptReportOptions {
 export interface AttemptCooling extends Cooling {
   readonly failure: AttemptFailure;
   /** Whether the upstream asked for it. */
-  readonly isBench: boolean;
+  readonly requestedByProvider: boolean;
 }
 
 /**
@@ -128,10 +128,10 @@ export class AttemptReport {
     if (subject === "request") return model.succeeded(this.#modelAttempt);
     if (isLimit(failure) && status !== 402 && retryAfterMs !== undefined) {
       const cooling = model.bench(this.#modelAttempt, retryAfterMs);
-      return this.#report(cooling, { failure, isBench: true });
+      return this.#report(cooling, { failure, requestedByProvider: true });
     }
     const cooling = model.failed(this.#modelAttempt, lastingCause(failure));
-    this.#report(cooling, { failure, isBench: false });
+    this.#report(cooling, { failure, requestedByProvider: false });
   }
 
   #blameConnection(failure: AttemptFailure): void {
@@ -141,7 +141,7 @@ export class AttemptReport {
     const cooling = isNobodysDoing(failure)
       ? connection.failedForAll(this.#connectionAttempt, cause)
       : connection.failed(this.#connectionAttempt, cause);
-    this.#report(cooling, { failure, isBench: false });
+    this.#report(cooling, { failure, requestedByProvider: false });
   }
 
   #dismiss(): void {
@@ -151,7 +151,7 @@ export class AttemptReport {
 
   #report(
     cooling: Cooling,
-    why: Pick<AttemptCooling, "failure" | "isBench">,
+    why: Pick<AttemptCooling, "failure" | "requestedByProvider">,
   ): void {
     if (cooling.ms > 0) this.#options.onCooling({ ...cooling, ...why });
   }

@@ -160,13 +160,13 @@ export class Breaker {
    */
   follow(
     forMs: number,
-    { isBench, cause }: {
-      readonly isBench: boolean;
+    { requestedByProvider, cause }: {
+      readonly requestedByProvider: boolean;
       readonly cause?: LastingCause | undefined;
     },
   ): void {
     if (this.#clock.elapsedMs() + forMs <= this.#closedUntilMs) return;
-    if (isBench) return void this.bench(forMs);
+    if (requestedByProvider) return void this.bench(forMs);
     const coolMs = Math.min(forMs, MAX_COOL_MS);
     this.#coolMs = Math.max(this.#coolMs, coolMs);
     this.#needsProbe = true;

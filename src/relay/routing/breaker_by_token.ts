@@ -141,16 +141,23 @@ export class BreakerByToken {
    * keeps all away.
    */
   follow(
-    { token, ms, isBench, cause }: Omit<CoolDown, "connectionId" | "model">,
+    { token, ms, requestedByProvider, cause }: Omit<
+      CoolDown,
+      "connectionId" | "model"
+    >,
   ): void {
     if (token === undefined) {
-      this.#forAll.follow(ms, { isBench, cause });
-      if (!isBench) this.#closeForAll(undefined);
+      this.#forAll.follow(ms, { requestedByProvider, cause });
+      if (!requestedByProvider) this.#closeForAll(undefined);
       return;
     }
-    const isShared = (isBench ? this.#limited : this.#failing).add(token);
-    const breaker = isBench && isShared ? this.#forAll : this.#ownOf(token);
-    breaker.follow(ms, { isBench, cause });
+    const isShared = (requestedByProvider ? this.#limited : this.#failing).add(
+      token,
+    );
+    const breaker = requestedByProvider && isShared
+      ? this.#forAll
+      : this.#ownOf(token);
+    breaker.follow(ms, { requestedByProvider, cause });
   }
 
   /** The attempt showed nothing. */

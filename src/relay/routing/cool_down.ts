@@ -18,7 +18,7 @@ export interface CoolDown {
   /** From now on, in milliseconds. */
   readonly ms: number;
   /** Whether the upstream asked for it; else it failed. */
-  readonly isBench: boolean;
+  readonly requestedByProvider: boolean;
   /** Absent where it may pass by itself. */
   readonly cause?: LastingCause | undefined;
 }

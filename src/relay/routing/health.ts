@@ -37,7 +37,7 @@ export interface Asker {
   /** Whether the request has asked the deployment before; then nothing holds it up. */
   readonly isRepeat: boolean;
   /** Whether it has nowhere else to go: only then it goes beside a probe that has shown nothing yet. */
-  readonly isStranded: boolean;
+  readonly hasNoAlternative: boolean;
 }
 
 /** What {@linkcode createHealth} goes by, and who is told of every cool-down. */
@@ -87,16 +87,21 @@ export function createHealth(
   function report(
     { connection, model }: Deployment,
     caller: Caller,
-    { ms, isForAll, failure, isBench }: AttemptCooling,
+    { ms, isForAll, failure, requestedByProvider }: AttemptCooling,
   ): void {
     const coolDown = {
       model: isOfModel(failure) ? model.id : undefined,
       token: isForAll ? undefined : caller.name,
       ms,
     };
-    const cause = isBench ? undefined : lastingCause(failure);
-    tell?.({ ...coolDown, connectionId: connection.id, isBench, cause });
-    if (isBench) return;
+    const cause = requestedByProvider ? undefined : lastingCause(failure);
+    tell?.({
+      ...coolDown,
+      connectionId: connection.id,
+      requestedByProvider,
+      cause,
+    });
+    if (requestedByProvider) return;
     metrics?.cooledDown(connection.name);
     log.write("cooling_down", {
       connection: connection.name,
@@ -140,8 +145,8 @@ export function createHealth(
 /** Whether a request that is new to something may ask it now. */
 function mayAsk(
   breaker: BreakerByToken,
-  { caller: { name }, isStranded }: Asker,
+  { caller: { name }, hasNoAlternative }: Asker,
 ): boolean {
   return breaker.restMs(name) === 0 &&
-    (isStranded || !breaker.isProbing(name));
+    (hasNoAlternative || !breaker.isProbing(name));
 }

@@ -19,11 +19,11 @@ import { restoreAnswer } from "../../protocols/canonical/tools/restore_tools.ts"
 import { settleAnswerCalls } from "../../protocols/canonical/tools/settle_calls.ts";
 import { cutAnswer } from "../../protocols/canonical/answer/stop_strings.ts";
 import type { Bound } from "../../protocols/canonical/answer/sealed.ts";
-import type { Thoughts } from "../../protocols/canonical/answer/thoughts.ts";
+import type { RememberedReasoning } from "../../protocols/canonical/answer/remembered_reasoning.ts";
 import { CODECS } from "../../protocols/mod.ts";
 import { formatFrame } from "../../streams/sse.ts";
 import { brokenUpstream } from "../../upstream/failure.ts";
-import { createSealWatch } from "./seal_store.ts";
+import { createReasoningWatch } from "./reasoning_store.ts";
 import { callerCodec, type CallerForm } from "./request_job.ts";
 
 /* Plain data in, plain data out, as with a request: done here or in another thread, the bytes are the same. */
@@ -57,7 +57,7 @@ export interface WrittenAnswer {
   /** Why the upstream left out earlier reasoning of the request, in its words; `undefined` where it left out none. */
   readonly reasoningDropped: readonly string[] | undefined;
   /** What has to come back with the results of its calls. */
-  readonly thoughts: Thoughts | undefined;
+  readonly thoughts: RememberedReasoning | undefined;
   /** What the caller's protocol cannot show, by short names. */
   readonly droppedParts: readonly string[];
 }
@@ -96,8 +96,8 @@ export function translateWhole(job: AnswerJob, ids: Ids): WrittenAnswer {
 function thoughtsIn(
   events: readonly AnswerEvent[],
   { request, ...form }: AnswerJob,
-): Thoughts | undefined {
-  const watch = createSealWatch(
+): RememberedReasoning | undefined {
+  const watch = createReasoningWatch(
     callerCodec(form).createAnswerIds?.(request),
   );
   for (const event of events) watch.see(event);

@@ -3,8 +3,8 @@ import type { RequestRecord } from "../../observe/record.ts";
 import type { Sealed } from "../../protocols/canonical/answer/sealed.ts";
 import type {
   Piece,
-  Thoughts,
-} from "../../protocols/canonical/answer/thoughts.ts";
+  RememberedReasoning,
+} from "../../protocols/canonical/answer/remembered_reasoning.ts";
 import type {
   AnswerContext,
   CallerCodec,
@@ -20,12 +20,15 @@ import { idHeaders } from "../request_id.ts";
 import type { RelayServices } from "../services.ts";
 import type { WrittenAnswer } from "./answer_job.ts";
 import type { TranslatedBody } from "./request_job.ts";
-import { createSealWatch, type SealStore } from "./seal_store.ts";
+import {
+  createReasoningWatch,
+  type ReasoningStore,
+} from "./reasoning_store.ts";
 
 /** What a translated answer is watched for. */
 export interface AnswerWatchOptions {
   readonly record: RequestRecord;
-  readonly seals: SealStore;
+  readonly seals: ReasoningStore;
   readonly callerSha256: string;
   readonly connectionId: string;
   /** What the request carried of earlier reasoning. */
@@ -59,7 +62,7 @@ export function createTranslatedWatch(
 ): TranslatedWatch {
   const { record } = options;
   const { facts } = record;
-  const sealWatch = createSealWatch(options.idFor);
+  const sealWatch = createReasoningWatch(options.idFor);
   let failure: Failure | undefined;
   let isWhole = false;
   let hasOutput = false;
@@ -141,7 +144,7 @@ function isAboutPrefix(reason: string): boolean {
 }
 
 function keepThoughts(
-  thoughts: Thoughts | undefined,
+  thoughts: RememberedReasoning | undefined,
   { seals, callerSha256, connectionId }: AnswerWatchOptions,
 ): void {
   if (thoughts === undefined) return;
@@ -149,7 +152,10 @@ function keepThoughts(
 }
 
 /** The thoughts, marked for the one connection that may have them back. */
-function issuedBy(origin: string, { pieces }: Thoughts): Thoughts {
+function issuedBy(
+  origin: string,
+  { pieces }: RememberedReasoning,
+): RememberedReasoning {
   const mark = (sealed: Sealed): Sealed => ({ ...sealed, origin });
   return {
     pieces: pieces.map((piece): Piece =>

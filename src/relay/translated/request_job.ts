@@ -17,8 +17,8 @@ import {
 } from "../../protocols/canonical/answer/sealed.ts";
 import {
   recallThoughts,
-  type Thoughts,
-} from "../../protocols/canonical/answer/thoughts.ts";
+  type RememberedReasoning,
+} from "../../protocols/canonical/answer/remembered_reasoning.ts";
 import type { CallerCodec, Target } from "../../protocols/canonical/codec.ts";
 import { isToolCall } from "../../protocols/canonical/request/history.ts";
 import type { CanonicalRequest } from "../../protocols/canonical/request/request.ts";
@@ -85,7 +85,7 @@ export interface TranslatedBody {
 }
 
 /** The reasoning that is kept for calls, by their ids. */
-export type RecalledReasoning = ReadonlyMap<string, Thoughts>;
+export type RecalledReasoning = ReadonlyMap<string, RememberedReasoning>;
 
 /** Fetches reasoning that is kept for calls. */
 export type Recall = (

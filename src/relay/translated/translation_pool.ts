@@ -1,4 +1,4 @@
-import type { Deadlines, TakeBack } from "../../core/time/deadlines.ts";
+import type { Cancel, Deadlines } from "../../core/time/deadlines.ts";
 import { LinkedList } from "../../core/collections.ts";
 import { overloadedGateway } from "../request/admission.ts";
 import type { Recall } from "./request_job.ts";
@@ -60,7 +60,7 @@ const JOB_MS = 120_000;
 interface Member {
   readonly thread: TranslationThread;
   onReport: (report: ThreadReport) => void;
-  stopIdle: TakeBack;
+  stopIdle: Cancel;
 }
 
 /** A pool without threads yet. */
@@ -71,7 +71,7 @@ export function createTranslationPool(
   const idle: Member[] = [];
   const waiting = new LinkedList<PromiseWithResolvers<Member>>();
   let isClosed = false;
-  const noone = () => {};
+  const noop = () => {};
 
   function start(): Member {
     const member: Member = {
@@ -79,8 +79,8 @@ export function createTranslationPool(
         if (report.kind === "died") remove(member);
         member.onReport(report);
       }),
-      onReport: noone,
-      stopIdle: noone,
+      onReport: noop,
+      stopIdle: noop,
     };
     members.add(member);
     return member;
@@ -96,7 +96,7 @@ export function createTranslationPool(
   }
 
   function free(member: Member): void {
-    member.onReport = noone;
+    member.onReport = noop;
     if (members.has(member)) {
       idle.push(member);
       member.stopIdle = deadlines.start(IDLE_MS, () => remove(member));
@@ -149,7 +149,7 @@ export function createTranslationPool(
       over.reject(reason);
     };
     const leave = () => giveUp(signal.reason);
-    const takeBack = deadlines.start(
+    const cancel = deadlines.start(
       JOB_MS,
       () => giveUp(brokenThread("it took too long")),
     );
@@ -164,9 +164,9 @@ export function createTranslationPool(
       member.thread.send(order);
       return await over.promise;
     } finally {
-      takeBack();
+      cancel();
       signal.removeEventListener("abort", leave);
-      member.onReport = noone;
+      member.onReport = noop;
     }
   }
 

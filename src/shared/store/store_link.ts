@@ -58,13 +58,13 @@ const LATE_TO_LEAVE = 3;
 const LATE_PACE_MS = 100;
 
 /** This process itself may be busy for so long before it sees an answer, in milliseconds. */
-const MOMENT_MS = 5;
+const REPLY_GRACE_MS = 5;
 
 /** While the store is away it is asked so often whether it is back, in milliseconds. */
 const PROBE_MS = 250;
 
 /** A start says that the store is away only after this time, in milliseconds. */
-const PATIENCE_MS = 2000;
+const STARTUP_GRACE_MS = 2000;
 
 /** Begins to connect; until that is done the store is away. */
 export function createStoreLink(options: StoreLinkOptions): StoreLink {
@@ -122,8 +122,8 @@ export function createStoreLink(options: StoreLinkOptions): StoreLink {
     command: readonly string[],
     isOnce = false,
   ): Promise<unknown> {
-    let takeBack = deadlines.start(waitMs, () => {
-      takeBack = deadlines.start(MOMENT_MS, noteLate);
+    let cancel = deadlines.start(waitMs, () => {
+      cancel = deadlines.start(REPLY_GRACE_MS, noteLate);
     });
     const sentMs = deadlines.elapsedMs();
     try {
@@ -137,7 +137,7 @@ export function createStoreLink(options: StoreLinkOptions): StoreLink {
       }
       throw error;
     } finally {
-      takeBack();
+      cancel();
     }
   }
 
@@ -181,7 +181,7 @@ export function createStoreLink(options: StoreLinkOptions): StoreLink {
     onReady: probe,
     onBroken: (error) => leave(error.fault),
   });
-  const takeBackPatience = deadlines.start(PATIENCE_MS, () => {
+  const takeBackPatience = deadlines.start(STARTUP_GRACE_MS, () => {
     if (isAway) tellAway();
   });
   return {

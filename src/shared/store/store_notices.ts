@@ -67,7 +67,7 @@ export function createStoreNotices(
   let aheadMs = 0;
   let isLooking = false;
   let isClosed = false;
-  let takeBack = () => {};
+  let cancel = () => {};
 
   function tell(notice: Notice): void {
     const stored = toStored(notice, config());
@@ -115,8 +115,8 @@ export function createStoreNotices(
   }
 
   function lookLater(): void {
-    takeBack();
-    if (!isClosed) takeBack = deadlines.start(LOOK_MS, look);
+    cancel();
+    if (!isClosed) cancel = deadlines.start(LOOK_MS, look);
   }
 
   async function findBeginning(): Promise<readonly [string, string]> {
@@ -173,7 +173,7 @@ export function createStoreNotices(
     onHear: (listener) => void listeners.push(listener),
     close() {
       isClosed = true;
-      takeBack();
+      cancel();
     },
   };
 }

@@ -194,9 +194,9 @@ function createStoreReadings(
   async function askBriefly(connection: Connection): Promise<Told> {
     if (link.isAway) return READ;
     const late = Promise.withResolvers<Told>();
-    const takeBack = deadlines.start(waitMs, () => late.resolve(READ));
+    const cancel = deadlines.start(waitMs, () => late.resolve(READ));
     const first = await Promise.race([ask(connection), late.promise]);
-    takeBack();
+    cancel();
     return first;
   }
 

@@ -47,7 +47,7 @@ export const storedNoticeSchema = z.discriminatedUnion("kind", [
     model: z.string().optional(),
     token: z.string().optional(),
     ms: milliseconds,
-    isBench: z.boolean(),
+    requestedByProvider: z.boolean(),
     // Another version may know other kinds.
     cause: z.object({
       kind: z.custom<LastingKind>(isLastingKind),
@@ -90,9 +90,9 @@ export function toStored(
   if (kind === "harvested") {
     return { kind, connection, reading: notice.reading };
   }
-  const { model, token, ms, isBench, cause } = notice.coolDown;
+  const { model, token, ms, requestedByProvider, cause } = notice.coolDown;
   return {
-    ...{ kind, connection, ms, isBench },
+    ...{ kind, connection, ms, requestedByProvider },
     ...(model === undefined ? {} : { model }),
     ...(token === undefined ? {} : { token: digestOf(token) }),
     ...(cause === undefined ? {} : { cause }),
@@ -113,12 +113,12 @@ export function fromStored(
   if (stored.kind === "harvested") {
     return { kind: stored.kind, connectionId, reading: stored.reading };
   }
-  const { kind, model, ms, isBench, cause } = stored;
+  const { kind, model, ms, requestedByProvider, cause } = stored;
   const token = stored.token && tokenOf(stored.token, config);
   if (stored.token !== undefined && token === undefined) return undefined;
   return {
     kind,
-    coolDown: { connectionId, model, token, ms, isBench, cause },
+    coolDown: { connectionId, model, token, ms, requestedByProvider, cause },
   };
 }
 

@@ -300,7 +300,7 @@ Deno.test("what one thread learned reaches the others, and not itself", async ()
       model: undefined,
       token: "alice",
       ms: 1000,
-      isBench: false,
+      requestedByProvider: false,
     },
   };
   threads[0]?.report({ kind: "notice", notice });

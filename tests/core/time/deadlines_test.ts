@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import {
+  type Cancel,
   createDeadlines,
-  type TakeBack,
   untilAbort,
   wait,
 } from "../../../src/core/time/deadlines.ts";
@@ -30,8 +30,8 @@ Deno.test("Deadlines call once, when the time has gone by and not before", () =>
 
 Deno.test("Deadlines of 0 ms never pass and cost no timer", () => {
   const { timers, passed, start } = scene();
-  const takeBack = start("a", 0);
-  takeBack();
+  const cancel = start("a", 0);
+  cancel();
   timers.advance(1e9);
   assert.deepEqual(passed, []);
   assert.equal(timers.started, 0);
@@ -55,14 +55,14 @@ Deno.test("Deadlines pass in the order of their time, and in that of their start
 
 Deno.test("Deadlines that are taken back do not pass; taking back again or late does nothing", () => {
   const { timers, passed, start } = scene();
-  const takeBack = start("a", 10);
+  const cancel = start("a", 10);
   start("b", 10);
-  takeBack();
-  takeBack();
+  cancel();
+  cancel();
   const takeBackLate = start("c", 5);
   timers.advance(100);
   takeBackLate();
-  takeBack();
+  cancel();
   assert.deepEqual(passed, ["c@5", "b@10"]);
 });
 
@@ -71,7 +71,7 @@ Deno.test("Deadlines share one timer and leave none behind", () => {
   const takeBacks = Array.from({ length: 50 }, () => start("a", 10));
   start("b", 20);
   assert.equal(timers.running, 1);
-  for (const takeBack of takeBacks) takeBack();
+  for (const cancel of takeBacks) cancel();
   assert.equal(timers.started, 1);
   timers.advance(20);
   assert.equal(timers.running, 0);
@@ -80,7 +80,7 @@ Deno.test("Deadlines share one timer and leave none behind", () => {
 Deno.test("Deadlines have no timer once the last of them is taken back", () => {
   const { timers, start } = scene();
   const takeBacks = [start("a", 10), start("b", 20)];
-  for (const takeBack of takeBacks) takeBack();
+  for (const cancel of takeBacks) cancel();
   assert.equal(timers.running, 0);
 });
 
@@ -88,17 +88,17 @@ Deno.test("Deadlines that have passed keep no timer up when the last of the othe
   const { timers, start } = scene();
   start("passes", 10);
   timers.advance(10);
-  const takeBack = start("another", 20);
-  takeBack();
+  const cancel = start("another", 20);
+  cancel();
   assert.equal(timers.running, 0);
 });
 
 Deno.test("Deadlines that are shorter than those that run set the timer anew", () => {
   const { timers, passed, start } = scene();
   start("long", 100);
-  const takeBack = start("short", 10);
+  const cancel = start("short", 10);
   start("shortest", 5);
-  takeBack();
+  cancel();
   timers.advance(100);
   assert.deepEqual(passed, ["shortest@5", "long@100"]);
 });
@@ -119,12 +119,12 @@ Deno.test("Deadlines may be started while one passes", () => {
 
 Deno.test("Deadlines that another one takes back as it passes do not pass, though they are due too", () => {
   const { timers, deadlines, passed, start } = scene();
-  let takeBack: TakeBack = () => {};
+  let cancel: Cancel = () => {};
   deadlines.start(10, () => {
-    takeBack();
+    cancel();
     start("after", 10);
   });
-  takeBack = start("taken back", 10);
+  cancel = start("taken back", 10);
   timers.advance(100);
   assert.deepEqual(passed, ["after@20"]);
   assert.equal(timers.running, 0);
@@ -149,8 +149,8 @@ Deno.test("Deadlines wait on when a timer rings too early", () => {
   let nowMs = 0;
   const deadlines = createDeadlines({
     elapsedMs: () => nowMs,
-    ring(_delayMs, onRing) {
-      rings.push(onRing);
+    schedule(_delayMs, onDue) {
+      rings.push(onDue);
       return () => {};
     },
   });
@@ -169,7 +169,7 @@ Deno.test("Deadlines hold for any sequence of starts, take-backs and time", () =
   const random = createRandom(1);
   const { timers, deadlines } = scene();
   const due = new Map<number, number>();
-  const takeBacks = new Map<number, TakeBack>();
+  const takeBacks = new Map<number, Cancel>();
   for (let id = 0; id < 3000; id++) {
     const ms = random.pick([5, 5, 5, 7, 30, 1 + random.below(50)]);
     due.set(id, timers.elapsedMs() + ms);
@@ -197,9 +197,9 @@ Deno.test("Deadlines pass on the machine's own timers too", async () => {
   const deadlines = createDeadlines();
   const before = deadlines.elapsedMs();
   const { promise, resolve } = Promise.withResolvers<void>();
-  const takeBack = deadlines.start(1, () => assert.fail("was taken back"));
+  const cancel = deadlines.start(1, () => assert.fail("was taken back"));
   deadlines.start(2, resolve);
-  takeBack();
+  cancel();
   await promise;
   assert.ok(deadlines.elapsedMs() - before >= 2);
 });

@@ -7,12 +7,12 @@ import {
 
 Deno.test("timers of this machine ring unless they are taken back", async () => {
   for (const timers of [systemTimers, lastingTimers]) {
-    const takeBack = timers.ring(1, () => assert.fail("It was taken back"));
-    takeBack();
+    const cancel = timers.schedule(1, () => assert.fail("It was taken back"));
+    cancel();
     // The program stays alive for this one, whatever the others do.
     const { promise, resolve } = Promise.withResolvers<void>();
     const alive = setTimeout(() => {}, 60_000);
-    const late = timers.ring(20, resolve);
+    const late = timers.schedule(20, resolve);
     await promise;
     clearTimeout(alive);
     late();

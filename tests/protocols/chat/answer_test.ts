@@ -22,7 +22,7 @@ import { requestOf } from "../../support/wire/requests.ts";
 const WITH_USAGE = requestOf({
   extras: {
     chat: {
-      stream_options: { value: { include_usage: true }, weight: "silent" },
+      stream_options: { value: { include_usage: true }, weight: "ignore" },
     },
   },
 });
@@ -175,7 +175,7 @@ Deno.test("a Chat answer joins neighbouring texts and keeps others apart, in JSO
       protocol: "messages",
       type: "server_tool_use",
       value: {},
-      weight: "hint",
+      weight: "report",
     },
     { kind: "text", text: "" },
     { kind: "text", text: "Another." },

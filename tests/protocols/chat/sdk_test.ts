@@ -18,7 +18,7 @@ import { needing } from "../../support/ignored.ts";
 const REQUEST = requestOf({
   extras: {
     chat: {
-      stream_options: { value: { include_usage: true }, weight: "silent" },
+      stream_options: { value: { include_usage: true }, weight: "ignore" },
     },
   },
 });

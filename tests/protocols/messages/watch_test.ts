@@ -170,7 +170,8 @@ Deno.test("messagesWatch.usageOf() lets a later count replace an earlier one, la
       }));
       const end = runStage(createStreamDecoder(randomIds), frames).at(-1);
       assert.ok(end?.type === "end");
-      const { marks: _marks, ...counts } = end.usage ?? assert.fail("no usage");
+      const { providerMetadata: _providerMetadata, ...counts } = end.usage ??
+        assert.fail("no usage");
       assert.deepEqual(seen, counts);
     });
   }

@@ -81,16 +81,20 @@ function shownOf(answer: Answer): unknown {
           ...block,
           citations: block.citations?.length,
           message: null,
-          marks: null,
+          providerMetadata: null,
         };
       case "reasoning":
-        return { ...block, sealed: null, marks: null };
+        return { ...block, sealed: null, providerMetadata: null };
       case "function_call":
-        return { ...block, arguments: block.arguments || "{}", marks: null };
+        return {
+          ...block,
+          arguments: block.arguments || "{}",
+          providerMetadata: null,
+        };
       case "opaque":
         return { ...block };
       default:
-        return { ...block, marks: null };
+        return { ...block, providerMetadata: null };
     }
   });
   return plain({

@@ -84,7 +84,7 @@ Deno.test("a 503 that recovers after 17 s is used again within 15 s", async () =
 function slow(scene: () => Scene, ms: number): Act {
   return async (asked) => {
     const { promise, resolve } = Promise.withResolvers<void>();
-    scene().timers.ring(ms, resolve);
+    scene().timers.schedule(ms, resolve);
     await promise;
     return good(asked);
   };

@@ -144,7 +144,7 @@ Deno.test("a stream that comes a byte a second passes whole, natively and transl
           timeouts: { idle: 10_000 },
         });
         const second = () =>
-          new Promise<void>((go) => void scene.timers.ring(1000, go));
+          new Promise<void>((go) => void scene.timers.schedule(1000, go));
         const scene = await openScene([connection], {
           one: [trickle(second)],
         });

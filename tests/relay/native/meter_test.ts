@@ -385,9 +385,10 @@ Deno.test("createBodyMeter() looks into bodies of up to 4 MiB, and counts the by
 /** What is counted of the answer itself. */
 function countsOf(
   usage: Usage | undefined,
-): Omit<Usage, "marks" | "others"> | undefined {
+): Omit<Usage, "providerMetadata" | "others"> | undefined {
   if (usage === undefined) return undefined;
-  const { marks: _marks, others: _others, ...counts } = usage;
+  const { providerMetadata: _providerMetadata, others: _others, ...counts } =
+    usage;
   return counts;
 }
 

@@ -84,13 +84,13 @@ function fault(
 function ask(
   { health, alice }: Scene,
   deployment: Deployment,
-  { caller = alice, isStranded = true, isRepeat = false }: {
+  { caller = alice, hasNoAlternative = true, isRepeat = false }: {
     readonly caller?: Caller;
-    readonly isStranded?: boolean;
+    readonly hasNoAlternative?: boolean;
     readonly isRepeat?: boolean;
   } = {},
 ): AttemptReport | undefined {
-  return health.begin(deployment, { caller, isStranded, isRepeat });
+  return health.begin(deployment, { caller, hasNoAlternative, isRepeat });
 }
 
 function restMs(
@@ -355,7 +355,7 @@ Deno.test("who has somewhere else to go does not go beside a probe", async () =>
   const scene = await begin();
   for (let count = 0; count < 3; count++) fail(scene, scene.one);
   scene.clock.advance(1000);
-  const way = { isStranded: false };
+  const way = { hasNoAlternative: false };
   const probe = ask(scene, scene.one, way);
   assert.ok(probe?.isProbe);
   scene.clock.advance(10_000);
@@ -535,9 +535,9 @@ Deno.test("follow() leaves alone for all what failed for all at another gateway,
   }
   assert.deepEqual([here.told, here.lines, here.cooled], [[], [], []]);
   here.clock.advance(1000);
-  const probe = ask(here, here.one, { isStranded: false });
+  const probe = ask(here, here.one, { hasNoAlternative: false });
   assert.ok(probe?.isProbe);
-  assert.equal(ask(here, here.one, { isStranded: false }), undefined);
+  assert.equal(ask(here, here.one, { hasNoAlternative: false }), undefined);
   probe.failed(fault("unreachable"));
   assert.equal(restMs(here, here.one), 2000, "the next pause is longer");
 });
@@ -584,7 +584,7 @@ Deno.test("what keeps a token away for longest says why", async () => {
     model: one.model.id,
     token: undefined,
     ms: 7000,
-    isBench: true,
+    requestedByProvider: true,
   }, config);
   assert.equal(health.lastingCause(one, alice), undefined);
 });
@@ -603,9 +603,13 @@ Deno.test("follow() benches what a provider told one token elsewhere, and for al
   const limit = fault("rate_limited", { status: 429, retryAfterMs: 7000 });
   fail(there, there.one, limit);
   assert.deepEqual(
-    there.told.map(({ token, isBench, ms }) => ({ token, isBench, ms })),
+    there.told.map(({ token, requestedByProvider, ms }) => ({
+      token,
+      requestedByProvider,
+      ms,
+    })),
     [
-      { token: "alice", isBench: true, ms: 7000 },
+      { token: "alice", requestedByProvider: true, ms: 7000 },
     ],
   );
   follow(here, there);
@@ -625,20 +629,26 @@ Deno.test("follow() shortens nothing, and no cool-down of a failure lasts longer
   const { connectionId, model } = scene.told[0] ?? {};
   assert.ok(connectionId !== undefined && model !== undefined);
   const base = { connectionId, model, token: "alice" };
-  scene.health.follow({ ...base, ms: 8000, isBench: false }, scene.config);
+  scene.health.follow(
+    { ...base, ms: 8000, requestedByProvider: false },
+    scene.config,
+  );
   assert.equal(restMs(scene, scene.one), 9000);
   scene.health.follow(
-    { ...base, ms: 86_400_000, isBench: false },
+    { ...base, ms: 86_400_000, requestedByProvider: false },
     scene.config,
   );
   assert.equal(restMs(scene, scene.one), 15_000);
-  scene.health.follow({ ...base, ms: 86_400_000, isBench: true }, scene.config);
+  scene.health.follow(
+    { ...base, ms: 86_400_000, requestedByProvider: true },
+    scene.config,
+  );
   assert.equal(restMs(scene, scene.one), 3_600_000);
 });
 
 Deno.test("follow() passes over what the configuration does not have", async () => {
   const scene = await begin();
-  const base = { token: undefined, ms: 1000, isBench: false };
+  const base = { token: undefined, ms: 1000, requestedByProvider: false };
   const { connection: { id } } = scene.one;
   const strangers = [
     { ...base, connectionId: "unknown", model: undefined },

@@ -5,7 +5,7 @@ import type { CallerCodec } from "../../../src/protocols/canonical/codec.ts";
 import { completionsCodec } from "../../../src/protocols/completions/mod.ts";
 import { CODECS } from "../../../src/protocols/mod.ts";
 import { translateRequest } from "../../../src/protocols/translate_request.ts";
-import { createSealStore } from "../../../src/relay/translated/seal_store.ts";
+import { createReasoningStore } from "../../../src/relay/translated/reasoning_store.ts";
 import { translateAnswer } from "../../../src/relay/translated/translate_answer.ts";
 import { createTranslation } from "../../../src/relay/translated/translation.ts";
 import { counterIds } from "../../contract/codec_contract.ts";
@@ -98,7 +98,7 @@ async function given(
       estimatedInputTokens: 1,
     },
     services: {
-      seals: createSealStore({ clock: opened.clock }),
+      seals: createReasoningStore({ clock: opened.clock }),
       deadlines: createDeadlines(createFakeTimers()),
       ids: counterIds(),
       clock: opened.clock,

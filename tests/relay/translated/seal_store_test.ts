@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import type { Thoughts } from "../../../src/protocols/canonical/answer/thoughts.ts";
-import { createSealStore } from "../../../src/relay/translated/seal_store.ts";
+import type { RememberedReasoning } from "../../../src/protocols/canonical/answer/remembered_reasoning.ts";
+import { createReasoningStore } from "../../../src/relay/translated/reasoning_store.ts";
 
 const SEALED = { protocol: "messages", form: "signature", value: "s" } as const;
 
-function thoughts(text: string, ...callIds: string[]): Thoughts {
+function thoughts(text: string, ...callIds: string[]): RememberedReasoning {
   return {
     pieces: [
       {
@@ -21,7 +21,7 @@ function storeAt(options: { ttlMs?: number; maxCharacters?: number } = {}) {
   let nowMs = 0;
   const clock = { now: () => nowMs, elapsedMs: () => nowMs };
   return {
-    store: createSealStore({ clock, ...options }),
+    store: createReasoningStore({ clock, ...options }),
     pass: (ms: number) => nowMs += ms,
   };
 }

@@ -3,7 +3,7 @@ import { createDeadlines } from "../../../src/core/time/deadlines.ts";
 import { GatewayError } from "../../../src/core/error.ts";
 import { UpstreamFailure } from "../../../src/protocols/canonical/failure/failure.ts";
 import { CODECS } from "../../../src/protocols/mod.ts";
-import { createSealStore } from "../../../src/relay/translated/seal_store.ts";
+import { createReasoningStore } from "../../../src/relay/translated/reasoning_store.ts";
 import { translateAnswer } from "../../../src/relay/translated/translate_answer.ts";
 import { createTranslation } from "../../../src/relay/translated/translation.ts";
 import { CallerLeft } from "../../../src/upstream/call.ts";
@@ -35,7 +35,7 @@ async function begin({ stream = false } = {}) {
         reasoning: [],
       },
       services: {
-        seals: createSealStore({ clock: opened.clock }),
+        seals: createReasoningStore({ clock: opened.clock }),
         deadlines: createDeadlines(timers),
         ids: counterIds(),
         clock: opened.clock,

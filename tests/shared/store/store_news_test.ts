@@ -57,7 +57,7 @@ function coolDown(
       model: "model-a",
       token: "alice",
       ms: 600_000,
-      isBench: true,
+      requestedByProvider: true,
       cause: { kind: "quota", status: 402 },
       ...rest,
     },

@@ -51,7 +51,7 @@ export type PageTest = (
 ) => void;
 
 /** How long a click or a look waits for its element, in milliseconds. */
-const PATIENCE_MS = 15_000;
+const STARTUP_GRACE_MS = 15_000;
 
 /**
  * Starts one browser for the tests of a file. Without one they are ignored, and say why.
@@ -79,7 +79,7 @@ async function visitPage(
 ): Promise<void> {
   await using gateway = await startDemoGateway();
   const context = await found.browser.newContext(options);
-  context.setDefaultTimeout(PATIENCE_MS);
+  context.setDefaultTimeout(STARTUP_GRACE_MS);
   try {
     if (nowMs !== undefined) {
       await context.clock.install({ time: nowMs });

@@ -17,13 +17,13 @@ export function contextFor(
   target: Partial<Target> = {},
 ): NotedContext {
   const lost: string[] = [];
-  const lose = ({ field, weight }: Loss) => {
+  const reportDropped = ({ field, weight }: Loss) => {
     lost.push(`${typeof field === "string" ? field : field.extra} ${weight}`);
   };
   return {
     lost,
     context: {
-      lose,
+      reportDropped,
       target: {
         service,
         connectionId: "connection-1",

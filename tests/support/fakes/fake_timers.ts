@@ -14,7 +14,7 @@ export interface FakeTimers extends Timers {
 
 /** Creates {@linkcode FakeTimers}; their clock begins at 0. */
 export function createFakeTimers(): FakeTimers {
-  const timers = new Set<{ dueMs: number; onRing: () => void }>();
+  const timers = new Set<{ dueMs: number; onDue: () => void }>();
   let nowMs = 0;
   let started = 0;
 
@@ -26,8 +26,8 @@ export function createFakeTimers(): FakeTimers {
 
   return {
     elapsedMs: () => nowMs,
-    ring(delayMs, onRing) {
-      const timer = { dueMs: nowMs + delayMs, onRing };
+    schedule(delayMs, onDue) {
+      const timer = { dueMs: nowMs + delayMs, onDue };
       timers.add(timer);
       started += 1;
       return () => void timers.delete(timer);
@@ -37,7 +37,7 @@ export function createFakeTimers(): FakeTimers {
       for (let next = nextUntil(untilMs); next; next = nextUntil(untilMs)) {
         timers.delete(next);
         nowMs = next.dueMs;
-        next.onRing();
+        next.onDue();
       }
       nowMs = untilMs;
     },

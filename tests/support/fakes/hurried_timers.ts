@@ -6,5 +6,5 @@ const SPEED = 50;
 /** Timers for tests that are not about time: a pause of half a second is over in ten milliseconds. */
 export const hurriedTimers: Timers = {
   elapsedMs: () => systemTimers.elapsedMs() * SPEED,
-  ring: (delayMs, onRing) => systemTimers.ring(delayMs / SPEED, onRing),
+  schedule: (delayMs, onDue) => systemTimers.schedule(delayMs / SPEED, onDue),
 };

@@ -1,5 +1,5 @@
 import type { Failure } from "../failure/failure.ts";
-import type { Marks, Raw } from "../request/extras.ts";
+import type { ProviderMetadata, Raw } from "../request/extras.ts";
 import type { AnswerBlock } from "./block.ts";
 
 /** A whole answer. */
@@ -19,7 +19,7 @@ export interface Answer {
   readonly serviceTier?: Raw | undefined;
   /** Why the upstream left out earlier reasoning of the request, in its words; absent where it left out none. */
   readonly reasoningDropped?: readonly string[] | undefined;
-  readonly marks?: Marks | undefined;
+  readonly providerMetadata?: ProviderMetadata | undefined;
 }
 
 /** Why an answer ended. */
@@ -102,7 +102,7 @@ export interface Usage {
   readonly speed?: string | undefined;
   /** The tier that served it, in the provider's word, such as `priority`. */
   readonly serviceTier?: string | undefined;
-  readonly marks?: Marks | undefined;
+  readonly providerMetadata?: ProviderMetadata | undefined;
   /** What the provider counted beside: other models that it asked, and work of its own. Not in the counts above. */
   readonly others?: readonly OtherUsage[];
 }

@@ -4,7 +4,12 @@ import {
   type JsonValue,
 } from "../../../core/json.ts";
 import type { Protocol } from "../../../core/protocol.ts";
-import type { InnerSettings, Marks, Raw, Weight } from "../request/extras.ts";
+import type {
+  InnerSettings,
+  ProviderMetadata,
+  Raw,
+  Weight,
+} from "../request/extras.ts";
 import type { Sealed } from "./sealed.ts";
 
 /**
@@ -62,7 +67,7 @@ export interface TextBlock {
   /** Of an answer's text, where the caller asked for them. */
   readonly logprobs?: readonly TokenLogprob[] | undefined;
   readonly cache?: CacheMark | undefined;
-  readonly marks?: Marks | undefined;
+  readonly providerMetadata?: ProviderMetadata | undefined;
 }
 
 /** Where the bytes of an image or a file are. */
@@ -89,7 +94,7 @@ export interface ImageBlock {
   readonly detail?: string | undefined;
   readonly cache?: CacheMark | undefined;
   readonly settings?: InnerSettings | undefined;
-  readonly marks?: Marks | undefined;
+  readonly providerMetadata?: ProviderMetadata | undefined;
 }
 
 /** A document: its bytes, or its text. */
@@ -106,7 +111,7 @@ export interface FileBlock {
   /** Whether the answer shall name the places in it that back its text. */
   readonly isCited?: boolean | undefined;
   readonly cache?: CacheMark | undefined;
-  readonly marks?: Marks | undefined;
+  readonly providerMetadata?: ProviderMetadata | undefined;
 }
 
 /** Sound that the caller sent. */
@@ -116,7 +121,7 @@ export interface AudioBlock {
   readonly format: string;
   /** Standard base64. */
   readonly data: string;
-  readonly marks?: Marks | undefined;
+  readonly providerMetadata?: ProviderMetadata | undefined;
 }
 
 /**
@@ -128,7 +133,7 @@ export interface ReasoningBlock {
   readonly kind: "reasoning";
   readonly parts: readonly ReasoningPart[];
   readonly sealed?: Sealed | undefined;
-  readonly marks?: Marks | undefined;
+  readonly providerMetadata?: ProviderMetadata | undefined;
 }
 
 /** A readable piece of reasoning. */
@@ -154,7 +159,7 @@ export interface FunctionCallBlock {
   /** What the upstream wants back with the call, unchanged. */
   readonly sealed?: Sealed | undefined;
   readonly cache?: CacheMark | undefined;
-  readonly marks?: Marks | undefined;
+  readonly providerMetadata?: ProviderMetadata | undefined;
 }
 
 /** A call of a custom tool, whose input is free text. */
@@ -169,7 +174,7 @@ export interface CustomCallBlock {
   /** What the upstream wants back with the call, unchanged. */
   readonly sealed?: Sealed | undefined;
   readonly cache?: CacheMark | undefined;
-  readonly marks?: Marks | undefined;
+  readonly providerMetadata?: ProviderMetadata | undefined;
 }
 
 /** What came of a call; stands only in a `tool` turn. */
@@ -182,7 +187,7 @@ export interface ToolResultBlock {
   readonly content: readonly ResultContent[];
   readonly isError: boolean;
   readonly cache?: CacheMark | undefined;
-  readonly marks?: Marks | undefined;
+  readonly providerMetadata?: ProviderMetadata | undefined;
 }
 
 /** The model's words for why it will not answer. */
@@ -190,7 +195,7 @@ export interface RefusalBlock {
   readonly kind: "refusal";
   readonly text: string;
   readonly message?: MessageHead | undefined;
-  readonly marks?: Marks | undefined;
+  readonly providerMetadata?: ProviderMetadata | undefined;
 }
 
 /**
@@ -211,7 +216,7 @@ export interface OpaqueBlock {
   /** Of a reading; `value` has the mark itself. */
   readonly cache?: CacheMark | undefined;
   readonly weight: Weight;
-  readonly marks?: Marks | undefined;
+  readonly providerMetadata?: ProviderMetadata | undefined;
 }
 
 /** What backs a piece of text. */

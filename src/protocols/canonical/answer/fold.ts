@@ -125,7 +125,7 @@ export function createFold(): Fold {
         usage: end.usage,
         serviceTier: end.serviceTier,
         ...(reasoningDropped === undefined ? {} : { reasoningDropped }),
-        marks: end.marks,
+        providerMetadata: end.providerMetadata,
       };
     },
   };
@@ -144,7 +144,8 @@ export function foldAnswer(events: Iterable<AnswerEvent>): Answer {
 
 /** Tells `answer` as the shortest stream of events: one block after the other, one delta for each text. */
 export function unfoldAnswer(answer: Answer, emit: Emit<AnswerEvent>): void {
-  const { id, model, createdAtMs, usage, stop, serviceTier, marks } = answer;
+  const { id, model, createdAtMs, usage, stop, serviceTier, providerMetadata } =
+    answer;
   const { reasoningDropped } = answer;
   emit({
     type: "start",
@@ -155,7 +156,7 @@ export function unfoldAnswer(answer: Answer, emit: Emit<AnswerEvent>): void {
     ...(reasoningDropped === undefined ? {} : { reasoningDropped }),
   });
   answer.blocks.forEach((block, index) => unfoldBlock(block, index, emit));
-  emit({ type: "end", stop, usage, serviceTier, marks });
+  emit({ type: "end", stop, usage, serviceTier, providerMetadata });
 }
 
 function createDraft(head: BlockHead): Draft {
@@ -183,17 +184,22 @@ function finishDraft(draft: Draft): AnswerBlock {
         citations: citations.length > 0 ? citations : undefined,
         message: head.message,
         ...(logprobs.length > 0 ? { logprobs } : {}),
-        marks: head.marks,
+        providerMetadata: head.providerMetadata,
       };
     case "refusal":
       return {
         kind: "refusal",
         text,
         message: head.message,
-        marks: head.marks,
+        providerMetadata: head.providerMetadata,
       };
     case "reasoning":
-      return { kind: "reasoning", parts, sealed, marks: head.marks };
+      return {
+        kind: "reasoning",
+        parts,
+        sealed,
+        providerMetadata: head.providerMetadata,
+      };
     case "function_call":
       return { ...head, arguments: text, sealed };
     case "custom_call":
@@ -263,10 +269,10 @@ function headOf(block: AnswerBlock): BlockHead {
       return head;
     }
     case "reasoning":
-      return { kind: block.kind, marks: block.marks };
+      return { kind: block.kind, providerMetadata: block.providerMetadata };
     default: {
-      const { kind, message, marks } = block;
-      return { kind, message, marks };
+      const { kind, message, providerMetadata } = block;
+      return { kind, message, providerMetadata };
     }
   }
 }

@@ -44,16 +44,16 @@ function contentOf(
  */
 export function loseCitations(
   turns: readonly Turn[],
-  losses: { lose(loss: Loss): void },
+  losses: { reportDropped(loss: Loss): void },
 ): void {
   const blocks = turns.flatMap((turn) => turn.blocks);
   const inner = blocks.flatMap((block) =>
     block.kind === "tool_result" ? block.content : []
   );
   if (![...blocks, ...inner].some(isCited)) return;
-  losses.lose({
+  losses.reportDropped({
     field: { extra: "citations" },
-    weight: "hint",
+    weight: "report",
     reason: "this model's provider names no places of documents",
   });
 }

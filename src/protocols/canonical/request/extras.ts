@@ -7,7 +7,7 @@ import type { Protocol } from "../../../core/protocol.ts";
  * - `hint`: the answer may be a little worse; dropped and named in `x-gateway-dropped`.
  * - `silent`: nobody notices, because the field only repeats a default or steers what the gateway does itself.
  */
-export type Weight = "answer" | "hint" | "silent";
+export type Weight = "reject" | "report" | "ignore";
 
 /** A request field that only one protocol has, as it stood there. */
 export interface Extra {
@@ -31,7 +31,7 @@ export type Extras = Readonly<
  * such as item ids or the `phase` of a Responses message. Leaving them out is no loss: whatever another
  * protocol could be asked to carry has a canonical field instead.
  */
-export type Marks = Readonly<Partial<Record<Protocol, JsonObject>>>;
+export type ProviderMetadata = Readonly<Partial<Record<Protocol, JsonObject>>>;
 
 /** A value in the spelling of the protocol it came from, kept beside its neutral meaning. */
 export interface Raw<Value = string> {

@@ -8,12 +8,12 @@ import type { CanonicalRequest } from "./request.ts";
 /**
  * Reports every inner setting that belongs to another protocol than `protocol`.
  *
- * @throws {GatewayError} As `lose` does.
+ * @throws {GatewayError} As `reportDropped` does.
  */
 export function loseInnerSettings(
   { tools, turns }: CanonicalRequest,
   protocol: Protocol,
-  losses: { lose(loss: Loss): void },
+  losses: { reportDropped(loss: Loss): void },
 ): void {
   const found = [
     ...tools.flatMap(settingsOfTool),
@@ -22,9 +22,9 @@ export function loseInnerSettings(
   for (const settings of found) {
     if (settings.protocol === protocol) continue;
     for (const extra of settings.names) {
-      losses.lose({
+      losses.reportDropped({
         field: { extra },
-        weight: "hint",
+        weight: "report",
         reason: "this model's provider has no such setting",
       });
     }

@@ -12,7 +12,7 @@ export interface Loss {
   /** Why, as the second half of a sentence: "the target has no such setting". */
   readonly reason: string;
   /** `answer` refuses the request; `hint` drops the field and says so. */
-  readonly weight: Exclude<Weight, "silent">;
+  readonly weight: Exclude<Weight, "ignore">;
 }
 
 /** Takes the losses of one translated request. */
@@ -23,7 +23,7 @@ export interface Losses {
    * @throws {GatewayError} `invalid_request` naming the field, when the loss changes the answer or the
    * connection is strict.
    */
-  lose(loss: Loss): void;
+  reportDropped(loss: Loss): void;
   /** Names a field as dropped, however strict the connection is. */
   note(field: RequestField): void;
   /**
@@ -55,11 +55,11 @@ export function createLosses(options: LossesOptions): Losses {
   return {
     dropped,
     note: (field) => drop(options.nameOf(field)),
-    lose({ field, reason, weight }) {
+    reportDropped({ field, reason, weight }) {
       const name = typeof field === "string"
         ? options.nameOf(field)
         : field.extra.slice(0, MAX_NAME_LENGTH);
-      if (weight === "answer" || options.strict) throw refusal(name, reason);
+      if (weight === "reject" || options.strict) throw refusal(name, reason);
       drop(name);
     },
   };
@@ -69,19 +69,19 @@ export function createLosses(options: LossesOptions): Losses {
  * Reports every extra that belongs to another protocol than `protocol`, by its weight.
  *
  * @param taken The names of those that the target takes all the same.
- * @throws {GatewayError} As {@linkcode Losses.lose} does.
+ * @throws {GatewayError} As {@linkcode Losses.reportDropped} does.
  */
 export function loseForeignExtras(
   request: CanonicalRequest,
   protocol: Protocol,
-  losses: { lose(loss: Loss): void },
+  losses: { reportDropped(loss: Loss): void },
   taken: Readonly<Record<string, unknown>> = {},
 ): void {
   for (const [owner, extras] of Object.entries(request.extras)) {
     if (owner === protocol) continue;
     for (const [extra, { weight }] of Object.entries(extras)) {
-      if (weight === "silent" || Object.hasOwn(taken, extra)) continue;
-      losses.lose({
+      if (weight === "ignore" || Object.hasOwn(taken, extra)) continue;
+      losses.reportDropped({
         field: { extra },
         weight,
         reason: "this model's provider has no such setting",
@@ -93,16 +93,16 @@ export function loseForeignExtras(
 /**
  * Reports that the model begins an answer of its own where the caller wants its last words continued.
  *
- * @throws {GatewayError} As {@linkcode Losses.lose} does.
+ * @throws {GatewayError} As {@linkcode Losses.reportDropped} does.
  */
 export function loseContinuation(
   { continues }: CanonicalRequest,
-  losses: { lose(loss: Loss): void },
+  losses: { reportDropped(loss: Loss): void },
 ): void {
   if (continues !== true) return;
-  losses.lose({
+  losses.reportDropped({
     field: "messages",
-    weight: "hint",
+    weight: "report",
     reason: "this model does not go on with an answer that it is given",
   });
 }
@@ -133,12 +133,12 @@ export function countCacheMarks({ tools, turns }: CanonicalRequest): number {
  */
 export function loseCacheMarks(
   request: CanonicalRequest,
-  losses: { lose(loss: Loss): void },
+  losses: { reportDropped(loss: Loss): void },
 ): void {
   if (request.cache === undefined && countCacheMarks(request) === 0) return;
-  losses.lose({
+  losses.reportDropped({
     field: "cache",
-    weight: "hint",
+    weight: "report",
     reason: "this model's provider cannot be told what to cache",
   });
 }
@@ -147,12 +147,12 @@ export function loseCacheMarks(
 export function encodeHostedTool(
   tool: HostedTool,
   protocol: Protocol,
-  losses: { lose(loss: Loss): void },
+  losses: { reportDropped(loss: Loss): void },
 ): JsonObject | undefined {
   if (tool.protocol === protocol) return tool.value;
-  losses.lose({
+  losses.reportDropped({
     field: "tools",
-    weight: "hint",
+    weight: "report",
     reason: `this model's provider cannot run the tool \`${tool.type}\``,
   });
   return undefined;
@@ -166,12 +166,12 @@ export function encodeHostedTool(
 export function loseForeignChoice(
   choice: ToolChoice | undefined,
   protocol: Protocol,
-  losses: { lose(loss: Loss): void },
+  losses: { reportDropped(loss: Loss): void },
 ): void {
   if (choice?.type !== "hosted" || choice.protocol === protocol) return;
-  losses.lose({
+  losses.reportDropped({
     field: "toolChoice",
-    weight: "hint",
+    weight: "report",
     reason: "it demands a tool that this model's provider cannot run",
   });
 }
@@ -183,12 +183,12 @@ export function loseForeignChoice(
  */
 export function loseForceOnNothing(
   choice: ToolChoice | undefined,
-  losses: { lose(loss: Loss): void },
+  losses: { reportDropped(loss: Loss): void },
 ): void {
   if (!isForce(choice)) return;
-  losses.lose({
+  losses.reportDropped({
     field: "toolChoice",
-    weight: "hint",
+    weight: "report",
     reason: "this model is offered no tool that it could call",
   });
 }

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../../core/json.ts";
 import type { Block, CacheMark } from "../answer/block.ts";
-import type { Extras, Marks, Raw } from "./extras.ts";
+import type { Extras, ProviderMetadata, Raw } from "./extras.ts";
 import type { Tool, ToolChoice } from "../tools/tool.ts";
 
 /**
@@ -64,7 +64,7 @@ export interface Turn {
   readonly blocks: readonly Block[];
   /** The participant's name (chat). */
   readonly name?: string | undefined;
-  readonly marks?: Marks | undefined;
+  readonly providerMetadata?: ProviderMetadata | undefined;
 }
 
 /** Who speaks. */

@@ -41,13 +41,13 @@ const SCHEMA_MAPS: readonly string[] = [
  */
 export function movePatterns(
   schema: JsonObject,
-  losses: { lose(loss: Loss): void },
+  losses: { reportDropped(loss: Loss): void },
 ): JsonObject {
   const fitted = withPortablePatterns(schema);
   if (fitted !== schema) {
-    losses.lose({
+    losses.reportDropped({
       field: { extra: "pattern" },
-      weight: "hint",
+      weight: "report",
       reason: "this model's provider cannot compile that regular expression",
     });
   }

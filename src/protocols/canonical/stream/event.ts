@@ -8,7 +8,7 @@ import type {
   ReasoningForm,
   TokenLogprob,
 } from "../answer/block.ts";
-import type { Marks, Raw } from "../request/extras.ts";
+import type { ProviderMetadata, Raw } from "../request/extras.ts";
 import {
   brokenAnswer,
   type Failure,
@@ -60,9 +60,12 @@ export type BlockHead =
   | {
     readonly kind: "text" | "refusal";
     readonly message?: MessageHead | undefined;
-    readonly marks?: Marks | undefined;
+    readonly providerMetadata?: ProviderMetadata | undefined;
   }
-  | { readonly kind: "reasoning"; readonly marks?: Marks | undefined }
+  | {
+    readonly kind: "reasoning";
+    readonly providerMetadata?: ProviderMetadata | undefined;
+  }
   | Omit<FunctionCallBlock, "arguments" | "cache" | "sealed">
   | Omit<CustomCallBlock, "input" | "cache" | "sealed">
   | OpaqueBlock;
@@ -115,7 +118,7 @@ export interface EndEvent {
   readonly serviceTier?: Raw | undefined;
   /** As in the start event, where it is known only now. */
   readonly reasoningDropped?: readonly string[] | undefined;
-  readonly marks?: Marks | undefined;
+  readonly providerMetadata?: ProviderMetadata | undefined;
 }
 
 /** The answer broke; nothing more comes. */

@@ -20,11 +20,11 @@ export function restoreTools(
     const { name, namespace } = tool;
     if (tool.kind === "custom" && block.kind === "function_call") {
       inputs.set(index, createCustomInput());
-      const { id, marks } = block;
+      const { id, providerMetadata } = block;
       emit({
         type: "block-start",
         index,
-        block: { kind: "custom_call", id, name, namespace, marks },
+        block: { kind: "custom_call", id, name, namespace, providerMetadata },
       });
     } else {
       emit({
@@ -82,7 +82,7 @@ function restoreBlock(block: AnswerBlock, aliases: ToolAliases): AnswerBlock {
     namespace,
     input: customInputOf(block.arguments),
     sealed: block.sealed,
-    marks: block.marks,
+    providerMetadata: block.providerMetadata,
   };
 }
 

@@ -5,7 +5,7 @@ import {
 } from "../../../core/json.ts";
 import type { Protocol } from "../../../core/protocol.ts";
 import type { CacheMark } from "../answer/block.ts";
-import type { InnerSettings, Marks } from "../request/extras.ts";
+import type { InnerSettings, ProviderMetadata } from "../request/extras.ts";
 
 /** Something the model may call. */
 export type Tool = CallableTool | NamespaceTool | HostedTool;
@@ -15,7 +15,7 @@ export type CallableTool = FunctionTool | CustomTool;
 
 /**
  * A function with a JSON schema. A decoder presents a typed tool of its protocol that the caller runs
- * (a shell, a text editor) as a function with a fitting schema, and notes its type in `marks`, from which
+ * (a shell, a text editor) as a function with a fitting schema, and notes its type in `providerMetadata`, from which
  * its own encoder spells the tool and its calls again.
  */
 export interface FunctionTool {
@@ -28,7 +28,7 @@ export interface FunctionTool {
   readonly strict?: boolean | undefined;
   readonly cache?: CacheMark | undefined;
   readonly settings?: InnerSettings | undefined;
-  readonly marks?: Marks | undefined;
+  readonly providerMetadata?: ProviderMetadata | undefined;
 }
 
 /** A tool whose input is free text, maybe held to a grammar. */
@@ -43,7 +43,7 @@ export interface CustomTool {
   } | undefined;
   readonly cache?: CacheMark | undefined;
   readonly settings?: InnerSettings | undefined;
-  readonly marks?: Marks | undefined;
+  readonly providerMetadata?: ProviderMetadata | undefined;
 }
 
 /** Tools under one name (Responses). */
@@ -54,7 +54,7 @@ export interface NamespaceTool {
   readonly tools: readonly CallableTool[];
   /** Members that the upstream itself runs. */
   readonly hosted?: readonly HostedTool[] | undefined;
-  readonly marks?: Marks | undefined;
+  readonly providerMetadata?: ProviderMetadata | undefined;
 }
 
 /** A tool that the upstream itself runs, in its own protocol's spelling. */
@@ -64,7 +64,7 @@ export interface HostedTool {
   /** The wire's `type`, for reports. */
   readonly type: string;
   readonly value: JsonObject;
-  readonly marks?: Marks | undefined;
+  readonly providerMetadata?: ProviderMetadata | undefined;
 }
 
 /** Names one tool. */

@@ -170,19 +170,19 @@ const KNOWN_FIELDS: ReadonlySet<string> = new Set([
 /** Fields without a canonical place whose loss does not weigh as a hint. */
 const WEIGHT_BY_FIELD: Readonly<Record<string, (value: JsonValue) => Weight>> =
   {
-    n: (value) => value === 1 ? "silent" : "answer",
-    logprobs: (value) => value === false ? "silent" : "answer",
-    top_logprobs: (value) => value === 0 ? "silent" : "answer",
+    n: (value) => value === 1 ? "ignore" : "reject",
+    logprobs: (value) => value === false ? "ignore" : "reject",
+    top_logprobs: (value) => value === 0 ? "ignore" : "reject",
     logit_bias: (value) =>
       isJsonObject(value) && Object.keys(value).length === 0
-        ? "silent"
-        : "answer",
+        ? "ignore"
+        : "reject",
     modalities: (value) =>
-      JSON.stringify(value) === '["text"]' ? "silent" : "answer",
-    audio: () => "answer",
-    store: (value) => value === false ? "silent" : "hint",
-    stream_options: () => "silent",
-    usage: () => "silent",
+      JSON.stringify(value) === '["text"]' ? "ignore" : "reject",
+    audio: () => "reject",
+    store: (value) => value === false ? "ignore" : "report",
+    stream_options: () => "ignore",
+    usage: () => "ignore",
   };
 
 function decodeExtras(body: JsonObject): Record<string, Extra> {
@@ -193,8 +193,8 @@ function decodeExtras(body: JsonObject): Record<string, Extra> {
       continue;
     }
     const weight = isReasoningSwitch(field, value) || isSameUser(field, body)
-      ? "silent"
-      : lookup(WEIGHT_BY_FIELD, field)?.(value) ?? "hint";
+      ? "ignore"
+      : lookup(WEIGHT_BY_FIELD, field)?.(value) ?? "report";
     extras.push([field, { value, weight }]);
   }
   return Object.fromEntries(extras);

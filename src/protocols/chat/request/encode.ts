@@ -144,9 +144,9 @@ function formatInstruction(format: OutputFormat): string {
 }
 
 function loseFormat(why: string, { context }: Scope): void {
-  context.lose({
+  context.reportDropped({
     field: "format",
-    weight: "hint",
+    weight: "report",
     reason: `${why}; the request asks for it in words`,
   });
 }
@@ -181,9 +181,9 @@ function encodeStrict(
   if (isClosedSchema(schema)) return { strict: true };
   if (strict === undefined) return {};
   if (!dialect.fullToolset) return { strict };
-  context.lose({
+  context.reportDropped({
     field: "format",
-    weight: "answer",
+    weight: "reject",
     reason:
       "a strict schema must close every object and require every property",
   });
@@ -198,9 +198,9 @@ function encodeLimit(
   if (asked === undefined) return {};
   const most = context.target.maxOutputTokens ?? asked;
   if (asked > most) {
-    context.lose({
+    context.reportDropped({
       field: "maxOutputTokens",
-      weight: "hint",
+      weight: "report",
       reason: `this model writes at most ${most} tokens`,
     });
   }
@@ -215,17 +215,17 @@ function encodeStops(
   const { stop } = request;
   if (stop === undefined) return {};
   if (!takesStops(dialect)) {
-    context.lose({
+    context.reportDropped({
       field: "stop",
-      weight: "hint",
+      weight: "report",
       reason: "this model takes no stop strings: the gateway cuts the answer",
     });
     return {};
   }
   if (dialect.maxStops !== undefined && stop.length > dialect.maxStops) {
-    context.lose({
+    context.reportDropped({
       field: "stop",
-      weight: "answer",
+      weight: "reject",
       reason:
         `this model's provider takes at most ${dialect.maxStops} stop strings`,
     });
@@ -241,7 +241,11 @@ function encodeSampling(
   const { temperature, topP, topK, seed } = sampling;
   const { frequencyPenalty, presencePenalty } = sampling;
   if (topK !== undefined && !dialect.topK) {
-    context.lose({ field: "topK", weight: "hint", reason: NO_SETTING });
+    context.reportDropped({
+      field: "topK",
+      weight: "report",
+      reason: NO_SETTING,
+    });
   }
   const others = {
     top_k: dialect.topK ? topK : undefined,
@@ -262,9 +266,9 @@ function encodeSampling(
       ? (sampling[field] ?? 0) !== 0
       : sampling[field] !== undefined;
     if (isGiven) {
-      context.lose({
+      context.reportDropped({
         field,
-        weight: "hint",
+        weight: "report",
         reason: "this model refuses to be drawn otherwise than it is",
       });
     }
@@ -321,16 +325,24 @@ function commonSettings(
 ): JsonObject {
   for (const field of OPENAI_FIELDS) {
     if (request[field] !== undefined) {
-      context.lose({ field, weight: "hint", reason: NO_SETTING });
+      context.reportDropped({ field, weight: "report", reason: NO_SETTING });
     }
   }
   const { serviceTier, user } = request;
   if (serviceTier !== undefined && serviceTier.tier !== "auto") {
-    context.lose({ field: "serviceTier", weight: "hint", reason: NO_SETTING });
+    context.reportDropped({
+      field: "serviceTier",
+      weight: "report",
+      reason: NO_SETTING,
+    });
   }
   if (user === undefined) return {};
   if (!dialect.refusesUnknown) return { user: shortUser(user) };
-  context.lose({ field: "user", weight: "hint", reason: NO_SETTING });
+  context.reportDropped({
+    field: "user",
+    weight: "report",
+    reason: NO_SETTING,
+  });
   return {};
 }
 

@@ -80,7 +80,7 @@ function decodePart(part: JsonObject, place: PartPlace): Block {
         protocol: "chat",
         type: part.type,
         value: part,
-        weight: "answer",
+        weight: "reject",
       };
   }
 }

@@ -70,7 +70,9 @@ export function joinText(
 
 /** What an assistant's message says beside its calls; reports what it cannot hold. */
 export function contentText(blocks: readonly Block[], scope: Scope): string {
-  return blocks.map((block) => textOf(block) ?? loseBlock(block, scope, "hint"))
+  return blocks.map((block) =>
+    textOf(block) ?? loseBlock(block, scope, "report")
+  )
     .filter((text) => text !== "").join("");
 }
 
@@ -162,9 +164,9 @@ function encodeDetail(
   { context }: Scope,
 ): string | undefined {
   if (detail === undefined || DETAILS.includes(detail)) return detail;
-  context.lose({
+  context.reportDropped({
     field: { extra: "detail" },
-    weight: "hint",
+    weight: "report",
     reason: "this model's provider knows no such resolution",
   });
   return lookup(CLOSEST_DETAIL, detail);
@@ -199,9 +201,9 @@ function refuseSource(
   what: "an image" | "a file",
   { context }: Scope,
 ): undefined {
-  context.lose({
+  context.reportDropped({
     field: "messages",
-    weight: "answer",
+    weight: "reject",
     reason:
       `this model's provider takes the content of ${what} only inside the request`,
   });
@@ -223,12 +225,12 @@ function isObject(value: JsonValue): value is JsonObject {
 function loseBlock(
   block: Block,
   { context }: Scope,
-  fallback: Loss["weight"] = "answer",
+  fallback: Loss["weight"] = "reject",
 ): "" {
   const weight = block.kind === "opaque" ? block.weight : fallback;
-  if (weight !== "silent") {
+  if (weight !== "ignore") {
     const what = block.kind === "opaque" ? block.type : block.kind;
-    context.lose({
+    context.reportDropped({
       field: "messages",
       weight,
       reason: `it cannot hold \`${what}\` there`,

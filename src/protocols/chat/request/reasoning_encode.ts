@@ -77,14 +77,16 @@ function encodeWord(
   }
   const [least] = known;
   if (least === undefined) {
-    if (asked !== "none") lose("this model's reasoning cannot be set", scope);
+    if (asked !== "none") {
+      reportDropped("this model's reasoning cannot be set", scope);
+    }
     return { fields: {}, isOn: undefined };
   }
   const made = asked === undefined || asked === "none"
     ? least
     : closestEffort(asked, known) ?? least;
   if (words[made] !== asked && asked !== "minimal") {
-    lose("this model knows no such effort", scope);
+    reportDropped("this model knows no such effort", scope);
   }
   return {
     fields: { reasoning_effort: words[made] },
@@ -95,7 +97,7 @@ function encodeWord(
 /** OpenAI has a word for it; elsewhere the word is an error or means something else. */
 function encodeOff(scope: Scope): JsonObject {
   if (scope.dialect.openaiSettings) return { reasoning_effort: "none" };
-  lose(
+  reportDropped(
     "this model's provider is not known to let reasoning be switched off",
     scope,
   );
@@ -106,7 +108,7 @@ function knownEffort(effort: Effort, scope: Scope): Effort {
   if (scope.dialect.maxEffort === "max") return effort;
   if (effort === "minimal") return "low";
   if (effort !== "xhigh" && effort !== "max") return effort;
-  lose("this model's provider knows no effort above high", scope);
+  reportDropped("this model's provider knows no effort above high", scope);
   return "high";
 }
 
@@ -119,7 +121,7 @@ function encodeOpenAi(
   const asked = askedOfOpenAi(settings, defaultEffort);
   const isDefaultOn = defaultEffort !== "none";
   if (hasTools && refusesChatTools && (asked ?? defaultEffort) !== "none") {
-    if (asked !== undefined) lose(NO_REASONING_WITH_TOOLS, scope);
+    if (asked !== undefined) reportDropped(NO_REASONING_WITH_TOOLS, scope);
     return { fields: { reasoning_effort: "none" }, isOn: false };
   }
   if (asked === undefined) return { fields: {}, isOn: isDefaultOn };
@@ -128,10 +130,12 @@ function encodeOpenAi(
   }
   const made = asked === "none" ? efforts[0] : closestEffort(asked, efforts);
   if (made === undefined) {
-    if (asked !== "none") lose("this model does not reason", scope);
+    if (asked !== "none") reportDropped("this model does not reason", scope);
     return { fields: {}, isOn: false };
   }
-  if (asked !== "minimal") lose("this model knows no such effort", scope);
+  if (asked !== "minimal") {
+    reportDropped("this model knows no such effort", scope);
+  }
   return { fields: { reasoning_effort: made }, isOn: true };
 }
 
@@ -158,7 +162,7 @@ function encodeSwitch(
   const asked = askedOfSwitch(settings);
   const wanted = asked ?? rules.byDefault;
   if (wanted && isForced && rules.forcedTools === "without_thinking") {
-    lose("this model does not think where it must call a tool", scope);
+    reportDropped("this model does not think where it must call a tool", scope);
     return encodeStop(rules, scope);
   }
   if (asked === false) return encodeStop(rules, scope);
@@ -182,7 +186,7 @@ function encodeStop(rules: ThinkingRules, scope: Scope): Reasoning {
   if (rules.canStop) {
     return { fields: { thinking: { type: "disabled" } }, isOn: false };
   }
-  lose("this model always thinks", scope);
+  reportDropped("this model always thinks", scope);
   const [least] = rules.efforts;
   return {
     fields: least === undefined ? {} : { reasoning_effort: least },
@@ -197,12 +201,12 @@ function encodeOn(
 ): Reasoning {
   const isThinker = rules.byDefault || rules.onWord !== undefined;
   const effort = settings === undefined ? undefined : effortOf(settings);
-  if (!isThinker) lose("this model does not think", scope);
+  if (!isThinker) reportDropped("this model does not think", scope);
   const made = effort === undefined || !isThinker
     ? undefined
     : closestEffort(effort, rules.efforts);
   if (effort !== undefined && isThinker && made !== effort) {
-    lose(
+    reportDropped(
       made === undefined
         ? "this model's thinking is only switched on and off"
         : "this model knows no such effort",
@@ -237,6 +241,6 @@ function effortOf(
   return budgetTokens === undefined ? undefined : effortOfBudget(budgetTokens);
 }
 
-function lose(reason: string, { context }: Scope): void {
-  context.lose({ field: "reasoning", weight: "hint", reason });
+function reportDropped(reason: string, { context }: Scope): void {
+  context.reportDropped({ field: "reasoning", weight: "report", reason });
 }

@@ -113,7 +113,7 @@ function decodeAudio({ audio }: WireMessage): OpaqueBlock[] {
     protocol: "chat",
     type: "audio",
     value: audio,
-    weight: "hint",
+    weight: "report",
   }];
 }
 

@@ -208,9 +208,9 @@ function sendableOf(
   const { connectionId } = context.target;
   if (sealed === undefined) return undefined;
   if (maySend(sealed, { protocol: "chat", connectionId })) return sealed;
-  context.lose({
+  context.reportDropped({
     field: "sealedReasoning",
-    weight: "hint",
+    weight: "report",
     reason: "only the provider that issued it can read it",
   });
 }

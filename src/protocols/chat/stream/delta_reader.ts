@@ -167,7 +167,7 @@ function opaque(type: string, value: JsonValue, text?: string): OpaqueBlock {
     protocol: "chat",
     type,
     value,
-    weight: "hint",
+    weight: "report",
     ...(text === undefined ? {} : { text }),
   };
 }

@@ -134,15 +134,15 @@ export function decodeLegacyFunctions(
     name,
     description: description ?? undefined,
     parameters: parameters ?? undefined,
-    marks: { chat: { isLegacy: true } },
+    providerMetadata: { chat: { isLegacy: true } },
   }));
 }
 
 /** Whether the caller knows functions only, and no tools. */
 export function isLegacyCaller({ request }: AnswerContext): boolean {
   return request.tools.some(({ kind, ...tool }) =>
-    kind === "function" && "marks" in tool &&
-    tool.marks?.chat?.isLegacy === true
+    kind === "function" && "providerMetadata" in tool &&
+    tool.providerMetadata?.chat?.isLegacy === true
   );
 }
 

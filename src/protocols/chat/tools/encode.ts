@@ -102,9 +102,9 @@ function named(tools: readonly Tool[], { name }: ToolReference): Tool[] {
 }
 
 function loseForce({ context }: Scope): void {
-  context.lose({
+  context.reportDropped({
     field: "toolChoice",
-    weight: "hint",
+    weight: "report",
     reason: "this model cannot be forced to call a tool; it is told to instead",
   });
 }
@@ -162,9 +162,9 @@ function encodeStrict(
   if (!tool.strict || !dialect.fullToolset || isClosedSchema(tool.parameters)) {
     return { strict: tool.strict };
   }
-  context.lose({
+  context.reportDropped({
     field: "toolStrictness",
-    weight: "hint",
+    weight: "report",
     reason:
       "strict arguments need a schema whose objects are closed and require every property",
   });

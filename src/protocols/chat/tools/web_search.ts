@@ -24,7 +24,7 @@ export function encodeWebSearch(
   { dialect, context }: Scope,
 ): JsonObject {
   if (search === undefined) return {};
-  if (!dialect.openaiSettings) return lose(context);
+  if (!dialect.openaiSettings) return reportDropped(context);
   const { contextSize, location } = search;
   return {
     web_search_options: {
@@ -38,10 +38,10 @@ export function encodeWebSearch(
   };
 }
 
-function lose(context: RequestContext): JsonObject {
-  context.lose({
+function reportDropped(context: RequestContext): JsonObject {
+  context.reportDropped({
     field: "webSearch",
-    weight: "answer",
+    weight: "reject",
     reason: "this model's provider does not search the web",
   });
   return {};

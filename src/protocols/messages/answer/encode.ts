@@ -42,7 +42,7 @@ export function encodeAnswer(
     ...messageHead(answer.id, context),
     content,
     ...encodeStop(stop, refusalOf(blocks)),
-    ...(answer.marks?.messages ?? {}),
+    ...(answer.providerMetadata?.messages ?? {}),
     usage: { ...encodeUsage(usage), ...encodeServiceTier(answer.serviceTier) },
   };
 }
@@ -68,7 +68,7 @@ export function encodeServiceTier(tier: Answer["serviceTier"]): JsonObject {
  * @param idFor As `createAnswerIds` makes it.
  */
 export function callHead(
-  { id, name, marks }: Extract<
+  { id, name, providerMetadata }: Extract<
     BlockHead,
     { kind: "function_call" | "custom_call" }
   >,
@@ -80,7 +80,7 @@ export function callHead(
     name,
     input: {},
     caller: { type: "direct" },
-    ...(marks?.messages ?? {}),
+    ...(providerMetadata?.messages ?? {}),
   };
 }
 

@@ -49,7 +49,7 @@ export function decodeUsage(value: JsonValue | undefined): Usage | undefined {
     reasoningTokens: tokenCount(details.thinking_tokens),
     speed: servedWord(value.speed),
     serviceTier: servedWord(value.service_tier),
-    marks: marksOf(value, KNOWN_FIELDS),
+    providerMetadata: marksOf(value, KNOWN_FIELDS),
   };
 }
 
@@ -60,7 +60,7 @@ function detailsOf(value: JsonValue | undefined): JsonObject {
 /** Writes a `usage` object; the cache counts are always there, as callers add them up. */
 export function encodeUsage(usage: Usage): JsonObject {
   return {
-    ...(usage.marks?.messages ?? {}),
+    ...(usage.providerMetadata?.messages ?? {}),
     input_tokens: Math.max(0, freshTokens(usage)),
     cache_creation_input_tokens: usage.cacheWriteTokens ?? 0,
     cache_read_input_tokens: usage.cachedInputTokens ?? 0,

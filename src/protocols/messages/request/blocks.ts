@@ -137,7 +137,7 @@ export function opaqueBlock(value: JsonObject, weight: Weight): OpaqueBlock {
  * protocols read in words what happened.
  */
 export function historyBlock(value: JsonObject): OpaqueBlock {
-  const block = opaqueBlock(value, "hint");
+  const block = opaqueBlock(value, "report");
   const reading = readingOf(value);
   return reading === "" ? block : { ...block, text: reading };
 }
@@ -145,7 +145,7 @@ export function historyBlock(value: JsonObject): OpaqueBlock {
 /** Retrieved text that a caller gives to the model, which others read as text. */
 export function searchResultBlock(value: JsonObject): OpaqueBlock {
   return {
-    ...opaqueBlock(value, "answer"),
+    ...opaqueBlock(value, "reject"),
     text: readable(value),
     ...cacheIn(value),
   };
@@ -154,7 +154,7 @@ export function searchResultBlock(value: JsonObject): OpaqueBlock {
 /** Names a tool whose definition is loaded. */
 export function toolReferenceBlock(value: JsonObject): OpaqueBlock {
   const name = optionalText(value.tool_name);
-  return { ...opaqueBlock(value, "hint"), text: name, ...cacheIn(value) };
+  return { ...opaqueBlock(value, "report"), text: name, ...cacheIn(value) };
 }
 
 /** The cache mark of a block, or of the last text in it. */

@@ -281,14 +281,14 @@ function weightOf(field: string, value: JsonValue): Weight {
   switch (field) {
     case "mcp_servers":
       // Without its servers the conversation would be another one.
-      return isEmptyList(value) ? "silent" : "answer";
+      return isEmptyList(value) ? "ignore" : "reject";
     case "inference_geo":
       // Where a request is worked on may be a matter of law.
-      return "answer";
+      return "reject";
     case "speed":
-      return value === "standard" ? "silent" : "hint";
+      return value === "standard" ? "ignore" : "report";
     default:
-      return "hint";
+      return "report";
   }
 }
 

@@ -105,9 +105,9 @@ function encodeLimit(
     return most === Infinity ? DEFAULT_MAX_TOKENS : most;
   }
   if (asked > most) {
-    context.lose({
+    context.reportDropped({
       field: "maxOutputTokens",
-      weight: "hint",
+      weight: "report",
       reason: `this model writes at most ${most} tokens`,
     });
   }
@@ -183,7 +183,7 @@ function encodeFormat(
 ): Format {
   if (format === undefined) return { instructions: [] };
   if (format.type === "json") {
-    lose(
+    reportDropped(
       "it holds answers to no shape but a schema; it is told in words",
       scope,
     );
@@ -196,7 +196,10 @@ function encodeFormat(
     return { config: { type: "json_schema", schema }, instructions: [] };
   }
   if (scope.dialect.schemas && format.strict === true) refuse(scope);
-  lose("it cannot hold answers to this schema; it is told in words", scope);
+  reportDropped(
+    "it cannot hold answers to this schema; it is told in words",
+    scope,
+  );
   return instruct(
     "Answer with one JSON object and nothing else. It must match this JSON schema:\n" +
       JSON.stringify(wanted),
@@ -207,14 +210,14 @@ function instruct(text: string): Format {
   return { instructions: [{ type: "text", text }] };
 }
 
-function lose(reason: string, { context }: Scope): void {
-  context.lose({ field: "format", weight: "hint", reason });
+function reportDropped(reason: string, { context }: Scope): void {
+  context.reportDropped({ field: "format", weight: "report", reason });
 }
 
 function refuse({ context }: Scope): void {
-  context.lose({
+  context.reportDropped({
     field: "format",
-    weight: "answer",
+    weight: "reject",
     reason:
       "a strict schema must not refer to itself or to others, nor have objects with arbitrary keys",
   });
@@ -252,20 +255,20 @@ function encodeSampling(
     loseSampling(field, scope);
     return undefined;
   };
-  const warmth = keep(
+  const keptTemperature = keep(
     limitTemperature(temperature, scope),
     !isFixed || temperature === NEUTRAL_TEMPERATURE,
     "temperature",
   );
-  const share = keep(
+  const keptTopP = keep(
     topP,
     isFixed ? (topP ?? 0) >= leastTopP : true,
     "topP",
   );
-  const isDouble = sampling === "one" && warmth !== undefined;
+  const isDouble = sampling === "one" && keptTemperature !== undefined;
   return present({
-    temperature: warmth,
-    top_p: keep(share, !isDouble, "topP"),
+    temperature: keptTemperature,
+    top_p: keep(keptTopP, !isDouble, "topP"),
     top_k: keep(topK, !isFixed, "topK"),
   });
 }
@@ -283,9 +286,9 @@ function limitTemperature(
 }
 
 function loseSampling(field: RequestField, { context }: Scope): void {
-  context.lose({
+  context.reportDropped({
     field,
-    weight: "hint",
+    weight: "report",
     reason: "this model takes no such value there",
   });
 }

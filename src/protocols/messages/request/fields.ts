@@ -4,7 +4,7 @@ import {
   type JsonValue,
   pickFields,
 } from "../../../core/json.ts";
-import type { Marks } from "../../canonical/request/extras.ts";
+import type { ProviderMetadata } from "../../canonical/request/extras.ts";
 import { invalidField } from "../../canonical/request/invalid_request.ts";
 
 /**
@@ -59,7 +59,7 @@ export function otherFields(
 export function marksOf(
   object: JsonObject,
   known: ReadonlySet<string>,
-): Marks | undefined {
+): ProviderMetadata | undefined {
   const others = otherFields(object, known);
   return Object.keys(others).length === 0 ? undefined : { messages: others };
 }

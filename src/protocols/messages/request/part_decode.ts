@@ -61,9 +61,9 @@ const RESULT_FIELDS: ReadonlySet<string> = new Set([
 export function decodeSystemBlock(block: JsonObject, param: string): Block {
   if (block.type !== "text") {
     demandName(block.type, `${param}.type`);
-    return opaqueBlock(block, "hint");
+    return opaqueBlock(block, "report");
   }
-  if (isBillingNote(block)) return opaqueBlock(block, "silent");
+  if (isBillingNote(block)) return opaqueBlock(block, "ignore");
   return decodeText(block, param);
 }
 
@@ -80,7 +80,7 @@ export function decodeUserBlock(block: JsonObject, param: string): Block {
       return searchResultBlock(block);
     default:
       demandName(block.type, `${param}.type`);
-      return opaqueBlock(block, "answer");
+      return opaqueBlock(block, "reject");
   }
 }
 
@@ -112,7 +112,7 @@ export function decodeResult(
     content: decodeResultContent(block, `${param}.content`),
     isError: block.is_error === true,
     cache: decodeCache(block),
-    marks: marksOf(block, RESULT_FIELDS),
+    providerMetadata: marksOf(block, RESULT_FIELDS),
   };
 }
 
@@ -123,7 +123,7 @@ function decodeText(block: JsonObject, param: string): TextBlock {
     text: demandText(block.text, `${param}.text`),
     citations: citations.length > 0 ? citations : undefined,
     cache: decodeCache(block),
-    marks: marksOf(block, TEXT_FIELDS),
+    providerMetadata: marksOf(block, TEXT_FIELDS),
   };
 }
 
@@ -134,7 +134,7 @@ function decodeCall(block: JsonObject, param: string): FunctionCallBlock {
     name: demandName(block.name, `${param}.name`),
     arguments: argumentsText(block.input),
     cache: decodeCache(block),
-    marks: marksOf(block, CALL_FIELDS),
+    providerMetadata: marksOf(block, CALL_FIELDS),
   };
 }
 
@@ -163,7 +163,7 @@ function decodeResultPart(part: JsonObject, param: string): ResultContent {
       return toolReferenceBlock(part);
     default:
       demandName(part.type, `${param}.type`);
-      return opaqueBlock(part, "hint");
+      return opaqueBlock(part, "report");
   }
 }
 
@@ -192,7 +192,7 @@ function decodeImage(block: JsonObject, param: string): ImageBlock {
     settings: innerSettings("messages", {
       "messages.image.transformations": refusesOversize(block),
     }),
-    marks: marksOf(block, IMAGE_FIELDS),
+    providerMetadata: marksOf(block, IMAGE_FIELDS),
   };
 }
 
@@ -225,7 +225,7 @@ function decodeDocument(
     context: optionalText(block.context),
     isCited: isCited(block),
     cache: decodeCache(block),
-    marks: marksOf(block, DOCUMENT_FIELDS),
+    providerMetadata: marksOf(block, DOCUMENT_FIELDS),
   };
 }
 
@@ -291,7 +291,7 @@ function decodeContentDocument(
       ? content.map(({ text }) => text).join("\n\n")
       : undefined,
     content: content.every(isText) ? undefined : content,
-    weight: "answer",
+    weight: "reject",
   };
 }
 

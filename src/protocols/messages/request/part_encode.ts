@@ -50,7 +50,7 @@ export function encodeAssistantBlock(
     case "image":
     case "file":
     case "audio":
-      return loseKind(block.kind, "hint", scope);
+      return loseKind(block.kind, "report", scope);
     default:
       return encodeTextualBlock(block, scope);
   }
@@ -69,7 +69,7 @@ export function encodeTextualBlock(
     case "opaque":
       return encodeOpaque(block, scope);
     default:
-      return loseKind(block.kind, "answer", scope);
+      return loseKind(block.kind, "reject", scope);
   }
 }
 
@@ -78,7 +78,7 @@ function loseKind(
   weight: Loss["weight"],
   { context }: Scope,
 ): undefined {
-  context.lose({
+  context.reportDropped({
     field: "messages",
     weight,
     reason: `it cannot hold \`${kind}\` there`,
@@ -93,7 +93,7 @@ function encodeText(block: TextBlock, scope: Scope): JsonObject | undefined {
     raw?.protocol === "messages" ? [raw.value] : []
   );
   return {
-    ...(block.marks?.messages ?? {}),
+    ...(block.providerMetadata?.messages ?? {}),
     type: "text",
     text: block.text,
     ...(citations.length === 0 ? {} : { citations }),
@@ -116,9 +116,9 @@ function encodeReasoning(
     if (maySend(sealed, { protocol: "messages", connectionId })) {
       return encodeSealedThinking(block, sealed);
     }
-    context.lose({
+    context.reportDropped({
       field: "sealedReasoning",
-      weight: "hint",
+      weight: "report",
       reason: "only the provider that issued it can read it",
     });
   }
@@ -129,7 +129,7 @@ function encodeReasoning(
 
 function encodeCall(call: ToolCallBlock, scope: Scope): JsonObject {
   return {
-    ...(call.marks?.messages ?? {}),
+    ...(call.providerMetadata?.messages ?? {}),
     type: "tool_use",
     id: scope.ids.call(call.id),
     name: call.name,
@@ -145,7 +145,7 @@ function encodeResult(result: ToolResultBlock, scope: Scope): JsonObject {
     .filter((part) => part !== undefined);
   const isSilentError = result.isError && content.length === 0;
   return {
-    ...(result.marks?.messages ?? {}),
+    ...(result.providerMetadata?.messages ?? {}),
     type: "tool_result",
     tool_use_id: scope.ids.result(result.callId),
     content: isSilentError ? [NO_OUTPUT] : content,
@@ -161,8 +161,8 @@ function encodeOpaque(
   const { protocol, value, text, weight, type } = block;
   if (protocol === "messages" && isJsonObject(value)) return value;
   if (text !== undefined) return encodeText({ kind: "text", text }, scope);
-  if (weight !== "silent") {
-    scope.context.lose({
+  if (weight !== "ignore") {
+    scope.context.reportDropped({
       field: "messages",
       weight,
       reason: `this model's provider knows no \`${type}\``,
@@ -193,7 +193,7 @@ function encodeImage(
   const wire = encodeSource(source, "an image", scope);
   if (wire === undefined) return undefined;
   return {
-    ...(block.marks?.messages ?? {}),
+    ...(block.providerMetadata?.messages ?? {}),
     type: "image",
     source: wire,
     ...cache,
@@ -209,7 +209,7 @@ function encodeFile(
   const source = encodeDocumentSource(block.source, scope);
   if (source === undefined) return undefined;
   return {
-    ...(block.marks?.messages ?? {}),
+    ...(block.providerMetadata?.messages ?? {}),
     type: "document",
     source,
     ...(block.name === undefined ? {} : { title: block.name }),
@@ -275,17 +275,17 @@ function decodeBase64Text(data: string): string | undefined {
 }
 
 function loseDetail({ context }: Scope): void {
-  context.lose({
+  context.reportDropped({
     field: { extra: "detail" },
-    weight: "hint",
+    weight: "report",
     reason: "this model's provider chooses the resolution itself",
   });
 }
 
 function refuse(what: string, { context }: Scope): undefined {
-  context.lose({
+  context.reportDropped({
     field: "messages",
-    weight: "answer",
+    weight: "reject",
     reason: `this model's provider does not take ${what}`,
   });
 }

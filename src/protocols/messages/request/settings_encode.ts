@@ -15,9 +15,9 @@ export function loseSettings(
   { context, cache }: Scope,
 ): void {
   if (request.webSearch !== undefined) {
-    context.lose({
+    context.reportDropped({
       field: "webSearch",
-      weight: "answer",
+      weight: "reject",
       reason: "this model's provider does not search the web by such a setting",
     });
   }
@@ -34,9 +34,9 @@ export function loseSettings(
   };
   for (const field of LOSABLE_FIELDS) {
     if (lost[field] !== true) continue;
-    context.lose({
+    context.reportDropped({
       field,
-      weight: "hint",
+      weight: "report",
       reason: field === "cache"
         ? "this model's provider takes at most four marks"
         : "this model's provider has no such setting",
@@ -61,9 +61,9 @@ export function encodeStops(
 ): JsonObject {
   const strings = stop.filter((one) => one.trim() !== "");
   if (strings.length < stop.length) {
-    context.lose({
+    context.reportDropped({
       field: "stop",
-      weight: "hint",
+      weight: "report",
       reason: "this model's provider takes no blank stop strings",
     });
   }
@@ -78,9 +78,9 @@ export function encodeServiceTier(
   if (serviceTier === undefined) return {};
   const { tier, raw } = serviceTier;
   if (tier === "flex" || !dialect.serviceTiers && tier !== "auto") {
-    context.lose({
+    context.reportDropped({
       field: "serviceTier",
-      weight: "hint",
+      weight: "report",
       reason: "this model's provider has no such tier",
     });
     return {};

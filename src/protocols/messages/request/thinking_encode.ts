@@ -45,8 +45,8 @@ export function encodeThinking(
   if (settings === undefined || mode === undefined) return { maxTokens };
   const hindrance = mode === "off"
     ? undefined
-    : hindranceOf(mode, options, scope);
-  if (hindrance !== undefined) lose(hindrance, scope);
+    : whyNoThinking(mode, options, scope);
+  if (hindrance !== undefined) reportDropped(hindrance, scope);
   const made = hindrance === undefined ? mode : "off";
   switch (made) {
     case "off":
@@ -55,7 +55,10 @@ export function encodeThinking(
       return encodeBudget(options, settings, scope);
     default:
       if (settings.mode === "budget") {
-        lose("this model takes no budget: it thinks as it sees fit", scope);
+        reportDropped(
+          "this model takes no budget: it thinks as it sees fit",
+          scope,
+        );
       }
       return {
         config: { type: made, ...display(settings, made) },
@@ -93,7 +96,7 @@ function modeFor(
 }
 
 /** Why the model cannot think in this request. */
-function hindranceOf(
+function whyNoThinking(
   mode: Mode,
   { isForced, isLoopBare }: ThinkingOptions,
   { dialect }: Scope,
@@ -116,7 +119,7 @@ function encodeOff(
   const { thinking, thinkingOff, efforts } = scope.dialect;
   if (thinking === "none") return {};
   if (thinkingOff === undefined) {
-    lose("this model always thinks", scope);
+    reportDropped("this model always thinks", scope);
     return { effort: efforts[0] };
   }
   const wanted = effortFor(settings, scope);
@@ -142,7 +145,7 @@ function encodeBudget(
   );
   const fitting = Math.min(budget, raised - 1);
   if (fitting < MIN_BUDGET_TOKENS) {
-    lose("the limit of the answer leaves no room for it", scope);
+    reportDropped("the limit of the answer leaves no room for it", scope);
     return { ...encodeOff({}, scope), maxTokens };
   }
   const isEffortGiven = settings.mode !== undefined;
@@ -177,10 +180,10 @@ function effortFor(
   if (effort === undefined || efforts.length === 0) return undefined;
   if (efforts.includes(effort)) return effort;
   if (effort === "minimal") return "low";
-  lose("this model knows no such effort", scope);
+  reportDropped("this model knows no such effort", scope);
   return effort === "xhigh" ? "high" : efforts.at(-1);
 }
 
-function lose(reason: string, { context }: Scope): void {
-  context.lose({ field: "reasoning", weight: "hint", reason });
+function reportDropped(reason: string, { context }: Scope): void {
+  context.reportDropped({ field: "reasoning", weight: "report", reason });
 }

@@ -106,9 +106,9 @@ function trimPrefill(drafts: readonly Draft[]): readonly Draft[] {
 }
 
 function loseName({ context }: Scope): void {
-  context.lose({
+  context.reportDropped({
     field: "messageName",
-    weight: "hint",
+    weight: "report",
     reason: "this model's provider knows no names of participants",
   });
 }
@@ -176,9 +176,9 @@ function asReminder(
       text: `<system-reminder>\n${block.text}\n</system-reminder>`,
     };
   }
-  context.lose({
+  context.reportDropped({
     field: "messages",
-    weight: "hint",
+    weight: "report",
     reason:
       `this model takes no \`${block.type}\` in the middle of a conversation`,
   });

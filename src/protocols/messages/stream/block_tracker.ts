@@ -125,8 +125,11 @@ function trackCall(
 ): BlockTracker {
   const id = optionalText(block.id) || ids.next("toolu");
   const name = optionalText(block.name) ?? "";
-  const marks = marksOf(block, CALL_FIELDS);
-  const index = open({ kind: "function_call", id, name, marks }, emit);
+  const providerMetadata = marksOf(block, CALL_FIELDS);
+  const index = open(
+    { kind: "function_call", id, name, providerMetadata },
+    emit,
+  );
   let early = argumentsText(block.input) || "{}";
   return {
     held: () => early.length,
@@ -161,7 +164,7 @@ function trackOpaque(
     },
     stop(emit) {
       if (input !== "") value.input = parseJson(input) ?? input;
-      const index = open(opaqueBlock(value, "hint"), emit);
+      const index = open(opaqueBlock(value, "report"), emit);
       emit({ type: "block-end", index });
     },
   };

@@ -243,7 +243,7 @@ export class EventReader {
         ? undefined
         : { protocol: "messages", value: tier },
       ...readDroppedReasoning(this.#ending.input_transformations),
-      marks: marksOf(this.#ending, DELTA_FIELDS),
+      providerMetadata: marksOf(this.#ending, DELTA_FIELDS),
     });
   }
 }

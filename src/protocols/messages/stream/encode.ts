@@ -98,7 +98,7 @@ function messageStart(event: StartEvent, context: AnswerContext): JsonObject {
 
 /** A container belongs into the delta, everything else beside it. */
 function splitMarks(event: EndEvent, stop: JsonObject): JsonObject {
-  const { container, ...others } = event.marks?.messages ?? {};
+  const { container, ...others } = event.providerMetadata?.messages ?? {};
   return {
     delta: container === undefined ? stop : { ...stop, container },
     ...others,

@@ -75,7 +75,7 @@ function decodeTool(tool: JsonObject, param: string): Tool {
       ...typed,
       cache: decodeCache(tool),
       settings: decodeSettings(tool),
-      marks: marksOf(tool, TYPED_FIELDS),
+      providerMetadata: marksOf(tool, TYPED_FIELDS),
     };
   }
   return decodeFunction(tool, name, param);
@@ -104,7 +104,7 @@ function decodeFunction(
     strict: typeof tool.strict === "boolean" ? tool.strict : undefined,
     cache: decodeCache(tool),
     settings: decodeSettings(tool),
-    marks: marksOf(tool, FUNCTION_FIELDS),
+    providerMetadata: marksOf(tool, FUNCTION_FIELDS),
   };
 }
 

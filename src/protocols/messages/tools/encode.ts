@@ -72,13 +72,16 @@ function encodeTool(tool: Tool, scope: Scope): JsonObject | undefined {
 
 function encodeFunction(tool: FunctionTool, scope: Scope): JsonObject {
   const { name, description } = tool;
-  const marks = tool.marks?.messages ?? {};
+  const providerMetadata = tool.providerMetadata?.messages ?? {};
   const cache = scope.cache.write(tool.cache);
-  if (typeof marks.type === "string" && typedToolOf(marks.type) !== undefined) {
-    return { ...marks, name, ...cache };
+  if (
+    typeof providerMetadata.type === "string" &&
+    typedToolOf(providerMetadata.type) !== undefined
+  ) {
+    return { ...providerMetadata, name, ...cache };
   }
   return {
-    ...marks,
+    ...providerMetadata,
     name,
     ...(description === undefined ? {} : { description }),
     ...encodeSchema(tool, scope),
@@ -96,18 +99,18 @@ function encodeSchema(tool: FunctionTool, scope: Scope): JsonObject {
   if (enforceable !== undefined) {
     return { input_schema: enforceable, strict: true };
   }
-  scope.context.lose({
+  scope.context.reportDropped({
     field: "toolStrictness",
-    weight: "hint",
+    weight: "report",
     reason: "this model's provider cannot hold arguments to such a schema",
   });
   return { input_schema: schema };
 }
 
 function loseForce({ context }: Scope): void {
-  context.lose({
+  context.reportDropped({
     field: "toolChoice",
-    weight: "hint",
+    weight: "report",
     reason: "this model cannot be forced to call a tool; it is told to instead",
   });
 }

@@ -64,7 +64,7 @@ export function finalFields(
 }
 
 /** What the caller asked for is repeated as it came. */
-const AS_GIVEN: ToolFit = { lose() {}, schema: (schema) => schema };
+const AS_GIVEN: ToolFit = { reportDropped() {}, schema: (schema) => schema };
 
 /** What tells one answer from another, the same in every object of its stream. */
 export interface ResponseIdentity {

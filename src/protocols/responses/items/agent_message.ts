@@ -35,7 +35,7 @@ export function decodeAgentMessage(
     kind: "opaque",
     protocol: "responses",
     value: item,
-    weight: "answer",
+    weight: "reject",
   } as const;
   if (unreadable.length > 0) {
     return { ...opaque, type: `agent_message with ${unreadable.join(", ")}` };

@@ -92,6 +92,6 @@ function decodeInstructions({ instructions }: WireRequest): Turn[] {
   return [{
     role: "system",
     blocks: [{ kind: "text", text }],
-    marks: markOwn({ isInstructions: true }),
+    providerMetadata: markOwn({ isInstructions: true }),
   }];
 }

@@ -74,9 +74,9 @@ function loseSettings(request: CanonicalRequest, { context }: Scope): void {
     ["presencePenalty", presencePenalty || undefined],
   ]);
   if (request.stop === undefined) return;
-  context.lose({
+  context.reportDropped({
     field: "stop",
-    weight: "hint",
+    weight: "report",
     reason:
       "this model's provider cannot be told where to stop: the gateway cuts the answer there",
   });
@@ -165,9 +165,9 @@ function encodeMaximum(
   const most = context.target.maxOutputTokens ?? Infinity;
   const tokens = Math.max(dialect.minOutputTokens, Math.min(asked, most));
   if (tokens !== asked) {
-    context.lose({
+    context.reportDropped({
       field: "maxOutputTokens",
-      weight: "hint",
+      weight: "report",
       reason:
         `this model takes limits from ${dialect.minOutputTokens} to ${most} tokens`,
     });
@@ -211,7 +211,7 @@ function encodeUser(
   const own = extras.responses ?? {};
   if (user === undefined || own.user || own.safety_identifier) return {};
   const other = extras.chat?.safety_identifier;
-  const isBeside = other !== undefined && other.weight !== "silent";
+  const isBeside = other !== undefined && other.weight !== "ignore";
   return { [isBeside ? "user" : field]: shortId(user) };
 }
 
@@ -240,9 +240,9 @@ function loseGiven(
 ): void {
   for (const [field, value] of fields) {
     if (value === undefined) continue;
-    context.lose({
+    context.reportDropped({
       field,
-      weight: "hint",
+      weight: "report",
       reason: "this model's provider has no such setting",
     });
   }

@@ -51,13 +51,13 @@ export function wantsCompaction(
 
 /** Items without which the model would not know what was said, or what is asked of it. */
 const WEIGHT_BY_TYPE: Readonly<Record<string, Weight>> = {
-  compaction: "answer",
-  computer_call: "answer",
-  computer_call_output: "answer",
-  mcp_approval_request: "answer",
-  mcp_approval_response: "answer",
-  program: "answer",
-  program_output: "answer",
+  compaction: "reject",
+  computer_call: "reject",
+  computer_call_output: "reject",
+  mcp_approval_request: "reject",
+  mcp_approval_response: "reject",
+  program: "reject",
+  program_output: "reject",
 };
 
 /** Types of tools that the caller runs. */
@@ -92,8 +92,8 @@ export function opaqueItem(item: JsonObject): OpaqueBlock {
     value: item,
     text: lookup(TEXT_BY_TYPE, type)?.(item),
     weight: bringsOwnToolsOnly(item)
-      ? "silent"
-      : lookup(WEIGHT_BY_TYPE, type) ?? "hint",
+      ? "ignore"
+      : lookup(WEIGHT_BY_TYPE, type) ?? "report",
   };
 }
 

@@ -75,7 +75,7 @@ function decodeText(part: JsonObject, param: string): TextBlock {
     text: textIn(part.text, `${param}.text`),
     citations: citations.length === 0 ? undefined : citations,
     cache: decodeCache(part),
-    marks: markOwn(rest === undefined ? undefined : { part: rest }),
+    providerMetadata: markOwn(rest === undefined ? undefined : { part: rest }),
   };
 }
 
@@ -143,8 +143,8 @@ export function opaquePart(part: JsonObject): OpaqueBlock {
     protocol: "responses",
     type: textOf(part.type) ?? "",
     value: part,
-    weight: "answer",
-    marks: markOwn({ isPart: true }),
+    weight: "reject",
+    providerMetadata: markOwn({ isPart: true }),
   };
 }
 

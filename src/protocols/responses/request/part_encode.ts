@@ -74,7 +74,7 @@ export function encodeOutputPart(
     case "opaque":
       return encodeOpaquePart(block, scope);
     default:
-      return loseBlock(block, scope, "hint");
+      return loseBlock(block, scope, "report");
   }
 }
 
@@ -141,9 +141,9 @@ function encodeFile(block: FileBlock, scope: Scope): JsonObject | undefined {
 }
 
 function refuseSource(kind: string, { context }: Scope): undefined {
-  context.lose({
+  context.reportDropped({
     field: "messages",
-    weight: "answer",
+    weight: "reject",
     reason:
       `the ${kind} is kept by another provider; send its content or its address`,
   });
@@ -153,12 +153,12 @@ function refuseSource(kind: string, { context }: Scope): undefined {
 export function loseBlock(
   block: Block,
   { context }: Scope,
-  fallback: Loss["weight"] = "answer",
+  fallback: Loss["weight"] = "reject",
 ): undefined {
   const weight = block.kind === "opaque" ? block.weight : fallback;
-  if (weight === "silent") return;
+  if (weight === "ignore") return;
   const what = block.kind === "opaque" ? block.type : block.kind;
-  context.lose({
+  context.reportDropped({
     field: "messages",
     weight,
     reason: `it cannot hold \`${what}\` there`,

@@ -49,12 +49,14 @@ function effortFor(
   const known = dialect.fitsModel ? undefined : dialect.model?.efforts;
   if (known === undefined || known.includes(asked)) return asked;
   if (asked === "none") {
-    if (known.length > 0) lose("this model always reasons", scope);
+    if (known.length > 0) reportDropped("this model always reasons", scope);
     return known[0];
   }
   const closest = closestEffort(asked, known);
-  if (closest === undefined) lose("this model does not reason", scope);
-  else if (asked !== "minimal") lose("this model knows no such effort", scope);
+  if (closest === undefined) reportDropped("this model does not reason", scope);
+  else if (asked !== "minimal") {
+    reportDropped("this model knows no such effort", scope);
+  }
   return closest;
 }
 
@@ -76,7 +78,9 @@ function summaryFor(
   const summary = settings?.summary;
   if (summary === "none") return undefined;
   if (!dialect.fitsModel && dialect.model?.efforts?.length === 0) {
-    if (summary !== undefined) lose("this model does not reason", scope);
+    if (summary !== undefined) {
+      reportDropped("this model does not reason", scope);
+    }
     return undefined;
   }
   if (summary !== undefined || settings?.mode === "off") return summary;
@@ -95,6 +99,6 @@ function sealsReasoning(
     settings !== undefined && settings.mode !== "off";
 }
 
-function lose(reason: string, { context }: Scope): void {
-  context.lose({ field: "reasoning", weight: "hint", reason });
+function reportDropped(reason: string, { context }: Scope): void {
+  context.reportDropped({ field: "reasoning", weight: "report", reason });
 }

@@ -31,7 +31,7 @@ export function decodeReasoning(item: JsonObject): ReasoningBlock {
     kind: "reasoning",
     parts: decodeParts(item),
     sealed: decodeReturned(item),
-    marks: markOwn(rest === undefined ? undefined : { item: rest }),
+    providerMetadata: markOwn(rest === undefined ? undefined : { item: rest }),
   };
 }
 

@@ -163,14 +163,14 @@ const KNOWN_FIELDS: ReadonlySet<string> = new Set([
 /** Fields without a canonical place whose loss does not weigh as a hint. */
 const WEIGHT_BY_FIELD: Readonly<Record<string, (value: JsonValue) => Weight>> =
   {
-    include: (value) => isOnlyEncrypted(value) ? "silent" : "hint",
-    store: (value) => value === false ? "silent" : "hint",
-    background: () => "silent",
-    stream_options: () => "silent",
-    client_metadata: () => "silent",
-    truncation: (value) => value === "disabled" ? "silent" : "hint",
-    top_logprobs: (value) => value === 0 ? "silent" : "answer",
-    user: () => "silent",
+    include: (value) => isOnlyEncrypted(value) ? "ignore" : "report",
+    store: (value) => value === false ? "ignore" : "report",
+    background: () => "ignore",
+    stream_options: () => "ignore",
+    client_metadata: () => "ignore",
+    truncation: (value) => value === "disabled" ? "ignore" : "report",
+    top_logprobs: (value) => value === 0 ? "ignore" : "reject",
+    user: () => "ignore",
   };
 
 /** The gateway itself cares for encrypted reasoning. */
@@ -193,11 +193,11 @@ export function decodeExtras(body: JsonObject): Record<string, Extra> {
   }
   for (const [field, value] of Object.entries(objectIn(body.text))) {
     if (field === "format" || field === "verbosity") continue;
-    add(`text.${field}`, value, "hint");
+    add(`text.${field}`, value, "report");
   }
   for (const [field, value] of Object.entries(objectIn(body.reasoning))) {
     if (isReasoningKnown(field, value)) continue;
-    add(`reasoning.${field}`, value, "hint");
+    add(`reasoning.${field}`, value, "report");
   }
   return extras;
 }
@@ -205,9 +205,9 @@ export function decodeExtras(body: JsonObject): Record<string, Extra> {
 function weightOf(field: string, value: JsonValue, body: JsonObject): Weight {
   if (field === "safety_identifier") {
     const { user } = body;
-    return typeof user === "string" && user !== value ? "hint" : "silent";
+    return typeof user === "string" && user !== value ? "report" : "ignore";
   }
-  return lookup(WEIGHT_BY_FIELD, field)?.(value) ?? "hint";
+  return lookup(WEIGHT_BY_FIELD, field)?.(value) ?? "report";
 }
 
 function objectIn(value: JsonValue | undefined): JsonObject {

@@ -58,7 +58,11 @@ interface Reader extends DecodedInput {
 }
 
 function createReader(): Reader {
-  const turns: { role: Role; blocks: Block[]; marks?: Turn["marks"] }[] = [];
+  const turns: {
+    role: Role;
+    blocks: Block[];
+    providerMetadata?: Turn["providerMetadata"];
+  }[] = [];
   const loaded: Tool[] = [];
   const calls = new Set<string>();
 
@@ -76,7 +80,11 @@ function createReader(): Reader {
       case "user":
       case "system":
       case "developer":
-        turns.push({ role, blocks: [...blocks], marks: markMessage(item) });
+        turns.push({
+          role,
+          blocks: [...blocks],
+          providerMetadata: markMessage(item),
+        });
         break;
       case "assistant":
         append(role, markFirst(blocks, item, turns.at(-1)?.role !== role));
@@ -153,7 +161,7 @@ function typeOf(item: JsonObject): JsonValue | undefined {
 
 const MESSAGE_FIELDS = ["type", "role", "content"];
 
-function markMessage(item: JsonObject): Turn["marks"] {
+function markMessage(item: JsonObject): Turn["providerMetadata"] {
   const rest = otherFields(item, MESSAGE_FIELDS);
   return markOwn(rest === undefined ? undefined : { message: rest });
 }
@@ -173,7 +181,7 @@ function markFirst(
       ...(first.kind === "text" || first.kind === "refusal"
         ? { message: messageHead(item, isFirst) }
         : {}),
-      marks: withMarks(first, { message }),
+      providerMetadata: withMarks(first, { message }),
     },
     ...others,
   ];

@@ -32,9 +32,9 @@ export function encodeTurns(
 
 function encodeTurn(turn: Turn, scope: Scope): JsonObject[] {
   if (turn.name !== undefined) {
-    scope.context.lose({
+    scope.context.reportDropped({
       field: "messageName",
-      weight: "hint",
+      weight: "report",
       reason: "this model's provider knows no names of participants",
     });
   }
@@ -161,9 +161,9 @@ function encodeReasoning(
     isEncryptedContent(sealed) &&
     maySend(sealed, { protocol: "responses", connectionId })
   ) return reasoningItem(block);
-  context.lose({
+  context.reportDropped({
     field: "sealedReasoning",
-    weight: "hint",
+    weight: "report",
     reason: "only the provider that issued it can read it",
   });
 }

@@ -8,7 +8,7 @@ import {
   decodeLogprobs,
   type MessageHead,
 } from "../../canonical/answer/block.ts";
-import type { Marks } from "../../canonical/request/extras.ts";
+import type { ProviderMetadata } from "../../canonical/request/extras.ts";
 import { markOwn, otherFields, textOf } from "../fields.ts";
 import {
   decodeAnnotation,
@@ -62,8 +62,11 @@ export function createMessageReader(
     const message = isFirst
       ? messageHead(item, !blocks.hasBlocks())
       : undefined;
-    const marks = isFirst ? markMessage(item) : undefined;
-    const part = new PartReader({ kind, key, message, marks }, blocks);
+    const providerMetadata = isFirst ? markMessage(item) : undefined;
+    const part = new PartReader(
+      { kind, key, message, providerMetadata },
+      blocks,
+    );
     parts.push(part);
     return part;
   }
@@ -167,7 +170,7 @@ interface PartHead {
   readonly key: JsonValue | undefined;
   /** Where a message begins with it. */
   readonly message: MessageHead | undefined;
-  readonly marks: Marks | undefined;
+  readonly providerMetadata: ProviderMetadata | undefined;
 }
 
 /** Reads one content part of a message as a block, from the events about it, the finished part, or both. */
@@ -182,11 +185,14 @@ class PartReader {
   #isOpen = true;
   #hasEmitted = false;
 
-  constructor({ kind, key, message, marks }: PartHead, blocks: BlockEmitter) {
+  constructor(
+    { kind, key, message, providerMetadata }: PartHead,
+    blocks: BlockEmitter,
+  ) {
     this.kind = kind;
     this.key = key;
     this.#blocks = blocks;
-    this.#block = blocks.open({ kind, message, marks });
+    this.#block = blocks.open({ kind, message, providerMetadata });
   }
 
   /** Whether it takes more; a part that is closed has all. */

@@ -33,7 +33,10 @@ export function createReasoningReader(
   let block: number | undefined;
 
   function open(): number {
-    block ??= blocks.open({ kind: "reasoning", marks: markId(item) });
+    block ??= blocks.open({
+      kind: "reasoning",
+      providerMetadata: markId(item),
+    });
     return block;
   }
 

@@ -32,14 +32,14 @@ export function decodeCall(item: JsonObject): ToolCallBlock | undefined {
         kind: "function_call",
         ...identityOf(item),
         arguments: givenArguments(item.arguments),
-        marks: markRest(item, "arguments"),
+        providerMetadata: markRest(item, "arguments"),
       };
     case "custom_tool_call":
       return {
         kind: "custom_call",
         ...identityOf(item),
         input: textOf(item.input) ?? "",
-        marks: markRest(item, "input"),
+        providerMetadata: markRest(item, "input"),
       };
     default:
       return decodeTypedCall(item);
@@ -54,7 +54,7 @@ function decodeTypedCall(item: JsonObject): ToolCallBlock | undefined {
     id: textOf(item.call_id) ?? textOf(item.id) ?? "",
     name: tool.type,
     arguments: givenArguments(tool.argumentsOf(item)),
-    marks: markOwn({ typed: item }),
+    providerMetadata: markOwn({ typed: item }),
   };
 }
 
@@ -68,7 +68,10 @@ function identityOf(
   };
 }
 
-function markRest(item: JsonObject, own: string): ToolCallBlock["marks"] {
+function markRest(
+  item: JsonObject,
+  own: string,
+): ToolCallBlock["providerMetadata"] {
   const rest = otherFields(item, ["type", "call_id", "name", "namespace", own]);
   return markOwn(rest === undefined ? undefined : { item: rest });
 }
@@ -140,7 +143,7 @@ export function decodeResult(
     callKind: isCustom ? "custom" : "function",
     content: decodeParts(item.output, `${place.param}.output`).map(asContent),
     isError: false,
-    marks: markOwn(rest === undefined ? undefined : { item: rest }),
+    providerMetadata: markOwn(rest === undefined ? undefined : { item: rest }),
   };
 }
 
@@ -173,7 +176,7 @@ function decodeTypedResult(
     callKind: "function",
     content: [{ kind: "text", text: tool.textOf(item) }],
     isError: item.status === "failed",
-    marks: markOwn({ typed: item }),
+    providerMetadata: markOwn({ typed: item }),
   };
 }
 

@@ -77,11 +77,12 @@ function decodeFunction(tool: JsonObject, param: string): FunctionTool {
     parameters,
     strict: typeof strict === "boolean" ? strict : undefined,
     settings: decodeToolSettings(tool),
-    marks: markRest(tool, FUNCTION_FIELDS),
+    providerMetadata: markRest(tool, FUNCTION_FIELDS),
   };
-  return given === undefined || given === parameters
-    ? decoded
-    : { ...decoded, marks: withMarks(decoded, { parameters: given }) };
+  return given === undefined || given === parameters ? decoded : {
+    ...decoded,
+    providerMetadata: withMarks(decoded, { parameters: given }),
+  };
 }
 
 const CUSTOM_FIELDS = ["type", "name", "description", "format"];
@@ -100,7 +101,7 @@ function decodeCustom(tool: JsonObject, param: string): CustomTool {
       }
       : undefined,
     settings: decodeToolSettings(tool),
-    marks: markRest(tool, CUSTOM_FIELDS),
+    providerMetadata: markRest(tool, CUSTOM_FIELDS),
   };
 }
 
@@ -132,7 +133,7 @@ function nameIn({ name }: JsonObject, param: string): string {
 function markRest(
   tool: JsonObject,
   known: readonly string[],
-): CallableTool["marks"] {
+): CallableTool["providerMetadata"] {
   const rest = otherFields(tool, known);
   return markOwn(rest === undefined ? undefined : { tool: rest });
 }

@@ -31,7 +31,7 @@ import { encodeTypedTool } from "./typed_tools.ts";
 /** How a tool is fitted to the upstream. */
 export interface ToolFit {
   /** Takes what cannot be carried. */
-  lose(loss: Loss): void;
+  reportDropped(loss: Loss): void;
   /** The schema of arguments as the upstream takes it. */
   schema(schema: JsonObject): JsonObject;
 }
@@ -43,7 +43,7 @@ export function encodeTooling(
 ): JsonObject {
   const { toolChoice, parallelTools } = request;
   const fit: ToolFit = {
-    lose: (loss) => context.lose(loss),
+    reportDropped: (loss) => context.reportDropped(loss),
     schema: (schema) => fitSchema(schema, { dialect, context }),
   };
   const { tools: offered, choice } = dialect.fullToolset
@@ -79,9 +79,9 @@ function encodeWebSearch(
 ): JsonObject | undefined {
   if (search === undefined) return undefined;
   if (!dialect.hostedTools) {
-    context.lose({
+    context.reportDropped({
       field: "webSearch",
-      weight: "answer",
+      weight: "reject",
       reason: "this model's provider does not search the web",
     });
     return undefined;
@@ -154,9 +154,9 @@ function strictness(
   fit: ToolFit,
 ): boolean {
   if (strict !== true || isClosedSchema(parameters)) return strict ?? false;
-  fit.lose({
+  fit.reportDropped({
     field: "toolStrictness",
-    weight: "hint",
+    weight: "report",
     reason:
       "strict arguments need a schema whose objects are closed and require every property",
   });

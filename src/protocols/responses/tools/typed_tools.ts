@@ -149,7 +149,7 @@ export function decodeTypedTool(item: JsonObject): FunctionTool | undefined {
     description: textOf(description) ?? tool.description,
     parameters: isJsonObject(parameters) ? parameters : tool.parameters,
     settings: decodeToolSettings(item),
-    marks: markOwn({ typed: item }),
+    providerMetadata: markOwn({ typed: item }),
   };
 }
 

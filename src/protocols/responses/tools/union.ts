@@ -92,16 +92,16 @@ function withoutKnown(tool: Tool, known: ReadonlySet<string>): Tool[] {
 function markLoaded(tool: Tool): Tool {
   switch (tool.kind) {
     case "hosted":
-      return { ...tool, marks: markOwn({ isLoaded: true }) };
+      return { ...tool, providerMetadata: markOwn({ isLoaded: true }) };
     case "namespace":
       return {
         ...tool,
         tools: tool.tools.map(markCallable),
         hosted: tool.hosted?.map((one) => ({
           ...one,
-          marks: markOwn({ isLoaded: true }),
+          providerMetadata: markOwn({ isLoaded: true }),
         })),
-        marks: withMarks(tool, { isLoaded: true }),
+        providerMetadata: withMarks(tool, { isLoaded: true }),
       };
     default:
       return markCallable(tool);
@@ -109,5 +109,5 @@ function markLoaded(tool: Tool): Tool {
 }
 
 function markCallable(tool: CallableTool): CallableTool {
-  return { ...tool, marks: withMarks(tool, { isLoaded: true }) };
+  return { ...tool, providerMetadata: withMarks(tool, { isLoaded: true }) };
 }

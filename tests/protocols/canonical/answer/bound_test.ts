@@ -75,7 +75,7 @@ Deno.test("bindReasoning() binds a thought behind a block that no caller gives b
     protocol: "messages",
     type: "server_tool_use",
     value: {},
-    weight: "hint",
+    weight: "report",
   };
   const [bound] = boundsOf([opaque, thought("1")]);
   assert.notEqual(bound?.prefix, "p");

@@ -32,7 +32,7 @@ const EVERYTHING: Answer = {
         text: "Second",
       }, { form: "raw", text: "" }],
       sealed: { protocol: "messages", form: "signature", value: "s" },
-      marks: { responses: { id: "rs_1" } },
+      providerMetadata: { responses: { id: "rs_1" } },
     },
     {
       kind: "text",
@@ -54,7 +54,7 @@ const EVERYTHING: Answer = {
       protocol: "chat",
       type: "x",
       value: { a: 1 },
-      weight: "hint",
+      weight: "report",
     },
   ],
   stop: {
@@ -63,7 +63,7 @@ const EVERYTHING: Answer = {
   },
   usage: { inputTokens: 3, outputTokens: 4 },
   serviceTier: { protocol: "chat", value: "default" },
-  marks: { chat: { a: 1 } },
+  providerMetadata: { chat: { a: 1 } },
 };
 
 function unfold(answer: Answer): AnswerEvent[] {

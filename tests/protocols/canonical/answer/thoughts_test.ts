@@ -7,9 +7,9 @@ import {
   callIdsOf,
   type Piece,
   recallThoughts,
-  type Thoughts,
+  type RememberedReasoning,
   thoughtsOf,
-} from "../../../../src/protocols/canonical/answer/thoughts.ts";
+} from "../../../../src/protocols/canonical/answer/remembered_reasoning.ts";
 import type { Turn } from "../../../../src/protocols/canonical/request/request.ts";
 
 const THOUGHT: ReasoningBlock = {
@@ -30,14 +30,14 @@ const SAID = { kind: "text", length: 2 } as const;
 const call = (id: string) =>
   ({ kind: "function_call", id, name: "f", arguments: "{}" }) as const;
 const made = (id: string) => ({ kind: "call", id }) as const;
-const kept = (...pieces: readonly Piece[]): Thoughts => ({ pieces });
+const kept = (...pieces: readonly Piece[]): RememberedReasoning => ({ pieces });
 const assistant = (...blocks: Block[]) =>
   ({ role: "assistant", blocks }) as const;
 
 /** Puts back what is remembered of each call. */
 function recalled(
   turns: readonly Turn[],
-  known: Readonly<Record<string, Thoughts>>,
+  known: Readonly<Record<string, RememberedReasoning>>,
   maySend = () => true,
 ): readonly Turn[] {
   return recallThoughts(turns, { recall: (id) => known[id], maySend });

@@ -15,9 +15,21 @@ const nameOf = (field: RequestField) => chatCodec.fieldNames[field];
 
 Deno.test("losses that are hints are dropped and named once, in the caller's spelling", () => {
   const losses = createLosses({ strict: false, nameOf });
-  losses.lose({ field: "maxOutputTokens", weight: "hint", reason: "r" });
-  losses.lose({ field: { extra: "prediction" }, weight: "hint", reason: "r" });
-  losses.lose({ field: "maxOutputTokens", weight: "hint", reason: "other" });
+  losses.reportDropped({
+    field: "maxOutputTokens",
+    weight: "report",
+    reason: "r",
+  });
+  losses.reportDropped({
+    field: { extra: "prediction" },
+    weight: "report",
+    reason: "r",
+  });
+  losses.reportDropped({
+    field: "maxOutputTokens",
+    weight: "report",
+    reason: "other",
+  });
   assert.deepEqual([...losses.dropped], [
     "max_completion_tokens",
     "prediction",
@@ -28,7 +40,7 @@ Deno.test("losses name no more fields, and no longer ones, than a header can hol
   const losses = createLosses({ strict: false, nameOf });
   for (let count = 0; count < 1000; count++) {
     const extra = `field ${count} `.padEnd(10_000, "x");
-    losses.lose({ field: { extra }, weight: "hint", reason: "r" });
+    losses.reportDropped({ field: { extra }, weight: "report", reason: "r" });
   }
   assert.equal(losses.dropped.size, 64);
   for (const name of losses.dropped) assert.equal(name.length, 64);
@@ -38,9 +50,9 @@ Deno.test("a loss that changes the answer refuses the request and says what to d
   const losses = createLosses({ strict: false, nameOf });
   assert.throws(
     () =>
-      losses.lose({
+      losses.reportDropped({
         field: { extra: "n" },
-        weight: "answer",
+        weight: "reject",
         reason: "it gives one answer",
       }),
     (error) =>
@@ -55,7 +67,8 @@ Deno.test("a loss that changes the answer refuses the request and says what to d
 Deno.test("a strict connection refuses every loss", () => {
   const losses = createLosses({ strict: true, nameOf });
   assert.throws(
-    () => losses.lose({ field: "seed", weight: "hint", reason: "r" }),
+    () =>
+      losses.reportDropped({ field: "seed", weight: "report", reason: "r" }),
     GatewayError,
   );
 });
@@ -63,10 +76,10 @@ Deno.test("a strict connection refuses every loss", () => {
 Deno.test("loseForeignExtras() reports other protocols' extras by weight and leaves the silent ones out", () => {
   const request = requestOf({
     extras: {
-      chat: { mine: { value: 1, weight: "answer" } },
+      chat: { mine: { value: 1, weight: "reject" } },
       messages: {
-        loud: { value: 1, weight: "hint" },
-        quiet: { value: 1, weight: "silent" },
+        loud: { value: 1, weight: "report" },
+        quiet: { value: 1, weight: "ignore" },
       },
     },
   });
@@ -123,7 +136,7 @@ function lossesOf(body: Record<string, unknown>): Loss[] {
   const request = messagesCodec.decodeRequest(
     JSON.parse(JSON.stringify({ ...QUESTION, ...body })),
   );
-  loseCacheMarks(request, { lose: (loss) => losses.push(loss) });
+  loseCacheMarks(request, { reportDropped: (loss) => losses.push(loss) });
   return losses;
 }
 
@@ -131,7 +144,7 @@ Deno.test("cache marks are reported once as lost, wherever they stand", async (t
   for (const [place, body] of Object.entries(MARKED)) {
     await t.step(`on ${place}`, () => {
       const [loss, ...more] = lossesOf(body);
-      assert.deepEqual([loss?.field, loss?.weight], ["cache", "hint"]);
+      assert.deepEqual([loss?.field, loss?.weight], ["cache", "report"]);
       assert.deepEqual(more, []);
     });
   }

@@ -302,10 +302,12 @@ Deno.test("a Chat request reads cache marks of parts, messages and tools", () =>
       cache_control: { type: "ephemeral", ttl: "5m" },
     }],
   });
-  const marks = request.turns.flatMap(({ blocks }) => blocks).map((block) =>
-    "cache" in block ? plain(block.cache) : 0
-  );
-  assert.deepEqual(marks, [{}, { ttlSeconds: 3600 }, { ttlSeconds: 1800 }]);
+  const providerMetadata = request.turns.flatMap(({ blocks }) => blocks).map((
+    block,
+  ) => "cache" in block ? plain(block.cache) : 0);
+  assert.deepEqual(providerMetadata, [{}, { ttlSeconds: 3600 }, {
+    ttlSeconds: 1800,
+  }]);
   const [tool] = request.tools;
   assert.deepEqual(tool?.kind === "function" ? tool.cache : undefined, {
     ttlSeconds: 300,
@@ -412,27 +414,27 @@ Deno.test("a Chat request reads formats and service tiers", () => {
 Deno.test("a Chat request weighs what no other protocol has", () => {
   const weights: [field: string, value: JsonObject[string], weight: string][] =
     [
-      ["n", 1, "silent"],
-      ["n", 2, "answer"],
-      ["logprobs", false, "silent"],
-      ["logprobs", true, "answer"],
-      ["top_logprobs", 0, "silent"],
-      ["top_logprobs", 5, "answer"],
-      ["logit_bias", {}, "silent"],
-      ["logit_bias", { "1": 2 }, "answer"],
-      ["modalities", ["text"], "silent"],
-      ["modalities", ["text", "audio"], "answer"],
-      ["audio", {}, "answer"],
-      ["store", false, "silent"],
-      ["store", true, "hint"],
-      ["stream_options", {}, "silent"],
-      ["prediction", {}, "hint"],
-      ["something_new", 1, "hint"],
-      ["constructor", 1, "hint"],
-      ["reasoning_effort", "high", "silent"],
-      ["reasoning_effort", "ultra", "hint"],
-      ["thinking", { type: "enabled" }, "silent"],
-      ["safety_identifier", "x", "silent"],
+      ["n", 1, "ignore"],
+      ["n", 2, "reject"],
+      ["logprobs", false, "ignore"],
+      ["logprobs", true, "reject"],
+      ["top_logprobs", 0, "ignore"],
+      ["top_logprobs", 5, "reject"],
+      ["logit_bias", {}, "ignore"],
+      ["logit_bias", { "1": 2 }, "reject"],
+      ["modalities", ["text"], "ignore"],
+      ["modalities", ["text", "audio"], "reject"],
+      ["audio", {}, "reject"],
+      ["store", false, "ignore"],
+      ["store", true, "report"],
+      ["stream_options", {}, "ignore"],
+      ["prediction", {}, "report"],
+      ["something_new", 1, "report"],
+      ["constructor", 1, "report"],
+      ["reasoning_effort", "high", "ignore"],
+      ["reasoning_effort", "ultra", "report"],
+      ["thinking", { type: "enabled" }, "ignore"],
+      ["safety_identifier", "x", "ignore"],
     ];
   for (const [field, value, weight] of weights) {
     const extra = decode({ [field]: value }).extras.chat?.[field];
@@ -445,7 +447,7 @@ Deno.test("a Chat request weighs what no other protocol has", () => {
   assert.equal(
     decode({ user: "a", safety_identifier: "b" }).extras.chat?.safety_identifier
       ?.weight,
-    "hint",
+    "report",
   );
 });
 

@@ -48,7 +48,7 @@ Deno.test("a Chat request limits the answer in the service's own field, and to w
   assert.equal(encode("zai", { maxOutputTokens: 9 }).body.max_tokens, 9);
   const clamped = encode("custom", { maxOutputTokens: 9000 }, 8192);
   assert.equal(clamped.body.max_tokens, 8192);
-  assert.deepEqual(clamped.lost, ["maxOutputTokens hint"]);
+  assert.deepEqual(clamped.lost, ["maxOutputTokens report"]);
 });
 
 Deno.test("a Chat request has one system message, first, for servers that know no other", () => {
@@ -194,9 +194,9 @@ Deno.test("a Chat request shows images and files, and refuses what another store
     }],
   });
   assert.deepEqual(refused.lost, [
-    "messages answer",
-    "messages answer",
-    "messages answer",
+    "messages reject",
+    "messages reject",
+    "messages reject",
   ]);
 });
 
@@ -211,14 +211,14 @@ Deno.test("a Chat request shows foreign blocks by their text, and weighs the los
     turns: [
       {
         role: "user",
-        blocks: [{ ...opaque, text: "found", weight: "answer" }, {
+        blocks: [{ ...opaque, text: "found", weight: "reject" }, {
           ...opaque,
-          weight: "silent",
+          weight: "ignore",
         }],
       },
       {
         role: "assistant",
-        blocks: [{ ...opaque, weight: "hint" }, text("ok")],
+        blocks: [{ ...opaque, weight: "report" }, text("ok")],
       },
     ],
   });
@@ -226,7 +226,7 @@ Deno.test("a Chat request shows foreign blocks by their text, and weighs the los
     { role: "user", content: [{ type: "text", text: "found" }] },
     { role: "assistant", content: "ok" },
   ]);
-  assert.deepEqual(lost, ["messages hint"]);
+  assert.deepEqual(lost, ["messages report"]);
 });
 
 Deno.test("a Chat request joins an answer's text where it was one, and keeps paragraphs apart", () => {
@@ -365,7 +365,7 @@ Deno.test("a Chat request gives Gemini's thought signatures back where they stoo
     content: "so",
     tool_calls: [call],
   });
-  assert.deepEqual(new Set(other.lost), new Set(["sealedReasoning hint"]));
+  assert.deepEqual(new Set(other.lost), new Set(["sealedReasoning report"]));
 });
 
 Deno.test("a Chat request gives thoughts back where they are wanted, to all messages where one has them", () => {
@@ -422,7 +422,7 @@ Deno.test("a Chat request gives sealed parts to their issuer only, and reports t
     JSON.stringify(thought("connection-2").body),
     /reasoning_details/,
   );
-  assert.deepEqual(thought("connection-2").lost, ["sealedReasoning hint"]);
+  assert.deepEqual(thought("connection-2").lost, ["sealedReasoning report"]);
   assert.doesNotMatch(
     JSON.stringify(thought("connection-1", "other").body),
     /reasoning_details/,
@@ -442,15 +442,15 @@ Deno.test("a Chat request asks for reasoning in the service's own words", () => 
     ["openai", { mode: "budget", budgetTokens: 10_000 }, {
       reasoning_effort: "medium",
     }],
-    ["custom", { mode: "off" }, {}, ["reasoning hint"]],
+    ["custom", { mode: "off" }, {}, ["reasoning report"]],
     ["custom", { effort: "minimal" }, { reasoning_effort: "low" }],
     ["custom", { effort: "medium" }, { reasoning_effort: "medium" }],
     ["custom", { effort: "max" }, { reasoning_effort: "high" }, [
-      "reasoning hint",
+      "reasoning report",
     ]],
     ["zai", { mode: "off" }, { thinking: { type: "disabled" } }],
     ["zai", { effort: "high" }, { thinking: { type: "enabled" } }, [
-      "reasoning hint",
+      "reasoning report",
     ]],
     ["openrouter", { mode: "off" }, { reasoning: { enabled: false } }],
     ["openrouter", { mode: "adaptive" }, { reasoning: { enabled: true } }],
@@ -479,7 +479,7 @@ Deno.test("a Chat request says nothing of tools when there are none", () => {
     }],
   });
   assert.deepEqual(Object.keys(body), ["model", "messages"]);
-  assert.deepEqual(lost, ["tools hint", "toolChoice hint"]);
+  assert.deepEqual(lost, ["tools report", "toolChoice report"]);
 });
 
 Deno.test("a Chat request says that it cannot be forced to a tool that the provider does not run", () => {
@@ -488,7 +488,7 @@ Deno.test("a Chat request says that it cannot be forced to a tool that the provi
     tools: [FUNCTION],
     toolChoice: { type: "hosted", protocol: "messages", value },
   });
-  assert.deepEqual(lost, ["toolChoice hint"]);
+  assert.deepEqual(lost, ["toolChoice report"]);
 });
 
 Deno.test("a Chat request spells tool choices, and narrows the tools where a list of allowed ones is unknown", () => {
@@ -529,7 +529,7 @@ Deno.test("a Chat request asks OpenAI for strict arguments only with a schema th
   const strict = { ...FUNCTION, strict: true };
   const open = encode("openai", { tools: [strict] });
   assert.doesNotMatch(JSON.stringify(open.body.tools), /strict/);
-  assert.deepEqual(open.lost, ["toolStrictness hint"]);
+  assert.deepEqual(open.lost, ["toolStrictness report"]);
   assert.match(
     JSON.stringify(encode("custom", { tools: [strict] }).body.tools),
     /"strict":true/,
@@ -559,7 +559,7 @@ Deno.test("a Chat request holds answers to a schema, or tells it in words where 
   });
   assert.deepEqual(
     encode("openai", { format: { ...open, strict: true } }).lost,
-    ["format answer"],
+    ["format reject"],
   );
   assert.match(
     JSON.stringify(
@@ -569,7 +569,7 @@ Deno.test("a Chat request holds answers to a schema, or tells it in words where 
   );
   const told = encode("deepseek", { format });
   assert.deepEqual(told.body.response_format, { type: "json_object" });
-  assert.deepEqual(told.lost, ["format hint"]);
+  assert.deepEqual(told.lost, ["format report"]);
   assert.match(
     JSON.stringify(told.body.messages),
     /must match this JSON schema/,
@@ -593,7 +593,7 @@ Deno.test("a Chat request holds answers to a schema, or tells it in words where 
 
 Deno.test("a Chat request refuses more stop strings than the service takes", () => {
   const stop = ["a", "b", "c", "d", "e"];
-  assert.deepEqual(encode("openai", { stop }).lost, ["stop answer"]);
+  assert.deepEqual(encode("openai", { stop }).lost, ["stop reject"]);
   assert.deepEqual(encode("custom", { stop }).body.stop, stop);
 });
 
@@ -610,11 +610,11 @@ Deno.test("a Chat request drops the settings that only OpenAI has, and says so",
   } as const;
   const { body, lost } = encode("custom", fields);
   assert.deepEqual(lost, [
-    "topK hint",
-    "verbosity hint",
-    "cacheKey hint",
-    "metadata hint",
-    "serviceTier hint",
+    "topK report",
+    "verbosity report",
+    "cacheKey report",
+    "metadata report",
+    "serviceTier report",
   ]);
   assert.deepEqual(Object.keys(body), [
     "model",
@@ -625,7 +625,7 @@ Deno.test("a Chat request drops the settings that only OpenAI has, and says so",
   const openai = encode("openai", fields);
   assert.equal(openai.body.service_tier, "flex");
   assert.equal(openai.body.prompt_cache_key, "k");
-  assert.deepEqual(openai.lost, ["topK hint"]);
+  assert.deepEqual(openai.lost, ["topK report"]);
   const named = encode("openai", { conversation: "session-1" });
   assert.equal(named.body.prompt_cache_key, "session-1");
   assert.deepEqual(encode("custom", { conversation: "session-1" }).lost, []);
@@ -655,12 +655,12 @@ Deno.test("a Chat request hashes a user id that is too long", () => {
 Deno.test("a Chat request reports the extras of other protocols and writes its own", () => {
   const { body, lost } = encode("openai", {
     extras: {
-      chat: { prediction: { value: { type: "content" }, weight: "hint" } },
-      messages: { container: { value: "x", weight: "hint" } },
+      chat: { prediction: { value: { type: "content" }, weight: "report" } },
+      messages: { container: { value: "x", weight: "report" } },
     },
   });
   assert.deepEqual(body.prediction, { type: "content" });
-  assert.deepEqual(lost, ["container hint"]);
+  assert.deepEqual(lost, ["container report"]);
 });
 
 Deno.test("an envelope from another protocol is no text of the history", () => {
@@ -677,7 +677,7 @@ Deno.test("an envelope from another protocol is no text of the history", () => {
     }],
   });
   assert.ok(!JSON.stringify(body).includes(wrapSealed(sealed)));
-  assert.deepEqual(lost, ["sealedReasoning hint"]);
+  assert.deepEqual(lost, ["sealedReasoning report"]);
 });
 
 Deno.test("a participant's name goes along", () => {

@@ -60,7 +60,7 @@ Deno.test("Messages request read: the note to Anthropic's billing is for upstrea
       protocol: "messages",
       type: "text",
       value: note,
-      weight: "silent",
+      weight: "ignore",
     },
     text("s"),
   ]);
@@ -95,7 +95,7 @@ Deno.test("Messages request read: tool results of a user message are a turn befo
           callId: "y",
           content: [],
           isError: false,
-          marks: { messages: { toolset_name: "z" } },
+          providerMetadata: { messages: { toolset_name: "z" } },
         },
       ],
     },
@@ -138,9 +138,9 @@ Deno.test("Messages request read: a tool result keeps text, pictures, documents 
       block.kind === "opaque" && [block.type, block.text, block.weight]
     ),
     [
-      ["tool_reference", "Fetch", "hint"],
-      ["browser_state", undefined, "hint"],
-      ["search_result", "https://s.example\nS\nfound", "answer"],
+      ["tool_reference", "Fetch", "report"],
+      ["browser_state", undefined, "report"],
+      ["search_result", "https://s.example\nS\nfound", "reject"],
     ],
   );
 });
@@ -165,7 +165,7 @@ Deno.test("Messages request read: a call keeps its arguments as text in the call
         id: "y",
         name: "g",
         arguments: "{}",
-        marks: { messages: { caller: { type: "direct" } } },
+        providerMetadata: { messages: { caller: { type: "direct" } } },
       },
     ],
   }]);
@@ -261,7 +261,7 @@ Deno.test("Messages request read: documents are files, and those made of blocks 
       source: { type: "text", text: "w" },
       name: "T",
       isCited: true,
-      marks: { messages: { citations: { enabled: true } } },
+      providerMetadata: { messages: { citations: { enabled: true } } },
     },
   );
   assert.deepEqual(plain(source({ type: "file", file_id: "f" })), {
@@ -360,7 +360,7 @@ Deno.test("Messages request read: typed tools that the caller runs are functions
     },
     required: [],
   });
-  assert.deepEqual(computer.marks?.messages, {
+  assert.deepEqual(computer.providerMetadata?.messages, {
     type: "computer_20251124",
     display_width_px: 800,
   });
@@ -381,7 +381,7 @@ Deno.test("Messages request read: deferred tools are tools like others", () => {
     name: "f",
     parameters: { type: "object" },
     strict: true,
-    marks: { messages: { defer_loading: true } },
+    providerMetadata: { messages: { defer_loading: true } },
   }]);
 });
 
@@ -437,7 +437,7 @@ Deno.test("Messages request read: an effort unknown here is kept for upstreams o
   const { reasoning, extras } = decode({ output_config: { effort: "ultra" } });
   assert.equal(reasoning, undefined);
   assert.deepEqual(extras.messages, {
-    output_config: { value: { effort: "ultra" }, weight: "hint" },
+    output_config: { value: { effort: "ultra" }, weight: "report" },
   });
 });
 
@@ -471,15 +471,15 @@ Deno.test("Messages request read: fields without a canonical place are kept with
   const weights = Object.entries(extras.messages ?? {})
     .map(([name, { weight }]) => `${name} ${weight}`);
   assert.deepEqual(weights, [
-    "context_management hint",
-    "mcp_servers silent",
-    "inference_geo answer",
-    "speed silent",
-    "future_field hint",
-    "metadata hint",
+    "context_management report",
+    "mcp_servers ignore",
+    "inference_geo reject",
+    "speed ignore",
+    "future_field report",
+    "metadata report",
   ]);
   const servers = decode({ mcp_servers: [{ url: "u" }] }).extras.messages;
-  assert.equal(servers?.mcp_servers?.weight, "answer");
+  assert.equal(servers?.mcp_servers?.weight, "reject");
 });
 
 Deno.test("Messages request read: a thread is refused with the code on which the SDK sends the whole history", () => {

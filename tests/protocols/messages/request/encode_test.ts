@@ -43,7 +43,7 @@ Deno.test("Messages request written: the limit is the caller's, the configured o
   assert.equal(encode({ maxOutputTokens: 9 }, OLD).body.max_tokens, 9);
   const clamped = encode({ maxOutputTokens: 9000 }, OLD);
   assert.equal(clamped.body.max_tokens, 8192);
-  assert.deepEqual(clamped.lost, ["maxOutputTokens hint"]);
+  assert.deepEqual(clamped.lost, ["maxOutputTokens report"]);
 });
 
 Deno.test("Messages request written: sampling goes as far as the model takes it", () => {
@@ -58,13 +58,17 @@ Deno.test("Messages request written: sampling goes as far as the model takes it"
     [one.body.temperature, one.body.top_p, one.body.top_k],
     [0.3, undefined, 4],
   );
-  assert.deepEqual(one.lost, ["topP hint"]);
+  assert.deepEqual(one.lost, ["topP report"]);
   const none = encode({ sampling }, NEW);
   assert.deepEqual(
     [none.body.temperature, none.body.top_p, none.body.top_k],
     [undefined, undefined, undefined],
   );
-  assert.deepEqual(none.lost, ["temperature hint", "topP hint", "topK hint"]);
+  assert.deepEqual(none.lost, [
+    "temperature report",
+    "topP report",
+    "topK report",
+  ]);
 });
 
 Deno.test("Messages request written: values that change nothing pass where others are refused", () => {
@@ -77,7 +81,7 @@ Deno.test("Messages request written: values that change nothing pass where other
 Deno.test("Messages request written: a temperature above 1 becomes 1", () => {
   const { body, lost } = encode({ sampling: { temperature: 1.7 } }, OPEN);
   assert.equal(body.temperature, 1);
-  assert.deepEqual(lost, ["temperature hint"]);
+  assert.deepEqual(lost, ["temperature report"]);
 });
 
 Deno.test("Messages request written: a model that thinks is drawn as it wants", () => {
@@ -89,7 +93,7 @@ Deno.test("Messages request written: a model that thinks is drawn as it wants", 
   const { body, lost } = encode(fields, "claude-sonnet-4-5");
   assert.equal(body.temperature, undefined);
   assert.equal(body.top_p, 0.96);
-  assert.deepEqual(lost, ["temperature hint", "topK hint"]);
+  assert.deepEqual(lost, ["temperature report", "topK report"]);
   assert.deepEqual(encode(fields, OPEN).lost, []);
 });
 
@@ -101,19 +105,19 @@ Deno.test("Messages request written: settings that the protocol lacks are report
     sampling: { seed: 1, frequencyPenalty: 0.1, presencePenalty: 0 },
     extras: {
       chat: {
-        n: { value: 2, weight: "answer" },
-        store: { value: false, weight: "silent" },
+        n: { value: 2, weight: "reject" },
+        store: { value: false, weight: "ignore" },
       },
-      messages: { speed: { value: "fast", weight: "hint" } },
+      messages: { speed: { value: "fast", weight: "report" } },
     },
   });
   assert.deepEqual(lost, [
-    "n answer",
-    "verbosity hint",
-    "cacheKey hint",
-    "metadata hint",
-    "seed hint",
-    "frequencyPenalty hint",
+    "n reject",
+    "verbosity report",
+    "cacheKey report",
+    "metadata report",
+    "seed report",
+    "frequencyPenalty report",
   ]);
 });
 
@@ -121,9 +125,9 @@ Deno.test("Messages request written: the protocol's own extras are written again
   const { body, lost } = encode({
     extras: {
       messages: {
-        speed: { value: "fast", weight: "hint" },
-        metadata: { value: { team: "t" }, weight: "hint" },
-        output_config: { value: { task_budget: 1 }, weight: "hint" },
+        speed: { value: "fast", weight: "report" },
+        metadata: { value: { team: "t" }, weight: "report" },
+        output_config: { value: { task_budget: 1 }, weight: "report" },
       },
     },
     user: "u",
@@ -138,7 +142,7 @@ Deno.test("Messages request written: the protocol's own extras are written again
 Deno.test("Messages request written: blank stop strings are left out", () => {
   const { body, lost } = encode({ stop: ["END", "\n"] });
   assert.deepEqual(body.stop_sequences, ["END"]);
-  assert.deepEqual(lost, ["stop hint"]);
+  assert.deepEqual(lost, ["stop report"]);
   assert.equal(encode({ stop: ["\n"] }).body.stop_sequences, undefined);
 });
 
@@ -162,9 +166,9 @@ Deno.test("Messages request written: a service tier is written in the protocol's
   assert.deepEqual(tier("auto"), ["auto"]);
   assert.deepEqual(tier("priority"), ["auto"]);
   assert.deepEqual(tier("standard"), ["standard_only"]);
-  assert.deepEqual(tier("flex"), [undefined, "serviceTier hint"]);
+  assert.deepEqual(tier("flex"), [undefined, "serviceTier report"]);
   assert.deepEqual(tier("auto", OPEN), [undefined]);
-  assert.deepEqual(tier("priority", OPEN), [undefined, "serviceTier hint"]);
+  assert.deepEqual(tier("priority", OPEN), [undefined, "serviceTier report"]);
   const own = encode({
     serviceTier: { tier: "auto", raw: { protocol: "messages", value: "new" } },
   });
@@ -199,9 +203,9 @@ Deno.test("Messages request written: a shape that the upstream cannot hold is to
     },
   ]);
   assert.equal(told.body.output_config, undefined);
-  assert.deepEqual(told.lost, ["format hint"]);
+  assert.deepEqual(told.lost, ["format report"]);
   const any = encode({ format: { type: "json" } });
-  assert.deepEqual(any.lost, ["format hint"]);
+  assert.deepEqual(any.lost, ["format report"]);
   assert.match(JSON.stringify(any.body.system), /one JSON object/);
 });
 
@@ -210,9 +214,9 @@ Deno.test("Messages request written: a strict shape that cannot be held is refus
   const { lost } = encode({
     format: { type: "schema", schema, strict: true },
   });
-  assert.equal(lost[0], "format answer");
+  assert.equal(lost[0], "format reject");
   assert.deepEqual(encode({ format: { type: "schema", schema } }).lost, [
-    "format hint",
+    "format report",
   ]);
 });
 
@@ -228,18 +232,18 @@ Deno.test("Messages request written: at most four cache marks are written, the l
     ],
   };
   const { body, lost } = encode(fields);
-  const marks = (value: unknown) =>
+  const providerMetadata = (value: unknown) =>
     JSON.stringify(value).split("cache_control").length - 1;
-  assert.deepEqual(lost, ["cache hint"]);
-  assert.equal(marks(body.tools), 0);
-  assert.equal(marks(body.system), 0);
-  assert.equal(marks(body.messages), 4);
+  assert.deepEqual(lost, ["cache report"]);
+  assert.equal(providerMetadata(body.tools), 0);
+  assert.equal(providerMetadata(body.system), 0);
+  assert.equal(providerMetadata(body.messages), 4);
   const automatic = encode({ ...fields, cache: { ttlSeconds: 1800 } });
   assert.deepEqual(automatic.body.cache_control, {
     type: "ephemeral",
     ttl: "1h",
   });
-  assert.equal(marks(automatic.body.messages), 3);
+  assert.equal(providerMetadata(automatic.body.messages), 3);
 });
 
 Deno.test("Messages request written: pictures and documents are written where upstreams take their kind", () => {
@@ -272,17 +276,17 @@ Deno.test("Messages request written: pictures and documents are written where up
     }),
     [
       '{"type":"image","source":{"type":"url","url":"https://a.example"}}',
-      "detail hint",
+      "detail report",
     ],
   );
   const refused = '{"type":"text","text":"(no content)"}';
   assert.deepEqual(
     block({ kind: "image", source: base64("image/svg+xml", "AA==") }),
-    [refused, "messages answer"],
+    [refused, "messages reject"],
   );
   assert.deepEqual(
     block({ kind: "image", source: { type: "id", store: "openai", id: "f" } }),
-    [refused, "messages answer"],
+    [refused, "messages reject"],
   );
   assert.deepEqual(
     block({
@@ -309,10 +313,10 @@ Deno.test("Messages request written: pictures and documents are written where up
   );
   assert.deepEqual(
     block({ kind: "file", source: base64("text/csv", "/w==") }),
-    [refused, "messages answer"],
+    [refused, "messages reject"],
   );
   assert.deepEqual(
     block({ kind: "file", source: base64("application/zip", "AA==") }),
-    [refused, "messages answer"],
+    [refused, "messages reject"],
   );
 });

@@ -85,7 +85,7 @@ Deno.test("Messages thinking written: an effort becomes thinking that is shown, 
     undefined,
     undefined,
     100,
-    "reasoning hint",
+    "reasoning report",
   ]);
 });
 
@@ -95,7 +95,7 @@ Deno.test("Messages thinking written: an effort that the model does not know bec
   assert.deepEqual(think({ effort: "xhigh" }, EITHER).slice(1), [
     "high",
     10_000,
-    "reasoning hint",
+    "reasoning report",
   ]);
   assert.equal(think({ effort: "max" }, EITHER)[1], "max");
   assert.deepEqual(
@@ -104,7 +104,7 @@ Deno.test("Messages thinking written: an effort that the model does not know bec
       "claude-opus-4-5",
     )
       .slice(1),
-    ["high", 10_000, "reasoning hint"],
+    ["high", 10_000, "reasoning report"],
   );
 });
 
@@ -128,7 +128,7 @@ Deno.test("Messages thinking written: a budget is named where the model knows no
   for (const model of [ADAPTIVE, BETWEEN, ALWAYS]) {
     const [config, effort, , ...lost] = think(budget, model);
     assert.deepEqual([config, effort], [adaptive(), undefined]);
-    assert.deepEqual(lost, ["reasoning hint"]);
+    assert.deepEqual(lost, ["reasoning report"]);
   }
 });
 
@@ -168,7 +168,7 @@ Deno.test("Messages thinking written: a limit that leaves no room for an answer 
   assert.deepEqual([body.thinking, body.max_tokens, ...lost], [
     { type: "disabled" },
     800,
-    "reasoning hint",
+    "reasoning report",
   ]);
 });
 
@@ -187,7 +187,7 @@ Deno.test("Messages thinking written: no thinking is as little as the model can"
     undefined,
     "low",
     10_000,
-    "reasoning hint",
+    "reasoning report",
   ]);
   assert.equal(think({ mode: "off", effort: "max" }, ADAPTIVE)[1], "high");
 });
@@ -231,7 +231,7 @@ Deno.test("Messages thinking written: a model that must call a tool does not thi
     { type: "disabled" },
     undefined,
     10_000,
-    "reasoning hint",
+    "reasoning report",
   ]);
   assert.deepEqual(
     think({ effort: "high" }, OPEN, fields)[0],
@@ -279,7 +279,7 @@ Deno.test("Messages thinking written: a model that goes on in a tool loop withou
     { type: "disabled" },
     undefined,
     10_000,
-    "reasoning hint",
+    "reasoning report",
   ]);
   assert.deepEqual(
     think(effort, ADAPTIVE, loop(false))[0],

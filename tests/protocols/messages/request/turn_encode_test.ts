@@ -125,7 +125,7 @@ Deno.test("Messages turns written: what is no text in a system turn is reported 
     protocol: "messages",
     type: "tool_addition",
     value: { type: "tool_addition" },
-    weight: "hint",
+    weight: "report",
   };
   const turns = [user(text("a")), {
     role: "system",
@@ -133,7 +133,7 @@ Deno.test("Messages turns written: what is no text in a system turn is reported 
   }] as const;
   const { body, lost } = encode(turns, FOLDING);
   assert.deepEqual(body.messages, [{ role: "user", content: [wire("a")] }]);
-  assert.deepEqual(lost, ["messages hint"]);
+  assert.deepEqual(lost, ["messages report"]);
   assert.deepEqual(encode(turns, PLACING).lost, []);
 });
 
@@ -238,7 +238,7 @@ Deno.test("Messages turns written: a model that refuses to continue an answer is
       { role: "user", content: [wire("Continue.")] },
     ];
     assert.deepEqual(asked.body.messages, said, model);
-    assert.deepEqual(asked.lost, ["messages hint"], model);
+    assert.deepEqual(asked.lost, ["messages report"], model);
     // A caller whose protocol has no such request loses nothing.
     const plain = encode(turns, model);
     assert.deepEqual(plain.body.messages, said, model);
@@ -321,14 +321,14 @@ Deno.test("Messages turns written: arguments that are no object are kept beside 
 
 Deno.test("Messages turns written: names of participants, sound and pictures by others than the user are reported", () => {
   const named: Turn = { ...user(text("a")), name: "anna" };
-  assert.deepEqual(encode([named]).lost, ["messageName hint"]);
+  assert.deepEqual(encode([named]).lost, ["messageName report"]);
   const sound: Block = { kind: "audio", format: "wav", data: "AA==" };
-  assert.deepEqual(encode([user(text("a"), sound)]).lost, ["messages answer"]);
+  assert.deepEqual(encode([user(text("a"), sound)]).lost, ["messages reject"]);
   const picture: Block = {
     kind: "image",
     source: { type: "url", url: "https://a.example" },
   };
-  const weights = { assistant: "hint", system: "answer" } as const;
+  const weights = { assistant: "report", system: "reject" } as const;
   for (const role of ["assistant", "system"] as const) {
     const turn: Turn = { role, blocks: [picture, text("b")] };
     const lost = [`messages ${weights[role]}`];
@@ -343,20 +343,20 @@ Deno.test("Messages turns written: blocks of other protocols are told in words, 
     protocol: "responses",
     type: "web_search_call",
     value: {},
-    weight: "hint",
+    weight: "report",
     ...fields,
   });
   const { body, lost } = encode([
     user(text("a")),
     assistant(foreign({ text: "[searched]" }), foreign({})),
-    user(foreign({ weight: "silent" }), { kind: "refusal", text: "no" }),
+    user(foreign({ weight: "ignore" }), { kind: "refusal", text: "no" }),
   ]);
   assert.deepEqual(body.messages, [
     { role: "user", content: [wire("a")] },
     { role: "assistant", content: [wire("[searched]")] },
     { role: "user", content: [wire("no")] },
   ]);
-  assert.deepEqual(lost, ["messages hint"]);
+  assert.deepEqual(lost, ["messages report"]);
 });
 
 Deno.test("Messages turns written: thinking goes back to its issuer as it was", () => {
@@ -412,13 +412,13 @@ Deno.test("Messages turns written: thinking of another issuer is left out for mo
   ];
   const verified = encode(turns, FOLDING);
   assert.doesNotMatch(JSON.stringify(verified.body), /One/);
-  assert.deepEqual(verified.lost, ["sealedReasoning hint"]);
+  assert.deepEqual(verified.lost, ["sealedReasoning report"]);
   const open = encode(turns, "glm-5");
   assert.match(
     JSON.stringify(open.body),
     /\{"type":"thinking","thinking":"One\\n\\nTwo","signature":""\}/,
   );
-  assert.deepEqual(open.lost, ["sealedReasoning hint"]);
+  assert.deepEqual(open.lost, ["sealedReasoning report"]);
 });
 
 Deno.test("Messages turns written: thinking of the same protocol but another connection is left out", () => {
@@ -436,7 +436,7 @@ Deno.test("Messages turns written: thinking of the same protocol but another con
     }, text("b")),
   ]);
   assert.doesNotMatch(JSON.stringify(body), /c2ln/);
-  assert.deepEqual(lost, ["sealedReasoning hint"]);
+  assert.deepEqual(lost, ["sealedReasoning report"]);
 });
 
 Deno.test("Messages turns written: any history becomes one that upstreams take", () => {

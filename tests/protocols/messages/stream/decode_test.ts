@@ -141,7 +141,7 @@ Deno.test("Messages stream read: a call without an id gets one, and keeps the wi
     id: "toolu_0001",
     name: "f",
     arguments: "{}",
-    marks: { messages: { caller: { type: "direct" } } },
+    providerMetadata: { messages: { caller: { type: "direct" } } },
   }]);
 });
 
@@ -496,7 +496,7 @@ Deno.test("Messages stream read: counts do not grow without bound", () => {
   }));
   const { usage } = fold(START, ...events, STOP);
   assert.equal(usage?.outputTokens, 299);
-  assert.ok(Object.keys(usage.marks?.messages ?? {}).length <= 64);
+  assert.ok(Object.keys(usage.providerMetadata?.messages ?? {}).length <= 64);
 });
 
 Deno.test("Messages read: why earlier thinking was dropped is told, the last word counts, and the rest is no drop", () => {
@@ -523,7 +523,7 @@ Deno.test("Messages read: why earlier thinking was dropped is told, the last wor
   const later = { input_transformations: [entry("model_binding_mismatch")] };
   const answer = fold(start(dropped), delta(later), stop);
   assert.deepEqual(answer.reasoningDropped, ["model_binding_mismatch"]);
-  assert.equal(answer.marks, undefined);
+  assert.equal(answer.providerMetadata, undefined);
   const others = [
     undefined,
     null,
@@ -539,7 +539,10 @@ Deno.test("Messages read: why earlier thinking was dropped is told, the last wor
     stop_reason: "end_turn",
     input_transformations: dropped,
   };
-  const { reasoningDropped, marks } = decodeAnswer(whole, counterIds());
+  const { reasoningDropped, providerMetadata } = decodeAnswer(
+    whole,
+    counterIds(),
+  );
   assert.deepEqual(reasoningDropped, ["prefix_binding_mismatch", "other"]);
-  assert.equal(marks, undefined);
+  assert.equal(providerMetadata, undefined);
 });

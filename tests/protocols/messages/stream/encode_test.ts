@@ -342,7 +342,7 @@ Deno.test("Messages stream written: blocks of other protocols are told in words 
     protocol: "responses",
     type: "image_generation_call",
     value: {},
-    weight: "hint",
+    weight: "report",
   } as const;
   const written = blocksOf([
     { ...foreign, text: "[picture]" },

@@ -54,11 +54,11 @@ Deno.test("Messages tools written: strictness is asked for where the model can h
   assert.deepEqual(held.lost, []);
   const loose = encode({ tools }, "claude-3-5-haiku");
   assert.deepEqual(loose.body.tools, [{ name: "f", input_schema: parameters }]);
-  assert.deepEqual(loose.lost, ["toolStrictness hint"]);
+  assert.deepEqual(loose.lost, ["toolStrictness report"]);
   const open = encode({
     tools: [{ ...tool("f"), parameters: { type: "object" }, strict: true }],
   });
-  assert.deepEqual(open.lost, ["toolStrictness hint"]);
+  assert.deepEqual(open.lost, ["toolStrictness report"]);
   const not = encode({ tools: [{ ...tool("f"), parameters, strict: false }] });
   assert.deepEqual(not.body.tools, [{ name: "f", input_schema: parameters }]);
 });
@@ -77,12 +77,12 @@ Deno.test("Messages tools written: tools that another provider runs are reported
   });
   assert.equal(body.tools, undefined);
   assert.equal(body.tool_choice, undefined);
-  assert.deepEqual(lost, ["tools hint"]);
+  assert.deepEqual(lost, ["tools report"]);
   const forced = encode({
     tools: [hosted, tool("f")],
     toolChoice: { type: "hosted", protocol: "responses", value: {} },
   });
-  assert.deepEqual(forced.lost, ["tools hint", "toolChoice hint"]);
+  assert.deepEqual(forced.lost, ["tools report", "toolChoice report"]);
 });
 
 Deno.test("Messages tools written: tool_choice has every form", () => {
@@ -132,7 +132,7 @@ Deno.test("Messages tools written: a model that cannot be forced is told to call
       "claude-opus-5-5",
     );
     assert.deepEqual(body.tool_choice, { type: "auto" });
-    assert.deepEqual(lost, ["toolChoice hint"]);
+    assert.deepEqual(lost, ["toolChoice report"]);
     return body.messages;
   };
   const told = (words: string) => [{

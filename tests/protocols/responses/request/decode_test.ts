@@ -319,16 +319,16 @@ Deno.test("decodeRequest() weighs what only this protocol has", () => {
     [name, { weight }],
   ) => `${name} ${weight}`);
   assert.deepEqual(weights.sort(), [
-    "brand_new hint",
-    "client_metadata silent",
-    "include silent",
-    "reasoning.context hint",
-    "reasoning.effort hint",
-    "safety_identifier hint",
-    "store silent",
-    "top_logprobs answer",
-    "truncation hint",
-    "user silent",
+    "brand_new report",
+    "client_metadata ignore",
+    "include ignore",
+    "reasoning.context report",
+    "reasoning.effort report",
+    "safety_identifier report",
+    "store ignore",
+    "top_logprobs reject",
+    "truncation report",
+    "user ignore",
   ]);
 });
 
@@ -346,7 +346,7 @@ Deno.test("decodeRequest() reads a compaction trigger as a wish for a summary, a
   }).turns[0]?.blocks[0];
   assert(foreign?.kind === "opaque");
   assert.equal(foreign.text, undefined);
-  assert.equal(foreign.weight, "answer");
+  assert.equal(foreign.weight, "reject");
 });
 
 Deno.test("decodeRequest() keeps everything that a result holds", () => {
@@ -374,11 +374,11 @@ Deno.test("decodeRequest() keeps everything that a result holds", () => {
         text: "see",
         citations: undefined,
         cache: undefined,
-        marks: undefined,
+        providerMetadata: undefined,
       },
       { kind: "text", text: "no" },
-      ["input_audio", "answer"],
-      ["input_hologram", "answer"],
+      ["input_audio", "reject"],
+      ["input_hologram", "reject"],
     ],
   );
 });
@@ -391,8 +391,8 @@ Deno.test("decodeRequest() counts tools of the upstream's own that an item bring
     const block = turns[0]?.blocks[0];
     return block?.kind === "opaque" ? block.weight : undefined;
   };
-  assert.equal(weightOf({ type: "function", name: "f" }), "silent");
-  assert.equal(weightOf({ type: "web_search" }), "hint");
+  assert.equal(weightOf({ type: "function", name: "f" }), "ignore");
+  assert.equal(weightOf({ type: "web_search" }), "report");
 });
 
 Deno.test("decodeRequest() takes words that every object knows for unknown ones", () => {
@@ -412,12 +412,12 @@ Deno.test("decodeRequest() takes words that every object knows for unknown ones"
     ],
   });
   assert.deepEqual(Object.entries(extras.responses ?? {}), [
-    ["constructor", { value: 1, weight: "hint" }],
+    ["constructor", { value: 1, weight: "report" }],
   ]);
   assert.equal(serviceTier?.tier, "auto");
   const [item, turn] = turns;
   assert(item?.blocks[0]?.kind === "opaque");
-  assert.equal(item.blocks[0].weight, "hint");
+  assert.equal(item.blocks[0].weight, "report");
   assert.equal(item.blocks[0].text, undefined);
   assert(turn?.blocks[0]?.kind === "text");
   assert.deepEqual(turn.blocks[0].cache, { ttlSeconds: undefined });
@@ -509,6 +509,9 @@ function decode(fields: JsonObject): ReturnType<typeof decodeRequest> {
 
 function withoutMarks(value: unknown): unknown {
   return JSON.parse(
-    JSON.stringify(value, (key, one) => key === "marks" ? undefined : one),
+    JSON.stringify(
+      value,
+      (key, one) => key === "providerMetadata" ? undefined : one,
+    ),
   );
 }

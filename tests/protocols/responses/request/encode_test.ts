@@ -210,7 +210,7 @@ Deno.test("encodeRequest() writes files and pictures", async (t) => {
         type: "search_result",
         value: {},
         text: "found",
-        weight: "hint",
+        weight: "report",
       },
       { type: "input_text", text: "found" },
     ],
@@ -227,16 +227,16 @@ Deno.test("encodeRequest() writes files and pictures", async (t) => {
 
 Deno.test("encodeRequest() reports what it cannot carry", async (t) => {
   const cases: readonly (readonly [string, Partial<CanonicalRequest>])[] = [
-    ["stop hint", { stop: ["END"] }],
+    ["stop report", { stop: ["END"] }],
     [
-      "topK hint,seed hint,frequencyPenalty hint",
+      "topK report,seed report,frequencyPenalty report",
       {
         sampling: { topK: 4, seed: 1, frequencyPenalty: 1, presencePenalty: 0 },
       },
     ],
-    ["messageName hint", { turns: [{ ...HELLO, name: "anna" }] }],
+    ["messageName report", { turns: [{ ...HELLO, name: "anna" }] }],
     [
-      "messages answer",
+      "messages reject",
       {
         turns: [{
           role: "user",
@@ -245,7 +245,7 @@ Deno.test("encodeRequest() reports what it cannot carry", async (t) => {
       },
     ],
     [
-      "messages answer",
+      "messages reject",
       {
         turns: [{
           role: "user",
@@ -257,7 +257,7 @@ Deno.test("encodeRequest() reports what it cannot carry", async (t) => {
       },
     ],
     [
-      "messages hint",
+      "messages report",
       {
         turns: [{
           role: "assistant",
@@ -266,13 +266,13 @@ Deno.test("encodeRequest() reports what it cannot carry", async (t) => {
             protocol: "messages",
             type: "server_tool_use",
             value: {},
-            weight: "hint",
+            weight: "report",
           }],
         }],
       },
     ],
     [
-      "tools hint,toolChoice hint",
+      "tools report,toolChoice report",
       {
         tools: [{
           kind: "hosted",
@@ -284,7 +284,7 @@ Deno.test("encodeRequest() reports what it cannot carry", async (t) => {
       },
     ],
     [
-      "toolStrictness hint",
+      "toolStrictness report",
       {
         tools: [{
           kind: "function",
@@ -294,9 +294,9 @@ Deno.test("encodeRequest() reports what it cannot carry", async (t) => {
         }],
       },
     ],
-    ["maxOutputTokens hint", { maxOutputTokens: 5 }],
-    ["logit_bias answer", {
-      extras: { chat: { logit_bias: { value: { a: 1 }, weight: "answer" } } },
+    ["maxOutputTokens report", { maxOutputTokens: 5 }],
+    ["logit_bias reject", {
+      extras: { chat: { logit_bias: { value: { a: 1 }, weight: "reject" } } },
     }],
   ];
   for (const [expected, fields] of cases) {
@@ -335,7 +335,7 @@ Deno.test("encodeRequest() writes settings as the target takes them", async (t) 
         max_output_tokens: 900,
         service_tier: "default",
       },
-      "temperature hint",
+      "temperature report",
     ],
     [
       "OpenAI, reasoning switched off",
@@ -355,7 +355,7 @@ Deno.test("encodeRequest() writes settings as the target takes them", async (t) 
       "o3",
       { sampling: { temperature: 0.5, topP: 0.9 } },
       { include: ["reasoning.encrypted_content"] },
-      "temperature hint,topP hint",
+      "temperature report,topP report",
     ],
     [
       "OpenAI, a model that never reasons",
@@ -424,7 +424,7 @@ Deno.test("encodeRequest() writes settings as the target takes them", async (t) 
         reasoning: { summary: "auto" },
         prompt_cache_key: "u",
       },
-      "temperature hint,topP hint,maxOutputTokens hint,user hint,metadata hint,serviceTier hint",
+      "temperature report,topP report,maxOutputTokens report,user report,metadata report,serviceTier report",
     ],
     [
       "the Codex back end, reasoning switched off and in a hurry",
@@ -476,7 +476,7 @@ Deno.test("encodeRequest() keeps to the target's own output limit", () => {
     maxOutputTokens: 4096,
   });
   assert.equal(body.max_output_tokens, 4096);
-  assert.equal(lossesOf(lost), "maxOutputTokens hint");
+  assert.equal(lossesOf(lost), "maxOutputTokens report");
 });
 
 Deno.test("encodeRequest() marks cached parts where the target takes marks", () => {
@@ -488,10 +488,10 @@ Deno.test("encodeRequest() marks cached parts where the target takes marks", () 
   const turns: Turn[] = [{ role: "user", blocks }];
   const marked = encode({ turns }, { model: "gpt-5.6" }).body;
   assert(Array.isArray(marked.input));
-  const marks = Object(marked.input[0]).content.map((part: JsonObject) =>
-    part.prompt_cache_breakpoint
-  );
-  assert.deepEqual(marks, [
+  const providerMetadata = Object(marked.input[0]).content.map((
+    part: JsonObject,
+  ) => part.prompt_cache_breakpoint);
+  assert.deepEqual(providerMetadata, [
     { mode: "explicit", ttl: "30m" },
     { mode: "explicit", ttl: "12h" },
     { mode: "explicit" },
@@ -591,7 +591,7 @@ function encode(
     },
     {
       target: targetOf(target),
-      lose: (loss) => {
+      reportDropped: (loss) => {
         lost.push(loss);
       },
     },

@@ -278,7 +278,7 @@ Deno.test("createStreamEncoder() shows what other protocols know, or reports it"
     type,
     value: {},
     text,
-    weight: "hint",
+    weight: "report",
   });
   const blocks: AnswerBlock[] = [
     call("f", "{}"),

@@ -7,9 +7,9 @@ import type { Sealed } from "../../protocols/canonical/answer/sealed.ts";
 import {
   callIdsOf,
   type CallPiece,
-  type Thoughts,
+  type RememberedReasoning,
   thoughtsOf,
-} from "../../protocols/canonical/answer/thoughts.ts";
+} from "../../protocols/canonical/answer/remembered_reasoning.ts";
 import { isToolCall } from "../../protocols/canonical/request/history.ts";
 import type { AnswerEvent } from "../../protocols/canonical/stream/event.ts";
 
@@ -25,23 +25,23 @@ export interface SealOwner {
  * Keeps sealed reasoning and signatures between an answer with tool calls and the requests with their results, for
  * callers whose protocol or client cannot carry them.
  */
-export interface SealStore {
+export interface ReasoningStore {
   /** Keeps the thoughts of one answer to a caller under each of its tool calls. */
-  keep(callerSha256: string, thoughts: Thoughts): void;
+  keep(callerSha256: string, thoughts: RememberedReasoning): void;
   /** Returns the tool calls of a caller for which something is kept. */
   known(callerSha256: string): ReadonlySet<string>;
   /**
    * Returns what is kept for a tool call; `undefined` when there was none or it is gone. What is recalled waits as long
    * again, so a conversation keeps all of its reasoning or, when it rests, loses all of it.
    */
-  recall(owner: SealOwner): Thoughts | undefined;
+  recall(owner: SealOwner): RememberedReasoning | undefined;
   /** Notes that a provider refused a caller's sealed reasoning, by its digests, so that it is not sent again. */
   refuse(callerSha256: string, digests: readonly string[]): void;
   /** Returns the digests of a caller's reasoning that was refused. */
   refused(callerSha256: string): ReadonlySet<string>;
 }
 
-/** Bounds of a {@linkcode SealStore}. */
+/** Bounds of a {@linkcode ReasoningStore}. */
 export interface SealStoreOptions {
   readonly clock: Clock;
   /** How long reasoning waits for its tool results, in milliseconds. */
@@ -54,7 +54,7 @@ export interface SealStoreOptions {
 interface Kept {
   readonly owner: Owned;
   readonly keys: readonly string[];
-  readonly thoughts?: Thoughts;
+  readonly thoughts?: RememberedReasoning;
   readonly characters: number;
   expiresMs: number;
 }
@@ -67,7 +67,9 @@ interface Owned {
 }
 
 /** Creates an empty store. */
-export function createSealStore(options: SealStoreOptions): SealStore {
+export function createReasoningStore(
+  options: SealStoreOptions,
+): ReasoningStore {
   const { clock } = options;
   const { ttlMs = 3_600_000, maxCharacters = 32 * 1024 * 1024 } = options;
   const owners = new Map<string, Owned>();
@@ -152,7 +154,7 @@ function mapOf({ owner, thoughts }: Kept): Map<string, Kept> {
 /** Each key is kept with its caller's digest, too. */
 function lengthOf(
   keys: readonly string[],
-  thoughts: Thoughts | undefined,
+  thoughts: RememberedReasoning | undefined,
 ): number {
   return JSON.stringify(thoughts?.pieces ?? []).length +
     keys.reduce((sum, key) => sum + DIGEST_LENGTH + key.length, 0);
@@ -181,10 +183,10 @@ type CallDraft = CallPiece & { sealed?: Sealed };
 type Draft = ReasoningDraft | TextDraft | CallDraft;
 
 /** Gathers what has to come back with the results of an answer's tool calls, from the answer's events. */
-interface SealWatch {
+interface ReasoningWatch {
   see(event: AnswerEvent): void;
   /** Returns what has come so far; `undefined` when there is nothing to keep. */
-  thoughts(): Thoughts | undefined;
+  thoughts(): RememberedReasoning | undefined;
 }
 
 /**
@@ -192,9 +194,9 @@ interface SealWatch {
  *
  * @param idFor How the caller will name a call, as a codec's `createAnswerIds` says.
  */
-export function createSealWatch(
+export function createReasoningWatch(
   idFor: (id: string) => string = (id) => id,
-): SealWatch {
+): ReasoningWatch {
   const drafts = new Map<number, Draft>();
   return {
     see(event) {

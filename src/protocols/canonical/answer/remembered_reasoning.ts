@@ -8,7 +8,7 @@ import type { Sealed } from "./sealed.ts";
  * The reasoning behind an answer's tool calls. Upstreams want its sealed parts back with the results, and some
  * callers' protocols cannot carry them, so the gateway remembers them by the ids of the calls.
  */
-export interface Thoughts {
+export interface RememberedReasoning {
   /** The answer in order, without its words; at least one call. */
   readonly pieces: readonly Piece[];
 }
@@ -32,12 +32,14 @@ export interface CallPiece {
 }
 
 /** Returns the ids of an answer's calls. */
-export function callIdsOf({ pieces }: Thoughts): readonly string[] {
+export function callIdsOf({ pieces }: RememberedReasoning): readonly string[] {
   return pieces.filter(isCall).map(({ id }) => id);
 }
 
 /** Returns what of an answer must be remembered; `undefined` without a call, or with nothing to put back. */
-export function thoughtsOf(pieces: readonly Piece[]): Thoughts | undefined {
+export function thoughtsOf(
+  pieces: readonly Piece[],
+): RememberedReasoning | undefined {
   const hasSomething = pieces.some((piece) =>
     piece.kind === "text"
       ? piece.message?.phase !== undefined
@@ -49,7 +51,7 @@ export function thoughtsOf(pieces: readonly Piece[]): Thoughts | undefined {
 /** How remembered reasoning is put back. */
 export interface RecallOptions {
   /** Returns what is remembered for a call; the first call of a turn that has any reasoning counts. */
-  recall(callId: string): Thoughts | undefined;
+  recall(callId: string): RememberedReasoning | undefined;
   /** Whether the upstream may have a sealed part. */
   maySend(sealed: Sealed): boolean;
 }
