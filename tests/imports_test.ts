@@ -78,13 +78,13 @@ Deno.test("a ring of imports is found wherever it begins", () => {
   assert.deepEqual(firstRing(graph), ["d", "e", "c", "d"]);
 });
 
-Deno.test("no folder of the source holds more than 40 files side by side", async () => {
+Deno.test("no folder of the source holds more than 30 files side by side", async () => {
   const graph = await importGraph();
   const counts = Map.groupBy(
     graph.keys(),
     (path) => path.slice(0, path.lastIndexOf("/") + 1),
   );
   for (const [folder, files] of counts) {
-    assert.ok(files.length <= 40, `${folder} has ${files.length}`);
+    assert.ok(files.length <= 30, `${folder} has ${files.length}`);
   }
 });
