@@ -72,10 +72,10 @@ const ESCAPE = 31;
 const STATE_MASK = 31;
 
 /** Where a string is, but for `STOP`. */
-export type TextState = CharacterState | "escape";
+type TextState = CharacterState | "escape";
 
 /** The place of each state in a row. */
-export const TEXT_STATE_PLACES: Readonly<Record<TextState, number>> = {
+const TEXT_STATE_PLACES: Readonly<Record<TextState, number>> = {
   text: TEXT,
   oneMore: 6,
   twoMore: 12,
@@ -90,7 +90,7 @@ export const TEXT_STATE_PLACES: Readonly<Record<TextState, number>> = {
 type TextStep = ByteStep<TextState>;
 
 /** What is not listed leads to `STOP`. */
-export const TEXT_STEPS: readonly TextStep[] = [
+const TEXT_STEPS: readonly TextStep[] = [
   ["text", 0x20, 0x21, "text"],
   ["text", 0x23, 0x5b, "text"],
   ["text", 0x5c, 0x5c, "escape"],
