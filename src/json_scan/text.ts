@@ -56,7 +56,8 @@ const QUOTE = 0x22;
  *
  * Ten times five bits do not fit into 32 unless they overlap. They may where a row has the same bits for both, or none
  * that matter. The places are the first that agree in every row, trying 1 to 31 for one state after another in the
- * order of {@linkcode TEXT_STATE_PLACES}; `tests/json_scan/text_places_test.ts` tries them.
+ * order of {@linkcode TEXT_STATE_PLACES}. With wrong places the scan would disagree with `TextDecoder`, to which
+ * `tests/json_scan/scan_test.ts` holds it for every sequence of bytes.
  *
  * This file names what it needs by itself: V8 folds a file's own constants into the code but reads imported ones
  * from memory at every use, which costs a third of the speed and more.
