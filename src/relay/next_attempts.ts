@@ -1,3 +1,4 @@
+import { backoffMs } from "../core/time/backoff.ts";
 import type { AttemptFailure, AttemptFailureKind } from "./attempt_failure.ts";
 import type { Candidate, Candidates } from "./routing/candidate.ts";
 
@@ -104,7 +105,8 @@ function repeats(
   },
 ): readonly NextAttempt[] {
   if (retryAfterMs === undefined) {
-    return [{ candidate, waitMs: backoffMs(failures, random), isRepeat: true }];
+    const waitMs = backoffMs(failures, { firstMs: FIRST_PAUSE_MS, random });
+    return [{ candidate, waitMs, isRepeat: true }];
   }
   if (retryAfterMs > MAX_WAIT_MS) return [];
   const waitMs = retryAfterMs * (1 + MAX_LATENESS * random());
@@ -114,11 +116,5 @@ function repeats(
 /** By how much a `Retry-After` may be outstayed, as a share of it. */
 const MAX_LATENESS = 0.1;
 
-/** The longest first pause, in milliseconds; each further one is twice as long. */
+/** The longest first pause, in milliseconds. */
 const FIRST_PAUSE_MS = 500;
-
-/** Between half of a pause and the whole. */
-function backoffMs(failures: number, random: () => number): number {
-  const pauseMs = FIRST_PAUSE_MS * 2 ** (failures - 1);
-  return pauseMs * (1 + random()) / 2;
-}

@@ -1,5 +1,6 @@
 import type { ServerConfig } from "../../config/config.ts";
 import { formatProblem, type Problem } from "../../config/problems.ts";
+import { backoffMs } from "../../core/time/backoff.ts";
 import type { Timers } from "../../core/time/timers.ts";
 import type { Handler } from "../../http/gateway.ts";
 import type { Log } from "../../observe/log.ts";
@@ -140,8 +141,8 @@ interface KeepListeningOptions {
   readonly timers: Timers;
 }
 
-/** The pause before listening again, in milliseconds; it doubles while that does not last. */
-const RETRY_MS = { first: 100, most: 2_000 };
+/** The pauses before listening again. */
+const PAUSES = { firstMs: 100, mostMs: 2_000 };
 
 /** What listened for so long was well: the next pause is short again. */
 const HEALTHY_MS = 10_000;
@@ -161,7 +162,7 @@ export function keepListening(
   let serving: FragileListener | undefined;
   let isClosed = false;
   let openedMs = timers.elapsedMs();
-  let retryMs = RETRY_MS.first;
+  let failures = 0;
   let stopTimer = () => {};
 
   const retired = new Set<Promise<void>>();
@@ -169,7 +170,7 @@ export function keepListening(
   function watch(listener: FragileListener): void {
     serving = listener;
     listener.lost.then((reason) => {
-      if (serving === listener) reportDropped(reason);
+      if (serving === listener) onLost(reason);
     });
   }
 
@@ -198,19 +199,19 @@ export function keepListening(
     log.write("listener_renewed", {});
   }
 
-  function reportDropped(reason: unknown): void {
+  function onLost(reason: unknown): void {
     serving = undefined;
     if (isClosed) return;
     log.write("listener_lost", {
       reason: reason instanceof Error ? reason.message : "unknown",
     });
-    if (timers.elapsedMs() - openedMs >= HEALTHY_MS) retryMs = RETRY_MS.first;
+    if (timers.elapsedMs() - openedMs >= HEALTHY_MS) failures = 0;
     retry();
   }
 
   function retry(): void {
-    stopTimer = timers.schedule(retryMs, reopen);
-    retryMs = Math.min(2 * retryMs, RETRY_MS.most);
+    failures += 1;
+    stopTimer = timers.schedule(backoffMs(failures, PAUSES), reopen);
   }
 
   function reopen(): void {

@@ -1,4 +1,5 @@
 import type { SharedConfig } from "../../config/config.ts";
+import { backoffMs } from "../../core/time/backoff.ts";
 import { systemTimers, type Timers } from "../../core/time/timers.ts";
 import {
   type OpenStore,
@@ -11,8 +12,8 @@ import {
 const CONNECT_MS = 5000;
 const SILENT_MS = 10_000;
 
-/** The pause before another try, in milliseconds; it doubles while tries fail. */
-const RETRY_MS = { first: 100, most: 5000 };
+/** The pauses before another try; all replicas must not try at once. */
+const PAUSES = { firstMs: 100, mostMs: 5000, random: Math.random };
 
 /** Commands that wait for their replies; more than that is refused as if the store were away. */
 const MAX_WAITING = 10_000;
@@ -46,14 +47,14 @@ function keepConnected(
   },
 ): StoreConnection {
   let isClosed = false;
-  let retryMs = RETRY_MS.first;
+  let failures = 0;
   let stopWaiting = () => {};
   let client: Client = open();
 
   function open(): Client {
     const opened = connect(config, createClient);
     opened.on("ready", () => {
-      retryMs = RETRY_MS.first;
+      failures = 0;
       events.onReady();
     });
     opened.on("error", (error) => {
@@ -69,9 +70,8 @@ function keepConnected(
   function openAgain(): void {
     end(client);
     stopWaiting();
-    const pauseMs = retryMs * (0.5 + Math.random() / 2);
-    retryMs = Math.min(2 * retryMs, RETRY_MS.most);
-    stopWaiting = timers.schedule(pauseMs, () => {
+    failures += 1;
+    stopWaiting = timers.schedule(backoffMs(failures, PAUSES), () => {
       client = open();
     });
   }

@@ -1,3 +1,4 @@
+import { backoffMs } from "../../core/time/backoff.ts";
 import type { Timers } from "../../core/time/timers.ts";
 import { ListenError } from "../server/listen.ts";
 import type {
@@ -39,8 +40,8 @@ export interface SlotOptions {
   onDied(error: string, retryMs: number): void;
 }
 
-/** The pause before a replacement, in milliseconds; it doubles while replacements die too. */
-const RETRY_MS = { first: 1_000, most: 30_000 };
+/** The pauses before a replacement. */
+const PAUSES = { firstMs: 1_000, mostMs: 30_000 };
 
 /** A thread that lived this long was healthy: the next pause is short again. */
 const HEALTHY_MS = 60_000;
@@ -55,7 +56,7 @@ export function createSlot(options: SlotOptions): Slot {
   let hasListened = false;
   let isStopping = false;
   let startedMs = 0;
-  let retryMs = RETRY_MS.first;
+  let failures = 0;
   let cancelRetry = () => {};
 
   function launch(): void {
@@ -74,9 +75,9 @@ export function createSlot(options: SlotOptions): Slot {
         hasListened = true;
         return listening.resolve(report.url);
       case "refused":
-        return reportDropped(new ListenError(report.message));
+        return onEnded(new ListenError(report.message));
       case "died":
-        return reportDropped(
+        return onEnded(
           new ListenError(`A thread ended before it listened: ${report.error}`),
           report.error,
         );
@@ -88,17 +89,17 @@ export function createSlot(options: SlotOptions): Slot {
     }
   }
 
-  function reportDropped(cause: ListenError, error: string = cause.name): void {
+  function onEnded(cause: ListenError, error: string = cause.name): void {
     const wasHealthy = timers.elapsedMs() - startedMs >= HEALTHY_MS;
     thread?.end();
     thread = undefined;
     isListening = false;
     if (!hasListened) listening.reject(cause);
     if (isStopping || !hasListened) return stopped.resolve();
-    if (wasHealthy) retryMs = RETRY_MS.first;
+    failures = wasHealthy ? 1 : failures + 1;
+    const retryMs = backoffMs(failures, PAUSES);
     options.onDied(error, retryMs);
     cancelRetry = timers.schedule(retryMs, launch);
-    retryMs = Math.min(2 * retryMs, RETRY_MS.most);
   }
 
   launch();
