@@ -4,6 +4,7 @@
  * which one parser takes the first and another the last, is refused.
  */
 
+import { oncePer } from "../core/memo.ts";
 import {
   type ByteRun,
   type ByteSpan,
@@ -186,15 +187,7 @@ interface WatchedKeys {
   after(firstByte: number | undefined): readonly string[];
 }
 
-const known = new WeakMap<readonly string[], WatchedKeys>();
-
-function watchedKeys(keys: readonly string[]): WatchedKeys {
-  const seen = known.get(keys) ?? createWatchedKeys(keys);
-  known.set(keys, seen);
-  return seen;
-}
-
-function createWatchedKeys(keys: readonly string[]): WatchedKeys {
+const watchedKeys = oncePer((keys: readonly string[]): WatchedKeys => {
   for (const key of keys) requireAscii(key);
   const byFirst = new Map<number, readonly string[]>();
   for (const key of keys) {
@@ -212,7 +205,7 @@ function createWatchedKeys(keys: readonly string[]): WatchedKeys {
       return byFirst.get(firstByte) ?? [];
     },
   };
-}
+});
 
 /** Stands behind an empty name, and before none. */
 const QUOTE = 0x22;

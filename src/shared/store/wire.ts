@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Config, Connection } from "../../config/config.ts";
+import { oncePer } from "../../core/memo.ts";
 import { sha256Hex } from "../../core/sha256.ts";
 import { isFailureKind } from "../../limits/failure.ts";
 import { sourceKey } from "../../limits/reading.ts";
@@ -152,17 +153,12 @@ export function digestOf(name: string): string {
  * What stands in the store for a connection: another one as soon as its address, credential or quota are configured
  * otherwise, so that nothing of before is held against it.
  */
-export function connectionDigest(connection: Connection): string {
-  const known = digests.get(connection);
-  if (known !== undefined) return known;
-  const revision = sha256Hex(sourceKey(connection)).slice(0, REVISION_DIGITS);
-  const digest = digestOf(`${connection.id}\t${revision}`);
-  digests.set(connection, digest);
-  return digest;
-}
-
-/** A connection never changes: a reload makes others. */
-const digests = new WeakMap<Connection, string>();
+export const connectionDigest: (connection: Connection) => string = oncePer(
+  (connection) => {
+    const revision = sha256Hex(sourceKey(connection)).slice(0, REVISION_DIGITS);
+    return digestOf(`${connection.id}\t${revision}`);
+  },
+);
 
 /** The connection that a digest stands for, if the configuration has it. */
 function connectionOf(
@@ -177,12 +173,10 @@ function tokenOf(
   digest: string,
   { callers }: Pick<Config, "callers">,
 ): string | undefined {
-  const known = tokens.get(callers) ?? new Map(
-    [...callers.values()].map(({ name }) => [digestOf(name), name]),
-  );
-  tokens.set(callers, known);
-  return known.get(digest);
+  return namesByDigest(callers).get(digest);
 }
 
 /** The names of the tokens of a configuration by their digests. */
-const tokens = new WeakMap<Config["callers"], ReadonlyMap<string, string>>();
+const namesByDigest = oncePer((callers: Config["callers"]) =>
+  new Map([...callers.values()].map(({ name }) => [digestOf(name), name]))
+);
