@@ -1,8 +1,8 @@
 import type { Connection, Deployment } from "../config/config.ts";
 import type { ConfigStore } from "../config/store.ts";
+import { oncePer, SingleFlight } from "../core/memo.ts";
+import { type Deadlines, untilAbort, within } from "../core/time/deadlines.ts";
 import type { Clock } from "../core/time/timers.ts";
-import { type Deadlines, wait } from "../core/time/deadlines.ts";
-import { SingleFlight } from "../core/memo.ts";
 import type { Log } from "../observe/log.ts";
 import type { Fetch } from "../upstream/call.ts";
 import {
@@ -96,25 +96,12 @@ export function createModelCatalog(options: ModelCatalogOptions): ModelCatalog {
       const reading = flights.run(listKey(one), () => read(one));
       return dueMs === undefined ? [reading] : [];
     });
-    if (first.length > 0) await waitFor(Promise.all(first), signal);
-  }
-
-  /** Waits for some work, and not for long. */
-  async function waitFor(
-    work: Promise<unknown>,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const done = new AbortController();
-    const patience = wait(FIRST_WAIT_MS, {
-      deadlines,
-      signal: AbortSignal.any([signal, done.signal]),
+    if (first.length === 0) return;
+    await within(untilAbort(Promise.all(first), signal), {
+      ms: FIRST_WAIT_MS,
+      start: deadlines.start,
+      onLate: () => {},
     });
-    try {
-      await Promise.race([work, patience]);
-    } finally {
-      patience.catch(() => {});
-      done.abort();
-    }
   }
 
   /** Never rejects. */
@@ -159,17 +146,10 @@ export function createModelCatalog(options: ModelCatalogOptions): ModelCatalog {
  * Equal for two connections whose lists are read in the same way, so that a reload reads none again. It holds the
  * credential: keep it in memory.
  */
-function listKey(connection: Connection): string {
-  const known = keys.get(connection);
-  if (known !== undefined) return known;
+const listKey = oncePer((connection: Connection): string => {
   const { id, service, family, endpoints, auth, headers, models } = connection;
   const names = models.map(({ upstream }) => upstream);
-  const key = JSON.stringify(
+  return JSON.stringify(
     [id, service, family, endpoints, auth, headers, names],
   );
-  keys.set(connection, key);
-  return key;
-}
-
-/** A connection never changes: a reload makes others. */
-const keys = new WeakMap<Connection, string>();
+});

@@ -1,4 +1,4 @@
-import type { Deadlines } from "../core/time/deadlines.ts";
+import { type Deadlines, within } from "../core/time/deadlines.ts";
 import type { BodySource } from "../relay/request/body.ts";
 import { abandon, createByteReader } from "../streams/byte_reader.ts";
 import { createIdleWatch } from "../streams/watched_reader.ts";
@@ -61,14 +61,12 @@ async function discardBody(
   deadlines: Deadlines,
 ): Promise<boolean> {
   const reader = createByteReader(body);
-  const late = Promise.withResolvers<boolean>();
-  const onLate = () => late.resolve(false);
+  const silent = Promise.withResolvers<boolean>();
   const silence = createIdleWatch({
     deadlines,
     idleMs: SILENCE_MS,
-    onIdle: onLate,
+    onIdle: () => silent.resolve(false),
   });
-  const cancel = deadlines.start(MOST_MS, onLate);
 
   async function readToEnd(): Promise<boolean> {
     for (let bytes = 0; bytes <= MOST_BYTES;) {
@@ -81,13 +79,15 @@ async function discardBody(
   }
 
   try {
-    // One race for all chunks: each would keep its chunk until the deadline.
-    return await Promise.race([readToEnd(), late.promise]);
+    return await within(Promise.race([readToEnd(), silent.promise]), {
+      ms: MOST_MS,
+      start: deadlines.start,
+      onLate: () => false,
+    });
   } catch {
     return true;
   } finally {
     silence.stop();
-    cancel();
     abandon(reader);
   }
 }

@@ -1,4 +1,4 @@
-import type { Deadlines } from "../core/time/deadlines.ts";
+import { type Deadlines, within } from "../core/time/deadlines.ts";
 import { type Ending, FAILURE_WORD_BY_KIND } from "../observe/facts.ts";
 import type { RequestRecord } from "../observe/record.ts";
 import type { Failure } from "../protocols/canonical/failure/failure.ts";
@@ -81,15 +81,7 @@ export async function holdBack<Verdict extends object>(
   source: LookAhead,
   { judge, deadlines, outputMs, isPatient = false }: HoldBackOptions<Verdict>,
 ): Promise<Verdict | undefined> {
-  const late = Promise.withResolvers<undefined>();
   let isLate = false;
-  const cancel = isPatient
-    ? () => {}
-    : deadlines.start(outputMs ?? MAX_HOLD_MS, () => {
-      isLate = true;
-      if (outputMs === undefined) late.resolve(undefined);
-      else late.reject(silentUpstream());
-    });
 
   async function look(): Promise<Verdict | undefined> {
     let found: Verdict | undefined;
@@ -101,12 +93,16 @@ export async function holdBack<Verdict extends object>(
     return found;
   }
 
-  try {
-    // One race for all chunks: each would keep its chunk until the deadline.
-    return await Promise.race([look(), late.promise]);
-  } finally {
-    cancel();
-  }
+  if (isPatient) return await look();
+  return await within(look(), {
+    ms: outputMs ?? MAX_HOLD_MS,
+    start: deadlines.start,
+    onLate: () => {
+      isLate = true;
+      if (outputMs === undefined) return undefined;
+      throw silentUpstream();
+    },
+  });
 }
 
 /**

@@ -1,3 +1,4 @@
+import { within } from "../../core/time/deadlines.ts";
 import { systemTimers, type Timers } from "../../core/time/timers.ts";
 import { createLog, type Log, type LogFormat } from "../../observe/log.ts";
 
@@ -104,12 +105,12 @@ export function createLineWriter(
       else waiting += line;
       startSoon();
     },
-    async flush() {
-      const late = Promise.withResolvers<void>();
-      const stopWaiting = timers.schedule(flushMs, late.resolve);
-      await Promise.race([writeRest(), late.promise]);
-      stopWaiting();
-    },
+    flush: () =>
+      within(writeRest(), {
+        ms: flushMs,
+        start: timers.schedule,
+        onLate: () => {},
+      }),
   };
 }
 

@@ -3,7 +3,7 @@ import type { ServerConfig } from "../../config/config.ts";
 import type { ServiceName } from "../../config/services.ts";
 import type { ConfigStore } from "../../config/store.ts";
 import type { StoreCondition } from "../../core/store_condition.ts";
-import { createDeadlines } from "../../core/time/deadlines.ts";
+import { createDeadlines, within } from "../../core/time/deadlines.ts";
 import { lastingTimers, systemTimers } from "../../core/time/timers.ts";
 import { measureLag, type Snapshot } from "../../observe/metrics.ts";
 import type { Log } from "../../observe/log.ts";
@@ -120,20 +120,22 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
   async function stop(hurry: Promise<void>): Promise<void> {
     running?.stop();
     log.write("draining", { requests: admission.active });
-    const late = after(store.current().server.drainMs);
-    const outcome = await Promise.race([
-      admission.drain().then(() => "drained" as const),
-      late.passed.then(() => "late" as const),
-      hurry.then(() => "hurried" as const),
-    ]);
-    late.cancel();
-    if (outcome !== "drained") {
+    const start = systemTimers.schedule;
+    const isDrained = await within(
+      Promise.race([
+        admission.drain().then(() => true),
+        hurry.then(() => false),
+      ]),
+      { ms: store.current().server.drainMs, start, onLate: () => false },
+    );
+    if (!isDrained) {
       log.write("cut", { requests: admission.active });
       admission.cut();
     }
-    const stuck = after(CLOSE_MS);
-    await Promise.race([listener.close(), stuck.passed, hurry]);
-    stuck.cancel();
+    await within(
+      Promise.race([listener.close(), hurry]),
+      { ms: CLOSE_MS, start, onLate: () => {} },
+    );
     translationPool.close();
     log.write("stopped", {});
   }
@@ -154,15 +156,6 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
 function translationThreads(isShared: boolean): number {
   const cores = navigator.hardwareConcurrency;
   return isShared ? 1 : Math.min(Math.max(1, cores - 1), 4);
-}
-
-/** So many milliseconds, and a way not to wait for them. */
-function after(ms: number): {
-  readonly passed: Promise<void>;
-  readonly cancel: () => void;
-} {
-  const { promise: passed, resolve } = Promise.withResolvers<void>();
-  return { passed, cancel: systemTimers.schedule(ms, resolve) };
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Config } from "../../config/config.ts";
 import { readFault } from "../../config/environment.ts";
 import type { ConfigStore } from "../../config/store.ts";
+import { within } from "../../core/time/deadlines.ts";
 import {
   type Clock,
   systemClock,
@@ -213,9 +214,10 @@ export async function startReplay(
     completeSince: sums.completeSince,
     untilMs: sums.sinceMs,
   });
-  const late = Promise.withResolvers<void>();
-  const stopTimer = timers.schedule(WAIT_MS, late.resolve);
-  await Promise.race([replaying, late.promise]);
-  stopTimer();
+  await within(replaying, {
+    ms: WAIT_MS,
+    start: timers.schedule,
+    onLate: () => {},
+  });
   return sums;
 }

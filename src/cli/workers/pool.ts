@@ -1,4 +1,5 @@
 import type { ConfigStore } from "../../config/store.ts";
+import { within } from "../../core/time/deadlines.ts";
 import {
   type Clock,
   systemClock,
@@ -116,12 +117,11 @@ export async function startPool(options: PoolOptions): Promise<Serving> {
     hurry.then(() => {
       for (const slot of slots) slot.send({ kind: "hurry" });
     });
-    const late = Promise.withResolvers<void>();
-    const waitMs = store.current().server.drainMs + GRACE_MS;
-    const stopTimer = timers.schedule(waitMs, late.resolve);
-    const stopped = Promise.all(slots.map((slot) => slot.stopped));
-    await Promise.race([stopped, late.promise]);
-    stopTimer();
+    await within(Promise.all(slots.map((slot) => slot.stopped)), {
+      ms: store.current().server.drainMs + GRACE_MS,
+      start: timers.schedule,
+      onLate: () => {},
+    });
     for (const slot of slots) slot.end();
   }
 
@@ -267,10 +267,12 @@ function createPoolMetrics(
     const id = ++lastId;
     const answered = Promise.withResolvers<void>();
     asked.set(id, { missing: new Set(slots), done: answered.resolve });
-    const stopTimer = timers.schedule(ANSWER_MS, answered.resolve);
     for (const slot of slots) slot.send({ kind: "collect", id });
-    await answered.promise;
-    stopTimer();
+    await within(answered.promise, {
+      ms: ANSWER_MS,
+      start: timers.schedule,
+      onLate: () => {},
+    });
     asked.delete(id);
   }
 

@@ -149,15 +149,53 @@ export async function wait(
   signal.throwIfAborted();
   if (ms === 0) return;
   const over = Promise.withResolvers<void>();
-  const stop = () => over.reject(signal.reason);
   const cancel = deadlines.start(ms, over.resolve);
+  await settled(over, signal, cancel);
+}
+
+/**
+ * Waits for what somebody will settle. An abort of the signal settles it with the signal's reason, and calls `leave` at
+ * once, so that nothing is given to who has left; what was given before counts.
+ */
+export async function settled<Value>(
+  { promise, reject }: PromiseWithResolvers<Value>,
+  signal: AbortSignal,
+  leave: () => void,
+): Promise<Value> {
+  const stop = () => {
+    leave();
+    reject(signal.reason);
+  };
   signal.addEventListener("abort", stop, { once: true });
   try {
-    await over.promise;
+    return await promise;
   } finally {
-    cancel();
     signal.removeEventListener("abort", stop);
   }
+}
+
+/** How long work may take, and what comes in its place. */
+interface WithinOptions<Late> {
+  /** In milliseconds. */
+  readonly ms: number;
+  /** What times it: `start` of {@linkcode Deadlines}, or `schedule` of {@linkcode Timers}. */
+  readonly start: (ms: number, onPassed: () => void) => Cancel;
+  /** Asked for the result once the time has gone by; what it throws is the result, too. */
+  readonly onLate: () => Late;
+}
+
+/**
+ * Waits for `work`, but only for a while. Work that is late goes on, and if it fails then, nobody hears of it. Work of
+ * many steps is one call: a call for each step would keep what the step gives until the deadline.
+ */
+export function within<Value, Late>(
+  work: Promise<Value>,
+  { ms, start, onLate }: WithinOptions<Late>,
+): Promise<Value | Late> {
+  return new Promise((resolve, reject) => {
+    const cancel = start(ms, () => Promise.try(onLate).then(resolve, reject));
+    work.finally(cancel).then(resolve, reject);
+  });
 }
 
 /**

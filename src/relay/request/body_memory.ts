@@ -1,5 +1,9 @@
-import { createDeadlines, type Deadlines } from "../../core/time/deadlines.ts";
 import { LinkedList } from "../../core/collections.ts";
+import {
+  createDeadlines,
+  type Deadlines,
+  settled,
+} from "../../core/time/deadlines.ts";
 import { overloadedGateway } from "./admission.ts";
 
 /**
@@ -247,18 +251,11 @@ export function createBodyMemory(
       grant: () => granted.resolve(lend(bytes)),
       refuse: granted.reject,
     });
-    const leave = () => {
-      takeOut();
-      granted.reject(signal.reason);
-      serveWaiting();
-    };
-    signal.addEventListener("abort", leave, { once: true });
     serveWaiting();
-    try {
-      return await granted.promise;
-    } finally {
-      signal.removeEventListener("abort", leave);
-    }
+    return await settled(granted, signal, () => {
+      takeOut();
+      serveWaiting();
+    });
   }
 
   return {

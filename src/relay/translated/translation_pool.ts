@@ -1,5 +1,9 @@
-import type { Cancel, Deadlines } from "../../core/time/deadlines.ts";
 import { LinkedList } from "../../core/collections.ts";
+import {
+  type Cancel,
+  type Deadlines,
+  settled,
+} from "../../core/time/deadlines.ts";
 import { overloadedGateway } from "../request/admission.ts";
 import type { Recall } from "./request_job.ts";
 import {
@@ -121,17 +125,7 @@ export function createTranslationPool(
       throw overloadedGateway("too many long bodies wait to be translated");
     }
     const given = Promise.withResolvers<Member>();
-    const takeOut = waiting.add(given);
-    const leave = () => {
-      takeOut();
-      given.reject(signal.reason);
-    };
-    signal.addEventListener("abort", leave, { once: true });
-    try {
-      return await given.promise;
-    } finally {
-      signal.removeEventListener("abort", leave);
-    }
+    return await settled(given, signal, waiting.add(given));
   }
 
   /** A job that is given up leaves its thread behind, busy with it, so that one is ended. */
@@ -148,7 +142,6 @@ export function createTranslationPool(
       remove(member);
       over.reject(reason);
     };
-    const leave = () => giveUp(signal.reason);
     const cancel = deadlines.start(
       JOB_MS,
       () => giveUp(brokenThread("it took too long")),
@@ -158,14 +151,12 @@ export function createTranslationPool(
       if (report.kind !== "recall") return over.resolve(report);
       answerRecall(member.thread, report.callIds, recall).catch(giveUp);
     };
-    signal.addEventListener("abort", leave, { once: true });
     try {
       signal.throwIfAborted();
       member.thread.send(order);
-      return await over.promise;
+      return await settled(over, signal, () => remove(member));
     } finally {
       cancel();
-      signal.removeEventListener("abort", leave);
       member.onReport = noop;
     }
   }

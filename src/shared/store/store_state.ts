@@ -5,6 +5,7 @@ import {
   createDeadlines,
   type Deadlines,
   wait,
+  within,
 } from "../../core/time/deadlines.ts";
 import type { Clock, Timers } from "../../core/time/timers.ts";
 import {
@@ -193,11 +194,11 @@ function createStoreReadings(
   /** The store has no more than a moment. */
   async function askBriefly(connection: Connection): Promise<Told> {
     if (link.isAway) return READ;
-    const late = Promise.withResolvers<Told>();
-    const cancel = deadlines.start(waitMs, () => late.resolve(READ));
-    const first = await Promise.race([ask(connection), late.promise]);
-    cancel();
-    return first;
+    return await within(ask(connection), {
+      ms: waitMs,
+      start: deadlines.start,
+      onLate: () => READ,
+    });
   }
 
   return {

@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import {
   type Cancel,
   createDeadlines,
+  settled,
   untilAbort,
   wait,
+  within,
 } from "../../../src/core/time/deadlines.ts";
 import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import { createRandom } from "../../support/fakes/random.ts";
@@ -325,4 +327,72 @@ Deno.test("untilAbort() leaves no listener on a signal that lives on", async () 
   await assert.rejects(untilAbort(Promise.reject(new Error("no")), signal));
   await Promise.resolve();
   assert.equal(listeners, 0);
+});
+
+function withinScene() {
+  const timers = createFakeTimers();
+  const { start } = createDeadlines(timers);
+  const work = Promise.withResolvers<string>();
+  return { timers, start, work, promise: work.promise };
+}
+
+Deno.test("within() gives what work in time gives, and leaves no timer", async () => {
+  const { timers, start, work, promise } = withinScene();
+  const waiting = within(promise, { ms: 100, start, onLate: () => "late" });
+  timers.advance(99);
+  work.resolve("done");
+  assert.equal(await waiting, "done");
+  await Promise.resolve();
+  assert.equal(timers.running, 0);
+});
+
+Deno.test("within() fails as work in time fails, and leaves no timer", async () => {
+  const { timers, start, work, promise } = withinScene();
+  const waiting = within(promise, { ms: 100, start, onLate: () => "late" });
+  work.reject(new Error("no"));
+  await assert.rejects(waiting, /no/);
+  await Promise.resolve();
+  assert.equal(timers.running, 0);
+});
+
+Deno.test("within() gives what stands in for late work, whose failure nobody hears of", async () => {
+  const { timers, start, work, promise } = withinScene();
+  const waiting = within(promise, { ms: 100, start, onLate: () => "late" });
+  timers.advance(100);
+  assert.equal(await waiting, "late");
+  work.reject(new Error("Unhandled, this would fail the test"));
+  await new Promise((resolve) => setTimeout(resolve, 0));
+});
+
+Deno.test("within() fails with what is thrown in place of late work", async () => {
+  const { timers, start, promise } = withinScene();
+  const waiting = within(promise, {
+    ms: 100,
+    start,
+    onLate: () => {
+      throw new Error("too late");
+    },
+  });
+  timers.advance(100);
+  await assert.rejects(waiting, /too late/);
+});
+
+Deno.test("settled() lets who leaves go at once, but not with what was given before", async () => {
+  const given = Promise.withResolvers<number>();
+  const controller = new AbortController();
+  let left = 0;
+  const leave = () => void left++;
+  const waiting = settled(given, controller.signal, leave);
+  given.resolve(5);
+  assert.equal(await waiting, 5);
+  controller.abort(new Error("gone"));
+  assert.equal(left, 0);
+
+  const other = new AbortController();
+  const never = Promise.withResolvers<number>();
+  const leaving = settled(never, other.signal, leave);
+  other.abort(new Error("gone"));
+  assert.equal(left, 1);
+  never.resolve(5);
+  await assert.rejects(leaving, /gone/);
 });
