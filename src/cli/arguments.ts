@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { closestString, levenshteinDistance } from "../core/std.ts";
+import { suggestion } from "../config/problems.ts";
 import type { CommandSpec, OptionSpec } from "./command.ts";
 
 /** What the arguments of a command say. */
@@ -70,21 +70,8 @@ export function readArguments(
 /** What to say of an option that nobody knows. No more of it is repeated than looks like a name: it may be a secret. */
 function unknownOption(rawName: string, options: readonly OptionSpec[]) {
   const [shown = ""] = /^-*[a-z-]*/i.exec(rawName) ?? [];
-  const meant = likely(shown, options.map(({ name }) => `--${name}`));
-  return `unknown option ${shown}${
-    meant === undefined ? "" : `: did you mean ${meant}?`
-  }`;
-}
-
-/** The one of `known` that `given` may be a slip of; `undefined` where none is near. */
-export function likely(
-  given: string,
-  known: readonly string[],
-): string | undefined {
-  if (known.length === 0) return undefined;
-  const closest = closestString(given.toLowerCase(), known);
-  const distance = levenshteinDistance(given.toLowerCase(), closest);
-  return distance <= Math.max(1, closest.length / 3) ? closest : undefined;
+  const known = options.map(({ name }) => `--${name}`);
+  return `unknown option ${shown}${suggestion(shown, known)}`;
 }
 
 function takesValue({ value, choices }: OptionSpec): boolean {

@@ -1,5 +1,5 @@
+import { suggestion } from "../config/problems.ts";
 import { VERSION } from "../core/version.ts";
-import { likely } from "./arguments.ts";
 import {
   type CliIo,
   type Command,
@@ -111,8 +111,7 @@ function printHelp(name: string | undefined, io: CliIo): number {
 }
 
 function refuseUnknown(name: string, io: CliIo): number {
-  const meant = likely(name, COMMANDS.map(({ spec }) => spec.name));
-  const hint = meant === undefined ? "" : `: did you mean ${meant}?`;
+  const hint = suggestion(name, COMMANDS.map(({ spec }) => spec.name));
   io.writeError(`unknown command ${name}${hint}\n${programHelp()}`);
   return EXIT.badUsage;
 }

@@ -1,4 +1,5 @@
-import { likely, readArguments } from "../arguments.ts";
+import { suggestion } from "../../config/problems.ts";
+import { readArguments } from "../arguments.ts";
 import type { CommandSpec } from "../command.ts";
 import {
   ADDRESS_OPTIONS,
@@ -71,10 +72,8 @@ export function readSetupOptions(
 
 /** No more of it is repeated than looks like a name: it may be a secret. */
 function unknownClient(name: string): string {
-  const meant = likely(name, CLIENT_IDS);
-  const hint = meant === undefined
-    ? `; there are ${CLIENT_IDS.join(", ")}`
-    : `: did you mean ${meant}?`;
+  const hint = suggestion(name, CLIENT_IDS) ||
+    `; there are ${CLIENT_IDS.join(", ")}`;
   return /^[a-z-]{1,24}$/i.test(name)
     ? `there is no client ${name}${hint}`
     : `there is no such client${hint}`;

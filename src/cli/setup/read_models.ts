@@ -1,5 +1,5 @@
+import { suggestion } from "../../config/problems.ts";
 import { isJsonObject, type JsonValue } from "../../core/json.ts";
-import { likely } from "../arguments.ts";
 import {
   type Asked,
   askGateway,
@@ -133,8 +133,6 @@ export function unlistedHint(
 ): string | undefined {
   const ids = models.map((one) => one.id);
   if (ids.includes(id)) return undefined;
-  const meant = likely(id, ids);
-  return `The gateway does not list ${id} for this token${
-    meant === undefined ? "." : `: did you mean ${meant}?`
-  }`;
+  const hint = suggestion(id, ids) || ".";
+  return `The gateway does not list ${id} for this token${hint}`;
 }

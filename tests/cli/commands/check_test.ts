@@ -121,7 +121,7 @@ Deno.test("check says that there is no file", async () => {
 
 Deno.test("check tells how it is used", async () => {
   const cases = [
-    [["--lvie"], "unknown option --lvie: did you mean --live?"],
+    [["--lvie"], 'unknown option --lvie; did you mean "--live"?'],
     [["--live=1"], "--live takes no value"],
     [["extra"], "it takes no argument but its options"],
     [["--config", ""], "--config needs a value: FILE"],
