@@ -18,6 +18,8 @@ export interface AskOptions {
   readonly token?: string | undefined;
   /** Sent with POST; absent: GET. */
   readonly body?: unknown;
+  /** How long the answer may take; default: as long as a model may think about one sentence. */
+  readonly deadlineMs?: number;
 }
 
 /** What came back, whatever its status. */
@@ -41,16 +43,13 @@ export class NoAnswer extends Error {
   }
 }
 
-/** As long as a model may think about one sentence. */
-const DEADLINE_MS = 120_000;
-
 /**
  * Asks a gateway. The token goes to that address alone: a redirect is not followed.
  *
  * @throws {NoAnswer}
  */
 export async function askGateway(
-  { url, token, body }: AskOptions,
+  { url, token, body, deadlineMs = 120_000 }: AskOptions,
   { fetch, deadline }: AskTools,
 ): Promise<Asked> {
   try {
@@ -59,7 +58,7 @@ export async function askGateway(
       headers: headersFor(token, body),
       body: body === undefined ? null : JSON.stringify(body),
       redirect: "manual",
-      signal: deadline(DEADLINE_MS),
+      signal: deadline(deadlineMs),
     });
     const text = await answerText(answer) ?? "";
     return {
@@ -70,7 +69,7 @@ export async function askGateway(
     };
   } catch (error) {
     if (error instanceof Error && error.name === "TimeoutError") {
-      const message = `there was no answer in ${DEADLINE_MS / 1000} s`;
+      const message = `there was no answer in ${deadlineMs / 1000} s`;
       throw new NoAnswer(message, { isThere: false });
     }
     const fault = connectionFault(error);
@@ -80,6 +79,72 @@ export async function askGateway(
       { isThere: fault !== undefined },
     );
   }
+}
+
+/** What was asked for could not be read; the message is one line for people, without the token. */
+export class GatewayUnread extends Error {
+  override readonly name = "GatewayUnread";
+  /** Whether asking again later may help. */
+  readonly isPassing: boolean;
+
+  constructor(
+    { url }: AskOptions,
+    { reason, isPassing }: {
+      readonly reason: string;
+      readonly isPassing: boolean;
+    },
+  ) {
+    super(`Cannot read ${url}: ${reason}`);
+    this.isPassing = isPassing;
+  }
+}
+
+/**
+ * Reads something from a gateway.
+ *
+ * @param isWanted Whether an answer with status 200 is that.
+ * @throws {GatewayUnread} For everything else.
+ */
+export async function readGateway<Wanted>(
+  options: AskOptions,
+  tools: AskTools,
+  isWanted: (body: unknown) => body is Wanted,
+): Promise<Wanted> {
+  const answer = await askGateway(options, tools).catch((error) => {
+    if (!(error instanceof NoAnswer)) throw error;
+    const { isThere, message } = error;
+    throw new GatewayUnread(options, {
+      reason: isThere ? `something is there, but ${message}` : message,
+      isPassing: !isThere,
+    });
+  });
+  const { status, body } = answer;
+  if (status === 200 && isWanted(body)) return body;
+  throw new GatewayUnread(options, {
+    reason: refusal(answer),
+    isPassing: status === 429 || status >= 500,
+  });
+}
+
+function refusal(answer: Asked): string {
+  const { status } = answer;
+  const message = errorMessage(answer);
+  if (message === undefined || status < 400) return notGateway(answer);
+  switch (status) {
+    case 401:
+      return "the gateway does not know the token, or it has expired: ask the administrator for a new one";
+    case 504:
+      return "the providers took longer than the gateway waits, ask again in a moment: what was read is kept";
+    default:
+      return `HTTP ${status}, ${message}`;
+  }
+}
+
+/** What to say of an answer that no gateway gives. */
+export function notGateway({ status }: Asked): string {
+  return status >= 502 && status <= 504
+    ? `HTTP ${status}: a proxy answers there, but not the gateway behind it; tell the administrator`
+    : `what answers there is no Model Gateway (HTTP ${status}), see whether --url names one`;
 }
 
 /** The date is what every Messages route wants; others take no notice of it. */
@@ -117,7 +182,7 @@ const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
  * @returns `undefined` for one that is longer than any gateway's: whatever answers there, it is none.
  * @throws Whatever reading it throws.
  */
-export async function answerText(
+async function answerText(
   { body }: Response,
 ): Promise<string | undefined> {
   if (body === null) return "";

@@ -7,7 +7,11 @@ import { discard } from "../../streams/byte_reader.ts";
 import { secretsOf } from "../../upstream/secrets.ts";
 import { readArguments } from "../arguments.ts";
 import { badUsage, type CliIo, type CommandSpec, EXIT } from "../command.ts";
-import { connectionFault, innermostMessage } from "../gateway_client.ts";
+import {
+  type AskTools,
+  connectionFault,
+  innermostMessage,
+} from "../gateway_client.ts";
 import { tryTls } from "../server/listen.ts";
 import {
   findConfigPath,
@@ -35,7 +39,7 @@ export const CHECK: CommandSpec = {
  */
 export async function runCheck(
   args: readonly string[],
-  io: CliIo & ProbeOptions,
+  io: CliIo & AskTools,
 ): Promise<number> {
   const options = readOptions(args);
   if ("fault" in options) return badUsage(options.fault, CHECK, io);
@@ -70,7 +74,7 @@ function refuse(
 
 async function checkLive(
   config: Config,
-  io: CliIo & ProbeOptions,
+  io: CliIo & AskTools,
 ): Promise<number> {
   const probes = await probeConnections(config, io);
   for (const { connection, finding } of probes) {
@@ -119,19 +123,12 @@ interface Probe {
   readonly finding: string;
 }
 
-/** What {@linkcode probeConnections} works with. */
-interface ProbeOptions {
-  readonly fetch: typeof fetch;
-  /** A signal that aborts after this many milliseconds. */
-  readonly deadline: (ms: number) => AbortSignal;
-}
-
 const DEADLINE_MS = 10_000;
 
 /** Asks every enabled connection for its models, all at once; the results are in the file's order. */
 async function probeConnections(
   config: Config,
-  options: ProbeOptions,
+  options: AskTools,
 ): Promise<readonly Probe[]> {
   return await Promise.all(
     config.connections.filter(({ enabled }) => enabled)
@@ -141,7 +138,7 @@ async function probeConnections(
 
 async function probe(
   connection: Connection,
-  { fetch, deadline, config }: ProbeOptions & { readonly config: Config },
+  { fetch, deadline, config }: AskTools & { readonly config: Config },
 ): Promise<Probe> {
   const endpoint = PROTOCOLS.find((name) =>
     connection.endpoints[name] !== undefined

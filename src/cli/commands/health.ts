@@ -1,8 +1,6 @@
-import { discard } from "../../streams/byte_reader.ts";
 import { readArguments } from "../arguments.ts";
 import { badUsage, type CliIo, type CommandSpec, EXIT } from "../command.ts";
-import { connectionFault } from "../gateway_client.ts";
-import type { ReadLimitsTools } from "../limits/read.ts";
+import { askGateway, type AskTools, NoAnswer } from "../gateway_client.ts";
 
 /** `health`. */
 export const HEALTH: CommandSpec = {
@@ -29,7 +27,7 @@ const DEADLINE_MS = 3_000;
  */
 export async function runHealth(
   args: readonly string[],
-  io: CliIo & ReadLimitsTools,
+  io: CliIo & AskTools,
 ): Promise<number> {
   const read = readArguments(HEALTH, args);
   if ("fault" in read) return badUsage(read.fault, HEALTH, io);
@@ -49,19 +47,16 @@ export async function runHealth(
 
 async function faultOf(
   url: string,
-  { fetch, deadline }: ReadLimitsTools,
+  tools: AskTools,
 ): Promise<string | undefined> {
   try {
-    const answer = await fetch(url, {
-      redirect: "manual",
-      signal: deadline(DEADLINE_MS),
-    });
-    discard(answer);
-    return answer.status === 200 ? undefined : `HTTP ${answer.status}`;
+    const { status } = await askGateway(
+      { url, deadlineMs: DEADLINE_MS },
+      tools,
+    );
+    return status === 200 ? undefined : `HTTP ${status}`;
   } catch (error) {
-    if (error instanceof Error && error.name === "TimeoutError") {
-      return `no answer in ${DEADLINE_MS} ms`;
-    }
-    return connectionFault(error) ?? "nothing answers there";
+    if (!(error instanceof NoAnswer)) throw error;
+    return error.message;
   }
 }

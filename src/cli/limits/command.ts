@@ -4,20 +4,17 @@ import { readArguments } from "../arguments.ts";
 import { badUsage, type CliIo, type CommandSpec, EXIT } from "../command.ts";
 import {
   ADDRESS_OPTIONS,
+  type AskTools,
+  GatewayUnread,
   NO_TOKEN,
   readGatewayAddress,
 } from "../gateway_client.ts";
 import { hasColours, inColour, withoutColour } from "../text.ts";
 import { drawLimits } from "./draw.ts";
-import {
-  LimitsUnread,
-  readLimits,
-  type ReadLimitsTools,
-  readUsage,
-} from "./read.ts";
+import { readLimits, readUsage } from "./read.ts";
 
 /** What {@linkcode runLimits} works with. */
-export interface LimitsTools extends CliIo, ReadLimitsTools {
+export interface LimitsTools extends CliIo, AskTools {
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** Resolves after this many milliseconds. */
@@ -50,7 +47,7 @@ async function printLimits(
   tools: LimitsTools,
 ): Promise<number> {
   const list = await tryRead(options, tools);
-  if (list instanceof LimitsUnread) return EXIT.failed;
+  if (list instanceof GatewayUnread) return EXIT.failed;
   tools.write(render(list, options, tools));
   return EXIT.good;
 }
@@ -68,7 +65,7 @@ async function watchLimits(
   let seconds = DEFAULT_REFRESH_SECONDS;
   while (true) {
     const list = await tryRead(options, tools);
-    if (!(list instanceof LimitsUnread)) {
+    if (!(list instanceof GatewayUnread)) {
       seconds = refreshSeconds(list);
       tools.write(watched(render(list, options, tools), options, tools));
     } else if (!list.isPassing) return EXIT.failed;
@@ -85,14 +82,14 @@ function refreshSeconds(
 async function tryRead(
   options: LimitsOptions,
   tools: LimitsTools,
-): Promise<LimitsList | LimitsUnread> {
+): Promise<LimitsList | GatewayUnread> {
   try {
     const list = await readLimits(options, tools);
     if (options.json) return list;
     const { usageUrl: url, token } = options;
     return withOwnUse(list, await readUsage({ url, token }, tools));
   } catch (error) {
-    if (!(error instanceof LimitsUnread)) throw error;
+    if (!(error instanceof GatewayUnread)) throw error;
     tools.writeError(`${error.message}\n`);
     return error;
   }

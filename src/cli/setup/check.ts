@@ -17,6 +17,7 @@ import {
   type AskTools,
   errorMessage,
   NoAnswer,
+  notGateway,
 } from "../gateway_client.ts";
 import type { SetupOptions } from "./options.ts";
 import {
@@ -186,13 +187,6 @@ async function reach(trial: Trial): Promise<string> {
     trial.connectionFault = error.message;
     return "something is there";
   }
-}
-
-function notGateway({ status }: Asked): string {
-  if (status >= 502 && status <= 504) {
-    return `HTTP ${status}: a proxy answers there, but not the gateway behind it; tell the administrator`;
-  }
-  return `what answers there is no Model Gateway (HTTP ${status}), see whether --url names one`;
 }
 
 function tryTransport({ base, connectionFault }: Trial): Promise<string> {

@@ -1,12 +1,10 @@
 import { suggestion } from "../../config/problems.ts";
 import { isJsonObject, type JsonValue } from "../../core/json.ts";
 import {
-  type Asked,
-  askGateway,
   type AskTools,
-  errorMessage,
   type GatewayAddress,
-  NoAnswer,
+  GatewayUnread,
+  readGateway,
 } from "../gateway_client.ts";
 import type { Model } from "../../http/page/models.js";
 import { modelsFor } from "../../http/page/settings.js";
@@ -28,43 +26,19 @@ export async function readModels(
   tools: AskTools,
 ): Promise<readonly Model[]> {
   const url = `${base}/v1/models`;
-  return modelsIn(await asked(url, token, tools)).flatMap(modelOf);
-}
-
-async function asked(
-  url: string,
-  token: string,
-  tools: AskTools,
-): Promise<Asked> {
   try {
-    return await askGateway({ url, token }, tools);
+    const { data } = await readGateway({ url, token }, tools, isModelList);
+    return data.flatMap(modelOf);
   } catch (error) {
-    if (!(error instanceof NoAnswer)) throw error;
-    throw new SetupFailed(`Cannot read ${url}: ${error.message}`);
+    if (!(error instanceof GatewayUnread)) throw error;
+    throw new SetupFailed(error.message);
   }
 }
 
-/**
- * The entries in an answer of `GET /models`.
- *
- * @throws {SetupFailed} What the answer is instead, and what to do.
- */
-function modelsIn(answer: Asked): readonly JsonValue[] {
-  const { status, body } = answer;
-  const data = isJsonObject(body) ? body.data : undefined;
-  if (status === 200 && Array.isArray(data)) return data;
-  const message = errorMessage(answer);
-  if (status === 401 && message !== undefined) {
-    throw new SetupFailed(
-      "the gateway does not know the token, or it has expired: ask the administrator for a new one",
-    );
-  }
-  if (message === undefined || status < 400) {
-    throw new SetupFailed(
-      `what answers there is no Model Gateway (HTTP ${status}), see whether --url names one`,
-    );
-  }
-  throw new SetupFailed(`HTTP ${status}, ${message}`);
+function isModelList(
+  value: unknown,
+): value is { readonly data: readonly JsonValue[] } {
+  return isJsonObject(value) && Array.isArray(value.data);
 }
 
 /** What cannot be written into settings as it is, is left out. */

@@ -39,8 +39,9 @@ Deno.test("health ends with 1 and says why when the gateway takes no requests", 
   const cases: Readonly<Record<string, () => Promise<Response> | Response>> = {
     "HTTP 503": () => new Response(null, { status: 503 }),
     "HTTP 302": () => Response.redirect("http://elsewhere.test"),
-    "nothing answers there": () => Promise.reject(new TypeError("refused")),
-    "no answer in 3000 ms": () => Promise.reject(late),
+    "nothing answers there, see whether the gateway runs and --url names it":
+      () => Promise.reject(new TypeError("refused")),
+    "there was no answer in 3 s": () => Promise.reject(late),
     "its certificate has expired": () =>
       Promise.reject(new TypeError("invalid peer certificate: Expired")),
   };

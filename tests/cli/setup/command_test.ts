@@ -170,7 +170,7 @@ const FAILURES: Readonly<Record<string, [Omit<Run, "env">, RegExp]>> = {
     args: ["curl"],
     answer: () =>
       Response.json({ error: { message: "Full" } }, { status: 503 }),
-  }, /^HTTP 503, Full$/m],
+  }, /^Cannot read http:.*: HTTP 503, Full$/m],
   "nobody": [
     { args: ["curl"], answer: () => Promise.reject(new TypeError("refused")) },
     /nothing answers there/,
