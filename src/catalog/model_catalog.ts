@@ -30,7 +30,7 @@ export interface ModelCatalog {
 }
 
 /** What a {@linkcode ModelCatalog} needs from outside. */
-export interface ModelCatalogOptions {
+interface ModelCatalogOptions {
   readonly store: Pick<ConfigStore, "current">;
   readonly fetch: Fetch;
   readonly clock: Clock;

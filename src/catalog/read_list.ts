@@ -20,7 +20,7 @@ import type { ModelFacts } from "./model_facts.ts";
 export type ModelList = ReadonlyMap<string, ModelFacts>;
 
 /** What reading a list needs from outside. */
-export interface ReadListOptions {
+interface ReadListOptions {
   readonly fetch: Fetch;
   /** `<vendor_b>`, the prefix of the version header of Messages. */
   readonly messagesVendor: string;

@@ -12,7 +12,7 @@ export interface AskTools {
 }
 
 /** What a gateway is asked. */
-export interface AskOptions {
+interface AskOptions {
   readonly url: string;
   /** Absent: the question goes without a token. */
   readonly token?: string | undefined;

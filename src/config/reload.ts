@@ -15,10 +15,10 @@ export type ReloadOutcome =
   | { readonly kind: "failed"; readonly error: unknown };
 
 /** Takes over the file as it is now; resolves when that is done. Never rejects. */
-export type Reload = () => Promise<void>;
+type Reload = () => Promise<void>;
 
 /** What {@linkcode createReload} works with. */
-export interface ReloadOptions {
+interface ReloadOptions {
   readonly store: ConfigStore;
   /** Reads and validates the file. */
   readonly load: () => Promise<LoadResult>;

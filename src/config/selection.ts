@@ -16,7 +16,7 @@ export interface SelectionIndex {
 }
 
 /** What {@linkcode selectFor} needs besides the token. */
-export interface SelectOptions {
+interface SelectOptions {
   readonly index: SelectionIndex;
   /** Of the token. */
   readonly path: Path;

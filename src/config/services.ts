@@ -30,7 +30,7 @@ export type ServiceName = typeof SERVICE_NAMES[number];
 export type AuthScheme = "bearer" | "x-api-key" | "none";
 
 /** What a connection to a service has unless its configuration says otherwise. */
-export interface ServicePreset {
+interface ServicePreset {
   /** `undefined`: the configuration must say it. */
   readonly family: Family | undefined;
   /** Base URLs. A configuration that names any endpoint replaces them all. */

@@ -12,7 +12,7 @@ const MAX_MEANT_MS = 35 * 86_400_000;
 const MAX_WAIT_MS = 2_147_483_000;
 
 /** A header that asks a client to wait. */
-export type WaitHeader = "retry-after" | "retry-after-ms";
+type WaitHeader = "retry-after" | "retry-after-ms";
 
 /**
  * Returns a wait in milliseconds, shortened to what a timer holds; `undefined` for one that is negative, no number, or

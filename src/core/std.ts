@@ -10,7 +10,7 @@ import { parse as stdParseYaml } from "@std/yaml/parse";
 import { stringify as stdStringifyYaml } from "@std/yaml/stringify";
 
 /** How {@linkcode parseYaml} reads plain scalars. */
-export interface ParseYamlOptions {
+interface ParseYamlOptions {
   /** `core` is the schema of YAML 1.2: a date stays text and `<<` is a key like any other. */
   readonly schema?: "core" | "default";
 }

@@ -4,7 +4,7 @@ import { healthResponse } from "./health.ts";
 import { requestTarget } from "./router.ts";
 
 /** What the second listener tells. */
-export interface AdminSources {
+interface AdminSources {
   /** Whether requests are taken. */
   isReady(): boolean;
   /** Absent where replicas share no store. */

@@ -20,14 +20,14 @@ import { CallerLeft } from "../upstream/call.ts";
 const CALLER_LEFT_STATUS = 499;
 
 /** What telling a caller of a failure needs beside what was thrown. */
-export interface FailureResponseOptions {
+interface FailureResponseOptions {
   readonly protocol: Protocol;
   readonly record: RequestRecord;
   readonly log: Log;
 }
 
 /** A response, and how the request ends with it. */
-export interface FailedRequest {
+interface FailedRequest {
   readonly response: Response;
   readonly ending: Ending;
 }
@@ -59,7 +59,7 @@ export function failureResponse(
 }
 
 /** What is known of a request whose failure could not be told. */
-export interface LastResponseOptions {
+interface LastResponseOptions {
   /** `undefined` where it is not known. */
   readonly protocol: Protocol | undefined;
   readonly requestId: string;

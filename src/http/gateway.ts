@@ -45,7 +45,7 @@ import {
 import { endRequest } from "./unread_body.ts";
 
 /** What the gateway is built of. */
-export interface GatewayParts extends RelayServices {
+interface GatewayParts extends RelayServices {
   readonly store: ConfigStore;
   readonly catalog: ModelCatalog;
   readonly limits: LimitsService;

@@ -25,7 +25,7 @@ export interface RouteSource extends TargetSource {
 }
 
 /** Finds the rows of a route table by method and path. */
-export interface RouteFinder {
+interface RouteFinder {
   /**
    * @param vendor What a `:vendor` segment must be.
    * @returns At once for what was found before.

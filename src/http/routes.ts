@@ -73,7 +73,7 @@ export type OpenAnswer =
   | "opencode_login";
 
 /** Relays an operation to an upstream. */
-export interface RelayAction {
+interface RelayAction {
   readonly relay: Operation;
   /** Whether the path asks for a stream; `undefined` where the body says. */
   readonly stream: boolean | undefined;
@@ -92,7 +92,7 @@ export interface OpenAction {
 }
 
 /** What a route does. */
-export type Action = RelayAction | AnswerAction | OpenAction;
+type Action = RelayAction | AnswerAction | OpenAction;
 
 /** One row of the route table. */
 export interface Route {

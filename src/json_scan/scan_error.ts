@@ -14,7 +14,7 @@ export type JsonScanReason =
   | "duplicate_key";
 
 /** Where the fault is, and which watched key it concerns. */
-export interface JsonScanErrorOptions {
+interface JsonScanErrorOptions {
   /** Offset in bytes of the first byte at fault; the number of bytes where they end too early. */
   readonly offset: number;
   /** The watched key that stands twice; only with `duplicate_key`. */
@@ -46,7 +46,7 @@ export class JsonScanError extends SyntaxError {
 }
 
 /** A byte that no rule of the grammar takes. */
-export interface WrongByte {
+interface WrongByte {
   /** The grammar's, before the byte. */
   readonly state: number;
   readonly byte: number;

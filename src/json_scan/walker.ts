@@ -81,7 +81,7 @@ export class BitStack {
 }
 
 /** What happens in the outermost object of a document. */
-export type JsonEvent =
+type JsonEvent =
   | "name_begins"
   | "name_ends"
   | "value_begins"

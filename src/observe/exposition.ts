@@ -33,13 +33,13 @@ export function formatExposition(
 }
 
 /** The metrics of the process, whatever number of threads serves in it. */
-export interface ProcessMetrics {
+interface ProcessMetrics {
   /** Everything as it stands now. */
   collect(): Promise<Snapshot>;
 }
 
 /** What {@linkcode createProcessMetrics} reads and tells. */
-export interface ProcessFacts {
+interface ProcessFacts {
   readonly version: string;
   /** When the process started, in milliseconds since 1970. */
   readonly startedAtMs: number;

@@ -95,7 +95,7 @@ export interface AnswerFacts {
 }
 
 /** What one model used of an answer. */
-export interface ModelUse {
+interface ModelUse {
   /** As callers know it. */
   readonly model: string;
   readonly usage: Usage;
@@ -104,7 +104,7 @@ export interface ModelUse {
 }
 
 /** One call of one connection. */
-export interface AttemptFacts {
+interface AttemptFacts {
   /** The connection's name. */
   readonly connection: string;
   /** The model as callers know it. */

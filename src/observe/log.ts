@@ -19,7 +19,7 @@ export interface Log {
 export type LogFormat = "json" | "text";
 
 /** Where a log gets its time and leaves its lines. */
-export interface LogOptions {
+interface LogOptions {
   readonly format: LogFormat;
   /** Milliseconds since 1970. */
   readonly now: () => number;

@@ -162,7 +162,7 @@ function flag(meaning: string): LogField<true> {
 }
 
 /** The name of a field. */
-export type FieldName = keyof typeof LOG_FIELDS;
+type FieldName = keyof typeof LOG_FIELDS;
 
 /** One row of the table of events. */
 export interface EventRow {

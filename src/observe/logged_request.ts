@@ -42,7 +42,7 @@ export interface LoggedRequest extends LoggedUse {
  * What a line of a log is: a request that a provider was asked to answer; another line of the gateway, also of a
  * request that reached no provider; or something that is no whole line of its JSON log.
  */
-export type LogLine = LoggedRequest | "other" | "unreadable";
+type LogLine = LoggedRequest | "other" | "unreadable";
 
 /** How each line of the JSON log begins (`observe/log.ts`). */
 const BEGINNING = '{"time":"';

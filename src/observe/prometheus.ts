@@ -25,7 +25,7 @@ export interface GatewayMetrics extends Metrics {
 }
 
 /** What keeps the labels few: a value that is not among these becomes `other`. */
-export interface LabelBounds {
+interface LabelBounds {
   /** Whether a model stands in the configuration. */
   isModel(name: string): boolean;
   /** Request fields that may be named when they are dropped. */

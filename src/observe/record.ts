@@ -29,7 +29,7 @@ export interface RequestRecord {
 }
 
 /** Where the record of a request goes when it ends. */
-export interface RecordOptions {
+interface RecordOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics?: Metrics | undefined;

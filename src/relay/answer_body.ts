@@ -18,7 +18,7 @@ import type { Attempt } from "./attempt.ts";
 const FIRST_BYTES = 16 * 1024;
 
 /** How an answer's body is read. */
-export interface OpenBodyOptions {
+interface OpenBodyOptions {
   readonly deadlines: Deadlines;
   /** Most bytes of a chunk; default: as many as come. */
   readonly mostBytes?: number | undefined;

@@ -18,7 +18,7 @@ export interface Exchange {
 }
 
 /** How a caller is followed. */
-export interface FollowOptions {
+interface FollowOptions {
   readonly deadlines: Deadlines;
   /** How long a request runs before its caller is followed, in milliseconds; 0 means at once. */
   readonly afterMs: number;

@@ -80,7 +80,7 @@ export async function answerLedgerCall(
 }
 
 /** The ledger of a process, as one of its threads reaches it. */
-export interface ThreadLedger {
+interface ThreadLedger {
   readonly ledger: Ledger;
   /** Takes the reply to the call `id`; replies to calls of another thread are passed over. */
   take(id: string, reply: LedgerReply): void;

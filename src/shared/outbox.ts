@@ -25,7 +25,7 @@ export interface Counter {
 }
 
 /** What changed here: gathered, and sent to the ledger in batches until it confirms them. */
-export interface Outbox {
+interface Outbox {
   /** Returns the counter of a sum; `undefined` for a sum that has ended. */
   open(sum: Sum): Counter | undefined;
   find(sum: Sum): Counter | undefined;

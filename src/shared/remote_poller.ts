@@ -20,7 +20,7 @@ export interface RemoteReading {
 }
 
 /** What a {@linkcode Poller} in a thread works with. */
-export interface RemotePollerOptions {
+interface RemotePollerOptions {
   readonly clock: Clock;
   /** Asks who reads for all threads, by the id of a connection; never rejects. */
   readonly ask: (connectionId: string) => Promise<RemoteReading>;

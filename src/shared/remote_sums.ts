@@ -27,7 +27,7 @@ export interface RemoteSums extends Sums {
 }
 
 /** What {@linkcode createRemoteSums} needs. */
-export interface RemoteSumsOptions extends OutboxOptions {
+interface RemoteSumsOptions extends OutboxOptions {
   /** How long a question waits for the ledger, in milliseconds. */
   readonly waitMs: number;
 }

@@ -16,7 +16,7 @@ export interface ThreadShare {
 }
 
 /** A thread's view of what all threads of the process count together. */
-export interface ThreadCounts {
+interface ThreadCounts {
   readonly running: RunningCounts;
   readonly memory: MemoryOfOthers;
   /** Goes by the columns of another configuration; what runs is given back where it was counted. */

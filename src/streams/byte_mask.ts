@@ -15,7 +15,7 @@ export interface ByteMask {
 }
 
 /** What a {@linkcode ByteMask} lets through. */
-export interface MaskedChunk {
+interface MaskedChunk {
   readonly value: Uint8Array<ArrayBuffer>;
   /** The same as `byteText` has it, where it is all of the chunk as it came. */
   readonly text: string | undefined;
@@ -32,7 +32,7 @@ const ASTERISK = 0x2a;
 const NOTHING = new Uint8Array();
 
 /** What is looked for, made ready for many bodies. */
-export interface MaskedText {
+interface MaskedText {
   readonly secret: Uint8Array;
   /** Its telling beginning. */
   readonly needle: Uint8Array;

@@ -13,7 +13,7 @@ const BUFFER_BYTES = {
 };
 
 /** How a body is read. */
-export interface ByteReaderOptions {
+interface ByteReaderOptions {
   /** How large the first buffer is, more than 0: as long as the body, where that is known; default 4 KiB. */
   readonly firstBytes?: number | undefined;
   /** How large a buffer is at least; default 4 KiB. */

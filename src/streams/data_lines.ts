@@ -3,7 +3,7 @@ import { beginOfLine, findLongLine } from "./find_line.ts";
 import { createLineBuffer, END_BYTES, LONG_BYTES } from "./line_buffer.ts";
 
 /** What a reader of data lines is told. */
-export interface DataLineSink {
+interface DataLineSink {
   /** Whether every data line is wanted yet; once it is not, only those are that hold `needle`, if there is one. */
   wantsEvery(): boolean;
   /**
@@ -14,7 +14,7 @@ export interface DataLineSink {
 }
 
 /** Picks data lines out of the bytes of a server-sent event stream that goes by. */
-export interface DataLines {
+interface DataLines {
   /** Takes the next bytes, which are neither changed nor kept; `text` is what `byteText` makes of them. */
   push(chunk: Uint8Array, text?: string): void;
   /** The value of the data line that has begun and not ended; empty when there is none. */
@@ -34,7 +34,7 @@ export interface DataLines {
 }
 
 /** How {@linkcode createDataLines} is bounded. */
-export interface DataLinesOptions {
+interface DataLinesOptions {
   /** A line longer than this is not given to the sink; default 1 MiB. */
   readonly maxLineBytes?: number;
 }

@@ -21,7 +21,7 @@ export function readContentEncoding(
 const NOTHING = new Uint8Array();
 
 /** How a compression is undone. */
-export interface DecompressOptions {
+interface DecompressOptions {
   /** Makes the error for a body that does not keep to its compression, or ends before that does. */
   readonly mismatch: (cause: unknown) => Error;
 }

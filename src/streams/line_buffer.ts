@@ -1,5 +1,5 @@
 /** Gathers the pieces of a line that comes in several. */
-export interface LineBuffer {
+interface LineBuffer {
   /** Takes the next piece; it is copied. */
   append(piece: Uint8Array): void;
   /** How many bytes the line has so far. */

@@ -19,7 +19,7 @@ export type PassThroughEnd =
   | { readonly kind: "stalled" };
 
 /** What {@linkcode passThrough} tells while it works. */
-export interface PassThroughOptions {
+interface PassThroughOptions {
   readonly deadlines: Deadlines;
   /** How long the reader may take nothing, in milliseconds; default ten minutes. */
   readonly stallMs?: number;

@@ -43,7 +43,7 @@ export interface ReadPiecesOptions {
 }
 
 /** Counts the memory of pieces, in bytes. */
-export interface PiecesMemory {
+interface PiecesMemory {
   /** Called before memory is allocated; what it throws ends the reading. */
   take(bytes: number): void;
   /** Called at the end with what was not needed. */

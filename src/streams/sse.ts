@@ -8,7 +8,7 @@ export class FrameTooLongError extends Error {
 }
 
 /** How much one frame may hold. */
-export interface SseParserOptions {
+interface SseParserOptions {
   /** Most characters of an unfinished frame. */
   readonly maxFrameCharacters: number;
 }

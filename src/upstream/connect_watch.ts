@@ -7,7 +7,7 @@ import type { Cancel, Deadlines } from "../core/time/deadlines.ts";
 export type Reach = (url: string, signal: AbortSignal) => Promise<void>;
 
 /** A request that wants to be sent. */
-export interface Connecting {
+interface Connecting {
   readonly url: string;
   /** How long the connection may take, in milliseconds; 0 means forever. */
   readonly withinMs: number;
@@ -26,7 +26,7 @@ export interface ConnectWatch {
 }
 
 /** What a {@linkcode ConnectWatch} works with. */
-export interface ConnectWatchOptions {
+interface ConnectWatchOptions {
   /** `undefined` where a connection of our own would prove nothing, as behind a proxy. */
   readonly reach: Reach | undefined;
   readonly deadlines: Deadlines;

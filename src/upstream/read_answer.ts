@@ -26,7 +26,7 @@ export interface ReadBodyOptions {
 }
 
 /** What bounds the reading of a good answer's whole body. */
-export interface ReadAnswerOptions extends ReadBodyOptions {
+interface ReadAnswerOptions extends ReadBodyOptions {
   readonly maxBytes: number;
 }
 

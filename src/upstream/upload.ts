@@ -22,7 +22,7 @@ const PATIENT_START_MS = 50;
 const PATIENT_PAUSE_MS = 8;
 
 /** How an upload is streamed. */
-export interface UploadOptions {
+interface UploadOptions {
   /** Whether it leaves time for an answer before each piece; 30 MiB take four seconds then. */
   readonly isPatient: boolean;
 }

@@ -7,7 +7,7 @@ import { readArguments } from "../arguments.ts";
 import type { OptionSpec } from "../command.ts";
 
 /** What the command line says of serving; absent where it says nothing. */
-export interface ServeOptions {
+interface ServeOptions {
   readonly config?: string;
   readonly host?: string;
   readonly port?: number;

@@ -14,7 +14,7 @@ import { drawLimits } from "./draw.ts";
 import { readLimits, readUsage } from "./read.ts";
 
 /** What {@linkcode runLimits} works with. */
-export interface LimitsTools extends CliIo, AskTools {
+interface LimitsTools extends CliIo, AskTools {
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** Resolves after this many milliseconds. */

@@ -7,7 +7,7 @@ import type { QuotaWindow } from "../../limits/window.ts";
 import { type Paint, plainText, type Style, wrapWords } from "../text.ts";
 
 /** How {@linkcode drawLimits} draws. */
-export interface DrawOptions {
+interface DrawOptions {
   /** How many characters fit into a line. */
   readonly columns: number;
   readonly paint: Paint;

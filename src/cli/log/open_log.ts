@@ -3,7 +3,7 @@ import { systemTimers, type Timers } from "../../core/time/timers.ts";
 import { createLog, type Log, type LogFormat } from "../../observe/log.ts";
 
 /** A log whose lines are gathered and written together. */
-export interface OpenLog {
+interface OpenLog {
   readonly log: Log;
   readonly writer: LineWriter;
 }

@@ -26,7 +26,7 @@ export class ListenError extends Error {
 }
 
 /** Where a listener stands, and what it is told when it cannot. */
-export interface ListenPlace extends Pick<ServerConfig, "host" | "port"> {
+interface ListenPlace extends Pick<ServerConfig, "host" | "port"> {
   readonly tls?: ServerConfig["tls"];
   /** Whether other threads of this program listen there too. */
   readonly isShared?: boolean;

@@ -9,7 +9,7 @@ import { type Serving, type ServingOptions, startServing } from "./serving.ts";
 import { nextStopSignal } from "./signals.ts";
 
 /** What {@linkcode runServer} serves, and how. */
-export interface ServerRun extends ServingOptions {
+interface ServerRun extends ServingOptions {
   readonly io: CliIo;
   /** Starts what serves; default: one gateway in this thread. */
   readonly start?: (options: ServingOptions) => Promise<Serving>;

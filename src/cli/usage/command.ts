@@ -12,7 +12,7 @@ import {
 } from "./totals.ts";
 
 /** What {@linkcode runUsage} works with. */
-export interface UsageTools extends CliIo {
+interface UsageTools extends CliIo {
   /** Returns what a file is known by, whatever it is called; `undefined` where there is none. */
   readonly identify: (path: string) => Promise<string | undefined>;
   /**

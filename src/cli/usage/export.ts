@@ -75,19 +75,8 @@ function rowFields(row: Row, { by }: Totals): unknown {
   return { ...Object.fromEntries(names), ...sumFields(row) };
 }
 
-/**
- * Sums under the names that they have in JSON and CSV. A cost is null where no request had a price.
- *
- * @example
- * ```ts
- * import { createTotals } from "./totals.ts";
- * import { sumFields } from "./export.ts";
- *
- * const { total } = createTotals(["token"]).finish();
- * if (sumFields(total).cost_usd !== null) throw new Error();
- * ```
- */
-export function sumFields(sums: Sums): Readonly<Record<string, number | null>> {
+/** Sums under the names that they have in JSON and CSV. A cost is null where no request had a price. */
+function sumFields(sums: Sums): Readonly<Record<string, number | null>> {
   return {
     requests: sums.requests,
     errors: sums.errors,

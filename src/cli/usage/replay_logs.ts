@@ -21,7 +21,7 @@ import type { Sums } from "../../usage/sums.ts";
 import { LOG_FILES, type LogFile, type LogFiles } from "./log_files.ts";
 
 /** What {@linkcode replayLogs} reads, and where what it finds goes. */
-export interface ReplayLogsOptions {
+interface ReplayLogsOptions {
   /** Paths with wildcards. */
   readonly patterns: readonly string[];
   readonly config: Pick<Config, "callers">;

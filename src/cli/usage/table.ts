@@ -44,7 +44,7 @@ function estimatedText(sums: Sums): string {
 }
 
 /** How a table is drawn. */
-export interface TableOptions {
+interface TableOptions {
   /** How many characters fit into a line. */
   readonly columns: number;
   readonly paint: Paint;

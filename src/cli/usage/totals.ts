@@ -59,7 +59,7 @@ export interface TotalsBuilder {
 }
 
 /** Some 350 bytes of memory each. */
-export const MAX_ROWS = 1_000_000;
+const MAX_ROWS = 1_000_000;
 
 /**
  * Adds requests up by some groupings.

@@ -1,5 +1,5 @@
 /** A watch of files that can be ended. */
-export interface FilesWatch {
+interface FilesWatch {
   /** Changes which files are watched. */
   follow(paths: ReadonlySet<string>): void;
   /** Ends the watch; once it resolves, no timer and no system resource of it is left. */
@@ -7,7 +7,7 @@ export interface FilesWatch {
 }
 
 /** How {@linkcode watchFiles} watches. */
-export interface WatchOptions {
+interface WatchOptions {
   /** Called when one of the files may have changed; also when it went or came back. */
   readonly onChange: () => void;
   /** Quiet time after the last sign of a change, in milliseconds, so that a file is written out. */

@@ -7,7 +7,7 @@ import { type FileResult, loadConfigFile } from "../commands/config_file.ts";
 import { watchFiles } from "./watch_files.ts";
 
 /** A configuration file, with all that it names, as it is now and as it changes. */
-export interface WatchedConfig {
+interface WatchedConfig {
   /** Reads and validates it; what it names from then on is watched. */
   load(): Promise<FileResult>;
   /** Calls `onChange` when the file, a key file, the certificate or its key may have changed. */

@@ -25,7 +25,7 @@ import type { Report, StartThread } from "./messages.ts";
 import { createSlot, type Slot } from "./slot.ts";
 
 /** What a pool serves, and with what. */
-export interface PoolOptions
+interface PoolOptions
   extends
     Pick<ServingOptions, "store" | "server" | "log" | "fetch" | "shared"> {
   /** How many threads serve. */

@@ -29,7 +29,7 @@ export interface Slot {
 }
 
 /** What a {@linkcode Slot} works with. */
-export interface SlotOptions {
+interface SlotOptions {
   readonly startThread: StartThread;
   readonly timers: Timers;
   /** What a new thread is to serve. */

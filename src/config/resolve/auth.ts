@@ -5,7 +5,7 @@ import type { ConnectionFields } from "../schema/connection.ts";
 import { type AuthScheme, SERVICES } from "../services.ts";
 
 /** What {@linkcode resolveAuth} needs besides the fields. */
-export interface ResolveAuthOptions {
+interface ResolveAuthOptions {
   /** Of the connection; for {@linkcode resolveKey} of what holds the key. */
   readonly path: Path;
   readonly readFile: ReadFile;

@@ -13,7 +13,7 @@ import type { AmountLimit, Group, UsageLimit } from "../usage_limits.ts";
 import { resolveUsageLimits } from "./usage_limits.ts";
 
 /** What {@linkcode resolveCallers} needs besides the tokens. */
-export interface ResolveCallersOptions {
+interface ResolveCallersOptions {
   readonly index: SelectionIndex;
   readonly tokenLimits: TokenLimits;
   /** How many requests may run at once in all. */

@@ -11,7 +11,7 @@ import { SERVICES } from "../services.ts";
 import type { Price, Prices } from "../usage_limits.ts";
 
 /** What {@linkcode resolveConnection} needs besides the fields. */
-export interface ResolveConnectionOptions {
+interface ResolveConnectionOptions {
   readonly path: Path;
   /** Of all connections. */
   readonly timeouts: Timeouts;

@@ -12,7 +12,7 @@ import type {
 import { SERVICES } from "../services.ts";
 
 /** What {@linkcode resolveQuota} needs besides the fields. */
-export interface ResolveQuotaOptions {
+interface ResolveQuotaOptions {
   /** Of the connection. */
   readonly path: Path;
   readonly readFile: ReadFile;

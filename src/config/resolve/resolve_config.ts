@@ -21,7 +21,7 @@ import {
 import { isLoopback, resolveServer, resolveTimeouts } from "./server.ts";
 
 /** What {@linkcode resolve} needs besides the tree. */
-export interface ResolveOptions {
+interface ResolveOptions {
   readonly readFile: ReadFile;
   /** Milliseconds since 1970. */
   readonly nowMs: number;

@@ -7,7 +7,7 @@ import type { FileFields } from "../schema/config_file.ts";
 type GeneralFields = NonNullable<FileFields["general"]>;
 
 /** What {@linkcode resolveServer} needs besides the fields. */
-export interface ResolveServerOptions {
+interface ResolveServerOptions {
   readonly readFile: ReadFile;
   readonly findings: Findings;
 }

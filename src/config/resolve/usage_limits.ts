@@ -18,7 +18,7 @@ import {
 } from "../usage_limits.ts";
 
 /** What {@linkcode resolveUsageLimits} needs besides the limits. */
-export interface UsageLimitsOptions {
+interface UsageLimitsOptions {
   /** Of the list. */
   readonly path: Path;
   readonly index: SelectionIndex;

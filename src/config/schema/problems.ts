@@ -18,7 +18,7 @@ const WORDS_BY_TYPE: Readonly<Record<string, string>> = {
 };
 
 /** What {@linkcode validate} needs besides the schema. */
-export interface ValidateOptions {
+interface ValidateOptions {
   readonly value: unknown;
   /** Where the value stands in the file. */
   readonly path: Path;

@@ -1,5 +1,5 @@
 /** How pauses grow. */
-export interface BackoffOptions {
+interface BackoffOptions {
   /** The first pause, in milliseconds; each further one is twice as long. */
   readonly firstMs: number;
   /** The longest pause, in milliseconds; default: there is none. */

@@ -10,7 +10,7 @@ export const STEP_BYTES: number = 64 * 1024;
 const CHUNK_BYTES = 256;
 
 /** What {@linkcode EventLoop} needs of the platform; tests inject their own. */
-export interface EventLoopOptions {
+interface EventLoopOptions {
   /** Milliseconds on a clock that never jumps. */
   readonly elapsedMs: () => number;
   /** Runs what is due already. */

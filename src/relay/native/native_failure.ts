@@ -61,8 +61,7 @@ interface OwnWords {
 }
 
 /** How a failure is read and passed on; its protocol is that of the path, too. */
-export interface ReadFailureOptions
-  extends ReadBodyOptions, AnswerFailureOptions {
+interface ReadFailureOptions extends ReadBodyOptions, AnswerFailureOptions {
   /** What the caller gets of the upstream's headers. */
   readonly headers: [string, string][];
 }
@@ -83,7 +82,7 @@ export async function readNativeFailure(
 }
 
 /** What an answer that is a failure brings. */
-export interface NativeFailureOptions
+interface NativeFailureOptions
   extends AnswerFailureOptions, Pick<ReadFailureOptions, "headers"> {
   readonly bytes: Uint8Array<ArrayBuffer>;
 }

@@ -10,7 +10,7 @@ import { sha256Hex } from "../../core/sha256.ts";
 export type CredentialGroup = "bearer" | "messages" | "either";
 
 /** What deciding about a caller needs beside the headers. */
-export interface AuthenticateOptions {
+interface AuthenticateOptions {
   readonly group: CredentialGroup;
   readonly config: Config;
   /** Milliseconds since 1970, for tokens that expire. */

@@ -49,7 +49,7 @@ const SUBJECT_BY_KIND = {
 } as const satisfies Record<AttemptFailureKind, string>;
 
 /** Who takes in what an attempt shows. */
-export interface AttemptReportOptions {
+interface AttemptReportOptions {
   readonly connection: BreakerByToken;
   readonly model: BreakerByToken;
   /** The name of the token that asks. */

@@ -41,7 +41,7 @@ export interface Asker {
 }
 
 /** What {@linkcode createHealth} goes by, and who is told of every cool-down. */
-export interface HealthOptions {
+interface HealthOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics?: Metrics | undefined;

@@ -39,7 +39,7 @@ export type Outlook =
   };
 
 /** What an outlook depends on, beside the candidates. */
-export interface OutlookOptions {
+interface OutlookOptions {
   readonly caller: Caller;
   /** What this request has asked already. */
   readonly failed: readonly FailedAttempt[];
@@ -48,7 +48,7 @@ export interface OutlookOptions {
 }
 
 /** Where {@linkcode outlookOf} looks. */
-export interface OutlookEvidence {
+interface OutlookEvidence {
   readonly health: Pick<Health, "restMs" | "lastingCause">;
   readonly limits: Pick<LimitsService, "known">;
   readonly clock: Pick<Clock, "now">;

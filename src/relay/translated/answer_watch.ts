@@ -26,7 +26,7 @@ import {
 } from "./reasoning_store.ts";
 
 /** What a translated answer is watched for. */
-export interface AnswerWatchOptions {
+interface AnswerWatchOptions {
   readonly record: RequestRecord;
   readonly seals: ReasoningStore;
   readonly callerSha256: string;
@@ -38,7 +38,7 @@ export interface AnswerWatchOptions {
 }
 
 /** What a translated stream is watched for. */
-export interface StreamWatchOptions extends AnswerWatchOptions {
+interface StreamWatchOptions extends AnswerWatchOptions {
   /** How the caller names the answer's calls, as its codec's `createAnswerIds` says. */
   readonly idFor: ((id: string) => string) | undefined;
 }

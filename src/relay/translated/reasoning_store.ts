@@ -14,7 +14,7 @@ import { isToolCall } from "../../protocols/canonical/request/history.ts";
 import type { AnswerEvent } from "../../protocols/canonical/stream/event.ts";
 
 /** Whose answer is asked for. */
-export interface SealOwner {
+interface SealOwner {
   /** SHA-256 of the caller's token: no caller is ever given another's reasoning. */
   readonly callerSha256: string;
   /** The tool call that the same answer made. */
@@ -42,7 +42,7 @@ export interface ReasoningStore {
 }
 
 /** Bounds of a {@linkcode ReasoningStore}. */
-export interface SealStoreOptions {
+interface SealStoreOptions {
   readonly clock: Clock;
   /** How long reasoning waits for its tool results, in milliseconds. */
   readonly ttlMs?: number;

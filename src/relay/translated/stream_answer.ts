@@ -40,7 +40,7 @@ import {
 } from "./answer_watch.ts";
 
 /** A stream to translate, and who watches it. */
-export interface StreamAnswerOptions extends TranslateAnswerOptions {
+interface StreamAnswerOptions extends TranslateAnswerOptions {
   readonly watch: TranslatedWatch;
 }
 

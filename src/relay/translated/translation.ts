@@ -51,12 +51,12 @@ export interface Translation {
 }
 
 /** A request to translate, wherever its body is. */
-export interface RequestToTranslate extends Omit<RequestJob, "body"> {
+interface RequestToTranslate extends Omit<RequestJob, "body"> {
   readonly body: HeldBody;
 }
 
 /** Who wants a translation. */
-export interface TranslationOptions {
+interface TranslationOptions {
   readonly memory: MemoryShare;
   /** Gives it up. */
   readonly signal: AbortSignal;

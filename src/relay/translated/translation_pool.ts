@@ -44,7 +44,7 @@ export interface PoolPlace {
 }
 
 /** What a {@linkcode TranslationPool} works with. */
-export interface TranslationPoolOptions {
+interface TranslationPoolOptions {
   readonly startThread: StartTranslationThread;
   /** How many threads there are at most; each is started when it is needed. */
   readonly maxThreads: number;

@@ -43,7 +43,7 @@ export type StartTranslationThread = (
 ) => TranslationThread;
 
 /** An error as plain data: what threads send each other keeps no class. */
-export type SentError =
+type SentError =
   | {
     readonly type: "gateway";
     readonly kind: ErrorKind;

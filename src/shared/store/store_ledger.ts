@@ -5,7 +5,7 @@ import { StoreError, type StoreLink, type StoreScript } from "./store_link.ts";
 import { digestOf } from "./wire.ts";
 
 /** What {@linkcode createStoreLedger} needs. */
-export interface StoreLedgerOptions {
+interface StoreLedgerOptions {
   readonly link: StoreLink;
   /** Before every key. */
   readonly prefix: string;

@@ -37,7 +37,7 @@ export interface StoreLink {
 }
 
 /** What a {@linkcode StoreLink} works with. */
-export interface StoreLinkOptions {
+interface StoreLinkOptions {
   readonly open: OpenStore;
   /** A key that may be written to, to see whether the store takes anything. */
   readonly probeKey: string;

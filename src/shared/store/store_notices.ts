@@ -12,13 +12,13 @@ import {
 } from "./wire.ts";
 
 /** Tells replicas what this process learned, and the other way round. */
-export interface StoreNotices extends Notices {
+interface StoreNotices extends Notices {
   /** Ends the looking for news. */
   close(): void;
 }
 
 /** What {@linkcode createStoreNotices} works with. */
-export interface StoreNoticesOptions {
+interface StoreNoticesOptions {
   readonly link: StoreLink;
   /** Before every key. */
   readonly prefix: string;

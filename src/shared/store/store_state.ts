@@ -37,7 +37,7 @@ export interface StoreState {
 }
 
 /** What {@linkcode createStoreState} works with. */
-export interface StoreStateOptions {
+interface StoreStateOptions {
   readonly open: OpenStore;
   /** Before every key. */
   readonly prefix: string;
