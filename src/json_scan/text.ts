@@ -165,8 +165,8 @@ function skipPlain({ bytes, words }: TextBytes, start: number): number {
   const lastWord = bytes.length - 4;
   let position = start;
   for (; position <= lastWord; position += 4) {
-    const providerMetadata = markSpecial(words.getInt32(position, true));
-    if (providerMetadata !== 0) return position + firstMarked(providerMetadata);
+    const marks = markSpecial(words.getInt32(position, true));
+    if (marks !== 0) return position + firstMarked(marks);
   }
   return position;
 }
@@ -183,8 +183,8 @@ function markSpecial(word: number): number {
 }
 
 /** The index of the first marked byte, which little-endian order puts lowest. */
-function firstMarked(providerMetadata: number): number {
-  return (31 - Math.clz32(providerMetadata & -providerMetadata)) >> 3;
+function firstMarked(marks: number): number {
+  return (31 - Math.clz32(marks & -marks)) >> 3;
 }
 
 /** Skips the characters and escapes that end before `end`, up to one that the automaton stops at. */

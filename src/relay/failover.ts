@@ -34,7 +34,7 @@ import {
   servingDeployments,
 } from "./routing/allow_named_models.ts";
 import { type AttemptReport, withWindow } from "./routing/attempt_report.ts";
-import type { Candidate, Candidates } from "./routing/candidate.ts";
+import type { Candidate } from "./routing/candidate.ts";
 import type { Asker } from "./routing/health.ts";
 import {
   LONG_MS,
@@ -162,7 +162,9 @@ async function runAttempt(
       leave();
       if (ending === "complete") report.succeeded();
       else if (ending === "upstream_broken") {
-        report.failed(lateEvidence(attempt.lateFailure));
+        report.failed(
+          attempt.lateFailure ? evidenceOf(attempt.lateFailure) : BROKE_OFF,
+        );
       } else report.dismissed();
     });
     return answer;
@@ -181,12 +183,12 @@ async function runAttempt(
   }
 }
 
-/** What was wrong with an answer that ended badly after its first output: what it says, or that it broke off. */
-function lateEvidence(failure: Failure | undefined): AttemptFailure {
-  return failure === undefined
-    ? { kind: "broken", status: undefined, retryAfterMs: undefined }
-    : evidenceOf(failure);
-}
+/** What was wrong with an answer that ended badly after its first output, and does not say why. */
+const BROKE_OFF: AttemptFailure = {
+  kind: "broken",
+  status: undefined,
+  retryAfterMs: undefined,
+};
 
 /** An attempt that takes in what its answer says of a failure. */
 interface RunningAttempt extends Attempt {
@@ -198,6 +200,9 @@ function attemptOf(
   { exchange, task, failed }: AttemptContext,
   { deadlines }: RelayServices,
 ): RunningAttempt {
+  const { own, fallbacks } = task.candidates;
+  const isOther = (one: Candidate) =>
+    one !== candidate && failed.every((other) => other.candidate !== one);
   const mayRepeat = failed.length + 1 < MAX_ATTEMPTS;
   const attempt: RunningAttempt = {
     exchange,
@@ -210,24 +215,13 @@ function attemptOf(
     startedMs: deadlines.elapsedMs(),
     controller: exchange.control.controller,
     mayRepeat,
-    mayMoveOn: mayRepeat && hasOthers(candidate, task.candidates, failed),
+    mayMoveOn: mayRepeat && (own.some(isOther) || fallbacks.some(isOther)),
     lateFailure: undefined,
     noteFailure(failure) {
       attempt.lateFailure ??= failure;
     },
   };
   return attempt;
-}
-
-/** Whether there is a way that was not tried before. */
-function hasOthers(
-  candidate: Candidate,
-  { own, fallbacks }: Candidates,
-  failed: readonly FailedAttempt[],
-): boolean {
-  const isOther = (one: Candidate) =>
-    one !== candidate && failed.every((other) => other.candidate !== one);
-  return own.some(isOther) || fallbacks.some(isOther);
 }
 
 /** The record says of the last attempt alone what its answer was; nothing of those before has gone out. */
@@ -274,7 +268,7 @@ interface AdmittedAttempt {
  */
 async function admitFirst(
   attempts: readonly NextAttempt[],
-  { exchange, gate }: Admittance,
+  { exchange, gate }: { readonly exchange: Exchange; readonly gate: LimitGate },
   services: RelayServices,
 ): Promise<AdmittedAttempt | undefined> {
   for (const hasNoAlternative of [false, true]) {
@@ -298,12 +292,6 @@ async function admitFirst(
     }
   }
   return undefined;
-}
-
-/** Who wants an attempt admitted. */
-interface Admittance {
-  readonly exchange: Exchange;
-  readonly gate: LimitGate;
 }
 
 /** Waits until a connection may be asked again; `false` when it may not. */

@@ -21,8 +21,8 @@ export interface FakeLedger {
   /** Lets all answers out that wait, in order. */
   release(): void;
   /** Forgets everything that came since the last snapshot; without one, everything. */
-  reportDropped(): void;
-  /** Keeps what there is for {@linkcode FakeLedger.reportDropped}. */
+  lose(): void;
+  /** Keeps what there is for {@linkcode FakeLedger.lose}. */
   snapshot(): void;
   readonly sums: ReturnType<typeof createMemorySums>;
   /** How many batches came, again or for the first time. */
@@ -84,7 +84,7 @@ export function createFakeLedger(clock: Clock): FakeLedger {
     snapshot() {
       kept = [...done];
     },
-    reportDropped() {
+    lose() {
       done = [...kept];
       sums = createMemorySums(clock);
       for (const batch of done) sums.apply(batch);

@@ -351,7 +351,7 @@ Deno.test("what a ledger loses is lost, what was not in it yet comes once, and n
       await pass(100);
       link.isAway = true;
       add(one, 1);
-      ledger.reportDropped();
+      ledger.lose();
       link.isAway = false;
       one.resume();
       await pass(200);
@@ -387,7 +387,7 @@ Deno.test("an emptied ledger grants what its own sums leave, whatever a process 
   const { ledger, one } = open();
   add(one, 500);
   assert.equal(await isGranted(take(one, 500)), false);
-  ledger.reportDropped();
+  ledger.lose();
   assert.equal(await isGranted(take(one, 500)), true);
   assert.deepEqual(await one.read([HOUR]), [0]);
   assert.deepEqual([...await one.table(HOUR.table)], []);
@@ -407,7 +407,7 @@ Deno.test("holds of a process that is gone end after two minutes, those of a liv
 Deno.test("a ledger that comes back learns what runs, also what it lost", async () => {
   const { ledger, one, two } = open();
   await take(one, 9);
-  ledger.reportDropped();
+  ledger.lose();
   assert.equal(await used(two), 0);
   one.resume();
   await settle();

@@ -53,7 +53,7 @@ export async function soakConnections(options: SoakOptions): Promise<void> {
       hopUrl,
       upstream,
       options,
-      reportDropped,
+      lose,
     );
     const { versions } = await tellOf(upstream.url);
     options.findings.note("  the upstream was asked over", versions.join(", "));
@@ -122,7 +122,7 @@ async function stall({ gateway }: Net): Promise<Burden> {
 }
 
 /** Lets the gateway keep a connection, and loses it. */
-async function reportDropped({ gateway, controlUrl }: Net): Promise<Burden> {
+async function lose({ gateway, controlUrl }: Net): Promise<Burden> {
   const { refused } = await askOthers({
     url: gateway.program.url,
     headers: () => gateway.headersOf("other"),

@@ -258,7 +258,7 @@ async function openStore(): Promise<TroubledStore> {
   const lost = new Map<string, number>();
   let current = main;
 
-  function reportDropped(before: Sums, after: Sums): void {
+  function lose(before: Sums, after: Sums): void {
     for (const [field, amount] of before) {
       const missing = amount - (after.get(field) ?? 0);
       lost.set(field, (lost.get(field) ?? 0) + missing);
@@ -281,7 +281,7 @@ async function openStore(): Promise<TroubledStore> {
     }
     const before = isOlder ? await still(current) : kept;
     await current.kill();
-    reportDropped(before, kept);
+    lose(before, kept);
     await pause(500);
     await current.restart();
   }
@@ -299,7 +299,7 @@ async function openStore(): Promise<TroubledStore> {
         const script =
           "local all = redis.call('HGETALL', KEYS[1]) redis.call('FLUSHALL') return all";
         const reply = await current.ask("EVAL", script, "1", key);
-        reportDropped(sumsOfReply(reply), new Map());
+        lose(sumsOfReply(reply), new Map());
       },
       () => crash(true),
       async () => {
@@ -317,7 +317,7 @@ async function openStore(): Promise<TroubledStore> {
         const before = await still(current);
         relay.reroute(standby.port);
         current = standby;
-        reportDropped(before, kept);
+        lose(before, kept);
       },
     ],
     async [Symbol.asyncDispose]() {

@@ -2,7 +2,7 @@ import type { LogLineCounts } from "../../observe/read_log.ts";
 import { type Paint, plainText, wrapWords } from "../text.ts";
 import { type Sums, tokensOf, type Totals, valuesOf } from "./totals.ts";
 
-const EXACT_FORMAT = new Intl.NumberFormat("en");
+const EXACT = new Intl.NumberFormat("en");
 const SHORT = new Intl.NumberFormat("en", {
   notation: "compact",
   maximumSignificantDigits: 3,
@@ -13,7 +13,7 @@ const LARGE = 100_000;
 
 /** A number that fits into a column: `99,999`, `100K`, `1.23B`. */
 function countText(count: number): string {
-  return (count < LARGE ? EXACT_FORMAT : SHORT).format(count);
+  return (count < LARGE ? EXACT : SHORT).format(count);
 }
 
 const DOLLARS = new Intl.NumberFormat("en", {
@@ -222,5 +222,3 @@ function counted(count: number, noun: string): string {
 
 const REST_MEANING =
   "what came when there were a million rows; group by something else";
-
-const EXACT = new Intl.NumberFormat("en");

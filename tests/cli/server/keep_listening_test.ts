@@ -10,7 +10,7 @@ import { settle } from "../../support/settle.ts";
 
 /** A listener of the test, which breaks when it is told to. */
 interface FakeListener extends FragileListener {
-  reportDropped(reason: unknown): void;
+  lose(reason: unknown): void;
   closed: boolean;
 }
 
@@ -39,7 +39,7 @@ function begin() {
         url: "http://127.0.0.1:4000",
         port: 4000,
         lost: promise,
-        reportDropped: resolve,
+        lose: resolve,
         closed: false,
         close() {
           one.closed = true;
@@ -66,7 +66,7 @@ function begin() {
 Deno.test("keepListening() listens at the same port again once the platform says that it gave up", async () => {
   const { listener, opened, ports, events, log, pass } = begin();
   assert.equal(listener.url, "http://127.0.0.1:4000");
-  opened[0]?.reportDropped(OUT_OF_DESCRIPTORS);
+  opened[0]?.lose(OUT_OF_DESCRIPTORS);
   await settle();
   assert.deepEqual(log.entries, [{
     level: "error",
@@ -81,7 +81,7 @@ Deno.test("keepListening() listens at the same port again once the platform says
 
 Deno.test("keepListening() closes every listener that still serves", async () => {
   const { listener, opened, pass } = begin();
-  opened[0]?.reportDropped(OUT_OF_DESCRIPTORS);
+  opened[0]?.lose(OUT_OF_DESCRIPTORS);
   await settle();
   await pass(100);
   await listener.close();
@@ -91,7 +91,7 @@ Deno.test("keepListening() closes every listener that still serves", async () =>
 Deno.test("keepListening() tries until it listens, ever more seldom, and logs no attempt", async () => {
   const { scene, listener, opened, ports, events, pass } = begin();
   scene.fails = true;
-  opened[0]?.reportDropped(OUT_OF_DESCRIPTORS);
+  opened[0]?.lose(OUT_OF_DESCRIPTORS);
   await settle();
   await pass(100 + 200 + 400 + 800 + 1_600 + 2_000 + 2_000);
   assert.equal(ports.length, 1 + 7);
@@ -104,7 +104,7 @@ Deno.test("keepListening() tries until it listens, ever more seldom, and logs no
 
 Deno.test("keepListening() does nothing any more once it is closed", async () => {
   const { listener, opened, events, timers, pass } = begin();
-  opened[0]?.reportDropped(OUT_OF_DESCRIPTORS);
+  opened[0]?.lose(OUT_OF_DESCRIPTORS);
   await settle();
   await listener.close();
   await pass(1_000);
@@ -116,13 +116,13 @@ Deno.test("keepListening() does nothing any more once it is closed", async () =>
 Deno.test("keepListening() waits shortly again after it has listened for a while", async () => {
   const { scene, listener, opened, events, pass } = begin();
   scene.fails = true;
-  opened[0]?.reportDropped(OUT_OF_DESCRIPTORS);
+  opened[0]?.lose(OUT_OF_DESCRIPTORS);
   await settle();
   await pass(3_000);
   scene.fails = false;
   await pass(2_000);
   await pass(10_000);
-  opened[1]?.reportDropped(OUT_OF_DESCRIPTORS);
+  opened[1]?.lose(OUT_OF_DESCRIPTORS);
   await settle();
   await pass(100);
   assert.equal(events().at(-1), "listening_again");
@@ -149,7 +149,7 @@ Deno.test("renew() listens at the same port beside the old listener, which then 
   assert.deepEqual(opened.map(({ closed }) => closed), [true, false]);
   assert.deepEqual(events(), ["listener_renewed"]);
   // That the old one ends is no loss.
-  opened[0]?.reportDropped(OUT_OF_DESCRIPTORS);
+  opened[0]?.lose(OUT_OF_DESCRIPTORS);
   await settle();
   assert.deepEqual(events(), ["listener_renewed"]);
   await listener.close();
@@ -184,7 +184,7 @@ Deno.test("renew() lets the old listener go first where the platform shares no p
 
 Deno.test("renew() leaves a lost listener to the next try, and a closed one alone", async () => {
   const { listener, opened, pass } = begin();
-  opened[0]?.reportDropped(OUT_OF_DESCRIPTORS);
+  opened[0]?.lose(OUT_OF_DESCRIPTORS);
   await settle();
   listener.renew();
   assert.equal(opened.length, 1);

@@ -113,7 +113,7 @@ export async function openScene(
       over = true;
     };
     work.then(done, done);
-    for (let schedule = 0; schedule < MAX_RINGS; schedule++) {
+    for (let ring = 0; ring < MAX_RINGS; ring++) {
       for (let turn = 0; turn < QUICK_TURNS && !over; turn++) await nextTurn();
       if (!over) await untilIdle();
       if (over) return await work;
