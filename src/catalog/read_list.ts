@@ -9,7 +9,7 @@ import {
 } from "../core/protocol.ts";
 import { Turns } from "../core/time/turns.ts";
 import { CODECS } from "../protocols/mod.ts";
-import { createByteReader, discard, readAll } from "../streams/byte_reader.ts";
+import { discard, readText } from "../streams/byte_reader.ts";
 import type { Fetch } from "../upstream/call.ts";
 import { upstreamHeaders } from "../upstream/headers.ts";
 import { secretsOf } from "../upstream/secrets.ts";
@@ -145,7 +145,14 @@ async function readPage(
   context: ReadPages,
   query: Query,
 ): Promise<ModelPage> {
-  const text = await readText(await send(context, query), context);
+  const answer = await send(context, query);
+  const text = await reached(
+    readText(answer, MAX_PAGE_BYTES),
+    context.signal,
+  );
+  if (text === undefined) {
+    throw new NoModelList("a page of the list is longer than 1 MiB");
+  }
   // Names come back to callers, and a provider may repeat the key in any of them.
   if (await holdsSecret(text, context.connection)) {
     throw new NoModelList("the list holds the connection's key");
@@ -205,21 +212,6 @@ async function send(
   if (answer.ok) return answer;
   discard(answer);
   throw new NoModelList(`the provider answers with ${answer.status}`);
-}
-
-async function readText(
-  { body }: Response,
-  { signal }: ReadPages,
-): Promise<string> {
-  if (body === null) return "";
-  const bytes = await reached(
-    readAll(createByteReader(body), MAX_PAGE_BYTES),
-    signal,
-  );
-  if (bytes === undefined) {
-    throw new NoModelList("a page of the list is longer than 1 MiB");
-  }
-  return new TextDecoder().decode(bytes);
 }
 
 /** What comes of an exchange with the provider. */

@@ -3,7 +3,7 @@ import { suggestion } from "../config/problems.ts";
 import type { CommandSpec, OptionSpec } from "./command.ts";
 
 /** What the arguments of a command say. */
-export interface Arguments {
+interface Arguments {
   /** The values of the options that were given; the last one wins. */
   readonly values: ReadonlyMap<string, string>;
   /** Which of the options without a value were given. */

@@ -1,6 +1,6 @@
 import { shorten } from "../core/error.ts";
 import { isJsonObject, type JsonValue, parseJson } from "../core/json.ts";
-import { createByteReader, readAll } from "../streams/byte_reader.ts";
+import { readText } from "../streams/byte_reader.ts";
 import type { OptionSpec } from "./command.ts";
 import { plainText } from "./text.ts";
 
@@ -44,6 +44,12 @@ export class NoAnswer extends Error {
 }
 
 /**
+ * Many times what any gateway answers, in bytes: a list of 10,000 models has some 8 MB. Of what is longer, there is no
+ * text: whatever answers there, it is no gateway.
+ */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+
+/**
  * Asks a gateway. The token goes to that address alone: a redirect is not followed.
  *
  * @throws {NoAnswer}
@@ -60,7 +66,7 @@ export async function askGateway(
       redirect: "manual",
       signal: deadline(deadlineMs),
     });
-    const text = await answerText(answer) ?? "";
+    const text = await readText(answer, MAX_ANSWER_BYTES) ?? "";
     return {
       status: answer.status,
       type: answer.headers.get("content-type") ?? "",
@@ -173,23 +179,6 @@ export function errorMessage({ body }: Asked): string | undefined {
     : undefined;
 }
 
-/** Many times what any gateway answers, in bytes: a list of 10,000 models has some 8 MB. */
-const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
-
-/**
- * The text of an answer.
- *
- * @returns `undefined` for one that is longer than any gateway's: whatever answers there, it is none.
- * @throws Whatever reading it throws.
- */
-async function answerText(
-  { body }: Response,
-): Promise<string | undefined> {
-  if (body === null) return "";
-  const bytes = await readAll(createByteReader(body), MAX_ANSWER_BYTES);
-  return bytes && new TextDecoder().decode(bytes);
-}
-
 /** What a platform says of a request that got no answer, and what that means; the first match wins. */
 const FAULTS: readonly (readonly [pattern: RegExp, fault: string])[] = [
   [/peer certificate.*expired/i, "its certificate has expired"],
@@ -225,7 +214,7 @@ export function innermostMessage(error: unknown): string {
 }
 
 /** Where a gateway on this machine is, unless it is told otherwise. */
-const DEFAULT_URL = "http://127.0.0.1:8787";
+export const DEFAULT_URL = "http://127.0.0.1:8787";
 
 /** A gateway and a token for it. */
 export interface GatewayAddress {

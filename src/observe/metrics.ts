@@ -19,7 +19,7 @@ export interface Metrics {
 }
 
 /** What became of a token at a limit. */
-export interface LimitedEvent {
+interface LimitedEvent {
   /** The token's name. */
   readonly token: string;
   /** Unit and window, such as `tokens day`. */

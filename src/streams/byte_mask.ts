@@ -2,7 +2,7 @@ import type { ByteRead, ByteReader } from "./byte_reader.ts";
 import { byteText, joinBytes } from "./bytes.ts";
 
 /** Makes texts that must not be seen unreadable in bytes that pass. */
-export interface ByteMask {
+interface ByteMask {
   /**
    * Takes the next chunk, which may be changed in place.
    *

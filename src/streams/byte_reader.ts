@@ -253,3 +253,19 @@ export async function readAll(
   abandon(reader);
   return bytes > maxBytes ? undefined : joinBytes(chunks);
 }
+
+/**
+ * Reads an answer whole, as text.
+ *
+ * @param maxBytes A longer answer is given up.
+ * @returns `undefined` when it is longer than `maxBytes`.
+ * @throws Whatever reading it throws.
+ */
+export async function readText(
+  { body }: Response,
+  maxBytes: number,
+): Promise<string | undefined> {
+  if (body === null) return "";
+  const bytes = await readAll(createByteReader(body), maxBytes);
+  return bytes && new TextDecoder().decode(bytes);
+}

@@ -1,6 +1,11 @@
 import { readArguments } from "../arguments.ts";
 import { badUsage, type CliIo, type CommandSpec, EXIT } from "../command.ts";
-import { askGateway, type AskTools, NoAnswer } from "../gateway_client.ts";
+import {
+  askGateway,
+  type AskTools,
+  DEFAULT_URL,
+  NoAnswer,
+} from "../gateway_client.ts";
 
 /** `health`. */
 export const HEALTH: CommandSpec = {
@@ -14,8 +19,6 @@ export const HEALTH: CommandSpec = {
       "the gateway or its listener with metrics; else http://127.0.0.1:8787",
   }],
 };
-
-const DEFAULT_URL = "http://127.0.0.1:8787";
 
 /** Shorter than what those who ask regularly wait for the answer. */
 const DEADLINE_MS = 3_000;

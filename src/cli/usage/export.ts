@@ -1,9 +1,6 @@
 import { oneLine } from "../../observe/log.ts";
 import type { LogLineCounts } from "../../observe/read_log.ts";
-import { type Row, type Sums, type Totals, valuesOf } from "./totals.ts";
-
-/** What stands in the columns of the groupings for what belongs to no row of its own. */
-const REST = "(rest)";
+import { REST, type Row, type Sums, type Totals, valuesOf } from "./totals.ts";
 
 /** Totals as CSV (RFC 4180), line by line, with a line of names; without the sum of all rows. */
 export function* csvLines(totals: Totals): Generator<string> {

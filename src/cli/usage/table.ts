@@ -1,6 +1,6 @@
 import type { LogLineCounts } from "../../observe/read_log.ts";
 import { type Paint, plainText, wrapWords } from "../text.ts";
-import { type Sums, tokensOf, type Totals, valuesOf } from "./totals.ts";
+import { REST, type Sums, tokensOf, type Totals, valuesOf } from "./totals.ts";
 
 const EXACT = new Intl.NumberFormat("en");
 const SHORT = new Intl.NumberFormat("en", {
@@ -129,7 +129,7 @@ function drawnRows(
     isTotal: false,
   }));
   if (rest.requests > 0) {
-    drawn.push({ names: named("(rest)"), sums: rest, isTotal: false });
+    drawn.push({ names: named(REST), sums: rest, isTotal: false });
   }
   const hasTotal = rows.length > 1 || rest.requests > 0;
   return hasTotal
@@ -208,7 +208,7 @@ function notesOf(
     ...(left > 0
       ? [`${counted(left, "more row")}: --csv and --json print all`]
       : []),
-    ...(rest.requests > 0 ? [`(rest): ${REST_MEANING}`] : []),
+    ...(rest.requests > 0 ? [`${REST}: ${REST_MEANING}`] : []),
     ...(total.pricedUses > 0 && total.unpricedRequests > 0
       ? ["+ some requests were of a model without a price"]
       : []),

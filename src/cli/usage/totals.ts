@@ -52,6 +52,9 @@ export interface Totals {
   readonly to: string | undefined;
 }
 
+/** What stands in the columns of the groupings for what belongs to no row of its own. */
+export const REST = "(rest)";
+
 /** Adds requests up. */
 export interface TotalsBuilder {
   add(request: LoggedRequest): void;

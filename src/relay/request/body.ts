@@ -24,7 +24,7 @@ export interface BodySource {
 }
 
 /** How a caller's body is read. */
-export interface ReadBodyOptions {
+interface ReadBodyOptions {
   readonly deadlines: Deadlines;
   /** The route's limit in bytes, which counts after decompression too. */
   readonly maxBytes: number;

@@ -53,7 +53,7 @@ export interface PathHead {
 }
 
 /** Finds out what a request asks for while its body is read. */
-export interface RequestHeadReader {
+interface RequestHeadReader {
   /** Sees the next piece and keeps nothing of it; never throws for what it holds. */
   push(piece: Uint8Array): void;
   /**
