@@ -90,7 +90,7 @@ export function windowKey({ type, window }: QuotaWindow): string {
 }
 
 /** Whether nothing of a window is left, as far as the provider tells. */
-export function isUsedUp({ used_percent, remaining }: QuotaWindow): boolean {
+export function isExhausted({ used_percent, remaining }: QuotaWindow): boolean {
   return used_percent === null ? remaining === 0 : used_percent >= 100;
 }
 
