@@ -6,8 +6,8 @@ import { QuotaFailure } from "./failure.ts";
 import type { Harvest } from "./harvest.ts";
 import {
   type ConnectionEntry,
-  type LimitsList,
-  limitsList,
+  type QuotaList,
+  quotaList,
   readEntry,
   unreadEntry,
 } from "./list.ts";
@@ -22,7 +22,7 @@ import {
 import { isExhausted, type QuotaWindow, windowKey } from "./window.ts";
 
 /** Tells callers what is left of the quotas they share. */
-export interface LimitsService {
+export interface QuotaService {
   /**
    * The quotas of the caller's connections, in the order of the config; one that cannot be read says so
    * in its entry and hides no other.
@@ -36,7 +36,7 @@ export interface LimitsService {
     caller: Caller,
     config: Config,
     signal?: AbortSignal,
-  ): Promise<LimitsList>;
+  ): Promise<QuotaList>;
   /**
    * The windows of a connection's quota as far as they are known now; asks no provider. One that is exhausted
    * stays known until it resets.
@@ -44,8 +44,8 @@ export interface LimitsService {
   known(connection: Connection): readonly QuotaWindow[];
 }
 
-/** What a {@linkcode LimitsService} needs from outside. */
-export interface LimitsServiceOptions {
+/** What a {@linkcode QuotaService} needs from outside. */
+export interface QuotaServiceOptions {
   readonly clock: Clock;
   /** Reads what endpoints tell. */
   readonly poller: Poller;
@@ -55,10 +55,10 @@ export interface LimitsServiceOptions {
   readonly deadline?: (ms: number) => AbortSignal;
 }
 
-/** Creates a {@linkcode LimitsService} that knows nothing yet. */
-export function createLimitsService(
-  options: LimitsServiceOptions,
-): LimitsService {
+/** Creates a {@linkcode QuotaService} that knows nothing yet. */
+export function createQuotaService(
+  options: QuotaServiceOptions,
+): QuotaService {
   const { clock, harvest, poller } = options;
   const deadline = options.deadline ?? ((ms) => AbortSignal.timeout(ms));
   const exhausted = createExhaustedWindows(options);
@@ -68,7 +68,7 @@ export function createLimitsService(
     caller: Caller,
     config: Config,
     signal?: AbortSignal,
-  ): Promise<LimitsList> {
+  ): Promise<QuotaList> {
     signal?.throwIfAborted();
     adopt(config);
     const budget = deadline(config.limits.budgetMs);
@@ -77,7 +77,7 @@ export function createLimitsService(
       .map((connection) => entryOf(connection, config));
     const end = signal ? AbortSignal.any([budget, signal]) : budget;
     try {
-      return limitsList(await untilAbort(Promise.all(entries), end));
+      return quotaList(await untilAbort(Promise.all(entries), end));
     } catch (error) {
       throw budget.aborted && !signal?.aborted ? budgetOver() : error;
     }

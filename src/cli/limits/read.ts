@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonValue, parseJson } from "../../core/json.ts";
-import type { ConnectionEntry, LimitsList } from "../../limits/list.ts";
+import type { ConnectionEntry, QuotaList } from "../../limits/list.ts";
 import type { QuotaWindow } from "../../limits/window.ts";
 import { answerText, connectionFault } from "../gateway_client.ts";
 import { plainText } from "../text.ts";
@@ -35,9 +35,9 @@ const DEADLINE_MS = 30_000;
 export async function readLimits(
   where: { readonly url: string; readonly token: string },
   { fetch, deadline }: ReadLimitsTools,
-): Promise<LimitsList> {
+): Promise<QuotaList> {
   const { status, body } = await exchange(where, { fetch, deadline });
-  if (status === 200 && isLimitsList(body)) return body;
+  if (status === 200 && isQuotaList(body)) return body;
   throw refusal(where.url, { status, body });
 }
 
@@ -137,7 +137,7 @@ function unread(
  * Whether a gateway's answer is a list of limits (docs/quotas.md#fields-of-a-window). Fields beyond it are welcome: the
  * gateway may be newer than this program.
  */
-function isLimitsList(value: unknown): value is LimitsList {
+function isQuotaList(value: unknown): value is QuotaList {
   return isJsonObject(value) && value.object === "list" &&
     typeof value.refresh_after_seconds === "number" &&
     Array.isArray(value.data) && value.data.every(isEntry);

@@ -2,7 +2,7 @@ import type { Caller, Connection } from "../../config/config.ts";
 import { GatewayError } from "../../core/error.ts";
 import { saneWaitMs } from "../../core/retry_after.ts";
 import type { Clock } from "../../core/time/timers.ts";
-import type { LimitsService } from "../../limits/service.ts";
+import type { QuotaService } from "../../limits/service.ts";
 import { isExhausted } from "../../limits/window.ts";
 import {
   type Failure,
@@ -50,7 +50,7 @@ export interface OutlookOptions {
 /** Where {@linkcode outlookOf} looks. */
 export interface OutlookEvidence {
   readonly health: Pick<Health, "restMs" | "lastingCause">;
-  readonly limits: Pick<LimitsService, "known">;
+  readonly quotas: Pick<QuotaService, "known">;
   readonly clock: Pick<Clock, "now">;
 }
 
@@ -77,7 +77,7 @@ export function outlookOf(
 function outlookFor(
   candidate: Candidate,
   { caller, failed, limitedUntilMs }: OutlookOptions,
-  { health, limits, clock }: OutlookEvidence,
+  { health, quotas, clock }: OutlookEvidence,
 ): Outlook {
   const limitMs = limitedUntilMs(candidate);
   if (limitMs !== undefined) {
@@ -100,19 +100,19 @@ function outlookFor(
     const isBusy = restMs === 0 && last === undefined;
     return { kind: "soon", atMs: nowMs + restMs, isBusy };
   }
-  const resetMs = exhaustedUntilMs(deployment.connection, { limits, nowMs });
+  const resetMs = exhaustedUntilMs(deployment.connection, { quotas, nowMs });
   return { kind: "exhausted", atMs: Math.max(nowMs + waitMs, resetMs) };
 }
 
 /** Returns when the last exhausted window resets, in milliseconds since 1970; 0 where no reset makes sense. */
 function exhaustedUntilMs(
   connection: Connection,
-  { limits, nowMs }: {
-    readonly limits: Pick<LimitsService, "known">;
+  { quotas, nowMs }: {
+    readonly quotas: Pick<QuotaService, "known">;
     readonly nowMs: number;
   },
 ): number {
-  const resets = limits.known(connection).filter(isExhausted)
+  const resets = quotas.known(connection).filter(isExhausted)
     .map(({ resets_at }) => Date.parse(resets_at ?? ""))
     .filter((ms) => saneWaitMs(ms - nowMs) !== undefined);
   return Math.max(0, ...resets);
