@@ -1,4 +1,4 @@
-import { withOwnUse } from "../../http/page/own_use.js";
+import { withOwnUse } from "../../http/wording/own_use.js";
 import type { QuotaList } from "../../limits/list.ts";
 import { readArguments } from "../arguments.ts";
 import { badUsage, type CliIo, type CommandSpec, EXIT } from "../command.ts";

@@ -1,7 +1,7 @@
-import { failureMeaning } from "../../http/page/failures.js";
-import { type Level, LEVEL_TEXTS, levelOf } from "../../http/page/level.js";
-import { checkedText, resetText } from "../../http/page/times.js";
-import { leftText, nameParts, usedText } from "../../http/page/words.js";
+import { failureMeaning } from "../../http/wording/failures.js";
+import { type Level, LEVEL_TEXTS, levelOf } from "../../http/wording/level.js";
+import { checkedText, resetText } from "../../http/wording/times.js";
+import { leftText, nameParts, usedText } from "../../http/wording/words.js";
 import type { ConnectionEntry, QuotaList } from "../../limits/list.ts";
 import type { QuotaWindow } from "../../limits/window.ts";
 import { type Paint, plainText, type Style, wrapWords } from "../text.ts";

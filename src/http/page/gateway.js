@@ -1,10 +1,10 @@
-import { withOwnUse } from "./own_use.js";
+import { withOwnUse } from "../wording/own_use.js";
 
 /**
  * The questions that the page asks the gateway it came from.
  *
  * @typedef {import("../../limits/list.ts").QuotaList} QuotaList
- * @typedef {import("./models.js").Model} Model
+ * @typedef {import("../wording/models.js").Model} Model
  *
  * @typedef {object} Answers What could be read, and why not everything.
  * @property {QuotaList | undefined} list

@@ -3,7 +3,7 @@
  * page does not ask the gateway sooner than it may be asked.
  *
  * @typedef {import("../../limits/list.ts").QuotaList} QuotaList
- * @typedef {import("./models.js").Model} Model
+ * @typedef {import("../wording/models.js").Model} Model
  *
  * @typedef {object} Reading
  * @property {QuotaList | undefined} [list]
