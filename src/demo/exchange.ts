@@ -67,7 +67,9 @@ async function prepare(call: Call, demo: Demo): Promise<Prepared> {
   if (refusal !== undefined) throw refusal;
   if (fault === "silent") await waitForAbort(call.request.signal);
   const { family } = provider;
-  const ask = { family, protocol, model, ...service.read(body) };
+  const asked = service.read(body);
+  demo.judge({ operation, body, ask: asked });
+  const ask = { family, protocol, model, ...asked };
   const script = service.compose(ask);
   const createdAt = Math.floor(demo.clock.now() / 1000);
   const context = { ids: demo.ids, createdAt, ask, body };

@@ -3,7 +3,7 @@ import type { JsonObject } from "../core/json.ts";
 import { OPERATIONS } from "../core/protocol.ts";
 import type { Clock } from "../core/time/timers.ts";
 import { checkKey, checkVersion, unknownModel } from "./admission.ts";
-import type { Demo } from "./demo.ts";
+import type { Demo, Judge } from "./demo.ts";
 import { exchange } from "./exchange.ts";
 import { INTERFACES } from "./interfaces.ts";
 import { isThinkingModel, modelsOf } from "./models.ts";
@@ -28,6 +28,8 @@ export interface DemoOptions {
   readonly wait?: Wait;
   /** Milliseconds for one word of an answer, not negative; default 20, and 0 answers without waiting. */
   readonly wordMs?: number;
+  /** Refuses more than the demo itself, which answers what it can; default: nothing. */
+  readonly judge?: Judge;
 }
 
 /** A function of the shape of `fetch`. */
@@ -40,8 +42,8 @@ const DEFAULT_WORD_MS = 20;
 
 /**
  * A `fetch` that is answered inside the program by simulated providers of all three families (see
- * `providers.ts`), and by no network at all. It conforms to the protocols as strictly as it can: it
- * refuses what a real provider refuses, and what it streams follows each protocol's grammar.
+ * `providers.ts`), and by no network at all. What it streams follows each protocol's grammar; it reads
+ * leniently and refuses what it cannot answer.
  *
  * It rejects like `fetch`: with the signal's reason when the request is aborted, with a `TypeError` when no
  * simulated provider has the address.
@@ -53,6 +55,7 @@ export function createDemoUpstream(options: DemoOptions): DemoUpstream {
     wait: options.wait ?? waitInRealTime,
     wordMs: options.wordMs ?? DEFAULT_WORD_MS,
     quota: createQuota(options.clock),
+    judge: options.judge ?? (() => {}),
   };
   return async (input, init) => {
     const request = new Request(input, init);

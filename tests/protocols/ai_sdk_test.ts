@@ -10,7 +10,7 @@ import {
   type Provider,
   PROVIDERS,
 } from "../../src/demo/providers.ts";
-import { createDemoUpstream } from "../../src/demo/upstream.ts";
+import { createStrictProvider } from "../support/upstream/strict_provider/mod.ts";
 import { estimateTokens } from "../../src/demo/usage.ts";
 import { createLog } from "../../src/observe/log.ts";
 import { jsonSchema, tool } from "../support/sdk/ai_sdk.ts";
@@ -34,7 +34,7 @@ async function demoHandler(): Promise<Handler> {
   });
   const { handler } = createGateway({
     store: createConfigStore(config),
-    fetch: createDemoUpstream({
+    fetch: createStrictProvider({
       clock: systemClock,
       ids: randomIds,
       wordMs: 0,
