@@ -1,7 +1,6 @@
 import { type Endpoint, OPERATIONS } from "../core/protocol.ts";
 import { stringifyYaml } from "../core/std.ts";
-import { modelsOf } from "./models.ts";
-import { BASE_PATH, type Provider, PROVIDERS } from "./providers.ts";
+import { BASE_PATH, modelsOf, type Provider, PROVIDERS } from "./providers.ts";
 
 /** Which reader understands the quota of a family's account. */
 const QUOTA_KINDS = { A: "zai", B: "anthropic", C: "codex" } as const;

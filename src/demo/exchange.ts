@@ -1,26 +1,48 @@
-import { readBody, readModel } from "./admission.ts";
-import type { Ask } from "./ask/ask.ts";
-import type { Demo } from "./demo.ts";
+import type { Ids } from "../core/ids.ts";
+import type { JsonObject } from "../core/json.ts";
+import type { Clock } from "../core/time/timers.ts";
+import { compose, composeCompaction, inputTokens } from "./answers.ts";
+import { type Ask, type AskOfBody, objectOf } from "./ask/ask.ts";
+import { INTERFACES, readBody, readModel } from "./interfaces.ts";
 import {
   type Fault,
   faultOf,
   overloaded,
-  refusalOf,
-  SLOW_MS,
-  withFault,
-} from "./models.ts";
-import { INTERFACES } from "./interfaces.ts";
-import { type Rendering, SERVICES } from "./operations.ts";
-import {
   protocolOf,
   type Provider,
+  refusalOf,
   type SimulatedOperation,
+  SLOW_MS,
+  withFault,
 } from "./providers.ts";
-import { quotaHeaders } from "./quota/headers.ts";
-import { wordCountOf } from "./render/render.ts";
-import type { Script } from "./script.ts";
-import { type Step, write } from "./step.ts";
-import { type Wait, waitForAbort } from "./wait.ts";
+import { quotaHeaders } from "./quota/report.ts";
+import { type RenderContext, type Script, wordCountOf } from "./script.ts";
+import {
+  speak,
+  type Step,
+  type Wait,
+  waitForAbort,
+  write,
+  writeData,
+  writeEvent,
+} from "./speak.ts";
+import { readChatAsk, readCompletionAsk } from "./ask/chat.ts";
+import { readMessagesAsk } from "./ask/messages.ts";
+import { readResponsesAsk } from "./ask/responses.ts";
+import type { Quota } from "./quota/quota.ts";
+import { messagesError, openaiError } from "./refusal.ts";
+import {
+  renderChat,
+  renderCompletion,
+  streamChat,
+  streamCompletion,
+} from "./render/chat.ts";
+import { renderMessages, streamMessages } from "./render/messages.ts";
+import {
+  renderCompactedResponse,
+  renderResponses,
+} from "./render/responses.ts";
+import { failedEvent, streamResponses } from "./render/responses_stream.ts";
 
 /** One call of a model. */
 export interface Call {
@@ -124,76 +146,139 @@ function answer(
   });
 }
 
-/** How fast a body is sent, and what stops it. */
-interface SpeakOptions {
+/** What the whole simulation shares: one a program, or one a test. */
+export interface Demo {
+  readonly clock: Clock;
+  readonly ids: Ids;
   readonly wait: Wait;
-  /** Milliseconds for one word; 0 sends without waiting. */
+  /** Milliseconds for one word of an answer; 0 answers without waiting. */
   readonly wordMs: number;
-  /** The request's signal: its abort errors the body with the signal's reason. */
-  readonly signal: AbortSignal;
+  readonly quota: Quota;
+  readonly judge: Judge;
 }
 
 /**
- * A body that takes `steps` one after the other, only as fast as it is read. It stops at once when the
- * signal aborts or the reader cancels, and leaves nothing behind.
+ * Refuses requests that the demo would answer.
+ *
+ * @throws {Refusal} For a request that is not good enough.
  */
-export function speak(
-  steps: Iterable<Step>,
-  options: SpeakOptions,
-): ReadableStream<Uint8Array<ArrayBuffer>> {
-  const encoder = new TextEncoder();
-  const iterator = steps[Symbol.iterator]();
-  const ended = new AbortController();
-  const signal = AbortSignal.any([options.signal, ended.signal]);
-  return new ReadableStream({
-    start(controller) {
-      const fail = () => controller.error(options.signal.reason);
-      options.signal.addEventListener("abort", fail, {
-        once: true,
-        signal: ended.signal,
-      });
-    },
-    async pull(controller) {
-      try {
-        const text = await nextText(iterator, { ...options, signal });
-        if (signal.aborted) return;
-        if (text !== undefined) {
-          return controller.enqueue(encoder.encode(text));
-        }
-        ended.abort();
-        controller.close();
-      } catch (error) {
-        if (signal.aborted) return;
-        ended.abort();
-        controller.error(error);
-      }
-    },
-    cancel(reason) {
-      ended.abort(reason);
-    },
-  }, { highWaterMark: 0 });
+export type Judge = (asked: {
+  readonly operation: SimulatedOperation;
+  readonly body: JsonObject;
+  /** What the demo made of the body. */
+  readonly ask: AskOfBody;
+}) => void;
+
+/** What a protocol makes of a script. */
+export interface Rendering {
+  /** The whole answer, for callers that do not stream. */
+  readonly whole: object;
+  /** The answer as a stream; `undefined` for an operation that has none. */
+  readonly stream: Stream | undefined;
 }
 
-/** Takes steps up to the next text; `undefined` when there are none left. */
-async function nextText(
-  iterator: Iterator<Step>,
-  options: SpeakOptions,
-): Promise<string | undefined> {
-  for (;;) {
-    const { value: step, done } = iterator.next();
-    if (done) return undefined;
-    if (step.kind === "hang") await waitForAbort(options.signal);
-    else if (step.kind === "break") throw brokenConnection();
-    else if (step.kind === "wait") await options.wait(step.ms, options.signal);
-    else {
-      const ms = step.wordCount * options.wordMs;
-      if (ms > 0) await options.wait(ms, options.signal);
-      return step.text;
-    }
-  }
+interface Stream {
+  readonly steps: Iterable<Step>;
+  /** How the stream reports a failure after so many of its steps. */
+  failure(stepCount: number): Iterable<Step>;
 }
 
-/** What `fetch` throws when the other side goes away in the middle of a body. */
-function brokenConnection(): TypeError {
-  return new TypeError("error reading a body from connection");
+/** How the provider serves one operation. */
+export interface Service {
+  /** @throws {Refusal} When the request is not one that the provider answers. */
+  read(body: JsonObject): AskOfBody;
+  compose(ask: Ask): Script;
+  render(script: Script, context: RenderContext): Rendering;
+}
+
+/** The service of each operation. */
+export const SERVICES: Readonly<Record<SimulatedOperation, Service>> = {
+  chat_completions: {
+    read: readChatAsk,
+    compose,
+    render: (script, context) => {
+      const answer = renderChat(script, context);
+      const steps = streamChat(answer, usageOption(context.body));
+      return { whole: answer, stream: { steps, failure: chatFailure } };
+    },
+  },
+  completions: {
+    read: readCompletionAsk,
+    compose,
+    render: (script, context) => {
+      const answer = renderCompletion(script, context);
+      const steps = streamCompletion(answer, usageOption(context.body));
+      return { whole: answer, stream: { steps, failure: chatFailure } };
+    },
+  },
+  messages: {
+    read: (body) => readMessagesAsk(body, { isCount: false }),
+    compose,
+    render: (script, context) => {
+      const answer = renderMessages(script, context);
+      const steps = streamMessages(answer);
+      return { whole: answer, stream: { steps, failure: messagesFailure } };
+    },
+  },
+  count_tokens: {
+    read: (body) => readMessagesAsk(body, { isCount: true }),
+    compose: composeNothing,
+    render: ({ usage }) => ({
+      whole: { input_tokens: usage.inputTokens },
+      stream: undefined,
+    }),
+  },
+  responses: {
+    read: readResponsesAsk,
+    compose,
+    render: (script, context) => {
+      const answer = renderResponses(script, context);
+      const failure = (stepCount: number) => [
+        failedEvent(answer, {
+          lastNumber: stepCount - 1,
+          refusal: overloaded(),
+        }),
+      ];
+      return {
+        whole: answer,
+        stream: { steps: streamResponses(answer), failure },
+      };
+    },
+  },
+  compact: {
+    read: readResponsesAsk,
+    compose: composeCompaction,
+    render: (script, context) => ({
+      whole: renderCompactedResponse(script, context),
+      stream: undefined,
+    }),
+  },
+};
+
+/** Counting says nothing and costs nothing but the count. */
+function composeNothing(ask: Ask): Script {
+  return {
+    blocks: [],
+    stop: "end",
+    stopSequence: undefined,
+    usage: {
+      inputTokens: inputTokens(ask),
+      cachedTokens: 0,
+      outputTokens: 0,
+      reasoningTokens: 0,
+    },
+  };
+}
+
+function usageOption(body: JsonObject): { includeUsage: boolean } {
+  const { include_usage } = objectOf(body.stream_options);
+  return { includeUsage: include_usage === true };
+}
+
+function chatFailure(): Step[] {
+  return [writeData({ error: openaiError(overloaded()) })];
+}
+
+function messagesFailure(): Step[] {
+  return [writeEvent({ type: "error", error: messagesError(overloaded()) })];
 }

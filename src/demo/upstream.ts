@@ -2,23 +2,27 @@ import type { Ids } from "../core/ids.ts";
 import type { JsonObject } from "../core/json.ts";
 import { OPERATIONS } from "../core/protocol.ts";
 import type { Clock } from "../core/time/timers.ts";
-import { checkKey, checkVersion, unknownModel } from "./admission.ts";
-import type { Demo, Judge } from "./demo.ts";
-import { exchange } from "./exchange.ts";
-import { INTERFACES } from "./interfaces.ts";
-import { isThinkingModel, modelsOf } from "./models.ts";
+import { type Demo, exchange, type Judge } from "./exchange.ts";
+import {
+  checkKey,
+  checkVersion,
+  INTERFACES,
+  unknownModel,
+} from "./interfaces.ts";
 import {
   BASE_PATH,
+  isThinkingModel,
+  modelsOf,
   protocolOf,
   type Provider,
   providerAt,
   type SimulatedOperation,
   type SimulatedProtocol,
 } from "./providers.ts";
-import { quotaAnswer } from "./quota/endpoint.ts";
+import { quotaAnswer } from "./quota/report.ts";
+import { type Wait, waitInRealTime } from "./speak.ts";
 import { createQuota } from "./quota/quota.ts";
 import { Refusal } from "./refusal.ts";
-import { type Wait, waitInRealTime } from "./wait.ts";
 
 /** What the simulated provider needs from outside. */
 export interface DemoOptions {
@@ -141,7 +145,11 @@ function serveFacts(
   const { provider, pathname, demo } = options;
   if (pathname === provider.quotaPath) {
     requireMethod(request, "GET");
-    return quotaAnswer(request.headers, { provider, demo });
+    return quotaAnswer(request.headers, {
+      provider,
+      account: demo.quota.read(provider.family),
+      nowMs: demo.clock.now(),
+    });
   }
   const model = pathname.match(/^\/v1\/models(?:\/([^/]+))?$/);
   if (model === null) {

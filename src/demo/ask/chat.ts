@@ -1,16 +1,20 @@
 import type { JsonObject, JsonValue } from "../../core/json.ts";
-import { isThinkingModel } from "../models.ts";
-import { Refusal } from "../refusal.ts";
+import { isThinkingModel } from "../providers.ts";
 import {
   type AskOfBody,
   createTurn,
   type JsonFormat,
+  listOf,
+  numberOf,
+  objectOf,
+  objectsOf,
   type ReasoningMode,
+  textOf,
   type Tool,
   type ToolChoice,
   type Turn,
 } from "./ask.ts";
-import { listOf, numberOf, objectOf, objectsOf, textOf } from "./fields.ts";
+import { Refusal } from "../refusal.ts";
 
 /**
  * Reads a Chat Completions request as far as the demo needs it.

@@ -3,18 +3,22 @@ import {
   type JsonObject,
   type JsonValue,
 } from "../../core/json.ts";
-import { isThinkingModel } from "../models.ts";
-import { invalid, Refusal } from "../refusal.ts";
+import { isThinkingModel } from "../providers.ts";
 import {
   type AskOfBody,
   createTurn,
   type JsonFormat,
+  listOf,
+  numberOf,
+  objectOf,
+  objectsOf,
   type ReasoningMode,
+  textOf,
   type Tool,
   type ToolChoice,
   type Turn,
 } from "./ask.ts";
-import { listOf, numberOf, objectOf, objectsOf, textOf } from "./fields.ts";
+import { invalid, Refusal } from "../refusal.ts";
 
 /**
  * Reads a Messages request, or a request to count its tokens, as far as the demo needs it.

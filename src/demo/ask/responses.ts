@@ -1,17 +1,20 @@
 import type { JsonObject, JsonValue } from "../../core/json.ts";
-import { isThinkingModel } from "../models.ts";
-import { Refusal } from "../refusal.ts";
-import { unseal } from "../seal.ts";
+import { isThinkingModel } from "../providers.ts";
+import { unseal } from "../script.ts";
 import {
   type AskOfBody,
   createTurn,
   type JsonFormat,
+  numberOf,
+  objectOf,
+  objectsOf,
   type ReasoningMode,
+  textOf,
   type Tool,
   type ToolChoice,
   type Turn,
 } from "./ask.ts";
-import { numberOf, objectOf, objectsOf, textOf } from "./fields.ts";
+import { Refusal } from "../refusal.ts";
 
 /**
  * Reads a Responses request, or a request to compact one, as far as the demo needs it.

@@ -2,13 +2,13 @@ import type { Ids } from "../../core/ids.ts";
 import {
   type Block,
   fragmentsOf,
+  type RenderContext,
   type Script,
   type StopReason,
   type Usage,
   wordsOf,
 } from "../script.ts";
-import { type Step, write, writeData } from "../step.ts";
-import type { RenderContext } from "./render.ts";
+import { type Step, write, writeData } from "../speak.ts";
 
 /** A Chat Completions answer. */
 export interface ChatAnswer {

@@ -1,16 +1,16 @@
 import type { Ids } from "../../core/ids.ts";
 import { isJsonObject, type JsonObject, parseJson } from "../../core/json.ts";
-import type { RenderContext } from "./render.ts";
 import {
   type Block,
   fragmentsOf,
+  type RenderContext,
   type Script,
+  seal,
   type StopReason,
   type Usage,
   wordsOf,
 } from "../script.ts";
-import { seal } from "../seal.ts";
-import { type Step, writeEvent } from "../step.ts";
+import { type Step, writeEvent } from "../speak.ts";
 
 /** A Messages answer. */
 export interface MessagesAnswer {

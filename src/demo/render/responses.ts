@@ -4,10 +4,14 @@ import {
   type JsonObject,
   type JsonValue,
 } from "../../core/json.ts";
-import { listOf, objectOf } from "../ask/fields.ts";
-import type { Block, Script, Usage } from "../script.ts";
-import { seal } from "../seal.ts";
-import type { RenderContext } from "./render.ts";
+import { listOf, objectOf } from "../ask/ask.ts";
+import {
+  type Block,
+  type RenderContext,
+  type Script,
+  seal,
+  type Usage,
+} from "../script.ts";
 
 /** `script` as a whole Responses answer. */
 export function renderResponses(

@@ -6,7 +6,7 @@ import {
   type SummaryText,
 } from "./responses.ts";
 import type { Refusal } from "../refusal.ts";
-import { type Step, writeEvent } from "../step.ts";
+import { type Step, writeEvent } from "../speak.ts";
 import { fragmentsOf, wordsOf } from "../script.ts";
 
 /** An event before it gets its number. */

@@ -4,7 +4,7 @@ import {
   type JsonValue,
   parseJson,
 } from "../../../src/core/json.ts";
-import { objectOf, objectsOf, textOf } from "../../../src/demo/ask/fields.ts";
+import { objectOf, objectsOf, textOf } from "../../../src/demo/ask/ask.ts";
 import { ask, askStrict } from "../harness.ts";
 
 const HELLO = { role: "user", content: "Hello" };

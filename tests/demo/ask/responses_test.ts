@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { JsonObject, JsonValue } from "../../../src/core/json.ts";
-import { objectOf, objectsOf, textOf } from "../../../src/demo/ask/fields.ts";
-import { seal } from "../../../src/demo/seal.ts";
+import { objectOf, objectsOf, textOf } from "../../../src/demo/ask/ask.ts";
+import { seal } from "../../../src/demo/script.ts";
 import { outputTextOf } from "../../support/sdk/responses_fold.ts";
 import { ask, askStrict } from "../harness.ts";
 

@@ -1,13 +1,13 @@
 import type { JsonObject, JsonValue } from "../../../../src/core/json.ts";
-import type { AskOfBody } from "../../../../src/demo/ask/ask.ts";
 import {
+  type AskOfBody,
   numberOf,
   objectOf,
   objectsOf,
   textOf,
-} from "../../../../src/demo/ask/fields.ts";
+} from "../../../../src/demo/ask/ask.ts";
+import { unseal } from "../../../../src/demo/script.ts";
 import { invalid } from "../../../../src/demo/refusal.ts";
-import { unseal } from "../../../../src/demo/seal.ts";
 import { faultOfHistory } from "./history.ts";
 
 /** Fields of the other protocols; one in a Messages request means that a translation left it standing. */

@@ -1,12 +1,13 @@
 import type { JsonObject, JsonValue } from "../../../../src/core/json.ts";
-import type { AskOfBody, Tool } from "../../../../src/demo/ask/ask.ts";
 import {
+  type AskOfBody,
   numberOf,
   objectsOf,
   textOf,
-} from "../../../../src/demo/ask/fields.ts";
+  type Tool,
+} from "../../../../src/demo/ask/ask.ts";
+import { unseal } from "../../../../src/demo/script.ts";
 import { Refusal } from "../../../../src/demo/refusal.ts";
-import { unseal } from "../../../../src/demo/seal.ts";
 import { faultOfHistory } from "./history.ts";
 
 /** Fields of the other protocols; one in a Chat request means that a translation left it standing. */
