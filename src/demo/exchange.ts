@@ -2,7 +2,7 @@ import type { Ids } from "../core/ids.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { Clock } from "../core/time/timers.ts";
 import { compose, composeCompaction, inputTokens } from "./answers.ts";
-import { type Ask, type AskOfBody, objectOf } from "./ask/ask.ts";
+import type { Ask, AskOfBody } from "./ask/ask.ts";
 import { INTERFACES, readBody, readModel } from "./interfaces.ts";
 import {
   type Fault,
@@ -16,33 +16,23 @@ import {
   withFault,
 } from "./providers.ts";
 import { quotaHeaders } from "./quota/report.ts";
-import { type RenderContext, type Script, wordCountOf } from "./script.ts";
 import {
-  speak,
-  type Step,
-  type Wait,
-  waitForAbort,
-  write,
-  writeData,
-  writeEvent,
-} from "./speak.ts";
+  type RenderContext,
+  type Rendering,
+  type Script,
+  wordCountOf,
+} from "./script.ts";
+import { speak, type Step, type Wait, waitForAbort, write } from "./speak.ts";
 import { readChatAsk, readCompletionAsk } from "./ask/chat.ts";
 import { readMessagesAsk } from "./ask/messages.ts";
 import { readResponsesAsk } from "./ask/responses.ts";
 import type { Quota } from "./quota/quota.ts";
-import { messagesError, openaiError } from "./refusal.ts";
-import {
-  renderChat,
-  renderCompletion,
-  streamChat,
-  streamCompletion,
-} from "./render/chat.ts";
-import { renderMessages, streamMessages } from "./render/messages.ts";
+import { renderChat, renderCompletion } from "./render/chat.ts";
+import { renderMessages } from "./render/messages.ts";
 import {
   renderCompactedResponse,
   renderResponses,
 } from "./render/responses.ts";
-import { failedEvent, streamResponses } from "./render/responses_stream.ts";
 
 /** One call of a model. */
 export interface Call {
@@ -104,7 +94,7 @@ function streamAnswer(
   stream: NonNullable<Rendering["stream"]>,
 ): Response {
   const { fault } = prepared;
-  const steps = withFault(stream.steps, { fault, failure: stream.failure });
+  const steps = withFault(stream.steps(), { fault, failure: stream.failure });
   return answer(prepared, steps, "text/event-stream; charset=utf-8");
 }
 
@@ -169,22 +159,8 @@ export type Judge = (asked: {
   readonly ask: AskOfBody;
 }) => void;
 
-/** What a protocol makes of a script. */
-export interface Rendering {
-  /** The whole answer, for callers that do not stream. */
-  readonly whole: object;
-  /** The answer as a stream; `undefined` for an operation that has none. */
-  readonly stream: Stream | undefined;
-}
-
-interface Stream {
-  readonly steps: Iterable<Step>;
-  /** How the stream reports a failure after so many of its steps. */
-  failure(stepCount: number): Iterable<Step>;
-}
-
 /** How the provider serves one operation. */
-export interface Service {
+interface Service {
   /** @throws {Refusal} When the request is not one that the provider answers. */
   read(body: JsonObject): AskOfBody;
   compose(ask: Ask): Script;
@@ -192,33 +168,13 @@ export interface Service {
 }
 
 /** The service of each operation. */
-export const SERVICES: Readonly<Record<SimulatedOperation, Service>> = {
-  chat_completions: {
-    read: readChatAsk,
-    compose,
-    render: (script, context) => {
-      const answer = renderChat(script, context);
-      const steps = streamChat(answer, usageOption(context.body));
-      return { whole: answer, stream: { steps, failure: chatFailure } };
-    },
-  },
-  completions: {
-    read: readCompletionAsk,
-    compose,
-    render: (script, context) => {
-      const answer = renderCompletion(script, context);
-      const steps = streamCompletion(answer, usageOption(context.body));
-      return { whole: answer, stream: { steps, failure: chatFailure } };
-    },
-  },
+const SERVICES: Readonly<Record<SimulatedOperation, Service>> = {
+  chat_completions: { read: readChatAsk, compose, render: renderChat },
+  completions: { read: readCompletionAsk, compose, render: renderCompletion },
   messages: {
     read: (body) => readMessagesAsk(body, { isCount: false }),
     compose,
-    render: (script, context) => {
-      const answer = renderMessages(script, context);
-      const steps = streamMessages(answer);
-      return { whole: answer, stream: { steps, failure: messagesFailure } };
-    },
+    render: renderMessages,
   },
   count_tokens: {
     read: (body) => readMessagesAsk(body, { isCount: true }),
@@ -228,30 +184,11 @@ export const SERVICES: Readonly<Record<SimulatedOperation, Service>> = {
       stream: undefined,
     }),
   },
-  responses: {
-    read: readResponsesAsk,
-    compose,
-    render: (script, context) => {
-      const answer = renderResponses(script, context);
-      const failure = (stepCount: number) => [
-        failedEvent(answer, {
-          lastNumber: stepCount - 1,
-          refusal: overloaded(),
-        }),
-      ];
-      return {
-        whole: answer,
-        stream: { steps: streamResponses(answer), failure },
-      };
-    },
-  },
+  responses: { read: readResponsesAsk, compose, render: renderResponses },
   compact: {
     read: readResponsesAsk,
     compose: composeCompaction,
-    render: (script, context) => ({
-      whole: renderCompactedResponse(script, context),
-      stream: undefined,
-    }),
+    render: renderCompactedResponse,
   },
 };
 
@@ -268,17 +205,4 @@ function composeNothing(ask: Ask): Script {
       reasoningTokens: 0,
     },
   };
-}
-
-function usageOption(body: JsonObject): { includeUsage: boolean } {
-  const { include_usage } = objectOf(body.stream_options);
-  return { includeUsage: include_usage === true };
-}
-
-function chatFailure(): Step[] {
-  return [writeData({ error: openaiError(overloaded()) })];
-}
-
-function messagesFailure(): Step[] {
-  return [writeEvent({ type: "error", error: messagesError(overloaded()) })];
 }

@@ -1,6 +1,7 @@
 import type { Ids } from "../core/ids.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { Ask, Tool } from "./ask/ask.ts";
+import type { Step } from "./speak.ts";
 
 /** What the provider says, before any protocol spells it. */
 export interface Script {
@@ -114,4 +115,16 @@ export function wordCountOf(script: Script): number {
     const text = block.kind === "call" ? block.input : block.text;
     return count + text.split(/\s+/).length;
   }, 0);
+}
+
+/** What a protocol makes of a script. */
+export interface Rendering {
+  /** The whole answer, for callers that do not stream. */
+  readonly whole: object;
+  /** The answer as a stream; `undefined` for an operation that has none. */
+  readonly stream: {
+    steps(): Iterable<Step>;
+    /** How the stream reports a failure after so many of its steps. */
+    failure(stepCount: number): Iterable<Step>;
+  } | undefined;
 }

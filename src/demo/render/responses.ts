@@ -5,19 +5,35 @@ import {
   type JsonValue,
 } from "../../core/json.ts";
 import { listOf, objectOf } from "../ask/ask.ts";
+import { overloaded } from "../providers.ts";
 import {
   type Block,
+  fragmentsOf,
   type RenderContext,
+  type Rendering,
   type Script,
   seal,
   type Usage,
+  wordsOf,
 } from "../script.ts";
+import { type Step, writeEvent } from "../speak.ts";
 
-/** `script` as a whole Responses answer. */
+/** `script` as a Responses answer and as its events. */
 export function renderResponses(
   script: Script,
   context: RenderContext,
-): ResponsesAnswer {
+): Rendering {
+  const whole = answerOf(script, context);
+  return {
+    whole,
+    stream: {
+      steps: () => streamResponses(whole),
+      failure: (stepCount) => [failedEvent(whole, stepCount)],
+    },
+  };
+}
+
+function answerOf(script: Script, context: RenderContext): ResponsesAnswer {
   const isCut = script.stop === "length";
   return {
     id: context.ids.next("resp"),
@@ -38,9 +54,9 @@ export function renderResponses(
 export function renderCompactedResponse(
   script: Script,
   context: RenderContext,
-): object {
+): Rendering {
   const kept = context.ask.turns.filter((turn) => turn.role === "user");
-  return {
+  const whole = {
     id: context.ids.next("resp"),
     object: "response.compaction",
     created_at: context.createdAt,
@@ -56,9 +72,10 @@ export function renderCompactedResponse(
     ],
     usage: responsesUsage(script.usage),
   };
+  return { whole, stream: undefined };
 }
 
-/** The fields of the answer that repeat the request's settings, or tell their defaults. */
+/** The fields of the answer that repeat the request's settings, or say their defaults. */
 function echoes({ ask, body }: RenderContext): Record<string, JsonValue> {
   const reasoning = objectOf(body.reasoning);
   const text = objectOf(body.text);
@@ -162,7 +179,8 @@ function callItem(
     : { id: ids.next("fc"), type: "function_call", ...call, arguments: input };
 }
 
-function responsesUsage(usage: Usage): ResponsesUsage {
+/** Usage in the Responses shape: totals include their details, and every key is required. */
+function responsesUsage(usage: Usage): object {
   return {
     input_tokens: usage.inputTokens,
     input_tokens_details: { cached_tokens: usage.cachedTokens },
@@ -173,7 +191,7 @@ function responsesUsage(usage: Usage): ResponsesUsage {
 }
 
 /** A Responses answer; the fields that repeat the request stand in it as they came. */
-export interface ResponsesAnswer {
+interface ResponsesAnswer {
   readonly id: string;
   readonly object: "response";
   readonly created_at: number;
@@ -181,12 +199,12 @@ export interface ResponsesAnswer {
   readonly error: JsonObject | null;
   readonly incomplete_details: { readonly reason: string } | null;
   readonly output: readonly OutputItem[];
-  readonly usage: ResponsesUsage | null;
+  readonly usage: object | null;
   readonly [echoed: string]: unknown;
 }
 
 /** One item of an answer. */
-export type OutputItem =
+type OutputItem =
   | {
     readonly id: string;
     readonly type: "message";
@@ -228,7 +246,7 @@ export type OutputItem =
 type ItemStatus = "in_progress" | "completed" | "incomplete";
 
 /** A text part of a message item. */
-export interface OutputText {
+interface OutputText {
   readonly type: "output_text";
   readonly text: string;
   readonly annotations: readonly [];
@@ -236,21 +254,173 @@ export interface OutputText {
 }
 
 /** A part of the summary of a reasoning item. */
-export interface SummaryText {
+interface SummaryText {
   readonly type: "summary_text";
   readonly text: string;
 }
 
-/** Usage in the Responses shape: totals include their details, and every key is required. */
-interface ResponsesUsage {
-  readonly input_tokens: number;
-  readonly input_tokens_details: { readonly cached_tokens: number };
-  readonly output_tokens: number;
-  readonly output_tokens_details: { readonly reasoning_tokens: number };
-  readonly total_tokens: number;
+/** A text part that holds `text`. */
+function outputText(text: string): OutputText {
+  return { type: "output_text", text, annotations: [], logprobs: [] };
 }
 
-/** A text part that holds `text`. */
-export function outputText(text: string): OutputText {
-  return { type: "output_text", text, annotations: [], logprobs: [] };
+/** An event before it gets its number. */
+interface Event {
+  readonly type: string;
+  readonly wordCount?: number;
+  readonly [field: string]: unknown;
+}
+
+/** `answer` as the events of a Responses stream, numbered from 0, one item open at a time. */
+function* streamResponses(answer: ResponsesAnswer): Generator<Step> {
+  let number = 0;
+  for (const { type, wordCount, ...fields } of eventsOf(answer)) {
+    const event = { type, sequence_number: number++, ...fields };
+    yield writeEvent(event, wordCount ?? 0);
+  }
+}
+
+/** The event that ends a stream which a failure breaks into after so many events. */
+function failedEvent(answer: ResponsesAnswer, eventCount: number): Step {
+  const { code, message } = overloaded();
+  return writeEvent({
+    type: "response.failed",
+    sequence_number: eventCount,
+    response: { ...begun(answer), status: "failed", error: { code, message } },
+  });
+}
+
+function* eventsOf(answer: ResponsesAnswer): Generator<Event> {
+  yield { type: "response.created", response: begun(answer) };
+  yield { type: "response.in_progress", response: begun(answer) };
+  for (const [index, item] of answer.output.entries()) {
+    yield* itemEvents(item, index);
+  }
+  yield { type: `response.${answer.status}`, response: answer };
+}
+
+/** The answer as it stands before anything was said. */
+function begun(answer: ResponsesAnswer): ResponsesAnswer {
+  return {
+    ...answer,
+    status: "in_progress",
+    completed_at: null,
+    incomplete_details: null,
+    output: [],
+    usage: null,
+  };
+}
+
+function* itemEvents(
+  item: OutputItem,
+  output_index: number,
+): Generator<Event> {
+  yield {
+    type: "response.output_item.added",
+    output_index,
+    item: openingOf(item),
+  };
+  for (const event of contentEvents(item)) {
+    const { type, ...fields } = event;
+    yield { type, item_id: item.id, output_index, ...fields };
+  }
+  yield { type: "response.output_item.done", output_index, item };
+}
+
+function openingOf(item: OutputItem): OutputItem {
+  switch (item.type) {
+    case "message":
+      return { ...item, status: "in_progress", content: [] };
+    case "reasoning":
+      return { ...item, summary: [] };
+    case "function_call":
+      return { ...item, status: "in_progress", arguments: "" };
+    case "custom_tool_call":
+      return { ...item, status: "in_progress", input: "" };
+    case "compaction":
+      return item;
+  }
+}
+
+function* contentEvents(item: OutputItem): Generator<Event> {
+  switch (item.type) {
+    case "message":
+      for (const [content_index, part] of item.content.entries()) {
+        yield* textEvents(part, content_index);
+      }
+      return;
+    case "reasoning":
+      for (const [summary_index, part] of item.summary.entries()) {
+        yield* summaryEvents(part, summary_index);
+      }
+      return;
+    case "function_call":
+      yield* inputEvents("response.function_call_arguments", item.arguments);
+      yield {
+        type: "response.function_call_arguments.done",
+        arguments: item.arguments,
+      };
+      return;
+    case "custom_tool_call":
+      yield* inputEvents("response.custom_tool_call_input", item.input);
+      yield { type: "response.custom_tool_call_input.done", input: item.input };
+      return;
+    case "compaction":
+  }
+}
+
+function* textEvents(
+  part: OutputText,
+  content_index: number,
+): Generator<Event> {
+  const at = { content_index };
+  yield { type: "response.content_part.added", ...at, part: outputText("") };
+  for (const delta of wordsOf(part.text)) {
+    yield {
+      type: "response.output_text.delta",
+      ...at,
+      delta,
+      logprobs: [],
+      wordCount: 1,
+    };
+  }
+  yield {
+    type: "response.output_text.done",
+    ...at,
+    text: part.text,
+    logprobs: [],
+  };
+  yield { type: "response.content_part.done", ...at, part };
+}
+
+function* summaryEvents(
+  part: SummaryText,
+  summary_index: number,
+): Generator<Event> {
+  const at = { summary_index };
+  yield {
+    type: "response.reasoning_summary_part.added",
+    ...at,
+    part: { ...part, text: "" },
+  };
+  for (const delta of wordsOf(part.text)) {
+    yield {
+      type: "response.reasoning_summary_text.delta",
+      ...at,
+      delta,
+      wordCount: 1,
+    };
+  }
+  yield {
+    type: "response.reasoning_summary_text.done",
+    ...at,
+    text: part.text,
+  };
+  yield { type: "response.reasoning_summary_part.done", ...at, part };
+}
+
+function* inputEvents(prefix: string, input: string): Generator<Event> {
+  for (const delta of fragmentsOf(input)) {
+    yield { type: `${prefix}.delta`, delta, wordCount: 1 };
+  }
 }
