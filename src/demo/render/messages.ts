@@ -1,5 +1,5 @@
 import type { Ids } from "../../core/ids.ts";
-import { isJsonObject, type JsonObject, parseJson } from "../../core/json.ts";
+import { isJsonObject, parseJson } from "../../core/json.ts";
 import { overloaded } from "../providers.ts";
 import { messagesError } from "../refusal.ts";
 import {
@@ -15,19 +15,13 @@ import {
 } from "../script.ts";
 import { type Step, writeEvent } from "../speak.ts";
 
-type ContentBlock =
-  | { readonly type: "text"; readonly text: string }
-  | {
-    readonly type: "thinking";
-    readonly thinking: string;
-    readonly signature: string;
-  }
-  | {
-    readonly type: "tool_use";
-    readonly id: string;
-    readonly name: string;
-    readonly input: JsonObject;
-  };
+/** A block of an answer. */
+interface ContentBlock {
+  readonly whole: object;
+  /** The block as it stands before anything was said. */
+  readonly opening: object;
+  deltas(): readonly object[];
+}
 
 const STOP_REASONS: Readonly<Record<StopReason, string>> = {
   end: "end_turn",
@@ -47,7 +41,8 @@ export function renderMessages(
     role: "assistant",
     model: ask.model,
   };
-  const content = script.blocks.map((block) => contentBlock(block, ids));
+  const blocks = script.blocks.map((block) => contentBlock(block, ids));
+  const content = blocks.map(({ whole }) => whole);
   const stop = {
     stop_reason: STOP_REASONS[script.stop],
     stop_sequence: script.stopSequence ?? null,
@@ -69,7 +64,7 @@ export function renderMessages(
       steps: () => [
         writeEvent({ type: "message_start", message: start }),
         writeEvent({ type: "ping" }),
-        ...content.flatMap(blockSteps),
+        ...blocks.flatMap(blockSteps),
         writeEvent({
           type: "message_delta",
           delta: stop,
@@ -86,24 +81,46 @@ export function renderMessages(
 
 function contentBlock(block: Block, ids: Ids): ContentBlock {
   switch (block.kind) {
-    case "reasoning":
+    case "reasoning": {
+      const thinking = block.isShown ? block.text : "";
+      const signature = seal(block.text);
       return {
-        type: "thinking",
-        thinking: block.isShown ? block.text : "",
-        signature: seal(block.text),
+        whole: { type: "thinking", thinking, signature },
+        opening: { type: "thinking", thinking: "", signature: "" },
+        deltas: () => [
+          ...wordsOf(thinking)
+            .map((thinking) => ({ type: "thinking_delta", thinking })),
+          { type: "signature_delta", signature },
+        ],
       };
+    }
     case "call": {
-      const input = parseJson(block.input);
-      return {
+      const parsed = parseJson(block.input);
+      const input = isJsonObject(parsed) ? parsed : {};
+      const call = {
         type: "tool_use",
         id: ids.next("toolu"),
         name: block.tool.name,
-        input: isJsonObject(input) ? input : {},
+      };
+      return {
+        whole: { ...call, input },
+        opening: { ...call, input: {} },
+        deltas: () =>
+          fragmentsOf(JSON.stringify(input))
+            .map((partial_json) => ({
+              type: "input_json_delta",
+              partial_json,
+            })),
       };
     }
     case "text":
     case "compaction":
-      return { type: "text", text: block.text };
+      return {
+        whole: { type: "text", text: block.text },
+        opening: { type: "text", text: "" },
+        deltas: () =>
+          wordsOf(block.text).map((text) => ({ type: "text_delta", text })),
+      };
   }
 }
 
@@ -127,42 +144,11 @@ function blockSteps(block: ContentBlock, index: number): Step[] {
     writeEvent({
       type: "content_block_start",
       index,
-      content_block: openingOf(block),
+      content_block: block.opening,
     }),
-    ...deltasOf(block).map((delta) =>
+    ...block.deltas().map((delta) =>
       writeEvent({ type: "content_block_delta", index, delta }, 1)
     ),
     writeEvent({ type: "content_block_stop", index }),
   ];
-}
-
-function openingOf(block: ContentBlock): ContentBlock {
-  switch (block.type) {
-    case "text":
-      return { ...block, text: "" };
-    case "thinking":
-      return { ...block, thinking: "", signature: "" };
-    case "tool_use":
-      return { ...block, input: {} };
-  }
-}
-
-function deltasOf(block: ContentBlock): object[] {
-  switch (block.type) {
-    case "text":
-      return wordsOf(block.text).map((text) => ({ type: "text_delta", text }));
-    case "thinking":
-      return [
-        ...wordsOf(block.thinking).map((thinking) => ({
-          type: "thinking_delta",
-          thinking,
-        })),
-        { type: "signature_delta", signature: block.signature },
-      ];
-    case "tool_use":
-      return fragmentsOf(JSON.stringify(block.input)).map((partial_json) => ({
-        type: "input_json_delta",
-        partial_json,
-      }));
-  }
 }
