@@ -41,7 +41,7 @@ function connectionOf(provider: Provider): object {
     quota: {
       kind: QUOTA_KINDS[family],
       url: `https://${host}${quotaPath}`,
-      // Quotas are told to bearers; a connection that says its key otherwise has to name it for them.
+      // Providers report quotas to bearers; a connection that says its key otherwise has to name it for them.
       ...(AUTH_SCHEMES[family] === "bearer" ? {} : { key }),
     },
     models: [

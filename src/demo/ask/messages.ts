@@ -48,7 +48,7 @@ export function readMessagesAsk(
   };
 }
 
-/** The demo keeps no conversations; told so in this way, the SDKs send theirs whole. */
+/** The demo keeps no conversations; refused in this way, the SDKs send theirs whole. */
 function refuseThread({ thread }: JsonObject): void {
   if (!isJsonObject(thread)) return;
   throw new Refusal("invalid", "thread: This model does not keep threads", {

@@ -32,7 +32,7 @@ interface Account {
 
 /**
  * Accounts that are in use already: a week that is some days old, and a five-hour window that has not
- * begun. They tell what was used; they never refuse.
+ * begun. They report what was used; they never refuse.
  */
 export function createQuota(clock: Clock): Quota {
   const accounts: Readonly<Record<SimulatedFamily, Account>> = {

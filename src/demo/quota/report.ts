@@ -138,7 +138,7 @@ function codexQuota(
   };
 }
 
-/** A window that has not begun is told as one that would begin now. */
+/** A window that has not begun is reported as one that would begin now. */
 function codexWindow(
   reading: Reading,
   lengthS: number,
