@@ -8,7 +8,7 @@ import { createCodexQuota } from "./limits/codex_quota.ts";
 import { createHarvest } from "./limits/harvest.ts";
 import { toPlain } from "./limits/reading.ts";
 import { createPoller } from "./limits/poller.ts";
-import { createLimitsService } from "./limits/service.ts";
+import { createQuotaService } from "./limits/service.ts";
 import type { QuotaWindow } from "./limits/window.ts";
 import type { Log } from "./observe/log.ts";
 import type { GatewayState, Metrics, QuotaState } from "./observe/metrics.ts";
@@ -82,11 +82,11 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
   });
   const poller = shared.poller ??
     createPoller({ ...surroundings, ...shared, clock });
-  const limits = createLimitsService({ clock, poller, harvest });
+  const quotas = createQuotaService({ clock, poller, harvest });
   const usage = createUsageService({
     ...surroundings,
     sums: shared.sums ?? createMemorySums(clock),
-    limits,
+    quotas,
     clock,
   });
   const health = createHealth({
@@ -119,15 +119,15 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
     harvest,
     health,
     sharedStore: shared.store,
-    routing: createQuotaRouting({ clock, limits }),
-    codexQuota: createCodexQuota({ clock, limits }),
+    routing: createQuotaRouting({ clock, quotas }),
+    codexQuota: createCodexQuota({ clock, quotas }),
     budget: createRetryBudget(clock),
     deadlines,
     followAfterMs: surroundings.followAfterMs ?? 0,
     connects: createConnectWatch({ reach: surroundings.reach, deadlines }),
     seals: createReasoningStore({ clock }),
     translation: createTranslation(surroundings.translationPool, randomIds),
-    limits,
+    quotas,
     catalog: createModelCatalog({ ...surroundings, clock, deadlines }),
     usage,
     clock,
@@ -141,7 +141,7 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
       inFlight: admission.active,
       bodyMemoryBytes: memory.usedBytes,
       quotas: surroundings.store.current().connections.flatMap((connection) =>
-        limits.known(connection).map((one) => quotaState(connection.name, one))
+        quotas.known(connection).map((one) => quotaState(connection.name, one))
       ),
     }),
   };

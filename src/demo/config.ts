@@ -1,7 +1,6 @@
 import { type Endpoint, OPERATIONS } from "../core/protocol.ts";
 import { stringifyYaml } from "../core/std.ts";
-import { modelsOf } from "./models.ts";
-import { BASE_PATH, type Provider, PROVIDERS } from "./providers.ts";
+import { BASE_PATH, modelsOf, type Provider, PROVIDERS } from "./providers.ts";
 
 /** Which reader understands the quota of a family's account. */
 const QUOTA_KINDS = { A: "zai", B: "anthropic", C: "codex" } as const;
@@ -42,7 +41,7 @@ function connectionOf(provider: Provider): object {
     quota: {
       kind: QUOTA_KINDS[family],
       url: `https://${host}${quotaPath}`,
-      // Quotas are told to bearers; a connection that says its key otherwise has to name it for them.
+      // Providers report quotas to bearers; a connection that says its key otherwise has to name it for them.
       ...(AUTH_SCHEMES[family] === "bearer" ? {} : { key }),
     },
     models: [

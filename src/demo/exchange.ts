@@ -1,26 +1,38 @@
-import { readBody, readModel } from "./admission.ts";
-import type { Ask } from "./ask/ask.ts";
-import type { Demo } from "./demo.ts";
+import type { Ids } from "../core/ids.ts";
+import type { JsonObject } from "../core/json.ts";
+import type { Clock } from "../core/time/timers.ts";
+import { compose, composeCompaction, inputTokens } from "./answers.ts";
+import type { Ask, AskOfBody } from "./ask/ask.ts";
+import { INTERFACES, readBody, readModel } from "./interfaces.ts";
 import {
   type Fault,
   faultOf,
   overloaded,
-  refusalOf,
-  SLOW_MS,
-  withFault,
-} from "./models.ts";
-import { INTERFACES } from "./interfaces.ts";
-import { type Rendering, SERVICES } from "./operations.ts";
-import {
   protocolOf,
   type Provider,
+  refusalOf,
   type SimulatedOperation,
+  SLOW_MS,
+  withFault,
 } from "./providers.ts";
-import { quotaHeaders } from "./quota/headers.ts";
-import { wordCountOf } from "./render/render.ts";
-import type { Script } from "./script.ts";
-import { type Step, write } from "./step.ts";
-import { type Wait, waitForAbort } from "./wait.ts";
+import { quotaHeaders } from "./quota/report.ts";
+import {
+  type RenderContext,
+  type Rendering,
+  type Script,
+  wordCountOf,
+} from "./script.ts";
+import { speak, type Step, type Wait, waitForAbort, write } from "./speak.ts";
+import { readChatAsk, readCompletionAsk } from "./ask/chat.ts";
+import { readMessagesAsk } from "./ask/messages.ts";
+import { readResponsesAsk } from "./ask/responses.ts";
+import type { Quota } from "./quota/quota.ts";
+import { renderChat, renderCompletion } from "./render/chat.ts";
+import { renderMessages } from "./render/messages.ts";
+import {
+  renderCompactedResponse,
+  renderResponses,
+} from "./render/responses.ts";
 
 /** One call of a model. */
 export interface Call {
@@ -67,7 +79,9 @@ async function prepare(call: Call, demo: Demo): Promise<Prepared> {
   if (refusal !== undefined) throw refusal;
   if (fault === "silent") await waitForAbort(call.request.signal);
   const { family } = provider;
-  const ask = { family, protocol, model, ...service.read(body) };
+  const asked = service.read(body);
+  demo.judge({ operation, body, ask: asked });
+  const ask = { family, protocol, model, ...asked };
   const script = service.compose(ask);
   const createdAt = Math.floor(demo.clock.now() / 1000);
   const context = { ids: demo.ids, createdAt, ask, body };
@@ -80,7 +94,7 @@ function streamAnswer(
   stream: NonNullable<Rendering["stream"]>,
 ): Response {
   const { fault } = prepared;
-  const steps = withFault(stream.steps, { fault, failure: stream.failure });
+  const steps = withFault(stream.steps(), { fault, failure: stream.failure });
   return answer(prepared, steps, "text/event-stream; charset=utf-8");
 }
 
@@ -122,76 +136,73 @@ function answer(
   });
 }
 
-/** How fast a body is sent, and what stops it. */
-interface SpeakOptions {
+/** What the whole simulation shares: one a program, or one a test. */
+export interface Demo {
+  readonly clock: Clock;
+  readonly ids: Ids;
   readonly wait: Wait;
-  /** Milliseconds for one word; 0 sends without waiting. */
+  /** Milliseconds for one word of an answer; 0 answers without waiting. */
   readonly wordMs: number;
-  /** The request's signal: its abort errors the body with the signal's reason. */
-  readonly signal: AbortSignal;
+  readonly quota: Quota;
+  readonly judge: Judge;
 }
 
 /**
- * A body that takes `steps` one after the other, only as fast as it is read. It stops at once when the
- * signal aborts or the reader cancels, and leaves nothing behind.
+ * Refuses requests that the demo would answer.
+ *
+ * @throws {Refusal} For a request that is not good enough.
  */
-export function speak(
-  steps: Iterable<Step>,
-  options: SpeakOptions,
-): ReadableStream<Uint8Array<ArrayBuffer>> {
-  const encoder = new TextEncoder();
-  const iterator = steps[Symbol.iterator]();
-  const ended = new AbortController();
-  const signal = AbortSignal.any([options.signal, ended.signal]);
-  return new ReadableStream({
-    start(controller) {
-      const fail = () => controller.error(options.signal.reason);
-      options.signal.addEventListener("abort", fail, {
-        once: true,
-        signal: ended.signal,
-      });
-    },
-    async pull(controller) {
-      try {
-        const text = await nextText(iterator, { ...options, signal });
-        if (signal.aborted) return;
-        if (text !== undefined) {
-          return controller.enqueue(encoder.encode(text));
-        }
-        ended.abort();
-        controller.close();
-      } catch (error) {
-        if (signal.aborted) return;
-        ended.abort();
-        controller.error(error);
-      }
-    },
-    cancel(reason) {
-      ended.abort(reason);
-    },
-  }, { highWaterMark: 0 });
+export type Judge = (asked: {
+  readonly operation: SimulatedOperation;
+  readonly body: JsonObject;
+  /** What the demo made of the body. */
+  readonly ask: AskOfBody;
+}) => void;
+
+/** How the provider serves one operation. */
+interface Service {
+  /** @throws {Refusal} When the request is not one that the provider answers. */
+  read(body: JsonObject): AskOfBody;
+  compose(ask: Ask): Script;
+  render(script: Script, context: RenderContext): Rendering;
 }
 
-/** Takes steps up to the next text; `undefined` when there are none left. */
-async function nextText(
-  iterator: Iterator<Step>,
-  options: SpeakOptions,
-): Promise<string | undefined> {
-  for (;;) {
-    const { value: step, done } = iterator.next();
-    if (done) return undefined;
-    if (step.kind === "hang") await waitForAbort(options.signal);
-    else if (step.kind === "break") throw brokenConnection();
-    else if (step.kind === "wait") await options.wait(step.ms, options.signal);
-    else {
-      const ms = step.wordCount * options.wordMs;
-      if (ms > 0) await options.wait(ms, options.signal);
-      return step.text;
-    }
-  }
-}
+/** The service of each operation. */
+const SERVICES: Readonly<Record<SimulatedOperation, Service>> = {
+  chat_completions: { read: readChatAsk, compose, render: renderChat },
+  completions: { read: readCompletionAsk, compose, render: renderCompletion },
+  messages: {
+    read: (body) => readMessagesAsk(body, { isCount: false }),
+    compose,
+    render: renderMessages,
+  },
+  count_tokens: {
+    read: (body) => readMessagesAsk(body, { isCount: true }),
+    compose: composeNothing,
+    render: ({ usage }) => ({
+      whole: { input_tokens: usage.inputTokens },
+      stream: undefined,
+    }),
+  },
+  responses: { read: readResponsesAsk, compose, render: renderResponses },
+  compact: {
+    read: readResponsesAsk,
+    compose: composeCompaction,
+    render: renderCompactedResponse,
+  },
+};
 
-/** What `fetch` throws when the other side goes away in the middle of a body. */
-function brokenConnection(): TypeError {
-  return new TypeError("error reading a body from connection");
+/** Counting says nothing and costs nothing but the count. */
+function composeNothing(ask: Ask): Script {
+  return {
+    blocks: [],
+    stop: "end",
+    stopSequence: undefined,
+    usage: {
+      inputTokens: inputTokens(ask),
+      cachedTokens: 0,
+      outputTokens: 0,
+      reasoningTokens: 0,
+    },
+  };
 }

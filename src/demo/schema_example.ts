@@ -4,8 +4,17 @@ import {
   type JsonValue,
   parseJson,
 } from "../core/json.ts";
-import { type Ask, freshResults, promptOf, type Tool } from "./ask/ask.ts";
-import { listOf, numberOf, objectOf, objectsOf, textOf } from "./ask/fields.ts";
+import {
+  type Ask,
+  freshResults,
+  listOf,
+  numberOf,
+  objectOf,
+  objectsOf,
+  promptOf,
+  textOf,
+  type Tool,
+} from "./ask/ask.ts";
 
 /** Values that look right for fields of these names; the first pattern that matches wins. */
 const TEXT_BY_NAME: readonly (readonly [name: RegExp, text: string])[] = [

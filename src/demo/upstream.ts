@@ -2,23 +2,27 @@ import type { Ids } from "../core/ids.ts";
 import type { JsonObject } from "../core/json.ts";
 import { OPERATIONS } from "../core/protocol.ts";
 import type { Clock } from "../core/time/timers.ts";
-import { checkKey, checkVersion, unknownModel } from "./admission.ts";
-import type { Demo } from "./demo.ts";
-import { exchange } from "./exchange.ts";
-import { INTERFACES } from "./interfaces.ts";
-import { isThinkingModel, modelsOf } from "./models.ts";
+import { type Demo, exchange, type Judge } from "./exchange.ts";
+import {
+  checkKey,
+  checkVersion,
+  INTERFACES,
+  unknownModel,
+} from "./interfaces.ts";
 import {
   BASE_PATH,
+  isThinkingModel,
+  modelsOf,
   protocolOf,
   type Provider,
   providerAt,
   type SimulatedOperation,
   type SimulatedProtocol,
 } from "./providers.ts";
-import { quotaAnswer } from "./quota/endpoint.ts";
+import { quotaAnswer } from "./quota/report.ts";
+import { type Wait, waitInRealTime } from "./speak.ts";
 import { createQuota } from "./quota/quota.ts";
 import { Refusal } from "./refusal.ts";
-import { type Wait, waitInRealTime } from "./wait.ts";
 
 /** What the simulated provider needs from outside. */
 export interface DemoOptions {
@@ -28,6 +32,8 @@ export interface DemoOptions {
   readonly wait?: Wait;
   /** Milliseconds for one word of an answer, not negative; default 20, and 0 answers without waiting. */
   readonly wordMs?: number;
+  /** Refuses more than the demo itself, which answers what it can; default: nothing. */
+  readonly judge?: Judge;
 }
 
 /** A function of the shape of `fetch`. */
@@ -40,8 +46,8 @@ const DEFAULT_WORD_MS = 20;
 
 /**
  * A `fetch` that is answered inside the program by simulated providers of all three families (see
- * `providers.ts`), and by no network at all. It conforms to the protocols as strictly as it can: it
- * refuses what a real provider refuses, and what it streams follows each protocol's grammar.
+ * `providers.ts`), and by no network at all. What it streams follows each protocol's grammar; it reads
+ * leniently and refuses what it cannot answer.
  *
  * It rejects like `fetch`: with the signal's reason when the request is aborted, with a `TypeError` when no
  * simulated provider has the address.
@@ -53,6 +59,7 @@ export function createDemoUpstream(options: DemoOptions): DemoUpstream {
     wait: options.wait ?? waitInRealTime,
     wordMs: options.wordMs ?? DEFAULT_WORD_MS,
     quota: createQuota(options.clock),
+    judge: options.judge ?? (() => {}),
   };
   return async (input, init) => {
     const request = new Request(input, init);
@@ -138,7 +145,11 @@ function serveFacts(
   const { provider, pathname, demo } = options;
   if (pathname === provider.quotaPath) {
     requireMethod(request, "GET");
-    return quotaAnswer(request.headers, { provider, demo });
+    return quotaAnswer(request.headers, {
+      provider,
+      account: demo.quota.read(provider.family),
+      nowMs: demo.clock.now(),
+    });
   }
   const model = pathname.match(/^\/v1\/models(?:\/([^/]+))?$/);
   if (model === null) {

@@ -4,7 +4,7 @@ import type { ConfigStore } from "../config/store.ts";
 import type { StoreCondition } from "../core/store_condition.ts";
 import { type HeaderFields, readHeaders } from "../core/header_fields.ts";
 import { DEFAULT_PROTOCOL, type Protocol } from "../core/protocol.ts";
-import type { LimitsService } from "../limits/service.ts";
+import type { QuotaService } from "../limits/service.ts";
 import type { Ending } from "../observe/facts.ts";
 import type { Log } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
@@ -48,7 +48,7 @@ import { endRequest } from "./unread_body.ts";
 interface GatewayParts extends RelayServices {
   readonly store: ConfigStore;
   readonly catalog: ModelCatalog;
-  readonly limits: LimitsService;
+  readonly quotas: QuotaService;
   readonly usage: UsageService;
   readonly log: Log;
   /** Absent where replicas share no store. */
@@ -230,7 +230,7 @@ function answer(
     case "opencode_config":
       return opencodeConfigResponse(request, models);
     case "limits":
-      return limitsResponse(request, { caller, config, limits: parts.limits });
+      return limitsResponse(request, { caller, config, quotas: parts.quotas });
     case "usage":
       return usageResponse(request, { caller, config, usage: parts.usage });
   }

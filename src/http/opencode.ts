@@ -2,8 +2,8 @@ import { GatewayError } from "../core/error.ts";
 import { servedProtocols } from "../relay/routing/candidate.ts";
 import type { KnownModel } from "./model_entry.ts";
 import { knownModels, type ModelsContext } from "./models.ts";
-import { opencodeConfig } from "./page/settings_agents.js";
-import { TOKEN_VARIABLE } from "./page/settings_text.js";
+import { opencodeConfig } from "./wording/settings_agents.js";
+import { TOKEN_VARIABLE } from "./wording/settings_text.js";
 
 /** Where opencode looks when somebody logs in to an address. */
 export const OPENCODE_PATH = "/.well-known/opencode";

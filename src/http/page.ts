@@ -1,29 +1,31 @@
 import card from "./page/card_view.js" with { type: "text" };
 import clipboard from "./page/clipboard.js" with { type: "text" };
 import element from "./page/element.js" with { type: "text" };
-import failures from "./page/failures.js" with { type: "text" };
 import gateway from "./page/gateway.js" with { type: "text" };
-import level from "./page/level.js" with { type: "text" };
 import main from "./page/main.js" with { type: "text" };
-import models from "./page/models.js" with { type: "text" };
 import modelsView from "./page/models_view.js" with { type: "text" };
-import ownUse from "./page/own_use.js" with { type: "text" };
 import pace from "./page/pace.js" with { type: "text" };
 import css from "./page/page.css" with { type: "text" };
 import html from "./page/page.html" with { type: "text" };
-import protocols from "./page/protocols.js" with { type: "text" };
 import quotasView from "./page/quotas_view.js" with { type: "text" };
 import session from "./page/session.js" with { type: "text" };
-import settings from "./page/settings.js" with { type: "text" };
-import settingsAgents from "./page/settings_agents.js" with { type: "text" };
-import settingsEditors from "./page/settings_editors.js" with { type: "text" };
-import settingsSdks from "./page/settings_sdks.js" with { type: "text" };
-import settingsText from "./page/settings_text.js" with { type: "text" };
 import settingsView from "./page/settings_view.js" with { type: "text" };
 import signInView from "./page/sign_in_view.js" with { type: "text" };
 import summary from "./page/summary.js" with { type: "text" };
-import times from "./page/times.js" with { type: "text" };
-import words from "./page/words.js" with { type: "text" };
+import failures from "./wording/failures.js" with { type: "text" };
+import level from "./wording/level.js" with { type: "text" };
+import models from "./wording/models.js" with { type: "text" };
+import ownUse from "./wording/own_use.js" with { type: "text" };
+import protocols from "./wording/protocols.js" with { type: "text" };
+import settings from "./wording/settings.js" with { type: "text" };
+import settingsAgents from "./wording/settings_agents.js" with { type: "text" };
+import settingsEditors from "./wording/settings_editors.js" with {
+  type: "text",
+};
+import settingsSdks from "./wording/settings_sdks.js" with { type: "text" };
+import settingsText from "./wording/settings_text.js" with { type: "text" };
+import times from "./wording/times.js" with { type: "text" };
+import words from "./wording/words.js" with { type: "text" };
 
 const HTML = "text/html; charset=utf-8";
 
@@ -33,34 +35,37 @@ const TYPE_BY_ENDING: Readonly<Record<string, string>> = {
   js: "text/javascript; charset=utf-8",
 };
 
-/** The page's files as they are in the source, by the path that they are served at. */
+/**
+ * The page's files and the wording that it shares with the command line, as they are in the source, by the path that
+ * they are served at.
+ */
 const FILES: Readonly<Record<string, string>> = {
   "/": html,
   "/page/page.css": css,
   "/page/card_view.js": card,
   "/page/clipboard.js": clipboard,
   "/page/element.js": element,
-  "/page/failures.js": failures,
   "/page/gateway.js": gateway,
-  "/page/level.js": level,
   "/page/main.js": main,
-  "/page/models.js": models,
   "/page/models_view.js": modelsView,
-  "/page/own_use.js": ownUse,
   "/page/pace.js": pace,
-  "/page/protocols.js": protocols,
   "/page/quotas_view.js": quotasView,
   "/page/session.js": session,
-  "/page/settings.js": settings,
-  "/page/settings_agents.js": settingsAgents,
-  "/page/settings_editors.js": settingsEditors,
-  "/page/settings_sdks.js": settingsSdks,
-  "/page/settings_text.js": settingsText,
   "/page/settings_view.js": settingsView,
   "/page/sign_in_view.js": signInView,
   "/page/summary.js": summary,
-  "/page/times.js": times,
-  "/page/words.js": words,
+  "/wording/failures.js": failures,
+  "/wording/level.js": level,
+  "/wording/models.js": models,
+  "/wording/own_use.js": ownUse,
+  "/wording/protocols.js": protocols,
+  "/wording/settings.js": settings,
+  "/wording/settings_agents.js": settingsAgents,
+  "/wording/settings_editors.js": settingsEditors,
+  "/wording/settings_sdks.js": settingsSdks,
+  "/wording/settings_text.js": settingsText,
+  "/wording/times.js": times,
+  "/wording/words.js": words,
 };
 
 /** Where the page and what it is made of are served. */

@@ -1,6 +1,6 @@
 import type { Caller, Config } from "../config/config.ts";
 import { GatewayError } from "../core/error.ts";
-import type { LimitsService } from "../limits/service.ts";
+import type { QuotaService } from "../limits/service.ts";
 import { CallerLeft } from "../upstream/call.ts";
 import type { UsageService } from "../usage/service.ts";
 import { requestTarget } from "./router.ts";
@@ -13,16 +13,16 @@ import { requestTarget } from "./router.ts";
  */
 export async function limitsResponse(
   request: Request,
-  { caller, config, limits }: {
+  { caller, config, quotas }: {
     readonly caller: Caller;
     readonly config: Config;
-    readonly limits: Pick<LimitsService, "read">;
+    readonly quotas: Pick<QuotaService, "read">;
   },
 ): Promise<Response> {
   refuseQuery(request, "the limits");
   const { signal } = request;
   try {
-    const list = await limits.read(caller, config, signal);
+    const list = await quotas.read(caller, config, signal);
     return Response.json(list, { headers: { "cache-control": "no-store" } });
   } catch (error) {
     throw signal.aborted ? new CallerLeft() : error;

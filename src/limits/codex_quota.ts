@@ -2,8 +2,8 @@ import type { Connection } from "../config/config.ts";
 import type { Clock } from "../core/time/timers.ts";
 import type { HeaderFields } from "../core/header_fields.ts";
 import { periodMinutes } from "./period.ts";
-import type { LimitsService } from "./service.ts";
-import { LIMIT_TYPES, type QuotaWindow } from "./window.ts";
+import type { QuotaService } from "./service.ts";
+import { QUOTA_TYPES, type QuotaWindow } from "./window.ts";
 
 /** What Codex learns of a quota from the headers of an answer, also through a provider of the user's own. */
 export interface CodexQuota {
@@ -28,9 +28,9 @@ const MIN_MINUTES = 60;
 
 /** Creates a {@linkcode CodexQuota} over what is known. */
 export function createCodexQuota(
-  { clock, limits }: {
+  { clock, quotas }: {
     readonly clock: Clock;
-    readonly limits: Pick<LimitsService, "known">;
+    readonly quotas: Pick<QuotaService, "known">;
   },
 ): CodexQuota {
   const written = new WeakMap<
@@ -44,7 +44,7 @@ export function createCodexQuota(
       if (last !== undefined && nowMs - last.atMs < FRESH_MS) {
         return last.headers;
       }
-      const headers = codexHeaders(limits.known(connection));
+      const headers = codexHeaders(quotas.known(connection));
       written.set(connection, { headers, atMs: nowMs });
       return headers;
     },
@@ -77,11 +77,11 @@ export function codexHeaders(
 
 /** The limits on everything, in the words of the gateway and of Z.ai. */
 const WHOLE_TYPES: ReadonlySet<string> = new Set([
-  LIMIT_TYPES.usage,
-  LIMIT_TYPES.credits,
-  LIMIT_TYPES.tokens,
-  LIMIT_TYPES.requests,
-  LIMIT_TYPES.spend,
+  QUOTA_TYPES.usage,
+  QUOTA_TYPES.credits,
+  QUOTA_TYPES.tokens,
+  QUOTA_TYPES.requests,
+  QUOTA_TYPES.spend,
 ]);
 
 interface ShownWindow {

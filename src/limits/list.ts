@@ -3,7 +3,7 @@ import { isGood, type Reading } from "./reading.ts";
 import type { QuotaWindow } from "./window.ts";
 
 /** What `GET /limits` answers (docs/quotas.md). */
-export interface LimitsList {
+export interface QuotaList {
   readonly object: "list";
   /** The quota is the whole connection's, whoever uses it. */
   readonly scope: "provider";
@@ -39,7 +39,7 @@ export type ConnectionStatus =
 const REFRESH_AFTER_SECONDS = 60;
 
 /** The list of these entries. */
-export function limitsList(data: readonly ConnectionEntry[]): LimitsList {
+export function quotaList(data: readonly ConnectionEntry[]): QuotaList {
   return {
     object: "list",
     scope: "provider",

@@ -6,8 +6,8 @@ import { QuotaFailure } from "./failure.ts";
 import type { Harvest } from "./harvest.ts";
 import {
   type ConnectionEntry,
-  type LimitsList,
-  limitsList,
+  type QuotaList,
+  quotaList,
   readEntry,
   unreadEntry,
 } from "./list.ts";
@@ -19,10 +19,10 @@ import {
   type Reading,
   sourceKey,
 } from "./reading.ts";
-import { isUsedUp, type QuotaWindow, windowKey } from "./window.ts";
+import { isExhausted, type QuotaWindow, windowKey } from "./window.ts";
 
 /** Tells callers what is left of the quotas they share. */
-export interface LimitsService {
+export interface QuotaService {
   /**
    * The quotas of the caller's connections, in the order of the config; one that cannot be read says so
    * in its entry and hides no other.
@@ -36,16 +36,16 @@ export interface LimitsService {
     caller: Caller,
     config: Config,
     signal?: AbortSignal,
-  ): Promise<LimitsList>;
+  ): Promise<QuotaList>;
   /**
-   * The windows of a connection's quota as far as they are known now; asks no provider. One that is used up
+   * The windows of a connection's quota as far as they are known now; asks no provider. One that is exhausted
    * stays known until it resets.
    */
   known(connection: Connection): readonly QuotaWindow[];
 }
 
-/** What a {@linkcode LimitsService} needs from outside. */
-export interface LimitsServiceOptions {
+/** What a {@linkcode QuotaService} needs from outside. */
+export interface QuotaServiceOptions {
   readonly clock: Clock;
   /** Reads what endpoints tell. */
   readonly poller: Poller;
@@ -55,20 +55,20 @@ export interface LimitsServiceOptions {
   readonly deadline?: (ms: number) => AbortSignal;
 }
 
-/** Creates a {@linkcode LimitsService} that knows nothing yet. */
-export function createLimitsService(
-  options: LimitsServiceOptions,
-): LimitsService {
+/** Creates a {@linkcode QuotaService} that knows nothing yet. */
+export function createQuotaService(
+  options: QuotaServiceOptions,
+): QuotaService {
   const { clock, harvest, poller } = options;
   const deadline = options.deadline ?? ((ms) => AbortSignal.timeout(ms));
-  const usedUp = createUsedUpWindows(options);
+  const exhausted = createExhaustedWindows(options);
   let latest: Config | undefined;
 
   async function read(
     caller: Caller,
     config: Config,
     signal?: AbortSignal,
-  ): Promise<LimitsList> {
+  ): Promise<QuotaList> {
     signal?.throwIfAborted();
     adopt(config);
     const budget = deadline(config.limits.budgetMs);
@@ -77,7 +77,7 @@ export function createLimitsService(
       .map((connection) => entryOf(connection, config));
     const end = signal ? AbortSignal.any([budget, signal]) : budget;
     try {
-      return limitsList(await untilAbort(Promise.all(entries), end));
+      return quotaList(await untilAbort(Promise.all(entries), end));
     } catch (error) {
       throw budget.aborted && !signal?.aborted ? budgetOver() : error;
     }
@@ -90,7 +90,7 @@ export function createLimitsService(
     latest = config;
     poller.retain(config.connections);
     harvest.retain(config.connections);
-    usedUp.retain(config.connections);
+    exhausted.retain(config.connections);
   }
 
   async function entryOf(
@@ -118,7 +118,7 @@ export function createLimitsService(
       const nothing = { checkedAtMs: clock.now(), failure: nothingRelayed() };
       return readEntry(connection, nothing, { cached: false });
     }
-    if (isGood(learnt)) usedUp.learn(connection, learnt.windows);
+    if (isGood(learnt)) exhausted.learn(connection, learnt.windows);
     const isPolled = polled !== undefined && learnt === polled.reading;
     return readEntry(connection, learnt, {
       cached: isPolled ? polled.cached : true,
@@ -133,23 +133,23 @@ export function createLimitsService(
     const reported = learnt !== undefined && isGood(learnt)
       ? learnt.windows
       : [];
-    usedUp.learn(connection, reported);
-    return withUsedUp(reported, usedUp.of(connection));
+    exhausted.learn(connection, reported);
+    return withExhausted(reported, exhausted.of(connection));
   }
 
   return { read, known };
 }
 
-/** What was reported, and what is used up still though it was not reported again. */
-function withUsedUp(
+/** What was reported, and what is still exhausted though it was not reported again. */
+function withExhausted(
   reported: readonly QuotaWindow[],
-  usedUp: readonly QuotaWindow[],
+  exhausted: readonly QuotaWindow[],
 ): readonly QuotaWindow[] {
-  const still = new Map(usedUp.map((one) => [windowKey(one), one]));
+  const still = new Map(exhausted.map((one) => [windowKey(one), one]));
   const reportedKeys = new Set(reported.map(windowKey));
   return [
     ...reported.map((one) => still.get(windowKey(one)) ?? one),
-    ...usedUp.filter((one) => !reportedKeys.has(windowKey(one))),
+    ...exhausted.filter((one) => !reportedKeys.has(windowKey(one))),
   ];
 }
 
@@ -207,11 +207,11 @@ function update(polled: GoodReading, seen: GoodReading): GoodReading {
   };
 }
 
-/** Remembers which windows are used up until they reset, longer than any cache keeps the rest. */
-interface UsedUpWindows {
+/** Remembers which windows are exhausted until they reset, longer than any cache keeps the rest. */
+interface ExhaustedWindows {
   /** Learns from what was reported last; of a window that this leaves out, the last word stands. */
   learn(connection: Connection, reported: readonly QuotaWindow[]): void;
-  /** The windows that are used up still. */
+  /** The windows that are still exhausted. */
   of(connection: Connection): readonly QuotaWindow[];
   /** Forgets what does not belong to `connections` as they are configured now. */
   retain(connections: readonly Connection[]): void;
@@ -221,9 +221,9 @@ interface UsedUpWindows {
 const MAX_CONNECTIONS = 1000;
 
 /** Nothing is known yet. */
-function createUsedUpWindows(
+function createExhaustedWindows(
   { clock }: { readonly clock: Clock },
-): UsedUpWindows {
+): ExhaustedWindows {
   /** By connection as it is configured, and there by window. */
   const known = new Map<string, Map<string, QuotaWindow>>();
 
@@ -232,7 +232,7 @@ function createUsedUpWindows(
       const key = sourceKey(connection);
       const windows = known.get(key) ?? new Map<string, QuotaWindow>();
       for (const one of reported) {
-        if (isUsedUp(one) && runsAt(one, clock.now())) {
+        if (isExhausted(one) && runsAt(one, clock.now())) {
           windows.set(windowKey(one), one);
         } else if (one.used_percent !== null || one.remaining !== null) {
           windows.delete(windowKey(one));

@@ -5,7 +5,7 @@ import { lengthOfPeriod, type Period } from "./period.ts";
 /**
  * One quota window as callers see it (docs/quotas.md#fields-of-a-window), the same for every service:
  *
- * - `type`: what is limited, one of {@linkcode LIMIT_TYPES}, and behind a colon what part of it, in the
+ * - `type`: what is limited, one of {@linkcode QUOTA_TYPES}, and behind a colon what part of it, in the
  *   provider's own word: `USAGE_LIMIT:opus`, `TOKENS_LIMIT:input`. A type that the provider names itself
  *   stays as it is, such as Z.ai's `TIME_LIMIT`, which counts calls of tools.
  * - `window`: the length in words, see `period.ts`.
@@ -31,8 +31,8 @@ export interface QuotaWindow {
   readonly resets_at: string | null;
 }
 
-/** The kinds of limit this gateway names, beside those that a provider names itself. */
-export const LIMIT_TYPES = {
+/** The kinds of quota this gateway names, beside those that a provider names itself. */
+export const QUOTA_TYPES = {
   /** Model usage of a plan, told as a share of the whole. */
   usage: "USAGE_LIMIT",
   credits: "CREDIT_LIMIT",
@@ -90,7 +90,7 @@ export function windowKey({ type, window }: QuotaWindow): string {
 }
 
 /** Whether nothing of a window is left, as far as the provider tells. */
-export function isUsedUp({ used_percent, remaining }: QuotaWindow): boolean {
+export function isExhausted({ used_percent, remaining }: QuotaWindow): boolean {
   return used_percent === null ? remaining === 0 : used_percent >= 100;
 }
 

@@ -37,11 +37,11 @@ import { type AttemptReport, withWindow } from "./routing/attempt_report.ts";
 import type { Candidate } from "./routing/candidate.ts";
 import type { Asker } from "./routing/health.ts";
 import {
+  exhaustedFailure,
   LONG_MS,
   type Outlook,
   outlookError,
   outlookOf,
-  spentFailure,
 } from "./routing/outlook.ts";
 import type { RoutedCandidates } from "./routing/quota_routing.ts";
 import type { RelayServices } from "./services.ts";
@@ -110,30 +110,31 @@ function passFailure(
   }
   const nowMs = services.clock.now();
   if (told === undefined) {
-    throw outlook.kind === "spent" && outlook.limited !== undefined
+    throw outlook.kind === "exhausted" && outlook.limited !== undefined
       ? gate.refusal(outlook.limited)
       : outlookError(outlook, nowMs);
   }
-  const isSpent = outlook.kind === "spent" && isLimit(told.failure);
+  const isExhausted = outlook.kind === "exhausted" && isLimit(told.failure);
   if (told.thrown instanceof NativeFailure) {
-    return told.thrown.pass(exchange, isSpent);
+    return told.thrown.pass(exchange, isExhausted);
   }
-  throw isSpent && told.thrown instanceof UpstreamFailure
-    ? spentFailure(outlook.atMs, nowMs, told.thrown.failure)
+  throw isExhausted && told.thrown instanceof UpstreamFailure
+    ? exhaustedFailure(outlook.atMs, nowMs, told.thrown.failure)
     : told.thrown;
 }
 
 /** Returns whether a failure tells the caller what the outlook of the request is. */
 function tells(failure: AttemptFailure, { kind }: Outlook): boolean {
   const isLasting = lastingCause(failure) !== undefined;
-  const isSpent = isLimit(failure) && (failure.retryAfterMs ?? 0) >= LONG_MS;
+  const isExhausted = isLimit(failure) &&
+    (failure.retryAfterMs ?? 0) >= LONG_MS;
   switch (kind) {
     case "lasting":
       return isLasting;
-    case "spent":
+    case "exhausted":
       return isLimit(failure);
     case "soon":
-      return !isLasting && !isSpent;
+      return !isLasting && !isExhausted;
   }
 }
 

@@ -2,7 +2,7 @@ import type { Clock } from "../core/time/timers.ts";
 import type { Deadlines } from "../core/time/deadlines.ts";
 import type { Ids } from "../core/ids.ts";
 import type { CodexQuota } from "../limits/codex_quota.ts";
-import type { LimitsService } from "../limits/service.ts";
+import type { QuotaService } from "../limits/service.ts";
 import type { Harvest } from "../limits/harvest.ts";
 import type { UsageService } from "../usage/service.ts";
 import type { Fetch } from "../upstream/call.ts";
@@ -33,7 +33,7 @@ export interface RelayServices {
   /** Learns quotas from relayed answers. */
   readonly harvest: Harvest;
   /** What is known of quotas. */
-  readonly limits: Pick<LimitsService, "known">;
+  readonly quotas: Pick<QuotaService, "known">;
   /** The same as Codex reads it in headers. */
   readonly codexQuota: CodexQuota;
   /** Counts what tokens use, and holds them to their limits. */

@@ -1,8 +1,8 @@
 import type { Connection } from "../config/config.ts";
 import type { TimeSpan } from "../core/time/calendar.ts";
 import type { Clock } from "../core/time/timers.ts";
-import type { LimitsList } from "../limits/list.ts";
-import type { LimitsService } from "../limits/service.ts";
+import type { QuotaList } from "../limits/list.ts";
+import type { QuotaService } from "../limits/service.ts";
 import { type QuotaWindow, windowKey, windowSpan } from "../limits/window.ts";
 import { isWindowKept, relayedShare } from "./relayed.ts";
 import { type Soon, soon, soonAll, type Sums } from "./sums.ts";
@@ -34,7 +34,7 @@ export interface QuotaShares {
     maxAgeMs?: number,
   ): Soon<readonly QuotaShare[]>;
   /** Learns from quotas that were read, which are remembered until they reset. */
-  learn(list: LimitsList): void;
+  learn(list: QuotaList): void;
   /** Whether what is known of a connection's quota is old, or nothing. */
   isStale(connection: Connection): boolean;
 }
@@ -42,7 +42,7 @@ export interface QuotaShares {
 /** What {@linkcode createQuotaShares} goes by. */
 export interface QuotaSharesOptions {
   readonly sums: Pick<Sums, "read" | "sinceMs">;
-  readonly limits: Pick<LimitsService, "known">;
+  readonly quotas: Pick<QuotaService, "known">;
   readonly clock: Pick<Clock, "now">;
 }
 
@@ -75,7 +75,7 @@ interface FirstSight {
  * Of a window that began before anything was counted, only what was used since it was first seen is anybody's.
  */
 export function createQuotaShares(
-  { sums, limits, clock }: QuotaSharesOptions,
+  { sums, quotas, clock }: QuotaSharesOptions,
 ): QuotaShares {
   /** By connection and window. */
   const firstSights = new Map<string, FirstSight>();
@@ -83,7 +83,7 @@ export function createQuotaShares(
   const lastSeen = new Map<string, readonly QuotaWindow[]>();
 
   function windowsOf(connection: Connection): readonly QuotaWindow[] {
-    const known = limits.known(connection);
+    const known = quotas.known(connection);
     if (known.length > 0) lastSeen.set(connection.id, known);
     return lastSeen.get(connection.id) ?? [];
   }
@@ -157,7 +157,7 @@ export function createQuotaShares(
         if (windows.length > 0) lastSeen.set(provider_id, windows);
       }
     },
-    isStale: (connection) => limits.known(connection).length === 0,
+    isStale: (connection) => quotas.known(connection).length === 0,
   };
 }
 

@@ -3,7 +3,7 @@ import type { Caller, Config, Connection } from "../config/config.ts";
 import type { TimeSpan } from "../core/time/calendar.ts";
 import type { Clock } from "../core/time/timers.ts";
 import { NANOS_PER_DOLLAR } from "../core/nano_dollars.ts";
-import type { LimitsService } from "../limits/service.ts";
+import type { QuotaService } from "../limits/service.ts";
 import type { AmountBound, Bound, Bounds, ShareBound } from "./bounds.ts";
 import { amountState } from "./limiter.ts";
 import { isNamed, type QuotaShare, type QuotaShares } from "./quota_share.ts";
@@ -74,7 +74,7 @@ export interface QuotaUsage {
 export interface UsageReportOptions {
   readonly sums: Sums;
   readonly bounds: Bounds;
-  readonly limits: Pick<LimitsService, "read">;
+  readonly quotas: Pick<QuotaService, "read">;
   readonly quotaShares: QuotaShares;
   readonly clock: Pick<Clock, "now">;
   /** A signal that aborts after this many milliseconds; default `AbortSignal.timeout`. */
@@ -92,7 +92,7 @@ export function createUsageReport(
   config: Config,
   signal?: AbortSignal,
 ) => Promise<UsageReport> {
-  const { sums, bounds, limits, quotaShares, clock } = options;
+  const { sums, bounds, quotas, quotaShares, clock } = options;
   const deadline = options.deadline ?? ((ms) => AbortSignal.timeout(ms));
 
   async function freshenQuotas(
@@ -103,14 +103,14 @@ export function createUsageReport(
     const late = deadline(QUOTA_WAIT_MS);
     const end = signal === undefined ? late : AbortSignal.any([late, signal]);
     try {
-      quotaShares.learn(await limits.read(caller, config, end));
+      quotaShares.learn(await quotas.read(caller, config, end));
     } catch (error) {
       if (signal?.aborted) throw error;
     }
   }
 
   /** The limits in the order of the configuration. */
-  async function readLimits(
+  async function readLimitUsages(
     caller: Caller,
     config: Config,
     connections: readonly Connection[],
@@ -148,7 +148,7 @@ export function createUsageReport(
     const connections = config.connections
       .filter(({ id, enabled }) => enabled && caller.connectionIds.has(id));
     const windows = await readWindows(holder, { sums, nowMs: clock.now() });
-    const limitUsages = await readLimits(caller, config, connections);
+    const limitUsages = await readLimitUsages(caller, config, connections);
     const { sinceMs } = sums;
     return {
       object: "usage",

@@ -2,7 +2,7 @@ import type { Caller, Config } from "../config/config.ts";
 import type { ConfigStore } from "../config/store.ts";
 import { limitWords } from "../config/usage_limits.ts";
 import type { Clock } from "../core/time/timers.ts";
-import type { LimitsService } from "../limits/service.ts";
+import type { QuotaService } from "../limits/service.ts";
 import type { Log } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { type Bound, boundLabel, createBounds } from "./bounds.ts";
@@ -42,7 +42,7 @@ export interface UsageService {
 export interface UsageServiceOptions {
   readonly sums: Sums;
   readonly store: ConfigStore;
-  readonly limits: Pick<LimitsService, "known" | "read">;
+  readonly quotas: Pick<QuotaService, "known" | "read">;
   readonly log: Log;
   readonly metrics?: Metrics | undefined;
   readonly clock: Clock;
@@ -54,12 +54,12 @@ export interface UsageServiceOptions {
 export function createUsageService(
   options: UsageServiceOptions,
 ): UsageService {
-  const { sums, store, limits, metrics, clock } = options;
+  const { sums, store, quotas, metrics, clock } = options;
   const bounds = createBounds(store);
   const counting = createCounting(sums);
   const quotaShares = createQuotaShares(options);
   const refreshQuotas = (caller: Caller) =>
-    void limits.read(caller, store.current()).then(quotaShares.learn, ignore);
+    void quotas.read(caller, store.current()).then(quotaShares.learn, ignore);
   const limiter = createLimiter({
     ...options,
     bounds,

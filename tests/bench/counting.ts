@@ -72,7 +72,7 @@ function createRequests(config: Config) {
   const service = createUsageService({
     sums,
     store: createConfigStore(config),
-    limits: {
+    quotas: {
       known: () => [],
       read: () => Promise.reject(new Error("Nobody reads")),
     },

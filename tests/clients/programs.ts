@@ -1,5 +1,5 @@
 import type { Protocol } from "../../src/core/protocol.ts";
-import { CLIENTS as SETTINGS } from "../../src/http/page/settings.js";
+import { CLIENTS as SETTINGS } from "../../src/http/wording/settings.js";
 import type { ClientPackage } from "./install.ts";
 
 /** Where a client finds the gateway. */

@@ -35,7 +35,7 @@ for (const [name, stops] of Object.entries(STOPS)) {
       await using gateway = await startTranslating(chatUpstream(), {
         model: MODEL,
         asked,
-        spoil: () => Promise.resolve(usedUp()),
+        spoil: () => Promise.resolve(exhausted()),
       });
       const run = await runClient(commandOf(installed), {
         program,
@@ -86,8 +86,8 @@ Deno.test({
   },
 });
 
-/** A Chat provider's answer when a plan's window is used up. */
-function usedUp(): Response {
+/** A Chat provider's answer when a plan's window is exhausted. */
+function exhausted(): Response {
   return Response.json(
     { error: { message: "No more today.", type: "rate_limit_error" } },
     { status: 429, headers: { "retry-after": "7200" } },

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from "../../src/core/time/timers.ts";
 import { randomIds } from "../../src/core/ids.ts";
 import type { Family, Protocol } from "../../src/core/protocol.ts";
-import { createDemoUpstream } from "../../src/demo/upstream.ts";
+import { createStrictProvider } from "../support/upstream/strict_provider/mod.ts";
 import type { Fetch } from "../../src/upstream/call.ts";
 import { connectionFile, minimalFile } from "../support/gateway/config.ts";
 import {
@@ -66,7 +66,7 @@ export function startTranslating(
     TranslatingOptions,
 ): Promise<RunningGateway> {
   const letter = family.toLowerCase();
-  const demo = createDemoUpstream({
+  const demo = createStrictProvider({
     clock: systemClock,
     ids: randomIds,
     wordMs: 0,

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { type Ask, createTurn, type Turn } from "../../src/demo/ask/ask.ts";
-import { compose } from "../../src/demo/answers.ts";
-import { estimateTokens } from "../../src/demo/usage.ts";
+import { compose, estimateTokens } from "../../src/demo/answers.ts";
 
 function askOf(
   turns: readonly (Turn | string)[],

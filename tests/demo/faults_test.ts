@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../src/core/json.ts";
 import type { Family } from "../../src/core/protocol.ts";
-import { type Fault, SLOW_MS } from "../../src/demo/models.ts";
-import { waitInRealTime } from "../../src/demo/wait.ts";
+import { type Fault, SLOW_MS } from "../../src/demo/providers.ts";
+import { waitInRealTime } from "../../src/demo/speak.ts";
 import { framesOf } from "../support/wire/sse_frames.ts";
 import { createFixedDemo, demoRequest } from "./harness.ts";
 

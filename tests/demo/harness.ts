@@ -8,6 +8,7 @@ import {
   type DemoOptions,
   type DemoUpstream,
 } from "../../src/demo/upstream.ts";
+import { createStrictProvider } from "../support/upstream/strict_provider/mod.ts";
 
 /** 2026-11-20T12:00:00Z. */
 export const NOON_MS = Date.UTC(2026, 10, 20, 12);
@@ -78,15 +79,40 @@ export function demoRequest(
   });
 }
 
+/** What came back for a request. */
+interface Asked {
+  readonly status: number;
+  readonly answer: JsonObject;
+}
+
 /** Sends `body` to a fresh fixed demo and gives the status and the object that comes back. */
 export async function ask(
   family: Family,
   path: string,
   body: JsonObject | string,
-): Promise<{ status: number; answer: JsonObject }> {
-  const response = await createFixedDemo()(
-    demoRequest(family, path, { body }),
-  );
+): Promise<Asked> {
+  return await askOf(createFixedDemo(), demoRequest(family, path, { body }));
+}
+
+/** The same of a fresh provider that is as strict as a real one. */
+export async function askStrict(
+  family: Family,
+  path: string,
+  body: JsonObject | string,
+): Promise<Asked> {
+  const provider = createStrictProvider({
+    clock: createFakeClock(),
+    ids: createCountingIds(),
+    wordMs: 0,
+  });
+  return await askOf(provider, demoRequest(family, path, { body }));
+}
+
+async function askOf(
+  provider: DemoUpstream,
+  request: Request,
+): Promise<Asked> {
+  const response = await provider(request);
   const answer = parseJson(await response.text());
   if (!isJsonObject(answer)) throw new Error("the demo answered no object");
   return { status: response.status, answer };

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
-import { speak } from "../../src/demo/exchange.ts";
-import { type Step, write } from "../../src/demo/step.ts";
-import { waitInRealTime } from "../../src/demo/wait.ts";
+import {
+  speak,
+  type Step,
+  waitInRealTime,
+  write,
+} from "../../src/demo/speak.ts";
 
 const NEVER = new AbortController().signal;
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../src/core/json.ts";
 import type { Family } from "../../src/core/protocol.ts";
-import { waitInRealTime } from "../../src/demo/wait.ts";
+import { waitInRealTime } from "../../src/demo/speak.ts";
 import { createFixedDemo, demoRequest } from "./harness.ts";
 
 const HELLO = [{ role: "user", content: "Hello" }];

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { waitForAbort, waitInRealTime } from "../../src/demo/wait.ts";
+import { waitForAbort, waitInRealTime } from "../../src/demo/speak.ts";
 import { within } from "../support/within.ts";
 
 const DAY_MS = 86_400_000;

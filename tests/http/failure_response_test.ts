@@ -6,7 +6,7 @@ import {
   toGatewayError,
   unforeseenFields,
 } from "../../src/http/failure_response.ts";
-import { spentFailure } from "../../src/relay/routing/outlook.ts";
+import { exhaustedFailure } from "../../src/relay/routing/outlook.ts";
 import { createMemoryLog } from "../support/fakes/memory_log.ts";
 import { NOW_MS } from "../support/gateway/config.ts";
 import { openTestRecord } from "../support/gateway/open_record.ts";
@@ -15,8 +15,8 @@ import { PROTOCOLS } from "../support/wire/ask.ts";
 const YEAR_MS = 365 * 86_400_000;
 
 for (const protocol of PROTOCOLS) {
-  Deno.test(`a quota that is used up for years tells a caller of ${protocol} no wait that a timer cannot hold`, () => {
-    const failure = spentFailure(NOW_MS + YEAR_MS, NOW_MS);
+  Deno.test(`a quota that is exhausted for years tells a caller of ${protocol} no wait that a timer cannot hold`, () => {
+    const failure = exhaustedFailure(NOW_MS + YEAR_MS, NOW_MS);
     const { response: { headers, status } } = failureResponse(failure, {
       protocol,
       record: openTestRecord().record,

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { GatewayError } from "../../src/core/error.ts";
 import { limitsResponse } from "../../src/http/reports.ts";
-import type { LimitsService } from "../../src/limits/service.ts";
+import type { QuotaService } from "../../src/limits/service.ts";
 import { CallerLeft } from "../../src/upstream/call.ts";
 import { minimalConfig } from "../support/gateway/config.ts";
 
 async function ask(
-  read: LimitsService["read"],
+  read: QuotaService["read"],
   { query = "", signal }: { query?: string; signal?: AbortSignal } = {},
 ): Promise<Response> {
   const config = await minimalConfig();
@@ -15,7 +15,7 @@ async function ask(
   const request = new Request(`http://gateway/v1/limits${query}`, {
     ...(signal === undefined ? {} : { signal }),
   });
-  return await limitsResponse(request, { caller, config, limits: { read } });
+  return await limitsResponse(request, { caller, config, quotas: { read } });
 }
 
 const LIST = {

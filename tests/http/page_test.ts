@@ -43,24 +43,26 @@ Deno.test("the page's markup loads the page's own files alone, and holds no scri
 });
 
 Deno.test("every file of the page is served as it is, with what a browser is to take it for", async (t) => {
-  const folder = new URL("../../src/http/page/", import.meta.url);
   let count = 1;
-  for await (const { name } of Deno.readDir(folder)) {
-    if (!/\.(js|css)$/.test(name)) continue;
-    count += 1;
-    await t.step(name, async () => {
-      const path = `/page/${name}`;
-      assert.ok(PAGE_PATHS.includes(path));
-      const file = pageResponse(path);
-      assert.equal(
-        await file.text(),
-        await Deno.readTextFile(new URL(name, folder)),
-      );
-      assert.equal(
-        file.headers.get("content-type"),
-        `text/${name.endsWith(".js") ? "javascript" : "css"}; charset=utf-8`,
-      );
-    });
+  for (const room of ["page", "wording"]) {
+    const folder = new URL(`../../src/http/${room}/`, import.meta.url);
+    for await (const { name } of Deno.readDir(folder)) {
+      if (!/\.(js|css)$/.test(name)) continue;
+      count += 1;
+      await t.step(name, async () => {
+        const path = `/${room}/${name}`;
+        assert.ok(PAGE_PATHS.includes(path));
+        const file = pageResponse(path);
+        assert.equal(
+          await file.text(),
+          await Deno.readTextFile(new URL(name, folder)),
+        );
+        assert.equal(
+          file.headers.get("content-type"),
+          `text/${name.endsWith(".js") ? "javascript" : "css"}; charset=utf-8`,
+        );
+      });
+    }
   }
   assert.equal(count, PAGE_PATHS.length);
 });

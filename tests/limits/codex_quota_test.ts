@@ -8,7 +8,7 @@ import {
 import { period, periodMinutes, TOTAL } from "../../src/limits/period.ts";
 import { codexHeaders as codexReader } from "../../src/limits/readers/codex.ts";
 import {
-  LIMIT_TYPES,
+  QUOTA_TYPES,
   type QuotaWindow,
   quotaWindow,
 } from "../../src/limits/window.ts";
@@ -20,7 +20,7 @@ const RESET = "2026-11-22T07:19:00.000Z";
 function usage(
   length: ReturnType<typeof period>,
   percent: number | null,
-  type: string = LIMIT_TYPES.usage,
+  type: string = QUOTA_TYPES.usage,
 ): QuotaWindow {
   return quotaWindow({
     type,
@@ -37,7 +37,7 @@ const WEEK = period(1, "week");
 Deno.test("codexHeaders() tells the shortest window of an hour and more as the primary one, the longest as the secondary", () => {
   const headers = codexHeaders([
     usage(WEEK, 12.5),
-    usage(period(1, "minute"), 99, LIMIT_TYPES.requests),
+    usage(period(1, "minute"), 99, QUOTA_TYPES.requests),
     usage(period(1, "day"), 50),
     usage(FIVE_HOURS, 42),
   ]);
@@ -67,7 +67,7 @@ Deno.test("codexHeaders() tells one window alone, and of two of one length the t
   ]);
   const two = told([
     usage(WEEK, 1),
-    usage(WEEK, 90, LIMIT_TYPES.requests),
+    usage(WEEK, 90, QUOTA_TYPES.requests),
   ]);
   assert.equal(two["x-codex-primary-used-percent"], "90");
   assert.equal(two["x-codex-secondary-used-percent"], undefined);
@@ -75,7 +75,7 @@ Deno.test("codexHeaders() tells one window alone, and of two of one length the t
 
 Deno.test("codexHeaders() leaves out what says nothing of the whole: parts, tools, balances, windows of unknown use", () => {
   const balance = quotaWindow({
-    type: LIMIT_TYPES.balance,
+    type: QUOTA_TYPES.balance,
     unit: "USD",
     period: TOTAL,
     amounts: amounts({ remaining: 3 }),
@@ -125,7 +125,7 @@ Deno.test("headersOf() looks at what is known once a second at most, for each co
   const asked: Connection[] = [];
   const quota = createCodexQuota({
     clock,
-    limits: {
+    quotas: {
       known(connection) {
         asked.push(connection);
         return connection === first ? [usage(WEEK, percent)] : [];

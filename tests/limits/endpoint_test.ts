@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createGateway } from "../../src/app.ts";
 import { createConfigStore } from "../../src/config/store.ts";
 import { sha256Hex } from "../../src/core/sha256.ts";
-import type { LimitsList } from "../../src/limits/list.ts";
+import type { QuotaList } from "../../src/limits/list.ts";
 import {
   ALICE_TOKEN,
   connectionFile,
@@ -98,7 +98,7 @@ function bearer(token: string): RequestInit {
   return { headers: { authorization: `Bearer ${token}` } };
 }
 
-async function listFrom(response: Response): Promise<LimitsList> {
+async function listFrom(response: Response): Promise<QuotaList> {
   assert.equal(response.status, 200);
   return await response.json();
 }

@@ -3,7 +3,7 @@ import { callerOf, configWith, createHarness } from "./service_harness.ts";
 import { connectionOf } from "./quota_case.ts";
 import { NOW_MS } from "../support/gateway/config.ts";
 
-Deno.test("known() tells what read() left in the cache, asks nobody, and forgets with the cache what is not used up", async () => {
+Deno.test("known() tells what read() left in the cache, asks nobody, and forgets with the cache what is not exhausted", async () => {
   const { service, calls, clock } = createHarness();
   const one = connectionOf("zai", {
     name: "one",
@@ -17,11 +17,11 @@ Deno.test("known() tells what read() left in the cache, asks nobody, and forgets
   assert.deepEqual(service.known({ ...one, enabled: false }), []);
   assert.deepEqual(service.known({ ...one, quota: undefined }), []);
   clock.advance(60_000);
-  const usedUp = list.data[0]?.limits.filter((window) =>
+  const exhausted = list.data[0]?.limits.filter((window) =>
     (window.used_percent ?? 0) >= 100
   );
-  assert.equal(usedUp?.length, 1);
-  assert.deepEqual(service.known(one), usedUp);
+  assert.equal(exhausted?.length, 1);
+  assert.deepEqual(service.known(one), exhausted);
   assert.equal(calls.length, 1);
 });
 
@@ -70,7 +70,7 @@ async function readOnce(percentage: number) {
   return { ...harness, one, config, percents };
 }
 
-Deno.test("known() remembers that a window is used up until it begins anew, and not longer", async () => {
+Deno.test("known() remembers that a window is exhausted until it begins anew, and not longer", async () => {
   const { percents, clock, calls } = await readOnce(100);
   assert.deepEqual(percents(), [100]);
   clock.advance(RESET_MS - NOW_MS - 1);
@@ -80,7 +80,7 @@ Deno.test("known() remembers that a window is used up until it begins anew, and 
   assert.equal(calls.length, 1);
 });
 
-Deno.test("known() remembers a used-up window though the next reads fail, and forgets it when one says otherwise", async () => {
+Deno.test("known() remembers an exhausted window though the next reads fail, and forgets it when one says otherwise", async () => {
   const { percents, clock, scripts, service, one, config } = await readOnce(
     100,
   );
@@ -96,7 +96,7 @@ Deno.test("known() remembers a used-up window though the next reads fail, and fo
   assert.deepEqual(percents(), []);
 });
 
-Deno.test("known() remembers a used-up window across a reload, as long as the connection is the same", async () => {
+Deno.test("known() remembers an exhausted window across a reload, as long as the connection is the same", async () => {
   const { clock, service, one } = await readOnce(100);
   clock.advance(60_000);
   const same = connectionOf("zai", {
@@ -108,7 +108,7 @@ Deno.test("known() remembers a used-up window across a reload, as long as the co
   assert.deepEqual(service.known({ ...one, auth }), []);
 });
 
-Deno.test("known() remembers a used-up window that later answers leave out", () => {
+Deno.test("known() remembers an exhausted window that later answers leave out", () => {
   const { service, harvest, clock } = createHarness();
   const one = connectionOf("codex", { name: "one" });
   const told = (window: string, percent: number) => ({

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import type { Caller, Config, Connection } from "../../src/config/config.ts";
 import { createHarvest, type Harvest } from "../../src/limits/harvest.ts";
-import type { ConnectionEntry, LimitsList } from "../../src/limits/list.ts";
+import type { ConnectionEntry, QuotaList } from "../../src/limits/list.ts";
 import {
   createPoller,
   type Poller,
   type PollerOptions,
 } from "../../src/limits/poller.ts";
 import {
-  createLimitsService,
-  type LimitsService,
+  createQuotaService,
+  type QuotaService,
 } from "../../src/limits/service.ts";
 import { minimalConfig, NOW_MS } from "../support/gateway/config.ts";
 import {
@@ -24,7 +24,7 @@ export type Script = (signal: AbortSignal) => Response | Promise<Response>;
 
 /** A limits service on simulated providers, with time standing still. */
 export interface Harness {
-  readonly service: LimitsService;
+  readonly service: QuotaService;
   readonly poller: Poller;
   readonly harvest: Harvest;
   readonly clock: FakeClock;
@@ -73,7 +73,7 @@ export function createHarness(
       write: (event, fields) => void lines.push({ event, ...fields }),
     },
   });
-  const service = createLimitsService({ clock, harvest, poller, deadline });
+  const service = createQuotaService({ clock, harvest, poller, deadline });
   return { service, poller, harvest, clock, scripts, calls, deadlines, lines };
 }
 
@@ -115,7 +115,7 @@ export function callerOf(...connections: readonly Connection[]): Caller {
 }
 
 /** The entry of one connection. */
-export function entryOf(list: LimitsList, name: string): ConnectionEntry {
+export function entryOf(list: QuotaList, name: string): ConnectionEntry {
   const entry = list.data.find((one) => one.name === name);
   assert.ok(entry, `There is no entry of ${name}`);
   return entry;

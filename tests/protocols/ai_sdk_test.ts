@@ -4,14 +4,15 @@ import { createConfigStore } from "../../src/config/store.ts";
 import { systemClock } from "../../src/core/time/timers.ts";
 import { randomIds } from "../../src/core/ids.ts";
 import type { Family } from "../../src/core/protocol.ts";
-import { isThinkingModel, modelsOf } from "../../src/demo/models.ts";
+import { estimateTokens } from "../../src/demo/answers.ts";
 import {
   BASE_PATH,
+  isThinkingModel,
+  modelsOf,
   type Provider,
   PROVIDERS,
 } from "../../src/demo/providers.ts";
-import { createDemoUpstream } from "../../src/demo/upstream.ts";
-import { estimateTokens } from "../../src/demo/usage.ts";
+import { createStrictProvider } from "../support/upstream/strict_provider/mod.ts";
 import { createLog } from "../../src/observe/log.ts";
 import { jsonSchema, tool } from "../support/sdk/ai_sdk.ts";
 import {
@@ -34,7 +35,7 @@ async function demoHandler(): Promise<Handler> {
   });
   const { handler } = createGateway({
     store: createConfigStore(config),
-    fetch: createDemoUpstream({
+    fetch: createStrictProvider({
       clock: systemClock,
       ids: randomIds,
       wordMs: 0,

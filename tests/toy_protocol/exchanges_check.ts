@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
 import { sha256Hex } from "../../src/core/sha256.ts";
 import { parseYaml } from "../../src/core/std.ts";
 import { demoConfigText } from "../../src/demo/config.ts";
-import { createDemoUpstream } from "../../src/demo/upstream.ts";
+import { createStrictProvider } from "../support/upstream/strict_provider/mod.ts";
 import type { Fetch } from "../../src/upstream/call.ts";
 import { ALICE_TOKEN } from "../support/gateway/config.ts";
 import {
@@ -36,7 +36,7 @@ const TOY_HOST = "toy.invalid";
 async function openScene(): Promise<Scene> {
   const file = parseYaml(demoConfigText(sha256Hex(ALICE_TOKEN)));
   assert.ok(isJsonObject(file) && Array.isArray(file.connections));
-  const demo = createDemoUpstream({
+  const demo = createStrictProvider({
     clock: systemClock,
     ids: randomIds,
     wordMs: 0,

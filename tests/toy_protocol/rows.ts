@@ -86,7 +86,7 @@ export const ASKED_ROWS: readonly Row[] = [
       'toy: { body: (_, text) => ({ said: [{ by: "you", text }] }), tool: {}, streamEnd: /"why"/, callsTool: () => false },',
   },
   {
-    file: "http/page/protocols.js",
+    file: "http/wording/protocols.js",
     behind: "export const PROTOCOL_NAMES = {",
     text: 'toy: "Toy",',
   },

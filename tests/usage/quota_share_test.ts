@@ -23,7 +23,7 @@ Deno.test("windows that a provider makes up with each answer take no more memory
   let windows: readonly QuotaWindow[] = [];
   const shares = createQuotaShares({
     sums: { read: (sums) => sums.map(() => 1), sinceMs: NOW_MS },
-    limits: { known: () => windows },
+    quotas: { known: () => windows },
     clock: { now: () => NOW_MS },
   });
   const usedOf = (type: string, usedPercent: number) => {

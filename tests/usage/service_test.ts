@@ -27,7 +27,7 @@ async function openService(sums: Sums = createMemorySums(CLOCK)) {
   const service = createUsageService({
     sums,
     store: createConfigStore(config),
-    limits: {
+    quotas: {
       known: () => [],
       read: () => Promise.reject(new Error("Nobody reads")),
     },

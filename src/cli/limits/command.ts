@@ -1,5 +1,5 @@
-import { withOwnUse } from "../../http/page/own_use.js";
-import type { LimitsList } from "../../limits/list.ts";
+import { withOwnUse } from "../../http/wording/own_use.js";
+import type { QuotaList } from "../../limits/list.ts";
 import { readArguments } from "../arguments.ts";
 import { badUsage, type CliIo, type CommandSpec, EXIT } from "../command.ts";
 import {
@@ -74,7 +74,7 @@ async function watchLimits(
 }
 
 function refreshSeconds(
-  { refresh_after_seconds: seconds }: LimitsList,
+  { refresh_after_seconds: seconds }: QuotaList,
 ): number {
   return Math.min(MAX_REFRESH_SECONDS, Math.max(1, seconds));
 }
@@ -82,7 +82,7 @@ function refreshSeconds(
 async function tryRead(
   options: LimitsOptions,
   tools: LimitsTools,
-): Promise<LimitsList | GatewayUnread> {
+): Promise<QuotaList | GatewayUnread> {
   try {
     const list = await readLimits(options, tools);
     if (options.json) return list;
@@ -99,7 +99,7 @@ async function tryRead(
 const COLUMNS_OF_A_FILE = 120;
 
 function render(
-  list: LimitsList,
+  list: QuotaList,
   { json }: LimitsOptions,
   { columns, env, now }: LimitsTools,
 ): string {

@@ -1,8 +1,8 @@
-import { failureMeaning } from "../../http/page/failures.js";
-import { type Level, LEVEL_TEXTS, levelOf } from "../../http/page/level.js";
-import { checkedText, resetText } from "../../http/page/times.js";
-import { leftText, nameParts, usedText } from "../../http/page/words.js";
-import type { ConnectionEntry, LimitsList } from "../../limits/list.ts";
+import { failureMeaning } from "../../http/wording/failures.js";
+import { type Level, LEVEL_TEXTS, levelOf } from "../../http/wording/level.js";
+import { checkedText, resetText } from "../../http/wording/times.js";
+import { leftText, nameParts, usedText } from "../../http/wording/words.js";
+import type { ConnectionEntry, QuotaList } from "../../limits/list.ts";
 import type { QuotaWindow } from "../../limits/window.ts";
 import { type Paint, plainText, type Style, wrapWords } from "../text.ts";
 
@@ -16,7 +16,7 @@ interface DrawOptions {
 }
 
 /** Draws every connection with its windows, as lines of a terminal. */
-export function drawLimits(list: LimitsList, options: DrawOptions): string {
+export function drawLimits(list: QuotaList, options: DrawOptions): string {
   if (list.data.length === 0) {
     const text =
       "No connection is assigned to this token: ask the administrator";

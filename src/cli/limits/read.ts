@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonValue } from "../../core/json.ts";
-import type { ConnectionEntry, LimitsList } from "../../limits/list.ts";
+import type { ConnectionEntry, QuotaList } from "../../limits/list.ts";
 import type { QuotaWindow } from "../../limits/window.ts";
 import { askGateway, type AskTools, readGateway } from "../gateway_client.ts";
 
@@ -21,9 +21,9 @@ const DEADLINE_MS = 30_000;
 export function readLimits(
   place: Place,
   tools: AskTools,
-): Promise<LimitsList> {
+): Promise<QuotaList> {
   const options = { ...place, deadlineMs: DEADLINE_MS };
-  return readGateway(options, tools, isLimitsList);
+  return readGateway(options, tools, isQuotaList);
 }
 
 /** Quotas are there already; what goes beside them is not worth a longer wait. */
@@ -48,7 +48,7 @@ export async function readUsage(
  * Whether a gateway's answer is a list of limits (docs/quotas.md#fields-of-a-window). Fields beyond it are welcome: the
  * gateway may be newer than this program.
  */
-function isLimitsList(value: unknown): value is LimitsList {
+function isQuotaList(value: unknown): value is QuotaList {
   return isJsonObject(value) && value.object === "list" &&
     typeof value.refresh_after_seconds === "number" &&
     Array.isArray(value.data) && value.data.every(isEntry);

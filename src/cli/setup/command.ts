@@ -1,9 +1,9 @@
 import { badUsage, type CliIo, EXIT } from "../command.ts";
-import { CLIENTS } from "../../http/page/settings.js";
+import { CLIENTS } from "../../http/wording/settings.js";
 import {
   type Snippet,
   TOKEN_PLACEHOLDER,
-} from "../../http/page/settings_text.js";
+} from "../../http/wording/settings_text.js";
 import type { AskTools } from "../gateway_client.ts";
 import { checkSetup } from "./check.ts";
 import { readSetupOptions, SETUP, type SetupOptions } from "./options.ts";

@@ -7,8 +7,8 @@ import {
   NO_TOKEN,
   readGatewayAddress,
 } from "../gateway_client.ts";
-import { CLIENTS } from "../../http/page/settings.js";
-import type { Client } from "../../http/page/settings_text.js";
+import { CLIENTS } from "../../http/wording/settings.js";
+import type { Client } from "../../http/wording/settings_text.js";
 
 const CLIENT_IDS: readonly string[] = CLIENTS.map(({ id }) => id);
 

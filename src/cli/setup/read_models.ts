@@ -6,9 +6,9 @@ import {
   GatewayUnread,
   readGateway,
 } from "../gateway_client.ts";
-import type { Model } from "../../http/page/models.js";
-import { modelsFor } from "../../http/page/settings.js";
-import type { Client } from "../../http/page/settings_text.js";
+import type { Model } from "../../http/wording/models.js";
+import { modelsFor } from "../../http/wording/settings.js";
+import type { Client } from "../../http/wording/settings_text.js";
 import { plainText } from "../text.ts";
 
 /** Something is not as a client needs it. */

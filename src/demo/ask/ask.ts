@@ -1,5 +1,8 @@
-import type { JsonObject } from "../../core/json.ts";
-import { Refusal } from "../refusal.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../core/json.ts";
 import type { SimulatedFamily, SimulatedProtocol } from "../providers.ts";
 
 /** What a request asks for, whatever its protocol. */
@@ -120,95 +123,27 @@ function callName(ask: Ask, callId: string | undefined): string {
   return "tool";
 }
 
-/** How the calls and results of a conversation fail to pair up. */
-interface HistoryFault {
-  /** `unanswered`: a call without a result before the conversation goes on; `orphan`: a result without a call. */
-  readonly kind: "unanswered" | "orphan";
-  readonly callId: string;
+/** `value` when it is a string, else the empty string. */
+export function textOf(value: JsonValue | undefined): string {
+  return typeof value === "string" ? value : "";
 }
 
-/**
- * The first call that has no result before the next turn that is not one, or the first result of no call;
- * `undefined` when all pair up. Every provider checks this, so a translation that tears a pair apart is
- * found out here.
- */
-export function faultOfHistory(turns: Ask["turns"]): HistoryFault | undefined {
-  const open = new Set<string>();
-  for (const turn of turns) {
-    const fault = turn.role === "tool"
-      ? answerCall(open, turn)
-      : unanswered(open, turn);
-    if (fault !== undefined) return fault;
-    for (const call of turn.calls) open.add(call.id);
-  }
-  return firstOpen(open);
+/** `value` when it is an object, else an empty object. */
+export function objectOf(value: JsonValue | undefined): JsonObject {
+  return isJsonObject(value) ? value : {};
 }
 
-function answerCall(open: Set<string>, turn: Turn): HistoryFault | undefined {
-  const callId = turn.callId ?? "";
-  return open.delete(callId) ? undefined : { kind: "orphan", callId };
+/** `value` when it is a list, else an empty list. */
+export function listOf(value: JsonValue | undefined): readonly JsonValue[] {
+  return Array.isArray(value) ? value : [];
 }
 
-/** Calls of one answer may stand in several turns of the assistant, one after the other. */
-function unanswered(open: Set<string>, turn: Turn): HistoryFault | undefined {
-  return turn.role === "assistant" ? undefined : firstOpen(open);
+/** The objects of a list; everything else in it is passed over. */
+export function objectsOf(value: JsonValue | undefined): JsonObject[] {
+  return listOf(value).filter(isJsonObject);
 }
 
-function firstOpen(open: Set<string>): HistoryFault | undefined {
-  const [callId] = open;
-  return callId === undefined ? undefined : { kind: "unanswered", callId };
-}
-
-/**
- * Refuses a body that holds a field of another protocol, as OpenAI does with fields that it does not know.
- *
- * @throws {Refusal} For the first field of `foreign` that `body` has.
- */
-export function refuseForeignFields(
-  body: JsonObject,
-  foreign: readonly string[],
-): void {
-  const found = foreign.find((name) => body[name] !== undefined);
-  if (found === undefined) return;
-  throw new Refusal("invalid", `Unknown parameter: '${found}'.`, {
-    param: found,
-    code: "unknown_parameter",
-  });
-}
-
-const NAME_REGEXP = /^[a-zA-Z0-9_-]+$/;
-
-const MAX_NAME_LENGTH = 64;
-
-/**
- * Refuses tools whose names OpenAI does not take.
- *
- * @param path Where the name stands inside a tool, for the error.
- * @throws {Refusal} For a name that is missing, longer than 64 characters, or with other characters than
- * letters, digits, underscores and dashes.
- */
-export function checkToolNames(tools: readonly Tool[], path: string): void {
-  for (const [index, { name }] of tools.entries()) {
-    const param = `tools[${index}].${path}`;
-    if (name === "") {
-      throw new Refusal("invalid", `Missing required parameter: '${param}'.`, {
-        param,
-        code: "missing_required_parameter",
-      });
-    }
-    if (name.length > MAX_NAME_LENGTH) {
-      throw new Refusal(
-        "invalid",
-        `Invalid '${param}': string too long. Expected a string with maximum length ${MAX_NAME_LENGTH}, but got a string with length ${name.length} instead.`,
-        { param, code: "string_above_max_length" },
-      );
-    }
-    if (!NAME_REGEXP.test(name)) {
-      throw new Refusal(
-        "invalid",
-        `Invalid '${param}': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.`,
-        { param, code: "invalid_value" },
-      );
-    }
-  }
+/** `value` when it is a number, else `undefined`. */
+export function numberOf(value: JsonValue | undefined): number | undefined {
+  return typeof value === "number" ? value : undefined;
 }

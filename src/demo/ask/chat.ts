@@ -1,44 +1,32 @@
 import type { JsonObject, JsonValue } from "../../core/json.ts";
-import { isThinkingModel } from "../models.ts";
-import { Refusal } from "../refusal.ts";
+import { isThinkingModel } from "../providers.ts";
 import {
   type AskOfBody,
-  checkToolNames,
   createTurn,
-  faultOfHistory,
   type JsonFormat,
+  listOf,
+  numberOf,
+  objectOf,
+  objectsOf,
   type ReasoningMode,
-  refuseForeignFields,
+  textOf,
   type Tool,
   type ToolChoice,
   type Turn,
 } from "./ask.ts";
-import { listOf, numberOf, objectOf, objectsOf, textOf } from "./fields.ts";
-
-/** Fields of the other protocols; one in a Chat request means that a translation left it standing. */
-const FOREIGN_FIELDS = [
-  "input",
-  "instructions",
-  "include",
-  "max_output_tokens",
-  "stop_sequences",
-  "system",
-];
+import { Refusal } from "../refusal.ts";
 
 /**
- * Reads a Chat Completions request as a provider would.
+ * Reads a Chat Completions request as far as the demo needs it.
  *
- * @throws {Refusal} When a field is missing, wrong or not of this protocol, or calls and results do not pair up.
+ * @throws {Refusal} When there are no messages, one has no known role, or several choices are asked for.
  */
 export function readChatAsk(body: JsonObject): AskOfBody {
-  refuseForeignFields(body, FOREIGN_FIELDS);
   checkCount(body.n);
-  const tools = objectsOf(body.tools).map(readTool);
-  checkToolNames(tools, "function.name");
   return {
     isStream: body.stream === true,
     turns: readChatTurns(body.messages),
-    tools,
+    tools: objectsOf(body.tools).map(readTool),
     toolChoice: readToolChoice(body.tool_choice),
     mayCallInParallel: body.parallel_tool_calls !== false,
     reasoning: readReasoning(body),
@@ -140,8 +128,7 @@ const ROLES = ["system", "developer", "user", "assistant", "tool"];
 /**
  * The conversation of a Chat Completions request.
  *
- * @throws {Refusal} When a message is missing, wrong or not of this protocol, or calls and results do not
- * pair up.
+ * @throws {Refusal} When there are no messages, or one has no known role.
  */
 function readChatTurns(messages: JsonValue | undefined): Turn[] {
   if (messages === undefined) {
@@ -157,9 +144,7 @@ function readChatTurns(messages: JsonValue | undefined): Turn[] {
       { param: "messages", code: "invalid_type" },
     );
   }
-  const turns = objectsOf(messages).map(readTurn);
-  checkHistory(turns);
-  return turns;
+  return objectsOf(messages).map(readTurn);
 }
 
 function readTurn(message: JsonObject, index: number): Turn {
@@ -173,7 +158,7 @@ function readTurn(message: JsonObject, index: number): Turn {
       { param: `messages[${index}].role`, code: "invalid_value" },
     );
   }
-  const content = readContent(message.content, index);
+  const content = readContent(message.content);
   switch (role) {
     case "tool":
       return createTurn("tool", {
@@ -192,44 +177,19 @@ function readTurn(message: JsonObject, index: number): Turn {
 
 function readContent(
   content: JsonValue | undefined,
-  index: number,
 ): Pick<Turn, "texts" | "attachmentCount"> {
   if (typeof content === "string") {
     return { texts: [content], attachmentCount: 0 };
   }
-  const texts: string[] = [];
-  let attachmentCount = 0;
-  for (const part of objectsOf(content ?? [])) {
-    if (part.type === "text") texts.push(textOf(part.text));
-    else if (KNOWN_PARTS.includes(textOf(part.type))) attachmentCount++;
-    else throw unknownPart(textOf(part.type), index);
-  }
-  return { texts, attachmentCount };
-}
-
-const KNOWN_PARTS = ["image_url", "input_audio", "file", "refusal"];
-
-function unknownPart(type: string, index: number): Refusal {
-  return new Refusal(
-    "invalid",
-    `Invalid value: '${type}'. Supported values are: 'text', 'image_url', 'input_audio', 'file' and 'refusal'.`,
-    { param: `messages[${index}].content`, code: "invalid_value" },
-  );
+  const parts = objectsOf(content);
+  const texts = parts.filter((part) => part.type === "text");
+  return {
+    texts: texts.map((part) => textOf(part.text)),
+    attachmentCount: parts.length - texts.length,
+  };
 }
 
 function readCall(call: JsonObject): { id: string; name: string } {
   const made = objectOf(call.type === "custom" ? call.custom : call.function);
   return { id: textOf(call.id), name: textOf(made.name) };
-}
-
-function checkHistory(turns: readonly Turn[]): void {
-  const fault = faultOfHistory(turns);
-  if (fault === undefined) return;
-  throw new Refusal(
-    "invalid",
-    fault.kind === "unanswered"
-      ? `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: ${fault.callId}`
-      : "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",
-    { param: "messages" },
-  );
 }

@@ -1,61 +1,36 @@
 import type { JsonObject, JsonValue } from "../../core/json.ts";
-import { isThinkingModel } from "../models.ts";
-import { Refusal } from "../refusal.ts";
-import { unseal } from "../seal.ts";
+import { isThinkingModel } from "../providers.ts";
+import { unseal } from "../script.ts";
 import {
   type AskOfBody,
-  checkToolNames,
   createTurn,
-  faultOfHistory,
   type JsonFormat,
+  numberOf,
+  objectOf,
+  objectsOf,
   type ReasoningMode,
-  refuseForeignFields,
+  textOf,
   type Tool,
   type ToolChoice,
   type Turn,
 } from "./ask.ts";
-import { numberOf, objectOf, objectsOf, textOf } from "./fields.ts";
-
-/** Fields of the other protocols; one in a Responses request means that a translation left it standing. */
-const FOREIGN_FIELDS = [
-  "frequency_penalty",
-  "logit_bias",
-  "max_completion_tokens",
-  "max_tokens",
-  "messages",
-  "n",
-  "presence_penalty",
-  "reasoning_effort",
-  "response_format",
-  "seed",
-  "stop",
-  "stop_sequences",
-  "system",
-  "thinking",
-];
-
-const MIN_OUTPUT_TOKENS = 16;
+import { Refusal } from "../refusal.ts";
 
 /**
- * Reads a Responses request, or a request to compact one, as a provider would.
+ * Reads a Responses request, or a request to compact one, as far as the demo needs it.
  *
- * @throws {Refusal} When a field is missing, wrong or not of this protocol, when it refers to an answer
- * that is kept at the provider (the demo keeps none), when sealed reasoning is not the provider's own, or
- * when calls and results do not pair up.
+ * @throws {Refusal} When there is no input, a message has no known role, or the request refers to an answer that is
+ * kept at the provider (the demo keeps none).
  */
 export function readResponsesAsk(body: JsonObject): AskOfBody {
-  refuseForeignFields(body, FOREIGN_FIELDS);
   refuseState(body);
-  checkLimit(body.max_output_tokens);
   const items = readItems(body.input);
   const added = items.filter((item) => item.type === "additional_tools")
     .flatMap((item) => objectsOf(item.tools));
-  const tools = [...objectsOf(body.tools), ...added].flatMap(readTool);
-  checkToolNames(tools, "name");
   return {
     isStream: body.stream === true,
     turns: readResponsesTurns(items, textOf(body.instructions)),
-    tools,
+    tools: [...objectsOf(body.tools), ...added].flatMap(readTool),
     toolChoice: readToolChoice(body.tool_choice),
     mayCallInParallel: body.parallel_tool_calls !== false,
     reasoning: readReasoning(body),
@@ -85,16 +60,6 @@ function refuseState(body: JsonObject): void {
       code: "unsupported_parameter",
     });
   }
-}
-
-function checkLimit(limit: JsonValue | undefined): void {
-  const tokens = numberOf(limit);
-  if (tokens === undefined || tokens >= MIN_OUTPUT_TOKENS) return;
-  throw new Refusal(
-    "invalid",
-    `Invalid 'max_output_tokens': integer below minimum value. Expected a value >= ${MIN_OUTPUT_TOKENS}, but got ${tokens} instead.`,
-    { param: "max_output_tokens", code: "integer_below_min_value" },
-  );
 }
 
 function readItems(input: JsonValue | undefined): JsonObject[] {
@@ -162,15 +127,13 @@ function readFormat(format: JsonObject): JsonFormat | undefined {
  * The conversation of a Responses request.
  *
  * @param instructions Empty when there are none.
- * @throws {Refusal} When an item is wrong, when sealed reasoning is not the provider's own, or when calls
- * and outputs do not pair up.
+ * @throws {Refusal} When a message has no known role.
  */
 function readResponsesTurns(
   items: readonly JsonObject[],
   instructions: string,
 ): Turn[] {
   const turns = items.flatMap(readItem);
-  checkHistory(turns);
   return instructions === ""
     ? turns
     : [createTurn("system", { texts: [instructions] }), ...turns];
@@ -193,7 +156,7 @@ function readItem(item: JsonObject, index: number): Turn[] {
       })];
     case "reasoning":
     case "compaction":
-      return readSealed(item, index);
+      return readSealed(item);
     default:
       return [];
   }
@@ -233,34 +196,8 @@ function readContent(
   };
 }
 
-function readSealed(item: JsonObject, index: number): Turn[] {
-  const token = item.encrypted_content;
-  if (typeof token !== "string") return [];
-  const text = unseal(token);
-  if (text === undefined) {
-    throw new Refusal(
-      "invalid",
-      "The encrypted content could not be verified. Reason: Encrypted content could not be decrypted or parsed.",
-      {
-        param: `input[${index}].encrypted_content`,
-        code: "invalid_encrypted_content",
-      },
-    );
-  }
-  return [createTurn("assistant", { texts: [text] })];
-}
-
-/** Other than in the other protocols, items may stand between a call and its output. */
-function checkHistory(turns: readonly Turn[]): void {
-  const fault = faultOfHistory(
-    turns.filter(({ role }) => role === "assistant" || role === "tool"),
-  );
-  if (fault === undefined) return;
-  throw new Refusal(
-    "invalid",
-    fault.kind === "unanswered"
-      ? `No tool output found for function call ${fault.callId}.`
-      : `No tool call found for function call output with call_id ${fault.callId}.`,
-    { param: "input" },
-  );
+/** What the provider did not seal itself says nothing to it. */
+function readSealed({ encrypted_content: token }: JsonObject): Turn[] {
+  const text = typeof token === "string" ? unseal(token) : undefined;
+  return text === undefined ? [] : [createTurn("assistant", { texts: [text] })];
 }

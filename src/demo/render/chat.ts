@@ -1,40 +1,113 @@
 import type { Ids } from "../../core/ids.ts";
+import type { JsonObject } from "../../core/json.ts";
+import { objectOf } from "../ask/ask.ts";
+import { overloaded } from "../providers.ts";
+import { openaiError } from "../refusal.ts";
 import {
   type Block,
   fragmentsOf,
+  type RenderContext,
+  type Rendering,
   type Script,
   type StopReason,
   type Usage,
   wordsOf,
 } from "../script.ts";
-import { type Step, write, writeData } from "../step.ts";
-import type { RenderContext } from "./render.ts";
+import { type Step, write, writeData } from "../speak.ts";
 
-/** A Chat Completions answer. */
-export interface ChatAnswer {
-  readonly id: string;
-  readonly object: "chat.completion";
-  readonly created: number;
-  readonly model: string;
-  readonly choices: readonly [ChatChoice];
-  readonly usage: ChatUsage;
-  readonly system_fingerprint: string;
-}
+const FINISH_REASONS: Readonly<Record<StopReason, string>> = {
+  end: "stop",
+  sequence: "stop",
+  length: "length",
+  call: "tool_calls",
+};
 
-interface ChatChoice {
-  readonly index: 0;
-  readonly message: {
-    readonly role: "assistant";
-    readonly content: string | null;
-    readonly refusal: null;
-    readonly reasoning_content?: string;
-    readonly tool_calls?: readonly ChatToolCall[];
+/** `script` as a Chat Completions answer and as its chunks. */
+export function renderChat(
+  script: Script,
+  { ids, createdAt, ask, body }: RenderContext,
+): Rendering {
+  const id = ids.next("chatcmpl");
+  const named = { created: createdAt, model: ask.model };
+  const said = message(script.blocks, ids);
+  const finish = FINISH_REASONS[script.stop];
+  const usage = chatUsage(script.usage);
+  const system_fingerprint = "fp_demo";
+  const choice = (said: object, finish_reason: string | null) => ({
+    index: 0,
+    ...said,
+    logprobs: null,
+    finish_reason,
+  });
+  const chunk = (choices: readonly object[]) => ({
+    id,
+    ...named,
+    system_fingerprint,
+    object: "chat.completion.chunk",
+    choices,
+  });
+  const delta = (fields: object, finish: string | null = null) =>
+    chunk([choice({ delta: fields }, finish)]);
+  const content = said.content === null ? null : "";
+  const chunks = () => [
+    { data: delta({ role: "assistant", content, refusal: null }) },
+    ...deltas(said).map((fields) => ({ data: delta(fields), wordCount: 1 })),
+    { data: delta({}, finish) },
+  ];
+  return {
+    whole: {
+      id,
+      object: "chat.completion",
+      ...named,
+      choices: [choice({ message: said }, finish)],
+      usage,
+      system_fingerprint,
+    },
+    stream: {
+      steps: () => chunkSteps(chunks(), { body, end: { ...chunk([]), usage } }),
+      failure,
+    },
   };
-  readonly logprobs: null;
-  readonly finish_reason: FinishReason;
 }
 
-type ChatToolCall =
+/** A chunk of a stream, and how many words it takes to think of it; default: none. */
+interface Chunk {
+  readonly data: object;
+  readonly wordCount?: number;
+}
+
+/**
+ * The steps of a stream. Where the request asks for usage, `end` carries it behind the chunks, which say
+ * `usage: null`.
+ */
+function chunkSteps(
+  chunks: readonly Chunk[],
+  { body, end }: { readonly body: JsonObject; readonly end: object },
+): Step[] {
+  const isUsageAsked = objectOf(body.stream_options).include_usage === true;
+  const usage = isUsageAsked ? { usage: null } : {};
+  return [
+    ...chunks.map(({ data, wordCount }) =>
+      writeData({ ...data, ...usage }, wordCount)
+    ),
+    ...(isUsageAsked ? [writeData(end)] : []),
+    write("data: [DONE]\n\n"),
+  ];
+}
+
+function failure(): Step[] {
+  return [writeData({ error: openaiError(overloaded()) })];
+}
+
+interface Message {
+  readonly role: "assistant";
+  readonly content: string | null;
+  readonly refusal: null;
+  readonly reasoning_content?: string;
+  readonly tool_calls?: readonly ToolCall[];
+}
+
+type ToolCall =
   | {
     readonly id: string;
     readonly type: "function";
@@ -46,49 +119,7 @@ type ChatToolCall =
     readonly custom: { readonly name: string; readonly input: string };
   };
 
-type FinishReason = "stop" | "length" | "tool_calls";
-
-/** Usage in the Chat shape: totals include their details. */
-interface ChatUsage {
-  readonly prompt_tokens: number;
-  readonly completion_tokens: number;
-  readonly total_tokens: number;
-  readonly prompt_tokens_details: { readonly cached_tokens: number };
-  readonly completion_tokens_details: { readonly reasoning_tokens: number };
-}
-
-const FINISH_REASONS: Readonly<Record<StopReason, FinishReason>> = {
-  end: "stop",
-  sequence: "stop",
-  length: "length",
-  call: "tool_calls",
-};
-
-/** `script` as a whole Chat Completions answer. */
-export function renderChat(
-  script: Script,
-  { ids, createdAt, ask }: RenderContext,
-): ChatAnswer {
-  return {
-    id: ids.next("chatcmpl"),
-    object: "chat.completion",
-    created: createdAt,
-    model: ask.model,
-    choices: [{
-      index: 0,
-      message: message(script.blocks, ids),
-      logprobs: null,
-      finish_reason: FINISH_REASONS[script.stop],
-    }],
-    usage: chatUsage(script.usage),
-    system_fingerprint: "fp_demo",
-  };
-}
-
-function message(
-  blocks: readonly Block[],
-  ids: Ids,
-): ChatChoice["message"] {
+function message(blocks: readonly Block[], ids: Ids): Message {
   const calls = blocks.flatMap((block) =>
     block.kind === "call" ? [toolCall(block, ids)] : []
   );
@@ -113,15 +144,15 @@ function textsOf(
 function toolCall(
   { tool, input }: Block & { readonly kind: "call" },
   ids: Ids,
-): ChatToolCall {
+): ToolCall {
   const id = ids.next("call");
   return tool.kind === "custom"
     ? { id, type: "custom", custom: { name: tool.name, input } }
     : { id, type: "function", function: { name: tool.name, arguments: input } };
 }
 
-/** `usage` in the Chat shape. */
-function chatUsage(usage: Usage): ChatUsage {
+/** Usage in the Chat shape: totals include their details. */
+function chatUsage(usage: Usage): object {
   return {
     prompt_tokens: usage.inputTokens,
     completion_tokens: usage.outputTokens,
@@ -131,123 +162,61 @@ function chatUsage(usage: Usage): ChatUsage {
   };
 }
 
-/**
- * `answer` as the chunks of a stream. With `includeUsage` a last chunk without choices carries the usage,
- * and the earlier ones say `usage: null`.
- */
-export function* streamChat(
-  answer: ChatAnswer,
-  options: { readonly includeUsage: boolean },
-): Generator<Step> {
-  const { choices: [choice], usage, object: _, ...frame } = answer;
-  const chunk = (choices: readonly object[], counted: ChatUsage | null) => ({
-    ...frame,
-    object: "chat.completion.chunk",
-    choices,
-    ...(options.includeUsage ? { usage: counted } : {}),
-  });
-  const delta = (fields: object, finish: FinishReason | null = null) =>
-    chunk([{
-      index: 0,
-      delta: fields,
-      logprobs: null,
-      finish_reason: finish,
-    }], null);
-
-  const content = choice.message.content === null ? null : "";
-  yield writeData(delta({ role: "assistant", content, refusal: null }));
-  for (const fields of deltas(choice.message)) {
-    yield writeData(delta(fields), 1);
-  }
-  yield writeData(delta({}, choice.finish_reason));
-  if (options.includeUsage) yield writeData(chunk([], usage));
-  yield write("data: [DONE]\n\n");
+function deltas(message: Message): object[] {
+  return [
+    ...wordsOf(message.reasoning_content ?? "")
+      .map((word) => ({ reasoning_content: word })),
+    ...wordsOf(message.content ?? "").map((word) => ({ content: word })),
+    ...(message.tool_calls ?? []).flatMap(callDeltas),
+  ];
 }
 
-function* deltas(message: ChatChoice["message"]): Generator<object> {
-  for (const word of wordsOf(message.reasoning_content ?? "")) {
-    yield { reasoning_content: word };
-  }
-  for (const word of wordsOf(message.content ?? "")) yield { content: word };
-  for (const [index, call] of (message.tool_calls ?? []).entries()) {
-    yield* callDeltas(call, index);
-  }
-}
-
-function* callDeltas(call: ChatToolCall, index: number): Generator<object> {
+function callDeltas(call: ToolCall, index: number): object[] {
   const isCustom = call.type === "custom";
   const opening = isCustom
     ? { ...call, custom: { ...call.custom, input: "" } }
     : { ...call, function: { ...call.function, arguments: "" } };
-  yield { tool_calls: [{ index, ...opening }] };
   const input = isCustom ? call.custom.input : call.function.arguments;
-  for (const fragment of fragmentsOf(input)) {
-    yield {
-      tool_calls: [
-        isCustom
-          ? { index, custom: { input: fragment } }
-          : { index, function: { arguments: fragment } },
-      ],
-    };
-  }
+  const fragments = fragmentsOf(input).map((fragment) =>
+    isCustom
+      ? { index, custom: { input: fragment } }
+      : { index, function: { arguments: fragment } }
+  );
+  return [{ index, ...opening }, ...fragments]
+    .map((piece) => ({ tool_calls: [piece] }));
 }
 
-/** An answer of the legacy text completions. */
-interface CompletionAnswer {
-  readonly id: string;
-  readonly object: "text_completion";
-  readonly created: number;
-  readonly model: string;
-  readonly choices: readonly [{
-    readonly text: string;
-    readonly index: 0;
-    readonly logprobs: null;
-    readonly finish_reason: "stop" | "length";
-  }];
-  readonly usage: ChatUsage;
-}
-
-/** The text of `script` as a legacy completion; it has neither tools nor reasoning. */
+/** The text of `script` as a legacy completion, whole and as chunks; it has neither tools nor reasoning. */
 export function renderCompletion(
   script: Script,
-  { ids, createdAt, ask }: RenderContext,
-): CompletionAnswer {
-  const texts = script.blocks.flatMap((block) =>
-    block.kind === "text" ? [block.text] : []
-  );
-  return {
+  { ids, createdAt, ask, body }: RenderContext,
+): Rendering {
+  const frame = {
     id: ids.next("cmpl"),
     object: "text_completion",
     created: createdAt,
     model: ask.model,
-    choices: [{
-      text: texts.join(""),
-      index: 0,
-      logprobs: null,
-      finish_reason: script.stop === "length" ? "length" : "stop",
-    }],
-    usage: chatUsage(script.usage),
   };
-}
-
-/** `answer` as the chunks of a stream; `includeUsage` as in Chat Completions. */
-export function* streamCompletion(
-  answer: CompletionAnswer,
-  options: { readonly includeUsage: boolean },
-): Generator<Step> {
-  const { choices: [choice], usage, ...frame } = answer;
-  const chunk = (choices: readonly object[], counted: ChatUsage | null) => ({
+  const usage = chatUsage(script.usage);
+  const finish = script.stop === "length" ? "length" : "stop";
+  const saying = (text: string, finish_reason: string | null) => ({
     ...frame,
-    choices,
-    ...(options.includeUsage ? { usage: counted } : {}),
+    choices: [{ text, index: 0, logprobs: null, finish_reason }],
   });
-  for (const text of wordsOf(choice.text)) {
-    yield writeData(
-      chunk([{ ...choice, text, finish_reason: null }], null),
-      1,
-    );
-  }
-  yield writeData(chunk([{ ...choice, text: "" }], null));
-  if (options.includeUsage) yield writeData(chunk([], usage));
-  yield write("data: [DONE]\n\n");
+  const text = textsOf(script.blocks, "text").join("");
+  const chunks = () => [
+    ...wordsOf(text).map((word) => ({
+      data: saying(word, null),
+      wordCount: 1,
+    })),
+    { data: saying("", finish) },
+  ];
+  return {
+    whole: { ...saying(text, finish), usage },
+    stream: {
+      steps: () =>
+        chunkSteps(chunks(), { body, end: { ...frame, choices: [], usage } }),
+      failure,
+    },
+  };
 }

@@ -1,112 +1,131 @@
 import type { Ids } from "../../core/ids.ts";
-import { isJsonObject, type JsonObject, parseJson } from "../../core/json.ts";
-import type { RenderContext } from "./render.ts";
+import { isJsonObject, parseJson } from "../../core/json.ts";
+import { overloaded } from "../providers.ts";
+import { messagesError } from "../refusal.ts";
 import {
   type Block,
   fragmentsOf,
+  type RenderContext,
+  type Rendering,
   type Script,
+  seal,
   type StopReason,
   type Usage,
   wordsOf,
 } from "../script.ts";
-import { seal } from "../seal.ts";
-import { type Step, writeEvent } from "../step.ts";
+import { type Step, writeEvent } from "../speak.ts";
 
-/** A Messages answer. */
-export interface MessagesAnswer {
-  readonly id: string;
-  readonly type: "message";
-  readonly role: "assistant";
-  readonly model: string;
-  readonly content: readonly ContentBlock[];
-  readonly stop_reason: MessagesStopReason;
-  readonly stop_sequence: string | null;
-  readonly stop_details: null;
-  readonly usage: MessagesUsage;
+/** A block of an answer. */
+interface ContentBlock {
+  readonly whole: object;
+  /** The block as it stands before anything was said. */
+  readonly opening: object;
+  deltas(): readonly object[];
 }
 
-type ContentBlock =
-  | { readonly type: "text"; readonly text: string }
-  | {
-    readonly type: "thinking";
-    readonly thinking: string;
-    readonly signature: string;
-  }
-  | {
-    readonly type: "tool_use";
-    readonly id: string;
-    readonly name: string;
-    readonly input: JsonObject;
-  };
-
-type MessagesStopReason =
-  | "end_turn"
-  | "max_tokens"
-  | "tool_use"
-  | "stop_sequence";
-
-interface MessagesUsage {
-  /** Excludes the cached ones, unlike in the other two protocols. */
-  readonly input_tokens: number;
-  readonly cache_creation_input_tokens: number;
-  readonly cache_read_input_tokens: number;
-  readonly cache_creation: {
-    readonly ephemeral_5m_input_tokens: number;
-    readonly ephemeral_1h_input_tokens: number;
-  };
-  readonly output_tokens: number;
-  readonly service_tier: "standard";
-}
-
-const STOP_REASONS: Readonly<Record<StopReason, MessagesStopReason>> = {
+const STOP_REASONS: Readonly<Record<StopReason, string>> = {
   end: "end_turn",
   sequence: "stop_sequence",
   length: "max_tokens",
   call: "tool_use",
 };
 
-/** `script` as a whole Messages answer. */
+/** `script` as a Messages answer and as its events. */
 export function renderMessages(
   script: Script,
   { ids, ask }: RenderContext,
-): MessagesAnswer {
-  return {
+): Rendering {
+  const named = {
     id: ids.next("msg"),
     type: "message",
     role: "assistant",
     model: ask.model,
-    content: script.blocks.map((block) => contentBlock(block, ids)),
+  };
+  const blocks = script.blocks.map((block) => contentBlock(block, ids));
+  const content = blocks.map(({ whole }) => whole);
+  const stop = {
     stop_reason: STOP_REASONS[script.stop],
     stop_sequence: script.stopSequence ?? null,
     stop_details: null,
-    usage: messagesUsage(script.usage),
+  };
+  const usage = messagesUsage(script.usage);
+  const { output_tokens } = usage;
+  const start = {
+    ...named,
+    content: [],
+    usage: { ...usage, output_tokens: 1 },
+    stop_reason: null,
+    stop_sequence: null,
+    stop_details: null,
+  };
+  return {
+    whole: { ...named, content, ...stop, usage },
+    stream: {
+      steps: () => [
+        writeEvent({ type: "message_start", message: start }),
+        writeEvent({ type: "ping" }),
+        ...blocks.flatMap(blockSteps),
+        writeEvent({
+          type: "message_delta",
+          delta: stop,
+          usage: { output_tokens },
+        }),
+        writeEvent({ type: "message_stop" }),
+      ],
+      failure: () => [
+        writeEvent({ type: "error", error: messagesError(overloaded()) }),
+      ],
+    },
   };
 }
 
 function contentBlock(block: Block, ids: Ids): ContentBlock {
   switch (block.kind) {
-    case "reasoning":
+    case "reasoning": {
+      const thinking = block.isShown ? block.text : "";
+      const signature = seal(block.text);
       return {
-        type: "thinking",
-        thinking: block.isShown ? block.text : "",
-        signature: seal(block.text),
+        whole: { type: "thinking", thinking, signature },
+        opening: { type: "thinking", thinking: "", signature: "" },
+        deltas: () => [
+          ...wordsOf(thinking)
+            .map((thinking) => ({ type: "thinking_delta", thinking })),
+          { type: "signature_delta", signature },
+        ],
       };
+    }
     case "call": {
-      const input = parseJson(block.input);
-      return {
+      const parsed = parseJson(block.input);
+      const input = isJsonObject(parsed) ? parsed : {};
+      const call = {
         type: "tool_use",
         id: ids.next("toolu"),
         name: block.tool.name,
-        input: isJsonObject(input) ? input : {},
+      };
+      return {
+        whole: { ...call, input },
+        opening: { ...call, input: {} },
+        deltas: () =>
+          fragmentsOf(JSON.stringify(input))
+            .map((partial_json) => ({
+              type: "input_json_delta",
+              partial_json,
+            })),
       };
     }
     case "text":
     case "compaction":
-      return { type: "text", text: block.text };
+      return {
+        whole: { type: "text", text: block.text },
+        opening: { type: "text", text: "" },
+        deltas: () =>
+          wordsOf(block.text).map((text) => ({ type: "text_delta", text })),
+      };
   }
 }
 
-function messagesUsage(usage: Usage): MessagesUsage {
+/** Usage in the Messages shape: the input excludes what was cached, unlike in the other two protocols. */
+function messagesUsage(usage: Usage) {
   return {
     input_tokens: usage.inputTokens - usage.cachedTokens,
     cache_creation_input_tokens: 0,
@@ -120,71 +139,16 @@ function messagesUsage(usage: Usage): MessagesUsage {
   };
 }
 
-/** `answer` as the events of a stream. */
-export function* streamMessages(answer: MessagesAnswer): Generator<Step> {
-  const { stop_reason, stop_sequence, stop_details, ...start } = answer;
-  yield writeEvent({
-    type: "message_start",
-    message: {
-      ...start,
-      content: [],
-      stop_reason: null,
-      stop_sequence: null,
-      stop_details: null,
-      usage: { ...start.usage, output_tokens: 1 },
-    },
-  });
-  yield writeEvent({ type: "ping" });
-  for (const [index, block] of answer.content.entries()) {
-    yield* blockSteps(block, index);
-  }
-  yield writeEvent({
-    type: "message_delta",
-    delta: { stop_reason, stop_sequence, stop_details },
-    usage: { output_tokens: answer.usage.output_tokens },
-  });
-  yield writeEvent({ type: "message_stop" });
-}
-
-function* blockSteps(block: ContentBlock, index: number): Generator<Step> {
-  yield writeEvent({
-    type: "content_block_start",
-    index,
-    content_block: openingOf(block),
-  });
-  for (const delta of deltasOf(block)) {
-    yield writeEvent({ type: "content_block_delta", index, delta }, 1);
-  }
-  yield writeEvent({ type: "content_block_stop", index });
-}
-
-function openingOf(block: ContentBlock): ContentBlock {
-  switch (block.type) {
-    case "text":
-      return { ...block, text: "" };
-    case "thinking":
-      return { ...block, thinking: "", signature: "" };
-    case "tool_use":
-      return { ...block, input: {} };
-  }
-}
-
-function deltasOf(block: ContentBlock): object[] {
-  switch (block.type) {
-    case "text":
-      return wordsOf(block.text).map((text) => ({ type: "text_delta", text }));
-    case "thinking":
-      return [
-        ...wordsOf(block.thinking).map((thinking) => ({
-          type: "thinking_delta",
-          thinking,
-        })),
-        { type: "signature_delta", signature: block.signature },
-      ];
-    case "tool_use":
-      return fragmentsOf(JSON.stringify(block.input)).map((partial_json) => ({
-        type: "input_json_delta",
-        partial_json,
-      }));
-  }
+function blockSteps(block: ContentBlock, index: number): Step[] {
+  return [
+    writeEvent({
+      type: "content_block_start",
+      index,
+      content_block: block.opening,
+    }),
+    ...block.deltas().map((delta) =>
+      writeEvent({ type: "content_block_delta", index, delta }, 1)
+    ),
+    writeEvent({ type: "content_block_stop", index }),
+  ];
 }

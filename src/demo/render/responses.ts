@@ -1,22 +1,44 @@
 import type { Ids } from "../../core/ids.ts";
+import { isJsonObject, type JsonValue } from "../../core/json.ts";
+import { listOf, objectOf } from "../ask/ask.ts";
+import { overloaded } from "../providers.ts";
 import {
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-} from "../../core/json.ts";
-import { listOf, objectOf } from "../ask/fields.ts";
-import type { Block, Script, Usage } from "../script.ts";
-import { seal } from "../seal.ts";
-import type { RenderContext } from "./render.ts";
+  type Block,
+  fragmentsOf,
+  type RenderContext,
+  type Rendering,
+  type Script,
+  seal,
+  type Usage,
+  wordsOf,
+} from "../script.ts";
+import { type Step, writeEvent } from "../speak.ts";
 
-/** `script` as a whole Responses answer. */
+/** `script` as a Responses answer and as its events. */
 export function renderResponses(
   script: Script,
   context: RenderContext,
+): Rendering {
+  const id = context.ids.next("resp");
+  const items = outputItems(script, context);
+  const whole = answerOf(script, context, { id, items });
+  return {
+    whole,
+    stream: {
+      steps: () => streamResponses(whole, items),
+      failure: (stepCount) => [failedEvent(whole, stepCount)],
+    },
+  };
+}
+
+function answerOf(
+  script: Script,
+  context: RenderContext,
+  { id, items }: { readonly id: string; readonly items: readonly OutputItem[] },
 ): ResponsesAnswer {
   const isCut = script.stop === "length";
   return {
-    id: context.ids.next("resp"),
+    id,
     object: "response",
     created_at: context.createdAt,
     status: isCut ? "incomplete" : "completed",
@@ -25,7 +47,7 @@ export function renderResponses(
     error: null,
     incomplete_details: isCut ? { reason: "max_output_tokens" } : null,
     ...echoes(context),
-    output: outputItems(script, context),
+    output: items.map(({ item }) => item),
     usage: responsesUsage(script.usage),
   };
 }
@@ -34,9 +56,9 @@ export function renderResponses(
 export function renderCompactedResponse(
   script: Script,
   context: RenderContext,
-): object {
+): Rendering {
   const kept = context.ask.turns.filter((turn) => turn.role === "user");
-  return {
+  const whole = {
     id: context.ids.next("resp"),
     object: "response.compaction",
     created_at: context.createdAt,
@@ -48,13 +70,14 @@ export function renderCompactedResponse(
         status: "completed",
         content: turn.texts.map((text) => ({ type: "input_text", text })),
       })),
-      ...outputItems(script, context),
+      ...outputItems(script, context).map(({ item }) => item),
     ],
     usage: responsesUsage(script.usage),
   };
+  return { whole, stream: undefined };
 }
 
-/** The fields of the answer that repeat the request's settings, or tell their defaults. */
+/** The fields of the answer that repeat the request's settings, or say their defaults. */
 function echoes({ ask, body }: RenderContext): Record<string, JsonValue> {
   const reasoning = objectOf(body.reasoning);
   const text = objectOf(body.text);
@@ -111,35 +134,54 @@ function outputItems(script: Script, context: RenderContext): OutputItem[] {
 function outputItem(
   block: Block,
   ids: Ids,
-  options: { readonly isSealed: boolean; readonly status: ItemStatus },
+  options: { readonly isSealed: boolean; readonly status: string },
 ): OutputItem {
-  const { status, isSealed } = options;
   switch (block.kind) {
-    case "reasoning":
-      return {
-        id: ids.next("rs"),
+    case "reasoning": {
+      const id = ids.next("rs");
+      const summary = block.isShown
+        ? [{ type: "summary_text", text: block.text }]
+        : [];
+      const item = {
+        id,
         type: "reasoning",
-        summary: block.isShown
-          ? [{ type: "summary_text", text: block.text }]
-          : [],
-        ...(isSealed ? { encrypted_content: seal(block.text) } : {}),
+        summary,
+        ...(options.isSealed ? { encrypted_content: seal(block.text) } : {}),
       };
-    case "text":
       return {
-        id: ids.next("msg"),
+        id,
+        item,
+        opening: { ...item, summary: [] },
+        events: () => block.isShown ? summaryEvents(block.text) : [],
+      };
+    }
+    case "text": {
+      const id = ids.next("msg");
+      const item = {
+        id,
         type: "message",
-        status,
+        status: options.status,
         role: "assistant",
         content: [outputText(block.text)],
       };
+      return {
+        id,
+        item,
+        opening: { ...item, status: "in_progress", content: [] },
+        events: () => textEvents(block.text),
+      };
+    }
     case "call":
       return callItem(block, ids);
-    case "compaction":
-      return {
-        id: ids.next("cmp"),
+    case "compaction": {
+      const id = ids.next("cmp");
+      const item = {
+        id,
         type: "compaction",
         encrypted_content: seal(block.text),
       };
+      return { id, item, opening: item, events: () => [] };
+    }
   }
 }
 
@@ -148,17 +190,34 @@ function callItem(
   ids: Ids,
 ): OutputItem {
   const call = {
-    status: "completed" as const,
+    status: "completed",
     call_id: ids.next("call"),
     name: tool.name,
     ...(tool.namespace === undefined ? {} : { namespace: tool.namespace }),
   };
-  return tool.kind === "custom"
-    ? { id: ids.next("ctc"), type: "custom_tool_call", ...call, input }
-    : { id: ids.next("fc"), type: "function_call", ...call, arguments: input };
+  const isCustom = tool.kind === "custom";
+  const id = ids.next(isCustom ? "ctc" : "fc");
+  const type = isCustom ? "custom_tool_call" : "function_call";
+  const field = isCustom ? "input" : "arguments";
+  const said = isCustom ? type + "_input" : type + "_arguments";
+  const item = { id, type, ...call, [field]: input };
+  return {
+    id,
+    item,
+    opening: { ...item, status: "in_progress", [field]: "" },
+    events: () => [
+      ...fragmentsOf(input).map((delta) => ({
+        type: `response.${said}.delta`,
+        delta,
+        wordCount: 1,
+      })),
+      { type: `response.${said}.done`, [field]: input },
+    ],
+  };
 }
 
-function responsesUsage(usage: Usage): ResponsesUsage {
+/** Usage in the Responses shape: totals include their details, and every key is required. */
+function responsesUsage(usage: Usage): object {
   return {
     input_tokens: usage.inputTokens,
     input_tokens_details: { cached_tokens: usage.cachedTokens },
@@ -169,84 +228,118 @@ function responsesUsage(usage: Usage): ResponsesUsage {
 }
 
 /** A Responses answer; the fields that repeat the request stand in it as they came. */
-export interface ResponsesAnswer {
-  readonly id: string;
-  readonly object: "response";
-  readonly created_at: number;
-  readonly status: "completed" | "incomplete" | "in_progress" | "failed";
-  readonly error: JsonObject | null;
-  readonly incomplete_details: { readonly reason: string } | null;
-  readonly output: readonly OutputItem[];
-  readonly usage: ResponsesUsage | null;
-  readonly [echoed: string]: unknown;
+interface ResponsesAnswer {
+  readonly status: string;
+  readonly [field: string]: unknown;
 }
 
 /** One item of an answer. */
-export type OutputItem =
-  | {
-    readonly id: string;
-    readonly type: "message";
-    readonly status: ItemStatus;
-    readonly role: "assistant";
-    readonly content: readonly OutputText[];
-  }
-  | {
-    readonly id: string;
-    readonly type: "reasoning";
-    readonly summary: readonly SummaryText[];
-    readonly encrypted_content?: string;
-  }
-  | {
-    readonly id: string;
-    readonly type: "function_call";
-    readonly status: ItemStatus;
-    readonly call_id: string;
-    readonly name: string;
-    readonly namespace?: string;
-    readonly arguments: string;
-  }
-  | {
-    readonly id: string;
-    readonly type: "custom_tool_call";
-    readonly status: ItemStatus;
-    readonly call_id: string;
-    readonly name: string;
-    readonly namespace?: string;
-    readonly input: string;
-  }
-  | {
-    readonly id: string;
-    readonly type: "compaction";
-    readonly encrypted_content: string;
-  };
-
-/** How far an item has come. */
-type ItemStatus = "in_progress" | "completed" | "incomplete";
-
-/** A text part of a message item. */
-export interface OutputText {
-  readonly type: "output_text";
-  readonly text: string;
-  readonly annotations: readonly [];
-  readonly logprobs: readonly [];
-}
-
-/** A part of the summary of a reasoning item. */
-export interface SummaryText {
-  readonly type: "summary_text";
-  readonly text: string;
-}
-
-/** Usage in the Responses shape: totals include their details, and every key is required. */
-interface ResponsesUsage {
-  readonly input_tokens: number;
-  readonly input_tokens_details: { readonly cached_tokens: number };
-  readonly output_tokens: number;
-  readonly output_tokens_details: { readonly reasoning_tokens: number };
-  readonly total_tokens: number;
+interface OutputItem {
+  readonly id: string;
+  readonly item: object;
+  /** The item as it stands before anything was said. */
+  readonly opening: object;
+  /** What is said between the two, without the item's place. */
+  events(): readonly Event[];
 }
 
 /** A text part that holds `text`. */
-export function outputText(text: string): OutputText {
+function outputText(text: string): object {
   return { type: "output_text", text, annotations: [], logprobs: [] };
+}
+
+/** An event before it gets its number. */
+interface Event {
+  readonly type: string;
+  readonly wordCount?: number;
+  readonly [field: string]: unknown;
+}
+
+/** `answer` as the events of a Responses stream, numbered from 0, one item open at a time. */
+function* streamResponses(
+  answer: ResponsesAnswer,
+  items: readonly OutputItem[],
+): Generator<Step> {
+  let number = 0;
+  for (const { type, wordCount, ...fields } of eventsOf(answer, items)) {
+    const event = { type, sequence_number: number++, ...fields };
+    yield writeEvent(event, wordCount ?? 0);
+  }
+}
+
+/** The event that ends a stream which a failure breaks into after so many events. */
+function failedEvent(answer: ResponsesAnswer, eventCount: number): Step {
+  const { code, message } = overloaded();
+  return writeEvent({
+    type: "response.failed",
+    sequence_number: eventCount,
+    response: { ...begun(answer), status: "failed", error: { code, message } },
+  });
+}
+
+function* eventsOf(
+  answer: ResponsesAnswer,
+  items: readonly OutputItem[],
+): Generator<Event> {
+  yield { type: "response.created", response: begun(answer) };
+  yield { type: "response.in_progress", response: begun(answer) };
+  for (const [index, item] of items.entries()) {
+    yield* itemEvents(item, index);
+  }
+  yield { type: `response.${answer.status}`, response: answer };
+}
+
+/** The answer as it stands before anything was said. */
+function begun(answer: ResponsesAnswer): ResponsesAnswer {
+  return {
+    ...answer,
+    status: "in_progress",
+    completed_at: null,
+    incomplete_details: null,
+    output: [],
+    usage: null,
+  };
+}
+
+function* itemEvents(
+  { id, item, opening, events }: OutputItem,
+  output_index: number,
+): Generator<Event> {
+  yield { type: "response.output_item.added", output_index, item: opening };
+  for (const { type, ...fields } of events()) {
+    yield { type, item_id: id, output_index, ...fields };
+  }
+  yield { type: "response.output_item.done", output_index, item };
+}
+
+function textEvents(text: string): Event[] {
+  const at = { content_index: 0 };
+  return [
+    { type: "response.content_part.added", ...at, part: outputText("") },
+    ...wordsOf(text).map((delta) => ({
+      type: "response.output_text.delta",
+      ...at,
+      delta,
+      logprobs: [],
+      wordCount: 1,
+    })),
+    { type: "response.output_text.done", ...at, text, logprobs: [] },
+    { type: "response.content_part.done", ...at, part: outputText(text) },
+  ];
+}
+
+function summaryEvents(text: string): Event[] {
+  const at = { summary_index: 0 };
+  const part = (text: string) => ({ type: "summary_text", text });
+  return [
+    { type: "response.reasoning_summary_part.added", ...at, part: part("") },
+    ...wordsOf(text).map((delta) => ({
+      type: "response.reasoning_summary_text.delta",
+      ...at,
+      delta,
+      wordCount: 1,
+    })),
+    { type: "response.reasoning_summary_text.done", ...at, text },
+    { type: "response.reasoning_summary_part.done", ...at, part: part(text) },
+  ];
 }

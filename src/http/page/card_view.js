@@ -1,26 +1,26 @@
 import { element } from "./element.js";
-import { failureMeaning } from "./failures.js";
+import { failureMeaning } from "../wording/failures.js";
 import {
   informativeWindows,
   LEVEL_TEXTS,
   levelOf,
   worstLevel,
-} from "./level.js";
+} from "../wording/level.js";
 import { elapsedShare } from "./pace.js";
-import { checkedText, localTime, resetText } from "./times.js";
+import { checkedText, localTime, resetText } from "../wording/times.js";
 import {
   leftPercent,
   leftText,
   nameParts,
   percentText,
   usedText,
-} from "./words.js";
+} from "../wording/words.js";
 
 /**
  * @typedef {import("../../limits/list.ts").ConnectionEntry} ConnectionEntry
  * @typedef {import("../../limits/window.ts").QuotaWindow} QuotaWindow
  * @typedef {import("./element.js").Ticker} Ticker
- * @typedef {import("./level.js").Level} Level
+ * @typedef {import("../wording/level.js").Level} Level
  */
 
 /**

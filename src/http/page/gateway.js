@@ -1,13 +1,13 @@
-import { withOwnUse } from "./own_use.js";
+import { withOwnUse } from "../wording/own_use.js";
 
 /**
  * The questions that the page asks the gateway it came from.
  *
- * @typedef {import("../../limits/list.ts").LimitsList} LimitsList
- * @typedef {import("./models.js").Model} Model
+ * @typedef {import("../../limits/list.ts").QuotaList} QuotaList
+ * @typedef {import("../wording/models.js").Model} Model
  *
  * @typedef {object} Answers What could be read, and why not everything.
- * @property {LimitsList | undefined} list
+ * @property {QuotaList | undefined} list
  * @property {readonly Model[] | undefined} models
  * @property {string | undefined} failure In words for the reader.
  */
@@ -49,7 +49,7 @@ export async function askGateway(base, token, { isListDue }) {
  *
  * @param {string} base
  * @param {string} token
- * @returns {Promise<LimitsList>}
+ * @returns {Promise<QuotaList>}
  */
 async function askLimits(base, token) {
   const list = await ask(`${base}/v1/limits`, token);

@@ -12,7 +12,7 @@ import {
 } from "./session.js";
 import { createSettingsView } from "./settings_view.js";
 import { createSignInView } from "./sign_in_view.js";
-import { durationText } from "./times.js";
+import { durationText } from "../wording/times.js";
 
 const TICK_MS = 1000;
 
@@ -123,7 +123,9 @@ function showReading() {
 }
 
 /** What has not changed stays as it is, with what the reader has chosen in it. */
-function showModels(/** @type {readonly import("./models.js").Model[]} */ all) {
+function showModels(
+  /** @type {readonly import("../wording/models.js").Model[]} */ all,
+) {
   const text = JSON.stringify(all);
   if (text === shownModels) return;
   shownModels = text;

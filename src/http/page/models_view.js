@@ -1,9 +1,9 @@
 import { byId, element } from "./element.js";
-import { foundModels } from "./models.js";
-import { PROTOCOL_NAMES } from "./protocols.js";
+import { foundModels } from "../wording/models.js";
+import { PROTOCOL_NAMES } from "../wording/protocols.js";
 
 /**
- * @typedef {import("./models.js").Model} Model
+ * @typedef {import("../wording/models.js").Model} Model
  *
  * @typedef {object} ModelsView
  * @property {(models: readonly Model[]) => void} show

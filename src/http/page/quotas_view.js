@@ -1,7 +1,7 @@
 import { byId } from "./element.js";
 import { connectionCard } from "./card_view.js";
 import { summaryText } from "./summary.js";
-import { localTime } from "./times.js";
+import { localTime } from "../wording/times.js";
 
 /**
  * @typedef {import("./element.js").Ticker} Ticker

@@ -2,11 +2,11 @@
  * What this tab remembers until it is closed: the token, and what was read last, so that reloading the
  * page does not ask the gateway sooner than it may be asked.
  *
- * @typedef {import("../../limits/list.ts").LimitsList} LimitsList
- * @typedef {import("./models.js").Model} Model
+ * @typedef {import("../../limits/list.ts").QuotaList} QuotaList
+ * @typedef {import("../wording/models.js").Model} Model
  *
  * @typedef {object} Reading
- * @property {LimitsList | undefined} [list]
+ * @property {QuotaList | undefined} [list]
  * @property {number | undefined} [listAtMs] When the list was read, in milliseconds since 1970.
  * @property {readonly Model[] | undefined} [models]
  * @property {string | undefined} [failure] Why the last question had no full answer.

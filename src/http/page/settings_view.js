@@ -1,13 +1,13 @@
 import { copyText } from "./clipboard.js";
 import { byId, element } from "./element.js";
-import { PROTOCOL_NAMES } from "./protocols.js";
-import { CLIENTS, modelsFor } from "./settings.js";
-import { TOKEN_PLACEHOLDER } from "./settings_text.js";
+import { PROTOCOL_NAMES } from "../wording/protocols.js";
+import { CLIENTS, modelsFor } from "../wording/settings.js";
+import { TOKEN_PLACEHOLDER } from "../wording/settings_text.js";
 
 /**
- * @typedef {import("./models.js").Model} Model
- * @typedef {import("./settings_text.js").Client} Client
- * @typedef {import("./settings_text.js").Snippet} Snippet
+ * @typedef {import("../wording/models.js").Model} Model
+ * @typedef {import("../wording/settings_text.js").Client} Client
+ * @typedef {import("../wording/settings_text.js").Snippet} Snippet
  *
  * @typedef {object} SettingsView
  * @property {(models: readonly Model[]) => void} show Offers these models.

@@ -1,6 +1,6 @@
-import { failureMeaning } from "./failures.js";
-import { informativeWindows, levelOf, LEVELS } from "./level.js";
-import { leftText, nameParts, usedText } from "./words.js";
+import { failureMeaning } from "../wording/failures.js";
+import { informativeWindows, levelOf, LEVELS } from "../wording/level.js";
+import { leftText, nameParts, usedText } from "../wording/words.js";
 
 /**
  * @typedef {import("../../limits/list.ts").ConnectionEntry} ConnectionEntry

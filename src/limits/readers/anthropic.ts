@@ -10,7 +10,7 @@ import {
   UNKNOWN_PERIOD,
 } from "../period.ts";
 import {
-  LIMIT_TYPES,
+  QUOTA_TYPES,
   type QuotaWindow,
   quotaWindow,
   scopedType,
@@ -60,7 +60,7 @@ function unifiedWindows(
     // `7d_oi` is the week with paid overage included.
     const scope = suffix === "oi" ? "overage_included" : suffix;
     return [quotaWindow({
-      type: scopedType(LIMIT_TYPES.usage, scope),
+      type: scopedType(QUOTA_TYPES.usage, scope),
       // In percent like the usage endpoint, so that the two can be compared.
       unit: "percent",
       period: periodOfText(length),
@@ -81,16 +81,16 @@ interface Counter {
 }
 
 const COUNTERS: readonly Counter[] = [
-  { name: "requests", type: LIMIT_TYPES.requests, unit: "requests" },
-  { name: "tokens", type: LIMIT_TYPES.tokens, unit: "tokens" },
+  { name: "requests", type: QUOTA_TYPES.requests, unit: "requests" },
+  { name: "tokens", type: QUOTA_TYPES.tokens, unit: "tokens" },
   {
     name: "input-tokens",
-    type: scopedType(LIMIT_TYPES.tokens, "input"),
+    type: scopedType(QUOTA_TYPES.tokens, "input"),
     unit: "tokens",
   },
   {
     name: "output-tokens",
-    type: scopedType(LIMIT_TYPES.tokens, "output"),
+    type: scopedType(QUOTA_TYPES.tokens, "output"),
     unit: "tokens",
   },
 ];
@@ -246,7 +246,7 @@ function usageWindow(
   window: NonNullable<z.output<typeof flat>>,
 ): QuotaWindow {
   return quotaWindow({
-    type: scopedType(LIMIT_TYPES.usage, scope),
+    type: scopedType(QUOTA_TYPES.usage, scope),
     unit: "percent",
     period: length,
     amounts: percentAmounts(window.utilization),
@@ -275,7 +275,7 @@ function spendWindow(
   known: { limit: number | null; used: number | null },
 ): QuotaWindow {
   return quotaWindow({
-    type: scopedType(LIMIT_TYPES.spend, "extra_usage"),
+    type: scopedType(QUOTA_TYPES.spend, "extra_usage"),
     unit: /^[A-Z]{3}$/.test(currency ?? "") ? currency ?? "" : "currency",
     period: period(1, "month"),
     amounts: amounts(known),

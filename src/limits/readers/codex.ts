@@ -10,7 +10,7 @@ import {
   UNKNOWN_PERIOD,
 } from "../period.ts";
 import {
-  LIMIT_TYPES,
+  QUOTA_TYPES,
   type QuotaWindow,
   quotaWindow,
   scopedType,
@@ -59,7 +59,7 @@ function headerUsageWindows(
     const usedPercent = headerNumber(headers, name);
     if (slot === undefined || usedPercent === null) return [];
     return [quotaWindow({
-      type: scopedType(LIMIT_TYPES.usage, meterName(headers, meter)),
+      type: scopedType(QUOTA_TYPES.usage, meterName(headers, meter)),
       unit: "percent",
       period: periodOfSeconds(
         (headerNumber(headers, `${slot}-window-minutes`) ?? 0) * 60,
@@ -91,7 +91,7 @@ function headerCreditWindows(headers: HeaderFields): QuotaWindow[] {
     headers.get("x-codex-credits-unlimited")?.toLowerCase() === "true";
   if (balance === null || isUnlimited) return [];
   return [quotaWindow({
-    type: LIMIT_TYPES.balance,
+    type: QUOTA_TYPES.balance,
     unit: "credits",
     period: TOTAL,
     amounts: amounts({ remaining: balance }),
@@ -212,7 +212,7 @@ function usageWindows(
   return [limits?.primary_window, limits?.secondary_window].flatMap((slot) =>
     slot
       ? [quotaWindow({
-        type: scopedType(LIMIT_TYPES.usage, scope),
+        type: scopedType(QUOTA_TYPES.usage, scope),
         unit: "percent",
         period: periodOfSeconds(slot.limit_window_seconds),
         amounts: percentAmounts(slot.used_percent),
@@ -231,7 +231,7 @@ function spendWindows(body: Payload, nowMs: number): QuotaWindow[] {
   const hasCounts = typeof (cap.limit ?? cap.used ?? cap.remaining) ===
     "number";
   return [quotaWindow({
-    type: LIMIT_TYPES.spend,
+    type: QUOTA_TYPES.spend,
     unit: hasCounts ? "credits" : "percent",
     period: UNKNOWN_PERIOD,
     amounts: hasCounts
@@ -257,7 +257,7 @@ function creditWindows({ credits }: Payload): QuotaWindow[] {
   if (!credits || credits.unlimited) return [];
   if (typeof credits.balance !== "number") return [];
   return [quotaWindow({
-    type: LIMIT_TYPES.balance,
+    type: QUOTA_TYPES.balance,
     unit: "credits",
     period: TOTAL,
     amounts: amounts({ remaining: credits.balance }),

@@ -8,7 +8,7 @@ import {
 import { QuotaFailure } from "../failure.ts";
 import { instantOfText, period } from "../period.ts";
 import {
-  LIMIT_TYPES,
+  QUOTA_TYPES,
   type QuotaWindow,
   quotaWindow,
   scopedType,
@@ -115,7 +115,7 @@ function snapshotWindow(
   const isShare = typeof one.entitlement !== "number";
   return quotaWindow({
     type: scopedType(
-      isCredits ? LIMIT_TYPES.credits : LIMIT_TYPES.requests,
+      isCredits ? QUOTA_TYPES.credits : QUOTA_TYPES.requests,
       meter,
     ),
     unit: isShare ? "percent" : isCredits ? "credits" : "requests",
@@ -144,7 +144,7 @@ function freeWindow(
   body: Payload,
 ): QuotaWindow {
   return quotaWindow({
-    type: scopedType(LIMIT_TYPES.requests, meter),
+    type: scopedType(QUOTA_TYPES.requests, meter),
     unit: "requests",
     period: period(1, "month"),
     amounts: amounts({

@@ -10,7 +10,7 @@ import {
   UNKNOWN_PERIOD,
 } from "../period.ts";
 import {
-  LIMIT_TYPES,
+  QUOTA_TYPES,
   type QuotaWindow,
   quotaWindow,
   scopedType,
@@ -106,7 +106,7 @@ function shareWindow(
   const [, length, word, part = ""] = SHARE_REGEXP.exec(name) ?? [];
   const isKnown = length !== undefined || word !== undefined;
   return quotaWindow({
-    type: scopedType(LIMIT_TYPES.usage, isKnown ? part : name),
+    type: scopedType(QUOTA_TYPES.usage, isKnown ? part : name),
     unit: "fraction",
     period: isPeriodWord(word) ? period(1, word) : periodOfText(length),
     amounts: fractionAmounts(window.used_ratio),
@@ -126,7 +126,7 @@ function countWindow(
   nowMs: number,
 ): QuotaWindow {
   return quotaWindow({
-    type: LIMIT_TYPES.usage,
+    type: QUOTA_TYPES.usage,
     // Newer plans count in hundredths of the plan, older ones in requests.
     unit: detail.limit === 100 ? "percent" : "requests",
     period: length,

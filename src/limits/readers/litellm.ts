@@ -2,7 +2,7 @@ import { z } from "zod";
 import { amounts } from "../amounts.ts";
 import { instantOfText, periodOfText, TOTAL } from "../period.ts";
 import {
-  LIMIT_TYPES,
+  QUOTA_TYPES,
   type QuotaWindow,
   quotaWindow,
   scopedType,
@@ -96,7 +96,7 @@ function ownerRequests(
 function keyWindows(info: Key): QuotaWindow[] {
   const others = (info.budget_limits ?? []).map((one) =>
     quotaWindow({
-      type: LIMIT_TYPES.spend,
+      type: QUOTA_TYPES.spend,
       unit: "USD",
       period: periodOfText(one.budget_duration),
       amounts: amounts({
@@ -138,7 +138,7 @@ function ownerWindows(
 
 function budgetWindow(scope: string, one: Budget): QuotaWindow {
   return quotaWindow({
-    type: scopedType(LIMIT_TYPES.spend, scope),
+    type: scopedType(QUOTA_TYPES.spend, scope),
     unit: "USD",
     period: one.budget_duration ? periodOfText(one.budget_duration) : TOTAL,
     amounts: amounts({ limit: one.max_budget, used: one.spend }),

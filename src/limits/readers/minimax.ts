@@ -16,7 +16,7 @@ import {
   UNKNOWN_PERIOD,
 } from "../period.ts";
 import {
-  LIMIT_TYPES,
+  QUOTA_TYPES,
   type QuotaWindow,
   quotaWindow,
   scopedType,
@@ -173,7 +173,7 @@ function toWindow(meter: Meter): QuotaWindow {
   const counted = countsOf(meter);
   return quotaWindow({
     type: scopedType(
-      LIMIT_TYPES.usage,
+      QUOTA_TYPES.usage,
       meter.model === "general" ? "" : meter.model,
     ),
     unit: counted === undefined ? "percent" : "requests",

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { amounts, tidy } from "../amounts.ts";
 import { QuotaFailure } from "../failure.ts";
 import { TOTAL } from "../period.ts";
-import { LIMIT_TYPES, type QuotaWindow, quotaWindow } from "../window.ts";
+import { QUOTA_TYPES, type QuotaWindow, quotaWindow } from "../window.ts";
 import {
   bearerHeaders,
   checkPayload,
@@ -77,7 +77,7 @@ function tokenWindow(
   const inDollars = (units: number | null | undefined) =>
     typeof units === "number" ? tidy(units / (perDollar ?? 1)) : null;
   return quotaWindow({
-    type: LIMIT_TYPES.spend,
+    type: QUOTA_TYPES.spend,
     unit: perDollar === undefined ? "quota" : "USD",
     period: TOTAL,
     amounts: amounts({

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { amounts, tidy } from "../amounts.ts";
 import { type Period, period, TOTAL, UNKNOWN_PERIOD } from "../period.ts";
-import { LIMIT_TYPES, type QuotaWindow, quotaWindow } from "../window.ts";
+import { QUOTA_TYPES, type QuotaWindow, quotaWindow } from "../window.ts";
 import {
   baseUrl,
   bearerHeaders,
@@ -61,7 +61,7 @@ function keyWindow(
 ): QuotaWindow {
   const hasCap = typeof limit === "number";
   return quotaWindow({
-    type: LIMIT_TYPES.spend,
+    type: QUOTA_TYPES.spend,
     unit: "USD",
     period: hasCap ? periodOf(limit_reset) : TOTAL,
     amounts: hasCap
@@ -91,7 +91,7 @@ function periodOf(word: string | null | undefined): Period {
 function creditWindow(account: unknown): QuotaWindow {
   const { data } = checkPayload(creditPayload, account);
   return quotaWindow({
-    type: LIMIT_TYPES.balance,
+    type: QUOTA_TYPES.balance,
     unit: "USD",
     period: TOTAL,
     // May fall below zero.

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { amounts } from "../amounts.ts";
 import { QuotaFailure } from "../failure.ts";
 import { TOTAL } from "../period.ts";
-import { LIMIT_TYPES, quotaWindow } from "../window.ts";
+import { QUOTA_TYPES, quotaWindow } from "../window.ts";
 import {
   bearerHeaders,
   checkPayload,
@@ -47,7 +47,7 @@ function platformBalance(
           );
         }
         return [quotaWindow({
-          type: LIMIT_TYPES.balance,
+          type: QUOTA_TYPES.balance,
           unit: currencyOf(urlOf(source), currencies),
           period: TOTAL,
           amounts: amounts({ remaining: checkPayload(remaining, body) }),
@@ -93,7 +93,7 @@ export const deepseek: QuotaReader = {
       const { balance_infos } = checkPayload(payload, body);
       return requireWindows(balance_infos.map((one) =>
         quotaWindow({
-          type: LIMIT_TYPES.balance,
+          type: QUOTA_TYPES.balance,
           unit: one.currency,
           period: TOTAL,
           amounts: amounts({ remaining: one.total_balance }),

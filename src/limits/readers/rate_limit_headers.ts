@@ -10,7 +10,7 @@ import {
   periodOfText,
   UNKNOWN_PERIOD,
 } from "../period.ts";
-import { LIMIT_TYPES, type QuotaWindow, quotaWindow } from "../window.ts";
+import { QUOTA_TYPES, type QuotaWindow, quotaWindow } from "../window.ts";
 import type { HeaderQuota, QuotaReader } from "./reader.ts";
 
 const NUMBER_REGEXP = /^-?\d{1,15}(\.\d{1,15})?$/;
@@ -123,7 +123,7 @@ function windowOf(
   { period, seenAtMs }: { readonly period: Period; readonly seenAtMs: number },
 ): QuotaWindow {
   return quotaWindow({
-    type: LIMIT_TYPES[meter],
+    type: QUOTA_TYPES[meter],
     unit: meter,
     period,
     amounts: amounts({

@@ -10,7 +10,7 @@ import type { QuotaWindow } from "../window.ts";
  * ```ts
  * import { amounts } from "../amounts.ts";
  * import { TOTAL } from "../period.ts";
- * import { LIMIT_TYPES, quotaWindow } from "../window.ts";
+ * import { QUOTA_TYPES, quotaWindow } from "../window.ts";
  * import { bearerHeaders, hostUrl } from "./payload.ts";
  * import { checkPayload, quantity } from "./payload.ts";
  * import { z } from "zod";
@@ -25,7 +25,7 @@ import type { QuotaWindow } from "../window.ts";
  *       headers: bearerHeaders(source),
  *     }],
  *     parse: ([body]) => [quotaWindow({
- *       type: LIMIT_TYPES.balance,
+ *       type: QUOTA_TYPES.balance,
  *       unit: "USD",
  *       period: TOTAL,
  *       amounts: amounts({ remaining: checkPayload(payload, body).left }),

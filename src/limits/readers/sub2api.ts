@@ -8,7 +8,7 @@ import {
   periodOfText,
   TOTAL,
 } from "../period.ts";
-import { LIMIT_TYPES, type QuotaWindow, quotaWindow } from "../window.ts";
+import { QUOTA_TYPES, type QuotaWindow, quotaWindow } from "../window.ts";
 import {
   bearerHeaders,
   checkPayload,
@@ -110,7 +110,7 @@ function subscriptionWindows({ subscription: one }: Payload): QuotaWindow[] {
 function balanceWindows({ balance, unit }: Payload): QuotaWindow[] {
   if (typeof balance !== "number") return [];
   return [quotaWindow({
-    type: LIMIT_TYPES.balance,
+    type: QUOTA_TYPES.balance,
     unit: unit ?? "currency",
     period: TOTAL,
     amounts: amounts({ remaining: balance }),
@@ -128,7 +128,7 @@ interface Spending {
 
 function spendWindow(length: Period, one: Spending): QuotaWindow {
   return quotaWindow({
-    type: LIMIT_TYPES.spend,
+    type: QUOTA_TYPES.spend,
     unit: one.unit ?? "currency",
     period: length,
     amounts: amounts({

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { amounts, complement } from "../amounts.ts";
 import { instantOfText, period, UNKNOWN_PERIOD } from "../period.ts";
 import {
-  LIMIT_TYPES,
+  QUOTA_TYPES,
   type QuotaWindow,
   quotaWindow,
   scopedType,
@@ -59,7 +59,7 @@ function windowsOf(quotas: z.output<typeof body>): QuotaWindow[] {
   if (rollingFiveHourLimit) {
     const { max, remaining } = rollingFiveHourLimit;
     windows.push(quotaWindow({
-      type: LIMIT_TYPES.requests,
+      type: QUOTA_TYPES.requests,
       unit: "requests",
       period: period(5, "hour"),
       amounts: amounts({ limit: max, remaining }),
@@ -68,7 +68,7 @@ function windowsOf(quotas: z.output<typeof body>): QuotaWindow[] {
   }
   if (weeklyTokenLimit) {
     windows.push(quotaWindow({
-      type: LIMIT_TYPES.spend,
+      type: QUOTA_TYPES.spend,
       unit: "USD",
       period: period(1, "week"),
       amounts: amounts({
@@ -92,7 +92,7 @@ function callWindows(
 ): QuotaWindow[] {
   if (!meter) return [];
   return [quotaWindow({
-    type: scopedType(LIMIT_TYPES.requests, scope),
+    type: scopedType(QUOTA_TYPES.requests, scope),
     unit: "requests",
     period: scope === "search" ? period(1, "hour") : UNKNOWN_PERIOD,
     amounts: amounts({ limit: meter.limit, used: meter.requests }),

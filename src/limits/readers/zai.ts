@@ -7,7 +7,7 @@ import {
   period,
   type PeriodUnit,
 } from "../period.ts";
-import { LIMIT_TYPES, type QuotaWindow, quotaWindow } from "../window.ts";
+import { QUOTA_TYPES, type QuotaWindow, quotaWindow } from "../window.ts";
 import {
   checkPayload,
   credential,
@@ -116,11 +116,11 @@ function windowsOf(all: readonly Row[]): QuotaWindow[] {
     );
   }
   const credits = new Set(
-    all.filter((one) => typeOf(one) === LIMIT_TYPES.credits).map(lengthOf),
+    all.filter((one) => typeOf(one) === QUOTA_TYPES.credits).map(lengthOf),
   );
   // A row of the old token meter may linger beside the credit meter of the same window.
   const isSuperseded = (one: Row) =>
-    typeOf(one) === LIMIT_TYPES.tokens && credits.has(lengthOf(one));
+    typeOf(one) === QUOTA_TYPES.tokens && credits.has(lengthOf(one));
   return all.filter((one) => !isSuperseded(one)).map(toWindow);
 }
 

@@ -32,12 +32,12 @@ export class NativeFailure extends UpstreamFailure {
    * Returns the failure as the upstream told it, with the headers on which clients stop where it is final and the
    * upstream has none of that name. Finishes the record.
    *
-   * @param isSpent Whether the upstream's quota is used up for a minute or longer.
+   * @param isExhausted Whether the upstream's quota is exhausted for a minute or longer.
    */
-  pass({ record }: Exchange, isSpent: boolean): Response {
+  pass({ record }: Exchange, isExhausted: boolean): Response {
     const { status, bytes, protocol } = this.#words;
     const headers = new Headers(
-      isSpent || isFinal(this.failure, status)
+      isExhausted || isFinal(this.failure, status)
         ? { ...stopHeaders(protocol, status) }
         : {},
     );

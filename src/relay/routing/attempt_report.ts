@@ -2,7 +2,7 @@ import type { Connection } from "../../config/config.ts";
 import { saneWaitMs } from "../../core/retry_after.ts";
 import type { Clock } from "../../core/time/timers.ts";
 import type { Harvest } from "../../limits/harvest.ts";
-import { isUsedUp } from "../../limits/window.ts";
+import { isExhausted } from "../../limits/window.ts";
 import {
   type AttemptFailure,
   type AttemptFailureKind,
@@ -194,7 +194,7 @@ interface QuotaKnowledge {
 const FRESH_MS = 1000;
 
 /**
- * Tells a used-up window from a burst that was too fast, where a 429 does not say how long to wait: by the windows in
+ * Tells an exhausted window from a burst that was too fast, where a 429 does not say how long to wait: by the windows in
  * the headers of the same answer.
  */
 export function withWindow(
@@ -209,7 +209,7 @@ export function withWindow(
     return failure;
   }
   const waitMs = Math.max(
-    ...reading.windows.filter(isUsedUp).map(({ resets_at }) =>
+    ...reading.windows.filter(isExhausted).map(({ resets_at }) =>
       saneWaitMs(Date.parse(resets_at ?? "") - nowMs) ?? 0
     ),
   );

@@ -2,8 +2,8 @@ import type { Caller, Connection } from "../../config/config.ts";
 import { GatewayError } from "../../core/error.ts";
 import { saneWaitMs } from "../../core/retry_after.ts";
 import type { Clock } from "../../core/time/timers.ts";
-import type { LimitsService } from "../../limits/service.ts";
-import { isUsedUp } from "../../limits/window.ts";
+import type { QuotaService } from "../../limits/service.ts";
+import { isExhausted } from "../../limits/window.ts";
 import {
   type Failure,
   type LastingKind,
@@ -21,13 +21,13 @@ import type { Health } from "./health.ts";
  * When a request that nobody serves now could be served: the soonest of what its candidates promise.
  *
  * - `soon`: a connection may pass again within a minute. `isBusy`: it has no place free.
- * - `spent`: the connections have used up their quotas, or the token its limits.
+ * - `exhausted`: the quotas of the connections, or the limits of the token, are exhausted.
  * - `lasting`: only an administrator can mend it.
  */
 export type Outlook =
   | { readonly kind: "soon"; readonly atMs: number; readonly isBusy: boolean }
   | {
-    readonly kind: "spent";
+    readonly kind: "exhausted";
     readonly atMs: number;
     /** The candidate that a limit of the token keeps away; `undefined`: a quota of a provider. */
     readonly limited?: Candidate;
@@ -50,7 +50,7 @@ interface OutlookOptions {
 /** Where {@linkcode outlookOf} looks. */
 interface OutlookEvidence {
   readonly health: Pick<Health, "restMs" | "lastingCause">;
-  readonly limits: Pick<LimitsService, "known">;
+  readonly quotas: Pick<QuotaService, "known">;
   readonly clock: Pick<Clock, "now">;
 }
 
@@ -77,11 +77,11 @@ export function outlookOf(
 function outlookFor(
   candidate: Candidate,
   { caller, failed, limitedUntilMs }: OutlookOptions,
-  { health, limits, clock }: OutlookEvidence,
+  { health, quotas, clock }: OutlookEvidence,
 ): Outlook {
   const limitMs = limitedUntilMs(candidate);
   if (limitMs !== undefined) {
-    return { kind: "spent", atMs: limitMs, limited: candidate };
+    return { kind: "exhausted", atMs: limitMs, limited: candidate };
   }
   const { deployment } = candidate;
   const restMs = health.restMs(deployment, caller);
@@ -100,19 +100,19 @@ function outlookFor(
     const isBusy = restMs === 0 && last === undefined;
     return { kind: "soon", atMs: nowMs + restMs, isBusy };
   }
-  const resetMs = usedUpUntilMs(deployment.connection, { limits, nowMs });
-  return { kind: "spent", atMs: Math.max(nowMs + waitMs, resetMs) };
+  const resetMs = exhaustedUntilMs(deployment.connection, { quotas, nowMs });
+  return { kind: "exhausted", atMs: Math.max(nowMs + waitMs, resetMs) };
 }
 
-/** Returns when the last used-up window resets, in milliseconds since 1970; 0 where no reset makes sense. */
-function usedUpUntilMs(
+/** Returns when the last exhausted window resets, in milliseconds since 1970; 0 where no reset makes sense. */
+function exhaustedUntilMs(
   connection: Connection,
-  { limits, nowMs }: {
-    readonly limits: Pick<LimitsService, "known">;
+  { quotas, nowMs }: {
+    readonly quotas: Pick<QuotaService, "known">;
     readonly nowMs: number;
   },
 ): number {
-  const resets = limits.known(connection).filter(isUsedUp)
+  const resets = quotas.known(connection).filter(isExhausted)
     .map(({ resets_at }) => Date.parse(resets_at ?? ""))
     .filter((ms) => saneWaitMs(ms - nowMs) !== undefined);
   return Math.max(0, ...resets);
@@ -123,8 +123,8 @@ export function outlookError(outlook: Outlook, nowMs: number): Error {
   switch (outlook.kind) {
     case "soon":
       return unavailable(outlook, nowMs);
-    case "spent":
-      return spentFailure(outlook.atMs, nowMs);
+    case "exhausted":
+      return exhaustedFailure(outlook.atMs, nowMs);
     case "lasting":
       return LASTING_ERRORS[outlook.cause.kind](outlook.cause);
   }
@@ -182,7 +182,7 @@ function unavailable(
  * @param untilMs Milliseconds since 1970.
  * @param cause What a provider said, if one was asked.
  */
-export function spentFailure(
+export function exhaustedFailure(
   untilMs: number,
   nowMs: number,
   cause?: Failure | undefined,

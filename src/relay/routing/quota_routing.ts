@@ -2,7 +2,7 @@ import type { Connection } from "../../config/config.ts";
 import type { Clock } from "../../core/time/timers.ts";
 import type { Operation } from "../../core/protocol.ts";
 import { Recent } from "../../core/collections.ts";
-import type { LimitsService } from "../../limits/service.ts";
+import type { QuotaService } from "../../limits/service.ts";
 import type { QuotaWindow } from "../../limits/window.ts";
 import {
   conversationOf,
@@ -39,7 +39,7 @@ export interface QuotaRouting {
 export interface QuotaRoutingOptions {
   readonly clock: Clock;
   /** What is known of quotas. */
-  readonly limits: Pick<LimitsService, "known">;
+  readonly quotas: Pick<QuotaService, "known">;
 }
 
 /** Another connection takes over when it has so much more left, as a share of the whole. */
@@ -55,7 +55,7 @@ const MAX_CONVERSATIONS = 10_000;
 
 /** Nothing is known yet. */
 export function createQuotaRouting(
-  { clock, limits }: QuotaRoutingOptions,
+  { clock, quotas }: QuotaRoutingOptions,
 ): QuotaRouting {
   const bounds = { clock, ttlMs: CONVERSATION_MS, maxSize: MAX_CONVERSATIONS };
   /** Connection ids by conversation. */
@@ -81,7 +81,7 @@ export function createQuotaRouting(
     candidates: Candidates,
     asked: AskedInConversation,
   ): Promise<RoutedCandidates> {
-    const ranked = rank(candidates.own, limits);
+    const ranked = rank(candidates.own, quotas);
     const conversation = await conversationIn(candidates, asked);
     const home = conversation && conversations.get(conversation);
     const ordered = new Set([
@@ -139,12 +139,12 @@ interface Ranked {
 /** The most left first; the file's order among equals. */
 function rank(
   candidates: readonly Candidate[],
-  limits: Pick<LimitsService, "known">,
+  quotas: Pick<QuotaService, "known">,
 ): readonly Ranked[] {
   return candidates
     .map((candidate) => {
       const { connection } = candidate.deployment;
-      const left = leftOf(connection, limits);
+      const left = leftOf(connection, quotas);
       return { candidate, id: connection.id, left };
     })
     .sort((one, other) => other.left - one.left);
@@ -153,9 +153,9 @@ function rank(
 /** What is left in the tightest window. */
 function leftOf(
   connection: Connection,
-  limits: Pick<LimitsService, "known">,
+  quotas: Pick<QuotaService, "known">,
 ): number {
-  const shares = limits.known(connection).flatMap(shareOf);
+  const shares = quotas.known(connection).flatMap(shareOf);
   return shares.length === 0 ? UNKNOWN_LEFT : Math.min(...shares);
 }
 

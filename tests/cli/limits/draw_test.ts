@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { stripVTControlCharacters } from "node:util";
 import { inColour, withoutColour } from "../../../src/cli/text.ts";
 import { drawLimits } from "../../../src/cli/limits/draw.ts";
-import type { LimitsList } from "../../../src/limits/list.ts";
+import type { QuotaList } from "../../../src/limits/list.ts";
 import {
   balanceOf,
   entryOf,
@@ -16,7 +16,7 @@ import {
 
 /** The drawing of a list at noon, as lines. */
 function draw(
-  list: LimitsList,
+  list: QuotaList,
   { columns = 100, paint = withoutColour } = {},
 ): string[] {
   return drawLimits(list, { columns, paint, nowMs: NOON_MS }).split("\n");

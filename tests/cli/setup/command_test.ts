@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { parse as parseYaml } from "@std/yaml/parse";
 import { runSetup } from "../../../src/cli/setup/command.ts";
-import { CLIENTS } from "../../../src/http/page/settings.js";
+import { CLIENTS } from "../../../src/http/wording/settings.js";
 import { createMemoryIo } from "../../support/fakes/memory_io.ts";
 
 const TOKEN = "mg_secret-of-alice";

@@ -151,7 +151,7 @@ Deno.test("the quotas reset when their windows are over", async () => {
   assert.equal(limits[1].nextResetTime, NOON_MS + 10 * DAY_MS);
 });
 
-Deno.test("a quota that is used up is told, and still answers", async () => {
+Deno.test("a quota that is exhausted is told, and still answers", async () => {
   const demo = createFixedDemo();
   for (let call = 0; call < 100; call++) await use(demo, "A");
   const { data: { limits: [fiveHour] } } = await quotaOf(demo, "A");

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../../src/core/json.ts";
 import { systemClock } from "../../../src/core/time/timers.ts";
 import type { Family, Protocol } from "../../../src/core/protocol.ts";
 import { randomIds } from "../../../src/core/ids.ts";
-import { createDemoUpstream } from "../../../src/demo/upstream.ts";
+import { createStrictProvider } from "../../support/upstream/strict_provider/mod.ts";
 import { connectionFile, minimalFile } from "../../support/gateway/config.ts";
 import {
   type RunningGateway,
@@ -58,7 +58,7 @@ function startBackend(
     models: [model],
   });
   return startGateway(minimalFile({ connections: [connection] }), {
-    fetch: createDemoUpstream({
+    fetch: createStrictProvider({
       clock: systemClock,
       ids: randomIds,
       wordMs: 0,

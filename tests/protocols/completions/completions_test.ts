@@ -6,7 +6,7 @@ import { GatewayError } from "../../../src/core/error.ts";
 import { randomIds } from "../../../src/core/ids.ts";
 import type { JsonObject } from "../../../src/core/json.ts";
 import { BASE_PATH, PROVIDERS } from "../../../src/demo/providers.ts";
-import { createDemoUpstream } from "../../../src/demo/upstream.ts";
+import { createStrictProvider } from "../../support/upstream/strict_provider/mod.ts";
 import { createLog } from "../../../src/observe/log.ts";
 import { completionsCodec } from "../../../src/protocols/completions/mod.ts";
 import {
@@ -29,7 +29,7 @@ async function chatOnlyClient(): Promise<OpenAI> {
   });
   const { handler } = createGateway({
     store: createConfigStore(config),
-    fetch: createDemoUpstream({
+    fetch: createStrictProvider({
       clock: systemClock,
       ids: randomIds,
       wordMs: 0,

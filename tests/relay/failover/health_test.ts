@@ -187,7 +187,7 @@ Deno.test("while a 429 is waited out, other requests go elsewhere", async () => 
   ]);
 });
 
-Deno.test("a 429 without Retry-After whose window is used up benches to the reset", async () => {
+Deno.test("a 429 without Retry-After whose window is exhausted benches to the reset", async () => {
   const exhausted = status(429, {
     headers: {
       "x-codex-primary-used-percent": "100",

@@ -38,7 +38,7 @@ const LASTING: Readonly<Record<string, Act>> = {
     message: `The API key has no access, ${CANARY}`,
   }),
   "no credit": status(402, { type: "billing_error", message: CANARY }),
-  "a used-up quota without an end": status(429, {
+  "an exhausted quota without an end": status(429, {
     type: "insufficient_quota",
     errorCode: "insufficient_quota",
     message: `You exceeded your current quota, check your billing: ${CANARY}`,
@@ -156,7 +156,7 @@ Deno.test("clients go on while another connection may serve soon, in whatever or
   }
 });
 
-Deno.test("clients stop where one connection refuses the key and the other has used up its quota", async () => {
+Deno.test("clients stop where one connection refuses the key and the other has exhausted its quota", async () => {
   const way = { protocol: "responses", mode: "native" } as const;
   const scene = await openScene(
     [connectionTo("one", way), connectionTo("two", way)],
@@ -219,7 +219,7 @@ Deno.test("a quota whose provider says when to come back is no lasting one", asy
   assert.equal((await scene.ask("chat")).status, 503);
 });
 
-Deno.test("an outage whose provider says to come back in an hour is no used-up quota", async (t) => {
+Deno.test("an outage whose provider says to come back in an hour is no exhausted quota", async (t) => {
   for (const way of WAYS) {
     await t.step(`${way.protocol} ${way.mode}`, async () => {
       const scene = await openScene([connectionTo("one", way)], {

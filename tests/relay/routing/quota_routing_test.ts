@@ -43,7 +43,7 @@ async function begin(quotaRouting = true): Promise<Scene> {
   const used: Scene["used"] = {};
   const routing = createQuotaRouting({
     clock,
-    limits: {
+    quotas: {
       known: ({ name }: Connection) => (used[name] ?? []).map(windowOf),
     },
   });

@@ -5,7 +5,7 @@ import { createConfigStore } from "../../../src/config/store.ts";
 import { systemClock } from "../../../src/core/time/timers.ts";
 import { randomIds } from "../../../src/core/ids.ts";
 import { demoConfigText } from "../../../src/demo/config.ts";
-import { createDemoUpstream } from "../../../src/demo/upstream.ts";
+import { createStrictProvider } from "../../support/upstream/strict_provider/mod.ts";
 import { createLog } from "../../../src/observe/log.ts";
 import { sha256Hex } from "../../../src/core/sha256.ts";
 import {
@@ -24,7 +24,7 @@ const TOKEN = "demo";
 /** An SDK in front of the demo, and the bodies that its upstreams got. */
 async function demoClient() {
   const config = configOf(await loadText(demoConfigText(sha256Hex(TOKEN))));
-  const upstream = createDemoUpstream({
+  const upstream = createStrictProvider({
     clock: systemClock,
     ids: randomIds,
     wordMs: 0,

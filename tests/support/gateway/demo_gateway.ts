@@ -4,7 +4,7 @@ import { randomIds } from "../../../src/core/ids.ts";
 import { sha256Hex } from "../../../src/core/sha256.ts";
 import { parseYaml } from "../../../src/core/std.ts";
 import { demoConfigText } from "../../../src/demo/config.ts";
-import { createDemoUpstream } from "../../../src/demo/upstream.ts";
+import { createStrictProvider } from "../upstream/strict_provider/mod.ts";
 import type { Fetch } from "../../../src/upstream/call.ts";
 import { ALICE_TOKEN } from "./config.ts";
 import { type RunningGateway, startGateway } from "./gateway.ts";
@@ -26,7 +26,7 @@ export interface DemoGateway extends RunningGateway {
 export async function startDemoGateway(): Promise<DemoGateway> {
   const file = parseYaml(demoConfigText(sha256Hex(ALICE_TOKEN)));
   if (!isJsonObject(file)) throw new Error("The demo has no configuration");
-  const demo = createDemoUpstream({
+  const demo = createStrictProvider({
     clock: systemClock,
     ids: randomIds,
     wordMs: 0,

@@ -3,7 +3,7 @@ import {
   type JsonObject,
   type JsonValue,
 } from "../../../src/core/json.ts";
-import { objectOf, objectsOf, textOf } from "../../../src/demo/ask/fields.ts";
+import { objectOf, objectsOf, textOf } from "../../../src/demo/ask/ask.ts";
 import {
   lastText,
   type RecordedCall,

@@ -1,5 +1,5 @@
 import { type JsonObject } from "../../../src/core/json.ts";
-import { objectOf, objectsOf, textOf } from "../../../src/demo/ask/fields.ts";
+import { objectOf, objectsOf, textOf } from "../../../src/demo/ask/ask.ts";
 import { jsonText, lastText, type RecordedWords } from "./recorded_words.ts";
 
 /** The blocks of a message, or of the events that make it up. */

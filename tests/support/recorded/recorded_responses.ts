@@ -1,5 +1,5 @@
 import { type JsonObject, type JsonValue } from "../../../src/core/json.ts";
-import { objectOf, objectsOf, textOf } from "../../../src/demo/ask/fields.ts";
+import { objectOf, objectsOf, textOf } from "../../../src/demo/ask/ask.ts";
 import {
   jsonText,
   type RecordedCall,

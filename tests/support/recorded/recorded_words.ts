@@ -1,5 +1,5 @@
 import type { JsonValue } from "../../../src/core/json.ts";
-import { textOf } from "../../../src/demo/ask/fields.ts";
+import { textOf } from "../../../src/demo/ask/ask.ts";
 
 /** What the words of a recorded answer tell its caller. */
 export interface RecordedWords {

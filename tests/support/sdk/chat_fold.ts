@@ -9,7 +9,7 @@ import {
   objectOf,
   objectsOf,
   textOf,
-} from "../../../src/demo/ask/fields.ts";
+} from "../../../src/demo/ask/ask.ts";
 import { framesOf } from "../wire/sse_frames.ts";
 
 /**

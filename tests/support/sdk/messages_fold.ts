@@ -4,7 +4,7 @@ import {
   type JsonObject,
   parseJson,
 } from "../../../src/core/json.ts";
-import { objectOf, textOf } from "../../../src/demo/ask/fields.ts";
+import { objectOf, textOf } from "../../../src/demo/ask/ask.ts";
 import { framesOf } from "../wire/sse_frames.ts";
 
 /**

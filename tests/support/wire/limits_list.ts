@@ -1,4 +1,4 @@
-import type { ConnectionEntry, LimitsList } from "../../../src/limits/list.ts";
+import type { ConnectionEntry, QuotaList } from "../../../src/limits/list.ts";
 import type { QuotaWindow } from "../../../src/limits/window.ts";
 
 /** 2026-11-20T12:00:00Z, the time of these lists. */
@@ -79,12 +79,12 @@ export function entryOf(
 }
 
 /** A list that may be read again after a minute. */
-export function listOf(...data: readonly ConnectionEntry[]): LimitsList {
+export function listOf(...data: readonly ConnectionEntry[]): QuotaList {
   return { object: "list", scope: "provider", refresh_after_seconds: 60, data };
 }
 
 /** One connection of every state, with windows of every level. */
-export function everyState(): LimitsList {
+export function everyState(): QuotaList {
   return listOf(
     entryOf("GLM team", {
       cached: true,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { fragmentsOf, wordsOf } from "../../src/demo/script.ts";
+import { fragmentsOf, seal, unseal, wordsOf } from "../../src/demo/script.ts";
 
 Deno.test("wordsOf() cuts behind every blank and loses nothing", () => {
   assert.deepEqual(wordsOf("one  two\nthree "), ["one  ", "two\n", "three "]);
@@ -14,4 +14,17 @@ Deno.test("fragmentsOf() cuts short pieces and never inside a character", () => 
   assert(fragments.length > 1);
   assert(fragments.every((fragment) => fragment.isWellFormed()));
   assert.deepEqual(fragmentsOf(""), []);
+});
+
+Deno.test("unseal() opens what seal() made", () => {
+  for (const text of ["", "a.b.c", "line\nline", "ünïcode 🙂"]) {
+    assert.equal(unseal(seal(text)), text);
+  }
+});
+
+Deno.test("unseal() refuses what seal() did not make", () => {
+  const altered = btoa(atob(seal("hello")).replace("hello", "hallo"));
+  for (const token of ["", "x", "gAAAA", btoa("a.b"), btoa("ÿ"), altered]) {
+    assert.equal(unseal(token), undefined);
+  }
 });

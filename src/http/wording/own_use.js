@@ -1,7 +1,7 @@
 /**
  * What of the quotas the reader's own token has used.
  *
- * @typedef {import("../../limits/list.ts").LimitsList} LimitsList
+ * @typedef {import("../../limits/list.ts").QuotaList} QuotaList
  * @typedef {import("../../limits/window.ts").QuotaWindow} QuotaWindow
  *
  * @typedef {QuotaWindow & { readonly your_percent?: number | undefined }} WindowWithUse
@@ -10,9 +10,9 @@
 /**
  * A list of limits whose windows also tell what the token used of them, where that is known and more than nothing.
  *
- * @param {LimitsList} list
+ * @param {QuotaList} list
  * @param {unknown} usage What `GET /usage` answered; anything else tells nothing.
- * @returns {LimitsList}
+ * @returns {QuotaList}
  */
 export function withOwnUse(list, usage) {
   const percents = percentsIn(usage);

@@ -11,18 +11,20 @@ import { good, reset, status } from "../../support/upstream/bad_provider.ts";
 /** A 429 of a window that begins anew in ten minutes. */
 const WAIT_SECONDS = 600;
 
-const spent = status(429, { headers: { "retry-after": `${WAIT_SECONDS}` } });
+const exhausted = status(429, {
+  headers: { "retry-after": `${WAIT_SECONDS}` },
+});
 
 const UNTIL = NOW_MS / 1000 + WAIT_SECONDS;
 
-function spentScene(protocol: Protocol, mode: Mode) {
+function exhaustedScene(protocol: Protocol, mode: Mode) {
   return openScene([connectionTo("one", { protocol, mode })], {
-    one: [spent],
+    one: [exhausted],
   });
 }
 
-Deno.test("a quota that is used up is told to callers of Responses as Codex knows it, asked and unasked", async () => {
-  const scene = await spentScene("responses", "translated");
+Deno.test("a quota that is exhausted is told to callers of Responses as Codex knows it, asked and unasked", async () => {
+  const scene = await exhaustedScene("responses", "translated");
   for (let count = 0; count < 3; count++) {
     const told = await scene.ask("responses");
     assert.equal(told.status, 429, told.text);
@@ -35,10 +37,10 @@ Deno.test("a quota that is used up is told to callers of Responses as Codex know
   assert.equal(scene.providers.asked.length, 1);
 });
 
-Deno.test("a quota that is used up is told to callers of Messages and Chat with its end, and not to be asked for again", async (t) => {
+Deno.test("a quota that is exhausted is told to callers of Messages and Chat with its end, and not to be asked for again", async (t) => {
   for (const protocol of ["messages", "chat"] as const) {
     await t.step(protocol, async () => {
-      const scene = await spentScene(protocol, "translated");
+      const scene = await exhaustedScene(protocol, "translated");
       for (let count = 0; count < 2; count++) {
         const told = await scene.ask(protocol);
         assert.equal(told.status, 429, told.text);
@@ -58,8 +60,8 @@ Deno.test("a quota that is used up is told to callers of Messages and Chat with 
   }
 });
 
-Deno.test("a native 429 of a quota that is used up passes as it came, with the header that clients stop for", async () => {
-  const scene = await spentScene("messages", "native");
+Deno.test("a native 429 of a quota that is exhausted passes as it came, with the header that clients stop for", async () => {
+  const scene = await exhaustedScene("messages", "native");
   const plain = await openScene(
     [connectionTo("one", { protocol: "messages", mode: "native" })],
     { one: [status(429)] },
@@ -88,7 +90,7 @@ Deno.test("a native 429 keeps what the provider says of repetitions", async () =
   assert.equal(told.headers.get("x-should-retry"), "true");
 });
 
-Deno.test("a wait of less than a minute is no used-up quota", async () => {
+Deno.test("a wait of less than a minute is no exhausted quota", async () => {
   const short = status(429, { headers: { "retry-after": "59" } });
   const scene = await openScene(
     [connectionTo("one", { protocol: "responses", mode: "translated" })],
@@ -105,7 +107,7 @@ Deno.test("a wait of less than a minute is no used-up quota", async () => {
   );
 });
 
-Deno.test("a used-up quota is over when its provider says so, not at the reset of a window that no quota can have", async () => {
+Deno.test("an exhausted quota is over when its provider says so, not at the reset of a window that no quota can have", async () => {
   const farOff = status(429, {
     headers: {
       "retry-after": `${WAIT_SECONDS}`,
@@ -130,7 +132,7 @@ Deno.test("while another connection may be asked again soon, nobody is told to s
   const RESPONSES = { protocol: "responses", mode: "translated" } as const;
   const scene = await openScene(
     [connectionTo("one", RESPONSES), connectionTo("two", RESPONSES)],
-    { one: [spent], two: [reset] },
+    { one: [exhausted], two: [reset] },
   );
   for (let count = 0; count < 8; count++) {
     const told = await scene.ask("responses");
@@ -139,12 +141,12 @@ Deno.test("while another connection may be asked again soon, nobody is told to s
   }
 });
 
-Deno.test("of several used-up connections the one counts that begins anew first, and then it is asked", async () => {
+Deno.test("of several exhausted connections the one counts that begins anew first, and then it is asked", async () => {
   const RESPONSES = { protocol: "responses", mode: "translated" } as const;
   const later = status(429, { headers: { "retry-after": "3000" } });
   const scene = await openScene(
     [connectionTo("one", RESPONSES), connectionTo("two", RESPONSES)],
-    { one: [later], two: [spent, good] },
+    { one: [later], two: [exhausted, good] },
   );
   const told = await scene.ask("responses");
   assert.equal(JSON.parse(told.text).error.resets_at, UNTIL);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { createMeter } from "../../src/demo/meter.ts";
-import { createFakeClock, NOON_MS } from "./harness.ts";
+import { createMeter } from "../../../src/demo/quota/quota.ts";
+import { createFakeClock, NOON_MS } from "../harness.ts";
 
 const HOUR_MS = 3_600_000;
 

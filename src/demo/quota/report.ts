@@ -1,9 +1,7 @@
-import { bearerToken } from "../admission.ts";
-import type { Demo } from "../demo.ts";
-import { type Reading, usedFraction } from "../meter.ts";
-import type { Provider } from "../providers.ts";
+import { bearerToken } from "../interfaces.ts";
+import { type AccountReading, type Reading, usedFraction } from "./quota.ts";
+import type { Provider, SimulatedFamily } from "../providers.ts";
 import { Refusal } from "../refusal.ts";
-import type { AccountReading } from "./quota.ts";
 
 /**
  * Answers a question for the quota of a provider's account, in the provider's own shape.
@@ -12,9 +10,12 @@ import type { AccountReading } from "./quota.ts";
  */
 export function quotaAnswer(
   headers: Headers,
-  { provider, demo }: { readonly provider: Provider; readonly demo: Demo },
+  { provider, account, nowMs }: {
+    readonly provider: Provider;
+    readonly account: AccountReading;
+    readonly nowMs: number;
+  },
 ): Response {
-  const account = demo.quota.read(provider.family);
   const isKeyRight = presentedKey(headers) === provider.key;
   switch (provider.family) {
     case "A":
@@ -26,7 +27,7 @@ export function quotaAnswer(
       return Response.json(anthropicQuota(account));
     case "C":
       return isKeyRight
-        ? Response.json(codexQuota(account, demo.clock.now()))
+        ? Response.json(codexQuota(account, nowMs))
         : Response.json({ detail: "Unauthorized" }, { status: 401 });
   }
 }
@@ -137,7 +138,7 @@ function codexQuota(
   };
 }
 
-/** A window that has not begun is told as one that would begin now. */
+/** A window that has not begun is reported as one that would begin now. */
 function codexWindow(
   reading: Reading,
   lengthS: number,
@@ -154,4 +155,97 @@ function codexWindow(
 
 function isoTime(ms: number | undefined): string | null {
   return ms === undefined ? null : new Date(ms).toISOString();
+}
+
+/**
+ * What the account of `family` tells in the headers of an answer: A as an OpenAI platform key (counts a
+ * minute), B as an Anthropic OAuth token (fractions), C as the Codex back end (percent).
+ */
+export function quotaHeaders(
+  account: AccountReading,
+  options: { readonly family: SimulatedFamily; readonly nowMs: number },
+): Record<string, string> {
+  switch (options.family) {
+    case "A":
+      return openaiHeaders(account, options.nowMs);
+    case "B":
+      return anthropicHeaders(account, options.nowMs);
+    case "C":
+      return codexHeaders(account, options.nowMs);
+  }
+}
+
+function openaiHeaders(
+  { requests, tokens }: AccountReading,
+  nowMs: number,
+): Record<string, string> {
+  return {
+    "x-ratelimit-limit-requests": `${requests.limit}`,
+    "x-ratelimit-remaining-requests": `${remaining(requests)}`,
+    "x-ratelimit-reset-requests": duration(requests, nowMs),
+    "x-ratelimit-limit-tokens": `${tokens.limit}`,
+    "x-ratelimit-remaining-tokens": `${remaining(tokens)}`,
+    "x-ratelimit-reset-tokens": duration(tokens, nowMs),
+  };
+}
+
+function anthropicHeaders(
+  { fiveHour, weekly }: AccountReading,
+  nowMs: number,
+): Record<string, string> {
+  const prefix = "anthropic-ratelimit-unified";
+  return {
+    [`${prefix}-status`]: "allowed",
+    [`${prefix}-reset`]: epochSeconds(fiveHour, nowMs),
+    [`${prefix}-representative-claim`]: "five_hour",
+    [`${prefix}-5h-status`]: "allowed",
+    [`${prefix}-5h-utilization`]: usedFraction(fiveHour).toFixed(4),
+    [`${prefix}-5h-reset`]: epochSeconds(fiveHour, nowMs),
+    [`${prefix}-7d-status`]: "allowed",
+    [`${prefix}-7d-utilization`]: usedFraction(weekly).toFixed(4),
+    [`${prefix}-7d-reset`]: epochSeconds(weekly, nowMs),
+  };
+}
+
+function codexHeaders(
+  { fiveHour, weekly }: AccountReading,
+  nowMs: number,
+): Record<string, string> {
+  return {
+    "x-codex-plan-type": "team",
+    ...codexWindowHeaders("primary", fiveHour, nowMs),
+    "x-codex-primary-window-minutes": "300",
+    ...codexWindowHeaders("secondary", weekly, nowMs),
+    "x-codex-secondary-window-minutes": "10080",
+  };
+}
+
+function codexWindowHeaders(
+  slot: "primary" | "secondary",
+  reading: Reading,
+  nowMs: number,
+): Record<string, string> {
+  const prefix = `x-codex-${slot}`;
+  const percent = Math.floor(usedFraction(reading) * 100);
+  return {
+    [`${prefix}-used-percent`]: `${percent}`,
+    [`${prefix}-reset-at`]: epochSeconds(reading, nowMs),
+    [`${prefix}-reset-after-seconds`]: `${secondsLeft(reading, nowMs)}`,
+  };
+}
+
+function remaining({ used, limit }: Reading): number {
+  return Math.max(0, Math.floor(limit - used));
+}
+
+function epochSeconds({ resetsAtMs }: Reading, nowMs: number): string {
+  return `${Math.ceil((resetsAtMs ?? nowMs) / 1000)}`;
+}
+
+function secondsLeft({ resetsAtMs }: Reading, nowMs: number): number {
+  return Math.ceil(((resetsAtMs ?? nowMs) - nowMs) / 1000);
+}
+
+function duration(reading: Reading, nowMs: number): string {
+  return `${secondsLeft(reading, nowMs)}s`;
 }

@@ -1,0 +1,148 @@
+/** One thing that the provider does while it sends a body. */
+export type Step =
+  /** Writes `text`, after the time that it takes to think of `wordCount` words. */
+  | {
+    readonly kind: "write";
+    readonly text: string;
+    readonly wordCount: number;
+  }
+  | { readonly kind: "wait"; readonly ms: number }
+  /** Falls silent for good. */
+  | { readonly kind: "hang" }
+  /** Cuts the connection. */
+  | { readonly kind: "break" };
+
+/** Writes `text` at once, or after the time for `wordCount` words. */
+export function write(text: string, wordCount = 0): Step {
+  return { kind: "write", text, wordCount };
+}
+
+/** Writes an SSE frame without a name, as Chat Completions does. */
+export function writeData(data: object, wordCount = 0): Step {
+  return write(`data: ${JSON.stringify(data)}\n\n`, wordCount);
+}
+
+/** An event of a protocol that names its events. */
+export interface NamedEvent {
+  readonly type: string;
+  readonly [field: string]: unknown;
+}
+
+/** Writes an SSE frame that is named for its `type`, as Messages and Responses do. */
+export function writeEvent(event: NamedEvent, wordCount = 0): Step {
+  return write(
+    `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`,
+    wordCount,
+  );
+}
+
+/**
+ * Waits `ms` milliseconds; rejects with the signal's reason as soon as `signal` aborts, and leaves no
+ * timer and no listener behind.
+ */
+export type Wait = (ms: number, signal: AbortSignal) => Promise<void>;
+
+/** Waits on the clock of this machine. */
+export function waitInRealTime(ms: number, signal: AbortSignal): Promise<void> {
+  return waiting(signal, (resolve) => {
+    const timer = setTimeout(resolve, ms);
+    return () => clearTimeout(timer);
+  });
+}
+
+/** Never resolves; rejects with the signal's reason as soon as `signal` aborts. */
+export function waitForAbort(signal: AbortSignal): Promise<void> {
+  return waiting(signal, () => () => {});
+}
+
+function waiting(
+  signal: AbortSignal,
+  start: (resolve: () => void) => () => void,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason);
+    const onAbort = () => {
+      stop();
+      reject(signal.reason);
+    };
+    const stop = start(() => {
+      signal.removeEventListener("abort", onAbort);
+      resolve();
+    });
+    signal.addEventListener("abort", onAbort, { once: true });
+  });
+}
+
+/** How fast a body is sent, and what stops it. */
+interface SpeakOptions {
+  readonly wait: Wait;
+  /** Milliseconds for one word; 0 sends without waiting. */
+  readonly wordMs: number;
+  /** The request's signal: its abort errors the body with the signal's reason. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * A body that takes `steps` one after the other, only as fast as it is read. It stops at once when the
+ * signal aborts or the reader cancels, and leaves nothing behind.
+ */
+export function speak(
+  steps: Iterable<Step>,
+  options: SpeakOptions,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const encoder = new TextEncoder();
+  const iterator = steps[Symbol.iterator]();
+  const ended = new AbortController();
+  const signal = AbortSignal.any([options.signal, ended.signal]);
+  return new ReadableStream({
+    start(controller) {
+      const fail = () => controller.error(options.signal.reason);
+      options.signal.addEventListener("abort", fail, {
+        once: true,
+        signal: ended.signal,
+      });
+    },
+    async pull(controller) {
+      try {
+        const text = await nextText(iterator, { ...options, signal });
+        if (signal.aborted) return;
+        if (text !== undefined) {
+          return controller.enqueue(encoder.encode(text));
+        }
+        ended.abort();
+        controller.close();
+      } catch (error) {
+        if (signal.aborted) return;
+        ended.abort();
+        controller.error(error);
+      }
+    },
+    cancel(reason) {
+      ended.abort(reason);
+    },
+  }, { highWaterMark: 0 });
+}
+
+/** Takes steps up to the next text; `undefined` when there are none left. */
+async function nextText(
+  iterator: Iterator<Step>,
+  options: SpeakOptions,
+): Promise<string | undefined> {
+  for (;;) {
+    const { value: step, done } = iterator.next();
+    if (done) return undefined;
+    if (step.kind === "hang") await waitForAbort(options.signal);
+    else if (step.kind === "break") throw brokenConnection();
+    else if (step.kind === "wait") await options.wait(step.ms, options.signal);
+    else {
+      const ms = step.wordCount * options.wordMs;
+      if (ms > 0) await options.wait(ms, options.signal);
+      return step.text;
+    }
+  }
+}
+
+/** What `fetch` throws when the other side goes away in the middle of a body. */
+function brokenConnection(): TypeError {
+  return new TypeError("error reading a body from connection");
+}
