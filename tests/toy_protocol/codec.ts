@@ -190,6 +190,7 @@ export function createToyCodec(protocol: Protocol): Codec {
       mayCount: (text) => text.includes('"cost"'),
       mayBeFailure: (start) => start.includes('"fault"'),
       isOutput: ({ more }) => more !== undefined,
+      writtenKeys: new Set(["more"]),
       failureOf: (body) => body.fault === undefined ? undefined : body,
       modelOf: () => undefined,
       usageOf: ({ cost }) => readCost(cost),

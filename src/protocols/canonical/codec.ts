@@ -279,6 +279,11 @@ export interface AnswerWatch {
   mayBeFailure(start: string): boolean;
   /** Whether a stream event shows the caller some of the answer: text, reasoning or a call. */
   isOutput(event: JsonObject): boolean;
+  /**
+   * The names of the fields in which stream events have what a model writes: text, reasoning, arguments of calls. Only
+   * text in them counts.
+   */
+  readonly writtenKeys: ReadonlySet<string>;
   /** What a stream event or a whole answer says of a failure, for `decodeFailure`; `undefined` when it says none. */
   failureOf(body: JsonObject): JsonObject | undefined;
   /** Returns the model that a stream event or a whole answer names, if any. */
