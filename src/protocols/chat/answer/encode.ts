@@ -68,7 +68,7 @@ function encodeLogprobs(
 
 /** Whether the caller asked for log probabilities: some upstreams tell them to everybody. */
 export function wantsLogprobs({ request }: AnswerContext): boolean {
-  return request.extras.chat?.logprobs?.value === true;
+  return request.logprobs !== undefined;
 }
 
 /** `logprobs` of a choice. */
