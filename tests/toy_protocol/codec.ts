@@ -8,7 +8,7 @@ import type {
   Answer,
   Usage,
 } from "../../src/protocols/canonical/answer/answer.ts";
-import type { Block } from "../../src/protocols/canonical/answer/block.ts";
+import type { Block } from "../../src/protocols/canonical/content/block.ts";
 import type { Codec } from "../../src/protocols/canonical/codec.ts";
 import {
   brokenAnswer,

@@ -5,7 +5,7 @@ import type { JsonObject, JsonValue } from "../../core/json.ts";
 import type { Endpoint, Protocol } from "../../core/protocol.ts";
 import type { Emit, Stage } from "../../core/stage.ts";
 import type { Answer, Usage } from "./answer/answer.ts";
-import type { Bound } from "./answer/sealed.ts";
+import type { Bound } from "./content/sealed.ts";
 import type { Failure } from "./failure/failure.ts";
 import type { Loss } from "./request/loss.ts";
 import type {

@@ -2,7 +2,7 @@ import { GatewayError } from "../../../core/error.ts";
 import type { JsonObject } from "../../../core/json.ts";
 import type { Protocol } from "../../../core/protocol.ts";
 import { type HostedTool, isForce, type ToolChoice } from "../tools/tool.ts";
-import type { Weight } from "./extras.ts";
+import type { Weight } from "../content/extras.ts";
 import type { CanonicalRequest, RequestField } from "./request.ts";
 
 /** Something of a request that the target protocol or upstream cannot carry. */

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "../../../core/json.ts";
-import type { Block, CacheMark } from "../answer/block.ts";
-import type { Extras, ProviderMetadata, Raw } from "./extras.ts";
+import type { Block, CacheMark } from "../content/block.ts";
+import type { Extras, ProviderMetadata, Raw } from "../content/extras.ts";
 import type { Tool, ToolChoice } from "../tools/tool.ts";
 
 /**

@@ -5,7 +5,7 @@ import {
   type JsonValue,
 } from "../../../core/json.ts";
 import { isEffort } from "../../canonical/answer/reasoning.ts";
-import type { Extra, Weight } from "../../canonical/request/extras.ts";
+import type { Extra, Weight } from "../../canonical/content/extras.ts";
 import { invalidField } from "../../canonical/request/invalid_request.ts";
 import type {
   CanonicalRequest,

@@ -6,7 +6,7 @@ import {
   present,
 } from "../../../core/json.ts";
 import { effortOfBudget, isEffort } from "../../canonical/answer/reasoning.ts";
-import type { Extra, Weight } from "../../canonical/request/extras.ts";
+import type { Extra, Weight } from "../../canonical/content/extras.ts";
 import { invalidField } from "../../canonical/request/invalid_request.ts";
 import type {
   CanonicalRequest,

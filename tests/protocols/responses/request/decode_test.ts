@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { GatewayError } from "../../../../src/core/error.ts";
 import type { JsonObject } from "../../../../src/core/json.ts";
-import { wrapSealed } from "../../../../src/protocols/canonical/answer/sealed.ts";
+import { wrapSealed } from "../../../../src/protocols/canonical/content/sealed.ts";
 import { responsesCodec } from "../../../../src/protocols/responses/mod.ts";
 import { plain } from "../../../contract/codec_contract.ts";
 
