@@ -1,7 +1,11 @@
 import { type JsonObject, type JsonValue, present } from "../../core/json.ts";
 import type { Protocol } from "../../core/protocol.ts";
 import type { TakenSettings } from "../canonical/request/loss.ts";
-import type { CanonicalRequest } from "../canonical/request/request.ts";
+import { invalidField } from "../canonical/request/invalid_request.ts";
+import type {
+  CanonicalRequest,
+  OutputFormat,
+} from "../canonical/request/request.ts";
 
 /** The settings of OpenAI's own that both of its protocols spell alike. */
 type SharedSettings = Pick<
@@ -68,4 +72,47 @@ export function encodeShared(
       ? request.safetyIdentifier?.value
       : undefined,
   });
+}
+
+/** The fields of a schema as OpenAI's protocols spell them. */
+interface WireSchema {
+  readonly schema?: JsonObject | null | undefined;
+  readonly name?: string | null | undefined;
+  readonly description?: string | null | undefined;
+  readonly strict?: boolean | null | undefined;
+}
+
+/**
+ * Reads an output format, whose words are the same in both of OpenAI's protocols.
+ *
+ * @param type The format's own `type`.
+ * @param wire Its schema, wherever the protocol puts that.
+ * @param field Where the format stands in the request.
+ * @throws {GatewayError} `invalid_request` for an unknown type.
+ */
+export function decodeOutputFormat(
+  type: string | undefined,
+  wire: WireSchema,
+  { field }: { readonly field: string },
+): OutputFormat | undefined {
+  switch (type) {
+    case undefined:
+    case "text":
+      return undefined;
+    case "json_object":
+      return { type: "json" };
+    case "json_schema":
+      return {
+        type: "schema",
+        schema: wire.schema ?? {},
+        name: wire.name ?? undefined,
+        description: wire.description ?? undefined,
+        strict: wire.strict ?? undefined,
+      };
+    default:
+      throw invalidField(
+        `${field}.type`,
+        "is none of text, json_object, json_schema",
+      );
+  }
 }

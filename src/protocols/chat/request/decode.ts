@@ -12,8 +12,11 @@ import type {
   ReasoningSettings,
   ServiceTier,
 } from "../../canonical/request/request.ts";
-import { decodeOutputFormat } from "../../canonical/request/schema.ts";
-import { decodeShared, SHARED_NAMES } from "../../openai/settings.ts";
+import {
+  decodeOutputFormat,
+  decodeShared,
+  SHARED_NAMES,
+} from "../../openai/settings.ts";
 import {
   decodeLegacyFunctions,
   decodeToolChoice,

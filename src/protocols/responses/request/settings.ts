@@ -15,8 +15,7 @@ import type {
   ReasoningSettings,
   ServiceTier,
 } from "../../canonical/request/request.ts";
-import { decodeOutputFormat } from "../../canonical/request/schema.ts";
-import { SHARED_NAMES } from "../../openai/settings.ts";
+import { decodeOutputFormat, SHARED_NAMES } from "../../openai/settings.ts";
 import type { WireRequest } from "../wire.ts";
 
 /**
