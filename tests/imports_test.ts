@@ -67,6 +67,22 @@ Deno.test("no file of the source imports itself by way of others, not even for a
   assert.deepEqual(firstRing(graph), undefined);
 });
 
+Deno.test("of the canonical form a request knows no answer, and what both are made of knows neither", async () => {
+  const graph = await importGraph();
+  const room = (path: string) =>
+    /^protocols\/canonical\/(\w+)\//.exec(path)?.[1];
+  const arrows = new Set(
+    [...graph].flatMap(([file, imports]) =>
+      imports.map((target) => `${room(file)} → ${room(target)}`)
+    ),
+  );
+  assert.ok(arrows.has("request → content"));
+  assert.ok(arrows.has("answer → content"));
+  for (
+    const arrow of ["request → answer", "content → answer", "content → request"]
+  ) assert.ok(!arrows.has(arrow), arrow);
+});
+
 Deno.test("a ring of imports is found wherever it begins", () => {
   const graph = new Map([
     ["a", ["b", "c"]],

@@ -7,7 +7,7 @@ import { lengthOfPeriod, type Period } from "./period.ts";
  *
  * - `type`: what is limited, one of {@linkcode QUOTA_TYPES}, and behind a colon what part of it, in the
  *   provider's own word: `USAGE_LIMIT:opus`, `TOKENS_LIMIT:input`. A type that the provider names itself
- *   stays as it is, such as Z.ai's `TIME_LIMIT`, which counts calls of tools.
+ *   stays as it is.
  * - `window`: the length in words, see `period.ts`.
  * - `unit`: `credits`, `tokens`, `requests`, `percent`, `fraction`, an ISO 4217 code such as `USD`,
  *   `currency` (money whose currency the provider does not say), `quota` (a gateway's own unit) or
@@ -42,6 +42,8 @@ export const QUOTA_TYPES = {
   spend: "SPEND_LIMIT",
   /** Money or credits in stock: there is no size, only what is left. */
   balance: "BALANCE",
+  /** Calls of a plan's tools, no use of a model; the word is Z.ai's, which callers know. */
+  toolCalls: "TIME_LIMIT",
 } as const;
 
 const MAX_SCOPE_LENGTH = 64;
@@ -82,6 +84,11 @@ export function quotaWindow(parts: WindowParts): QuotaWindow {
     used_percent: parts.amounts.usedPercent,
     resets_at: parts.resetsAt,
   };
+}
+
+/** Whether a window limits the use of models, and not only that of a plan's tools. */
+export function limitsModels({ type }: Pick<QuotaWindow, "type">): boolean {
+  return type !== QUOTA_TYPES.toolCalls;
 }
 
 /** Tells the windows of one connection apart. */

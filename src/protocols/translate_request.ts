@@ -1,11 +1,11 @@
 import { GatewayError } from "../core/error.ts";
 import { type JsonObject, pickFields } from "../core/json.ts";
-import type { Block } from "./canonical/answer/block.ts";
+import type { Block } from "./canonical/content/block.ts";
 import {
   type Bound,
   sealDigest,
   type Sealed,
-} from "./canonical/answer/sealed.ts";
+} from "./canonical/content/sealed.ts";
 import type { CallerCodec, Codec, Target } from "./canonical/codec.ts";
 import { loseInnerSettings } from "./canonical/request/inner_settings.ts";
 import { createLosses, type Losses } from "./canonical/request/loss.ts";

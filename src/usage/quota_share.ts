@@ -3,7 +3,12 @@ import type { TimeSpan } from "../core/time/calendar.ts";
 import type { Clock } from "../core/time/timers.ts";
 import type { QuotaList } from "../limits/list.ts";
 import type { QuotaService } from "../limits/service.ts";
-import { type QuotaWindow, windowKey, windowSpan } from "../limits/window.ts";
+import {
+  limitsModels,
+  type QuotaWindow,
+  windowKey,
+  windowSpan,
+} from "../limits/window.ts";
 import { isWindowKept, relayedShare } from "./relayed.ts";
 import { type Soon, soon, soonAll, type Sums } from "./sums.ts";
 import type { Holder } from "./tables.ts";
@@ -116,10 +121,9 @@ export function createQuotaShares(
     const usedPercent = window.used_percent;
     if (span === undefined || usedPercent === null) return undefined;
     const nowMs = clock.now();
-    const isOfModels = window.type !== TOOL_CALLS;
     const isRunning = span.startMs <= nowMs && nowMs < span.endMs;
     const isKept = isWindowKept(span.endMs - span.startMs);
-    return isOfModels && isRunning && isKept
+    return limitsModels(window) && isRunning && isKept
       ? { span, usedPercent, asked: { startMs: span.startMs, endMs: nowMs } }
       : undefined;
   }
@@ -160,9 +164,6 @@ export function createQuotaShares(
     isStale: (connection) => quotas.known(connection).length === 0,
   };
 }
-
-/** Z.ai's name for calls of its tools, which are no use of a model. */
-const TOOL_CALLS = "TIME_LIMIT";
 
 /** Whether a window is meant by its length, or by type and length. */
 export function isNamed(window: QuotaWindow, name: string): boolean {

@@ -2,7 +2,7 @@ import type {
   Answer,
   StopReason,
 } from "../../src/protocols/canonical/answer/answer.ts";
-import type { AnswerBlock } from "../../src/protocols/canonical/answer/block.ts";
+import type { AnswerBlock } from "../../src/protocols/canonical/content/block.ts";
 
 /** An answer that every protocol should be able to tell. */
 export interface SampleAnswer {

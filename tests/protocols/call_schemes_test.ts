@@ -4,7 +4,7 @@ import { parseJson } from "../../src/core/json.ts";
 import { pipe, runStage } from "../../src/core/stage.ts";
 import type { AnswerEvent } from "../../src/protocols/canonical/stream/event.ts";
 import { foldAnswer } from "../../src/protocols/canonical/answer/fold.ts";
-import { isToolCall } from "../../src/protocols/canonical/request/history.ts";
+import { isToolCall } from "../../src/protocols/canonical/content/block.ts";
 import { settleCalls } from "../../src/protocols/canonical/tools/settle_calls.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
 import { createGrammar } from "../contract/grammar.ts";

@@ -2,10 +2,12 @@ import assert from "node:assert/strict";
 import type { JsonObject } from "../../src/core/json.ts";
 import type { Protocol } from "../../src/core/protocol.ts";
 import type { Answer } from "../../src/protocols/canonical/answer/answer.ts";
-import type { AnswerBlock } from "../../src/protocols/canonical/answer/block.ts";
+import {
+  type AnswerBlock,
+  isToolCall,
+} from "../../src/protocols/canonical/content/block.ts";
 import { UpstreamFailure } from "../../src/protocols/canonical/failure/failure.ts";
 import { foldAnswer } from "../../src/protocols/canonical/answer/fold.ts";
-import { isToolCall } from "../../src/protocols/canonical/request/history.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
 import { ANSWERS } from "../contract/answers.ts";
 import {

@@ -5,7 +5,7 @@ import {
   type JsonValue,
 } from "../../src/core/json.ts";
 import type { Answer } from "../../src/protocols/canonical/answer/answer.ts";
-import type { ReasoningBlock } from "../../src/protocols/canonical/answer/block.ts";
+import type { ReasoningBlock } from "../../src/protocols/canonical/content/block.ts";
 import type { Target } from "../../src/protocols/canonical/codec.ts";
 import { foldAnswer } from "../../src/protocols/canonical/answer/fold.ts";
 import { UpstreamFailure } from "../../src/protocols/canonical/failure/failure.ts";

@@ -6,16 +6,14 @@ import {
   type JsonValue,
 } from "../../src/core/json.ts";
 import type { Protocol } from "../../src/core/protocol.ts";
-import type {
-  Block,
-  ToolResultBlock,
-} from "../../src/protocols/canonical/answer/block.ts";
+import {
+  type Block,
+  isToolCall,
+  type ToolResultBlock,
+} from "../../src/protocols/canonical/content/block.ts";
 import { bridgeTools } from "../../src/protocols/canonical/tools/bridge_tools.ts";
 import type { Target } from "../../src/protocols/canonical/codec.ts";
-import {
-  isToolCall,
-  settleHistory,
-} from "../../src/protocols/canonical/request/history.ts";
+import { settleHistory } from "../../src/protocols/canonical/request/history.ts";
 import type { CanonicalRequest } from "../../src/protocols/canonical/request/request.ts";
 import { argumentsObject } from "../../src/protocols/canonical/tools/tool.ts";
 import { CODECS } from "../../src/protocols/mod.ts";

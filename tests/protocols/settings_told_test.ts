@@ -4,7 +4,9 @@ import {
   type JsonObject,
   type JsonValue,
 } from "../../src/core/json.ts";
+import { CODECS } from "../../src/protocols/mod.ts";
 import { asking, told, type ToldOptions } from "../support/dialects/told.ts";
+import { requestOf } from "../support/wire/requests.ts";
 
 // What becomes of settings that both of OpenAI's protocols know, and of the wish to read how a model reasoned.
 
@@ -81,6 +83,40 @@ Deno.test("prompt_cache_retention passes between OpenAI's protocols for models t
   ) {
     assert.equal(body.prompt_cache_retention, undefined);
     assert.deepEqual(dropped, ["prompt_cache_retention"]);
+  }
+});
+
+Deno.test("an encoder writes nothing of another protocol's extras", () => {
+  const foreign = Object.fromEntries(
+    [
+      "logprobs",
+      "top_logprobs",
+      "prompt_cache_options",
+      "prompt_cache_retention",
+      "safety_identifier",
+      "user",
+      "metadata",
+    ].map((name) => [name, { value: true, weight: "ignore" as const }]),
+  );
+  const names = ["chat", "messages", "responses"] as const;
+  for (const from of names) {
+    for (const to of names) {
+      if (from === to) continue;
+      const request = requestOf({ extras: { [from]: foreign } });
+      const context = {
+        target: {
+          service: "openai",
+          connectionId: "c",
+          model: "gpt-4.1",
+          maxOutputTokens: undefined,
+        },
+        reportDropped: () => {},
+      };
+      assert.deepEqual(
+        CODECS[to].encodeRequest(request, context),
+        CODECS[to].encodeRequest(requestOf({}), context),
+      );
+    }
   }
 });
 

@@ -8,7 +8,7 @@ import type {
   Answer,
   Usage,
 } from "../../src/protocols/canonical/answer/answer.ts";
-import type { Block } from "../../src/protocols/canonical/answer/block.ts";
+import type { Block } from "../../src/protocols/canonical/content/block.ts";
 import type { Codec } from "../../src/protocols/canonical/codec.ts";
 import {
   brokenAnswer,
@@ -190,6 +190,7 @@ export function createToyCodec(protocol: Protocol): Codec {
       mayCount: (text) => text.includes('"cost"'),
       mayBeFailure: (start) => start.includes('"fault"'),
       isOutput: ({ more }) => more !== undefined,
+      writtenKeys: new Set(["more"]),
       failureOf: (body) => body.fault === undefined ? undefined : body,
       modelOf: () => undefined,
       usageOf: ({ cost }) => readCost(cost),

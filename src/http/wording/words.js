@@ -125,12 +125,12 @@ function periodText({ window, period_count: count }) {
     : `${numberText(count)} ${unit}s`;
 }
 
+/** A word for each of the gateway's own types. */
 const LIMIT_NAMES = new Map([
   ["BALANCE", "balance"],
   ["CREDIT_LIMIT", "credits"],
   ["REQUESTS_LIMIT", "requests"],
   ["SPEND_LIMIT", "spending"],
-  // Z.ai's word for the calls of a plan's tools.
   ["TIME_LIMIT", "tool calls"],
   ["TOKENS_LIMIT", "tokens"],
   ["USAGE_LIMIT", "usage"],

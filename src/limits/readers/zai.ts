@@ -109,7 +109,7 @@ function refuseErrors({ code, success, msg }: z.output<typeof envelope>): void {
 }
 
 function windowsOf(all: readonly Row[]): QuotaWindow[] {
-  if (all.length > 0 && all.every((one) => typeOf(one) === "TIME_LIMIT")) {
+  if (all.length > 0 && all.every(isOfTools)) {
     throw new QuotaFailure(
       "quota",
       "The coding plan has ended: only its tool package is left",
@@ -122,6 +122,10 @@ function windowsOf(all: readonly Row[]): QuotaWindow[] {
   const isSuperseded = (one: Row) =>
     typeOf(one) === QUOTA_TYPES.tokens && credits.has(lengthOf(one));
   return all.filter((one) => !isSuperseded(one)).map(toWindow);
+}
+
+function isOfTools(one: Row): boolean {
+  return typeOf(one) === QUOTA_TYPES.toolCalls;
 }
 
 function lengthOf({ unit, number }: Row): string {
@@ -146,12 +150,11 @@ function typeOf(one: Row): string {
 
 function unitOf(one: Row): string {
   switch (typeOf(one)) {
-    case "CREDIT_LIMIT":
+    case QUOTA_TYPES.credits:
       return "credits";
-    case "TOKENS_LIMIT":
+    case QUOTA_TYPES.tokens:
       return "tokens";
-    // Calls of the plan's tools, no time.
-    case "TIME_LIMIT":
+    case QUOTA_TYPES.toolCalls:
       return "requests";
     default:
       return "unknown";

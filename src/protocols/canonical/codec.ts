@@ -5,7 +5,7 @@ import type { JsonObject, JsonValue } from "../../core/json.ts";
 import type { Endpoint, Protocol } from "../../core/protocol.ts";
 import type { Emit, Stage } from "../../core/stage.ts";
 import type { Answer, Usage } from "./answer/answer.ts";
-import type { Bound } from "./answer/sealed.ts";
+import type { Bound } from "./content/sealed.ts";
 import type { Failure } from "./failure/failure.ts";
 import type { Loss } from "./request/loss.ts";
 import type {
@@ -279,6 +279,11 @@ export interface AnswerWatch {
   mayBeFailure(start: string): boolean;
   /** Whether a stream event shows the caller some of the answer: text, reasoning or a call. */
   isOutput(event: JsonObject): boolean;
+  /**
+   * The names of the fields in which stream events have what a model writes: text, reasoning, arguments of calls. Only
+   * text in them counts.
+   */
+  readonly writtenKeys: ReadonlySet<string>;
   /** What a stream event or a whole answer says of a failure, for `decodeFailure`; `undefined` when it says none. */
   failureOf(body: JsonObject): JsonObject | undefined;
   /** Returns the model that a stream event or a whole answer names, if any. */

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import { oncePer } from "../../core/memo.ts";
-import type { CacheMark } from "../canonical/answer/block.ts";
+import type { CacheMark } from "../canonical/content/block.ts";
 import type { RequestContext, Target } from "../canonical/codec.ts";
 import {
   type CacheSpelling,

@@ -37,6 +37,10 @@ const FIELD_NAMES: Readonly<Record<RequestField, string>> = {
   cacheKey: "prompt_cache_key",
   cache: "cache_control",
   metadata: "metadata",
+  logprobs: "logprobs",
+  cacheOptions: "prompt_cache_options",
+  cacheRetention: "prompt_cache_retention",
+  safetyIdentifier: "safety_identifier",
 };
 
 /** Chat Completions, with the additions of the providers that imitate it. */

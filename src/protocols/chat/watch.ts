@@ -18,6 +18,15 @@ export const chatWatch: AnswerWatch = {
       isFilled(choice.text) || holdsOutput(choice.delta)
     );
   },
+  writtenKeys: new Set([
+    "arguments",
+    "content",
+    "reasoning",
+    "reasoning_content",
+    "refusal",
+    "text",
+    "thinking",
+  ]),
   /** OpenRouter puts the error into the choice that it ends. */
   failureOf(body) {
     return [body, ...choices(body)].find(isErrorBody);

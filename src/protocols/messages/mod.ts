@@ -38,6 +38,10 @@ const FIELD_NAMES: Readonly<Record<RequestField, string>> = {
   cacheKey: "metadata.user_id",
   cache: "cache_control",
   metadata: "metadata",
+  logprobs: "logprobs",
+  cacheOptions: "prompt_cache_options",
+  cacheRetention: "prompt_cache_retention",
+  safetyIdentifier: "safety_identifier",
 };
 
 /** Anthropic's Messages, of both API versions, and the servers that imitate it. */

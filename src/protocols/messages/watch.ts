@@ -25,6 +25,12 @@ export const messagesWatch: AnswerWatch = {
       event.content_block.type !== "text" &&
       event.content_block.type !== "thinking";
   },
+  writtenKeys: new Set([
+    "content",
+    "partial_json",
+    "text",
+    "thinking",
+  ]),
   failureOf(body) {
     return isErrorBody(body) ? body : undefined;
   },

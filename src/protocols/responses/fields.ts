@@ -5,8 +5,8 @@ import {
   type JsonValue,
   pickFields,
 } from "../../core/json.ts";
-import type { CacheMark } from "../canonical/answer/block.ts";
-import type { ProviderMetadata } from "../canonical/request/extras.ts";
+import type { CacheMark } from "../canonical/content/block.ts";
+import type { ProviderMetadata } from "../canonical/content/extras.ts";
 
 /** The fields of `item` that none of `known` names; `undefined` when nothing is left. */
 export function otherFields(

@@ -36,6 +36,10 @@ const FIELD_NAMES: Readonly<Record<RequestField, string>> = {
   cacheKey: "prompt_cache_key",
   cache: "prompt_cache_breakpoint",
   metadata: "metadata",
+  logprobs: "top_logprobs",
+  cacheOptions: "prompt_cache_options",
+  cacheRetention: "prompt_cache_retention",
+  safetyIdentifier: "safety_identifier",
 };
 
 /** OpenAI Responses, and the back end of Codex. */

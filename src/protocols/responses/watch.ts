@@ -16,6 +16,12 @@ export const responsesWatch: AnswerWatch = {
   isOutput(event) {
     return typeof event.type === "string" && OUTPUT_REGEXP.test(event.type);
   },
+  writtenKeys: new Set([
+    "arguments",
+    "delta",
+    "refusal",
+    "text",
+  ]),
   failureOf(body) {
     const answer = isJsonObject(body.response) ? body.response : body;
     const isFailed = answer.status === "failed" ||

@@ -3,7 +3,7 @@ import {
   type JsonObject,
   type JsonValue,
 } from "../../core/json.ts";
-import type { AnswerBlock } from "../canonical/answer/block.ts";
+import type { AnswerBlock } from "../canonical/content/block.ts";
 import type { CallerCodec } from "../canonical/codec.ts";
 import type { CanonicalRequest } from "../canonical/request/request.ts";
 import type { AnswerEvent } from "../canonical/stream/event.ts";

@@ -1,6 +1,7 @@
 import {
   isJsonObject,
   type JsonObject,
+  type JsonValue,
   nonEmptyText,
   parseJson,
   parseLightJson,
@@ -67,7 +68,11 @@ export function createStreamMeter(
       noteModel(watch, event, record);
       if (isFirst && watch.isOutput(event)) {
         facts.answer.firstOutputMs = record.elapsedMs();
-        const { textLength, envelopeBytes } = measureOutput(event, data);
+        const { textLength, envelopeBytes } = measureOutput(
+          event,
+          data,
+          watch,
+        );
         firstLength = textLength;
         lines.measureAbove(envelopeBytes);
       }
@@ -276,36 +281,33 @@ interface OutputEvent {
 const DATA_PREFIX_BYTES = "data: ".length;
 
 /** Tells text and envelope of an event apart, so that those after it need not be parsed for that. */
-export function measureOutput(event: unknown, data: string): OutputEvent {
-  const textLength = writtenLength(event);
+export function measureOutput(
+  event: JsonObject,
+  data: string,
+  { writtenKeys }: Pick<AnswerWatch, "writtenKeys">,
+): OutputEvent {
+  const textLength = writtenLength(event, writtenKeys);
   const envelopeBytes = DATA_PREFIX_BYTES + data.length - textLength;
   return { textLength, envelopeBytes };
 }
 
-/** Where the protocols have what a model writes: text, reasoning, arguments of calls. */
-const WRITTEN_KEYS: ReadonlySet<string> = new Set([
-  "arguments",
-  "content",
-  "delta",
-  "partial_json",
-  "reasoning",
-  "reasoning_content",
-  "refusal",
-  "text",
-  "thinking",
-]);
-
 /** How much of an event a model has written, in characters. */
-function writtenLength(value: unknown): number {
+function writtenLength(
+  value: JsonValue | undefined,
+  keys: ReadonlySet<string>,
+): number {
   if (Array.isArray(value)) {
-    return value.reduce<number>((sum, one) => sum + writtenLength(one), 0);
+    return value.reduce<number>(
+      (sum, one) => sum + writtenLength(one, keys),
+      0,
+    );
   }
   if (!isJsonObject(value)) return 0;
   return Object.entries(value).reduce(
     (sum, [key, one]) =>
       typeof one === "string"
-        ? sum + (WRITTEN_KEYS.has(key) ? one.length : 0)
-        : sum + writtenLength(one),
+        ? sum + (keys.has(key) ? one.length : 0)
+        : sum + writtenLength(one, keys),
     0,
   );
 }

@@ -9,12 +9,25 @@ import type { ClientIds } from "../../observe/facts.ts";
 import type { Exchange } from "../exchange.ts";
 import { bodyPart, bodyPieces, type HeldBody } from "./held_body.ts";
 
-/** Where agents name the conversation: Claude Code, Codex (two spellings), opencode. */
+/**
+ * In which headers clients name the session. Those that stand earlier count first.
+ *
+ * - Claude Code: `x-claude-code-session-id` (code.claude.com/docs/en/llm-gateway-protocol)
+ * - Codex 0.169: `session-id`; older versions `session_id` (codex-rs/codex-api/src/requests/headers.rs of
+ *   openai/codex), and before that `conversation_id` too
+ * - opencode 1.18: `x-session-affinity` and `x-session-id`, to its own service `x-opencode-session`; a subagent has a
+ *   session of its own and names the one that it works for in `x-parent-session-id`
+ *   (packages/opencode/src/session/llm/request.ts of anomalyco/opencode)
+ */
 const SESSION_HEADERS = [
   "x-claude-code-session-id",
   "session-id",
   "session_id",
+  "x-parent-session-id",
+  "x-opencode-session",
   "x-session-affinity",
+  "x-session-id",
+  "conversation_id",
 ] as const;
 
 /** Of what a conversation begins with, so much tells it from others, in bytes. */
@@ -129,27 +142,7 @@ function objectLength(bytes: Uint8Array): number | undefined {
 /** How much of an id is kept, in characters: a UUID has 36, those of known clients at most 60. */
 const MAX_LENGTH = 128;
 
-/**
- * In which headers clients name the session. Those that stand earlier count first.
- *
- * - Claude Code: `x-claude-code-session-id` (code.claude.com/docs/en/llm-gateway-protocol)
- * - Codex 0.169: `session-id`; older versions `session_id` (codex-rs/codex-api/src/requests/headers.rs of
- *   openai/codex), and before that `conversation_id` too
- * - opencode 1.18: `x-session-affinity` and `x-session-id`, to its own service `x-opencode-session`; a subagent has a
- *   session of its own and names the one that it works for in `x-parent-session-id`
- */
-const SESSION = [
-  "x-claude-code-session-id",
-  "session-id",
-  "session_id",
-  "x-parent-session-id",
-  "x-opencode-session",
-  "x-session-affinity",
-  "x-session-id",
-  "conversation_id",
-];
-
-/** In which headers they name the agent that asks, where it is not the session's first: see {@linkcode SESSION}. */
+/** In which headers they name the agent, where it is not the session's first: see {@linkcode SESSION_HEADERS}. */
 const AGENT = [
   "x-claude-code-agent-id",
   "thread-id",
@@ -168,7 +161,7 @@ const REQUEST = ["x-client-request-id", "x-opencode-request", "x-request-id"];
  * @returns `undefined` where the client names nothing.
  */
 export function readClientIds(headers: HeaderFields): ClientIds | undefined {
-  const session = firstOf(SESSION, headers);
+  const session = firstOf(SESSION_HEADERS, headers);
   const agent = firstOf(AGENT, headers);
   const requestId = firstOf(REQUEST, headers);
   if ((session ?? agent ?? requestId) === undefined) return undefined;

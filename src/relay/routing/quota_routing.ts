@@ -3,7 +3,7 @@ import type { Clock } from "../../core/time/timers.ts";
 import type { Operation } from "../../core/protocol.ts";
 import { Recent } from "../../core/collections.ts";
 import type { QuotaService } from "../../limits/service.ts";
-import type { QuotaWindow } from "../../limits/window.ts";
+import { limitsModels, type QuotaWindow } from "../../limits/window.ts";
 import {
   conversationOf,
   type ConversationSource,
@@ -160,10 +160,8 @@ function leftOf(
 }
 
 /** None for a window whose use is not known, and for one that counts something else than models. */
-function shareOf({ used_percent, type }: QuotaWindow): readonly number[] {
-  if (used_percent === null || type === TOOL_CALLS) return [];
+function shareOf(window: QuotaWindow): readonly number[] {
+  const { used_percent } = window;
+  if (used_percent === null || !limitsModels(window)) return [];
   return [Math.min(1, Math.max(0, 1 - used_percent / 100))];
 }
-
-/** Z.ai's name for calls of its tools. */
-const TOOL_CALLS = "TIME_LIMIT";

@@ -18,7 +18,7 @@ import type { CanonicalRequest } from "../../protocols/canonical/request/request
 import { restoreAnswer } from "../../protocols/canonical/tools/restore_tools.ts";
 import { settleAnswerCalls } from "../../protocols/canonical/tools/settle_calls.ts";
 import { cutAnswer } from "../../protocols/canonical/answer/stop_strings.ts";
-import type { Bound } from "../../protocols/canonical/answer/sealed.ts";
+import type { Bound } from "../../protocols/canonical/content/sealed.ts";
 import type { RememberedReasoning } from "../../protocols/canonical/answer/remembered_reasoning.ts";
 import { CODECS } from "../../protocols/mod.ts";
 import { formatFrame } from "../../streams/sse.ts";

@@ -1,6 +1,6 @@
 import { OPERATIONS } from "../../core/protocol.ts";
 import type { RequestRecord } from "../../observe/record.ts";
-import type { Sealed } from "../../protocols/canonical/answer/sealed.ts";
+import type { Sealed } from "../../protocols/canonical/content/sealed.ts";
 import type {
   Piece,
   RememberedReasoning,

@@ -1,16 +1,16 @@
 import type { Clock } from "../../core/time/timers.ts";
-import type {
-  MessageHead,
-  ReasoningPart,
-} from "../../protocols/canonical/answer/block.ts";
-import type { Sealed } from "../../protocols/canonical/answer/sealed.ts";
+import {
+  isToolCall,
+  type MessageHead,
+  type ReasoningPart,
+} from "../../protocols/canonical/content/block.ts";
+import type { Sealed } from "../../protocols/canonical/content/sealed.ts";
 import {
   callIdsOf,
   type CallPiece,
   type RememberedReasoning,
   thoughtsOf,
 } from "../../protocols/canonical/answer/remembered_reasoning.ts";
-import { isToolCall } from "../../protocols/canonical/request/history.ts";
 import type { AnswerEvent } from "../../protocols/canonical/stream/event.ts";
 
 /** Whose answer is asked for. */

@@ -6,21 +6,21 @@ import {
   OPERATIONS,
   type Protocol,
 } from "../../core/protocol.ts";
-import type {
-  Block,
-  FileBlock,
-  ImageBlock,
-} from "../../protocols/canonical/answer/block.ts";
+import {
+  type Block,
+  type FileBlock,
+  type ImageBlock,
+  isToolCall,
+} from "../../protocols/canonical/content/block.ts";
 import {
   type Bound,
   maySend,
-} from "../../protocols/canonical/answer/sealed.ts";
+} from "../../protocols/canonical/content/sealed.ts";
 import {
   recallThoughts,
   type RememberedReasoning,
 } from "../../protocols/canonical/answer/remembered_reasoning.ts";
 import type { CallerCodec, Target } from "../../protocols/canonical/codec.ts";
-import { isToolCall } from "../../protocols/canonical/request/history.ts";
 import type { CanonicalRequest } from "../../protocols/canonical/request/request.ts";
 import type { ToolAliases } from "../../protocols/canonical/tools/bridge_tools.ts";
 import { completionsCodec } from "../../protocols/completions/mod.ts";

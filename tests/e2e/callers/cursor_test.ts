@@ -6,7 +6,7 @@ import {
 } from "../../../src/core/json.ts";
 import type { Protocol } from "../../../src/core/protocol.ts";
 import type { Answer } from "../../../src/protocols/canonical/answer/answer.ts";
-import type { AnswerBlock } from "../../../src/protocols/canonical/answer/block.ts";
+import type { AnswerBlock } from "../../../src/protocols/canonical/content/block.ts";
 import {
   sampleAnswer,
   UPSTREAM_PATHS,

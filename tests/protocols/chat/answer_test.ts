@@ -4,12 +4,12 @@ import type {
   Answer,
   StopReason,
 } from "../../../src/protocols/canonical/answer/answer.ts";
-import type { AnswerBlock } from "../../../src/protocols/canonical/answer/block.ts";
+import type { AnswerBlock } from "../../../src/protocols/canonical/content/block.ts";
 import {
   type FailureKind,
   UpstreamFailure,
 } from "../../../src/protocols/canonical/failure/failure.ts";
-import { unwrapSealed } from "../../../src/protocols/canonical/answer/sealed.ts";
+import { unwrapSealed } from "../../../src/protocols/canonical/content/sealed.ts";
 import { chatCodec } from "../../../src/protocols/chat/mod.ts";
 import {
   answerContext,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Answer } from "../../../src/protocols/canonical/answer/answer.ts";
-import { isToolCall } from "../../../src/protocols/canonical/request/history.ts";
+import { isToolCall } from "../../../src/protocols/canonical/content/block.ts";
 import { foldAnswer } from "../../../src/protocols/canonical/answer/fold.ts";
 import { chatCodec } from "../../../src/protocols/chat/mod.ts";
 import { formatFrame } from "../../../src/streams/sse.ts";

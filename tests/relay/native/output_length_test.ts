@@ -1,33 +1,64 @@
 import assert from "node:assert/strict";
+import type { JsonObject } from "../../../src/core/json.ts";
+import type { Protocol } from "../../../src/core/protocol.ts";
+import { CODECS } from "../../../src/protocols/mod.ts";
 import { measureOutput } from "../../../src/relay/native/meter.ts";
 
-Deno.test("measureOutput() finds what a model wrote in an event of each protocol", () => {
-  const events: readonly (readonly [event: object, length: number])[] = [
-    [{ choices: [{ delta: { content: "Hello" } }] }, 5],
-    [{ choices: [{ delta: { reasoning_content: "Hmm" } }] }, 3],
-    [{
-      choices: [{
-        delta: { tool_calls: [{ id: "c", function: { arguments: "{}" } }] },
-      }],
-    }, 2],
-    [{ choices: [{ text: "Hello" }] }, 5],
-    [{
-      type: "content_block_delta",
-      delta: { type: "text_delta", text: "Hello" },
-    }, 5],
-    [{
-      type: "content_block_delta",
-      delta: { type: "input_json_delta", partial_json: '{"a' },
-    }, 3],
-    [{ type: "response.output_text.delta", delta: "Hello" }, 5],
-    [{ candidates: [{ content: { parts: [{ text: "Hello" }] } }] }, 5],
-    [{ type: "ping" }, 0],
-  ];
-  for (const [event, textLength] of events) {
-    const data = JSON.stringify(event);
-    assert.deepEqual(measureOutput(event, data), {
-      textLength,
-      envelopeBytes: "data: ".length + data.length - textLength,
-    });
+type Row = readonly [event: JsonObject, length: number];
+
+Deno.test("measureOutput() finds what a model wrote where each protocol has it", () => {
+  const rows: Readonly<Record<Protocol, readonly Row[]>> = {
+    chat: [
+      [{ choices: [{ delta: { content: "Hello" } }] }, 5],
+      [{ choices: [{ delta: { reasoning_content: "Hmm" } }] }, 3],
+      [{
+        choices: [{
+          delta: { tool_calls: [{ id: "c", function: { arguments: "{}" } }] },
+        }],
+      }, 2],
+      [{ choices: [{ text: "Hello" }] }, 5],
+      [{
+        choices: [{
+          delta: {
+            content: [{ type: "thinking", thinking: [{ text: "Hmm" }] }],
+          },
+        }],
+      }, 3],
+    ],
+    messages: [
+      [{
+        type: "content_block_delta",
+        delta: { type: "text_delta", text: "Hello" },
+      }, 5],
+      [{
+        type: "content_block_delta",
+        delta: { type: "thinking_delta", thinking: "Hmm" },
+      }, 3],
+      [{
+        type: "content_block_delta",
+        delta: { type: "input_json_delta", partial_json: '{"a' },
+      }, 3],
+      [{
+        type: "content_block_delta",
+        delta: { type: "signature_delta", signature: "AbC=" },
+      }, 0],
+      [{ type: "ping" }, 0],
+    ],
+    responses: [
+      [{ type: "response.output_text.delta", delta: "Hello" }, 5],
+      [{
+        type: "response.output_item.done",
+        item: { type: "function_call", name: "n", arguments: "{}" },
+      }, 2],
+    ],
+  };
+  for (const protocol of ["chat", "messages", "responses"] as const) {
+    for (const [event, textLength] of rows[protocol]) {
+      const data = JSON.stringify(event);
+      assert.deepEqual(measureOutput(event, data, CODECS[protocol].watch), {
+        textLength,
+        envelopeBytes: "data: ".length + data.length - textLength,
+      });
+    }
   }
 });

@@ -78,7 +78,11 @@ Deno.test("conversationOf() goes by the name that an agent gives, before the mes
       "x-claude-code-session-id",
       "session-id",
       "session_id",
+      "x-parent-session-id",
+      "x-opencode-session",
       "x-session-affinity",
+      "x-session-id",
+      "conversation_id",
     ]
   ) {
     assert.equal(
@@ -88,6 +92,16 @@ Deno.test("conversationOf() goes by the name that an agent gives, before the mes
     assert.notEqual(
       await nameOf({ messages: [HI] }, { [header]: "s-1" }),
       await nameOf({ messages: [HI] }, { [header]: "s-2" }),
+    );
+  }
+});
+
+Deno.test("conversationOf() and readClientIds() go by the same session", async () => {
+  for (const { headers, ids } of Object.values(CLIENTS)) {
+    if (ids?.session === undefined) continue;
+    assert.equal(
+      await nameOf({ messages: [HI] }, headers),
+      await nameOf({ messages: [HELLO] }, { "session-id": ids.session }),
     );
   }
 });

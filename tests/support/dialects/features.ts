@@ -3,7 +3,7 @@ import type { Protocol } from "../../../src/core/protocol.ts";
 import type {
   Block,
   CacheMark,
-} from "../../../src/protocols/canonical/answer/block.ts";
+} from "../../../src/protocols/canonical/content/block.ts";
 import type { CanonicalRequest } from "../../../src/protocols/canonical/request/request.ts";
 
 /** Something that a request may hold. */

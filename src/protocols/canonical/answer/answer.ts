@@ -1,6 +1,6 @@
 import type { Failure } from "../failure/failure.ts";
-import type { ProviderMetadata, Raw } from "../request/extras.ts";
-import type { AnswerBlock } from "./block.ts";
+import type { ProviderMetadata, Raw } from "../content/extras.ts";
+import type { AnswerBlock } from "../content/block.ts";
 
 /** A whole answer. */
 export interface Answer {

@@ -1,8 +1,8 @@
 import { shortDigest } from "../../../core/sha256.ts";
 import type { Stage } from "../../../core/stage.ts";
-import { isToolCall } from "../request/history.ts";
+import { isToolCall } from "../content/block.ts";
 import type { AnswerEvent } from "../stream/event.ts";
-import { type Bound, sealDigest } from "./sealed.ts";
+import { type Bound, sealDigest } from "../content/sealed.ts";
 
 /*
  * Some providers take earlier reasoning back only behind what it was made behind, and behind the reasoning that came

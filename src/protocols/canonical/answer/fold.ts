@@ -5,7 +5,7 @@ import type {
   Citation,
   ReasoningPart,
   TokenLogprob,
-} from "./block.ts";
+} from "../content/block.ts";
 import type {
   AnswerEvent,
   BlockHead,
@@ -18,7 +18,7 @@ import {
   UpstreamFailure,
 } from "../failure/failure.ts";
 import { MAX_HELD_CHARACTERS } from "../max_sizes.ts";
-import type { Sealed } from "./sealed.ts";
+import type { Sealed } from "../content/sealed.ts";
 
 /** Gathers the events of one answer. */
 export interface Fold {

@@ -2,7 +2,7 @@ import { isJsonObject } from "../../../core/json.ts";
 import type { Protocol } from "../../../core/protocol.ts";
 import type { Loss } from "../request/loss.ts";
 import type { Turn } from "../request/request.ts";
-import type { Block, ResultContent } from "./block.ts";
+import type { Block, ResultContent } from "../content/block.ts";
 
 /**
  * Puts the content of blocks that only another protocol than `protocol` knows in their place, where it can be told in

@@ -1,8 +1,13 @@
-import type { Block, MessageHead, ReasoningBlock, TextBlock } from "./block.ts";
-import { isToolCall } from "../request/history.ts";
+import {
+  type Block,
+  isToolCall,
+  type MessageHead,
+  type ReasoningBlock,
+  type TextBlock,
+} from "../content/block.ts";
 import { PARAGRAPH } from "./readable.ts";
 import type { Turn } from "../request/request.ts";
-import type { Sealed } from "./sealed.ts";
+import type { Sealed } from "../content/sealed.ts";
 
 /**
  * The reasoning behind an answer's tool calls. Upstreams want its sealed parts back with the results, and some

@@ -2,8 +2,7 @@ import type { Emit, Stage } from "../../../core/stage.ts";
 import type { Answer, Stop } from "./answer.ts";
 import type { AnswerEvent, EndEvent } from "../stream/event.ts";
 import { foldAnswer, unfoldAnswer } from "./fold.ts";
-import { isToolCall } from "../request/history.ts";
-import type { TokenLogprob } from "./block.ts";
+import { isToolCall, type TokenLogprob } from "../content/block.ts";
 
 /** Where a text is cut. */
 interface Cut {

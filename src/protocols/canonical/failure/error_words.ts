@@ -34,48 +34,98 @@ const MAX_DEPTH = 8;
  * - bare text and pages.
  */
 export function readErrorWords(body: JsonValue | undefined): ErrorWords {
-  const words = wordsIn(body, MAX_DEPTH);
+  const words = walkError(body);
   const message = words.message ??
     (typeof body === "string" ? nonEmpty(plainWords(body)) : words.code);
   return { ...words, message };
 }
 
-function wordsIn(body: JsonValue | undefined, depth: number): ErrorWords {
-  if (depth === 0) return {};
-  // Text may be JSON that was put in quotes on its way.
-  if (typeof body === "string") {
-    return isHolder(body) ? wordsIn(parseJson(body), depth - 1) : {};
-  }
-  if (Array.isArray(body)) return wordsOfList(body, depth);
-  return isJsonObject(body) ? wordsOfError(body, depth) : {};
+/** Where a walk is. */
+interface Walk {
+  /** How many errors may still lie in this one. */
+  readonly depth: number;
+  visit(error: JsonObject): void;
 }
 
-function wordsOfError(body: JsonObject, depth: number): ErrorWords {
-  const own = over(wordsOfProvider(body.metadata, depth), wordsOfObject(body));
-  const inner = innerError(body);
-  return inner === undefined ? own : over(wordsIn(inner, depth - 1), own);
+/** What an error may lie in: innermost the provider's own, as text, where a router passes it on. */
+const HOLDER_KEYS = [
+  "error",
+  "errors",
+  "innererror",
+  "details",
+  "detail",
+  "message",
+  "metadata",
+  "raw",
+  "base_resp",
+] as const;
+
+/** Longer lists are not looked through. */
+const MAX_ITEMS = 8;
+
+/**
+ * Goes through an error and all that lies in it, whether as JSON or as text.
+ *
+ * @param visit Gets every object on the way, the outer ones first.
+ * @returns What the error says in the places where errors say it; without a message where it is bare text.
+ */
+export function walkError(
+  body: JsonValue | undefined,
+  visit: (error: JsonObject) => void = () => {},
+): ErrorWords {
+  return walkAny(body, { depth: MAX_DEPTH, visit });
+}
+
+function walkAny(body: JsonValue | undefined, walk: Walk): ErrorWords {
+  if (walk.depth === 0) return {};
+  const deeper = { ...walk, depth: walk.depth - 1 };
+  // Text may be JSON that was put in quotes on its way.
+  if (typeof body === "string") {
+    return isHolder(body) ? walkAny(parseJson(body), deeper) : {};
+  }
+  if (Array.isArray(body)) return walkList(body, deeper);
+  return isJsonObject(body) ? walkObject(body, deeper) : {};
+}
+
+function walkObject(body: JsonObject, deeper: Walk): ErrorWords {
+  deeper.visit(body);
+  const key = innerKey(body);
+  let inner: ErrorWords = {};
+  let provider: ErrorWords = {};
+  for (const holder of HOLDER_KEYS) {
+    const value = body[holder];
+    if (holder === "metadata" && isJsonObject(value)) {
+      provider = walkMetadata(value, deeper);
+      continue;
+    }
+    const words = walkAny(value, deeper);
+    if (holder === key) inner = words;
+  }
+  return over(inner, over(provider, wordsOfObject(body)));
 }
 
 /** What OpenRouter passes on of the provider: https://openrouter.ai/docs/api-reference/errors */
-function wordsOfProvider(
-  metadata: JsonValue | undefined,
-  depth: number,
-): ErrorWords {
-  const raw = isJsonObject(metadata) ? metadata.raw : undefined;
-  const words = wordsIn(raw, depth - 1);
+function walkMetadata(metadata: JsonObject, deeper: Walk): ErrorWords {
+  deeper.visit(metadata);
+  let words: ErrorWords = {};
+  for (const holder of HOLDER_KEYS) {
+    const found = walkAny(metadata[holder], deeper);
+    if (holder === "raw") words = found;
+  }
+  const { raw } = metadata;
   return typeof raw === "string" && words.message === undefined
     ? { ...words, message: nonEmpty(plainWords(raw)) }
     : words;
 }
 
 /** The first error of a list; of FastAPI's, whose items name the field, some more. */
-function wordsOfList(list: readonly JsonValue[], depth: number): ErrorWords {
+function walkList(list: readonly JsonValue[], deeper: Walk): ErrorWords {
+  const [inner = {}] = list.slice(0, MAX_ITEMS)
+    .map((item) => walkAny(item, deeper));
   const faults = list.map(faultOf).filter((fault) => fault !== undefined);
   if (faults.length === 0) {
     const [first] = list;
-    return typeof first === "string"
-      ? { message: nonEmpty(first) }
-      : wordsIn(first, depth - 1);
+    return typeof first === "string" ? { message: nonEmpty(first) } : inner;
   }
   const shown = faults.slice(0, MAX_FAULTS).map(({ place, text }) =>
     place === "" ? text : `${place}: ${text}`
@@ -111,12 +161,14 @@ function over(inner: ErrorWords, outer: ErrorWords): ErrorWords {
   };
 }
 
-/** What the error lies in, if in something. */
-function innerError(body: JsonObject): JsonValue | undefined {
-  const { errors, error, detail, message } = body;
+/** Where the error of the same words lies, if in something. */
+function innerKey(body: JsonObject): typeof HOLDER_KEYS[number] | undefined {
+  const { errors } = body;
   if (isJsonObject(body.base_resp)) return undefined;
-  const list = Array.isArray(errors) && errors.length > 0 ? errors : undefined;
-  return [error, list, message, detail].find(isHolder);
+  if (isHolder(body.error)) return "error";
+  if (Array.isArray(errors) && errors.length > 0) return "errors";
+  if (isHolder(body.message)) return "message";
+  return isHolder(body.detail) ? "detail" : undefined;
 }
 
 /** Whether there may be an error in it: an object, a list, or JSON as text. */

@@ -1,4 +1,4 @@
-import type { Raw } from "../request/extras.ts";
+import type { Raw } from "../content/extras.ts";
 
 /** What an upstream did wrong, or said that we did. Its text is the upstream's and may be shown to the caller. */
 export interface Failure {

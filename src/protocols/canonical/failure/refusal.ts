@@ -1,9 +1,5 @@
-import {
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  parseJson,
-} from "../../../core/json.ts";
+import type { JsonObject, JsonValue } from "../../../core/json.ts";
+import { walkError } from "./error_words.ts";
 import type { Failure, FailureKind } from "./failure.ts";
 import {
   CLOSED_ACCOUNT,
@@ -133,48 +129,11 @@ const TEXT_KEYS = [
   "status_msg",
 ] as const;
 
-/** What an error may lie in: innermost the provider's own, as text, where a router passes it on. */
-const HOLDER_KEYS = [
-  "error",
-  "errors",
-  "innererror",
-  "details",
-  "detail",
-  "message",
-  "metadata",
-  "raw",
-  "base_resp",
-] as const;
-
-const MAX_DEPTH = 6;
-
-/** Longer lists are not looked through. */
-const MAX_ITEMS = 8;
-
 function readClues(body: JsonValue | undefined): Clues {
   const clues: Clues = { codes: new Set(), texts: [], isModeration: false };
   if (typeof body === "string") clues.texts.push(body);
-  collect(body, clues, MAX_DEPTH);
+  walkError(body, (error) => collectFrom(error, clues));
   return clues;
-}
-
-function collect(
-  value: JsonValue | undefined,
-  clues: Clues,
-  depth: number,
-): void {
-  if (depth === 0) return;
-  if (typeof value === "string" && /^\s*[[{]/.test(value)) {
-    return collect(parseJson(value), clues, depth - 1);
-  }
-  if (Array.isArray(value)) {
-    for (const item of value.slice(0, MAX_ITEMS)) {
-      collect(item, clues, depth - 1);
-    }
-  }
-  if (!isJsonObject(value)) return;
-  collectFrom(value, clues);
-  for (const key of HOLDER_KEYS) collect(value[key], clues, depth - 1);
 }
 
 function collectFrom(error: JsonObject, clues: Clues): void {

@@ -1,8 +1,9 @@
-import type {
-  ResultContent,
-  ToolCallBlock,
-  ToolResultBlock,
-} from "../answer/block.ts";
+import {
+  isToolCall,
+  type ResultContent,
+  type ToolCallBlock,
+  type ToolResultBlock,
+} from "../content/block.ts";
 import type { Turn } from "./request.ts";
 
 /** A call and what came of it. */
@@ -41,13 +42,6 @@ const MISSING_RESULT: readonly ResultContent[] = [
 export function settleHistory(turns: readonly Turn[]): readonly Turn[] {
   const queues = new Map<string, Queue>();
   return turns.map((turn) => readTurn(turn, queues)).flatMap(writeGroup);
-}
-
-/** Whether the block is a call of a tool that the caller runs. */
-export function isToolCall(
-  block: { readonly kind: string },
-): block is ToolCallBlock {
-  return block.kind === "function_call" || block.kind === "custom_call";
 }
 
 /** Notes the turn's calls in `queues`, and gives its results to the calls that wait there. */

@@ -1,7 +1,7 @@
 import type { Protocol } from "../../../core/protocol.ts";
-import type { Block } from "../answer/block.ts";
+import type { Block } from "../content/block.ts";
 import type { Tool } from "../tools/tool.ts";
-import type { InnerSettings } from "./extras.ts";
+import type { InnerSettings } from "../content/extras.ts";
 import type { Loss } from "./loss.ts";
 import type { CanonicalRequest } from "./request.ts";
 

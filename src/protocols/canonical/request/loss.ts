@@ -2,7 +2,7 @@ import { GatewayError } from "../../../core/error.ts";
 import type { JsonObject } from "../../../core/json.ts";
 import type { Protocol } from "../../../core/protocol.ts";
 import { type HostedTool, isForce, type ToolChoice } from "../tools/tool.ts";
-import type { Weight } from "./extras.ts";
+import type { Weight } from "../content/extras.ts";
 import type { CanonicalRequest, RequestField } from "./request.ts";
 
 /** Something of a request that the target protocol or upstream cannot carry. */
@@ -65,29 +65,65 @@ export function createLosses(options: LossesOptions): Losses {
   };
 }
 
+/** Settings that few targets take: the encoders that write them say so, the others lose them. */
+const RARE_SETTINGS = [
+  "logprobs",
+  "cacheOptions",
+  "cacheRetention",
+  "safetyIdentifier",
+] as const satisfies readonly RequestField[];
+
+/** Which of the settings that few targets take this one does; what is absent is lost. */
+export type TakenSettings = Readonly<
+  Partial<Record<typeof RARE_SETTINGS[number], boolean>>
+>;
+
 /**
- * Reports every extra that belongs to another protocol than `protocol`, by its weight.
+ * Reports every extra that belongs to another protocol than `protocol`, by its weight, and the settings that few
+ * targets take.
  *
- * @param taken The names of those that the target takes all the same.
  * @throws {GatewayError} As {@linkcode Losses.reportDropped} does.
  */
 export function loseForeignExtras(
   request: CanonicalRequest,
   protocol: Protocol,
   losses: { reportDropped(loss: Loss): void },
-  taken: Readonly<Record<string, unknown>> = {},
+  taken: TakenSettings = {},
 ): void {
+  for (const field of RARE_SETTINGS) {
+    if (taken[field] === true || !isGiven(field, request)) continue;
+    losses.reportDropped({
+      field,
+      weight: field === "logprobs" ? "reject" : "report",
+      reason: NO_SETTING,
+    });
+  }
   for (const [owner, extras] of Object.entries(request.extras)) {
     if (owner === protocol) continue;
     for (const [extra, { weight }] of Object.entries(extras)) {
-      if (weight === "ignore" || Object.hasOwn(taken, extra)) continue;
-      losses.reportDropped({
-        field: { extra },
-        weight,
-        reason: "this model's provider has no such setting",
-      });
+      if (weight === "ignore") continue;
+      losses.reportDropped({ field: { extra }, weight, reason: NO_SETTING });
     }
   }
+}
+
+const NO_SETTING = "this model's provider has no such setting";
+
+/** An identifier that only repeats the user is carried with the user. */
+function isGiven(
+  field: typeof RARE_SETTINGS[number],
+  request: CanonicalRequest,
+): boolean {
+  return field === "safetyIdentifier"
+    ? isOwnIdentifier(request)
+    : request[field] !== undefined;
+}
+
+/** Returns whether the identifier for safety systems names somebody else than `user`. */
+export function isOwnIdentifier(
+  { safetyIdentifier, user }: CanonicalRequest,
+): boolean {
+  return safetyIdentifier !== undefined && safetyIdentifier.value !== user;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { lookup } from "../../../core/collections.ts";
-import type { MediaSource } from "../answer/block.ts";
+import type { MediaSource } from "../content/block.ts";
 
 const DATA_URL_REGEXP = /^data:([^;,]*)((?:;[^;,]*)*),(.*)$/is;
 

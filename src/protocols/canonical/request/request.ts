@@ -1,6 +1,6 @@
-import type { JsonObject } from "../../../core/json.ts";
-import type { Block, CacheMark } from "../answer/block.ts";
-import type { Extras, ProviderMetadata, Raw } from "./extras.ts";
+import type { JsonObject, JsonValue } from "../../../core/json.ts";
+import type { Block, CacheMark } from "../content/block.ts";
+import type { Extras, ProviderMetadata, Raw } from "../content/extras.ts";
 import type { Tool, ToolChoice } from "../tools/tool.ts";
 
 /**
@@ -45,6 +45,14 @@ export interface CanonicalRequest {
   readonly cache?: CacheMark | undefined;
   /** Labels that come back with the answer or stand in the upstream's records. */
   readonly metadata?: Readonly<Record<string, string>> | undefined;
+  /** Asks how probable the tokens of the answer are. */
+  readonly logprobs?: Logprobs | undefined;
+  /** How the upstream caches the prompt, as both of OpenAI's protocols spell it. */
+  readonly cacheOptions?: Raw<JsonValue> | undefined;
+  /** How long the upstream keeps the prompt in its cache, as both of OpenAI's protocols spell it. */
+  readonly cacheRetention?: Raw<JsonValue> | undefined;
+  /** A name for who is behind the request, for the upstream's safety systems; `user` where no other was given. */
+  readonly safetyIdentifier?: Raw | undefined;
   readonly extras: Extras;
 }
 
@@ -102,6 +110,12 @@ export interface Sampling {
   readonly presencePenalty?: number | undefined;
 }
 
+/** Which log probabilities an answer shall hold. */
+export interface Logprobs {
+  /** How many other tokens shall stand beside each; absent: the upstream's default. */
+  readonly top?: number | undefined;
+}
+
 /** How much the model shall think, and what of it is shown. */
 export interface ReasoningSettings {
   /**
@@ -156,6 +170,10 @@ export const REQUEST_FIELDS = [
   "cacheKey",
   "cache",
   "metadata",
+  "logprobs",
+  "cacheOptions",
+  "cacheRetention",
+  "safetyIdentifier",
 ] as const;
 
 /** One of {@linkcode REQUEST_FIELDS}. */

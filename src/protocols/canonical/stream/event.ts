@@ -7,14 +7,14 @@ import type {
   OpaqueBlock,
   ReasoningForm,
   TokenLogprob,
-} from "../answer/block.ts";
-import type { ProviderMetadata, Raw } from "../request/extras.ts";
+} from "../content/block.ts";
+import type { ProviderMetadata, Raw } from "../content/extras.ts";
 import {
   brokenAnswer,
   type Failure,
   oversizedAnswer,
 } from "../failure/failure.ts";
-import type { Sealed } from "../answer/sealed.ts";
+import type { Sealed } from "../content/sealed.ts";
 import type { Stop, Usage } from "../answer/answer.ts";
 
 /**

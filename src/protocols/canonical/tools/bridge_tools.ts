@@ -1,5 +1,5 @@
 import { GatewayError } from "../../../core/error.ts";
-import type { Block, FunctionCallBlock } from "../answer/block.ts";
+import type { Block, FunctionCallBlock } from "../content/block.ts";
 import type { ToolSupport } from "../codec.ts";
 import type { CanonicalRequest, Turn } from "../request/request.ts";
 import type {

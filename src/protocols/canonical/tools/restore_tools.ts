@@ -1,7 +1,7 @@
 import { isJsonObject, parseJson } from "../../../core/json.ts";
 import type { Emit, Stage } from "../../../core/stage.ts";
 import type { Answer } from "../answer/answer.ts";
-import type { AnswerBlock } from "../answer/block.ts";
+import type { AnswerBlock } from "../content/block.ts";
 import type { AnswerEvent, BlockStartEvent } from "../stream/event.ts";
 import { CUSTOM_INPUT_KEY, type ToolAliases, toolKey } from "./bridge_tools.ts";
 

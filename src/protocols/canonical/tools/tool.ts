@@ -4,8 +4,8 @@ import {
   parseJson,
 } from "../../../core/json.ts";
 import type { Protocol } from "../../../core/protocol.ts";
-import type { CacheMark } from "../answer/block.ts";
-import type { InnerSettings, ProviderMetadata } from "../request/extras.ts";
+import type { CacheMark } from "../content/block.ts";
+import type { InnerSettings, ProviderMetadata } from "../content/extras.ts";
 
 /** Something the model may call. */
 export type Tool = CallableTool | NamespaceTool | HostedTool;

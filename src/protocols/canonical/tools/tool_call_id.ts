@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { isToolCall } from "../request/history.ts";
+import { isToolCall } from "../content/block.ts";
 import type { Turn } from "../request/request.ts";
 
 /** What a protocol or upstream allows as the id of a tool call. */

@@ -3,7 +3,7 @@ import {
   type JsonObject,
   type JsonValue,
 } from "../../../core/json.ts";
-import type { Citation } from "../../canonical/answer/block.ts";
+import type { Citation } from "../../canonical/content/block.ts";
 
 /** Reads an annotation; an address is understood, another kind is kept as it is. */
 export function decodeCitation(annotation: JsonObject): Citation {

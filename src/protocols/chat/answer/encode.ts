@@ -1,12 +1,12 @@
 import type { JsonObject, JsonValue } from "../../../core/json.ts";
 import type { Answer } from "../../canonical/answer/answer.ts";
-import type {
-  AnswerBlock,
-  TokenLogprob,
-  ToolCallBlock,
-} from "../../canonical/answer/block.ts";
+import {
+  type AnswerBlock,
+  isToolCall,
+  type TokenLogprob,
+  type ToolCallBlock,
+} from "../../canonical/content/block.ts";
 import type { AnswerContext } from "../../canonical/codec.ts";
-import { isToolCall } from "../../canonical/request/history.ts";
 import { PARAGRAPH, Paragraphs } from "../../canonical/answer/readable.ts";
 import { encodeCitation, type TextPlace } from "./citation.ts";
 import { detailsForCaller, extraOfSealed } from "./reasoning_details.ts";
@@ -68,7 +68,7 @@ function encodeLogprobs(
 
 /** Whether the caller asked for log probabilities: some upstreams tell them to everybody. */
 export function wantsLogprobs({ request }: AnswerContext): boolean {
-  return request.extras.chat?.logprobs?.value === true;
+  return request.logprobs !== undefined;
 }
 
 /** `logprobs` of a choice. */

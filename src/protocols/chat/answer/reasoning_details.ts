@@ -4,7 +4,7 @@ import {
   type JsonValue,
   parseJson,
 } from "../../../core/json.ts";
-import type { ReasoningBlock } from "../../canonical/answer/block.ts";
+import type { ReasoningBlock } from "../../canonical/content/block.ts";
 import {
   isWrapped,
   type Sealed,
@@ -12,7 +12,7 @@ import {
   unwrapSealed,
   unwrapShown,
   wrapSealed,
-} from "../../canonical/answer/sealed.ts";
+} from "../../canonical/content/sealed.ts";
 
 /**
  * OpenRouter's `reasoning_details`: a list of readable, summarised and encrypted pieces of reasoning, which

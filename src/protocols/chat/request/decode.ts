@@ -5,14 +5,18 @@ import {
   type JsonValue,
 } from "../../../core/json.ts";
 import { isEffort } from "../../canonical/answer/reasoning.ts";
-import type { Extra, Weight } from "../../canonical/request/extras.ts";
+import type { Extra, Weight } from "../../canonical/content/extras.ts";
 import { invalidField } from "../../canonical/request/invalid_request.ts";
 import type {
   CanonicalRequest,
   ReasoningSettings,
   ServiceTier,
 } from "../../canonical/request/request.ts";
-import { decodeOutputFormat } from "../../canonical/request/schema.ts";
+import {
+  decodeOutputFormat,
+  decodeShared,
+  SHARED_NAMES,
+} from "../../openai/settings.ts";
 import {
   decodeLegacyFunctions,
   decodeToolChoice,
@@ -58,6 +62,8 @@ export function decodeRequest(body: JsonObject): CanonicalRequest {
     user: wire.user ?? wire.safety_identifier ?? undefined,
     cacheKey: wire.prompt_cache_key ?? undefined,
     metadata: wire.metadata ?? undefined,
+    logprobs: decodeLogprobs(body),
+    ...decodeShared(body, "chat"),
     extras: { chat: decodeExtras(body) },
   };
 }
@@ -165,6 +171,7 @@ const KNOWN_FIELDS: ReadonlySet<string> = new Set([
   "user",
   "prompt_cache_key",
   "metadata",
+  ...Object.values(SHARED_NAMES),
 ]);
 
 /** Fields without a canonical place whose loss does not weigh as a hint. */
@@ -192,7 +199,8 @@ function decodeExtras(body: JsonObject): Record<string, Extra> {
     if (KNOWN_FIELDS.has(field) || value === null || value === undefined) {
       continue;
     }
-    const weight = isReasoningSwitch(field, value) || isSameUser(field, body)
+    if (isLogprobsKnown(field, body)) continue;
+    const weight = isReasoningSwitch(field, value)
       ? "ignore"
       : lookup(WEIGHT_BY_FIELD, field)?.(value) ?? "report";
     extras.push([field, { value, weight }]);
@@ -200,10 +208,18 @@ function decodeExtras(body: JsonObject): Record<string, Extra> {
   return Object.fromEntries(extras);
 }
 
-function isSameUser(field: string, body: JsonObject): boolean {
-  return field === "safety_identifier" &&
-    (body.user === undefined || body.user === null ||
-      body.user === body.safety_identifier);
+/** The wish for log probabilities; what asks for none, or in another form, stays an extra. */
+function decodeLogprobs(
+  { logprobs, top_logprobs: top }: JsonObject,
+): CanonicalRequest["logprobs"] {
+  if (logprobs !== true) return undefined;
+  return { top: typeof top === "number" ? top : undefined };
+}
+
+function isLogprobsKnown(field: string, body: JsonObject): boolean {
+  if (body.logprobs !== true) return false;
+  return field === "logprobs" ||
+    field === "top_logprobs" && typeof body.top_logprobs === "number";
 }
 
 /**

@@ -4,6 +4,7 @@ import {
   loseCacheMarks,
   loseContinuation,
   loseForeignExtras,
+  type TakenSettings,
 } from "../../canonical/request/loss.ts";
 import { loseCitations } from "../../canonical/answer/readable.ts";
 import type { RequestContext } from "../../canonical/codec.ts";
@@ -11,7 +12,7 @@ import type {
   CanonicalRequest,
   OutputFormat,
 } from "../../canonical/request/request.ts";
-import { sharedExtras, type SharedFields } from "../../openai/extras.ts";
+import { encodeShared, takenShared } from "../../openai/settings.ts";
 import { isClosedSchema } from "../../canonical/request/schema.ts";
 import {
   type ChatDialect,
@@ -31,8 +32,8 @@ export function encodeRequest(
   context: RequestContext,
 ): JsonObject {
   const scope: Scope = { dialect: dialectOf(context.target), context };
-  const shared = sharedExtras(request, "chat", takenOf(scope));
-  loseForeignExtras(request, "chat", context, shared);
+  const taken = takenOf(request, scope);
+  loseForeignExtras(request, "chat", context, taken);
   if (scope.dialect.cache === undefined) loseCacheMarks(request, context);
   loseCitations(request.turns, context);
   if (scope.dialect.openaiSettings) loseContinuation(request, context);
@@ -69,18 +70,26 @@ export function encodeRequest(
     ...(scope.dialect.openaiSettings
       ? openaiSettings(request)
       : commonSettings(request, scope)),
-    ...shared,
+    ...encodeLogprobs(request.logprobs),
+    ...encodeShared(request, taken),
   };
 }
 
-/** Which of OpenAI's own settings the target takes. */
-function takenOf({ dialect }: Scope): SharedFields {
+function takenOf(request: CanonicalRequest, { dialect }: Scope): TakenSettings {
   const { openaiSettings: isOpenAi, openAi } = dialect;
   return {
-    prompt_cache_options: isOpenAi && openAi?.cacheMarks === true,
-    prompt_cache_retention: isOpenAi && openAi?.cacheRetention === true,
-    safety_identifier: isOpenAi,
+    logprobs: true,
+    ...takenShared(request, "chat", {
+      cacheOptions: isOpenAi && openAi?.cacheMarks === true,
+      cacheRetention: isOpenAi && openAi?.cacheRetention === true,
+      safetyIdentifier: isOpenAi,
+    }),
   };
+}
+
+function encodeLogprobs(wanted: CanonicalRequest["logprobs"]): JsonObject {
+  if (wanted === undefined) return {};
+  return { logprobs: true, ...present({ top_logprobs: wanted.top }) };
 }
 
 function ownExtras(request: CanonicalRequest): JsonObject {

@@ -7,7 +7,7 @@ import type {
   Block,
   CacheMark,
   FileBlock,
-} from "../../canonical/answer/block.ts";
+} from "../../canonical/content/block.ts";
 import { invalidField } from "../../canonical/request/invalid_request.ts";
 import { sourceOfFile, sourceOfUrl } from "../../canonical/request/media.ts";
 import { decodeCache } from "../dialect.ts";

@@ -10,7 +10,7 @@ import type {
   ImageBlock,
   OpaqueBlock,
   TextBlock,
-} from "../../canonical/answer/block.ts";
+} from "../../canonical/content/block.ts";
 import type { Loss } from "../../canonical/request/loss.ts";
 import { dataUrl, defaultFileName } from "../../canonical/request/media.ts";
 import { encodeCache, type Scope } from "../dialect.ts";

@@ -1,12 +1,12 @@
 import { isJsonObject } from "../../../core/json.ts";
-import type {
-  Block,
-  OpaqueBlock,
-  ReasoningBlock,
-  ResultContent,
-  ToolCallBlock,
-} from "../../canonical/answer/block.ts";
-import { isToolCall } from "../../canonical/request/history.ts";
+import {
+  type Block,
+  isToolCall,
+  type OpaqueBlock,
+  type ReasoningBlock,
+  type ResultContent,
+  type ToolCallBlock,
+} from "../../canonical/content/block.ts";
 import { invalidField } from "../../canonical/request/invalid_request.ts";
 import type { Role, Turn } from "../../canonical/request/request.ts";
 import { givenArguments } from "../../canonical/tools/tool.ts";

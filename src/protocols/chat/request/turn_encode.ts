@@ -1,16 +1,17 @@
 import { createHash } from "node:crypto";
 import type { JsonObject } from "../../../core/json.ts";
-import type {
-  Block,
-  CacheMark,
-  OpaqueBlock,
-  ReasoningBlock,
-  ToolCallBlock,
-  ToolResultBlock,
-} from "../../canonical/answer/block.ts";
+import {
+  type Block,
+  type CacheMark,
+  isToolCall,
+  type OpaqueBlock,
+  type ReasoningBlock,
+  type ToolCallBlock,
+  type ToolResultBlock,
+} from "../../canonical/content/block.ts";
 import { openForeignBlocks } from "../../canonical/answer/readable.ts";
-import { maySend, type Sealed } from "../../canonical/answer/sealed.ts";
-import { isToolCall, settleHistory } from "../../canonical/request/history.ts";
+import { maySend, type Sealed } from "../../canonical/content/sealed.ts";
+import { settleHistory } from "../../canonical/request/history.ts";
 import type { Turn } from "../../canonical/request/request.ts";
 import { fitId, restoreNativeIds } from "../../canonical/tools/tool_call_id.ts";
 import { detailsOfSealed, extraOfSealed } from "../answer/reasoning_details.ts";

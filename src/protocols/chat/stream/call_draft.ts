@@ -4,7 +4,7 @@ import {
   type JsonValue,
   parseJson,
 } from "../../../core/json.ts";
-import type { Sealed } from "../../canonical/answer/sealed.ts";
+import type { Sealed } from "../../canonical/content/sealed.ts";
 import { argumentsText } from "../../canonical/tools/tool.ts";
 import { sealedOfCall } from "../answer/reasoning_details.ts";
 

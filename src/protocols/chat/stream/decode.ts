@@ -14,7 +14,7 @@ import {
   type Stop,
   type Usage,
 } from "../../canonical/answer/answer.ts";
-import type { Citation } from "../../canonical/answer/block.ts";
+import type { Citation } from "../../canonical/content/block.ts";
 import { isErrorBody } from "../../canonical/failure/error_body.ts";
 import {
   type AnswerEvent,

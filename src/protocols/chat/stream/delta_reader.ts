@@ -5,8 +5,8 @@ import {
   type JsonValue,
 } from "../../../core/json.ts";
 import type { Emit } from "../../../core/stage.ts";
-import type { Citation, OpaqueBlock } from "../../canonical/answer/block.ts";
-import type { Sealed } from "../../canonical/answer/sealed.ts";
+import type { Citation, OpaqueBlock } from "../../canonical/content/block.ts";
+import type { Sealed } from "../../canonical/content/sealed.ts";
 import { MAX_BLOCKS, MAX_HELD_CHARACTERS } from "../../canonical/max_sizes.ts";
 import {
   type AnswerEvent,

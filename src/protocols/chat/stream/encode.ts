@@ -4,9 +4,9 @@ import type {
   Citation,
   ReasoningForm,
   TokenLogprob,
-} from "../../canonical/answer/block.ts";
+} from "../../canonical/content/block.ts";
 import { Paragraphs } from "../../canonical/answer/readable.ts";
-import type { Sealed } from "../../canonical/answer/sealed.ts";
+import type { Sealed } from "../../canonical/content/sealed.ts";
 import type { AnswerContext, StreamEncoder } from "../../canonical/codec.ts";
 import { asStreamError } from "../../canonical/failure/failure.ts";
 import { MAX_BLOCKS } from "../../canonical/max_sizes.ts";

@@ -6,7 +6,7 @@ import type {
   OpaqueBlock,
   ReasoningBlock,
   TextBlock,
-} from "../../canonical/answer/block.ts";
+} from "../../canonical/content/block.ts";
 import type { AnswerContext } from "../../canonical/codec.ts";
 import type { BlockHead } from "../../canonical/stream/event.ts";
 import { parseArguments } from "../../canonical/tools/tool.ts";

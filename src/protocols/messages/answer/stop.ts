@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../../core/json.ts";
-import type { AnswerBlock } from "../../canonical/answer/block.ts";
+import type { AnswerBlock } from "../../canonical/content/block.ts";
 import type { Failure } from "../../canonical/failure/failure.ts";
 import type { Stop, StopReason } from "../../canonical/answer/answer.ts";
 import {

@@ -8,15 +8,15 @@ import type {
   OpaqueBlock,
   ReasoningBlock,
   ReasoningPart,
-} from "../../canonical/answer/block.ts";
+} from "../../canonical/content/block.ts";
 import { PARAGRAPH } from "../../canonical/answer/readable.ts";
 import {
   isWrapped,
   type Sealed,
   unwrapSealed,
   wrapSealed,
-} from "../../canonical/answer/sealed.ts";
-import type { Weight } from "../../canonical/request/extras.ts";
+} from "../../canonical/content/sealed.ts";
+import type { Weight } from "../../canonical/content/extras.ts";
 import { decodeCache } from "./cache.ts";
 import { objectsIn, optionalText } from "./fields.ts";
 

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../../core/json.ts";
-import type { CacheMark } from "../../canonical/answer/block.ts";
+import type { CacheMark } from "../../canonical/content/block.ts";
 import { countCacheMarks } from "../../canonical/request/loss.ts";
 import type { CanonicalRequest } from "../../canonical/request/request.ts";
 

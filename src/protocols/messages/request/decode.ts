@@ -5,9 +5,9 @@ import {
   parseJson,
   pickFields,
 } from "../../../core/json.ts";
-import type { Block } from "../../canonical/answer/block.ts";
+import type { Block } from "../../canonical/content/block.ts";
 import { isEffort } from "../../canonical/answer/reasoning.ts";
-import type { Extra, Weight } from "../../canonical/request/extras.ts";
+import type { Extra, Weight } from "../../canonical/content/extras.ts";
 import {
   invalidField,
   unsupportedState,

@@ -4,7 +4,7 @@ import {
   type JsonValue,
   pickFields,
 } from "../../../core/json.ts";
-import type { ProviderMetadata } from "../../canonical/request/extras.ts";
+import type { ProviderMetadata } from "../../canonical/content/extras.ts";
 import { invalidField } from "../../canonical/request/invalid_request.ts";
 
 /**

@@ -9,8 +9,8 @@ import type {
   ResultContent,
   TextBlock,
   ToolResultBlock,
-} from "../../canonical/answer/block.ts";
-import { innerSettings } from "../../canonical/request/extras.ts";
+} from "../../canonical/content/block.ts";
+import { innerSettings } from "../../canonical/content/extras.ts";
 import { invalidField } from "../../canonical/request/invalid_request.ts";
 import { normalMediaType } from "../../canonical/request/media.ts";
 import { argumentsText } from "../../canonical/tools/tool.ts";

@@ -9,8 +9,8 @@ import type {
   TextBlock,
   ToolCallBlock,
   ToolResultBlock,
-} from "../../canonical/answer/block.ts";
-import { maySend } from "../../canonical/answer/sealed.ts";
+} from "../../canonical/content/block.ts";
+import { maySend } from "../../canonical/content/sealed.ts";
 import type { Loss } from "../../canonical/request/loss.ts";
 import { argumentsObject } from "../../canonical/tools/tool.ts";
 import type { Scope } from "../dialect.ts";

@@ -14,7 +14,7 @@ import {
   type ReturningReasoning,
   unbrokenRun,
 } from "../../canonical/answer/bound.ts";
-import { sealDigest } from "../../canonical/answer/sealed.ts";
+import { sealDigest } from "../../canonical/content/sealed.ts";
 import { dialectOf } from "../dialect.ts";
 import { objectsIn } from "./fields.ts";
 

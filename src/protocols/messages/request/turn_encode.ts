@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../../core/json.ts";
-import type { Block } from "../../canonical/answer/block.ts";
+import type { Block } from "../../canonical/content/block.ts";
 import { openForeignBlocks } from "../../canonical/answer/readable.ts";
 import { settleHistory } from "../../canonical/request/history.ts";
 import type { Turn } from "../../canonical/request/request.ts";

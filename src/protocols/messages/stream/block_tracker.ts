@@ -6,7 +6,7 @@ import {
 } from "../../../core/json.ts";
 import type { Emit } from "../../../core/stage.ts";
 import type { AnswerEvent, BlockHead } from "../../canonical/stream/event.ts";
-import type { Sealed } from "../../canonical/answer/sealed.ts";
+import type { Sealed } from "../../canonical/content/sealed.ts";
 import { argumentsText } from "../../canonical/tools/tool.ts";
 import {
   decodeCitation,

@@ -2,7 +2,7 @@ import type { SseFrame } from "../../../core/frame.ts";
 import { isJsonObject, type JsonObject } from "../../../core/json.ts";
 import type { Emit } from "../../../core/stage.ts";
 import { Paragraphs } from "../../canonical/answer/readable.ts";
-import type { Sealed } from "../../canonical/answer/sealed.ts";
+import type { Sealed } from "../../canonical/content/sealed.ts";
 import type { AnswerContext } from "../../canonical/codec.ts";
 import type { AnswerEvent, BlockHead } from "../../canonical/stream/event.ts";
 import { callHead } from "../answer/encode.ts";

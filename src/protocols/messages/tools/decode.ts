@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from "../../../core/json.ts";
 import {
   type InnerSettings,
   innerSettings,
-} from "../../canonical/request/extras.ts";
+} from "../../canonical/content/extras.ts";
 import { invalidField } from "../../canonical/request/invalid_request.ts";
 import type {
   FunctionTool,

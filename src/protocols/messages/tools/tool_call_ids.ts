@@ -1,5 +1,7 @@
-import { isToolCall } from "../../canonical/request/history.ts";
-import type { FunctionCallBlock } from "../../canonical/answer/block.ts";
+import {
+  type FunctionCallBlock,
+  isToolCall,
+} from "../../canonical/content/block.ts";
 import type {
   CanonicalRequest,
   Turn,

@@ -7,7 +7,7 @@ import type {
   ImageBlock,
   OpaqueBlock,
   TextBlock,
-} from "../../canonical/answer/block.ts";
+} from "../../canonical/content/block.ts";
 import { textOf } from "../fields.ts";
 import { decodeParts } from "../request/part_decode.ts";
 

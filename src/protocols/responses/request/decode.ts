@@ -7,6 +7,7 @@ import type {
   CanonicalRequest,
   Turn,
 } from "../../canonical/request/request.ts";
+import { decodeShared } from "../../openai/settings.ts";
 import { wantsCompaction } from "./opaque_item.ts";
 import {
   decodeExtras,
@@ -54,6 +55,7 @@ export function decodeRequest(body: JsonObject): CanonicalRequest {
     user: wire.user ?? wire.safety_identifier ?? undefined,
     cacheKey: wire.prompt_cache_key ?? undefined,
     metadata: wire.metadata ?? undefined,
+    ...decodeShared(body, "responses"),
     extras: { responses: decodeExtras(body) },
   };
   return wantsCompaction(request)

@@ -3,16 +3,18 @@ import { type JsonObject, present } from "../../../core/json.ts";
 import { loseCitations } from "../../canonical/answer/readable.ts";
 import type { RequestContext } from "../../canonical/codec.ts";
 import {
+  isOwnIdentifier,
   loseCacheMarks,
   loseContinuation,
   loseForeignExtras,
+  type TakenSettings,
 } from "../../canonical/request/loss.ts";
 import type {
   CanonicalRequest,
   RequestField,
   Turn,
 } from "../../canonical/request/request.ts";
-import { sharedExtras, type SharedFields } from "../../openai/extras.ts";
+import { encodeShared, takenShared } from "../../openai/settings.ts";
 import { dialectOf, type ResponsesDialect, type Scope } from "../dialect.ts";
 import { isNoted } from "../fields.ts";
 import { encodeTooling, fitSchema } from "../tools/encode.ts";
@@ -27,12 +29,8 @@ export function encodeRequest(
 ): JsonObject {
   const scope: Scope = { dialect: dialectOf(context.target), context };
   const reasoning = encodeReasoning(request.reasoning, scope);
-  const shared = sharedExtras(request, "responses", takenOf(scope));
-  const logprobs = encodeLogprobs(request, reasoning, scope);
-  loseForeignExtras(request, "responses", context, {
-    ...shared,
-    ...(logprobs === undefined ? {} : LOGPROB_FIELDS),
-  });
+  const taken = takenOf(request, reasoning, scope);
+  loseForeignExtras(request, "responses", context, taken);
   loseSettings(request, scope);
   if (!scope.dialect.cacheMarks) loseCacheMarks(request, context);
   loseCitations(request.turns, context);
@@ -43,24 +41,30 @@ export function encodeRequest(
     ...encodeTooling(request, scope),
     ...encodeText(request, scope),
     ...reasoning.fields,
-    ...logprobs,
+    ...encodeLogprobs(request.logprobs, reasoning),
     ...encodeSampling(request, reasoning, scope),
     ...encodeMaximum(request, scope),
     ...encodeRecords(request, scope),
-    ...shared,
+    ...encodeShared(request, taken),
     store: false,
     ...(request.stream ? { stream: true } : {}),
   };
   return { ...body, ...encodeExtras(request, body) };
 }
 
-/** Which of OpenAI's own settings the target takes. */
-function takenOf({ dialect }: Scope): SharedFields {
+function takenOf(
+  request: CanonicalRequest,
+  { isOn }: Reasoning,
+  { dialect }: Scope,
+): TakenSettings {
   const { records, model, cacheMarks, userField } = dialect;
   return {
-    prompt_cache_options: cacheMarks,
-    prompt_cache_retention: records && model?.cacheRetention === true,
-    safety_identifier: records && userField === "safety_identifier",
+    logprobs: dialect.limits && dialect.hostedTools && !isFixed(isOn, dialect),
+    ...takenShared(request, "responses", {
+      cacheOptions: cacheMarks,
+      cacheRetention: records && model?.cacheRetention === true,
+      safetyIdentifier: records && userField === "safety_identifier",
+    }),
   };
 }
 
@@ -116,22 +120,15 @@ function encodeText(request: CanonicalRequest, scope: Scope): JsonObject {
   return Object.keys(text).length === 0 ? {} : { text };
 }
 
-/** The settings of Chat Completions that {@linkcode encodeLogprobs} reads. */
-const LOGPROB_FIELDS = { logprobs: true, top_logprobs: true };
-
-/** Log probabilities, as a Chat caller asks for them; `undefined` where nobody does, or the model tells none. */
 function encodeLogprobs(
-  { extras: { chat } }: CanonicalRequest,
-  { isOn, fields }: Reasoning,
-  { dialect }: Scope,
-): JsonObject | undefined {
-  const reportsLogprobs = dialect.limits && dialect.hostedTools &&
-    !isFixed(isOn, dialect);
-  if (chat?.logprobs?.value !== true || !reportsLogprobs) return undefined;
+  wanted: CanonicalRequest["logprobs"],
+  { fields }: Reasoning,
+): JsonObject {
+  if (wanted === undefined) return {};
   const include = Array.isArray(fields.include) ? fields.include : [];
   return {
     include: [...include, "message.output_text.logprobs"],
-    ...present({ top_logprobs: chat.top_logprobs?.value }),
+    ...present({ top_logprobs: wanted.top }),
   };
 }
 
@@ -201,18 +198,15 @@ function encodeRecords(
 }
 
 /**
- * Where the caller used the protocol's own fields, `encodeExtras` writes them again. Beside a `safety_identifier` of
+ * Where the caller used the protocol's own fields, they are written again. Beside a `safety_identifier` of
  * its own, the user stands under its own name.
  */
-function encodeUser(
-  { user, extras }: CanonicalRequest,
-  field: string,
-): JsonObject {
-  const own = extras.responses ?? {};
-  if (user === undefined || own.user || own.safety_identifier) return {};
-  const other = extras.chat?.safety_identifier;
-  const isBeside = other !== undefined && other.weight !== "ignore";
-  return { [isBeside ? "user" : field]: shortId(user) };
+function encodeUser(request: CanonicalRequest, field: string): JsonObject {
+  const { user, safetyIdentifier, extras } = request;
+  const isOwn = extras.responses?.user !== undefined ||
+    safetyIdentifier?.protocol === "responses";
+  if (user === undefined || isOwn) return {};
+  return { [isOwnIdentifier(request) ? "user" : field]: shortId(user) };
 }
 
 function encodePriority(

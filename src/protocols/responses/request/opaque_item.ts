@@ -1,8 +1,8 @@
 import { lookup } from "../../../core/collections.ts";
 import { isJsonObject, type JsonObject } from "../../../core/json.ts";
-import type { OpaqueBlock } from "../../canonical/answer/block.ts";
-import { unwrapSealed, wrapSealed } from "../../canonical/answer/sealed.ts";
-import type { Weight } from "../../canonical/request/extras.ts";
+import type { OpaqueBlock } from "../../canonical/content/block.ts";
+import { unwrapSealed, wrapSealed } from "../../canonical/content/sealed.ts";
+import type { Weight } from "../../canonical/content/extras.ts";
 import type {
   CanonicalRequest,
   Role,

@@ -14,7 +14,7 @@ import type {
   RefusalBlock,
   ResultContent,
   TextBlock,
-} from "../../canonical/answer/block.ts";
+} from "../../canonical/content/block.ts";
 import { invalidField } from "../../canonical/request/invalid_request.ts";
 import { sourceOfFile, sourceOfUrl } from "../../canonical/request/media.ts";
 import { decodeCache, markOwn, otherFields, textOf } from "../fields.ts";

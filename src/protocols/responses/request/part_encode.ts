@@ -5,7 +5,7 @@ import type {
   ImageBlock,
   OpaqueBlock,
   TextBlock,
-} from "../../canonical/answer/block.ts";
+} from "../../canonical/content/block.ts";
 import { dataUrl, defaultFileName } from "../../canonical/request/media.ts";
 import type { Loss } from "../../canonical/request/loss.ts";
 import { encodeCache, notedObject } from "../fields.ts";

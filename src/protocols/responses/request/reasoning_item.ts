@@ -7,13 +7,13 @@ import {
 import type {
   ReasoningBlock,
   ReasoningPart,
-} from "../../canonical/answer/block.ts";
+} from "../../canonical/content/block.ts";
 import {
   isWrapped,
   type Sealed,
   unwrapSealed,
   wrapSealed,
-} from "../../canonical/answer/sealed.ts";
+} from "../../canonical/content/sealed.ts";
 import { markOwn, notedObject, otherFields } from "../fields.ts";
 
 /** The `form` of a sealed `encrypted_content`. */

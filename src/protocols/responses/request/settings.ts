@@ -6,7 +6,7 @@ import {
   present,
 } from "../../../core/json.ts";
 import { effortOfBudget, isEffort } from "../../canonical/answer/reasoning.ts";
-import type { Extra, Weight } from "../../canonical/request/extras.ts";
+import type { Extra, Weight } from "../../canonical/content/extras.ts";
 import { invalidField } from "../../canonical/request/invalid_request.ts";
 import type {
   CanonicalRequest,
@@ -15,7 +15,7 @@ import type {
   ReasoningSettings,
   ServiceTier,
 } from "../../canonical/request/request.ts";
-import { decodeOutputFormat } from "../../canonical/request/schema.ts";
+import { decodeOutputFormat, SHARED_NAMES } from "../../openai/settings.ts";
 import type { WireRequest } from "../wire.ts";
 
 /**
@@ -155,6 +155,7 @@ const KNOWN_FIELDS: ReadonlySet<string> = new Set([
   "service_tier",
   "prompt_cache_key",
   "metadata",
+  ...Object.values(SHARED_NAMES),
   // Looked at field by field.
   "text",
   "reasoning",
@@ -189,7 +190,7 @@ export function decodeExtras(body: JsonObject): Record<string, Extra> {
     if (value === null || value === undefined || KNOWN_FIELDS.has(field)) {
       continue;
     }
-    add(field, value, weightOf(field, value, body));
+    add(field, value, lookup(WEIGHT_BY_FIELD, field)?.(value) ?? "report");
   }
   for (const [field, value] of Object.entries(objectIn(body.text))) {
     if (field === "format" || field === "verbosity") continue;
@@ -200,14 +201,6 @@ export function decodeExtras(body: JsonObject): Record<string, Extra> {
     add(`reasoning.${field}`, value, "report");
   }
   return extras;
-}
-
-function weightOf(field: string, value: JsonValue, body: JsonObject): Weight {
-  if (field === "safety_identifier") {
-    const { user } = body;
-    return typeof user === "string" && user !== value ? "report" : "ignore";
-  }
-  return lookup(WEIGHT_BY_FIELD, field)?.(value) ?? "report";
 }
 
 function objectIn(value: JsonValue | undefined): JsonObject {

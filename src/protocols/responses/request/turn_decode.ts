@@ -3,7 +3,7 @@ import {
   type JsonObject,
   type JsonValue,
 } from "../../../core/json.ts";
-import type { Block, ToolCallBlock } from "../../canonical/answer/block.ts";
+import type { Block, ToolCallBlock } from "../../canonical/content/block.ts";
 import {
   invalidField,
   unsupportedState,

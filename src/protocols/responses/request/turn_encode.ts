@@ -4,11 +4,11 @@ import type {
   OpaqueBlock,
   ReasoningBlock,
   ToolCallBlock,
-} from "../../canonical/answer/block.ts";
+} from "../../canonical/content/block.ts";
 import { settleHistory } from "../../canonical/request/history.ts";
 import { openForeignBlocks } from "../../canonical/answer/readable.ts";
 import type { Turn } from "../../canonical/request/request.ts";
-import { maySend } from "../../canonical/answer/sealed.ts";
+import { maySend } from "../../canonical/content/sealed.ts";
 import { fitId } from "../../canonical/tools/tool_call_id.ts";
 import { callItem, ID_RULE, resultItem } from "../tools/call_item.ts";
 import type { Scope } from "../dialect.ts";

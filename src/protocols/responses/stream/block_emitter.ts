@@ -6,8 +6,8 @@ import type {
   OpaqueBlock,
   ReasoningForm,
   TokenLogprob,
-} from "../../canonical/answer/block.ts";
-import type { Sealed } from "../../canonical/answer/sealed.ts";
+} from "../../canonical/content/block.ts";
+import type { Sealed } from "../../canonical/content/sealed.ts";
 import { MAX_BLOCKS } from "../../canonical/max_sizes.ts";
 import {
   type AnswerEvent,

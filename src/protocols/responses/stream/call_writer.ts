@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../../core/json.ts";
-import type { ToolCallBlock } from "../../canonical/answer/block.ts";
+import type { ToolCallBlock } from "../../canonical/content/block.ts";
 import type { CanonicalRequest } from "../../canonical/request/request.ts";
 import { parseArguments } from "../../canonical/tools/tool.ts";
 import { callItem, typedCallItem } from "../tools/call_item.ts";

@@ -3,9 +3,9 @@ import type {
   Citation,
   ReasoningForm,
   TokenLogprob,
-} from "../../canonical/answer/block.ts";
+} from "../../canonical/content/block.ts";
 import type { AnswerContext } from "../../canonical/codec.ts";
-import type { Sealed } from "../../canonical/answer/sealed.ts";
+import type { Sealed } from "../../canonical/content/sealed.ts";
 
 /** Tells the steps of an answer as stream events. */
 export interface EventWriter {

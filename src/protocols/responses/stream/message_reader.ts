@@ -4,11 +4,11 @@ import {
   type JsonObject,
   type JsonValue,
 } from "../../../core/json.ts";
-import {
-  decodeLogprobs,
-  type MessageHead,
-} from "../../canonical/answer/block.ts";
-import type { ProviderMetadata } from "../../canonical/request/extras.ts";
+import type {
+  MessageHead,
+  TokenLogprob,
+} from "../../canonical/content/block.ts";
+import type { ProviderMetadata } from "../../canonical/content/extras.ts";
 import { markOwn, otherFields, textOf } from "../fields.ts";
 import {
   decodeAnnotation,
@@ -242,4 +242,25 @@ class PartReader {
     if (this.#isOpen) this.#blocks.close(this.#block);
     this.#isOpen = false;
   }
+}
+
+/** Reads a list of log probabilities; `undefined` where there is none. */
+function decodeLogprobs(
+  value: JsonValue | undefined,
+): readonly TokenLogprob[] | undefined {
+  if (!Array.isArray(value)) return undefined;
+  const tokens = value.filter(isJsonObject).flatMap(decodeToken);
+  return tokens.length === 0 ? undefined : tokens;
+}
+
+function decodeToken(one: JsonObject): TokenLogprob[] {
+  const { token, logprob, top_logprobs: others } = one;
+  if (typeof token !== "string" || typeof logprob !== "number") return [];
+  const top = Array.isArray(others) ? others.filter(isJsonObject) : [];
+  return [{
+    token,
+    logprob,
+    bytes: one.bytes ?? null,
+    top_logprobs: top.map((other) => ({ bytes: null, ...other })),
+  }];
 }

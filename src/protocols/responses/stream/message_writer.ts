@@ -1,5 +1,5 @@
 import { type JsonObject, present } from "../../../core/json.ts";
-import type { Citation, TokenLogprob } from "../../canonical/answer/block.ts";
+import type { Citation, TokenLogprob } from "../../canonical/content/block.ts";
 import type { BlockHead } from "../../canonical/stream/event.ts";
 import { notedObject, textOf } from "../fields.ts";
 import { encodeAnnotation } from "../request/part_decode.ts";

@@ -6,7 +6,7 @@ import {
   type JsonValue,
 } from "../../../core/json.ts";
 import type { Emit } from "../../../core/stage.ts";
-import type { ToolCallBlock } from "../../canonical/answer/block.ts";
+import type { ToolCallBlock } from "../../canonical/content/block.ts";
 import { MAX_BLOCKS } from "../../canonical/max_sizes.ts";
 import {
   type AnswerEvent,

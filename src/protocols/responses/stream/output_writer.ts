@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from "../../../core/json.ts";
 import type {
   OpaqueBlock,
   TokenLogprob,
-} from "../../canonical/answer/block.ts";
+} from "../../canonical/content/block.ts";
 import type { AnswerContext } from "../../canonical/codec.ts";
 import type { AnswerEvent, BlockHead } from "../../canonical/stream/event.ts";
 import {

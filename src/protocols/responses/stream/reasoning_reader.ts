@@ -3,7 +3,7 @@ import {
   type JsonObject,
   type JsonValue,
 } from "../../../core/json.ts";
-import type { ReasoningForm } from "../../canonical/answer/block.ts";
+import type { ReasoningForm } from "../../canonical/content/block.ts";
 import type { BlockEmitter, ItemReader } from "./block_emitter.ts";
 import { markOwn } from "../fields.ts";
 import {

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../../core/json.ts";
-import type { ReasoningForm } from "../../canonical/answer/block.ts";
+import type { ReasoningForm } from "../../canonical/content/block.ts";
 import type { BlockHead } from "../../canonical/stream/event.ts";
-import type { Sealed } from "../../canonical/answer/sealed.ts";
+import type { Sealed } from "../../canonical/content/sealed.ts";
 import {
   idleWriter,
   type ItemWriter,

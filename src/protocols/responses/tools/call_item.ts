@@ -3,7 +3,7 @@ import type {
   ResultContent,
   ToolCallBlock,
   ToolResultBlock,
-} from "../../canonical/answer/block.ts";
+} from "../../canonical/content/block.ts";
 import { invalidField } from "../../canonical/request/invalid_request.ts";
 import { argumentsObject, givenArguments } from "../../canonical/tools/tool.ts";
 import { fitId } from "../../canonical/tools/tool_call_id.ts";

@@ -6,7 +6,7 @@ import {
 import {
   type InnerSettings,
   innerSettings,
-} from "../../canonical/request/extras.ts";
+} from "../../canonical/content/extras.ts";
 import type { FunctionTool } from "../../canonical/tools/tool.ts";
 import { markOwn, notedObject, textOf } from "../fields.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { runStage } from "../../../../src/core/stage.ts";
-import type { AnswerBlock } from "../../../../src/protocols/canonical/answer/block.ts";
+import type { AnswerBlock } from "../../../../src/protocols/canonical/content/block.ts";
 import {
   bindReasoning,
   longerPrefix,
@@ -15,7 +15,7 @@ import {
 import {
   type Bound,
   sealDigest,
-} from "../../../../src/protocols/canonical/answer/sealed.ts";
+} from "../../../../src/protocols/canonical/content/sealed.ts";
 import type { AnswerEvent } from "../../../../src/protocols/canonical/stream/event.ts";
 
 const seal = (value: string) =>

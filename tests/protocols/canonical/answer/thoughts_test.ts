@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type {
   Block,
   ReasoningBlock,
-} from "../../../../src/protocols/canonical/answer/block.ts";
+} from "../../../../src/protocols/canonical/content/block.ts";
 import {
   callIdsOf,
   type Piece,

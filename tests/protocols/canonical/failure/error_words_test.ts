@@ -4,6 +4,7 @@ import {
   type ErrorWords,
   plainWords,
   readErrorWords,
+  walkError,
 } from "../../../../src/protocols/canonical/failure/error_words.ts";
 import { CODECS } from "../../../../src/protocols/mod.ts";
 import { PROTOCOLS } from "../../../support/wire/ask.ts";
@@ -244,4 +245,34 @@ Deno.test("plainWords() is quick with what was made to be slow", () => {
   const hostile = `<html>${"<title><script>".repeat(100_000)}`;
   assert.equal(plainWords(hostile), "");
   assert.equal(plainWords(`<html>${"<".repeat(200_000)}`), "");
+});
+
+Deno.test("walkError() finds an error wherever it lies, and as many times as it is wrapped", () => {
+  const inner = { code: "c", message: "No" };
+  const wraps: readonly ((error: JsonValue) => JsonValue)[] = [
+    (error) => ({ error }),
+    (error) => ({ errors: [{ error }] }),
+    (error) => ({ message: JSON.stringify(error) }),
+    (error) => ({ detail: error }),
+    (error) => [{ error }],
+    (error) => ({ error: { metadata: { raw: error } } }),
+  ];
+  for (const outer of wraps) {
+    for (const wrap of wraps) {
+      const body = outer(wrap(inner));
+      const codes: unknown[] = [];
+      const words = walkError(body, ({ code }) => codes.push(code));
+      assert.deepEqual(codes.filter((code) => code !== undefined), ["c"]);
+      assert.equal(words.code, "c", JSON.stringify(body));
+      assert.equal(words.message, "No", JSON.stringify(body));
+    }
+  }
+});
+
+Deno.test("walkError() ends in an error without an end", () => {
+  let body: JsonValue = { code: "c" };
+  for (let depth = 0; depth < 1000; depth++) body = { error: body };
+  let visits = 0;
+  walkError(body, () => visits++);
+  assert.ok(visits < 10, `${visits} visits`);
 });

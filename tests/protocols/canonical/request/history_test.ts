@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type {
   Block,
   ToolResultBlock,
-} from "../../../../src/protocols/canonical/answer/block.ts";
+} from "../../../../src/protocols/canonical/content/block.ts";
 import { settleHistory } from "../../../../src/protocols/canonical/request/history.ts";
 import type { Turn } from "../../../../src/protocols/canonical/request/request.ts";
 

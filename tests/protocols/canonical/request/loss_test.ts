@@ -92,6 +92,40 @@ Deno.test("loseForeignExtras() reports other protocols' extras by weight and lea
   );
 });
 
+Deno.test("loseForeignExtras() reports the settings of OpenAI's that a target does not take", () => {
+  const value = "x";
+  const request = requestOf({
+    user: "anna",
+    cacheOptions: { protocol: "chat", value },
+    cacheRetention: { protocol: "chat", value },
+    safetyIdentifier: { protocol: "chat", value },
+  });
+  const reportOf = (
+    one: typeof request,
+    taken: Parameters<typeof loseForeignExtras>[3] = {},
+  ) => {
+    const losses = createLosses({ strict: false, nameOf });
+    loseForeignExtras(one, "messages", losses, taken);
+    return [...losses.dropped];
+  };
+  assert.deepEqual(reportOf(request), [
+    "prompt_cache_options",
+    "prompt_cache_retention",
+    "safety_identifier",
+  ]);
+  assert.deepEqual(reportOf(request, { cacheOptions: true }), [
+    "prompt_cache_retention",
+    "safety_identifier",
+  ]);
+  assert.deepEqual(reportOf({ ...request, user: value }, {}), [
+    "prompt_cache_options",
+    "prompt_cache_retention",
+  ]);
+  const asking = requestOf({ logprobs: {} });
+  assert.throws(() => reportOf(asking), /Cannot pass `logprobs`/);
+  assert.deepEqual(reportOf(asking, { logprobs: true }), []);
+});
+
 const MARK = { cache_control: { type: "ephemeral" } };
 
 const QUESTION = { model: "m", max_tokens: 1 };

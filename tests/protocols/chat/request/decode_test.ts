@@ -411,13 +411,30 @@ Deno.test("a Chat request reads formats and service tiers", () => {
   assert.equal(decode({ service_tier: "on_demand" }).serviceTier?.tier, "auto");
 });
 
+Deno.test("a Chat request's settings of OpenAI's are no extras", () => {
+  const options = { mode: "explicit" };
+  const { extras, ...request } = decode({
+    logprobs: true,
+    top_logprobs: 5,
+    prompt_cache_options: options,
+    prompt_cache_retention: "24h",
+    safety_identifier: "x",
+  });
+  const protocol = "chat";
+  assert.deepEqual(extras.chat, {});
+  assert.deepEqual(request.logprobs, { top: 5 });
+  assert.deepEqual(request.cacheOptions, { protocol, value: options });
+  assert.deepEqual(request.cacheRetention, { protocol, value: "24h" });
+  assert.deepEqual(request.safetyIdentifier, { protocol, value: "x" });
+  assert.equal(request.user, "x");
+});
+
 Deno.test("a Chat request weighs what no other protocol has", () => {
   const weights: [field: string, value: JsonObject[string], weight: string][] =
     [
       ["n", 1, "ignore"],
       ["n", 2, "reject"],
       ["logprobs", false, "ignore"],
-      ["logprobs", true, "reject"],
       ["top_logprobs", 0, "ignore"],
       ["top_logprobs", 5, "reject"],
       ["logit_bias", {}, "ignore"],
@@ -434,7 +451,6 @@ Deno.test("a Chat request weighs what no other protocol has", () => {
       ["reasoning_effort", "high", "ignore"],
       ["reasoning_effort", "ultra", "report"],
       ["thinking", { type: "enabled" }, "ignore"],
-      ["safety_identifier", "x", "ignore"],
     ];
   for (const [field, value, weight] of weights) {
     const extra = decode({ [field]: value }).extras.chat?.[field];
@@ -444,11 +460,6 @@ Deno.test("a Chat request weighs what no other protocol has", () => {
       `${field} ${JSON.stringify(value)}`,
     );
   }
-  assert.equal(
-    decode({ user: "a", safety_identifier: "b" }).extras.chat?.safety_identifier
-      ?.weight,
-    "report",
-  );
 });
 
 Deno.test("a Chat request keeps a tool of a kind unknown here for its own protocol", () => {

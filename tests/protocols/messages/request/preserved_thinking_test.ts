@@ -7,7 +7,7 @@ import type {
 import {
   type Bound,
   sealDigest,
-} from "../../../../src/protocols/canonical/answer/sealed.ts";
+} from "../../../../src/protocols/canonical/content/sealed.ts";
 import { settleReasoning } from "../../../../src/protocols/messages/request/preserved_thinking.ts";
 import { contextFor } from "../../../support/dialects/targets.ts";
 

@@ -5,7 +5,7 @@ import type {
   FunctionCallBlock,
   TextBlock,
   ToolResultBlock,
-} from "../../../../src/protocols/canonical/answer/block.ts";
+} from "../../../../src/protocols/canonical/content/block.ts";
 import type {
   CanonicalRequest,
   Turn,

@@ -5,11 +5,11 @@ import { runStage } from "../../../../src/core/stage.ts";
 import type {
   AnswerBlock,
   FunctionCallBlock,
-} from "../../../../src/protocols/canonical/answer/block.ts";
+} from "../../../../src/protocols/canonical/content/block.ts";
 import type { AnswerContext } from "../../../../src/protocols/canonical/codec.ts";
 import type { AnswerEvent } from "../../../../src/protocols/canonical/stream/event.ts";
 import { unfoldAnswer } from "../../../../src/protocols/canonical/answer/fold.ts";
-import { unwrapSealed } from "../../../../src/protocols/canonical/answer/sealed.ts";
+import { unwrapSealed } from "../../../../src/protocols/canonical/content/sealed.ts";
 import { encodeAnswer } from "../../../../src/protocols/messages/answer/encode.ts";
 import { createStreamEncoder } from "../../../../src/protocols/messages/stream/encode.ts";
 import { answerContext } from "../../../contract/codec_contract.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { GatewayError } from "../../../../src/core/error.ts";
 import type { JsonObject } from "../../../../src/core/json.ts";
-import { wrapSealed } from "../../../../src/protocols/canonical/answer/sealed.ts";
+import { wrapSealed } from "../../../../src/protocols/canonical/content/sealed.ts";
 import { responsesCodec } from "../../../../src/protocols/responses/mod.ts";
 import { plain } from "../../../contract/codec_contract.ts";
 
@@ -303,7 +303,7 @@ Deno.test("decodeRequest() reads the settings", () => {
 });
 
 Deno.test("decodeRequest() weighs what only this protocol has", () => {
-  const { extras } = decode({
+  const { extras, safetyIdentifier } = decode({
     store: false,
     include: ["reasoning.encrypted_content"],
     truncation: "auto",
@@ -324,12 +324,12 @@ Deno.test("decodeRequest() weighs what only this protocol has", () => {
     "include ignore",
     "reasoning.context report",
     "reasoning.effort report",
-    "safety_identifier report",
     "store ignore",
     "top_logprobs reject",
     "truncation report",
     "user ignore",
   ]);
+  assert.deepEqual(safetyIdentifier, { protocol: "responses", value: "other" });
 });
 
 Deno.test("decodeRequest() reads a compaction trigger as a wish for a summary, and a summary as words", () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../../../src/core/json.ts";
-import type { Block } from "../../../../src/protocols/canonical/answer/block.ts";
+import type { Block } from "../../../../src/protocols/canonical/content/block.ts";
 import type { Loss } from "../../../../src/protocols/canonical/request/loss.ts";
 import type {
   CanonicalRequest,

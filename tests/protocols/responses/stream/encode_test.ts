@@ -6,13 +6,13 @@ import {
   parseJson,
 } from "../../../../src/core/json.ts";
 import { runStage } from "../../../../src/core/stage.ts";
-import type { AnswerBlock } from "../../../../src/protocols/canonical/answer/block.ts";
+import type { AnswerBlock } from "../../../../src/protocols/canonical/content/block.ts";
 import type { AnswerContext } from "../../../../src/protocols/canonical/codec.ts";
 import type { AnswerEvent } from "../../../../src/protocols/canonical/stream/event.ts";
 import { UpstreamFailure } from "../../../../src/protocols/canonical/failure/failure.ts";
 import { unfoldAnswer } from "../../../../src/protocols/canonical/answer/fold.ts";
 import { MAX_HELD_CHARACTERS } from "../../../../src/protocols/canonical/max_sizes.ts";
-import { unwrapSealed } from "../../../../src/protocols/canonical/answer/sealed.ts";
+import { unwrapSealed } from "../../../../src/protocols/canonical/content/sealed.ts";
 import type { StopReason } from "../../../../src/protocols/canonical/answer/answer.ts";
 import { responsesCodec } from "../../../../src/protocols/responses/mod.ts";
 import { formatFrame } from "../../../../src/streams/sse.ts";

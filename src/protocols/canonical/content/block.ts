@@ -1,15 +1,6 @@
-import {
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-} from "../../../core/json.ts";
+import type { JsonObject, JsonValue } from "../../../core/json.ts";
 import type { Protocol } from "../../../core/protocol.ts";
-import type {
-  InnerSettings,
-  ProviderMetadata,
-  Raw,
-  Weight,
-} from "../request/extras.ts";
+import type { InnerSettings, ProviderMetadata, Raw, Weight } from "./extras.ts";
 import type { Sealed } from "./sealed.ts";
 
 /**
@@ -39,6 +30,13 @@ export type AnswerBlock =
 
 /** A call of a tool that the caller runs. */
 export type ToolCallBlock = FunctionCallBlock | CustomCallBlock;
+
+/** Whether the block is a call of a tool that the caller runs. */
+export function isToolCall(
+  block: { readonly kind: string },
+): block is ToolCallBlock {
+  return block.kind === "function_call" || block.kind === "custom_call";
+}
 
 /** What a tool gave back. */
 export type ResultContent = TextBlock | ImageBlock | FileBlock | OpaqueBlock;
@@ -241,25 +239,4 @@ export interface TokenLogprob {
   /** The token's own UTF-8 bytes, where the upstream says. */
   readonly bytes: JsonValue;
   readonly top_logprobs: readonly JsonObject[];
-}
-
-/** Reads a list of log probabilities; `undefined` where there is none. */
-export function decodeLogprobs(
-  value: JsonValue | undefined,
-): readonly TokenLogprob[] | undefined {
-  if (!Array.isArray(value)) return undefined;
-  const tokens = value.filter(isJsonObject).flatMap(decodeToken);
-  return tokens.length === 0 ? undefined : tokens;
-}
-
-function decodeToken(one: JsonObject): TokenLogprob[] {
-  const { token, logprob, top_logprobs: others } = one;
-  if (typeof token !== "string" || typeof logprob !== "number") return [];
-  const top = Array.isArray(others) ? others.filter(isJsonObject) : [];
-  return [{
-    token,
-    logprob,
-    bytes: one.bytes ?? null,
-    top_logprobs: top.map((other) => ({ bytes: null, ...other })),
-  }];
 }

@@ -18,8 +18,7 @@ export interface Extra {
 
 /**
  * Request fields without a canonical place, by the protocol that understands them and their name there.
- * Only that protocol's codec looks inside; the others report them by weight (see `loseForeignExtras`). What OpenAI's
- * two protocols have in common, each takes from the other: `sharedExtras`, and log probabilities.
+ * Only that protocol's codec looks inside; the others report them by weight (see `loseForeignExtras`).
  * Fields that the decoder does not know are kept here as hints.
  */
 export type Extras = Readonly<
