@@ -4,12 +4,12 @@ import { type Clock, systemClock, type Timers } from "./core/time/timers.ts";
 import { createDeadlines } from "./core/time/deadlines.ts";
 import { randomIds } from "./core/ids.ts";
 import { createHandler, type Handler } from "./http/gateway.ts";
-import { createCodexQuota } from "./limits/codex_quota.ts";
-import { createHarvest } from "./limits/harvest.ts";
-import { toPlain } from "./limits/reading.ts";
-import { createPoller } from "./limits/poller.ts";
-import { createQuotaService } from "./limits/service.ts";
-import type { QuotaWindow } from "./limits/window.ts";
+import { createCodexQuota } from "./quotas/codex_quota.ts";
+import { createHarvest } from "./quotas/harvest.ts";
+import { toPlain } from "./quotas/reading.ts";
+import { createPoller } from "./quotas/poller.ts";
+import { createQuotaService } from "./quotas/service.ts";
+import type { QuotaWindow } from "./quotas/window.ts";
 import type { Log } from "./observe/log.ts";
 import type { GatewayState, Metrics, QuotaState } from "./observe/metrics.ts";
 import type { Tracing } from "./observe/tracing.ts";
@@ -125,7 +125,7 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
     deadlines,
     followAfterMs: surroundings.followAfterMs ?? 0,
     connects: createConnectWatch({ reach: surroundings.reach, deadlines }),
-    seals: createReasoningStore({ clock }),
+    reasoningStore: createReasoningStore({ clock }),
     translation: createTranslation(surroundings.translationPool, randomIds),
     quotas,
     catalog: createModelCatalog({ ...surroundings, clock, deadlines }),

@@ -4,7 +4,7 @@ import type { ConfigStore } from "../config/store.ts";
 import type { StoreCondition } from "../core/store_condition.ts";
 import { type HeaderFields, readHeaders } from "../core/header_fields.ts";
 import { DEFAULT_PROTOCOL, type Protocol } from "../core/protocol.ts";
-import type { QuotaService } from "../limits/service.ts";
+import type { QuotaService } from "../quotas/service.ts";
 import type { Ending } from "../observe/facts.ts";
 import type { Log } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";

@@ -1,6 +1,6 @@
 import type { Caller, Config } from "../config/config.ts";
 import { GatewayError } from "../core/error.ts";
-import type { QuotaService } from "../limits/service.ts";
+import type { QuotaService } from "../quotas/service.ts";
 import { CallerLeft } from "../upstream/call.ts";
 import type { UsageService } from "../usage/service.ts";
 import { requestTarget } from "./router.ts";

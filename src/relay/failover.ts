@@ -30,11 +30,11 @@ import type { MemoryShare } from "./request/body_memory.ts";
 import type { KeptBody } from "./request/held_body.ts";
 import type { RequestHead } from "./request/request_head.ts";
 import {
+  type Candidate,
   type NamedInBody,
   servingDeployments,
-} from "./routing/allow_named_models.ts";
+} from "./routing/candidate.ts";
 import { type AttemptReport, withWindow } from "./routing/attempt_report.ts";
-import type { Candidate } from "./routing/candidate.ts";
 import type { Asker } from "./routing/health.ts";
 import {
   exhaustedFailure,

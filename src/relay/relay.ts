@@ -9,10 +9,13 @@ import {
 } from "./request/request_head.ts";
 import type { Exchange } from "./exchange.ts";
 import { tryCandidates } from "./failover.ts";
-import { allowNamedModels } from "./routing/allow_named_models.ts";
+import {
+  allowNamedModels,
+  type Candidates,
+  findCandidates,
+} from "./routing/candidate.ts";
 import { keepBody } from "./request/held_body.ts";
 import type { RelayServices } from "./services.ts";
-import { type Candidates, findCandidates } from "./routing/candidate.ts";
 
 /** What a route asks the relay to do. */
 export interface RelayTask extends PathHead {

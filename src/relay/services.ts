@@ -1,9 +1,9 @@
 import type { Clock } from "../core/time/timers.ts";
 import type { Deadlines } from "../core/time/deadlines.ts";
 import type { Ids } from "../core/ids.ts";
-import type { CodexQuota } from "../limits/codex_quota.ts";
-import type { QuotaService } from "../limits/service.ts";
-import type { Harvest } from "../limits/harvest.ts";
+import type { CodexQuota } from "../quotas/codex_quota.ts";
+import type { QuotaService } from "../quotas/service.ts";
+import type { Harvest } from "../quotas/harvest.ts";
 import type { UsageService } from "../usage/service.ts";
 import type { Fetch } from "../upstream/call.ts";
 import type { ConnectWatch } from "../upstream/connect_watch.ts";
@@ -43,7 +43,7 @@ export interface RelayServices {
   readonly followAfterMs: number;
   readonly translation: Translation;
   /** Sealed reasoning that waits for its tool results. */
-  readonly seals: ReasoningStore;
+  readonly reasoningStore: ReasoningStore;
   readonly clock: Clock;
   readonly ids: Ids;
   /** A number from 0 up to 1. */

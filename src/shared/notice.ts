@@ -1,7 +1,7 @@
 import type { Config } from "../config/config.ts";
-import type { Harvest } from "../limits/harvest.ts";
-import { fromPlain, isGood, type PlainReading } from "../limits/reading.ts";
-import type { Poller } from "../limits/poller.ts";
+import type { Harvest } from "../quotas/harvest.ts";
+import { fromPlain, isGood, type PlainReading } from "../quotas/reading.ts";
+import type { Poller } from "../quotas/poller.ts";
 import type { CoolDown } from "../relay/routing/cool_down.ts";
 import type { Health } from "../relay/routing/health.ts";
 

@@ -2,16 +2,16 @@ import type { Connection } from "../config/config.ts";
 import type { ConfigStore } from "../config/store.ts";
 import { TtlCache } from "../core/collections.ts";
 import type { Clock } from "../core/time/timers.ts";
-import { QuotaFailure } from "../limits/failure.ts";
+import { QuotaFailure } from "../quotas/failure.ts";
 import {
   fromPlain,
   type PlainReading,
   type Reading,
   sourceKey,
   toPlain,
-} from "../limits/reading.ts";
-import type { Poller } from "../limits/poller.ts";
-import { readerOf } from "../limits/readers/mod.ts";
+} from "../quotas/reading.ts";
+import type { Poller } from "../quotas/poller.ts";
+import { readerOf } from "../quotas/readers/mod.ts";
 
 /** What a thread is told when it asks for a quota. */
 export interface RemoteReading {

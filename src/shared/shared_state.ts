@@ -1,6 +1,6 @@
 import type { StoreCondition } from "../core/store_condition.ts";
-import type { Poller } from "../limits/poller.ts";
-import type { SharedReadings } from "../limits/reading.ts";
+import type { Poller } from "../quotas/poller.ts";
+import type { SharedReadings } from "../quotas/reading.ts";
 import type { MemoryOfOthers } from "../relay/request/body_memory.ts";
 import type { RunningCounts } from "../relay/request/admission.ts";
 import type { Sums } from "../usage/sums.ts";

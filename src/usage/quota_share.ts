@@ -1,14 +1,14 @@
 import type { Connection } from "../config/config.ts";
 import type { TimeSpan } from "../core/time/calendar.ts";
 import type { Clock } from "../core/time/timers.ts";
-import type { QuotaList } from "../limits/list.ts";
-import type { QuotaService } from "../limits/service.ts";
+import type { QuotaList } from "../quotas/list.ts";
+import type { QuotaService } from "../quotas/service.ts";
 import {
   limitsModels,
   type QuotaWindow,
   windowKey,
   windowSpan,
-} from "../limits/window.ts";
+} from "../quotas/window.ts";
 import { isWindowKept, relayedShare } from "./relayed.ts";
 import { type Soon, soon, soonAll, type Sums } from "./sums.ts";
 import type { Holder } from "./tables.ts";

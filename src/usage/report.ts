@@ -3,7 +3,7 @@ import type { Caller, Config, Connection } from "../config/config.ts";
 import type { TimeSpan } from "../core/time/calendar.ts";
 import type { Clock } from "../core/time/timers.ts";
 import { NANOS_PER_DOLLAR } from "../core/nano_dollars.ts";
-import type { QuotaService } from "../limits/service.ts";
+import type { QuotaService } from "../quotas/service.ts";
 import type { AmountBound, Bound, Bounds, ShareBound } from "./bounds.ts";
 import { amountState } from "./limiter.ts";
 import { isNamed, type QuotaShare, type QuotaShares } from "./quota_share.ts";

@@ -2,7 +2,7 @@ import type { Caller, Config } from "../config/config.ts";
 import type { ConfigStore } from "../config/store.ts";
 import { limitWords } from "../config/usage_limits.ts";
 import type { Clock } from "../core/time/timers.ts";
-import type { QuotaService } from "../limits/service.ts";
+import type { QuotaService } from "../quotas/service.ts";
 import type { Log } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { type Bound, boundLabel, createBounds } from "./bounds.ts";

@@ -3,10 +3,10 @@ import type { Connection } from "../../src/config/config.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import type { Family } from "../../src/core/protocol.ts";
 import { demoConfigText } from "../../src/demo/config.ts";
-import { createHarvest } from "../../src/limits/harvest.ts";
-import { readQuota } from "../../src/limits/read.ts";
-import { readerOf } from "../../src/limits/readers/mod.ts";
-import type { QuotaWindow } from "../../src/limits/window.ts";
+import { createHarvest } from "../../src/quotas/harvest.ts";
+import { readQuota } from "../../src/quotas/read.ts";
+import { readerOf } from "../../src/quotas/readers/mod.ts";
+import type { QuotaWindow } from "../../src/quotas/window.ts";
 import { createFakeClock, createFixedDemo, demoRequest } from "./harness.ts";
 
 async function connectionOf(family: Family): Promise<Connection> {

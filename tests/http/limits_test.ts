@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { GatewayError } from "../../src/core/error.ts";
 import { limitsResponse } from "../../src/http/reports.ts";
-import type { QuotaService } from "../../src/limits/service.ts";
+import type { QuotaService } from "../../src/quotas/service.ts";
 import { CallerLeft } from "../../src/upstream/call.ts";
 import { minimalConfig } from "../support/gateway/config.ts";
 

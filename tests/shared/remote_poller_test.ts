@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { readerOf } from "../../src/limits/readers/mod.ts";
+import { readerOf } from "../../src/quotas/readers/mod.ts";
 import { createRemotePoller } from "../../src/shared/remote_poller.ts";
 import { createFakeClock } from "../support/fakes/fake_clock.ts";
 import { NOW_MS } from "../support/gateway/config.ts";
-import { connectionOf } from "../limits/quota_case.ts";
+import { connectionOf } from "../quotas/quota_case.ts";
 
 const ZAI = connectionOf("zai");
 

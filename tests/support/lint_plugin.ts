@@ -21,7 +21,7 @@ const LAYER_BY_PREFIX: readonly (readonly [prefix: string, layer: number])[] = [
   ["protocols/responses_in_chat/", 3],
   ["upstream/", 3],
   ["usage/", 3.5],
-  ["limits/", 3],
+  ["quotas/", 3],
   ["catalog/", 3.5],
   ["config/", 2],
   ["observe/", 2],
@@ -38,11 +38,10 @@ const LAYER_BY_PREFIX: readonly (readonly [prefix: string, layer: number])[] = [
 /** Packages that only some places of `src/` may import. */
 const PLACES_BY_PACKAGE: Readonly<Record<string, RegExp>> = {
   "itty-router": /^http\/router\.ts$/,
-  "prom-client":
-    /^observe\/(exposition|instruments|process_metrics|prometheus)\.ts$/,
+  "prom-client": /^observe\/(exposition|instruments|prometheus)\.ts$/,
   "@redis/client": /^cli\/server\/redis\.ts$/,
   "zod":
-    /^(config\/schema\/\w+\.ts|protocols\/\w+\/wire\w*\.ts|limits\/readers\/\w+\.ts|catalog\/(listed_entry|model_page)\.ts|shared\/store\/wire\.ts)$/,
+    /^(config\/schema\/\w+\.ts|protocols\/\w+\/wire\w*\.ts|quotas\/readers\/\w+\.ts|catalog\/model_page\.ts|shared\/store\/wire\.ts)$/,
 };
 
 const DENO_PLACES_REGEXP = /^(main\.ts|cli\/.*)$/;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { period } from "../../src/limits/period.ts";
-import { type QuotaWindow, quotaWindow } from "../../src/limits/window.ts";
+import { period } from "../../src/quotas/period.ts";
+import { type QuotaWindow, quotaWindow } from "../../src/quotas/window.ts";
 import { createQuotaShares } from "../../src/usage/quota_share.ts";
 import { minimalConfig, NOW_MS } from "../support/gateway/config.ts";
 

@@ -1,5 +1,5 @@
 import { withOwnUse } from "../../http/wording/own_use.js";
-import type { QuotaList } from "../../limits/list.ts";
+import type { QuotaList } from "../../quotas/list.ts";
 import { readArguments } from "../arguments.ts";
 import { badUsage, type CliIo, type CommandSpec, EXIT } from "../command.ts";
 import {

@@ -2,8 +2,8 @@ import { failureMeaning } from "../../http/wording/failures.js";
 import { type Level, LEVEL_TEXTS, levelOf } from "../../http/wording/level.js";
 import { checkedText, resetText } from "../../http/wording/times.js";
 import { leftText, nameParts, usedText } from "../../http/wording/words.js";
-import type { ConnectionEntry, QuotaList } from "../../limits/list.ts";
-import type { QuotaWindow } from "../../limits/window.ts";
+import type { ConnectionEntry, QuotaList } from "../../quotas/list.ts";
+import type { QuotaWindow } from "../../quotas/window.ts";
 import { type Paint, plainText, type Style, wrapWords } from "../text.ts";
 
 /** How {@linkcode drawLimits} draws. */

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonValue } from "../../core/json.ts";
-import type { ConnectionEntry, QuotaList } from "../../limits/list.ts";
-import type { QuotaWindow } from "../../limits/window.ts";
+import type { ConnectionEntry, QuotaList } from "../../quotas/list.ts";
+import type { QuotaWindow } from "../../quotas/window.ts";
 import { askGateway, type AskTools, readGateway } from "../gateway_client.ts";
 
 /** Where something is read, and for whom. */

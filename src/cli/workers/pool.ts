@@ -5,9 +5,9 @@ import {
   systemClock,
   type Timers,
 } from "../../core/time/timers.ts";
-import { toPlain } from "../../limits/reading.ts";
-import { createPoller } from "../../limits/poller.ts";
-import type { QuotaFetch } from "../../limits/read.ts";
+import { toPlain } from "../../quotas/reading.ts";
+import { createPoller } from "../../quotas/poller.ts";
+import type { QuotaFetch } from "../../quotas/read.ts";
 import type { Log, LogFormat } from "../../observe/log.ts";
 import type { Snapshot } from "../../observe/metrics.ts";
 import { answerLedgerCall } from "../../shared/ledger.ts";

@@ -174,7 +174,7 @@ const BALANCE_KINDS: ReadonlySet<string> = new Set([
   "siliconflow",
 ]);
 
-/** What `window` is called; see `limits/period.ts`. */
+/** What `window` is called; see `quotas/period.ts`. */
 const WINDOW_REGEXP =
   /^(\S+ )?(minute|hourly|daily|weekly|monthly|yearly|[a-z0-9]+_(minute|hour|day|week|month|year))$/;
 

@@ -17,8 +17,8 @@ import {
 } from "../wording/words.js";
 
 /**
- * @typedef {import("../../limits/list.ts").ConnectionEntry} ConnectionEntry
- * @typedef {import("../../limits/window.ts").QuotaWindow} QuotaWindow
+ * @typedef {import("../../quotas/list.ts").ConnectionEntry} ConnectionEntry
+ * @typedef {import("../../quotas/window.ts").QuotaWindow} QuotaWindow
  * @typedef {import("./element.js").Ticker} Ticker
  * @typedef {import("../wording/level.js").Level} Level
  */

@@ -3,7 +3,7 @@ import { withOwnUse } from "../wording/own_use.js";
 /**
  * The questions that the page asks the gateway it came from.
  *
- * @typedef {import("../../limits/list.ts").QuotaList} QuotaList
+ * @typedef {import("../../quotas/list.ts").QuotaList} QuotaList
  * @typedef {import("../wording/models.js").Model} Model
  *
  * @typedef {object} Answers What could be read, and why not everything.

@@ -1,7 +1,7 @@
 /**
  * How far the time of a window has gone, so that use can be held against it.
  *
- * @typedef {import("../../limits/window.ts").QuotaWindow} QuotaWindow
+ * @typedef {import("../../quotas/window.ts").QuotaWindow} QuotaWindow
  */
 
 const MINUTE_MS = 60_000;

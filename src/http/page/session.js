@@ -2,7 +2,7 @@
  * What this tab remembers until it is closed: the token, and what was read last, so that reloading the
  * page does not ask the gateway sooner than it may be asked.
  *
- * @typedef {import("../../limits/list.ts").QuotaList} QuotaList
+ * @typedef {import("../../quotas/list.ts").QuotaList} QuotaList
  * @typedef {import("../wording/models.js").Model} Model
  *
  * @typedef {object} Reading

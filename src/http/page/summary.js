@@ -3,8 +3,8 @@ import { informativeWindows, levelOf, LEVELS } from "../wording/level.js";
 import { leftText, nameParts, usedText } from "../wording/words.js";
 
 /**
- * @typedef {import("../../limits/list.ts").ConnectionEntry} ConnectionEntry
- * @typedef {import("../../limits/window.ts").QuotaWindow} QuotaWindow
+ * @typedef {import("../../quotas/list.ts").ConnectionEntry} ConnectionEntry
+ * @typedef {import("../../quotas/window.ts").QuotaWindow} QuotaWindow
  */
 
 /**

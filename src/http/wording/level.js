@@ -1,7 +1,7 @@
 /**
  * How serious the state of a quota is, for the page and for the command line alike. Everything here is pure.
  *
- * @typedef {import("../../limits/window.ts").QuotaWindow} QuotaWindow
+ * @typedef {import("../../quotas/window.ts").QuotaWindow} QuotaWindow
  */
 
 /**

@@ -1,8 +1,8 @@
 /**
  * What of the quotas the reader's own token has used.
  *
- * @typedef {import("../../limits/list.ts").QuotaList} QuotaList
- * @typedef {import("../../limits/window.ts").QuotaWindow} QuotaWindow
+ * @typedef {import("../../quotas/list.ts").QuotaList} QuotaList
+ * @typedef {import("../../quotas/window.ts").QuotaWindow} QuotaWindow
  *
  * @typedef {QuotaWindow & { readonly your_percent?: number | undefined }} WindowWithUse
  */

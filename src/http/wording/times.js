@@ -1,7 +1,7 @@
 /**
  * How times are put into words, for the page and for the command line alike.
  *
- * @typedef {import("../../limits/window.ts").QuotaWindow} QuotaWindow
+ * @typedef {import("../../quotas/window.ts").QuotaWindow} QuotaWindow
  */
 
 const SECOND_MS = 1000;

@@ -1,7 +1,7 @@
 /**
  * How quotas are put into words, for the page and for the command line alike. Everything here is pure.
  *
- * @typedef {import("../../limits/window.ts").QuotaWindow} QuotaWindow
+ * @typedef {import("../../quotas/window.ts").QuotaWindow} QuotaWindow
  */
 
 const NUMBER = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });

@@ -1,8 +1,8 @@
 import type { Connection } from "../../config/config.ts";
 import { saneWaitMs } from "../../core/retry_after.ts";
 import type { Clock } from "../../core/time/timers.ts";
-import type { Harvest } from "../../limits/harvest.ts";
-import { isExhausted } from "../../limits/window.ts";
+import type { Harvest } from "../../quotas/harvest.ts";
+import { isExhausted } from "../../quotas/window.ts";
 import {
   type AttemptFailure,
   type AttemptFailureKind,

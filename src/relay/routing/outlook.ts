@@ -2,8 +2,8 @@ import type { Caller, Connection } from "../../config/config.ts";
 import { GatewayError } from "../../core/error.ts";
 import { saneWaitMs } from "../../core/retry_after.ts";
 import type { Clock } from "../../core/time/timers.ts";
-import type { QuotaService } from "../../limits/service.ts";
-import { isExhausted } from "../../limits/window.ts";
+import type { QuotaService } from "../../quotas/service.ts";
+import { isExhausted } from "../../quotas/window.ts";
 import {
   type Failure,
   type LastingKind,

@@ -2,8 +2,8 @@ import type { Connection } from "../../config/config.ts";
 import type { Clock } from "../../core/time/timers.ts";
 import type { Operation } from "../../core/protocol.ts";
 import { Recent } from "../../core/collections.ts";
-import type { QuotaService } from "../../limits/service.ts";
-import { limitsModels, type QuotaWindow } from "../../limits/window.ts";
+import type { QuotaService } from "../../quotas/service.ts";
+import { limitsModels, type QuotaWindow } from "../../quotas/window.ts";
 import {
   conversationOf,
   type ConversationSource,

@@ -28,7 +28,7 @@ import {
 /** What a translated answer is watched for. */
 interface AnswerWatchOptions {
   readonly record: RequestRecord;
-  readonly seals: ReasoningStore;
+  readonly reasoningStore: ReasoningStore;
   readonly callerSha256: string;
   readonly connectionId: string;
   /** What the request carried of earlier reasoning. */
@@ -125,7 +125,7 @@ export function noteWhole(
  */
 function noteDropped(
   reasons: readonly string[] = [],
-  { record, seals, callerSha256, translated, reasoningField }:
+  { record, reasoningStore, callerSha256, translated, reasoningField }:
     AnswerWatchOptions,
 ): void {
   if (reasons.length === 0) return;
@@ -135,7 +135,7 @@ function noteDropped(
     ...new Set([...answer.reasoningDropped ?? [], ...reasons]),
   ];
   if (translated.bound !== undefined && reasons.some(isAboutPrefix)) {
-    seals.refuse(callerSha256, translated.reasoning);
+    reasoningStore.refuse(callerSha256, translated.reasoning);
   }
 }
 
@@ -145,10 +145,10 @@ function isAboutPrefix(reason: string): boolean {
 
 function keepThoughts(
   thoughts: RememberedReasoning | undefined,
-  { seals, callerSha256, connectionId }: AnswerWatchOptions,
+  { reasoningStore, callerSha256, connectionId }: AnswerWatchOptions,
 ): void {
   if (thoughts === undefined) return;
-  seals.keep(callerSha256, issuedBy(connectionId, thoughts));
+  reasoningStore.keep(callerSha256, issuedBy(connectionId, thoughts));
 }
 
 /** The thoughts, marked for the one connection that may have them back. */
@@ -176,7 +176,12 @@ export interface TranslateAnswerOptions {
   readonly translated: Omit<TranslatedBody, "body">;
   readonly services: Pick<
     RelayServices,
-    "seals" | "deadlines" | "ids" | "clock" | "translation" | "codexQuota"
+    | "reasoningStore"
+    | "deadlines"
+    | "ids"
+    | "clock"
+    | "translation"
+    | "codexQuota"
   >;
 }
 

@@ -63,7 +63,7 @@ async function exchange(
   protocol: Protocol,
   services: RelayServices,
 ): Promise<Exchanged> {
-  const { seals } = services;
+  const { reasoningStore } = services;
   const { sha256 } = attempt.exchange.caller;
   for (let isAgain = false;; isAgain = true) {
     const { body, letGo, ...translated } = await translate(
@@ -86,7 +86,7 @@ async function exchange(
     if (answer.ok) return { answer, translated };
     const failure = await failureOf(answer, { attempt, protocol }, services);
     if (!mayAskAgain || !isReasoningRefused(failure)) throw failure;
-    seals.refuse(sha256, reasoning);
+    reasoningStore.refuse(sha256, reasoning);
   }
 }
 
@@ -97,7 +97,7 @@ function isReasoningRefused(thrown: Error): boolean {
 async function translate(
   attempt: Attempt,
   to: Protocol,
-  { translation, seals }: RelayServices,
+  { translation, reasoningStore }: RelayServices,
 ): Promise<TranslatedBodyLoan> {
   const { exchange, deployment, body, head } = attempt;
   const { connection } = deployment;
@@ -115,8 +115,8 @@ async function translate(
       streamOnly: connection.streamOnly,
       force: connection.force,
       omit: connection.omit,
-      recallable: seals.known(callerSha256),
-      refused: seals.refused(callerSha256),
+      recallable: reasoningStore.known(callerSha256),
+      refused: reasoningStore.refused(callerSha256),
     },
     head.shape,
     {
@@ -124,7 +124,7 @@ async function translate(
       signal: attempt.controller.signal,
       recall: (callIds) =>
         new Map(callIds.flatMap((callId) => {
-          const thoughts = seals.recall({ callerSha256, callId });
+          const thoughts = reasoningStore.recall({ callerSha256, callId });
           return thoughts === undefined ? [] : [[callId, thoughts]];
         })),
     },

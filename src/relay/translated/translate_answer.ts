@@ -53,7 +53,7 @@ export async function translateAnswer(
   const { attempt: { exchange, deployment }, services, translated } = options;
   const watchOptions = {
     record: exchange.record,
-    seals: services.seals,
+    reasoningStore: services.reasoningStore,
     callerSha256: exchange.caller.sha256,
     connectionId: deployment.connection.id,
     translated,

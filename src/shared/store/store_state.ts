@@ -15,7 +15,7 @@ import {
   type Reading,
   type SharedReadings,
   toPlain,
-} from "../../limits/reading.ts";
+} from "../../quotas/reading.ts";
 import type { Log } from "../../observe/log.ts";
 import { createRemoteSums } from "../remote_sums.ts";
 import type { SharedState } from "../shared_state.ts";

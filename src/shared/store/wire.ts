@@ -2,8 +2,8 @@ import { z } from "zod";
 import type { Config, Connection } from "../../config/config.ts";
 import { oncePer } from "../../core/memo.ts";
 import { sha256Hex } from "../../core/sha256.ts";
-import { isFailureKind } from "../../limits/failure.ts";
-import { sourceKey } from "../../limits/reading.ts";
+import { isFailureKind } from "../../quotas/failure.ts";
+import { sourceKey } from "../../quotas/reading.ts";
 import {
   type FailureKind,
   isLastingKind,
@@ -13,7 +13,7 @@ import type { Notice } from "../notice.ts";
 
 const milliseconds = z.number().min(0).max(86_400_000);
 
-/** A window as `limits/window.ts` has it. */
+/** A window as `quotas/window.ts` has it. */
 const windowSchema = z.object({
   type: z.string(),
   window: z.string(),

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { stripVTControlCharacters } from "node:util";
 import { inColour, withoutColour } from "../../../src/cli/text.ts";
 import { drawLimits } from "../../../src/cli/limits/draw.ts";
-import type { QuotaList } from "../../../src/limits/list.ts";
+import type { QuotaList } from "../../../src/quotas/list.ts";
 import {
   balanceOf,
   entryOf,

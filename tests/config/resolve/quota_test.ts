@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import type { QuotaConfig } from "../../../src/config/config.ts";
 import { QUOTA_KINDS } from "../../../src/config/quota_kinds.ts";
-import { readerOf } from "../../../src/limits/readers/mod.ts";
-import { sourceOf } from "../../limits/quota_case.ts";
+import { readerOf } from "../../../src/quotas/readers/mod.ts";
+import { sourceOf } from "../../quotas/quota_case.ts";
 import {
   configOf,
   connectionFile,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Connection } from "../../../src/config/config.ts";
-import type { QuotaWindow } from "../../../src/limits/window.ts";
+import type { QuotaWindow } from "../../../src/quotas/window.ts";
 import {
   type Candidate,
   findCandidates,

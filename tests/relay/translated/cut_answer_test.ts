@@ -98,7 +98,7 @@ async function given(
       estimatedInputTokens: 1,
     },
     services: {
-      seals: createReasoningStore({ clock: opened.clock }),
+      reasoningStore: createReasoningStore({ clock: opened.clock }),
       deadlines: createDeadlines(createFakeTimers()),
       ids: counterIds(),
       clock: opened.clock,

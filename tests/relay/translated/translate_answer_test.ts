@@ -35,7 +35,7 @@ async function begin({ stream = false } = {}) {
         reasoning: [],
       },
       services: {
-        seals: createReasoningStore({ clock: opened.clock }),
+        reasoningStore: createReasoningStore({ clock: opened.clock }),
         deadlines: createDeadlines(timers),
         ids: counterIds(),
         clock: opened.clock,

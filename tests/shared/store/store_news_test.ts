@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Config, Connection } from "../../../src/config/config.ts";
-import type { Reading } from "../../../src/limits/reading.ts";
-import { QuotaFailure } from "../../../src/limits/failure.ts";
+import type { Reading } from "../../../src/quotas/reading.ts";
+import { QuotaFailure } from "../../../src/quotas/failure.ts";
 import type { Notice } from "../../../src/shared/notice.ts";
 import {
   connectProcess,
@@ -18,7 +18,7 @@ import {
   type StoreServer,
 } from "../../support/program/store_server.ts";
 import { until } from "../../support/within.ts";
-import { windowOf } from "../../limits/quota_case.ts";
+import { windowOf } from "../../quotas/quota_case.ts";
 import { needing } from "../../support/ignored.ts";
 
 const lack = storeProgram === undefined && "there is no Valkey or Redis here";

@@ -4,13 +4,13 @@ import type {
   QuotaConfig,
   UpstreamAuth,
 } from "../../src/config/config.ts";
-import { readerOf } from "../../src/limits/readers/mod.ts";
+import { readerOf } from "../../src/quotas/readers/mod.ts";
 import type {
   QuotaRequest,
   QuotaSource,
-} from "../../src/limits/readers/reader.ts";
-import { QuotaFailure } from "../../src/limits/failure.ts";
-import type { QuotaWindow } from "../../src/limits/window.ts";
+} from "../../src/quotas/readers/reader.ts";
+import { QuotaFailure } from "../../src/quotas/failure.ts";
+import type { QuotaWindow } from "../../src/quotas/window.ts";
 import { NOW_MS } from "../support/gateway/config.ts";
 
 /** The key of {@linkcode connectionOf}'s connections. */

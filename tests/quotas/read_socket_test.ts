@@ -1,9 +1,9 @@
 /** Quota reads over real sockets, with the platform's own `fetch`. */
 import assert from "node:assert/strict";
 import { systemClock } from "../../src/core/time/timers.ts";
-import { readQuota } from "../../src/limits/read.ts";
-import { readerOf } from "../../src/limits/readers/mod.ts";
-import { isGood, type Reading } from "../../src/limits/reading.ts";
+import { readQuota } from "../../src/quotas/read.ts";
+import { readerOf } from "../../src/quotas/readers/mod.ts";
+import { isGood, type Reading } from "../../src/quotas/reading.ts";
 import { fixture, KEY, sourceOf } from "./quota_case.ts";
 
 /** Lets `handler` answer on a free port while `use` runs. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { nameParts } from "../../src/http/wording/words.js";
-import { limitsModels, QUOTA_TYPES } from "../../src/limits/window.ts";
+import { limitsModels, QUOTA_TYPES } from "../../src/quotas/window.ts";
 
 Deno.test("each type of quota has a word of its own for people", () => {
   const words = Object.values(QUOTA_TYPES).map((type) =>

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { kimi } from "../../../src/limits/readers/kimi.ts";
+import { kimi } from "../../../src/quotas/readers/kimi.ts";
 import {
   assertFailure,
   fixture,

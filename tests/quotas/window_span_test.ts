@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { period, TOTAL, UNKNOWN_PERIOD } from "../../src/limits/period.ts";
-import { quotaWindow, windowSpan } from "../../src/limits/window.ts";
-import type { Period } from "../../src/limits/period.ts";
+import { period, TOTAL, UNKNOWN_PERIOD } from "../../src/quotas/period.ts";
+import { quotaWindow, windowSpan } from "../../src/quotas/window.ts";
+import type { Period } from "../../src/quotas/period.ts";
 
 function startOf(length: Period, resetsAt: string | null): string | undefined {
   const amounts = { limit: 1, used: 0, remaining: 1, usedPercent: 0 };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { valueAt } from "../../../src/limits/readers/json.ts";
-import type { QuotaSource } from "../../../src/limits/readers/reader.ts";
+import { valueAt } from "../../../src/quotas/readers/json.ts";
+import type { QuotaSource } from "../../../src/quotas/readers/reader.ts";
 import {
   connectionFile,
   minimalConfig,

@@ -10,7 +10,7 @@ import {
   periodOfText,
   TOTAL,
   UNKNOWN_PERIOD,
-} from "../../src/limits/period.ts";
+} from "../../src/quotas/period.ts";
 
 Deno.test("period() names its length and codes its unit", () => {
   const expected = [

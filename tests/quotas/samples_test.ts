@@ -1,8 +1,8 @@
 /** Recorded answers of real providers, field by field, where the recordings lie beside the repository. */
 import assert from "node:assert/strict";
-import type { QuotaFailure } from "../../src/limits/failure.ts";
-import type { QuotaSource } from "../../src/limits/readers/reader.ts";
-import type { QuotaWindow } from "../../src/limits/window.ts";
+import type { QuotaFailure } from "../../src/quotas/failure.ts";
+import type { QuotaSource } from "../../src/quotas/readers/reader.ts";
+import type { QuotaWindow } from "../../src/quotas/window.ts";
 import { connectionFile, minimalConfig } from "../support/gateway/config.ts";
 import {
   assertFailure,

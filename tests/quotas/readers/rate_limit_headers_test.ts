@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { readerOf } from "../../../src/limits/readers/mod.ts";
+import { readerOf } from "../../../src/quotas/readers/mod.ts";
 import { NOW_MS } from "../../support/gateway/config.ts";
-import type { QuotaWindow } from "../../../src/limits/window.ts";
+import type { QuotaWindow } from "../../../src/quotas/window.ts";
 import { sourceOf, windowOf } from "../quota_case.ts";
 
 function read(

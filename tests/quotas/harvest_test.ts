@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Connection } from "../../src/config/config.ts";
-import { createHarvest } from "../../src/limits/harvest.ts";
+import { createHarvest } from "../../src/quotas/harvest.ts";
 import { NOW_MS } from "../support/gateway/config.ts";
 import { createFakeClock } from "../support/fakes/fake_clock.ts";
 import { connectionOf, windowOf } from "./quota_case.ts";

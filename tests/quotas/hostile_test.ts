@@ -2,15 +2,15 @@
 import assert from "node:assert/strict";
 import type { QuotaConfig } from "../../src/config/config.ts";
 import { isJsonObject } from "../../src/core/json.ts";
-import { QuotaFailure } from "../../src/limits/failure.ts";
-import { readQuota } from "../../src/limits/read.ts";
-import { readerOf } from "../../src/limits/readers/mod.ts";
+import { QuotaFailure } from "../../src/quotas/failure.ts";
+import { readQuota } from "../../src/quotas/read.ts";
+import { readerOf } from "../../src/quotas/readers/mod.ts";
 import type {
   QuotaPoll,
   QuotaSource,
-} from "../../src/limits/readers/reader.ts";
-import { isGood, type Reading } from "../../src/limits/reading.ts";
-import type { QuotaWindow } from "../../src/limits/window.ts";
+} from "../../src/quotas/readers/reader.ts";
+import { isGood, type Reading } from "../../src/quotas/reading.ts";
+import type { QuotaWindow } from "../../src/quotas/window.ts";
 import {
   connectionFile,
   minimalConfig,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { codex } from "../../../src/limits/readers/codex.ts";
+import { codex } from "../../../src/quotas/readers/codex.ts";
 import { NOW_MS } from "../../support/gateway/config.ts";
 import {
   assertFailure,

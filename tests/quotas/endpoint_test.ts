@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createGateway } from "../../src/app.ts";
 import { createConfigStore } from "../../src/config/store.ts";
 import { sha256Hex } from "../../src/core/sha256.ts";
-import type { QuotaList } from "../../src/limits/list.ts";
+import type { QuotaList } from "../../src/quotas/list.ts";
 import {
   ALICE_TOKEN,
   connectionFile,

@@ -5,7 +5,7 @@ import {
   type LastingReading,
   type SharedReadings,
   toPlain,
-} from "../../src/limits/reading.ts";
+} from "../../src/quotas/reading.ts";
 import { NOW_MS } from "../support/gateway/config.ts";
 import { connectionOf, windowOf } from "./quota_case.ts";
 import {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { litellm } from "../../../src/limits/readers/litellm.ts";
+import { litellm } from "../../../src/quotas/readers/litellm.ts";
 import {
   fixture,
   KEY,

@@ -5,7 +5,7 @@ import {
   fractionAmounts,
   percentAmounts,
   tidy,
-} from "../../src/limits/amounts.ts";
+} from "../../src/quotas/amounts.ts";
 
 Deno.test("amounts() adds what arithmetic gives", () => {
   assert.deepEqual(amounts({ limit: 200, used: 50 }), {

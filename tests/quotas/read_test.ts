@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
-import { type QuotaFetch, readQuota } from "../../src/limits/read.ts";
-import { readerOf } from "../../src/limits/readers/mod.ts";
+import { type QuotaFetch, readQuota } from "../../src/quotas/read.ts";
+import { readerOf } from "../../src/quotas/readers/mod.ts";
 import type {
   QuotaPoll,
   QuotaSource,
-} from "../../src/limits/readers/reader.ts";
+} from "../../src/quotas/readers/reader.ts";
 import {
   type FailedReading,
   isGood,
   type Reading,
-} from "../../src/limits/reading.ts";
+} from "../../src/quotas/reading.ts";
 import { NOW_MS } from "../support/gateway/config.ts";
 import { createFakeClock } from "../support/fakes/fake_clock.ts";
 import { fixture, KEY, sourceOf } from "./quota_case.ts";

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import type { Caller, Config, Connection } from "../../src/config/config.ts";
-import { createHarvest, type Harvest } from "../../src/limits/harvest.ts";
-import type { ConnectionEntry, QuotaList } from "../../src/limits/list.ts";
+import { createHarvest, type Harvest } from "../../src/quotas/harvest.ts";
+import type { ConnectionEntry, QuotaList } from "../../src/quotas/list.ts";
 import {
   createPoller,
   type Poller,
   type PollerOptions,
-} from "../../src/limits/poller.ts";
+} from "../../src/quotas/poller.ts";
 import {
   createQuotaService,
   type QuotaService,
-} from "../../src/limits/service.ts";
+} from "../../src/quotas/service.ts";
 import { minimalConfig, NOW_MS } from "../support/gateway/config.ts";
 import {
   createFakeClock,

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import type { QuotaConfig } from "../../../src/config/config.ts";
 import { QUOTA_KINDS } from "../../../src/config/quota_kinds.ts";
-import { readerOf } from "../../../src/limits/readers/mod.ts";
-import type { QuotaRequest } from "../../../src/limits/readers/reader.ts";
+import { readerOf } from "../../../src/quotas/readers/mod.ts";
+import type { QuotaRequest } from "../../../src/quotas/readers/reader.ts";
 import { fixture, KEY, sourceOf } from "../quota_case.ts";
 
 /** Those whose quota address is a setting of its own, since it is at another host or nowhere by itself. */

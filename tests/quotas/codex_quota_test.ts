@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
 import type { Connection } from "../../src/config/config.ts";
-import { amounts, percentAmounts } from "../../src/limits/amounts.ts";
+import { amounts, percentAmounts } from "../../src/quotas/amounts.ts";
 import {
   codexHeaders,
   createCodexQuota,
-} from "../../src/limits/codex_quota.ts";
-import { period, periodMinutes, TOTAL } from "../../src/limits/period.ts";
-import { codexHeaders as codexReader } from "../../src/limits/readers/codex.ts";
+} from "../../src/quotas/codex_quota.ts";
+import { period, periodMinutes, TOTAL } from "../../src/quotas/period.ts";
+import { codexHeaders as codexReader } from "../../src/quotas/readers/codex.ts";
 import {
   QUOTA_TYPES,
   type QuotaWindow,
   quotaWindow,
-} from "../../src/limits/window.ts";
+} from "../../src/quotas/window.ts";
 import { minimalConfig } from "../support/gateway/config.ts";
 import { createFakeClock } from "../support/fakes/fake_clock.ts";
 
