@@ -237,11 +237,13 @@ function inputOf(entry: Entry): InputFacts | undefined {
     pdf: supports(entry, "pdf_input"),
     audio: supports(entry, "audio_input") ?? supports(entry, "audio"),
   };
-  const told = Object.entries(kinds).filter(([, takes]) => takes !== undefined);
+  const stated = Object.entries(kinds).filter(([, takes]) =>
+    takes !== undefined
+  );
   // What is asked in a conversation takes text, which nobody says.
-  return told.length === 0
+  return stated.length === 0
     ? undefined
-    : { text: true, ...Object.fromEntries(told) };
+    : { text: true, ...Object.fromEntries(stated) };
 }
 
 function toolsOf(entry: Entry): boolean | undefined {
@@ -293,13 +295,13 @@ function isSupported(value: unknown): boolean {
 const NOT_SERVED: ReadonlySet<string> = new Set(["batch"]);
 
 function capabilitiesOf({ capabilities }: Entry): Capabilities | undefined {
-  const told = Object.entries(capabilities ?? {}).flatMap(([name, value]) =>
+  const stated = Object.entries(capabilities ?? {}).flatMap(([name, value]) =>
     isJsonObject(value) && typeof value.supported === "boolean" &&
       CAPABILITY_REGEXP.test(name) && !NOT_SERVED.has(name)
       ? [[name, capabilityTree(value, 1)] as const]
       : []
   );
-  return told.length === 0 ? undefined : Object.fromEntries(told);
+  return stated.length === 0 ? undefined : Object.fromEntries(stated);
 }
 
 const CAPABILITY_REGEXP = /^[a-z][a-z0-9_]{0,63}$/;
@@ -309,13 +311,13 @@ const MAX_CAPABILITY_DEPTH = 4;
 
 /** Truth values alone, so that nothing else of the provider's comes along. */
 function capabilityTree(value: JsonObject, depth: number): Capabilities {
-  const told: Record<string, Capabilities[string]> = {};
+  const stated: Record<string, Capabilities[string]> = {};
   for (const [name, inner] of Object.entries(value)) {
     if (!CAPABILITY_REGEXP.test(name)) continue;
-    if (inner === null || typeof inner === "boolean") told[name] = inner;
+    if (inner === null || typeof inner === "boolean") stated[name] = inner;
     else if (isJsonObject(inner) && depth < MAX_CAPABILITY_DEPTH) {
-      told[name] = capabilityTree(inner, depth + 1);
+      stated[name] = capabilityTree(inner, depth + 1);
     }
   }
-  return told;
+  return stated;
 }

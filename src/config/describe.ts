@@ -109,14 +109,14 @@ function describeModel(model: ConnectionModel): string {
   const { id, upstream, aliases, input, efforts, fallbacks } = model;
   const facts = [
     upstream === id ? undefined : `upstream ${upstream}`,
-    told("also called", aliases.map(describeAlias)),
+    phrase("also called", aliases.map(describeAlias)),
     model.isListed ? undefined : "not listed",
-    told("shown as", model.displayName),
-    told("a context of", model.contextWindow, "tokens"),
-    told("at most", model.maxOutputTokens, "output tokens"),
-    told("takes", input),
-    told("reasons", efforts?.length === 0 ? "not at all" : efforts),
-    told("falls back to", fallbacks),
+    phrase("shown as", model.displayName),
+    phrase("a context of", model.contextWindow, "tokens"),
+    phrase("at most", model.maxOutputTokens, "output tokens"),
+    phrase("takes", input),
+    phrase("reasons", efforts?.length === 0 ? "not at all" : efforts),
+    phrase("falls back to", fallbacks),
     model.quotaRouting ? "routed by quota" : undefined,
     model.price && describePrice(model.price),
   ].filter((fact) => fact !== undefined);
@@ -124,7 +124,7 @@ function describeModel(model: ConnectionModel): string {
 }
 
 /** A value among its words; `undefined` where there is none. */
-function told(
+function phrase(
   before: string,
   value: string | number | readonly string[] | undefined,
   after = "",

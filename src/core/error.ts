@@ -32,7 +32,7 @@ export interface GatewayErrorOptions {
   readonly details?: Readonly<Record<string, unknown>>;
   /** Response headers that belong to the error, such as `retry-after` or `allow`. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** When what the caller has used up begins anew, in milliseconds since 1970; to try again before is no use. */
+  /** When what the caller has used up begins again, in milliseconds since 1970; to try again before is no use. */
   readonly resetsAtMs?: number | undefined;
   /** The limit that refuses the request, in words; for the log only. */
   readonly limit?: string;

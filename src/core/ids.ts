@@ -8,7 +8,7 @@ export interface Ids {
   next(prefix: string): string;
 }
 
-/** Filled anew for each identifier. */
+/** Refilled for each identifier. */
 const bytes = new Uint8Array(16);
 
 /** Unguessable identifiers. */

@@ -9,7 +9,7 @@ import { QUOTA_TYPES, type QuotaWindow } from "./window.ts";
 export interface CodexQuota {
   /**
    * The windows of a connection as far as they are known now, as Codex reads them; asks no provider. They are
-   * written anew once a second at most.
+   * written again once a second at most.
    */
   headersOf(connection: Connection): readonly [string, string][];
 }

@@ -48,22 +48,22 @@ export function createRemotePoller(
 }
 
 /** Reads the quotas of connections for several threads. */
-interface QuotaDesk {
+interface QuotaServer {
   /** What the endpoint of a connection tells; never rejects. */
   read(connectionId: string): Promise<RemoteReading>;
 }
 
-/** What a {@linkcode QuotaDesk} works with. */
-interface QuotaDeskOptions {
+/** What a {@linkcode QuotaServer} works with. */
+interface QuotaServerOptions {
   readonly store: ConfigStore;
   readonly poller: Poller;
   readonly clock: Pick<Clock, "now">;
 }
 
 /** Reads with a poller of its own, as the configuration in use says. */
-export function createQuotaDesk(
-  { store, poller, clock }: QuotaDeskOptions,
-): QuotaDesk {
+export function createQuotaServer(
+  { store, poller, clock }: QuotaServerOptions,
+): QuotaServer {
   const retain = () => poller.retain(store.current().connections);
   retain();
   store.onSwap(retain);

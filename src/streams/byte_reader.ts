@@ -171,7 +171,7 @@ export function byobReader(
 /**
  * What reads a body chunk by chunk: the reader of a stream, or one that can look ahead. Several stand one behind
  * another in each stream, and all of them wait for most of the time. So they go on with `then`: an `async` function
- * that waits takes a quarter of a KiB more, for each of them and anew for each chunk.
+ * that waits takes a quarter of a KiB more, for each of them and again for each chunk.
  */
 export interface ByteReader
   extends Pick<ReadableStreamDefaultReader<Uint8Array>, "cancel"> {

@@ -110,8 +110,8 @@ export function drawTable(
   const rows = drawnRows(totals);
   const drawn = totals.rows.length === 0
     ? []
-    : wideLines(rows, { ...options, by: totals.by, told: columns }) ??
-      rows.flatMap((row) => narrowLines(row, { ...options, told: columns }));
+    : wideLines(rows, { ...options, by: totals.by, shown: columns }) ??
+      rows.flatMap((row) => narrowLines(row, { ...options, shown: columns }));
   const notes = notesOf(totals, lines)
     .flatMap((note) => wrapWords(note, options.columns))
     .map((note) => options.paint("dim", note));
@@ -143,15 +143,15 @@ const INDENT = "  ";
 /** @returns Nothing where a line does not hold the columns. */
 function wideLines(
   rows: readonly DrawnRow[],
-  { columns, paint, told, by }: TableOptions & {
-    readonly told: readonly Column[];
+  { columns, paint, shown, by }: TableOptions & {
+    readonly shown: readonly Column[];
     readonly by: Totals["by"];
   },
 ): readonly string[] | undefined {
-  const headings = [...by, ...told.map(({ heading }) => heading)];
+  const headings = [...by, ...shown.map(({ heading }) => heading)];
   const cells = rows.map(({ names, sums }) => [
     ...names,
-    ...told.map(({ text }) => text(sums)),
+    ...shown.map(({ text }) => text(sums)),
   ]);
   const widths = headings.map((heading, index) =>
     cells.reduce(
@@ -179,9 +179,11 @@ function wideLines(
 
 function narrowLines(
   { names, sums }: DrawnRow,
-  { columns, paint, told }: TableOptions & { readonly told: readonly Column[] },
+  { columns, paint, shown }: TableOptions & {
+    readonly shown: readonly Column[];
+  },
 ): readonly string[] {
-  const facts = told
+  const facts = shown
     .map(({ heading, text }) => [heading, text(sums)] as const)
     .filter(([, text]) => text !== "" && text !== "0")
     // The space in a pair is one that no line is broken at.

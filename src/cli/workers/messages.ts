@@ -34,7 +34,7 @@ export type Order =
   | {
     readonly kind: "quota";
     readonly connectionId: string;
-    readonly told: RemoteReading;
+    readonly remote: RemoteReading;
   }
   /** The reply to a call of the thread. */
   | {

@@ -12,7 +12,7 @@ import type { Log, LogFormat } from "../../observe/log.ts";
 import type { Snapshot } from "../../observe/metrics.ts";
 import { answerLedgerCall } from "../../shared/ledger.ts";
 import { followNotice, type Notice } from "../../shared/notice.ts";
-import { createQuotaDesk } from "../../shared/remote_poller.ts";
+import { createQuotaServer } from "../../shared/remote_poller.ts";
 import type { SharedState } from "../../shared/shared_state.ts";
 import {
   createColumnBook,
@@ -190,7 +190,7 @@ function createPoolHub(options: PoolHubOptions): PoolHub {
     onRead: ({ id: connectionId }, { reading, ttlMs }) =>
       tell({ kind: "polled", connectionId, reading: toPlain(reading), ttlMs }),
   });
-  const desk = createQuotaDesk({ store, poller, clock });
+  const quotaServer = createQuotaServer({ store, poller, clock });
   const sums = shared.sums ?? createMemorySums(clock);
 
   function tell(notice: Notice, teller?: Slot): void {
@@ -200,8 +200,8 @@ function createPoolHub(options: PoolHubOptions): PoolHub {
   }
 
   async function answer(connectionId: string, slot: Slot): Promise<void> {
-    const told = await desk.read(connectionId);
-    slot.send({ kind: "quota", connectionId, told });
+    const remote = await quotaServer.read(connectionId);
+    slot.send({ kind: "quota", connectionId, remote });
   }
 
   async function answerLedger(

@@ -47,7 +47,7 @@ function obey(port: MessagePort): void {
       case "ledger":
         return running.shared.takeReply(order.id, order.reply);
       case "quota":
-        return running.shared.answer(order.connectionId, order.told);
+        return running.shared.answer(order.connectionId, order.remote);
       case "collect": {
         const snapshots = await running.serving.snapshots();
         return report({ kind: "collected", id: order.id, snapshots });
@@ -110,7 +110,7 @@ interface SharedThread {
   /** Takes what another gateway learned. */
   hear(notice: Notice): void;
   /** Takes the quota of a connection that the thread asked for. */
-  answer(connectionId: string, told: RemoteReading): void;
+  answer(connectionId: string, remote: RemoteReading): void;
   /** Takes the reply to a call of the ledger. */
   takeReply(id: string, reply: LedgerReply): void;
   /** Sends what was counted; call it when nothing more will be. */
@@ -178,8 +178,8 @@ function createSharedThread(
       }
       for (const listener of listeners) listener(notice);
     },
-    answer(connectionId, told) {
-      asked.get(connectionId)?.resolve(told);
+    answer(connectionId, remote) {
+      asked.get(connectionId)?.resolve(remote);
       asked.delete(connectionId);
     },
     takeReply: ledger.take,

@@ -38,8 +38,8 @@ const NOTHING: Cancel = () => {};
  *
  * const deadlines = createDeadlines();
  * const passed: string[] = [];
- * const takeBack = deadlines.start(60_000, () => passed.push("minute"));
- * takeBack();
+ * const cancel = deadlines.start(60_000, () => passed.push("minute"));
+ * cancel();
  * await new Promise<void>((resolve) => deadlines.start(1, resolve));
  * assert.deepEqual(passed, []);
  * ```

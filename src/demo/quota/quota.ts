@@ -99,7 +99,7 @@ export interface Reading {
   readonly resetsAtMs: number | undefined;
 }
 
-/** Credits that are used up within a window of fixed length, which then begins anew. */
+/** Credits that are used up within a window of fixed length, which then begins again. */
 export interface Meter {
   /** Uses `credits` now; begins the window when it has not begun. */
   spend(credits: number): void;

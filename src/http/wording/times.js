@@ -40,7 +40,7 @@ function twoUnits(ms, [large, largeName], [small, smallName]) {
 }
 
 /**
- * When a window begins anew: `resets in 2 h 41 min`.
+ * When a window begins again: `resets in 2 h 41 min`.
  *
  * @param {Pick<QuotaWindow, "resets_at" | "window">} window
  * @param {number} nowMs Milliseconds since 1970.

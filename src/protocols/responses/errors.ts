@@ -157,7 +157,7 @@ function isPlausible(kind: FailureKind, status: number): boolean {
   return status !== 401 && status !== 403 || kind === "quota";
 }
 
-/** When a used-up window of ChatGPT begins anew. */
+/** When a used-up window of ChatGPT begins again. */
 function resetIn(body: JsonValue | undefined): number | undefined {
   const error = isJsonObject(body) ? body.error : undefined;
   return isJsonObject(error) ? secondsIn(error.resets_in_seconds) : undefined;
@@ -197,7 +197,7 @@ export function encodeError(error: GatewayError): object {
  * The fields of an error that says that something is used up, as the back end of ChatGPT has them: Codex stops at this
  * one with the time, and repeats every other 429 (codex-rs/codex-api/src/api_bridge.rs of openai/codex).
  *
- * @param resetsAtMs When it begins anew, in milliseconds since 1970; nothing is written where that is not known.
+ * @param resetsAtMs When it begins again, in milliseconds since 1970; nothing is written where that is not known.
  */
 function usageLimit(resetsAtMs: number | undefined): JsonObject {
   return resetsAtMs === undefined ? {} : {

@@ -62,7 +62,7 @@ export function createTranslatedWatch(
 ): TranslatedWatch {
   const { record } = options;
   const { facts } = record;
-  const sealWatch = createReasoningWatch(options.idFor);
+  const reasoningWatch = createReasoningWatch(options.idFor);
   let failure: Failure | undefined;
   let isWhole = false;
   let hasOutput = false;
@@ -70,7 +70,7 @@ export function createTranslatedWatch(
 
   return {
     see(event) {
-      sealWatch.see(event);
+      reasoningWatch.see(event);
       if (event.type === "block-delta") written += event.text.length;
       if (!hasOutput && isOutput(event)) {
         hasOutput = true;
@@ -94,7 +94,7 @@ export function createTranslatedWatch(
       if (event.type !== "end") return;
       isWhole = true;
       facts.answer.stopReason = event.stop.reason;
-      keepThoughts(sealWatch.thoughts(), options);
+      keepThoughts(reasoningWatch.thoughts(), options);
     },
     hasOutput: () => hasOutput,
     outputCharacters: () => written,

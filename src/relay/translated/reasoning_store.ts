@@ -42,7 +42,7 @@ export interface ReasoningStore {
 }
 
 /** Bounds of a {@linkcode ReasoningStore}. */
-interface SealStoreOptions {
+interface ReasoningStoreOptions {
   readonly clock: Clock;
   /** How long reasoning waits for its tool results, in milliseconds. */
   readonly ttlMs?: number;
@@ -68,7 +68,7 @@ interface Owned {
 
 /** Creates an empty store. */
 export function createReasoningStore(
-  options: SealStoreOptions,
+  options: ReasoningStoreOptions,
 ): ReasoningStore {
   const { clock } = options;
   const { ttlMs = 3_600_000, maxCharacters = 32 * 1024 * 1024 } = options;

@@ -171,17 +171,17 @@ export function createStoreLink(options: StoreLinkOptions): StoreLink {
     if (isAway) probeLater();
   }
 
-  let takeBackProbe = () => {};
+  let cancelProbe = () => {};
   function probeLater(): void {
-    takeBackProbe();
-    if (!isClosed) takeBackProbe = deadlines.start(PROBE_MS, probe);
+    cancelProbe();
+    if (!isClosed) cancelProbe = deadlines.start(PROBE_MS, probe);
   }
 
   const connection = options.open({
     onReady: probe,
     onBroken: (error) => leave(error.fault),
   });
-  const takeBackPatience = deadlines.start(STARTUP_GRACE_MS, () => {
+  const cancelPatience = deadlines.start(STARTUP_GRACE_MS, () => {
     if (isAway) tellAway();
   });
   return {
@@ -199,8 +199,8 @@ export function createStoreLink(options: StoreLinkOptions): StoreLink {
     close() {
       isClosed = true;
       isAway = true;
-      takeBackProbe();
-      takeBackPatience();
+      cancelProbe();
+      cancelPatience();
       connection.close();
     },
   };

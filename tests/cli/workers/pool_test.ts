@@ -330,10 +330,10 @@ Deno.test("a quota that several threads want is read once, and every thread know
   for (const thread of threads) {
     const [answer] = answersOf(thread);
     assert.equal(answer?.connectionId, connectionId);
-    assert.equal(answer?.told.reading.windows?.[0]?.used, 40);
+    assert.equal(answer?.remote.reading.windows?.[0]?.used, 40);
     const [notice] = noticesOf(thread);
     assert.ok(notice?.kind === "polled");
-    assert.deepEqual(notice.reading, answer?.told.reading);
+    assert.deepEqual(notice.reading, answer?.remote.reading);
     assert.equal(notice.ttlMs, 60_000);
   }
 });
@@ -345,7 +345,7 @@ Deno.test("a quota that the configuration no longer has is said to be none", asy
   await settle();
   const order = threads[0]?.orders.at(-1);
   assert.ok(order?.kind === "quota");
-  assert.equal(order.told.reading.failure?.kind, "server");
+  assert.equal(order.remote.reading.failure?.kind, "server");
   assert.deepEqual(asked, []);
 });
 

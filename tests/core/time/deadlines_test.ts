@@ -61,19 +61,19 @@ Deno.test("Deadlines that are taken back do not pass; taking back again or late 
   start("b", 10);
   cancel();
   cancel();
-  const takeBackLate = start("c", 5);
+  const cancelLate = start("c", 5);
   timers.advance(100);
-  takeBackLate();
+  cancelLate();
   cancel();
   assert.deepEqual(passed, ["c@5", "b@10"]);
 });
 
 Deno.test("Deadlines share one timer and leave none behind", () => {
   const { timers, start } = scene();
-  const takeBacks = Array.from({ length: 50 }, () => start("a", 10));
+  const cancels = Array.from({ length: 50 }, () => start("a", 10));
   start("b", 20);
   assert.equal(timers.running, 1);
-  for (const cancel of takeBacks) cancel();
+  for (const cancel of cancels) cancel();
   assert.equal(timers.started, 1);
   timers.advance(20);
   assert.equal(timers.running, 0);
@@ -81,8 +81,8 @@ Deno.test("Deadlines share one timer and leave none behind", () => {
 
 Deno.test("Deadlines have no timer once the last of them is taken back", () => {
   const { timers, start } = scene();
-  const takeBacks = [start("a", 10), start("b", 20)];
-  for (const cancel of takeBacks) cancel();
+  const cancels = [start("a", 10), start("b", 20)];
+  for (const cancel of cancels) cancel();
   assert.equal(timers.running, 0);
 });
 
@@ -171,11 +171,11 @@ Deno.test("Deadlines hold for any sequence of starts, take-backs and time", () =
   const random = createRandom(1);
   const { timers, deadlines } = scene();
   const due = new Map<number, number>();
-  const takeBacks = new Map<number, Cancel>();
+  const cancels = new Map<number, Cancel>();
   for (let id = 0; id < 3000; id++) {
     const ms = random.pick([5, 5, 5, 7, 30, 1 + random.below(50)]);
     due.set(id, timers.elapsedMs() + ms);
-    takeBacks.set(
+    cancels.set(
       id,
       deadlines.start(ms, () => {
         assert.equal(timers.elapsedMs(), due.get(id));
@@ -184,7 +184,7 @@ Deno.test("Deadlines hold for any sequence of starts, take-backs and time", () =
     );
     const other = random.below(id + 1);
     if (random.below(3) === 0) {
-      takeBacks.get(other)?.();
+      cancels.get(other)?.();
       due.delete(other);
     }
     timers.advance(random.below(4));

@@ -15,7 +15,7 @@ export interface Failure {
   readonly param?: string | undefined;
   /** How long the upstream says to wait. */
   readonly retryAfterMs?: number | undefined;
-  /** When a quota that is used up begins anew, in milliseconds since 1970; to try again before is no use. */
+  /** When a quota that is used up begins again, in milliseconds since 1970; to try again before is no use. */
   readonly resetsAtMs?: number | undefined;
 }
 

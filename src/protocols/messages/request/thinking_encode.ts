@@ -43,11 +43,11 @@ export function encodeThinking(
     ? undefined
     : modeFor(settings, scope.dialect);
   if (settings === undefined || mode === undefined) return { maxTokens };
-  const hindrance = mode === "off"
+  const whyNot = mode === "off"
     ? undefined
     : whyNoThinking(mode, options, scope);
-  if (hindrance !== undefined) reportDropped(hindrance, scope);
-  const made = hindrance === undefined ? mode : "off";
+  if (whyNot !== undefined) reportDropped(whyNot, scope);
+  const made = whyNot === undefined ? mode : "off";
   switch (made) {
     case "off":
       return { ...encodeOff(settings, scope), maxTokens };
