@@ -12,9 +12,9 @@ import { ChunkReader } from "../stream/decode.ts";
 import { decodeFailure } from "../errors.ts";
 
 /**
- * Reads a JSON answer, by the same code as a stream: a message is one large delta.
+ * Parses a JSON answer with the code for streams: a message is one large delta.
  *
- * @throws {UpstreamFailure} When it is no answer, or reports an error.
+ * @throws {UpstreamFailure} When the body is not an answer, or reports an error.
  */
 export function decodeAnswer(body: JsonValue, ids: Ids): Answer {
   return guardAnswer(() => readAnswer(body, ids));
@@ -35,7 +35,7 @@ function readAnswer(body: JsonValue, ids: Ids): Answer {
   return fold.answer();
 }
 
-/** Perplexity puts an empty delta beside the message. */
+/** Removes the empty delta that Perplexity puts beside the message. */
 function ofMessage(choice: JsonValue): JsonValue {
   if (!isJsonObject(choice) || !isJsonObject(choice.message)) return choice;
   const { delta: _delta, ...whole } = choice;
