@@ -70,7 +70,7 @@ const REFUSALS: readonly (readonly [message: RegExp, reason: string])[] = [
     "the file lies in another provider's store",
   ],
   [
-    /hold `(audio|container_upload|compaction)`|knows no `compaction`/,
+    /hold `(audio|container_upload|compaction)`|not support `compaction`/,
     "the model would not see it",
   ],
 ];

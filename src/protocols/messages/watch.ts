@@ -13,7 +13,7 @@ import {
 import type { AnswerWatch } from "../canonical/codec.ts";
 import { decodeUsage, laterUsage } from "./answer/usage.ts";
 
-/** Watches Messages. */
+/** The watch for Messages. */
 export const messagesWatch: AnswerWatch = {
   usageMark: 'usage"',
   mayCount: (text) => USAGE_REGEXP.test(text),
@@ -57,7 +57,7 @@ export const messagesWatch: AnswerWatch = {
   },
 };
 
-/** A usage that is there, or the answer of a count of tokens. */
+/** Matches a usage with content, or the answer to a request for a token count. */
 const USAGE_REGEXP = /"usage"\s*:\s*\{|"input_tokens"/;
 
 const MESSAGE_STOP_REGEXP = /"type"\s*:\s*"message_stop"/;
@@ -65,7 +65,7 @@ const MESSAGE_STOP_REGEXP = /"type"\s*:\s*"message_stop"/;
 const FAILURE_REGEXP = /"type"\s*:\s*"error"|"error"\s*:\s*\{/;
 
 /**
- * The model of `fallbacks` that served, by the last of the attempts that are counted
+ * Returns the model of `fallbacks` that served, which the last counted attempt names
  * (platform.claude.com/docs/en/build-with-claude/refusals-and-fallback).
  */
 function fallbackIn(usage: JsonValue | undefined): string | undefined {
@@ -76,7 +76,7 @@ function fallbackIn(usage: JsonValue | undefined): string | undefined {
     : undefined;
 }
 
-/** The model that goes on with an answer from a `fallback` block on. */
+/** Returns the model that continues an answer after a `fallback` block. */
 function handedTo(block: JsonValue | undefined): string | undefined {
   return isJsonObject(block) && block.type === "fallback" &&
       isJsonObject(block.to)
@@ -84,7 +84,7 @@ function handedTo(block: JsonValue | undefined): string | undefined {
     : undefined;
 }
 
-/** The counts of an answer, or those of a count of tokens. */
+/** Returns the counts of an answer, or of a token count. */
 function readUsage(holder: JsonObject): Usage | undefined {
   const { usage } = holder;
   if (!isJsonObject(usage)) {
@@ -100,7 +100,9 @@ function readUsage(holder: JsonObject): Usage | undefined {
   return others.length === 0 ? counts : { ...counts, others };
 }
 
-/** What `usage.iterations` lists and the counts around it leave out (npm `@anthropic-ai/sdk`: `BetaIterationsUsage`). */
+/**
+ * The entries of `usage.iterations` that the other counts leave out (npm `@anthropic-ai/sdk`: `BetaIterationsUsage`).
+ */
 const LEFT_OUT: ReadonlySet<JsonValue | undefined> = new Set([
   "advisor_message",
   "compaction",

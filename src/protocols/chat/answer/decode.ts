@@ -44,6 +44,6 @@ function ofMessage(choice: JsonValue): JsonValue {
 
 function noAnswer(): UpstreamFailure {
   return new UpstreamFailure(
-    brokenAnswer("The provider sent something that is no answer"),
+    brokenAnswer("The provider's response is not an answer"),
   );
 }

@@ -142,9 +142,9 @@ const PLACEHOLDER = "{}";
 export class CallDraft {
   /** The index of its first piece. */
   readonly index: number | undefined;
-  /** The id that the provider gave first; empty until there is one. */
+  /** The provider's first id for the call, or empty until it has one. */
   wireId = "";
-  /** The id that the caller gets; empty until the block begins. */
+  /** The id that the caller receives, or empty until the block begins. */
   id = "";
   name = "";
   isCustom = false;

@@ -96,7 +96,7 @@ export class ChunkReader {
   /** Closes the open blocks and ends the answer, with a failure when no chunk arrived. */
   finish(emit: Emit<AnswerEvent>): void {
     if (!this.#hasStarted) {
-      return emit(brokenEvent("The provider's stream held no answer"));
+      return emit(brokenEvent("The provider's stream contained no answer"));
     }
     this.#deltas.finish(this.#pages, emit);
     const stop = settleStop(this.#stop ?? { reason: "end" }, this.#deltas);

@@ -120,7 +120,7 @@ function encodeTool(tool: Tool, scope: Scope): JsonObject | undefined {
       return encodeHostedTool(tool, "chat", scope.context);
     case "namespace":
       throw new TypeError(
-        "Cannot write a namespace of tools: bridgeTools must run before",
+        "Cannot write a namespace of tools: bridgeTools must run first",
       );
   }
 }
