@@ -112,7 +112,7 @@ export function decodeOutputFormat(
     default:
       throw invalidField(
         `${field}.type`,
-        "is none of text, json_object, json_schema",
+        "must be text, json_object or json_schema",
       );
   }
 }

@@ -113,7 +113,7 @@ function decodeVerbosity(
 ): CanonicalRequest["verbosity"] {
   if (word === null || word === undefined) return undefined;
   if (word === "low" || word === "medium" || word === "high") return word;
-  throw invalidField("verbosity", "is none of low, medium, high");
+  throw invalidField("verbosity", "must be low, medium or high");
 }
 
 function decodeStopStrings(

@@ -233,7 +233,8 @@ function dropBlock(
     context.reportDropped({
       field: "messages",
       weight,
-      reason: `a Chat Completions message cannot hold \`${what}\` there`,
+      reason:
+        `in Chat Completions, a message of this role cannot hold \`${what}\``,
     });
   }
   return "";

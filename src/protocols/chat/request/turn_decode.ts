@@ -70,7 +70,7 @@ function decodeMessage(
     case undefined:
       throw invalidField(
         `${param}.role`,
-        "is none of system, developer, user, assistant, tool",
+        "must be system, developer, user, assistant or tool",
       );
     case "assistant":
       return { role, name, blocks: decodeAssistant(message, param) };

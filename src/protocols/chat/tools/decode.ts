@@ -55,7 +55,7 @@ function decodeChoiceWord(word: string): ToolChoice {
     return { type: word };
   }
   if (word === "any") return { type: "required" };
-  throw invalidField("tool_choice", "is none of none, auto, required");
+  throw invalidField("tool_choice", "must be none, auto or required");
 }
 
 function decodeAllowed(choice: JsonObject): ToolChoice {

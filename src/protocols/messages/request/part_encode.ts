@@ -81,7 +81,7 @@ function dropKind(
   context.reportDropped({
     field: "messages",
     weight,
-    reason: `a Messages request cannot hold \`${kind}\` there`,
+    reason: `in Messages, a message of this role cannot hold \`${kind}\``,
   });
 }
 

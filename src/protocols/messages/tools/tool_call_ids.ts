@@ -8,6 +8,8 @@ import type {
 } from "../../canonical/request/request.ts";
 import { fitId } from "../../canonical/tools/tool_call_id.ts";
 
+const ID_RULE = { maxLength: 128 };
+
 /**
  * Assigns unique ids to the calls of a history, and the same ids to their results. Some models count from 0 in every
  * answer. Providers reject repeated ids, and clients that pair results with calls by id repeat the same steps

@@ -195,7 +195,7 @@ Deno.test("createStreamDecoder() ends with one failure", async (t) => {
       [frame(event("failed", { response: {} }))],
       failure(
         "server",
-        "The provider gave up on the answer and does not say why",
+        "The provider ended the answer without a reason",
       ),
     ],
     [
