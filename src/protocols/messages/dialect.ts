@@ -51,7 +51,8 @@ const GATEWAY: MessagesRules = {
 };
 
 /**
- * Returns the rules of a target. The model decides when it is a Claude, on any connection. The host decides the rest.
+ * Returns the rules of a target: those of its Claude model, on any connection, or else the compatible ones. The host
+ * decides `dropsMismatches`.
  */
 export const dialectOf: (
   target: Pick<Target, "service" | "model" | "endpoints">,

@@ -38,7 +38,7 @@ export function openAiType({ kind }: Failure): string {
 }
 
 /**
- * The code of an exceeded context, whatever code the provider uses. Clients of both protocols shorten their
+ * The code of an exceeded context, which replaces the provider's code. Clients of both protocols shorten their
  * conversation on it.
  */
 export const OVERFLOW_CODE = "context_length_exceeded";

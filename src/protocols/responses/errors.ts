@@ -155,14 +155,14 @@ function kindInsideAnswer(words: ErrorWords): FailureKind {
 }
 
 /**
- * Returns false for a kind that contradicts the status. A rejection of the gateway's credential keeps its kind,
- * whatever its code.
+ * Returns false when a code must not replace the kind of the status. A rejected credential keeps its kind, except with
+ * the code of a quota.
  */
 function isPlausible(kind: FailureKind, status: number): boolean {
   return status !== 401 && status !== 403 || kind === "quota";
 }
 
-/** Returns the time until an exhausted ChatGPT window begins again, in milliseconds. */
+/** Returns the time until an exhausted ChatGPT window resets, in milliseconds. */
 function resetIn(body: JsonValue | undefined): number | undefined {
   const error = isJsonObject(body) ? body.error : undefined;
   return isJsonObject(error) ? secondsIn(error.resets_in_seconds) : undefined;

@@ -72,10 +72,7 @@ function envelopesIn(details: readonly JsonValue[]): string[] {
   );
 }
 
-/**
- * Returns a list that its issuer needs back, for a list without envelopes. Returns `undefined` when all of it is
- * readable.
- */
+/** Seals a list without envelopes that its issuer needs back. Returns `undefined` when all of it is readable. */
 export function sealedOfDetails(
   details: readonly JsonValue[],
 ): Sealed | undefined {

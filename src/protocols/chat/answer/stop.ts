@@ -46,7 +46,8 @@ export function decodeEnd(choice: JsonObject): ChoiceEnd | undefined {
 }
 
 /**
- * Returns the matched stop string. Numbers are token ids, and the protocol's own words for the end are no stop strings.
+ * Returns the matched stop string. Numbers are token ids, and the protocol's own words for the end are not stop
+ * strings.
  */
 function stopString(
   { stop_reason, matched_stop }: JsonObject,

@@ -57,7 +57,7 @@ function decodeUsage(
   };
 }
 
-/** Reads the `usage` of an answer or a chunk. Groq has it in `x_groq` in some cases. */
+/** Reads the `usage` of an answer or a chunk. Groq sends some of them only in `x_groq`. */
 export function usageIn(
   { usage, x_groq, service_tier }: JsonObject,
 ): Usage | undefined {
@@ -110,10 +110,10 @@ interface Counted {
 }
 
 /**
- * Adds the tokens that only the total counts to the part that the provider's details name. `completion_tokens` leaves
- * out reasoning at xAI. `prompt_tokens` leaves out audio at Mistral, in tokens or in seconds
- * (https://docs.mistral.ai/capabilities/audio/). Without either detail, the tokens are hidden thinking (Gemini). When
- * the details do not explain the rest, the rest is not counted.
+ * Assigns the tokens that only `total_tokens` counts to a part, according to the provider's details. xAI's
+ * `completion_tokens` leave out reasoning. Mistral's `prompt_tokens` leave out audio, in tokens or in seconds
+ * (https://docs.mistral.ai/capabilities/audio/). Without such details, the tokens are hidden thinking (Gemini). Tokens
+ * that the details do not explain are not counted.
  */
 function withHidden(value: JsonObject, counted: Counted): Counted {
   const { input, output, reasoning, audio } = counted;

@@ -226,9 +226,9 @@ function isLogprobsKnown(field: string, body: JsonObject): boolean {
 }
 
 /**
- * Reads the amount of reasoning, and the summary of it that the caller wants to read. Reads `reasoning_effort` and the
- * extensions beside it. `thinking` comes from DeepSeek, Kimi and Z.ai, and from LiteLLM with a budget. `reasoning` and
- * `include_reasoning` come from OpenRouter. LiteLLM accepts an object as the effort.
+ * Reads the amount of reasoning and its summary, from `reasoning_effort` and the extensions beside it. `thinking` comes
+ * from DeepSeek, Kimi and Z.ai, and from LiteLLM with a budget. `reasoning` and `include_reasoning` come from
+ * OpenRouter. LiteLLM accepts an object as the effort.
  */
 function decodeReasoning(
   body: JsonObject,

@@ -46,7 +46,7 @@ export function encodeRequest(
   const format = encodeFormat(request.format, tooling, scope);
   const messages = encodeTurns(request.turns, {
     ...scope,
-    // Without a setting in the request, a thinking model is assumed to think: its name marks it as one that does by
+    // Without a setting in the request, the model is assumed to think, since its name matches models that think by
     // default.
     isThinking: reasoning.isOn ?? true,
     continues: request.continues === true,
@@ -186,8 +186,8 @@ function encodeSchemaFormat(
 }
 
 /**
- * Returns the `strict` field. It is true when the schema allows it, unless the request says no, since loose answers
- * help nobody. OpenAI's conditions for strict schemas apply only to OpenAI.
+ * Returns the `strict` field. It is true when the schema allows it, unless the request sets it to false. Other
+ * providers do not have OpenAI's conditions for strict schemas.
  */
 function encodeStrict(
   { schema, strict }: Extract<OutputFormat, { type: "schema" }>,

@@ -151,7 +151,7 @@ function encodeImage(block: ImageBlock, scope: Scope): JsonObject | undefined {
 const DETAILS: readonly unknown[] = ["auto", "low", "high"];
 
 /**
- * The closest of these for resolutions of other protocols: `original` is Codex's, `xhigh` is Doubao's. Sources:
+ * The closest accepted resolutions for those of other protocols: `original` is Codex's, `xhigh` is Doubao's. Sources:
  * https://github.com/openai/codex/pull/13050, https://github.com/farion1231/cc-switch/issues/6495
  */
 const CLOSEST_DETAIL: Readonly<Record<string, string>> = {

@@ -117,7 +117,7 @@ function decodeAudio({ audio }: WireMessage): OpaqueBlock[] {
   }];
 }
 
-/** Reads the reasoning that the client returns, readable, sealed or both. */
+/** Reads the reasoning that the client sends back: readable, sealed or both. */
 function decodeReasoning(message: WireMessage): ReasoningBlock[] {
   const details = message.reasoning_details ?? [];
   const enveloped = reasoningInEnvelopes(details);

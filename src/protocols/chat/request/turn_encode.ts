@@ -165,8 +165,8 @@ function encodeContent(blocks: readonly Block[], scope: Scope): JsonObject {
 }
 
 /**
- * Groups the blocks, except reasoning, refusals and calls. A new group begins after each of those and at each message.
- * A block that is not the model's text, but is shown as text, forms its own group.
+ * Groups the blocks of the content. Reasoning, refusals, calls and new messages separate the groups. A block that is
+ * not the model's text, but is shown as text, forms its own group.
  */
 function textRuns(blocks: readonly Block[], { dialect }: Scope): Block[][] {
   const runs: Block[][] = [[]];

@@ -34,7 +34,7 @@ import { DeltaReader } from "./delta_reader.ts";
 
 /**
  * Reads a Chat Completions stream. `[DONE]` ends it, since usage may follow the last chunk of the answer. Without
- * `[DONE]`, the end of the body does after a `finish_reason`.
+ * `[DONE]`, a `finish_reason` makes the end of the body a good end.
  */
 export function createStreamDecoder(ids: Ids): Stage<SseFrame, AnswerEvent> {
   const reader = new ChunkReader(ids);

@@ -162,7 +162,7 @@ function readContent(
   }
 }
 
-/** Returns a block that only Chat Completions can show, with a text for the others where there is one. */
+/** Returns a block that only Chat Completions can express, with a text for other protocols if there is one. */
 function opaque(type: string, value: JsonValue, text?: string): OpaqueBlock {
   return {
     kind: "opaque",

@@ -31,9 +31,7 @@ import { encodeUsage } from "../answer/usage.ts";
 import { errorObject } from "../errors.ts";
 import { isLegacyCaller, legacyCall, stopForCaller } from "../tools/decode.ts";
 
-/**
- * Encodes a Chat Completions stream. Each event becomes one chunk with a delta or no chunk. The end becomes several.
- */
+/** Encodes a Chat Completions stream. Each event becomes one chunk or none. The end becomes several. */
 export function createStreamEncoder(context: AnswerContext): StreamEncoder {
   const deltas = new DeltaWriter(context);
   let chunks: ChunkWriter | undefined;
@@ -255,7 +253,10 @@ class DeltaWriter {
     }
   }
 
-  /** Writes a citation. One for a whole block waits for the end of the block, which it needs as its offset. */
+  /**
+   * Writes a citation. The citation of a whole block waits until the block ends, because its end offset is unknown
+   * before.
+   */
   #cite(
     block: OpenBlock | undefined,
     citation: Citation,

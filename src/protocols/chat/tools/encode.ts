@@ -72,7 +72,7 @@ function fitChoice(
   scope: Scope,
 ): FittedChoice {
   const { fullToolset, thinking } = scope.dialect;
-  // Without `allowed_tools`, the request leaves the other tools out.
+  // A provider without `allowed_tools` receives only the allowed tools.
   const offered = fullToolset ? tools : allowedTools(tools, choice);
   if (thinking === undefined) return { choice, offered };
   if (choice?.type === "none" && !thinking.forbidsTools) {
@@ -96,7 +96,7 @@ function fitChoice(
   }
 }
 
-/** Returns only the named tool. The model must then call it when it must call any tool. */
+/** Returns only the named tool, so that a model that must call any tool calls this one. */
 function named(tools: readonly Tool[], { name }: ToolReference): Tool[] {
   return tools.filter((tool) => tool.kind !== "hosted" && tool.name === name);
 }
@@ -120,7 +120,7 @@ function encodeTool(tool: Tool, scope: Scope): JsonObject | undefined {
       return encodeHostedTool(tool, "chat", scope.context);
     case "namespace":
       throw new TypeError(
-        "Cannot write a namespace of tools: bridgeTools must run first",
+        "Cannot write a namespace of tools: bridgeTools did not run. Run it before the encoder.",
       );
   }
 }

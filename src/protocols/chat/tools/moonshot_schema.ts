@@ -29,7 +29,7 @@ const KEYWORDS: Readonly<Record<string, readonly string[]>> = {
 
 const TYPED_KEYWORDS = Object.values(KEYWORDS).flat();
 
-/** The fields that may be beside `anyOf` or `$ref`. All others belong into a branch. */
+/** The fields that may be beside `anyOf` or `$ref`. All others belong in a branch. */
 const BESIDE = ["description", "$defs"];
 
 /** The types that a value may have when its schema names none. */
@@ -189,7 +189,7 @@ function fitDefinitions(schema: JsonObject): JsonObject {
 }
 
 /**
- * Converts a tuple, in both spellings, to a list whose items may match any of its schemas. The description names the
+ * Converts a tuple, in both spellings, to a list whose items may match any of its schemas. The description lists the
  * order.
  */
 function withoutTuples(schema: JsonObject): JsonObject {

@@ -94,7 +94,7 @@ export function laterUsage(before: Usage | undefined, later: Usage): Usage {
   };
 }
 
-/** Returns the input tokens without the cached ones. */
+/** Returns the input tokens that did not go through a cache. */
 function freshTokens(usage: Usage): number {
   const { inputTokens, cachedInputTokens, cacheWriteTokens } = usage;
   return inputTokens - (cachedInputTokens ?? 0) - (cacheWriteTokens ?? 0);

@@ -118,7 +118,7 @@ function encodeSystem(system: readonly JsonObject[]): JsonObject {
   return system.length === 0 ? {} : { system: [...system] };
 }
 
-/** Adds the nudge to the end of the user's last message, where it keeps the cached prefix. */
+/** Adds the nudge to the end of the user's last message, which keeps the cached prefix valid. */
 function nudged(
   messages: readonly Draft[],
   nudge: string | undefined,
@@ -132,7 +132,7 @@ function nudged(
   }];
 }
 
-/** Returns true when the last answer called tools without thinking before them that is sent again. */
+/** Returns true when the last answer called tools, and the request lacks the thinking before the calls. */
 function lacksLoopThinking(messages: readonly Draft[]): boolean {
   const answer = messages.findLast(({ role }) => role === "assistant");
   if (!answer?.content.some(({ type }) => type === "tool_use")) return false;

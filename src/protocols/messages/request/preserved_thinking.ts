@@ -18,7 +18,7 @@ import { sealDigest } from "../../canonical/content/sealed.ts";
 import { dialectOf } from "../dialect.ts";
 import { objectsIn } from "./fields.ts";
 
-/** The beta feature of `block_binding`, with which answers report the dropped parts of a request. */
+/** The beta feature of `block_binding`. It also makes answers report the dropped parts of a request. */
 export const BINDING_BETA = "thinking-binding-controls-2026-08-01";
 
 /** The setting that makes the provider drop a mismatched thinking block instead of rejecting the request. */

@@ -93,7 +93,7 @@ function finish(
     : [...begun, { role: "user", content: [CONTINUE] }];
 }
 
-/** Removes white space from the end of an answer to continue, where providers reject it. */
+/** Trims the end of an answer that the model must continue. Providers reject white space there. */
 function trimPrefill(drafts: readonly Draft[]): readonly Draft[] {
   const last = drafts.at(-1);
   const block = last?.content.at(-1);

@@ -16,7 +16,7 @@ import {
 } from "../request/blocks.ts";
 import { metadataOf, objectsIn, optionalText } from "../request/fields.ts";
 
-/** Converts the events of one block to canonical ones. Fields of others are ignored. */
+/** Converts the events of one block to canonical ones. Other fields of the events are ignored. */
 export interface BlockTracker {
   /** Reads a `delta`. */
   push(delta: JsonObject, emit: Emit<AnswerEvent>): void;

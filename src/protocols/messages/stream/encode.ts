@@ -99,7 +99,7 @@ function messageStart(event: StartEvent, context: AnswerContext): JsonObject {
   };
 }
 
-/** Splits the metadata. A container belongs into the delta, and the other fields beside it. */
+/** Splits the metadata. A container belongs in the delta, and the other fields beside it. */
 function splitMetadata(event: EndEvent, stop: JsonObject): JsonObject {
   const { container, ...others } = event.providerMetadata?.messages ?? {};
   return {

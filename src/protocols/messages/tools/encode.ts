@@ -65,7 +65,7 @@ function encodeTool(tool: Tool, scope: Scope): JsonObject | undefined {
       return encodeHostedTool(tool, "messages", scope.context);
     default:
       throw new TypeError(
-        "Cannot write custom tools and namespaces: bridgeTools must run first",
+        "Cannot write custom tools and namespaces: bridgeTools did not run. Run it before the encoder.",
       );
   }
 }

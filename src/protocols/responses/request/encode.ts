@@ -201,7 +201,7 @@ function encodeRecords(
 }
 
 /**
- * Encodes the user. Fields that the caller sent in this protocol are already written as they were. When the request has
+ * Encodes the user. Fields that the caller sent in this protocol are written elsewhere, unchanged. When the request has
  * a different `safety_identifier`, the user goes into `user`.
  */
 function encodeUser(request: CanonicalRequest, field: string): JsonObject {

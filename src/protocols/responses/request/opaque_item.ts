@@ -99,7 +99,7 @@ export function opaqueItem(item: JsonObject): OpaqueBlock {
   };
 }
 
-/** Returns true when the tools of the request hold all of the item's content. */
+/** Returns true when the item only holds tools of the caller, which the tools of the request already include. */
 function hasOnlyCallerTools({ type, tools }: JsonObject): boolean {
   return type === "additional_tools" && Array.isArray(tools) &&
     tools.every((tool) =>

@@ -70,8 +70,8 @@ function askedEffort(
 }
 
 /**
- * Returns the summary to request. Providers send summaries only on request, so a target without extra cost is always
- * asked.
+ * Returns the summary to request. Providers send summaries only on request. A target that always reasons is asked for
+ * one by default, because it costs nothing there.
  */
 function summaryFor(
   settings: ReasoningSettings | undefined,

@@ -91,7 +91,7 @@ function isOwnItem(
 
 /**
  * Encodes the items in the order of the blocks. Consecutive text forms one message. A block that is not the model's
- * text, but is shown as text, is a separate message, because some servers join the parts of one without a space.
+ * text, but is shown as text, is a separate message. Some servers join the parts of a message without a space.
  */
 function encodeAssistant(turn: Turn, scope: Scope): JsonObject[] {
   const items: JsonObject[] = [];

@@ -127,7 +127,10 @@ function unencryptedMark(
   return isDeclared ? { encrypted_function_args: [] } : {};
 }
 
-/** Creates a writer for a typed call. It is written when it is complete, because no events fit its arguments. */
+/**
+ * Creates a writer for a typed call. The call is written when it is complete, because the protocol has no events for
+ * its arguments.
+ */
 function createTypedWriter(
   head: CallHead,
   tool: TypedTool,

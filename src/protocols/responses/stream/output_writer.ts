@@ -69,7 +69,7 @@ function createCompactionWriter(
       if (event.type === "block-delta" && isText) summary += event.text;
     },
     finish() {
-      // The client would replace the conversation with it.
+      // The client would replace the conversation with an empty summary.
       if (summary.trim() === "") throw noSummary();
       const item = compactionItem(ids.next("cmp"), summary);
       writeWhole(events, 0, item);
