@@ -78,7 +78,7 @@ Deno.test("a body fold throws the failure of JSON that is cut, too long, an erro
   const cases: readonly (readonly [text: string, message: RegExp])[] = [
     [ANSWER.slice(0, -1), /ended before its end/],
     ['{"error":{"message":"Broke"}}', /^Broke$/],
-    ['{"choices":[]}', /no answer/],
+    ['{"choices":[]}', /not an answer/],
     ['{"a":', /ended before its end/],
   ];
   for (const [text, message] of cases) {

@@ -199,7 +199,7 @@ interface CallsSoFar {
 }
 
 /**
- * Returns the call that a piece belongs to, or `undefined` when it begins another one. Neither ids nor indexes are
+ * Returns the call that a piece belongs to, or `undefined` when it begins another one. Ids and indexes are not
  * reliable alone. Providers change the id between the chunks of a call (github.com/poolsideai/pool/issues/9). They give
  * all calls index 0 (github.com/ollama/ollama/issues/15457) or none, or increase the index with every chunk
  * (github.com/dirac-run/dirac/pull/215). In these cases, the completeness of the arguments so far decides.

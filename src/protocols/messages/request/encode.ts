@@ -29,7 +29,7 @@ import {
   type Thinking,
 } from "./thinking_encode.ts";
 
-/** The token limit when neither the request, the configuration nor the model sets one. */
+/** The token limit when the request, the configuration and the model set none. */
 const DEFAULT_MAX_TOKENS = 32_000;
 
 /**

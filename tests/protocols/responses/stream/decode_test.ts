@@ -401,9 +401,9 @@ Deno.test("createStreamDecoder() adds what only the last event tells", () => {
 
 Deno.test("decodeAnswer() refuses what is no finished answer", async (t) => {
   const cases: readonly (readonly [string, unknown, RegExp])[] = [
-    ["a string", "hi", /no answer/],
-    ["no output", {}, /no answer/],
-    ["a token count", { object: "response.input_tokens" }, /no answer/],
+    ["a string", "hi", /not an answer/],
+    ["no output", {}, /not an answer/],
+    ["a token count", { object: "response.input_tokens" }, /not an answer/],
     ["a queued answer", { status: "queued", output: [] }, /queued/],
     ["a cancelled answer", { status: "cancelled", output: [] }, /cancelled/],
     [
