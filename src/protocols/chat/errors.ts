@@ -82,8 +82,8 @@ const FILTER_REGEXP = /content_filter|content_policy/i;
 function kindOf(status: number, words: ErrorWords): FailureKind {
   if (isOverflow(status, words)) return "context_too_long";
   const { code = "", type = "", message = "" } = words;
-  const isBlamed = status === 400 || status === 413 || status === 422;
-  if (isBlamed && FILTER_REGEXP.test(`${code} ${type}`)) return "filtered";
+  const isCallerError = status === 400 || status === 413 || status === 422;
+  if (isCallerError && FILTER_REGEXP.test(`${code} ${type}`)) return "filtered";
   const isLimit = status === 429 || status === 402;
   return isLimit && QUOTA_REGEXP.test(`${code} ${type} ${message}`)
     ? "quota"

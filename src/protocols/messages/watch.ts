@@ -36,8 +36,8 @@ export const messagesWatch: AnswerWatch = {
   },
   modelOf(body) {
     const holder = isJsonObject(body.message) ? body.message : body;
-    return fallbackIn(body.usage) ?? fallbackIn(holder.usage) ??
-      handedTo(body.content_block) ?? nonEmptyText(holder.model);
+    return fallbackModel(body.usage) ?? fallbackModel(holder.usage) ??
+      continuingModel(body.content_block) ?? nonEmptyText(holder.model);
   },
   usageOf(body, before) {
     const counted = readUsage(body) ??
@@ -68,7 +68,7 @@ const FAILURE_REGEXP = /"type"\s*:\s*"error"|"error"\s*:\s*\{/;
  * Returns the model of `fallbacks` that served, which the last counted attempt names
  * (platform.claude.com/docs/en/build-with-claude/refusals-and-fallback).
  */
-function fallbackIn(usage: JsonValue | undefined): string | undefined {
+function fallbackModel(usage: JsonValue | undefined): string | undefined {
   const iterations = isJsonObject(usage) ? usage.iterations : undefined;
   const last = Array.isArray(iterations) ? iterations.at(-1) : undefined;
   return isJsonObject(last) && last.type === "fallback_message"
@@ -77,7 +77,7 @@ function fallbackIn(usage: JsonValue | undefined): string | undefined {
 }
 
 /** Returns the model that continues an answer after a `fallback` block. */
-function handedTo(block: JsonValue | undefined): string | undefined {
+function continuingModel(block: JsonValue | undefined): string | undefined {
   return isJsonObject(block) && block.type === "fallback" &&
       isJsonObject(block.to)
     ? nonEmptyText(block.to.model)

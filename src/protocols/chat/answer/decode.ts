@@ -21,12 +21,12 @@ export function decodeAnswer(body: JsonValue, ids: Ids): Answer {
 }
 
 function readAnswer(body: JsonValue, ids: Ids): Answer {
-  if (!isJsonObject(body)) throw noAnswer();
+  if (!isJsonObject(body)) throw notAnAnswer();
   if (isErrorBody(body)) {
     throw new UpstreamFailure(decodeFailure(200, body));
   }
   if (!Array.isArray(body.choices) || body.choices.length === 0) {
-    throw noAnswer();
+    throw notAnAnswer();
   }
   const reader = new ChunkReader(ids);
   const fold = createFold();
@@ -42,7 +42,7 @@ function ofMessage(choice: JsonValue): JsonValue {
   return whole;
 }
 
-function noAnswer(): UpstreamFailure {
+function notAnAnswer(): UpstreamFailure {
   return new UpstreamFailure(
     brokenAnswer("The provider's response is not an answer"),
   );

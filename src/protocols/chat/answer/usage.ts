@@ -126,11 +126,11 @@ function withHidden(value: JsonObject, counted: Counted): Counted {
   const reasoningTokens = Math.min(hidden, reasoning ?? 0);
   const audioTokens = Math.min(hidden - reasoningTokens, audio ?? 0);
   const rest = hidden - reasoningTokens - audioTokens;
-  const isSpokenInput = (tokenCount(value.prompt_audio_seconds) ?? 0) > 0;
-  const isReasoning = !isSpokenInput && reasoning === undefined && !audio;
+  const isAudioInput = (tokenCount(value.prompt_audio_seconds) ?? 0) > 0;
+  const isReasoning = !isAudioInput && reasoning === undefined && !audio;
   return {
     ...counted,
-    input: input + audioTokens + (isSpokenInput ? rest : 0),
+    input: input + audioTokens + (isAudioInput ? rest : 0),
     output: output + reasoningTokens + (isReasoning ? rest : 0),
   };
 }

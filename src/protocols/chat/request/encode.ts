@@ -20,7 +20,7 @@ import {
   type Scope,
   takesStops,
 } from "../dialect.ts";
-import { nudged, withInstruction } from "./instruction.ts";
+import { withInstruction, withNudge } from "./instruction.ts";
 import { encodeReasoning, type Reasoning } from "./reasoning_encode.ts";
 import { encodeTooling, fitSchema, type Tooling } from "../tools/encode.ts";
 import { encodeTurns } from "./turn_encode.ts";
@@ -54,7 +54,7 @@ export function encodeRequest(
   return {
     ...ownExtras(request),
     model: context.target.model,
-    messages: nudged(
+    messages: withNudge(
       format.instruction === undefined
         ? messages
         : withInstruction(messages, format.instruction),
@@ -210,17 +210,17 @@ function encodeLimit(
   request: CanonicalRequest,
   { dialect, context }: Scope,
 ): JsonObject {
-  const asked = request.maxOutputTokens;
-  if (asked === undefined) return {};
-  const most = context.target.maxOutputTokens ?? asked;
-  if (asked > most) {
+  const requested = request.maxOutputTokens;
+  if (requested === undefined) return {};
+  const limit = context.target.maxOutputTokens ?? requested;
+  if (requested > limit) {
     context.reportDropped({
       field: "maxOutputTokens",
       weight: "report",
-      reason: `this model generates at most ${most} tokens`,
+      reason: `this model generates at most ${limit} tokens`,
     });
   }
-  return { [dialect.limitField]: Math.min(asked, most) };
+  return { [dialect.limitField]: Math.min(requested, limit) };
 }
 
 /** Returns the stop strings, always as a list, since some providers accept nothing else. */

@@ -18,7 +18,7 @@ export function withInstruction(
  * Adds the instruction `nudge` at the end, which keeps the cached prefix valid. It goes into the user's last message,
  * or after the results of the model's calls. An answer that the model must continue stays unchanged.
  */
-export function nudged(
+export function withNudge(
   messages: readonly JsonObject[],
   nudge: string | undefined,
 ): JsonObject[] {

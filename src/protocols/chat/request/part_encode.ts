@@ -136,7 +136,7 @@ function withCache(
 
 function encodeImage(block: ImageBlock, scope: Scope): JsonObject | undefined {
   const { source } = block;
-  if (source.type === "id") return refuseSource("an image", scope);
+  if (source.type === "id") return rejectSource("an image", scope);
   const url = source.type === "url" ? source.url : dataUrl(source);
   return {
     type: "image_url",
@@ -184,7 +184,7 @@ function encodeFile(block: FileBlock, scope: Scope): JsonObject | undefined {
         },
       };
     case "id":
-      if (source.store !== "openai") return refuseSource("a file", scope);
+      if (source.store !== "openai") return rejectSource("a file", scope);
       return {
         type: "file",
         file: {
@@ -193,11 +193,11 @@ function encodeFile(block: FileBlock, scope: Scope): JsonObject | undefined {
         },
       };
     default:
-      return refuseSource("a file", scope);
+      return rejectSource("a file", scope);
   }
 }
 
-function refuseSource(
+function rejectSource(
   what: "an image" | "a file",
   { context }: Scope,
 ): undefined {

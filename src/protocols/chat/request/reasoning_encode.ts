@@ -70,22 +70,22 @@ function encodeWord(
   { words }: EffortRules,
   scope: Scope,
 ): Reasoning {
-  const asked = settings.mode === "off" ? "none" : effortOf(settings);
+  const requested = settings.mode === "off" ? "none" : effortOf(settings);
   const known = EFFORT_WORDS.filter((word) => words[word] !== undefined);
-  if (asked === undefined && known.length > 0) {
+  if (requested === undefined && known.length > 0) {
     return { fields: {}, isOn: undefined };
   }
   const [least] = known;
   if (least === undefined) {
-    if (asked !== "none") {
+    if (requested !== "none") {
       reportDropped("this model's reasoning cannot be changed", scope);
     }
     return { fields: {}, isOn: undefined };
   }
-  const chosen = asked === undefined || asked === "none"
+  const chosen = requested === undefined || requested === "none"
     ? least
-    : closestEffort(asked, known) ?? least;
-  if (words[chosen] !== asked && asked !== "minimal") {
+    : closestEffort(requested, known) ?? least;
+  if (words[chosen] !== requested && requested !== "minimal") {
     reportDropped("this model does not support this effort", scope);
   }
   return {
@@ -118,22 +118,29 @@ function encodeOpenAi(
   { efforts, defaultEffort, refusesChatTools }: OpenAiModelRules,
   scope: Scope,
 ): Reasoning {
-  const asked = askedOfOpenAi(settings, defaultEffort);
+  const requested = requestedEffort(settings, defaultEffort);
   const isDefaultOn = defaultEffort !== "none";
-  if (hasTools && refusesChatTools && (asked ?? defaultEffort) !== "none") {
-    if (asked !== undefined) reportDropped(NO_REASONING_WITH_TOOLS, scope);
+  if (hasTools && refusesChatTools && (requested ?? defaultEffort) !== "none") {
+    if (requested !== undefined) reportDropped(NO_REASONING_WITH_TOOLS, scope);
     return { fields: { reasoning_effort: "none" }, isOn: false };
   }
-  if (asked === undefined) return { fields: {}, isOn: isDefaultOn };
-  if (efforts === undefined || efforts.includes(asked)) {
-    return { fields: { reasoning_effort: asked }, isOn: asked !== "none" };
+  if (requested === undefined) return { fields: {}, isOn: isDefaultOn };
+  if (efforts === undefined || efforts.includes(requested)) {
+    return {
+      fields: { reasoning_effort: requested },
+      isOn: requested !== "none",
+    };
   }
-  const chosen = asked === "none" ? efforts[0] : closestEffort(asked, efforts);
+  const chosen = requested === "none"
+    ? efforts[0]
+    : closestEffort(requested, efforts);
   if (chosen === undefined) {
-    if (asked !== "none") reportDropped("this model does not reason", scope);
+    if (requested !== "none") {
+      reportDropped("this model does not reason", scope);
+    }
     return { fields: {}, isOn: false };
   }
-  if (asked !== "minimal") {
+  if (requested !== "minimal") {
     reportDropped("this model does not support this effort", scope);
   }
   return { fields: { reasoning_effort: chosen }, isOn: true };
@@ -142,7 +149,7 @@ function encodeOpenAi(
 const NO_REASONING_WITH_TOOLS =
   "this model accepts no tools while it reasons, except in the Responses protocol";
 
-function askedOfOpenAi(
+function requestedEffort(
   settings: ReasoningSettings | undefined,
   defaultEffort: EffortWord,
 ): EffortWord | undefined {
@@ -159,18 +166,18 @@ function encodeSwitch(
   rules: ThinkingRules,
   scope: Scope,
 ): Reasoning {
-  const asked = askedOfSwitch(settings);
-  const wanted = asked ?? rules.byDefault;
+  const requested = requestedThinking(settings);
+  const wanted = requested ?? rules.byDefault;
   if (wanted && isForced && rules.forcedTools === "without_thinking") {
     reportDropped("this model does not think when it must call a tool", scope);
     return encodeStop(rules, scope);
   }
-  if (asked === false) return encodeStop(rules, scope);
-  if (asked === undefined) return { fields: {}, isOn: rules.byDefault };
+  if (requested === false) return encodeStop(rules, scope);
+  if (requested === undefined) return { fields: {}, isOn: rules.byDefault };
   return encodeOn(settings, rules, scope);
 }
 
-function askedOfSwitch(
+function requestedThinking(
   settings: ReasoningSettings | undefined,
 ): boolean | undefined {
   if (settings === undefined) return undefined;
@@ -199,13 +206,13 @@ function encodeOn(
   rules: ThinkingRules,
   scope: Scope,
 ): Reasoning {
-  const isThinker = rules.byDefault || rules.onWord !== undefined;
+  const canThink = rules.byDefault || rules.onWord !== undefined;
   const effort = settings === undefined ? undefined : effortOf(settings);
-  if (!isThinker) reportDropped("this model does not think", scope);
-  const chosen = effort === undefined || !isThinker
+  if (!canThink) reportDropped("this model does not think", scope);
+  const chosen = effort === undefined || !canThink
     ? undefined
     : closestEffort(effort, rules.efforts);
-  if (effort !== undefined && isThinker && chosen !== effort) {
+  if (effort !== undefined && canThink && chosen !== effort) {
     reportDropped(
       chosen === undefined
         ? "this model's thinking can only be switched on or off"
@@ -220,7 +227,7 @@ function encodeOn(
         : { thinking: { type: rules.onWord } }),
       ...(chosen === undefined ? {} : { reasoning_effort: chosen }),
     },
-    isOn: isThinker,
+    isOn: canThink,
   };
 }
 

@@ -60,14 +60,14 @@ export class ObjectExtent {
         continue;
       }
       if (this.#isInString) at = skipString(piece, at);
-      this.#take(piece.charCodeAt(at));
+      this.#read(piece.charCodeAt(at));
       if (this.#state === "closed") return at + 1;
     }
     return piece.length;
   }
 
   /** Reads a character that is not escaped. */
-  #take(code: number): void {
+  #read(code: number): void {
     if (this.#isInString) {
       if (code === BACKSLASH) this.#isEscaped = true;
       else if (code === QUOTE) this.#isInString = false;

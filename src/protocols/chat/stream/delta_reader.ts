@@ -70,7 +70,7 @@ export class DeltaReader {
       }
     }
     for (const image of listOf(delta.images)) {
-      this.#blocks.give(opaque("image", image, linkTo(image)), emit);
+      this.#blocks.emitBlock(opaque("image", image, linkTo(image)), emit);
     }
     this.#readCalls(delta, isWhole, emit);
     this.#checkHeld(emit);
@@ -86,7 +86,7 @@ export class DeltaReader {
     this.#blocks.close(emit);
     this.#calls.finish(emit);
     for (const sealed of [this.#details.take(), this.#signature]) {
-      if (sealed !== undefined) this.#blocks.giveSealed(sealed, emit);
+      if (sealed !== undefined) this.#blocks.emitSealed(sealed, emit);
     }
   }
 
@@ -157,7 +157,7 @@ function readContent(
     } else if (typeof part.text === "string") {
       blocks.emitText("text", part.text, emit);
     } else if (typeof part.type === "string") {
-      blocks.give(opaque(part.type, part), emit);
+      blocks.emitBlock(opaque(part.type, part), emit);
     }
   }
 }
@@ -212,11 +212,11 @@ interface BlockEmitter {
    */
   open(head: BlockHead, emit: Emit<AnswerEvent>): number | undefined;
   /** Emits a complete block. */
-  give(head: OpaqueBlock, emit: Emit<AnswerEvent>): void;
+  emitBlock(head: OpaqueBlock, emit: Emit<AnswerEvent>): void;
   /** Adds citations for all of the open text, or none when no text is open. */
   citeWhole(citations: readonly Citation[], emit: Emit<AnswerEvent>): void;
   /** Emits reasoning that only its provider can read. */
-  giveSealed(sealed: Sealed, emit: Emit<AnswerEvent>): void;
+  emitSealed(sealed: Sealed, emit: Emit<AnswerEvent>): void;
   /** Closes the open text, reasoning or refusal. */
   close(emit: Emit<AnswerEvent>): void;
   /** Returns true when a block has begun. */
@@ -294,7 +294,7 @@ function createBlockEmitter(options: BlockEmitterOptions): BlockEmitter {
       const placed = within(citation, textStart);
       emit({ type: "block-citation", index, citation: placed });
     },
-    give(head, emit) {
+    emitBlock(head, emit) {
       const index = open(head, emit);
       if (index !== undefined) emit({ type: "block-end", index });
     },
@@ -306,7 +306,7 @@ function createBlockEmitter(options: BlockEmitterOptions): BlockEmitter {
         emit({ type: "block-citation", index, citation: { ...one, ...place } });
       }
     },
-    giveSealed(sealed, emit) {
+    emitSealed(sealed, emit) {
       const index = open({ kind: "reasoning" }, emit);
       if (index === undefined) return;
       emit({ type: "block-seal", index, sealed });

@@ -79,7 +79,7 @@ function createChunkWriter(
   context: AnswerContext,
 ): ChunkWriter {
   const wantsUsage = asksForUsage(context);
-  const isAsked = wantsLogprobs(context);
+  const hasLogprobs = wantsLogprobs(context);
   const common = JSON.stringify({
     id: answerId(start.id, context),
     object: "chat.completion.chunk",
@@ -96,7 +96,7 @@ function createChunkWriter(
 
   return {
     chunkOf(delta, logprobs) {
-      if (logprobs === undefined || !isAsked) {
+      if (logprobs === undefined || !hasLogprobs) {
         return { data: head + delta + tail };
       }
       const logprobsText = JSON.stringify(logprobsOf(logprobs));

@@ -85,7 +85,7 @@ class Tracker implements ToolCallTracker {
       if (this.#drafts.length > MAX_BLOCKS) return;
       const piece = readPiece(entry);
       const known = areWhole ? undefined : findDraft(this.#soFar(), piece);
-      this.#take(known ?? this.#add(piece), piece, emit);
+      this.#addPiece(known ?? this.#add(piece), piece, emit);
     }
   }
 
@@ -95,7 +95,7 @@ class Tracker implements ToolCallTracker {
         return emit(brokenEvent("The provider mixed up its tool calls"));
       }
       if (draft.block === undefined) this.#begin(draft, emit);
-      if (draft.isPlaceholder) give(draft, draft.text, emit);
+      if (draft.isPlaceholder) emitText(draft, draft.text, emit);
       close(draft, emit);
     }
   }
@@ -117,7 +117,7 @@ class Tracker implements ToolCallTracker {
     return draft;
   }
 
-  #take(draft: CallDraft, piece: CallPiece, emit: Emit<AnswerEvent>): void {
+  #addPiece(draft: CallDraft, piece: CallPiece, emit: Emit<AnswerEvent>): void {
     this.#current = draft;
     draft.chunk = this.#chunk;
     if (draft.wireId === "") draft.wireId = piece.id;
@@ -128,7 +128,7 @@ class Tracker implements ToolCallTracker {
     const before = draft.held;
     const added = draft.add(piece.input);
     this.#held += draft.held - before;
-    if (isBegun && !draft.isPlaceholder) return give(draft, added, emit);
+    if (isBegun && !draft.isPlaceholder) return emitText(draft, added, emit);
     if (!isBegun && draft.name !== "" && draft.hasText) {
       this.#beginUpTo(draft, emit);
     }
@@ -150,7 +150,7 @@ class Tracker implements ToolCallTracker {
     const kind = draft.isCustom ? "custom_call" : "function_call";
     const { id, name } = draft;
     draft.block = this.#options.open({ kind, id, name }, emit);
-    if (!draft.isPlaceholder) give(draft, draft.text, emit);
+    if (!draft.isPlaceholder) emitText(draft, draft.text, emit);
   }
 
   /**
@@ -176,7 +176,11 @@ function inOrder(drafts: readonly CallDraft[]): readonly CallDraft[] {
     : drafts;
 }
 
-function give(draft: CallDraft, text: string, emit: Emit<AnswerEvent>): void {
+function emitText(
+  draft: CallDraft,
+  text: string,
+  emit: Emit<AnswerEvent>,
+): void {
   if (text === "" || draft.block === undefined) return;
   emit({ type: "block-delta", index: draft.block, text });
 }

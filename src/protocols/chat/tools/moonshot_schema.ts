@@ -122,11 +122,12 @@ function branchesOf(schema: JsonObject): JsonObject[] | undefined {
 function ofTypes(schema: JsonObject, types: JsonValue): JsonObject {
   const known = asList(types).map(kindOf);
   const kept = known.flatMap((type) => KEYWORDS[type] ?? []);
-  const { default: usual } = schema;
-  const isUsual = usual !== undefined && known.includes(typeOf(usual));
+  const { default: defaultValue } = schema;
+  const keepsDefault = defaultValue !== undefined &&
+    known.includes(typeOf(defaultValue));
   const rest = without(schema, [
     ...TYPED_KEYWORDS.filter((word) => !kept.includes(word)),
-    ...(isUsual ? [] : ["default"]),
+    ...(keepsDefault ? [] : ["default"]),
   ]);
   if (!Array.isArray(rest.enum)) return rest;
   const values = rest.enum.filter((value) => known.includes(typeOf(value)));

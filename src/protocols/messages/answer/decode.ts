@@ -35,12 +35,12 @@ export function decodeAnswer(body: JsonValue, ids: Ids): Answer {
 }
 
 function decode(body: JsonValue, ids: Ids): Answer {
-  if (!isJsonObject(body)) throw noAnswer();
+  if (!isJsonObject(body)) throw notAnAnswer();
   if (isErrorBody(body)) {
     throw new UpstreamFailure(decodeFailure(200, body));
   }
   const content = contentOf(body);
-  if (content === undefined) throw noAnswer();
+  if (content === undefined) throw notAnAnswer();
   const reader = new EventReader(ids);
   const fold = createFold();
   for (const event of eventsOf(body, content)) reader.push(event, fold.push);
@@ -69,7 +69,7 @@ function* eventsOf(
   yield { type: "message_stop" };
 }
 
-function noAnswer(): UpstreamFailure {
+function notAnAnswer(): UpstreamFailure {
   return new UpstreamFailure(
     brokenAnswer("The provider's response is not an answer"),
   );

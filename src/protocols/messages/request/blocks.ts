@@ -121,7 +121,7 @@ const READABLE_FIELDS: ReadonlySet<string> = new Set([
 /**
  * The maximum length in characters of one block as text, so that a fetched file does not fill another model's context.
  */
-const MAX_READING_LENGTH = 50_000;
+const MAX_TEXT_LENGTH = 50_000;
 
 /** The prefix of a system text that only Anthropic's API needs. */
 const BILLING_PREFIX = "x-anthropic-billing-header:";
@@ -138,8 +138,8 @@ export function opaqueBlock(value: JsonObject, weight: Weight): OpaqueBlock {
  */
 export function historyBlock(value: JsonObject): OpaqueBlock {
   const block = opaqueBlock(value, "report");
-  const reading = readingOf(value);
-  return reading === "" ? block : { ...block, text: reading };
+  const text = textOf(value);
+  return text === "" ? block : { ...block, text };
 }
 
 /** Returns search results that a caller gives to the model. Models of other protocols receive them as text. */
@@ -171,12 +171,12 @@ export function isBillingNote(block: JsonObject): boolean {
   return optionalText(block.text)?.startsWith(BILLING_PREFIX) ?? false;
 }
 
-function readingOf(value: JsonObject): string {
+function textOf(value: JsonObject): string {
   const type = optionalText(value.type) ?? "";
   if (type.endsWith("_tool_use")) {
     return `[called ${value.name} with ${JSON.stringify(value.input ?? {})}]`;
   }
-  const text = readable(value.content).slice(0, MAX_READING_LENGTH);
+  const text = readable(value.content).slice(0, MAX_TEXT_LENGTH);
   if (text === "") return "";
   return type === "compaction"
     ? `[summary of the earlier conversation]\n${text}`

@@ -64,7 +64,7 @@ export function encodeRequest(
     model: context.target.model,
     max_tokens: thinking.maxTokens,
     ...encodeSystem([...system, ...format.instructions]),
-    messages: [...nudged(messages, tooling.nudge)].map(jsonOf),
+    messages: [...withNudge(messages, tooling.nudge)].map(jsonOf),
     ...(request.stream ? { stream: true } : {}),
     ...tooling.fields,
     ...encodeOutput(extras.output_config, format.config, {
@@ -96,22 +96,22 @@ function encodeLimit(
   request: CanonicalRequest,
   { dialect, context }: Scope,
 ): number {
-  const most = Math.min(
+  const limit = Math.min(
     dialect.maxOutputTokens ?? Infinity,
     context.target.maxOutputTokens ?? Infinity,
   );
-  const asked = request.maxOutputTokens;
-  if (asked === undefined) {
-    return most === Infinity ? DEFAULT_MAX_TOKENS : most;
+  const requested = request.maxOutputTokens;
+  if (requested === undefined) {
+    return limit === Infinity ? DEFAULT_MAX_TOKENS : limit;
   }
-  if (asked > most) {
+  if (requested > limit) {
     context.reportDropped({
       field: "maxOutputTokens",
       weight: "report",
-      reason: `this model generates at most ${most} tokens`,
+      reason: `this model generates at most ${limit} tokens`,
     });
   }
-  return Math.min(asked, most);
+  return Math.min(requested, limit);
 }
 
 function encodeSystem(system: readonly JsonObject[]): JsonObject {
@@ -119,7 +119,7 @@ function encodeSystem(system: readonly JsonObject[]): JsonObject {
 }
 
 /** Adds the nudge to the end of the user's last message, which keeps the cached prefix valid. */
-function nudged(
+function withNudge(
   messages: readonly Draft[],
   nudge: string | undefined,
 ): readonly Draft[] {

@@ -143,12 +143,12 @@ function encodeCall(call: ToolCallBlock, scope: Scope): JsonObject {
 function encodeResult(result: ToolResultBlock, scope: Scope): JsonObject {
   const content = result.content.map((part) => encodeUserBlock(part, scope))
     .filter((part) => part !== undefined);
-  const isSilentError = result.isError && content.length === 0;
+  const isEmptyError = result.isError && content.length === 0;
   return {
     ...(result.providerMetadata?.messages ?? {}),
     type: "tool_result",
     tool_use_id: scope.ids.result(result.callId),
-    content: isSilentError ? [NO_OUTPUT] : content,
+    content: isEmptyError ? [NO_OUTPUT] : content,
     ...(result.isError ? { is_error: true } : {}),
     ...scope.cache.write(result.cache),
   };

@@ -100,7 +100,9 @@ export function encodeUser(
 ): JsonObject {
   const others = typeof extra === "object" ? extra : {};
   if (user === undefined) return {};
-  const isFit = user.length <= MAX_USER_LENGTH && !user.includes("@");
-  const id = isFit ? user : createHash("sha256").update(user).digest("hex");
+  const isAccepted = user.length <= MAX_USER_LENGTH && !user.includes("@");
+  const id = isAccepted
+    ? user
+    : createHash("sha256").update(user).digest("hex");
   return { metadata: { ...others, user_id: id } };
 }

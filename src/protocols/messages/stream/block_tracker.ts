@@ -130,16 +130,18 @@ function trackCall(
     { kind: "function_call", id, name, providerMetadata },
     emit,
   );
-  let early = argumentsText(block.input) || "{}";
+  let initialInput = argumentsText(block.input) || "{}";
   return {
-    held: () => early.length,
+    held: () => initialInput.length,
     push({ partial_json }, emit) {
       if (typeof partial_json !== "string" || partial_json === "") return;
-      early = "";
+      initialInput = "";
       emit({ type: "block-delta", index, text: partial_json });
     },
     stop(emit) {
-      if (early !== "") emit({ type: "block-delta", index, text: early });
+      if (initialInput !== "") {
+        emit({ type: "block-delta", index, text: initialInput });
+      }
       emit({ type: "block-end", index });
     },
   };
@@ -159,7 +161,7 @@ function trackOpaque(
       held += JSON.stringify(delta).length;
       for (const [field, piece] of Object.entries(delta)) {
         if (field === "partial_json") input += piece;
-        else value[field] = grown(value[field], piece);
+        else value[field] = extended(value[field], piece);
       }
     },
     stop(emit) {
@@ -171,7 +173,7 @@ function trackOpaque(
 }
 
 /** Appends text, and replaces other values. */
-function grown(
+function extended(
   before: JsonObject[string],
   piece: JsonObject[string],
 ): JsonObject[string] {

@@ -43,7 +43,7 @@ class OpenBlocks {
 
   /** @param ids Ids for calls that have none. */
   constructor(ids: Ids) {
-    this.#options = { ids, open: (block, emit) => this.#give(block, emit) };
+    this.#options = { ids, open: (block, emit) => this.#open(block, emit) };
   }
 
   /** True when a tool call has begun. */
@@ -110,7 +110,7 @@ class OpenBlocks {
     tracker?.stop(emit);
   }
 
-  #give(block: BlockHead, emit: Emit<AnswerEvent>): number {
+  #open(block: BlockHead, emit: Emit<AnswerEvent>): number {
     this.#hasCalls ||= block.kind === "function_call";
     const index = this.#nextIndex++;
     emit({ type: "block-start", index, block });

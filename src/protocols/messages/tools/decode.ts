@@ -188,7 +188,7 @@ const TYPED_TOOLS: ReadonlyMap<string, TypedTool> = new Map(Object.entries({
   text_editor: {
     description: "Views, creates and edits text files.",
     parameters: object({
-      command: words("view", "create", "str_replace", "insert"),
+      command: oneOf("view", "create", "str_replace", "insert"),
       path: text,
       view_range: lines,
       file_text: { ...text, description: "For create: the whole file" },
@@ -202,7 +202,7 @@ const TYPED_TOOLS: ReadonlyMap<string, TypedTool> = new Map(Object.entries({
     description:
       "Keeps notes in files under /memories for later conversations.",
     parameters: object({
-      command: words(
+      command: oneOf(
         "view",
         "create",
         "str_replace",
@@ -246,16 +246,16 @@ function computerTool(tool: JsonObject): TypedTool {
   const size = typeof width === "number" && typeof height === "number"
     ? ` The screen has ${width} x ${height} pixels.`
     : "";
-  const zooms = tool.enable_zoom === true;
+  const canZoom = tool.enable_zoom === true;
   return {
     description: `Uses a screen, a mouse and a keyboard.${size}`,
     parameters: object({
-      action: words(...COMPUTER_ACTIONS, ...(zooms ? ["zoom"] : [])),
+      action: oneOf(...COMPUTER_ACTIONS, ...(canZoom ? ["zoom"] : [])),
       text: { ...text, description: "What to type, or the key to press" },
       coordinate: point,
       start_coordinate: point,
-      ...(zooms ? { region: ZOOM_REGION } : {}),
-      scroll_direction: words("up", "down", "left", "right"),
+      ...(canZoom ? { region: ZOOM_REGION } : {}),
+      scroll_direction: oneOf("up", "down", "left", "right"),
       scroll_amount: whole,
       duration: { type: "number", description: "Seconds to hold or wait" },
     }, ["action"]),
@@ -266,6 +266,6 @@ function object(properties: JsonObject, required: string[] = []): JsonObject {
   return { type: "object", properties, required };
 }
 
-function words(...choices: string[]): JsonObject {
+function oneOf(...choices: string[]): JsonObject {
   return { type: "string", enum: choices };
 }

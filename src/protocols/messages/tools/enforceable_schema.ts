@@ -134,7 +134,7 @@ function describe(
 
 /** Returns true when the references of a schema form a cycle, or leave the schema. */
 function isRecursive(schema: JsonObject): boolean {
-  return leadsBack(schema, { root: schema, open: new Set(), done: new Set() });
+  return formsCycle(schema, { root: schema, open: new Set(), done: new Set() });
 }
 
 /** Resolves a reference such as `#/$defs/city`. */
@@ -163,27 +163,27 @@ interface Trail {
 }
 
 /** Returns true when the references from `value` form a cycle, or leave the schema. */
-function leadsBack(value: JsonValue | undefined, trail: Trail): boolean {
+function formsCycle(value: JsonValue | undefined, trail: Trail): boolean {
   if (Array.isArray(value)) {
-    return value.some((inner) => leadsBack(inner, trail));
+    return value.some((inner) => formsCycle(inner, trail));
   }
   if (!isJsonObject(value)) return false;
   if (typeof value.$ref === "string") {
-    return referenceLeadsBack(value.$ref, trail);
+    return referenceFormsCycle(value.$ref, trail);
   }
   return Object.entries(value).some(([keyword, inner]) =>
     keyword !== "$defs" && keyword !== "definitions" &&
-    leadsBack(inner, trail)
+    formsCycle(inner, trail)
   );
 }
 
-function referenceLeadsBack(reference: string, trail: Trail): boolean {
+function referenceFormsCycle(reference: string, trail: Trail): boolean {
   if (trail.done.has(reference)) return false;
   const target = resolve(reference, trail.root);
   if (target === undefined || trail.open.has(reference)) return true;
   trail.open.add(reference);
-  const isLoop = leadsBack(target, trail);
+  const isCycle = formsCycle(target, trail);
   trail.open.delete(reference);
   trail.done.add(reference);
-  return isLoop;
+  return isCycle;
 }

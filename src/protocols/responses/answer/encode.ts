@@ -64,7 +64,7 @@ export function finalFields(
 }
 
 /** Writes the tools of the request unchanged. */
-const AS_GIVEN: ToolFit = { reportDropped() {}, schema: (schema) => schema };
+const UNCHANGED: ToolFit = { reportDropped() {}, schema: (schema) => schema };
 
 /** The identity of one answer, which is the same in every object of its stream. */
 export interface ResponseIdentity {
@@ -149,7 +149,7 @@ function settingsOf(request: CanonicalRequest): JsonObject {
     },
     tool_choice: encodeToolChoice(request.toolChoice, tools) ?? "auto",
     tools: tools.filter((tool) => !isLoaded(tool))
-      .map((tool) => encodeTool(tool, AS_GIVEN))
+      .map((tool) => encodeTool(tool, UNCHANGED))
       .filter((tool) => tool !== undefined).map(described),
     top_logprobs: 0,
     top_p: sampling.topP ?? 1,

@@ -151,22 +151,22 @@ function encodeSampling(
 }
 
 function encodeMaximum(
-  { maxOutputTokens: asked }: CanonicalRequest,
+  { maxOutputTokens: requested }: CanonicalRequest,
   { dialect, context }: Scope,
 ): JsonObject {
-  if (asked === undefined) return {};
+  if (requested === undefined) return {};
   if (!dialect.limits) {
-    dropGiven(context, [["maxOutputTokens", asked]]);
+    dropGiven(context, [["maxOutputTokens", requested]]);
     return {};
   }
-  const most = context.target.maxOutputTokens ?? Infinity;
-  const tokens = Math.max(dialect.minOutputTokens, Math.min(asked, most));
-  if (tokens !== asked) {
+  const limit = context.target.maxOutputTokens ?? Infinity;
+  const tokens = Math.max(dialect.minOutputTokens, Math.min(requested, limit));
+  if (tokens !== requested) {
     context.reportDropped({
       field: "maxOutputTokens",
       weight: "report",
       reason:
-        `this model accepts limits from ${dialect.minOutputTokens} to ${most} tokens`,
+        `this model accepts limits from ${dialect.minOutputTokens} to ${limit} tokens`,
     });
   }
   return { max_output_tokens: tokens };

@@ -43,24 +43,26 @@ function effortFor(
   settings: ReasoningSettings | undefined,
   scope: Scope,
 ): EffortWord | undefined {
-  const asked = settings === undefined ? undefined : askedEffort(settings);
-  if (asked === undefined) return undefined;
+  const requested = settings === undefined
+    ? undefined
+    : requestedEffort(settings);
+  if (requested === undefined) return undefined;
   const { dialect } = scope;
   const known = dialect.fitsModel ? undefined : dialect.model?.efforts;
-  if (known === undefined || known.includes(asked)) return asked;
-  if (asked === "none") {
+  if (known === undefined || known.includes(requested)) return requested;
+  if (requested === "none") {
     if (known.length > 0) reportDropped("this model always reasons", scope);
     return known[0];
   }
-  const closest = closestEffort(asked, known);
+  const closest = closestEffort(requested, known);
   if (closest === undefined) reportDropped("this model does not reason", scope);
-  else if (asked !== "minimal") {
+  else if (requested !== "minimal") {
     reportDropped("this model does not support this effort", scope);
   }
   return closest;
 }
 
-function askedEffort(
+function requestedEffort(
   { mode, effort, budgetTokens }: ReasoningSettings,
 ): EffortWord | undefined {
   if (mode === "off") return "none";

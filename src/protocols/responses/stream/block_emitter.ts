@@ -31,7 +31,7 @@ export interface BlockEmitter {
   seal(index: number, sealed: Sealed): void;
   close(index: number): void;
   /** Emits a complete block. */
-  giveOpaque(block: OpaqueBlock): void;
+  emitOpaque(block: OpaqueBlock): void;
   /** Returns true when a call of one of the caller's tools has begun. */
   hasCalls(): boolean;
   /** Returns true when any block has begun. */
@@ -81,7 +81,7 @@ export function createBlockEmitter(emit: Emit<AnswerEvent>): BlockEmitter {
     cite: (index, citation) =>
       emit({ type: "block-citation", index, citation }),
     seal: (index, sealed) => emit({ type: "block-seal", index, sealed }),
-    giveOpaque(block) {
+    emitOpaque(block) {
       close(open(block));
     },
     hasBlocks: () => nextIndex > 0,
@@ -92,7 +92,7 @@ export function createBlockEmitter(emit: Emit<AnswerEvent>): BlockEmitter {
 /** Reads one output item, from its events or from the finished item only. */
 export interface ItemReader {
   /** Reads an event of the item, and ignores unknown types. */
-  take(type: string, event: JsonObject): void;
+  push(type: string, event: JsonObject): void;
   /**
    * Emits the content that no event had, and closes the item's blocks.
    *

@@ -66,7 +66,7 @@ export class ResponseReader {
     }
     this.#start(response);
     if (ending !== undefined) return this.#end(ending, response);
-    if (!LIFE_EVENTS.includes(type)) this.#output.push(type, event);
+    if (!PROGRESS_EVENTS.includes(type)) this.#output.push(type, event);
   }
 
   /** Begins the answer once, even when the first event is not `response.created`. */
@@ -87,7 +87,7 @@ export class ResponseReader {
 }
 
 /** The events that only report the progress of the answer. */
-const LIFE_EVENTS = [
+const PROGRESS_EVENTS = [
   "response.created",
   "response.queued",
   "response.in_progress",

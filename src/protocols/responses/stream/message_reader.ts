@@ -95,7 +95,7 @@ export function createMessageReader(
   }
 
   return {
-    take(type, event) {
+    push(type, event) {
       switch (type) {
         case "response.output_text.delta":
           return openPart("text", event).emit(event.delta, event.logprobs);
@@ -122,7 +122,7 @@ export function createMessageReader(
       for (const one of contentOf(whole)) {
         const kind = partKind(one);
         if (kind === undefined) {
-          blocks.giveOpaque(opaquePart(one));
+          blocks.emitOpaque(opaquePart(one));
           continue;
         }
         const part = parts[position] ?? begin(kind, position);

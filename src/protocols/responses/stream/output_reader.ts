@@ -69,7 +69,7 @@ export class OutputReader {
         return this.#done(event);
       default: {
         const item = this.#itemOf(type, event);
-        if (item?.isDone === false) item.reader.take(type, event);
+        if (item?.isDone === false) item.reader.push(type, event);
       }
     }
   }
@@ -168,9 +168,9 @@ function createItemReader(
 /** Creates a reader for an item that other protocols do not have. It is emitted when it is complete. */
 function createOpaqueReader(blocks: BlockEmitter): ItemReader {
   return {
-    take() {},
+    push() {},
     finish(item) {
-      if (item !== undefined) blocks.giveOpaque(opaqueItem(item));
+      if (item !== undefined) blocks.emitOpaque(opaqueItem(item));
     },
   };
 }
@@ -210,7 +210,7 @@ function createCallReader(
   }
 
   return {
-    take(type, event) {
+    push(type, event) {
       switch (type) {
         case "response.function_call_arguments.delta":
         case "response.custom_tool_call_input.delta":

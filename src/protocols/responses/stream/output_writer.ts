@@ -99,7 +99,7 @@ class ItemsWriter implements OutputWriter {
   /** True when a block of the open item is being written. A block that is not shown does not count. */
   #hasBlock = false;
   /** True when the next block must not join the open item, because another block came between. */
-  #isApart = false;
+  #isSeparate = false;
   #held = 0;
   #written = 0;
 
@@ -144,9 +144,9 @@ class ItemsWriter implements OutputWriter {
 
   #begin(head: ItemHead): void {
     this.#hasBlock = true;
-    const isApart = this.#isApart || isMessageStart(head);
-    this.#isApart = false;
-    if (this.#open?.join(head.kind, isApart)) return;
+    const isSeparate = this.#isSeparate || isMessageStart(head);
+    this.#isSeparate = false;
+    if (this.#open?.join(head.kind, isSeparate)) return;
     this.#close("completed");
     this.#open = createItemWriter(head, {
       events: this.#events,
@@ -172,7 +172,7 @@ class ItemsWriter implements OutputWriter {
 
   /** Writes an item of this protocol unchanged, or the text of another protocol's block. */
   #writeOpaque(block: OpaqueBlock): void {
-    this.#isApart = true;
+    this.#isSeparate = true;
     const { protocol, value, text } = block;
     if (protocol === "responses" && isJsonObject(value) && isItem(block)) {
       return this.#writeItem(value);
@@ -180,7 +180,7 @@ class ItemsWriter implements OutputWriter {
     if (text === undefined) return this.#context.drop(block.type);
     this.#begin({ kind: "text" });
     this.#writeText(text);
-    this.#isApart = true;
+    this.#isSeparate = true;
   }
 
   #writeItem(value: JsonObject): void {

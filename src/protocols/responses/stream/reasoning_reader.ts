@@ -76,7 +76,7 @@ export function createReasoningReader(
   }
 
   return {
-    take(type, event) {
+    push(type, event) {
       switch (type) {
         case "response.reasoning_summary_text.delta":
           return emit(partOf("summary", event.summary_index), event.delta);

@@ -43,8 +43,9 @@ function merge(tools: readonly Tool[]): readonly Tool[] {
       ? `hosted ${index}`
       : `${tool.kind} ${tool.name}`;
     const before = merged.get(key);
-    const isMore = before?.kind === "namespace" && tool.kind === "namespace";
-    merged.set(key, isMore ? mergeParts(before, tool) : tool);
+    const areNamespaces = before?.kind === "namespace" &&
+      tool.kind === "namespace";
+    merged.set(key, areNamespaces ? mergeParts(before, tool) : tool);
   }
   return [...merged.values()];
 }
