@@ -78,7 +78,7 @@ const QUOTA_REGEXP =
   /insufficient_quota|usage_limit_reached|insufficient balance|billing/i;
 const FILTER_REGEXP = /content_filter|content_policy/i;
 
-/** Returns the kind that the error's words name, or else the kind of the status. */
+/** Returns the kind that the error's code, type or message names, or else the kind of the status. */
 function kindOf(status: number, words: ErrorWords): FailureKind {
   if (isOverflow(status, words)) return "context_too_long";
   const { code = "", type = "", message = "" } = words;

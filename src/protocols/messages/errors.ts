@@ -132,7 +132,7 @@ export function errorObject(failure: Failure): JsonObject {
   };
 }
 
-/** Returns the kind of an error by its words, else by its type, else by its status. */
+/** Returns the kind of an error by its message, else by its type, else by its status. */
 function kindOf(status: number, words: ErrorWords): FailureKind {
   if (isOverflow(status, words)) return "context_too_long";
   // A 401 concerns the gateway's own credential, which the caller cannot change. The type does not matter.

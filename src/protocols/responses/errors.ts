@@ -132,7 +132,7 @@ const KIND_BY_CODE: Readonly<Record<string, FailureKind>> = {
   server_error: "server",
 };
 
-/** Returns the kind that the error's words name, or else the kind of the status. */
+/** Returns the kind that the error's code, type or message names, or else the kind of the status. */
 function kindOf(status: number, words: ErrorWords): FailureKind {
   if (isOverflow(status, words)) return "context_too_long";
   const { type = "", code = "" } = words;
@@ -146,7 +146,7 @@ function kindOf(status: number, words: ErrorWords): FailureKind {
   return code.includes("image") ? "invalid_request" : kindInsideAnswer(words);
 }
 
-/** Returns the kind that the error's words name, or else the kind of the status in the body. */
+/** Returns the kind that the error's code, type or message names, or else the kind of the status in the body. */
 function kindInsideAnswer(words: ErrorWords): FailureKind {
   const kind = kindOfWords(words);
   return kind === "server" && words.status !== undefined

@@ -12,7 +12,7 @@ import { ChunkReader } from "../stream/decode.ts";
 import { decodeFailure } from "../errors.ts";
 
 /**
- * Parses a JSON answer with the code for streams: a message is one large delta.
+ * Parses a JSON answer with the stream decoder: a message is one large delta.
  *
  * @throws {UpstreamFailure} When the body is not an answer, or reports an error.
  */

@@ -48,7 +48,7 @@ export function createdSeconds(
   return Math.floor((createdAtMs ?? context.nowMs) / 1000);
 }
 
-/** Returns the service tier, when it is a word of this protocol. */
+/** Returns the service tier, if the provider named it in this protocol. */
 function encodeServiceTier({ serviceTier }: Answer): JsonObject {
   return serviceTier?.protocol === "chat"
     ? { service_tier: serviceTier.value }

@@ -94,7 +94,7 @@ function asSystemText(turn: Turn, scope: Scope): Turn {
 }
 
 /**
- * Returns true when the turn is not sent. Providers reject an empty assistant message. Its lost blocks are reported.
+ * Returns true when the turn is not sent. Providers reject an empty assistant message. Its blocks are reported as dropped.
  */
 function isDropped(turn: Turn, scope: Scope): boolean {
   if (isSystem(turn)) return turn.blocks.length === 0;

@@ -246,7 +246,6 @@ export class CallDraft {
   }
 }
 
-/** Returns the input as text. */
 export function textOf(input: string | JsonObject): string {
   return isJsonObject(input) ? JSON.stringify(input) : input;
 }

@@ -76,7 +76,6 @@ export class ChunkReader {
     return this.#stop !== undefined;
   }
 
-  /** Reads the next chunk. */
   push(chunk: JsonObject, emit: Emit<AnswerEvent>): void {
     // Some providers report checks of the prompt before the answer has an id.
     if (chunk.id) this.#start(chunk, emit);

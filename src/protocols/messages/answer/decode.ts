@@ -26,7 +26,7 @@ const MESSAGE_FIELDS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Parses a JSON answer with the code for streams: its blocks are complete from their start.
+ * Parses a JSON answer with the stream decoder: its blocks are complete from their start.
  *
  * @throws {UpstreamFailure} When the body is not an answer, or reports an error.
  */

@@ -57,7 +57,7 @@ export function messageHead(id: string, context: AnswerContext): JsonObject {
   };
 }
 
-/** Returns the service tier, when it is a word of this protocol. */
+/** Returns the service tier, if the provider named it in this protocol. */
 export function encodeServiceTier(tier: Answer["serviceTier"]): JsonObject {
   return tier?.protocol === "messages" ? { service_tier: tier.value } : {};
 }

@@ -70,7 +70,6 @@ export function encodeStops(
   return strings.length === 0 ? {} : { stop_sequences: strings };
 }
 
-/** Returns the service tier. */
 export function encodeServiceTier(
   { serviceTier }: CanonicalRequest,
   { dialect, context }: Scope,

@@ -16,7 +16,7 @@ import { decodeFailure } from "../errors.ts";
 import { ResponseReader } from "../stream/decode.ts";
 
 /**
- * Parses a JSON answer with the code for streams.
+ * Parses a JSON answer with the stream decoder.
  *
  * @throws {UpstreamFailure} When the body is not an answer, reports an error, or is not finished.
  */

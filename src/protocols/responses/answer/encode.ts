@@ -25,7 +25,7 @@ import {
 import { encodeStop } from "./stop.ts";
 import { encodeUsage } from "./usage.ts";
 
-/** Returns an answer as JSON, with the code for streams. */
+/** Returns an answer as JSON, built by the stream encoder. */
 export function encodeAnswer(
   answer: Answer,
   context: AnswerContext,

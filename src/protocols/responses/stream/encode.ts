@@ -25,7 +25,7 @@ export function createStreamEncoder(context: AnswerContext): StreamEncoder {
   return sequenced(createItemEncoder(context));
 }
 
-/** Creates an encoder for blocks of which one is open at a time. */
+/** Creates an encoder that keeps one block open at a time. */
 function createItemEncoder(context: AnswerContext): StreamEncoder {
   let sink: Emit<SseFrame> = () => {};
   let identity: ResponseIdentity | undefined;

@@ -9,7 +9,6 @@ import type { Sealed } from "../../canonical/content/sealed.ts";
 
 /** Writes the steps of an answer as stream events. */
 export interface EventWriter {
-  /** Writes one event. */
   write(type: string, fields: JsonObject): void;
   /**
    * Writes one event that adds text, the most frequent kind in a stream.

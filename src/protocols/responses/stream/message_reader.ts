@@ -208,7 +208,6 @@ class PartReader {
     this.#blocks.emitText(this.#block, delta, decodeLogprobs(logprobs));
   }
 
-  /** Adds an annotation. */
   cite(annotation: JsonObject): void {
     this.#cited++;
     this.#blocks.cite(this.#block, decodeAnnotation(annotation));

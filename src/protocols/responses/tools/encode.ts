@@ -30,7 +30,6 @@ import { encodeTypedTool } from "./typed_tools.ts";
 
 /** The functions that fit a tool to the provider. */
 export interface ToolFit {
-  /** Reports a loss. */
   reportDropped(loss: Loss): void;
   /** Returns a schema of arguments that the provider accepts. */
   schema(schema: JsonObject): JsonObject;
