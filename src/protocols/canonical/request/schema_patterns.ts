@@ -35,7 +35,7 @@ const SCHEMA_MAPS: readonly string[] = [
 ];
 
 /**
- * Returns `schema` as {@linkcode withPortablePatterns} does, and reports what moved.
+ * Returns `schema` as {@linkcode withPortablePatterns} does, and reports moved patterns.
  *
  * @throws {GatewayError} When the connection is strict.
  */
@@ -55,10 +55,10 @@ export function movePatterns(
 }
 
 /**
- * Moves patterns that not every engine compiles into the descriptions beside them, where the model reads them. Names
- * of properties and examples that look like the keyword stay.
+ * Moves patterns that some engines cannot compile into the descriptions beside them, where the model reads them.
+ * Property names and examples that look like the keyword stay.
  *
- * @returns The schema itself where it has no such pattern.
+ * @returns The same object when it has no such pattern.
  */
 export function withPortablePatterns(schema: JsonObject): JsonObject {
   const changes: [string, JsonValue | undefined][] = [];
@@ -110,7 +110,10 @@ function withoutPattern(schema: JsonObject): JsonObject {
   return described(rest, `Must match the regular expression ${pattern}`);
 }
 
-/** Properties whose names only other engines can match are not known any more, so that none may be forbidden. */
+/**
+ * Moves name patterns that are not portable into the description. Additional properties are then allowed, because the
+ * properties behind a moved pattern count as additional ones.
+ */
 function withoutPatternNames(schema: JsonObject): JsonObject {
   const { patternProperties } = schema;
   if (!isJsonObject(patternProperties)) return schema;
