@@ -90,7 +90,7 @@ function wholeDecoder(
     end(emit) {
       const body = parseLightJson(text);
       if (body === undefined) {
-        return emit(brokenEvent("The provider's answer ended before its end"));
+        return emit(brokenEvent("The provider's answer is incomplete"));
       }
       try {
         unfoldAnswer(codec.decodeAnswer(body, ids), emit);
@@ -143,9 +143,9 @@ export function createBodyFold(
 }
 
 /**
- * Returns the complete part of a stream's last frame when its closing blank line is missing: the whole frame, or the
- * lines before a truncated one when each is an event. A truncated line is dropped, because the failure to report is
- * the early end of the stream.
+ * Returns the complete part of a stream's last frame when its closing blank line is missing. This is the whole frame,
+ * or the lines before a truncated one when each is an event. A truncated line is ignored, because the early end of the
+ * stream is the failure to report.
  *
  * @returns `undefined` when no part is complete.
  */

@@ -9,8 +9,8 @@ import type { CanonicalRequest } from "./canonical/request/request.ts";
 const MAX_KEPT = { values: 100_000, characters: 8 * 1024 * 1024 };
 
 /**
- * Returns the part of a request that is kept until its answer ends: all fields, but of the history only the turns that
- * the caller's codec needs.
+ * Returns the part of a request that is kept until its answer ends. It has all fields, but only the turns of the
+ * history that the caller's codec needs.
  *
  * @throws {GatewayError} `invalid_request` when that part is larger than any client sends.
  */
@@ -20,11 +20,11 @@ export function keptRequest(
 ): CanonicalRequest {
   const turns = codec.historyForAnswer?.(request.turns) ?? [];
   const kept = { ...request, turns };
-  if (isTooMuch(kept)) throw tooMuch();
+  if (isTooLarge(kept)) throw tooLarge();
   return kept;
 }
 
-function isTooMuch(kept: CanonicalRequest): boolean {
+function isTooLarge(kept: CanonicalRequest): boolean {
   let values = 0;
   let characters = 0;
   const rest: unknown[] = [kept];
@@ -41,7 +41,7 @@ function isTooMuch(kept: CanonicalRequest): boolean {
   return false;
 }
 
-function tooMuch(): GatewayError {
+function tooLarge(): GatewayError {
   return new GatewayError(
     "invalid_request",
     "Cannot translate the request: its tools, settings and calls have more than 100,000 values or 8 million " +

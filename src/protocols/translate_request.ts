@@ -26,7 +26,7 @@ export interface RequestTranslation {
   /** The upstream's protocol. */
   readonly to: Codec;
   readonly target: Target;
-  /** True when each dropped field rejects the request. */
+  /** True to reject the request in place of dropping a field. */
   readonly strict: boolean;
   /** True when the upstream must stream even if the caller wants JSON. */
   readonly streamOnly: boolean;

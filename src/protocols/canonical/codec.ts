@@ -75,9 +75,9 @@ export interface Codec {
   encodeRequest(request: CanonicalRequest, context: RequestContext): JsonObject;
 
   /**
-   * Removes the earlier reasoning that the upstream would reject from a body, and returns the binding of the answer's
-   * reasoning. Returns `undefined` when the upstream binds reasoning to nothing. Absent when no upstream of this
-   * protocol binds reasoning.
+   * Removes from a body the earlier reasoning that the upstream would reject. Returns the new body and the binding of
+   * the answer's reasoning, or `undefined` when the upstream binds reasoning to nothing. Absent when no upstream of
+   * this protocol binds reasoning.
    */
   settleReasoning?(
     body: JsonObject,
@@ -127,7 +127,7 @@ export interface Codec {
    */
   decodeFailure(status: number, body: JsonValue | undefined): Failure;
 
-  /** Writes an upstream's failure as an error response to a caller. It applies only before any output. */
+  /** Writes an upstream's failure before any output as an error response to a caller. */
   encodeFailure(failure: Failure, requestId: string): EncodedFailure;
 
   /** Writes an error of the gateway as the body of a response to a caller (docs/design.md#errors). */
@@ -184,7 +184,7 @@ export interface EncodedFailure {
  * would have to hold more than the gateway can. After that it accepts only this failure, as the next event.
  */
 export interface StreamEncoder extends Stage<AnswerEvent, SseFrame> {
-  /** Emits a sign of life while the upstream is silent, or nothing when the protocol forbids one at this point. */
+  /** Emits a keep-alive while the upstream is silent, or nothing when the protocol does not allow one at this point. */
   keepAlive(emit: Emit<SseFrame | SseComment>): void;
 }
 

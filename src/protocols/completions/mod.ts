@@ -42,7 +42,7 @@ function completionEncoder(chat: StreamEncoder): StreamEncoder {
   };
 }
 
-/** The fields without an equivalent in Chat Completions, and their values without an effect. */
+/** The fields that the translation does not support, with their values that have no effect. */
 const UNSUPPORTED: Readonly<Record<string, readonly JsonValue[]>> = {
   n: [1],
   best_of: [1],
@@ -82,7 +82,7 @@ function readPrompt(prompt: JsonValue | undefined): string {
     "prompt",
     prompt === undefined || prompt === null
       ? "is missing"
-      : "is not one text. Send a string, because this model supports no lists and no tokens",
+      : "is not a single text. Send one string, because this model does not accept several prompts or tokens",
   );
 }
 
@@ -102,7 +102,7 @@ function completionFrameOf(frame: SseFrame): SseFrame | undefined {
     return frame;
   }
   const completion = completionObject(chunk, (choice) => textAt(choice.delta));
-  return hasNews(completion)
+  return hasContent(completion)
     ? { ...frame, data: JSON.stringify(completion) }
     : undefined;
 }
@@ -131,7 +131,7 @@ function textAt(message: unknown): string {
 }
 
 /** Returns true for a chunk with text, an end or usage. */
-function hasNews({ choices, usage }: JsonObject): boolean {
+function hasContent({ choices, usage }: JsonObject): boolean {
   const changesChoice = Array.isArray(choices) &&
     choices.some((choice) =>
       isJsonObject(choice) &&

@@ -39,7 +39,7 @@ export interface ChatRules {
   readonly moonshotSchemas: boolean;
   /** True when the provider compiles patterns of schemas for all models, with a simpler engine than JavaScript's. */
   readonly compilesPatterns: boolean;
-  /** The setting for reasoning: an effort, a switch by the model's row, or a router's `reasoning`. */
+  /** The setting for reasoning: an effort, a switch (see the model's row), or a router's `reasoning`. */
   readonly reasoning: "effort" | "switch" | "router";
   /** The models of a provider with a switch. */
   readonly models: readonly ModelRow<ThinkingRules>[];

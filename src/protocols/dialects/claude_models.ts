@@ -295,8 +295,8 @@ export interface MessagesRules {
   /** True when it accepts earlier thinking without a signature. */
   readonly unsignedThinking: boolean;
   /**
-   * The check that earlier thinking has its original prefix: `checked`; `noted` when only a later model of the same
-   * provider may check it; `none` when no model does.
+   * The check of earlier thinking against its original prefix. `checked`: this model checks it. `noted`: a later model
+   * of the same provider may check it. `none`: no model checks it.
    */
   readonly thinkingBinding: "checked" | "noted" | "none";
   /** True when service tiers exist. */
@@ -314,7 +314,7 @@ interface MessagesProvider {
   readonly dropsMismatches: boolean;
 }
 
-/** The providers with such features. Other endpoints get no request for them. */
+/** The providers with such features. Requests to other endpoints do not use them. */
 export const MESSAGES_PROVIDERS: readonly MessagesProvider[] = [
   {
     host: "api.anthropic.com",

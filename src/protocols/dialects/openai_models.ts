@@ -7,7 +7,7 @@ export interface OpenAiModelRules {
    * reasons, `undefined` when its efforts are unknown.
    */
   readonly efforts: readonly EffortWord[] | undefined;
-  /** The effort without a setting. Sampling and log probabilities are accepted only while the model does not reason. */
+  /** The effort when a request sets none. The model accepts sampling and log probabilities only without reasoning. */
   readonly defaultEffort: EffortWord;
   /** True when prompts accept cache marks and `prompt_cache_options`. */
   readonly cacheMarks: boolean;
@@ -27,8 +27,8 @@ const EFFORTS_SOURCE = "https://github.com/enricoros/big-AGI/issues/944";
 const CHAT_TOOLS_SOURCE = "https://github.com/ItzCrazyKns/Vane/issues/1173";
 
 /**
- * Reports that OpenAI compiles the patterns of schemas in both protocols: all with Python's `re` ("is not a 'regex'"),
- * and some with an engine without lookaround ("regex lookaround is not supported").
+ * Reports that OpenAI compiles the patterns of schemas in both protocols. It compiles all with Python's `re` ("is not a
+ * 'regex'"), and some with an engine without lookaround ("regex lookaround is not supported").
  */
 export const PATTERN_SOURCES: readonly string[] = [
   "https://github.com/BerriAI/litellm/pull/40485",

@@ -3,7 +3,7 @@ import { ALL_EFFORTS, type ModelRow, rulesFor } from "./effort.ts";
 
 /** The behavior of a model with a switch for thinking, in the Chat Completions of its own provider. */
 export interface ThinkingRules {
-  /** True when it thinks without a setting. */
+  /** True when it thinks by default. */
   readonly byDefault: boolean;
   /** True when thinking can be turned off. */
   readonly canStop: boolean;

@@ -11,9 +11,9 @@ import { chatCodec } from "../chat/mod.ts";
 import { responsesCodec } from "../responses/mod.ts";
 
 /**
- * Reads a Responses request whose answer must be in Chat Completions. It also accepts parts in the spelling of Chat:
- * tools and tool choices with their definition under the name of their type, `stream_options.include_usage`, and calls
- * of custom tools as calls of functions, as the answer had them.
+ * Reads a Responses request whose answer must be in Chat Completions. It also accepts parts in the spelling of Chat.
+ * Tools and tool choices may nest their definition under the name of their type. `stream_options.include_usage` is
+ * accepted. Calls of custom tools may be function calls, because the answer had them in this form.
  *
  * @throws {GatewayError} `invalid_request` with `param`.
  */

@@ -78,7 +78,7 @@ export function isGoodEnd({ reason }: Stop): boolean {
     reason === "tool_calls";
 }
 
-/** The failure of an answer without any output, because the context window was full. */
+/** The failure for a context window that is full before any output. */
 export const CONTEXT_FULL: Failure = {
   kind: "context_too_long",
   message: "The conversation does not fit the model's context window.",
@@ -105,7 +105,7 @@ export interface Usage {
   /** The provider's name of the service tier, such as `priority`. */
   readonly serviceTier?: string | undefined;
   readonly providerMetadata?: ProviderMetadata | undefined;
-  /** Usage beside the counts above: by other models that the provider called, or by its own work. */
+  /** Usage that the counts above do not include: of other models that the provider called, or of its own work. */
   readonly others?: readonly OtherUsage[];
 }
 

@@ -31,7 +31,7 @@ export function prefixBehind(prefix: string, said: SaidBefore): string {
 /**
  * Returns a stage that adds the binding to the sealed reasoning of an answer.
  *
- * @param request The binding of the answer's beginning.
+ * @param request The binding at the beginning of the answer.
  */
 export function bindReasoning(request: Bound): Stage<AnswerEvent, AnswerEvent> {
   const reasoning = new Set<number>();

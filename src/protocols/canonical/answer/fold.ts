@@ -279,7 +279,7 @@ function headOf(block: AnswerBlock): BlockHead {
 
 function unfinished(): UpstreamFailure {
   return new UpstreamFailure(
-    brokenAnswer("The provider's answer ended before its end"),
+    brokenAnswer("The provider's answer is incomplete"),
   );
 }
 

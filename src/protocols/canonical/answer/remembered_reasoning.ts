@@ -14,7 +14,7 @@ import type { Sealed } from "../content/sealed.ts";
  * protocols have no field for them. The gateway therefore stores them by the ids of the calls.
  */
 export interface RememberedReasoning {
-  /** The parts of the answer in order, without their text; at least one call. */
+  /** The parts of the answer in order, without the text of text blocks; at least one call. */
   readonly pieces: readonly Piece[];
 }
 
@@ -41,7 +41,7 @@ export function callIdsOf({ pieces }: RememberedReasoning): readonly string[] {
   return pieces.filter(isCall).map(({ id }) => id);
 }
 
-/** Returns the reasoning to remember of an answer; `undefined` without a call, or without anything to restore. */
+/** Returns the part of an answer to remember; `undefined` without a call, or without anything to restore. */
 export function reasoningToRemember(
   pieces: readonly Piece[],
 ): RememberedReasoning | undefined {

@@ -81,7 +81,7 @@ export function cutAtStops(
   return {
     push(event, emit) {
       if (sequence === undefined) return pass(event, emit);
-      // Clients run the calls of an answer only when its stop reason is tool calls.
+      // Clients run the calls of an answer only with this stop reason.
       const reason = hasCalls ? "tool_calls" : "stop_sequence";
       const stop = { reason, sequence } as const;
       const end = endOf(event, stop);
@@ -127,7 +127,7 @@ function endOf(event: AnswerEvent, stop: Stop): EndEvent | undefined {
   return event.type === "failure" ? { type: "end", stop } : undefined;
 }
 
-/** Returns the stop string that ends first, regardless of chunks. Of several with the same end, the longest counts. */
+/** Returns the stop string that ends first, so that chunks do not matter. With the same end, the longest counts. */
 function findCut(text: string, stops: readonly string[]): Cut | undefined {
   return stops.map((sequence): Cut => ({
     at: text.indexOf(sequence),

@@ -124,7 +124,7 @@ const MEANING_BY_WORD: ReadonlyMap<string, Meaning> = new Map(
   ),
 );
 
-/** The good stop reasons, behind which a router may hide that the answer was cut off. */
+/** The good stop reasons. A router may send one although the answer was cut off. */
 const GOOD_REASONS: readonly StopReason[] = [
   "end",
   "stop_sequence",
@@ -167,7 +167,7 @@ export function failureOfWord(word: string): Failure | undefined {
   };
 }
 
-/** Returns true when a word is a known stop reason, and therefore no stop string of the caller. */
+/** Returns true when a word is a known stop reason, so it is not a stop string of the caller. */
 export function isStopWord(word: string): boolean {
   return meaningOf(word) !== undefined;
 }

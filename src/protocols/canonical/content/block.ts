@@ -41,7 +41,7 @@ export function isToolCall(
 /** A part of a tool's result. */
 export type ResultContent = TextBlock | ImageBlock | FileBlock | OpaqueBlock;
 
-/** A request to cache the prompt up to and including the marked part. */
+/** A mark that makes the upstream cache the prompt up to and including the marked part. */
 export interface CacheMark {
   /** The time to keep it; absent means the upstream's default. */
   readonly ttlSeconds?: number | undefined;
@@ -55,7 +55,7 @@ export interface MessageHead {
   readonly phase?: string | undefined;
 }
 
-/** Text, in an answer with its citations. It may be empty: an encoder whose protocol forbids that omits it. */
+/** Text, in an answer with its citations. It may be empty; encoders omit it when their protocol forbids empty text. */
 export interface TextBlock {
   readonly kind: "text";
   readonly text: string;
@@ -206,7 +206,7 @@ export interface OpaqueBlock {
   readonly value: JsonValue;
   /** A text form for models that do not know the block. */
   readonly text?: string | undefined;
-  /** The form in other blocks, when text alone is not enough. */
+  /** The content as other blocks, when text alone is not enough. */
   readonly content?: readonly (TextBlock | ImageBlock)[] | undefined;
   /** The cache mark of `text` or `content`; `value` contains its own. */
   readonly cache?: CacheMark | undefined;
@@ -214,7 +214,7 @@ export interface OpaqueBlock {
   readonly providerMetadata?: ProviderMetadata | undefined;
 }
 
-/** A source of a part of the text. */
+/** The source of a part of a text. */
 export interface Citation {
   /** The page, if the source is one. Only pages are translated to another protocol. */
   readonly url?: string | undefined;

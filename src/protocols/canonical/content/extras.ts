@@ -26,8 +26,9 @@ export type Extras = Readonly<
 >;
 
 /**
- * Details of a turn, block, tool, usage or answer that only their own protocol reads again, such as item ids or the
- * `phase` of a Responses message. Dropping them is no loss: data that another protocol can use has a canonical field.
+ * Details of a turn, block, tool, usage or answer that only their own protocol reads again. Examples are item ids and
+ * the `phase` of a Responses message. Dropping them is no loss: data that another protocol can use has a canonical
+ * field.
  */
 export type ProviderMetadata = Readonly<Partial<Record<Protocol, JsonObject>>>;
 

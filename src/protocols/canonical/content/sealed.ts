@@ -56,8 +56,8 @@ const ENVELOPE_PREFIX = "mg1.";
 
 /**
  * Wraps `sealed` in an envelope for another protocol's field: a Messages `signature`, a Responses
- * `encrypted_content`. Without a sealed part the envelope is empty. It then marks reasoning of the gateway, because
- * some clients delete reasoning without a signature.
+ * `encrypted_content`. Without a sealed part the envelope is empty. Translated reasoning needs even an empty one,
+ * because some clients delete reasoning without a signature.
  *
  * @param shown The readable part, for protocols whose clients return the envelope but not always the text.
  */

@@ -6,8 +6,8 @@ import {
 } from "../../../core/json.ts";
 
 /**
- * Returns the body of an HTTP error as JSON. For a stream, which DashScope sends when the request asked for one, this
- * is the data of the first event. A body without JSON stays text, and an empty one is `undefined`.
+ * Returns the body of an HTTP error as JSON. For a stream, this is the data of the first event: DashScope streams its
+ * errors when the request has `stream`. A body without JSON stays text, and an empty one is `undefined`.
  */
 export function parseErrorBody(text: string): JsonValue | undefined {
   const json = parseLightJson(text);
@@ -23,7 +23,7 @@ const MAX_SEEN = 64 * 1024;
 
 const DATA_REGEXP = /^data: ?(\{.*)$/m;
 
-/** Returns true when an answer or an event with a good HTTP status is an error. */
+/** Returns true when an answer or an event is an error despite its successful HTTP status. */
 export function isErrorBody(body: JsonObject): boolean {
   const { error, base_resp, message, code } = body;
   if (reports(error, body)) return true;
@@ -58,7 +58,7 @@ function isEmpty(value: JsonValue | undefined): boolean {
   return SUCCESS_REGEXP.test(String(value ?? ""));
 }
 
-/** The values for success, with the HTTP status 200. The empty string is also the text of an empty list. */
+/** The values for success, including the HTTP status 200. The empty string is also the text of an empty list. */
 const SUCCESS_REGEXP = /^(?:0|200|ok|success|succeeded|false)?$/i;
 
 /**

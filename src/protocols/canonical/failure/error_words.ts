@@ -30,7 +30,7 @@ const MAX_DEPTH = 8;
  *   the same in a list (Gemini), `{"error":"…"}`, `{"message":"…"}`, `{"code":1,"msg":"…"}`;
  * - `{"detail":"…"}` and `{"detail":[{loc,msg}]}` (FastAPI), also as `message.detail` (Mistral);
  * - `{"errors":[{code,message}]}` (Cloudflare), `{"base_resp":{status_code,status_msg}}` (MiniMax);
- * - an error in an error, as JSON or as text: OpenRouter's `metadata.raw`, Google's `message` behind some proxies;
+ * - an error in an error, as JSON or as text: OpenRouter's `metadata.raw`, Google's `message` through some proxies;
  * - plain text and HTML pages.
  */
 export function readErrorWords(body: JsonValue | undefined): ErrorWords {
@@ -101,7 +101,7 @@ function walkObject(body: JsonObject, deeper: Walk): ErrorWords {
     const words = walkAny(value, deeper);
     if (holder === key) inner = words;
   }
-  return over(inner, over(provider, wordsOfObject(body)));
+  return merge(inner, merge(provider, wordsOfObject(body)));
 }
 
 /** Reads the provider's error in OpenRouter's metadata: https://openrouter.ai/docs/api-reference/errors */
@@ -149,8 +149,8 @@ function faultOf(
   return { place: place.join("."), text: item.msg };
 }
 
-/** Merges two descriptions of the same error. Except for the status, fields of `inner` take precedence. */
-function over(inner: ErrorWords, outer: ErrorWords): ErrorWords {
+/** Merges two descriptions of the same error. Fields of `inner` take precedence, except for the status. */
+function merge(inner: ErrorWords, outer: ErrorWords): ErrorWords {
   return {
     message: inner.message ?? outer.message,
     type: inner.type ?? outer.type,
@@ -183,7 +183,7 @@ function wordsOfObject(body: JsonObject): ErrorWords {
   return {
     message: MESSAGE_KEYS.map((key) => text(body[key]))
       .find((message) => message !== undefined),
-    // In an event, `error` is the name of the event and no type of error.
+    // The type `error` is the name of an event and not the type of the error.
     type: (body.type === "error" ? undefined : text(body.type)) ??
       googleStatus(body.status),
     code: codeIn(details.error_code) ?? codeIn(body.code) ??

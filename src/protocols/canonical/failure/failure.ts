@@ -58,7 +58,7 @@ export type FailureKind =
   | "oversized";
 
 /**
- * The remedy for each failure: waiting, another request, or an administrator. It decides if clients may repeat the
+ * The remedy for each failure: waiting, another request, or an administrator. It decides whether clients may repeat the
  * request, and which error a connection in its cool-down returns (docs/failover.md#retry-or-stop).
  */
 const REMEDY_BY_KIND = {
@@ -116,7 +116,7 @@ export function isFinal(failure: Failure, status: number): boolean {
   if (mayPass(kind)) return false;
   // A provider that names a time to wait will serve again after it.
   if (isLastingKind(kind)) return retryAfterMs === undefined;
-  // A status such as 409 or 501 does not show if the request is at fault.
+  // A status such as 409 or 501 does not show whether the request is at fault.
   return kind !== "invalid_request" && isRepeated(status);
 }
 
@@ -229,7 +229,7 @@ export function asStreamError(failure: Failure): Failure {
     : { ...failure, message: `${message} (${word})` };
 }
 
-/** The words that mark a temporary failure or one of the server. */
+/** The words for a temporary failure or a failure of the server. */
 const PASSING_REGEXP =
   /server[_ ]error|internal[_ ](?:server[_ ])?error|overloaded|unavailable|rate[_ ]limit|try again/i;
 

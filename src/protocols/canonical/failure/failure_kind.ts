@@ -4,9 +4,9 @@ import type { ErrorWords } from "./error_words.ts";
 import type { FailureKind } from "./failure.ts";
 
 /**
- * The statuses of errors that may be about the length of a prompt: errors of the request, Together's 403
- * (https://docs.together.ai/docs/error-codes), server errors that a long prompt causes, and 200 for an error inside an
- * answer. Errors about the credential or the rate are excluded.
+ * The statuses of errors that may be about the length of a prompt. These are errors of the request, Together's 403
+ * (https://docs.together.ai/docs/error-codes), and server errors that a long prompt causes. 200 is for an error inside
+ * an answer. Errors about the credential or the rate are excluded.
  */
 const OVERFLOW_STATUSES: ReadonlySet<number> = new Set([
   ...[200, 400, 403, 413, 422],
@@ -18,7 +18,7 @@ export function isOverflow(status: number, words: ErrorWords): boolean {
   return OVERFLOW_STATUSES.has(status) && saysOverflow(words);
 }
 
-/** Returns the kind of an error without any status, by its code or else its type. */
+/** Returns the kind of an error without any status, by its code or else by its type. */
 export function kindOfWords(words: ErrorWords): FailureKind {
   if (saysOverflow(words)) return "context_too_long";
   const { type = "", code = "" } = words;
@@ -89,7 +89,7 @@ const KIND_BY_WORD: Readonly<Record<string, FailureKind>> = {
   "1312": "overloaded",
 };
 
-/** https://platform.minimax.io/docs/api-reference/errorcode */
+/** MiniMax's codes: https://platform.minimax.io/docs/api-reference/errorcode */
 const KIND_BY_BASE_CODE: Readonly<Record<string, FailureKind>> = {
   "1001": "timeout",
   "1002": "rate_limited",

@@ -18,12 +18,12 @@ export interface RefusalEvidence {
 }
 
 /**
- * Returns the failure with a kind that names the object of a refusal, if the body shows it:
+ * Returns the failure with the kind of its refusal, as far as the body shows it:
  *
- * - `filtered`: the request's content, with any status except 401. The caller is responsible for it.
- * - `authentication`: the gateway's key, also when a provider reports it with 400.
+ * - `filtered`: the provider rejected the request's content, with any status except 401. The caller must change it.
+ * - `authentication`: the provider rejected the gateway's key, also with 400.
  * - `permission`: a 403 about the gateway's rights or its account.
- * - `forbidden`: a 403 about neither, such as an empty one or the page of a firewall.
+ * - `forbidden`: any other 403, such as an empty one or the page of a firewall.
  *
  * @param failure The failure by the rules of the protocol. The same object is returned when it is no refusal.
  */
@@ -36,7 +36,7 @@ export function readRefusal(
   return kind === "filtered" ? filtered(failure, status) : { ...failure, kind };
 }
 
-/** Returns true when a failure refuses earlier reasoning. Without that reasoning the request may succeed. */
+/** Returns true when the provider rejected earlier reasoning. Without that reasoning the request may succeed. */
 export function refusesReasoning({ message, code }: Failure): boolean {
   return matchesAny(REASONING_ROWS, {
     codes: new Set(code === undefined ? [] : [code]),
@@ -73,7 +73,7 @@ function refusedKind(
     : "forbidden";
 }
 
-/** Returns the kind for an error about keys, only when the status or the kind allows it. */
+/** Returns the kind of an error about a key; `undefined` when its status and kind exclude a bad key. */
 function keyKind({ status, kind }: Failure): FailureKind | undefined {
   if (status === 403) return "permission";
   return status === 400 || kind === "authentication"

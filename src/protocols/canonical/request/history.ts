@@ -31,9 +31,9 @@ const MISSING_RESULT: readonly ResultContent[] = [
 ];
 
 /**
- * Moves the results of tool calls to the place that the protocols require: one `tool` turn directly after the
- * assistant turn with the calls, in the order of the calls. Turns in between follow the results. A call without a
- * result gets an error result. A result without a call becomes text of the user, so that no history is lost.
+ * Moves the results of tool calls directly after the assistant turn with the calls, as the protocols require. They
+ * become one `tool` turn, in the order of the calls. Turns in between follow the results. A call without a result gets
+ * an error result. A result without a call becomes text of the user, so that no history is lost.
  *
  * Later turns may repeat an id, because some models count from 0 in each answer. A result belongs to the nearest call
  * before it.
@@ -49,7 +49,7 @@ function readTurn(turn: Turn, queues: Map<string, Queue>): Group {
     case "assistant":
       return { turn, calls: awaitCalls(turn, queues), orphans: [] };
     case "tool":
-      return { turn, calls: [], orphans: giveResults(turn, queues) };
+      return { turn, calls: [], orphans: assignResults(turn, queues) };
     default:
       return { turn, calls: [], orphans: [] };
   }
@@ -67,7 +67,7 @@ function awaitCalls(turn: Turn, queues: Map<string, Queue>): AwaitedCall[] {
   return calls;
 }
 
-function giveResults(
+function assignResults(
   turn: Turn,
   queues: ReadonlyMap<string, Queue>,
 ): ToolResultBlock[] {

@@ -35,7 +35,7 @@ export interface Losses {
 
 /** The settings of {@linkcode createLosses}. */
 export interface LossesOptions {
-  /** True when each loss rejects the request. */
+  /** True to reject the request in place of dropping a field. */
   readonly strict: boolean;
   /** Returns the caller's name for a canonical field. */
   readonly nameOf: (field: RequestField) => string;
@@ -65,7 +65,7 @@ export function createLosses(options: LossesOptions): Losses {
   };
 }
 
-/** Settings that few targets take. An encoder that writes one declares it; all others drop it. */
+/** Settings that few targets take. An encoder lists those that it writes in {@linkcode TakenSettings}. */
 const RARE_SETTINGS = [
   "logprobs",
   "cacheOptions",

@@ -25,8 +25,8 @@ const TYPE_BY_ENDING: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns the source of an image or file from its URL: base64 for a `data:` URL and for bare base64 of a known format,
- * and a URL for all others.
+ * Returns the source of an image or file by its URL. A `data:` URL and bare base64 of a known format become base64, and
+ * other URLs stay URLs.
  *
  * @returns `undefined` for a `data:` URL without base64 content.
  */
@@ -55,7 +55,7 @@ export function sourceOfUrl(url: string): MediaSource | undefined {
 
 /**
  * Returns the source of `file_data` as {@linkcode sourceOfUrl} does. Bare base64 of an unknown format gets its type
- * from the file name, and without a known extension counts as a PDF, the one type that all models read.
+ * from the extension of the file name. The default is PDF, the one type that all models read.
  */
 export function sourceOfFile(
   data: string,

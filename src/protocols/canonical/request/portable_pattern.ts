@@ -1,19 +1,19 @@
 /** The escapes after a backslash that all regular expression engines know. */
 const KNOWN_ESCAPE = /^(?:[dDwWsSnrtfv]|x[\dA-Fa-f]{2}|u[\dA-Fa-f]{4}|0(?!\d))/;
 
-/** The escapes that all engines know outside of a class. */
+/** Further escapes that all engines know, only outside of a class. */
 const KNOWN_ASSERTION = /^[bB]/;
 
 /** A character that a backslash makes literal: any but letters, digits and the underscore. */
 const SIGN = /^[^A-Za-z0-9_]/u;
 
-/** The start of a group without lookahead or lookbehind. Python names groups with a `P`. */
+/** The start of a group that is not a lookaround. Python names groups with a `P`. */
 const KNOWN_GROUP = /^\((?:\?(?::|P<[A-Za-z_]\w*>))?(?!\?)/;
 
 /** An escape for a set of characters, which can neither begin a range nor end one. */
 const SET = /^\\[dDwWsS]/;
 
-/** The longest pattern that is checked, in characters. It bounds the time of a check; no real pattern is longer. */
+/** The longest pattern to check, in characters, to limit the time. Real patterns are shorter. */
 const MAX_PATTERN = 10_000;
 
 /** The longest token except a class, in characters. A group with a longer name is not portable. */

@@ -25,7 +25,7 @@ export interface CanonicalRequest {
   /** Absent means free text. */
   readonly format?: OutputFormat | undefined;
   readonly verbosity?: "low" | "medium" | "high" | undefined;
-  /** The most tokens of the answer, including reasoning, in the caller's own number. */
+  /** The caller's limit for the tokens of the answer, including reasoning. */
   readonly maxOutputTokens?: number | undefined;
   /** Strings that end the answer; never an empty list. */
   readonly stop?: readonly string[] | undefined;
@@ -37,10 +37,10 @@ export interface CanonicalRequest {
   /** Requests with the same key share an upstream's prompt cache. */
   readonly cacheKey?: string | undefined;
   /**
-   * The id of the conversation, when `user` contains one. Replaces a missing cache key. Omitting it is no loss.
+   * The id of the conversation, when `user` contains one. It replaces a missing cache key. Omitting it is no loss.
    */
   readonly conversation?: string | undefined;
-  /** Set when the longest prefix is to be cached automatically. */
+  /** Set when the upstream must cache the longest prefix automatically. */
   readonly cache?: CacheMark | undefined;
   /** Labels that the answer repeats or that the upstream keeps in its records. */
   readonly metadata?: Readonly<Record<string, string>> | undefined;

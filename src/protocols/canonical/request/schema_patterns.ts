@@ -25,7 +25,7 @@ const SCHEMAS: readonly string[] = [
   "else",
 ];
 
-/** Keywords whose value is a schema by name. */
+/** Keywords whose value maps names to schemas. */
 const SCHEMA_MAPS: readonly string[] = [
   "properties",
   "patternProperties",
@@ -111,8 +111,8 @@ function withoutPattern(schema: JsonObject): JsonObject {
 }
 
 /**
- * Moves name patterns that are not portable into the description. Additional properties are then allowed, because the
- * properties behind a moved pattern count as additional ones.
+ * Moves name patterns that are not portable into the description. It then removes `additionalProperties: false`, which
+ * would forbid the properties of a moved pattern.
  */
 function withoutPatternNames(schema: JsonObject): JsonObject {
   const { patternProperties } = schema;

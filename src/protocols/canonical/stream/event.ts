@@ -78,8 +78,8 @@ export interface BlockPartEvent {
 }
 
 /**
- * The next text of a block: text of a text block, a refusal or the last part of a reasoning block, the JSON of a
- * function call's arguments, or the input of a custom call. Never empty.
+ * The next text of a block, never empty. For a reasoning block it belongs to the last part. For a function call it is
+ * JSON of the arguments, and for a custom call it is input.
  */
 export interface BlockDeltaEvent {
   readonly type: "block-delta";
@@ -137,7 +137,7 @@ export function oversizedEvent(fault: string): FailureEvent {
   return { type: "failure", failure: oversizedAnswer(fault) };
 }
 
-/** Returns true when the caller sees output of the answer with this event, after which no other attempt is possible. */
+/** Returns true when an event shows output to the caller. After it, no other attempt is possible. */
 export function isOutput(event: AnswerEvent): boolean {
   return event.type === "block-delta" || event.type === "end" ||
     event.type === "block-start" && isOutputHead(event.block.kind);

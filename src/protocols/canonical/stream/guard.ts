@@ -8,7 +8,7 @@ import {
 } from "../failure/failure.ts";
 
 /**
- * Wraps a stream decoder with two guarantees: no event follows a terminal one, and an answer that exceeds the runtime's
+ * Wraps a stream decoder with two guarantees. No event follows a terminal one. An answer that exceeds the runtime's
  * limits for nesting or length ends with a failure.
  */
 export function guardDecoder(

@@ -60,7 +60,7 @@ export function readFrames(
       }
       const event = parser === undefined ? parseJson(data) : parser.parse(data);
       if (isJsonObject(event)) decoder.push(event, frame.event, emit);
-      else readOdd(event, frame, { decoder, emit });
+      else readIrregular(event, frame, { decoder, emit });
     },
     end: (emit) => decoder.end(emit),
   });
@@ -72,7 +72,7 @@ interface Reading {
 }
 
 /** Reads a frame whose data is not a single object. */
-function readOdd(
+function readIrregular(
   value: JsonValue | undefined,
   { data, event: name }: SseFrame,
   { decoder, emit }: Reading,
@@ -87,7 +87,7 @@ function readOdd(
     }
   } else if (name === "error") {
     decoder.push({ error: { message: text } }, name, emit);
-  } else if (!isSilence(value, text)) {
+  } else if (!isHeartbeat(value, text)) {
     emit(brokenEvent("The provider sent an event that is not a JSON object"));
   }
 }
@@ -110,7 +110,7 @@ function isEventOrDone(event: JsonValue): boolean {
   return isJsonObject(event) || event === DONE;
 }
 
-function isSilence(value: JsonValue | undefined, text: string): boolean {
+function isHeartbeat(value: JsonValue | undefined, text: string): boolean {
   if (value === undefined) return text === "" || HEARTBEAT_REGEXP.test(text);
   return value === null || typeof value === "string";
 }
@@ -152,8 +152,8 @@ const MAX_TEMPLATE_CHARACTERS = 64 * 1024;
 
 /**
  * Parses the events of one stream. More than half of the events of real providers differ from the previous one only in
- * their text. For these, only the text is parsed, in a quarter of the time: the JSON before and after the text must be
- * the same, and the text must be a JSON string. The result is then the previous object with the new text.
+ * their text. For these, it parses only the text, in a quarter of the time, and puts it into the previous object. The
+ * JSON before and after the text must be the same, and the text must be a JSON string.
  *
  * Use an event before you parse the next, because both may be the same object.
  *

@@ -115,7 +115,7 @@ export function sequenced(encoder: StreamEncoder): StreamEncoder {
   return { push, end, keepAlive: (emit) => encoder.keepAlive(emit) };
 }
 
-/** Appends `event`, and joins it with the last one when both are deltas. */
+/** Appends `event`, and joins it with the last one when both are deltas without log probabilities. */
 function join(events: AnswerEvent[], event: AnswerEvent): void {
   const last = events.at(-1);
   const isText = event.type === "block-delta" && event.logprobs === undefined;

@@ -137,8 +137,8 @@ function withPreface(
   { name, description = "", tools }: NamespaceTool,
 ): readonly CallableTool[] {
   const [first, ...others] = tools;
-  const saysNothing = description === "" || description === name;
-  if (first === undefined || saysNothing) return tools;
+  const isTrivial = description === "" || description === name;
+  if (first === undefined || isTrivial) return tools;
   const preface = `For all tools ${name}__…: ${description}`;
   const texts = [first.description ?? "", preface].filter(Boolean);
   return [{ ...first, description: texts.join("\n\n") }, ...others];

@@ -34,7 +34,7 @@ const INVALID_ARGUMENTS =
 /**
  * Returns a stage that passes only calls that a caller can run: a function's arguments are a JSON object or empty.
  * `null` counts as empty. Other arguments fail the answer, unless it was cut off in the middle of the call. Until that
- * is known the block stays open, because some clients run a call as soon as its block ends.
+ * is known, the block stays open, because some clients run a call as soon as its block ends.
  *
  * A call is checked at its end, so its size has the same limits as an event.
  *

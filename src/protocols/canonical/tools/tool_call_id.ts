@@ -6,7 +6,7 @@ import type { Turn } from "../request/request.ts";
 export interface IdRule {
   /** The longest id in characters; at least 16. */
   readonly maxLength: number;
-  /** True when it may contain any character; otherwise only `A-Z a-z 0-9 _ -`. */
+  /** True when it may contain any character; if false, only `A-Z a-z 0-9 _ -`. */
   readonly anyCharacter?: boolean | undefined;
 }
 
