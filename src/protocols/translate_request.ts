@@ -87,7 +87,7 @@ export function translateRequest(
  * @throws {GatewayError} `invalid_request` when the request is invalid.
  */
 export function readRequest(body: JsonObject, from: CallerCodec): ReadRequest {
-  return rejectingDepth(() => ({
+  return withDepthCheck(() => ({
     request: from.decodeRequest(body),
     nameOf: (field) => nameIn(body, field, from),
   }));
@@ -102,7 +102,7 @@ export function writeRequest(
   { request, nameOf }: ReadRequest,
   translation: Omit<RequestTranslation, "from">,
 ): TranslatedRequest {
-  return rejectingDepth(() => {
+  return withDepthCheck(() => {
     const { to, target, strict, streamOnly, prepare } = translation;
     const losses = createLosses({ strict, nameOf });
     const prepared = prepare === undefined ? request : prepare(request);
@@ -167,7 +167,7 @@ function sealedIn({ turns }: CanonicalRequest): readonly Sealed[] {
   );
 }
 
-function rejectingDepth<Value>(work: () => Value): Value {
+function withDepthCheck<Value>(work: () => Value): Value {
   try {
     return work();
   } catch (error) {

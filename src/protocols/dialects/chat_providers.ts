@@ -15,7 +15,7 @@ import {
 } from "./thinking_models.ts";
 
 /** The code with which a widely used client adapts histories to Mistral's models. */
-const OPENCODE_FITS =
+const OPENCODE_SOURCE =
   "https://github.com/anomalyco/opencode/blob/dev/packages/opencode/src/provider/transform.ts";
 
 /** A provider's field for cache marks. */
@@ -83,7 +83,7 @@ export const TEMPLATE_MODELS: readonly ModelRow<TemplateRules>[] = [
     examples: ["mistral-large-latest", "open-mixtral-8x22b", "devstral-2512"],
     sources: [
       // "Unexpected role 'user' after role 'tool'"
-      OPENCODE_FITS,
+      OPENCODE_SOURCE,
       // "must be a-z, A-Z, 0-9, with a length of 9"
       "https://github.com/jundot/omlx/issues/1997",
     ],
@@ -287,7 +287,7 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
       "https://docs.mistral.ai/api",
       // "extra_forbidden" for `reasoning_content`
       "https://github.com/BerriAI/litellm/issues/30835",
-      OPENCODE_FITS,
+      OPENCODE_SOURCE,
     ],
     rules: {
       ...COMPATIBLE_CHAT,

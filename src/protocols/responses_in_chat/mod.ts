@@ -45,7 +45,7 @@ function flattenEach(tools: JsonValue | undefined): JsonValue | undefined {
  * The types whose definition Chat nests under the name of the type. Other types are not flattened, because the check
  * of the models that a request names (`named_models.ts`) does not look into nested definitions.
  */
-const SPELLED_UNDER_TYPE: ReadonlySet<JsonValue | undefined> = new Set([
+const NESTED_TYPES: ReadonlySet<JsonValue | undefined> = new Set([
   "function",
   "custom",
   "allowed_tools",
@@ -54,7 +54,7 @@ const SPELLED_UNDER_TYPE: ReadonlySet<JsonValue | undefined> = new Set([
 /** Converts `{type, function: {name, …}}` into `{type, name, …}`, and a grammar into the `format` of Responses. */
 function flatten(value: JsonValue): JsonValue {
   if (!isJsonObject(value) || typeof value.type !== "string") return value;
-  if (!SPELLED_UNDER_TYPE.has(value.type)) return value;
+  if (!NESTED_TYPES.has(value.type)) return value;
   const { [value.type]: definition, ...rest } = value;
   if (!isJsonObject(definition)) return value;
   const { format } = definition;

@@ -5,7 +5,7 @@ const KNOWN_ESCAPE = /^(?:[dDwWsSnrtfv]|x[\dA-Fa-f]{2}|u[\dA-Fa-f]{4}|0(?!\d))/;
 const KNOWN_ASSERTION = /^[bB]/;
 
 /** A character that a backslash makes literal: any but letters, digits and the underscore. */
-const SIGN = /^[^A-Za-z0-9_]/u;
+const LITERAL_ESCAPE = /^[^A-Za-z0-9_]/u;
 
 /** The start of a group that is not a lookaround. Python names groups with a `P`. */
 const KNOWN_GROUP = /^\((?:\?(?::|P<[A-Za-z_]\w*>))?(?!\?)/;
@@ -48,7 +48,11 @@ function tokenLength(pattern: string, at: number): number | undefined {
   const rest = pattern.slice(at, at + MAX_TOKEN);
   switch (rest[0]) {
     case "\\":
-      return escapeLength(rest, [KNOWN_ESCAPE, KNOWN_ASSERTION, SIGN]);
+      return escapeLength(rest, [
+        KNOWN_ESCAPE,
+        KNOWN_ASSERTION,
+        LITERAL_ESCAPE,
+      ]);
     case "[":
       return classLength(pattern, at);
     case "(":
@@ -89,7 +93,7 @@ function classLength(pattern: string, start: number): number | undefined {
     }
     const rest = pattern.slice(at, at + MAX_TOKEN);
     const length = rest[0] === "\\"
-      ? escapeLength(rest, [KNOWN_ESCAPE, SIGN])
+      ? escapeLength(rest, [KNOWN_ESCAPE, LITERAL_ESCAPE])
       : [...rest][0]?.length;
     if (length === undefined) return undefined;
     const isSet = SET.test(rest);

@@ -107,7 +107,7 @@ function fitMap(map: JsonObject): JsonObject {
 function withoutPattern(schema: JsonObject): JsonObject {
   const { pattern, ...rest } = schema;
   if (typeof pattern !== "string" || isPortablePattern(pattern)) return schema;
-  return described(rest, `Must match the regular expression ${pattern}`);
+  return withDescription(rest, `Must match the regular expression ${pattern}`);
 }
 
 /**
@@ -124,7 +124,7 @@ function withoutPatternNames(schema: JsonObject): JsonObject {
   const moved = all.filter((one) => !kept.includes(one)).map((
     [pattern, value],
   ) => `${pattern}: ${JSON.stringify(value)}`);
-  return described(
+  return withDescription(
     {
       ...rest,
       ...(kept.length === 0
@@ -138,7 +138,7 @@ function withoutPatternNames(schema: JsonObject): JsonObject {
   );
 }
 
-function described(schema: JsonObject, words: string): JsonObject {
+function withDescription(schema: JsonObject, words: string): JsonObject {
   const { description } = schema;
   return {
     ...schema,
