@@ -161,12 +161,12 @@ Deno.test("createStreamDecoder() ends with one failure", async (t) => {
     [
       "no JSON",
       [frame(started), { data: "{oops" }],
-      broken("The provider sent an event that is no JSON object"),
+      broken("The provider sent an event that is not a JSON object"),
     ],
     [
       "a list",
       [{ data: "[]" }],
-      broken("The provider sent an event that is no JSON object"),
+      broken("The provider sent an event that is not a JSON object"),
     ],
     [
       "a failed response",
@@ -465,7 +465,7 @@ function failure(kind: Failure["kind"], message: string): Failure {
 }
 
 function broken(fault: string): Failure {
-  return { kind: "broken", message: `${fault}. Try again later` };
+  return { kind: "broken", message: `${fault}. Try again later.` };
 }
 
 Deno.test("what the provider took out of earlier reasoning is told, streamed and whole", () => {
