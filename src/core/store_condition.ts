@@ -1,2 +1,2 @@
-/** Whether the store that replicas share can be used now. */
+/** The state of the gateway's connection to the store that replicas share. */
 export type StoreCondition = "connected" | "away";

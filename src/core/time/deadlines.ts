@@ -1,18 +1,19 @@
 import { LinkedList } from "../collections.ts";
 import { systemTimers, type Timers } from "./timers.ts";
 
-/** Takes a deadline back; does nothing when it has passed. */
+/** Cancels a deadline; has no effect after it has passed. */
 export type Cancel = () => void;
 
-/** Many deadlines at the price of one timer. */
+/** Many deadlines at the cost of one timer. */
 export interface Deadlines {
-  /** Milliseconds on the clock that the deadlines go by; it never jumps. */
+  /** Returns milliseconds on the monotonic clock of the deadlines. */
   elapsedMs(): number;
   /**
-   * Calls `onPassed` once `ms` milliseconds have gone by, unless it is taken back before.
+   * Calls `onPassed` after `ms` milliseconds, unless the deadline is cancelled first.
    *
-   * @param ms More than 0 and at most 24 days; 0 means no deadline, and `onPassed` is never called.
-   * @param sinceMs What {@linkcode Deadlines.elapsedMs} has just said, for those who asked it anyway; default: it is asked.
+   * @param ms At most 24 days. 0 means no deadline: `onPassed` is never called.
+   * @param sinceMs A value that {@linkcode Deadlines.elapsedMs} has just returned, to save a second read; default: the
+   * clock is read.
    */
   start(ms: number, onPassed: () => void, sinceMs?: number): Cancel;
 }
@@ -23,14 +24,14 @@ interface Entry {
   readonly onPassed: () => void;
 }
 
-/** Deadlines of one length in milliseconds, which pass in the order in which they began. */
+/** Deadlines by their length in milliseconds. Deadlines of one length pass in the order in which they began. */
 type Queues = Map<number, LinkedList<Entry>>;
 
 const NOTHING: Cancel = () => {};
 
 /**
- * No deadline is running yet. While some are, there is one timer, which is not set again for each that is taken back;
- * while none is, there is no timer either, unless one may ring for nobody.
+ * Creates deadlines, none of which runs yet. One timer serves all running deadlines and is not set again when one is
+ * cancelled. Without deadlines there is no timer, unless the platform's may fire unused.
  *
  * @example
  * ```ts
@@ -63,7 +64,7 @@ export function createDeadlines(timers: Timers = systemTimers): Deadlines {
     armedMs = Infinity;
   }
 
-  /** What passes may start and take back others, those that are due now too. */
+  /** Runs due deadlines; their functions may start and cancel deadlines, including ones that are due now. */
   function pass(): void {
     disarm();
     const nowMs = timers.elapsedMs();
@@ -89,7 +90,9 @@ export function createDeadlines(timers: Timers = systemTimers): Deadlines {
     return queue;
   }
 
-  /** Some lengths come once only; most come again soon, so that it is not done for each deadline. */
+  /**
+   * Removes empty queues: some lengths occur once only. Most occur again soon, so it does not run for each deadline.
+   */
   function tidy(): void {
     for (const [ms, queue] of queues) {
       if (queue.size === 0) queues.delete(ms);
@@ -103,7 +106,7 @@ export function createDeadlines(timers: Timers = systemTimers): Deadlines {
       const dueMs = sinceMs + ms;
       const takeOut = queueOf(ms).add({ dueMs, onPassed });
       arm(dueMs);
-      return timers.mayRingForNobody ? takeOut : () => {
+      return timers.mayFireUnused ? takeOut : () => {
         takeOut();
         tidy();
         if (queues.size === 0) disarm();
@@ -112,13 +115,13 @@ export function createDeadlines(timers: Timers = systemTimers): Deadlines {
   };
 }
 
-/** A deadline and where it stands. */
+/** A deadline and its queue. */
 interface Next {
   readonly queue: LinkedList<Entry>;
   readonly entry: Entry;
 }
 
-/** The deadline that passes next; of those that pass at once, one of the length that began first. */
+/** Returns the next deadline to pass; of several at the same time, one from the queue that was created first. */
 function earliest(queues: Queues): Next | undefined {
   let found: Next | undefined;
   for (const queue of queues.values()) {
@@ -130,7 +133,7 @@ function earliest(queues: Queues): Next | undefined {
   return found;
 }
 
-/** How a wait is timed, and what ends it early. */
+/** The timer of a wait and the signal that ends it early. */
 interface WaitOptions {
   readonly deadlines: Deadlines;
   readonly signal: AbortSignal;
@@ -154,8 +157,9 @@ export async function wait(
 }
 
 /**
- * Waits for what somebody will settle. An abort of the signal settles it with the signal's reason, and calls `leave` at
- * once, so that nothing is given to who has left; what was given before counts.
+ * Waits for a promise that other code will settle. When the signal aborts, it rejects the promise with the signal's
+ * reason and calls `leave` at once, so that no value goes to a caller that has left. A value that came before the abort
+ * counts.
  */
 export async function settled<Value>(
   { promise, reject }: PromiseWithResolvers<Value>,
@@ -174,19 +178,19 @@ export async function settled<Value>(
   }
 }
 
-/** How long work may take, and what comes in its place. */
+/** The limit on the time of some work, and the result that replaces a late one. */
 interface WithinOptions<Late> {
   /** In milliseconds. */
   readonly ms: number;
-  /** What times it: `start` of {@linkcode Deadlines}, or `schedule` of {@linkcode Timers}. */
+  /** The timer: `start` of {@linkcode Deadlines}, or `schedule` of {@linkcode Timers}. */
   readonly start: (ms: number, onPassed: () => void) => Cancel;
-  /** Asked for the result once the time has gone by; what it throws is the result, too. */
+  /** Returns the result after the timeout; an error that it throws becomes the result. */
   readonly onLate: () => Late;
 }
 
 /**
- * Waits for `work`, but only for a while. Work that is late goes on, and if it fails then, nobody hears of it. Work of
- * many steps is one call: a call for each step would keep what the step gives until the deadline.
+ * Waits for `work` until a timeout. Late work continues, and its later failure is ignored. Pass work of many steps as
+ * one promise: one call per step would keep each step's value until the timeout.
  */
 export function within<Value, Late>(
   work: Promise<Value>,
@@ -199,10 +203,9 @@ export function within<Value, Late>(
 }
 
 /**
- * Waits for `work`, but no longer than until `signal` aborts; the work itself goes on, and if it fails
- * after that, nobody hears of it.
+ * Waits for `work` until `signal` aborts. The work itself continues, and its later failure is ignored.
  *
- * @throws The signal's reason when it aborts first, at once when it has aborted already.
+ * @throws The signal's reason when it aborts first, at once when it has already aborted.
  */
 export function untilAbort<Value>(
   work: Promise<Value>,

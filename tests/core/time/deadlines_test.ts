@@ -207,7 +207,7 @@ Deno.test("Deadlines pass on the machine's own timers too", async () => {
 });
 
 Deno.test("Deadlines leave their timer to ring for nobody where it may", () => {
-  const timers = Object.assign(createFakeTimers(), { mayRingForNobody: true });
+  const timers = Object.assign(createFakeTimers(), { mayFireUnused: true });
   const deadlines = createDeadlines(timers);
   const passed: number[] = [];
   for (let request = 0; request < 100; request++) {
