@@ -121,7 +121,8 @@ function withoutEncoding(headers: HeaderFields): HeaderFields {
   return left;
 }
 
-const UNREADABLE = "it is compressed in an encoding that the gateway cannot decode";
+const UNREADABLE =
+  "it is compressed in an encoding that the gateway cannot decode";
 
 /** The parts of an upstream's response that the gateway reads; a `Response` has all of them. */
 export interface UpstreamAnswer {

@@ -127,7 +127,9 @@ export class Upload extends Blob {
   }
 
   #pauseMsAt(start: number): number {
-    if (!this.#isPatient) return start === FIRST_CHUNK_BYTES ? FIRST_CHUNK_PAUSE_MS : 0;
+    if (!this.#isPatient) {
+      return start === FIRST_CHUNK_BYTES ? FIRST_CHUNK_PAUSE_MS : 0;
+    }
     return start === 0 ? PATIENT_START_MS : PATIENT_PAUSE_MS;
   }
 
