@@ -62,14 +62,14 @@ export interface GatewaySurroundings {
 /** A gateway for any web-standard server. */
 export interface Gateway {
   readonly handler: Handler;
-  /** The requests in progress, and how to stop accepting more. */
+  /** Counts the requests in progress and can stop accepting more. */
   readonly admission: Admission;
   /** Returns the state for the metrics, without a request to a provider. */
   state(): GatewayState;
 }
 
 /** The delay before other gateways get the quotas that headers reported, in milliseconds. */
-const NEWS_MS = 1000;
+const HARVEST_NOTICE_MS = 1000;
 
 /** Composes the program. It does not listen, read files or depend on a platform. */
 export function createGateway(surroundings: GatewaySurroundings): Gateway {
@@ -80,7 +80,7 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
   const { notices } = shared;
   const harvest = createHarvest({
     clock,
-    onNews: notices && (() => deadlines.start(NEWS_MS, sendHarvest)),
+    onNews: notices && (() => deadlines.start(HARVEST_NOTICE_MS, sendHarvest)),
   });
   const poller = shared.poller ??
     createPoller({ ...surroundings, ...shared, clock });

@@ -59,7 +59,7 @@ const MAX_LISTS = 1000;
 
 /** The cached list of a connection. */
 interface Listing {
-  /** Absent until it was read once; a failed reading leaves the last list in place. */
+  /** Absent before the first successful reading; a failed one leaves the last list in place. */
   list?: ModelList;
   /** The time of the next reading, on the monotonic clock; absent before the first one. */
   dueMs?: number;

@@ -110,7 +110,7 @@ export type PageQuery =
 /** Entries are parsed one by one, because there may be very many. */
 const entriesSchema = z.custom<readonly unknown[]>(Array.isArray);
 
-/** The list is the body itself, or a field with one of two names. */
+/** A page is an array, or has one under `data` or `models`. */
 const pageSchema = z.union([
   entriesSchema.transform((data) => ({ data })),
   z.object({
@@ -215,7 +215,7 @@ function createdMsOf({ created, created_at }: Entry): number | undefined {
   return isDate ? createdMs : undefined;
 }
 
-/** The latest date that is believed; a later one is not in seconds. */
+/** The latest plausible date; a later one is not in seconds. */
 const MAX_DATE_MS = Date.UTC(2200, 0, 1);
 
 function inputOf(entry: Entry): InputFacts | undefined {
@@ -306,7 +306,7 @@ function capabilitiesOf({ capabilities }: Entry): Capabilities | undefined {
 
 const CAPABILITY_REGEXP = /^[a-z][a-z0-9_]{0,63}$/;
 
-/** The deepest level that is kept; real capabilities have parts, and those have parts at most. */
+/** The deepest level that is copied; real capabilities have two levels of parts below them. */
 const MAX_CAPABILITY_DEPTH = 4;
 
 /** Copies booleans only, so that no other data of the provider is passed on. */

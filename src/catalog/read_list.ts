@@ -45,7 +45,7 @@ type Query = Readonly<Record<string, string>>;
 const QUERY_BY_SERVICE: Readonly<Partial<Record<ServiceName, Query>>> = {
   // Its entries are long; this many stay below MAX_PAGE_BYTES.
   openrouter: { limit: "200" },
-  // Its list is empty for a client without a version.
+  // It sends an empty list unless the client names a version.
   codex: { client_version: "0.169.0" },
 };
 
@@ -118,8 +118,8 @@ async function readPages(context: ReadPages): Promise<ModelList> {
 }
 
 /**
- * Removes entries that are not for Codex. Codex receives them unchanged, and one that it cannot parse invalidates its
- * whole catalog. Entries of other services may look similar.
+ * Removes the Codex entries of other services, which may look alike. Codex receives entries unchanged, and one that it
+ * cannot parse invalidates its whole catalog.
  */
 function factsFrom({ connection }: ReadPages, facts: ModelFacts): ModelFacts {
   return connection.service === "codex"

@@ -12,7 +12,7 @@ export class TtlCache<Key, Value> {
     this.#clock = clock;
   }
 
-  /** The number of values, including expired ones that nobody has read since. */
+  /** The number of values, including expired ones that are not dropped yet. */
   get size(): number {
     return this.#entries.size;
   }
@@ -147,7 +147,7 @@ export function isNonEmpty<Value>(
   return list.length > 0;
 }
 
-/** Bounds of a {@linkcode Recent}. */
+/** The limits of a {@linkcode Recent}. */
 interface RecentOptions {
   readonly clock: Clock;
   /** The time for which a value is kept after it was set, in milliseconds. */
@@ -169,7 +169,7 @@ export class Recent<Value> {
     this.#cache = new TtlCache(options.clock);
   }
 
-  /** The number of values, including expired ones that nobody has read since. */
+  /** The number of values, including expired ones that are not dropped yet. */
   get size(): number {
     return this.#cache.size;
   }

@@ -1,6 +1,6 @@
 /**
- * The kind of an error, from the caller's point of view. Each kind has one HTTP status (docs/design.md#errors). Its
- * spelling in a body depends on the protocol.
+ * The kind of an error, from the caller's point of view. Each kind has one HTTP status (docs/design.md#errors). Each
+ * protocol spells it differently in a body.
  */
 export type ErrorKind = keyof typeof STATUS_BY_KIND;
 
@@ -84,7 +84,7 @@ export class GatewayError extends Error {
     this.isFinal = options.isFinal ?? kind === "unauthenticated";
   }
 
-  /** The HTTP status that belongs to the kind. */
+  /** The HTTP status of the kind. */
   get status(): number {
     return STATUS_BY_KIND[this.kind];
   }

@@ -72,7 +72,7 @@ export function isHeavyJson(text: string, maxValues = MAX_VALUES): boolean {
     } else if (code === QUOTE) {
       const end = text.indexOf('"', at + 1);
       if (end === -1) return false;
-      // A search for the quote is ten times as fast, but not when it stops at every escaped quote.
+      // indexOf() is ten times as fast as this loop, except when it stops at each escaped quote.
       if (text.charCodeAt(end - 1) === BACKSLASH) isInString = true;
       else at = end;
     } else if (

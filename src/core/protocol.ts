@@ -45,7 +45,7 @@ export const MAIN_OPERATIONS: Readonly<Record<Protocol, Operation>> =
 export const PROTOCOLS: readonly Protocol[] = Object.keys(MAIN_OPERATIONS)
   .filter(isProtocol);
 
-/** The protocol of the gateway's answers where a request has chosen none. */
+/** The protocol of the gateway's own responses when the request selects none. */
 export const DEFAULT_PROTOCOL: Protocol = "chat";
 
 /** Returns the path of an operation for `model`, to append to a base URL. */

@@ -1,8 +1,8 @@
 import type { HeaderFields } from "./header_fields.ts";
 import type { Protocol } from "./protocol.ts";
 
-/** The longest wait that is believed, in milliseconds. No quota runs longer than a month. */
-const MAX_MEANT_MS = 35 * 86_400_000;
+/** The longest plausible wait, in milliseconds. No quota runs longer than a month. */
+const MAX_PLAUSIBLE_MS = 35 * 86_400_000;
 
 /**
  * The longest wait that is forwarded, in milliseconds. The timers of clients hold 31 bits, and a longer delay fires at
@@ -18,7 +18,9 @@ type WaitHeader = "retry-after" | "retry-after-ms";
  * negative, not a number, or longer than any quota.
  */
 export function saneWaitMs(ms: number): number | undefined {
-  return ms >= 0 && ms <= MAX_MEANT_MS ? Math.min(ms, MAX_WAIT_MS) : undefined;
+  return ms >= 0 && ms <= MAX_PLAUSIBLE_MS
+    ? Math.min(ms, MAX_WAIT_MS)
+    : undefined;
 }
 
 /**

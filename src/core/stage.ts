@@ -9,7 +9,7 @@ export type Emit<Out> = (output: Out) => void;
  * ```ts
  * import assert from "node:assert/strict";
  *
- * // Splits what it is given into lines.
+ * // Splits its input into lines.
  * const lines: Stage<string, string> = {
  *   push: (text, emit) => text.split("\n").forEach(emit),
  *   end: (emit) => emit("(end)"),
@@ -18,9 +18,9 @@ export type Emit<Out> = (output: Out) => void;
  * ```
  */
 export interface Stage<In, Out> {
-  /** Processes the next input. */
+  /** Takes the next input and emits its outputs. */
   push(input: In, emit: Emit<Out>): void;
-  /** Ends the input; may emit outputs that were held back. Called once. */
+  /** Emits the outputs that were held back. Called once, after the last input. */
   end(emit: Emit<Out>): void;
 }
 

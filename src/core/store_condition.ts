@@ -1,2 +1,2 @@
-/** The state of the gateway's connection to the store that replicas share. */
+/** The state of the store that replicas share, as this gateway sees it. */
 export type StoreCondition = "connected" | "away";

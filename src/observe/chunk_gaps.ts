@@ -10,7 +10,7 @@ const BOUNDS_MS = GAP_SECONDS.map((seconds) => seconds * 1000);
 export interface ChunkGaps {
   /** Records a chunk that passed at a time in milliseconds. */
   note(nowMs: number): void;
-  /** The number of gaps in each bucket of {@linkcode GAP_SECONDS}, without those of smaller buckets. */
+  /** The number of gaps in each bucket of {@linkcode GAP_SECONDS}, not cumulative. */
   readonly counts: readonly number[];
   /** The number of all gaps, including those in no bucket. */
   readonly count: number;

@@ -50,8 +50,8 @@ const BEGINNING = '{"time":"';
 const REQUEST = '"event":"request"';
 
 /**
- * Parses one line of the gateway's JSON log. It skips text in front of the object, which a log collector or a torn line
- * may have left. Unknown fields are accepted, because the log may come from an older or newer gateway.
+ * Parses one line of the gateway's JSON log. It skips text before the object, which a log collector or a torn line may
+ * have left. Unknown fields are accepted, because the log may come from an older or newer gateway.
  *
  * @param line Without its line feed.
  */
@@ -67,7 +67,8 @@ export function readLogLine(line: string): LogLine {
   // Of several attempts, all but the last were sent.
   const isUnsent = failure === "untranslatable" && attempts === undefined;
   if (
-    event !== "request" || typeof connection !== "string" || isNoUse(route) ||
+    event !== "request" || typeof connection !== "string" ||
+    isTokenCounting(route) ||
     isUnsent
   ) return "other";
   const usage = isJsonObject(fields.usage) ? fields.usage : {};
@@ -112,8 +113,8 @@ function useOf(
   };
 }
 
-/** Returns true for a route that counts tokens, which uses none. */
-function isNoUse(route: JsonValue | undefined): boolean {
+/** Returns true for a route that only counts tokens, and so uses none. */
+function isTokenCounting(route: JsonValue | undefined): boolean {
   return typeof route === "string" && route.endsWith("/count_tokens");
 }
 
@@ -127,10 +128,10 @@ function textOf(value: JsonValue | undefined): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** The largest token count that is believed; a larger one would spoil every sum. */
+/** The largest plausible token count; a larger one would spoil every sum. */
 const MAX_TOKENS = 1_000_000_000;
 
-/** The largest cost of an answer that is believed. */
+/** The largest plausible cost of an answer. */
 const MAX_COST_USD = 1_000_000;
 
 /** Returns a token count, or 0 when the provider's value is not a count. */

@@ -9,7 +9,7 @@ export interface EndedRequest {
   readonly totalMs: number;
 }
 
-/** Counts events. Connections and tokens have their names from the configuration. */
+/** Counts events. Its callers use the configuration's names of connections and tokens. */
 export interface Metrics {
   requestEnded(ended: EndedRequest): void;
   /** Counts a cool-down of a connection. */
@@ -61,7 +61,7 @@ export interface QuotaState {
 export type Snapshot = readonly object[];
 
 /** The interval between two measurements of the lag, in milliseconds. */
-const EVERY_MS = 500;
+const LAG_INTERVAL_MS = 500;
 
 /**
  * Measures the delay of timers, which is the time that requests wait for the thread.
@@ -76,8 +76,8 @@ export function measureLag(
   let stop = next();
 
   function next(): () => void {
-    const dueMs = timers.elapsedMs() + EVERY_MS;
-    return timers.schedule(EVERY_MS, () => {
+    const dueMs = timers.elapsedMs() + LAG_INTERVAL_MS;
+    return timers.schedule(LAG_INTERVAL_MS, () => {
       report(Math.max(0, timers.elapsedMs() - dueMs));
       stop = next();
     });

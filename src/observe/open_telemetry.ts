@@ -16,7 +16,7 @@ const SCOPE = "model-gateway";
 
 /**
  * Creates the tracing of requests by OpenTelemetry's GenAI semantic conventions: one span and a few measurements each.
- * They go to the provider that the platform has registered, or nowhere when it has registered none.
+ * They go to the SDK that the platform has registered, or nowhere without one.
  */
 export function createTracing(names: GenAiNames): Tracing {
   const tracer = trace.getTracer(SCOPE, VERSION);
@@ -84,7 +84,7 @@ const FIRST_TOKEN_SECONDS = [
 const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
 
 /**
- * Creates the instruments. Their bounds are those with which the conventions say that each metric SHOULD be specified
+ * Creates the instruments. Their bounds are those that the conventions recommend with SHOULD
  * (docs/gen-ai/gen-ai-metrics.md of open-telemetry/semantic-conventions-genai).
  */
 function createInstruments(meter: Meter): GenAiInstruments {

@@ -24,7 +24,7 @@ export interface GatewayMetrics extends Metrics {
   collect(state: GatewayState): Promise<Snapshot>;
 }
 
-/** Bounds on labels: a value that is not allowed here becomes `other`. */
+/** The allowed values of labels; any other value becomes `other`. */
 interface LabelBounds {
   /** Returns true when the configuration has a model of this name. */
   isModel(name: string): boolean;
@@ -80,7 +80,7 @@ function countRequest(
   instruments.answerBytes.inc({ route }, facts.bytesOut);
 }
 
-/** Counts what only requests with a connection have. */
+/** Counts the facts that only a request with a connection has, and dropped fields. */
 function countAnswer(
   { facts }: EndedRequest,
   { instruments, gaps, isModel, fields }: LabelBounds & {
@@ -177,7 +177,7 @@ function setQuotas(
   for (const one of [quotaLimit, quotaRemaining, quotaUsed, quotaResets]) {
     one.reset();
   }
-  for (const quota of fewOfEach(quotas)) {
+  for (const quota of limitWindows(quotas)) {
     const { connection, type, window, unit } = quota;
     const labels: Record<QuotaLabel, string> = {
       connection,
@@ -194,7 +194,7 @@ function setQuotas(
 }
 
 /** Limits the number of windows, because their names come from the providers. */
-function fewOfEach(quotas: readonly QuotaState[]): readonly QuotaState[] {
+function limitWindows(quotas: readonly QuotaState[]): readonly QuotaState[] {
   const counts = new Map<string, number>();
   return quotas.filter(({ connection }) => {
     const count = (counts.get(connection) ?? 0) + 1;

@@ -66,7 +66,7 @@ export function openRecord(
     finish(ending) {
       if (ended !== undefined) return;
       ended = ending;
-      // Emptied, so that a kept record does not keep the rest of the request in memory.
+      // Empties the list, so that a kept record does not keep the rest of the request in memory.
       for (const react of reactions.splice(0)) react(ending);
       const totalMs = elapsedMs();
       const ends = { requestId, totalMs, ending };

@@ -79,25 +79,25 @@ export function createRemoteSums(options: RemoteSumsOptions): RemoteSums {
     outbox.send();
   }
 
-  /** Calls the ledger. While it is away, late or failing, the result comes from `here()`. */
+  /** Calls the ledger. While it is away, late or failing, the result comes from `local()`. */
   function call<Value, Result>(
     send: () => Promise<Value>,
-    { here, use, onLate }: {
-      readonly here: () => Result;
-      /** Handles the reply, even one that is too late to be the result. */
+    { local, use, onLate }: {
+      readonly local: () => Result;
+      /** Turns the reply into the result; also called for a reply that is too late. */
       readonly use: (reply: Value, isLate: boolean) => Result;
-      /** Handles the local result and the late reply; `undefined` when the call failed. */
+      /** Receives the local result and the late reply; `undefined` when the call failed. */
       readonly onLate?: (answer: Result, reply: Value | undefined) => void;
     },
   ): Result | Promise<Result> {
-    if (ledger.isAway) return here();
-    // A batch that failed may have been made. Sent before the call, it makes the ledger's answer certain.
+    if (ledger.isAway) return local();
+    // Resends failed batches first: one may have been made, and only then is the ledger's reply certain.
     outbox.send([]);
     const { promise, resolve } = Promise.withResolvers<Result>();
     let answer: Result | undefined;
     let cancel = deadlines.start(waitMs - REPLY_GRACE_MS, () => {
       // This thread may have been too busy to handle a reply that has already arrived.
-      cancel = deadlines.start(REPLY_GRACE_MS, () => resolve(answer = here()));
+      cancel = deadlines.start(REPLY_GRACE_MS, () => resolve(answer = local()));
     });
     send().then((reply) => {
       cancel();
@@ -105,14 +105,14 @@ export function createRemoteSums(options: RemoteSumsOptions): RemoteSums {
       if (answer !== undefined) onLate?.(answer, reply);
     }, () => {
       cancel();
-      answer ??= here();
+      answer ??= local();
       resolve(answer);
       onLate?.(answer, undefined);
     });
     return promise;
   }
 
-  function useHere({ sums, key }: Counted, id = ""): LimitUse {
+  function localUse({ sums, key }: Counted, id = ""): LimitUse {
     return { counted: sums.map(valueOf), held: holds.total(key, id) };
   }
 
@@ -135,7 +135,7 @@ export function createRemoteSums(options: RemoteSumsOptions): RemoteSums {
   function readUses(limits: readonly Counted[]): Soon<readonly LimitUse[]> {
     const claims = limits.map((one) => ({ ...one, amount: 0, most: Infinity }));
     return call(() => ledger.reserve("", claims), {
-      here: () => limits.map((one) => useHere(one)),
+      local: () => limits.map((one) => localUse(one)),
       use: (reply) => learnUses(limits, reply),
     });
   }
@@ -161,14 +161,14 @@ export function createRemoteSums(options: RemoteSumsOptions): RemoteSums {
     outbox.sendLater();
   }
 
-  function tableHere(name: string): ReadonlyMap<string, number> {
+  function localTable(name: string): ReadonlyMap<string, number> {
     return new Map(
       [...outbox.table(name)].filter(([, { exists }]) => exists)
         .map(([field, counter]) => [field, knownOf(counter)]),
     );
   }
 
-  /** Stores a table that was read, if any part of it is known here. */
+  /** Stores a table that was read, if a part of it is known here, and returns its values. */
   function learnTable(
     name: string,
     values: ReadonlyMap<string, number>,
@@ -184,7 +184,7 @@ export function createRemoteSums(options: RemoteSumsOptions): RemoteSums {
       if (counter === undefined) continue;
       counter.exists = values.has(field) || outbox.isPending(counter);
     }
-    return tableHere(name);
+    return localTable(name);
   }
 
   return {
@@ -203,8 +203,8 @@ export function createRemoteSums(options: RemoteSumsOptions): RemoteSums {
     reserve(id, claims, lifetimeMs = Infinity) {
       outbox.send(claims);
       return call(() => ledger.reserve(id, claims), {
-        here() {
-          const uses = claims.map((claim) => useHere(claim, id));
+        local() {
+          const uses = claims.map((claim) => localUse(claim, id));
           const decision = decide(claims, uses);
           if (decision.isGranted) hold(id, claims, lifetimeMs);
           return decision;
@@ -227,20 +227,20 @@ export function createRemoteSums(options: RemoteSumsOptions): RemoteSums {
       return readUses(limits);
     },
     read(sums, maxAgeMs = 0) {
-      const here = () => sums.map(valueOf);
+      const local = () => sums.map(valueOf);
       const oldestMs = clock.elapsedMs() - maxAgeMs;
       const isFresh = maxAgeMs > 0 &&
         sums.every((sum) =>
           (outbox.find(sum)?.readAtMs ?? -Infinity) >= oldestMs
         );
-      if (isFresh) return here();
+      if (isFresh) return local();
       const tables = Map.groupBy(sums, ({ table }) => table);
       const limits = [...tables.values()].map((sums) => ({ sums, key: "" }));
-      return soon(readUses(limits), here);
+      return soon(readUses(limits), local);
     },
     table(name) {
       return call(() => ledger.table(name), {
-        here: () => tableHere(name),
+        local: () => localTable(name),
         use(reply) {
           ({ sinceMs = clock.now() } = reply);
           return learnTable(name, reply.values);

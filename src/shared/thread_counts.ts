@@ -185,7 +185,7 @@ const MAX_COLUMNS = 2 ** 20;
 
 const FIRST_COLUMNS = 64;
 
-/** The number of attempts to count while others withdraw at the same moment. */
+/** The number of attempts to count, each of which fails when others withdraw at the same moment. */
 const MAX_TRIES = 8;
 
 /** Creates a table in which everything is 0. */

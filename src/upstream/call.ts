@@ -14,7 +14,7 @@ import {
 /** The web's `fetch` or a function of the same shape: the network, the demo provider or a test's script. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
-/** The error of a request whose caller disconnected: no response is needed. */
+/** The error of a request whose caller has disconnected, so that no response is needed. */
 export class CallerLeft extends Error {
   override readonly name = "CallerLeft";
 }
@@ -34,7 +34,7 @@ export interface UpstreamCall {
   readonly controller: AbortController;
 }
 
-/** The lowest status of a final response (RFC 9110, section 15.2). No request of ours asks for a 101. */
+/** The lowest status of a final response (RFC 9110, section 15.2). The gateway never asks for a 101. */
 const MIN_STATUS = 200;
 
 /** The highest status of a `Response`; some servers send higher ones. */

@@ -8,13 +8,13 @@ interface Connecting {
   readonly url: string;
   /** The timeout of the connection, in milliseconds; 0 means none. */
   readonly withinMs: number;
-  /** The start time, as for {@linkcode Deadlines.start}. */
+  /** The start time, as in {@linkcode Deadlines.start}. */
   readonly sinceMs?: number | undefined;
   /** Called at most once, when the timeout passes without a response from the host. */
   readonly onUnreachable: () => void;
 }
 
-/** Distinguishes hosts that cannot be connected to from hosts that are slow to answer. */
+/** Distinguishes hosts that accept no connection from hosts that are slow to answer. */
 export interface ConnectWatch {
   /** Starts to watch a request that is being sent. */
   start(connecting: Connecting): Cancel;
@@ -32,15 +32,16 @@ interface ConnectWatchOptions {
 const NOTHING: Cancel = () => {};
 
 /**
- * Creates a watch, because `fetch` has no timeout for the connection alone. A request may have no answer after half of
- * the timeout, while its host has not answered others either. The watch then opens a test connection, which gets the
- * other half. A request that is answered sooner costs only a deadline. All requests to a host share one test at a time.
+ * Creates a watch, because `fetch` has no timeout for the connection alone. It acts when a request has no response
+ * after half of the timeout, and its host has answered no later request. Then it opens a test connection, which gets
+ * the other half of the timeout. All requests to a host share one test at a time. A request that is answered sooner
+ * costs only a deadline.
  */
 export function createConnectWatch(
   { reach, deadlines }: ConnectWatchOptions,
 ): ConnectWatch {
   let begun = 0;
-  /** The number of requests that had begun when each URL last answered; the configuration names few URLs. */
+  /** The number of requests that had begun when each URL last answered; the configuration has few URLs. */
   const begunWhenReached = new Map<string, number>();
   const probes = new Map<string, Promise<boolean>>();
 
@@ -52,7 +53,7 @@ export function createConnectWatch(
       noteReached(url);
       return true;
     } catch {
-      // A failure at once fails at once for `fetch`, too, whose error has the reason.
+      // When this fails at once, `fetch` does, too, and its error has the reason.
       return !late.signal.aborted;
     } finally {
       cancel();

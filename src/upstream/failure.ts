@@ -10,7 +10,7 @@ import {
 } from "../protocols/canonical/failure/failure.ts";
 import { IdleError } from "../streams/watched_reader.ts";
 
-/** The failures of a call without a response that the gateway detects itself. */
+/** The failures that the gateway itself detects in a call without a response. */
 export type CallFailureKind = Extract<
   FailureKind,
   | "unreachable"
@@ -50,7 +50,7 @@ const ERROR_KIND = {
 
 const UNTRUSTED_REASON = "its TLS certificate is not valid";
 
-/** The patterns of platform errors, each with the reason that it shows. The first match wins. */
+/** The reasons for failures of a connection, by the text of the platform's error. The first match wins. */
 const REASONS: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/certificate|UnknownIssuer|NotValidForName|expired/i, UNTRUSTED_REASON],
   [/dns|lookup|resolve|name or service|nodename/i, "its host name is unknown"],
@@ -137,7 +137,7 @@ export function brokenUpstream(
 }
 
 /**
- * Returns the error to throw for a failed upstream call: the reason of the abort where the exchange was aborted.
+ * Returns the error to throw for a failed upstream call. After an abort, it is the signal's reason.
  *
  * @param errorOf Makes the error of any other cause; default: the error of a response that broke off.
  */
@@ -181,8 +181,8 @@ export function silentUpstream(): UpstreamCallError {
 }
 
 /**
- * Returns the error for a caller whose response could not be read, where none of it has been sent. It is the reason of
- * the abort where there was one, `cause` itself where it is an error for callers, else an error about `cause`.
+ * Returns the error for a response that broke off before any of it reached the caller. After an abort, it is the
+ * signal's reason. Otherwise it is `cause` itself, if that is an error for callers, or an error about `cause`.
  */
 export function failedReading(cause: unknown, signal: AbortSignal): unknown {
   return callErrorOf(cause, signal, readingErrorOf);

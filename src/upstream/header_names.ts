@@ -113,9 +113,9 @@ const ACCOUNTS: HeaderGroup = {
 
 /**
  * Headers about the caller that proxies, balancers, clouds and content networks add. They hold the address, the
- * network, the certificate, or the user that a sign-in in front of the gateway has found.
+ * network, the certificate, or the user that a proxy has signed in.
  */
-const WHEREABOUTS: HeaderGroup = {
+const CALLER_IDENTITY: HeaderGroup = {
   reason: "reveals the caller's identity or address",
   names: [
     "cdn-loop",
@@ -209,7 +209,7 @@ const REWRITING: HeaderGroup = {
 /**
  * Headers that steer an upstream that is a gateway or router itself: to another model, provider, key, cache or log.
  * They are those of Helicone, Portkey, LiteLLM, Bifrost, TrueFoundry, Vercel, Envoy AI Gateway, Braintrust, Keywords
- * AI, TensorZero, Requesty, Higress and this program. A group above has Cloudflare's `cf-aig-`.
+ * AI, TensorZero, Requesty, Higress and this program. The prefix `cf-` above covers Cloudflare's `cf-aig-`.
  */
 const STEERING: HeaderGroup = {
   reason: "steers an upstream that is a gateway itself",
@@ -257,7 +257,7 @@ export const WITHHELD_FROM_UPSTREAM: readonly HeaderGroup[] = [
   },
   CREDENTIALS,
   ACCOUNTS,
-  WHEREABOUTS,
+  CALLER_IDENTITY,
   REWRITING,
   STEERING,
 ];
@@ -279,12 +279,12 @@ export const WITHHELD_FROM_CALLER: readonly HeaderGroup[] = [
   },
 ];
 
-/** The number of tested names to cache and the longest of them, many times what clients and providers send. */
-const REMEMBERED = { names: 1024, length: 64 };
+/** The limits of the cache of tested names: their number and length, many times what clients and providers send. */
+const MAX_CACHED = { names: 1024, length: 64 };
 
 /**
- * Returns a test for names in lower case that one of the groups withholds. It caches results, because the same names
- * come with every message.
+ * Returns a function that tests whether one of the groups has a name, in lower case. It caches results, because the
+ * same names come with every message.
  */
 export function nameMatcher(
   groups: readonly HeaderGroup[],
@@ -298,8 +298,8 @@ export function nameMatcher(
     const tested = known.get(name);
     if (tested !== undefined) return tested;
     const isIn = names.has(name) || beginning.test(name);
-    const hasRoom = known.size < REMEMBERED.names;
-    if (hasRoom && name.length <= REMEMBERED.length) known.set(name, isIn);
+    const hasRoom = known.size < MAX_CACHED.names;
+    if (hasRoom && name.length <= MAX_CACHED.length) known.set(name, isIn);
     return isIn;
   };
 }

@@ -15,8 +15,8 @@ import type { Secrets } from "./secrets.ts";
 const isWithheld = nameMatcher(WITHHELD_FROM_UPSTREAM);
 
 /**
- * Returns the headers of an upstream request: the caller's without the withheld ones, the connection's credential, and
- * its fixed headers, which win.
+ * Returns the headers of an upstream request. They are the caller's without the withheld ones, the connection's
+ * credential, and its fixed headers, which win.
  *
  * @returns Pairs; each name once.
  */
@@ -28,9 +28,9 @@ export function upstreamHeaders(
   const own = ownHeadersOf(connection);
   const pairs: [string, string][] = [];
   caller.forEach((value, name) => {
-    const staysHere = isWithheld(name) || dropped.includes(name) ||
+    const isExcluded = isWithheld(name) || dropped.includes(name) ||
       own.names.has(name);
-    if (!staysHere) pairs.push([name, value]);
+    if (!isExcluded) pairs.push([name, value]);
   });
   pairs.push(...own.pairs);
   return pairs;
@@ -52,8 +52,8 @@ const isWithheldFromCaller = nameMatcher(WITHHELD_FROM_CALLER);
 /** Options that decide about an upstream's headers besides their names. */
 interface AnswerHeadersOptions {
   /**
-   * True when the upstream knows the model by another name. Then `openai-model` is withheld, which Codex reads as a
-   * warning about the account.
+   * True when the upstream knows the model by another name. Then `openai-model` is withheld, because Codex takes a
+   * different name for a warning about the account.
    */
   readonly isRenamed: boolean;
   /** The texts that no value may contain. */
@@ -73,9 +73,9 @@ export function answerHeaders(
   const dropped = namedByConnection(upstream);
   const pairs: [string, string][] = [];
   upstream.forEach((value, name) => {
-    const staysHere = isWithheldFromCaller(name) || dropped.includes(name) ||
+    const isExcluded = isWithheldFromCaller(name) || dropped.includes(name) ||
       (isRenamed && name === "openai-model") || secrets.areIn(value);
-    const shown = staysHere ? undefined : shownValue(name, value, clock);
+    const shown = isExcluded ? undefined : shownValue(name, value, clock);
     if (shown !== undefined) pairs.push([name, shown]);
   });
   return pairs;
@@ -91,7 +91,7 @@ function shownValue(
     : value;
 }
 
-const ABOUT_THE_BODY: HeaderGroup = {
+const BODY_HEADERS: HeaderGroup = {
   reason:
     "describes the caller's body or SDK, not the body that is sent instead",
   names: ["accept", "content-type"],
@@ -103,8 +103,8 @@ export interface TranslatedHeadersOptions {
   /** The headers that the upstream's protocol requires. */
   readonly ownHeaders: readonly [name: string, value: string][];
   /**
-   * The beginnings of header names that belong to a protocol, in lower case. Pass the same array for every request,
-   * because the test made from it is cached by the array.
+   * The beginnings of header names that belong to a protocol, in lower case. Pass the same array for every request: the
+   * test made from it is cached by the array.
    */
   readonly protocolPrefixes: readonly string[];
   readonly stream: boolean;
@@ -119,9 +119,9 @@ export function translatedHeaders(
   connection: Connection,
   { ownHeaders, protocolPrefixes, stream }: TranslatedHeadersOptions,
 ): [string, string][] {
-  const staysHere = ofAnyProtocol(protocolPrefixes);
+  const isExcluded = ofAnyProtocol(protocolPrefixes);
   const pairs = upstreamHeaders(caller, connection).filter(([name]) =>
-    !staysHere(name) || Object.hasOwn(connection.headers, name)
+    !isExcluded(name) || Object.hasOwn(connection.headers, name)
   );
   const accept = stream ? "text/event-stream" : "application/json";
   add("content-type", "application/json", pairs);
@@ -131,7 +131,7 @@ export function translatedHeaders(
 }
 
 const ofAnyProtocol = oncePer((prefixes: readonly string[]) =>
-  nameMatcher([ABOUT_THE_BODY, {
+  nameMatcher([BODY_HEADERS, {
     reason: "belongs to a protocol",
     names: [],
     prefixes,

@@ -21,7 +21,7 @@ export interface ReadBodyOptions {
   readonly deadlines: Deadlines;
   /** The idle timeout, in milliseconds; 0 means none. */
   readonly idleMs: number;
-  /** Ends the exchange. When it is aborted meanwhile, the reader throws its reason. */
+  /** Aborts the exchange; the reader then throws the reason of the abort. */
   readonly controller: AbortController;
 }
 
@@ -61,11 +61,14 @@ export async function readBodyBytes(
   // A declared length of 0 needs no buffer.
   const length = declared || undefined;
   try {
-    if (length !== undefined && length <= Math.min(maxBytes, MOST_AT_ONCE)) {
+    if (
+      length !== undefined &&
+      length <= Math.min(maxBytes, MAX_SINGLE_READ_BYTES)
+    ) {
       const reader = byobReader(body);
       if (reader !== undefined) return await readShort(reader, length, watched);
     }
-    const firstBytes = length && Math.min(length, MOST_AT_ONCE);
+    const firstBytes = length && Math.min(length, MAX_SINGLE_READ_BYTES);
     const reader = createByteReader(body, { firstBytes });
     return await readAll(
       createWatchedReader(reader, watched),
@@ -80,7 +83,7 @@ export async function readBodyBytes(
 }
 
 /** The largest declared length that is read into one buffer, in bytes. */
-const MOST_AT_ONCE = 64 * 1024;
+const MAX_SINGLE_READ_BYTES = 64 * 1024;
 
 /** Reads a body into one buffer of its declared length, without waiting for the end of the stream. */
 async function readShort(

@@ -28,7 +28,7 @@ export interface Secrets {
 /** The shortest secret to search for. A shorter text, such as `test`, is an ordinary word. */
 const MIN_LENGTH = 8;
 
-/** The length of a key's beginning that exceeds the prefix that all keys of a provider share. */
+/** The length of a distinctive beginning, longer than the prefix that all keys of a provider share. */
 const DISTINCTIVE_LENGTH = 16;
 
 /** Returns the key of a connection and the values of its fixed headers that are credentials. */
@@ -50,7 +50,7 @@ function textsOf({ auth, headers }: Connection): readonly string[] {
     .filter((text) => text.length >= MIN_LENGTH);
 }
 
-/** Creates the search for these texts and their removal. */
+/** Creates functions that find and remove these texts. */
 export function createSecrets(texts: readonly string[]): Secrets {
   const patterns = texts.flatMap(revealingParts);
   const masked = texts.map(prepareMaskedText);
@@ -93,7 +93,7 @@ function revealingParts(secret: string): readonly string[] {
   const beginning = secret.slice(0, DISTINCTIVE_LENGTH);
   const encoded = [0, 1, 2].map((before) => {
     const text = btoa(`${" ".repeat(before)}${beginning}`).replaceAll("=", "");
-    // A character that encodes neighbouring bytes, too, may be any.
+    // The first and the last character may also encode neighbouring bytes.
     return text.slice(before === 0 ? 0 : before + 1, -1);
   });
   return [beginning, ...encoded];

@@ -21,7 +21,7 @@ const PATIENT_START_MS = 50;
 /** The pause before each chunk of a patient upload, in milliseconds, which is far longer than sending one takes. */
 const PATIENT_PAUSE_MS = 8;
 
-/** How an upload is streamed. */
+/** The options of an upload. */
 interface UploadOptions {
   /** True to leave time for a response before each chunk; 30 MiB then take four seconds. */
   readonly isPatient: boolean;
@@ -29,7 +29,7 @@ interface UploadOptions {
 
 /**
  * A request body that is streamed with a known length, and that counts the bytes that were taken. Once all of it was
- * taken, the provider may have begun to work on the request, so it must not be sent again silently.
+ * taken, the provider may have begun to work on the request. It must then not be sent again silently.
  *
  * A provider may respond before a long body has arrived and close the connection at once. Further writes then keep Deno
  * from reading the response. So the rest of a long body waits for a moment, in case the provider rejects the headers
@@ -42,7 +42,7 @@ export class Upload extends Blob {
   /** The bytes to send. */
   readonly body: LongBytes;
   readonly #isPatient: boolean;
-  /** Infinite before the platform streams the body, so that a body in an unknown state is not sent again. */
+  /** Infinite before the platform streams the body, so that an unused upload counts as taken and is not sent again. */
   #takenBytes = Infinity;
   #controller: ReadableStreamDefaultController | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -147,8 +147,8 @@ export class Upload extends Blob {
 
 /**
  * A short body that is streamed as one chunk with a known length. It is a blob only because `fetch` reads the size and
- * the stream of one. Its bytes are not the blob's content: a blob's content goes to the platform and has to be released
- * there, which costs more than the rest of a short request's body.
+ * the stream of one. Its bytes are not the blob's content. That content would go to the platform and have to be
+ * released there, which costs more than the rest of a short request's body.
  */
 export class ShortUpload extends Blob {
   /** The bytes to send. */

@@ -51,7 +51,7 @@ export function countsOf(
   return counts;
 }
 
-/** Returns the parts of a usage, limited so that no part exceeds the whole, as a provider might report. */
+/** Returns the parts of a usage. No part exceeds the whole, even where the provider's numbers do. */
 function partsOf(usage: Usage) {
   const input = whole(usage.inputTokens);
   const cached = Math.min(whole(usage.cachedInputTokens), input);

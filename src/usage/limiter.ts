@@ -227,7 +227,7 @@ function boundClaim(
   return { bound, row, window, claim };
 }
 
-/** Returns the refusal by the limit without room that resets last, because no earlier retry can succeed. */
+/** Returns the refusal by the full limit that resets last, because no earlier retry can succeed. */
 function refusalOf(
   wanted: readonly BoundClaim[],
   uses: readonly LimitUse[],

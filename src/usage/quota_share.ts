@@ -76,8 +76,8 @@ interface FirstReading {
 
 /**
  * Creates the estimates. A holder's part is the used part that the provider reports, times the holder's share of the
- * tokens that the gateway relayed since the window began. Other use of the same key is therefore divided among all
- * holders. Of a window that began before counting, only the usage since it was first seen is divided.
+ * tokens that the gateway relayed since the window began. Use of the same key outside the gateway is therefore divided
+ * among all holders. Of a window that began before counting, only the usage since it was first seen is divided.
  */
 export function createQuotaShares(
   { sums, quotas, clock }: QuotaSharesOptions,

@@ -81,7 +81,7 @@ export interface UsageReportOptions {
   readonly deadline?: (ms: number) => AbortSignal;
 }
 
-/** The longest wait for quotas, in milliseconds; late ones are there for the next report. */
+/** The longest wait for quotas, in milliseconds; late ones appear in the next report. */
 const QUOTA_WAIT_MS = 1000;
 
 /** Creates the function that makes reports for tokens. */
@@ -95,7 +95,7 @@ export function createUsageReport(
   const { sums, bounds, quotas, quotaShares, clock } = options;
   const deadline = options.deadline ?? ((ms) => AbortSignal.timeout(ms));
 
-  async function freshenQuotas(
+  async function refreshQuotas(
     caller: Caller,
     config: Config,
     signal: AbortSignal | undefined,
@@ -143,7 +143,7 @@ export function createUsageReport(
   }
 
   return async (caller, config, signal) => {
-    await freshenQuotas(caller, config, signal);
+    await refreshQuotas(caller, config, signal);
     const holder: Holder = { kind: "token", name: caller.name };
     const connections = config.connections
       .filter(({ id, enabled }) => enabled && caller.connectionIds.has(id));

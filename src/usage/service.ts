@@ -105,10 +105,7 @@ interface NearLog {
   note(states: readonly LimitState[], caller: Caller): void;
 }
 
-/**
- * The largest difference between two reset times of the same window is half of this, in milliseconds. Providers' reset
- * times vary by seconds.
- */
+/** Reset times of one window differ by less than half of this, in milliseconds: providers' times vary by seconds. */
 const SAME_WINDOW_MS = 30_000;
 
 /** Creates a log without any reported limits. */
@@ -119,7 +116,7 @@ function createNearLog(
     readonly sums: Pick<Sums, "once">;
   },
 ): NearLog {
-  /** The reset time of the last reported window. */
+  /** The reset time of the last reported window of each limit. */
   const noted = new WeakMap<Bound, number>();
 
   /** Returns true when no other thread or replica has reported the window. */
@@ -128,7 +125,7 @@ function createNearLog(
     const allowed = limit.kind === "share" ? limit.share : limit.most;
     const what = [holderText(holder), boundLabel(bound), allowed].join("\t");
     const place = Math.floor(2 * resetsAtMs / SAME_WINDOW_MS - 0.5);
-    // One after the other, so that of several at once exactly one gets both.
+    // One after the other, so that of several simultaneous callers exactly one gets both names.
     for (const half of [place, place + 1]) {
       const name = `near\t${what}\t${half}`;
       if (!await sums.once(name, resetsAtMs)) return false;

@@ -76,14 +76,14 @@ export interface Decision {
 export type Soon<Value> = Value | Promise<Value>;
 
 /**
- * The lifetime of a hold of another process or thread since it was last renewed, in milliseconds. It bounds how long a
- * crash can block a limit.
+ * The lifetime of a hold of another process or thread since its last renewal, in milliseconds. It bounds the time for
+ * which a crash blocks a limit.
  */
 export const HOLD_MS = 120_000;
 
 /**
  * Sums and holds, kept in this thread, in the main thread or in a store. No function throws or rejects: while the
- * keeper is unreachable, the results come from local knowledge.
+ * keeper is unreachable, the results come from values that are known here.
  */
 export interface Sums {
   /** The time since which everything is counted, in milliseconds since 1970, as far as it is known here. */

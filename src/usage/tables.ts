@@ -13,7 +13,7 @@ import type { Sum } from "./sums.ts";
  * contains one.
  */
 
-/** The token or group whose sums they are. */
+/** The token or group that sums belong to. */
 export interface Holder {
   readonly kind: "token" | "group";
   readonly name: string;

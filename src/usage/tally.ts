@@ -153,7 +153,7 @@ interface Settled {
 }
 
 /**
- * Returns the final usage of a request, that of the model that served it first. It also writes the usage to the facts,
+ * Returns the final usage of a request by model, first of the one that served. It also writes the usage to the facts,
  * for log and metrics.
  */
 function settle(
@@ -222,7 +222,7 @@ function isUnsent({ failure, attempts }: RequestFacts): boolean {
   return failure === "untranslatable" && attempts.length === 1;
 }
 
-/** Returns true when a provider did the work. It does so even when the caller leaves before the answer. */
+/** Returns true when the usage counts. A provider works on a request even when the caller leaves before the answer. */
 function isServed({ status = 500 }: RequestFacts, ending: Ending): boolean {
   return status < 400 || ending === "client_abort";
 }

@@ -1,4 +1,4 @@
-/** The calendar windows, in UTC, from the shortest. */
+/** The calendar windows, in UTC, the shortest first. */
 export const CALENDAR_WINDOWS = [
   "minute",
   "hour",
@@ -35,8 +35,8 @@ const FIRST_MONDAY_MS = 4 * MS_BY_WINDOW.day;
  * ```ts
  * import assert from "node:assert/strict";
  *
- * const sylvester = Date.UTC(2026, 11, 31, 23, 59);
- * const { startMs, endMs } = calendarSpan("week", sylvester);
+ * const newYearsEve = Date.UTC(2026, 11, 31, 23, 59);
+ * const { startMs, endMs } = calendarSpan("week", newYearsEve);
  * assert.equal(new Date(startMs).toISOString(), "2026-12-28T00:00:00.000Z");
  * assert.equal(new Date(endMs).toISOString(), "2027-01-04T00:00:00.000Z");
  * ```

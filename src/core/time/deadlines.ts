@@ -30,8 +30,8 @@ type Queues = Map<number, LinkedList<Entry>>;
 const NOTHING: Cancel = () => {};
 
 /**
- * Creates deadlines, none of which runs yet. One timer serves all running deadlines and is not set again when one is
- * cancelled. Without deadlines there is no timer, unless the platform's may fire unused.
+ * Creates an empty set of deadlines. One timer serves all running deadlines and is not set again when one is cancelled.
+ * Without deadlines there is no timer, except one that {@linkcode Timers.mayFireUnused} allows to remain.
  *
  * @example
  * ```ts
@@ -76,7 +76,7 @@ export function createDeadlines(timers: Timers = systemTimers): Deadlines {
         next = earliest(queues);
       }
     } finally {
-      tidy();
+      removeEmptyQueues();
       next = earliest(queues);
       if (next !== undefined) arm(next.entry.dueMs);
     }
@@ -91,9 +91,10 @@ export function createDeadlines(timers: Timers = systemTimers): Deadlines {
   }
 
   /**
-   * Removes empty queues: some lengths occur once only. Most occur again soon, so it does not run for each deadline.
+   * Removes empty queues, whose length may never occur again. It does not run for each deadline, because most lengths
+   * do.
    */
-  function tidy(): void {
+  function removeEmptyQueues(): void {
     for (const [ms, queue] of queues) {
       if (queue.size === 0) queues.delete(ms);
     }
@@ -108,7 +109,7 @@ export function createDeadlines(timers: Timers = systemTimers): Deadlines {
       arm(dueMs);
       return timers.mayFireUnused ? takeOut : () => {
         takeOut();
-        tidy();
+        removeEmptyQueues();
         if (queues.size === 0) disarm();
       };
     },
@@ -151,23 +152,22 @@ export async function wait(
 ): Promise<void> {
   signal.throwIfAborted();
   if (ms === 0) return;
-  const over = Promise.withResolvers<void>();
-  const cancel = deadlines.start(ms, over.resolve);
-  await settled(over, signal, cancel);
+  const timeout = Promise.withResolvers<void>();
+  const cancel = deadlines.start(ms, timeout.resolve);
+  await settled(timeout, signal, cancel);
 }
 
 /**
- * Waits for a promise that other code will settle. When the signal aborts, it rejects the promise with the signal's
- * reason and calls `leave` at once, so that no value goes to a caller that has left. A value that came before the abort
- * counts.
+ * Waits for a promise that other code settles. When the signal aborts, it calls `onAbort` and rejects with the signal's
+ * reason, so that no value goes to a caller that has left. A value from before the abort counts.
  */
 export async function settled<Value>(
   { promise, reject }: PromiseWithResolvers<Value>,
   signal: AbortSignal,
-  leave: () => void,
+  onAbort: () => void,
 ): Promise<Value> {
   const stop = () => {
-    leave();
+    onAbort();
     reject(signal.reason);
   };
   signal.addEventListener("abort", stop, { once: true });
@@ -178,7 +178,7 @@ export async function settled<Value>(
   }
 }
 
-/** The limit on the time of some work, and the result that replaces a late one. */
+/** The timeout of some work, and the result that replaces a late one. */
 interface WithinOptions<Late> {
   /** In milliseconds. */
   readonly ms: number;

@@ -14,7 +14,7 @@ export interface Timers {
    * @returns A function that cancels the timer; it has no effect after the timer has fired.
    */
   schedule(delayMs: number, onDue: () => void): () => void;
-  /** True when a timer that nobody needs any more may be left to fire; default: false. */
+  /** True when a timer that is no longer needed may be left to fire; default: false. */
   readonly mayFireUnused?: boolean;
 }
 
@@ -28,8 +28,8 @@ export const systemTimers: Timers = {
 };
 
 /**
- * The timers of this machine, for a program that stays alive without them. Setting and cancelling a timer per request
- * costs a twelfth of a short request that comes alone, so these may be left to fire.
+ * The timers of this machine, for a program that stays alive without them. To set and cancel a timer per request costs
+ * a twelfth of a short request that comes alone, so these may be left to fire.
  */
 export const lastingTimers: Timers = {
   elapsedMs: () => performance.now(),

@@ -1,9 +1,9 @@
 import { setImmediate } from "node:timers";
 
-/** The longest run of work between two reads of the sockets by the event loop, in milliseconds. */
+/** The longest time between two reads of the sockets by the event loop, in milliseconds. */
 const SLICE_MS = 20;
 
-/** The amount of work that needs no look at the clock, in bytes. */
+/** The amount of work before the clock is read, in bytes. */
 export const STEP_BYTES: number = 64 * 1024;
 
 /** The cost of a chunk besides its bytes, in bytes: a chunk of one byte takes as long as one of 256. */
@@ -53,7 +53,7 @@ export class EventLoop {
   }
 }
 
-/** The turns in which input from a socket is answered: it is read, a handler runs, and the output is written. */
+/** The turns that an answer to a socket takes: its input is read, a handler runs, and the output is written. */
 const TURNS_TO_ANSWER = 8;
 
 function nextTurn(): Promise<void> {

@@ -15,7 +15,7 @@ interface StoreLedgerOptions {
 /** The time for which a table stays in the store after its window, in milliseconds, because clocks differ. */
 const GRACE_MS = 3_600_000;
 
-/** The number of cached keys; each saves a digest. */
+/** The number of cached keys; a cached key needs no digest. */
 const MAX_KNOWN_KEYS = 50_000;
 
 /**

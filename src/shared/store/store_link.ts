@@ -50,10 +50,10 @@ interface StoreLinkOptions {
 }
 
 /**
- * The number of late replies, without one in time between them, after which the store counts as slow. As many replies
- * in time show that it has recovered.
+ * The number of late replies in a row after which the store counts as slow. As many replies in time show that it has
+ * recovered.
  */
-const LATE_TO_LEAVE = 3;
+const MAX_LATE_REPLIES = 3;
 
 /** The time within which several late replies count as one, in milliseconds. */
 const LATE_PACE_MS = 100;
@@ -82,7 +82,7 @@ export function createStoreLink(options: StoreLinkOptions): StoreLink {
   let refused: readonly string[] | undefined;
   let awaySinceMs = deadlines.elapsedMs();
 
-  function leave(why: StoreFault): void {
+  function markAway(why: StoreFault): void {
     fault = why;
     if (isAway) return;
     isAway = true;
@@ -98,7 +98,7 @@ export function createStoreLink(options: StoreLinkOptions): StoreLink {
     log.write("shared_store_away", { failure: FAILURE_BY_FAULT[fault] });
   }
 
-  function comeBack(): void {
+  function markConnected(): void {
     isAway = false;
     late = 0;
     const ms = Math.round(deadlines.elapsedMs() - awaySinceMs);
@@ -116,7 +116,7 @@ export function createStoreLink(options: StoreLinkOptions): StoreLink {
     if (nowMs - lateAtMs < LATE_PACE_MS) return;
     lateAtMs = nowMs;
     late += 1;
-    if (late >= LATE_TO_LEAVE) leave("slow");
+    if (late >= MAX_LATE_REPLIES) markAway("slow");
   }
 
   async function send(
@@ -134,7 +134,7 @@ export function createStoreLink(options: StoreLinkOptions): StoreLink {
     } catch (error) {
       if (error instanceof StoreError) {
         if (error.code !== "" && !isOnce) refused = command;
-        leave(error.fault);
+        markAway(error.fault);
       }
       throw error;
     } finally {
@@ -143,11 +143,11 @@ export function createStoreLink(options: StoreLinkOptions): StoreLink {
   }
 
   /** Returns true when the store accepts several writes in a row in time, and then the command that it rejected. */
-  async function isWell(): Promise<boolean> {
+  async function isHealthy(): Promise<boolean> {
     for (const { lua } of scripts) {
       await connection.send(["SCRIPT", "LOAD", lua]);
     }
-    for (let times = 0; times < LATE_TO_LEAVE; times++) {
+    for (let times = 0; times < MAX_LATE_REPLIES; times++) {
       const sentMs = deadlines.elapsedMs();
       await connection.send(["SET", probeKey, "1", "PX", "10000"]);
       if (deadlines.elapsedMs() - sentMs < waitMs) continue;
@@ -163,7 +163,7 @@ export function createStoreLink(options: StoreLinkOptions): StoreLink {
     if (!isAway || isProbing || isClosed) return;
     isProbing = true;
     try {
-      if (await isWell()) comeBack();
+      if (await isHealthy()) markConnected();
     } catch (error) {
       if (error instanceof StoreError) fault = error.fault;
     } finally {
@@ -180,7 +180,7 @@ export function createStoreLink(options: StoreLinkOptions): StoreLink {
 
   const connection = options.open({
     onReady: probe,
-    onBroken: (error) => leave(error.fault),
+    onBroken: (error) => markAway(error.fault),
   });
   const cancelStartup = deadlines.start(STARTUP_GRACE_MS, () => {
     if (isAway) reportAway();

@@ -29,7 +29,7 @@ interface StoreNoticesOptions {
 }
 
 /** The interval between two looks at the store, in milliseconds. */
-const LOOK_MS = 150;
+const POLL_MS = 150;
 
 /** The age of the oldest useful notice, in milliseconds: a provider's request to wait counts for at most an hour. */
 const MEMORY_MS = 3_600_000;
@@ -60,12 +60,12 @@ export function createStoreNotices(
   const listeners: ((notice: Notice) => void)[] = [];
   const waiting: { readonly stored: StoredNotice; readonly atMs: number }[] =
     [];
-  /** The time of the last notice about the quota of a connection, by its id. */
+  /** The time of the last notice about a connection's quota, by connection id. */
   const harvestSentMs = new Map<string, number>();
   let positions: readonly [string, string] | undefined;
   /** The difference between the store's clock and our monotonic clock, in milliseconds. */
   let aheadMs = 0;
-  let isLooking = false;
+  let isPolling = false;
   let isClosed = false;
   let cancel = () => {};
 
@@ -99,24 +99,24 @@ export function createStoreNotices(
     }
   }
 
-  async function look(): Promise<void> {
-    if (link.isAway || isLooking || isClosed) return;
-    isLooking = true;
+  async function poll(): Promise<void> {
+    if (link.isAway || isPolling || isClosed) return;
+    isPolling = true;
     try {
       positions ??= await findBeginning();
       sendWaiting();
-      await readNews(positions);
+      await readNotices(positions);
     } catch {
       // The link reports the failure, and looks again when the store is back.
     } finally {
-      isLooking = false;
+      isPolling = false;
     }
-    lookLater();
+    pollLater();
   }
 
-  function lookLater(): void {
+  function pollLater(): void {
     cancel();
-    if (!isClosed) cancel = deadlines.start(LOOK_MS, look);
+    if (!isClosed) cancel = deadlines.start(POLL_MS, poll);
   }
 
   async function findBeginning(): Promise<readonly [string, string]> {
@@ -128,7 +128,7 @@ export function createStoreNotices(
     return [since, since];
   }
 
-  async function readNews(
+  async function readNotices(
     [coolDowns, quotas]: readonly [string, string],
   ): Promise<void> {
     const reply = await link.send([
@@ -166,7 +166,7 @@ export function createStoreNotices(
     for (const listener of listeners) listener({ kind: "store", isAway });
     // A store that was away may have been replaced by another, with another clock.
     positions = undefined;
-    look();
+    poll();
   });
   return {
     publish,

@@ -132,7 +132,7 @@ interface StoreReadingsOptions {
 const LOCK_MS = 13_000;
 
 /** The interval between two looks at another replica's reading, in milliseconds. */
-const LOOK_MS = 100;
+const POLL_MS = 100;
 
 /**
  * Returns a published quota, or takes the lock to read it.
@@ -142,7 +142,7 @@ const LOOK_MS = 100;
  * @returns `["found", quota, remaining milliseconds]`, `["read"]` or `["wait"]`.
  */
 const FIND_QUOTA: StoreScript = {
-  // A second run would find its own lock and make every reader wait.
+  // The lock of a second run would make every reader wait.
   isOnce: true,
   lua: `
 local found = redis.call('GET', KEYS[1])
@@ -211,7 +211,7 @@ function createStoreReadings(
         const found = await lookUpInTime(connection);
         if (found.kind === "found") return found.found;
         if (found.kind === "read" || signal.aborted) return undefined;
-        await wait(LOOK_MS, { deadlines, signal }).catch(() => {});
+        await wait(POLL_MS, { deadlines, signal }).catch(() => {});
       }
     },
     publish(connection, lasting) {
