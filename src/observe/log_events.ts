@@ -99,7 +99,9 @@ export const LOG_FIELDS = {
     "the status of the gateway's response; 499 when the caller left before it",
   ),
   bytes_in: number("the bytes read of the request's body, decompressed"),
-  bytes_out: number("the bytes of the response's body"),
+  bytes_out: number(
+    "the bytes of the response's body, from the provider or the gateway",
+  ),
   first_byte_ms: number(
     "the time until the headers of the provider's response",
   ),
@@ -203,7 +205,7 @@ export const LOG_EVENTS = {
   },
   unforeseen: {
     level: "error",
-    meaning: "the gateway failed because of an error in its program",
+    meaning: "the gateway failed because of an error in its own program",
     fields: ["request_id", "exception", "stack"],
     optional: [],
   },

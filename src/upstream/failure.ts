@@ -175,7 +175,7 @@ export function redirected(): UpstreamCallError {
 export function silentUpstream(): UpstreamCallError {
   return new UpstreamCallError(
     "silent",
-    "Cannot get an answer from the model's provider: it did not answer in time. Try again later.",
+    "Cannot get a response from the model's provider: none came in time. Try again later.",
     { code: "upstream_timeout" },
   );
 }
