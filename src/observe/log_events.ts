@@ -100,7 +100,7 @@ export const LOG_FIELDS = {
   ),
   bytes_in: number("the bytes read of the request's body, decompressed"),
   bytes_out: number(
-    "the bytes of the response's body, from the provider or the gateway",
+    "the bytes of the response's body",
   ),
   first_byte_ms: number(
     "the time until the headers of the provider's response",
@@ -205,7 +205,7 @@ export const LOG_EVENTS = {
   },
   unforeseen: {
     level: "error",
-    meaning: "the gateway failed because of an error in its own program",
+    meaning: "the gateway failed because of an error in its program",
     fields: ["request_id", "exception", "stack"],
     optional: [],
   },

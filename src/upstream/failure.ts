@@ -105,7 +105,7 @@ export function unreachable(cause: unknown): UpstreamCallError {
   if (reason === UNTRUSTED_REASON) return untrusted(cause);
   return new UpstreamCallError(
     "unreachable",
-    `Cannot reach the model's provider: ${reason}. Try again, or contact the administrator.`,
+    `Cannot reach the model's provider: ${reason}. Try again, or report it to the administrator.`,
     { code: "upstream_unreachable", cause },
   );
 }
@@ -114,7 +114,7 @@ export function unreachable(cause: unknown): UpstreamCallError {
 export function untrusted(cause?: unknown): UpstreamCallError {
   return new UpstreamCallError(
     "untrusted",
-    `Cannot reach the model's provider: ${UNTRUSTED_REASON}. Contact the administrator.`,
+    `Cannot reach the model's provider: ${UNTRUSTED_REASON}. Report it to the administrator.`,
     { code: "upstream_unreachable", cause },
   );
 }
@@ -131,7 +131,7 @@ export function brokenUpstream(
 ): UpstreamCallError {
   return new UpstreamCallError(
     "broken",
-    `Cannot use the answer of the model's provider: ${reason}. Try again, or contact the administrator.`,
+    `Cannot use the answer of the model's provider: ${reason}. Try again, or report it to the administrator.`,
     { code: "upstream_broken", cause },
   );
 }
@@ -157,7 +157,7 @@ function brokenOff(cause: unknown): UpstreamCallError {
 export function oversized(): UpstreamCallError {
   return new UpstreamCallError(
     "oversized",
-    "Cannot use the answer of the model's provider: it is too long. Ask for a shorter one, or contact the administrator.",
+    "Cannot use the answer of the model's provider: it is too long. Ask for a shorter one, or report it to the administrator.",
     { code: "upstream_oversized" },
   );
 }
@@ -166,7 +166,7 @@ export function oversized(): UpstreamCallError {
 export function redirected(): UpstreamCallError {
   return new UpstreamCallError(
     "misconfigured",
-    "Cannot use the answer of the model's provider: it redirects to another address. Contact the administrator.",
+    "Cannot use the answer of the model's provider: it redirects to another address. Report it to the administrator.",
     { code: "upstream_redirect" },
   );
 }

@@ -178,8 +178,8 @@ Deno.test("unreachable() tells the caller the reason and no address", () => {
       error.message,
       `Cannot reach the model's provider: ${reason}. ${
         reason.includes("certificate")
-          ? "Contact the administrator."
-          : "Try again, or contact the administrator."
+          ? "Report it to the administrator."
+          : "Try again, or report it to the administrator."
       }`,
     );
     assert.equal(error.isFinal, reason.includes("certificate"));
@@ -194,14 +194,14 @@ Deno.test("brokenUpstream(), oversized() and silentUpstream() say what to do", (
   assert.equal(broken.cause, cause);
   assert.equal(
     broken.message,
-    "Cannot use the answer of the model's provider: it is not JSON. Try again, or contact the administrator.",
+    "Cannot use the answer of the model's provider: it is not JSON. Try again, or report it to the administrator.",
   );
   const long = oversized();
   assert.equal(long.status, 502);
   assert.equal(long.code, "upstream_oversized");
   assert.equal(
     long.message,
-    "Cannot use the answer of the model's provider: it is too long. Ask for a shorter one, or contact the administrator.",
+    "Cannot use the answer of the model's provider: it is too long. Ask for a shorter one, or report it to the administrator.",
   );
   const silent = silentUpstream();
   assert.equal(silent.status, 504);
