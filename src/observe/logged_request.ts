@@ -148,7 +148,7 @@ function isAmount(
   return typeof value === "number" && value >= 0 && value <= most;
 }
 
-/** Returns true when a request failed. A request whose caller disconnected did not. */
+/** Returns true when a request failed; a caller who disconnects is not a failure. */
 function isFailed(
   ended: JsonValue | undefined,
   status: JsonValue | undefined,

@@ -3,7 +3,9 @@
  * secret and no part of a request.
  */
 export interface Sum {
-  /** A group of sums that are read together and end together, such as the usage of one token in one hour. */
+  /**
+   * The name of a group of sums that are read together and end together, such as the usage of one token in one hour.
+   */
   readonly table: string;
   readonly field: string;
   /** The end, in milliseconds since 1970; after it, the sum is 0. */

@@ -227,7 +227,7 @@ function isServed({ status = 500 }: RequestFacts, ending: Ending): boolean {
   return status < 400 || ending === "client_abort";
 }
 
-/** Returns an estimate of a broken answer's usage: the counts that it reported, and at least the value of its text. */
+/** Returns an estimate of a broken answer's usage: the counts that it reported, and at least the tokens of its text. */
 function estimated(
   { answer: { usage, outputCharacters }, bytesOut }: RequestFacts,
   estimatedTokens: number,

@@ -90,10 +90,7 @@ export function createDeadlines(timers: Timers = systemTimers): Deadlines {
     return queue;
   }
 
-  /**
-   * Removes empty queues, whose length may never occur again. It does not run for each deadline, because most lengths
-   * do.
-   */
+  /** Removes the queues of unused lengths. It does not run for each deadline, because most lengths occur again soon. */
   function removeEmptyQueues(): void {
     for (const [ms, queue] of queues) {
       if (queue.size === 0) queues.delete(ms);

@@ -53,7 +53,7 @@ export class EventLoop {
   }
 }
 
-/** The turns that an answer to a socket takes: its input is read, a handler runs, and the output is written. */
+/** The number of turns in which a request is answered: its input is read, a handler runs, and the output is written. */
 const TURNS_TO_ANSWER = 8;
 
 function nextTurn(): Promise<void> {
