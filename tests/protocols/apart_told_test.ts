@@ -3,7 +3,10 @@ import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
 import type { Protocol } from "../../src/core/protocol.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
 import { answerContext, counterIds } from "../contract/codec_contract.ts";
-import { asking, told } from "../support/dialects/told.ts";
+import {
+  upstreamRequest,
+  userRequest,
+} from "../support/dialects/upstream_request.ts";
 
 // What another protocol shows in words stands apart from its neighbours: no model and no caller reads the end of one
 // thing and the beginning of the next as one word.
@@ -13,7 +16,7 @@ function chatText(
   body: JsonObject,
   service: string,
 ): string {
-  const { body: sent } = told(body, {
+  const { body: sent } = upstreamRequest(body, {
     from,
     to: "chat",
     service,
@@ -58,7 +61,7 @@ const MESSAGES_BLOCKS: readonly (readonly [JsonObject, string])[] = [
 
 Deno.test("what an earlier answer holds that only Messages know stands apart from its texts", () => {
   for (const [block, end] of MESSAGES_BLOCKS) {
-    const body = asking("messages", {
+    const body = userRequest("messages", {
       messages: [
         { role: "user", content: "Go" },
         {
@@ -77,7 +80,7 @@ Deno.test("what an earlier answer holds that only Messages know stands apart fro
       assert.match(text, /^BEFORE\n\n\[/, text);
       assert.ok(text.endsWith(`${end}\n\nAFTER`), text);
     }
-    const { body: sent } = told(body, {
+    const { body: sent } = upstreamRequest(body, {
       from: "messages",
       to: "responses",
       service: "openai",
@@ -109,7 +112,7 @@ Deno.test("what an earlier answer holds that only Responses know stands apart fr
     arguments: "{}",
     output: "return_code: 0",
   };
-  const body = asking("responses", {
+  const body = userRequest("responses", {
     input: [
       { role: "user", content: "Go" },
       message("BEFORE"),
@@ -127,7 +130,7 @@ Deno.test("what an earlier answer holds that only Responses know stands apart fr
 });
 
 Deno.test("a text within one sentence stays in it", () => {
-  const body = asking("messages", {
+  const body = userRequest("messages", {
     messages: [
       { role: "user", content: "Go" },
       {
@@ -145,7 +148,7 @@ Deno.test("a text within one sentence stays in it", () => {
 });
 
 Deno.test("a refusal stands apart from the text before it", () => {
-  const body = asking("responses", {
+  const body = userRequest("responses", {
     input: [
       { role: "user", content: "Go" },
       {
@@ -177,11 +180,11 @@ Deno.test("texts around what the provider did by itself stay apart for callers o
     stop_sequence: null,
     usage: { input_tokens: 1, output_tokens: 1 },
   }, counterIds());
-  const chat = CODECS.chat.decodeRequest(asking("chat", { model: "m" }));
+  const chat = CODECS.chat.decodeRequest(userRequest("chat", { model: "m" }));
   const message = CODECS.chat.encodeAnswer(answer, answerContext(chat));
   assert.match(JSON.stringify(message), /"I look\.\\n\\nIt is 4\."/);
   const responses = CODECS.responses.decodeRequest(
-    asking("responses", { model: "m" }),
+    userRequest("responses", { model: "m" }),
   );
   const object = CODECS.responses.encodeAnswer(
     answer,

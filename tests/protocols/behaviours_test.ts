@@ -51,15 +51,15 @@ async function judge(behaviour: Behaviour, to: Protocol): Promise<void> {
 }
 
 /** What the upstream's answer is, as the program reads it. */
-function eventsOf({ speaks, tells }: Behaviour): AnswerEvent[] {
+function eventsOf({ speaks, sends }: Behaviour): AnswerEvent[] {
   const codec = CODECS[speaks];
-  if (typeof tells === "string") {
-    const bytes = new TextEncoder().encode(tells);
+  if (typeof sends === "string") {
+    const bytes = new TextEncoder().encode(sends);
     return runStage(settleCalls(), decodeBytes(codec, bytes));
   }
   const events: AnswerEvent[] = [];
   try {
-    const answer = codec.decodeAnswer(tells, counterIds());
+    const answer = codec.decodeAnswer(sends, counterIds());
     unfoldAnswer(settleAnswerCalls(answer), (event) => {
       events.push(event);
     });

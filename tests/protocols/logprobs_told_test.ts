@@ -9,13 +9,16 @@ import {
 import { cutAtStops } from "../../src/protocols/canonical/answer/stop_strings.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
 import { answerContext, counterIds } from "../contract/codec_contract.ts";
-import { asking, told } from "../support/dialects/told.ts";
+import {
+  upstreamRequest,
+  userRequest,
+} from "../support/dialects/upstream_request.ts";
 
 // Log probabilities, which both of OpenAI's protocols tell: asked for in the words of the one, told in those of the
 // other. https://developers.openai.com/api/reference/resources/responses
 
 function ask(fields: JsonObject, model = "gpt-5.2", service = "openai") {
-  return told(asking("chat", fields), {
+  return upstreamRequest(userRequest("chat", fields), {
     from: "chat",
     to: "responses",
     service,
@@ -122,7 +125,7 @@ function streamEvents(): AnswerEvent[] {
 
 function context(fields: JsonObject = { logprobs: true }) {
   return answerContext(
-    CODECS.chat.decodeRequest({ model: "m", ...asking("chat", fields) }),
+    CODECS.chat.decodeRequest({ model: "m", ...userRequest("chat", fields) }),
   );
 }
 

@@ -1,14 +1,15 @@
-/** What a test is called and whether it is ignored. */
+/** A test's name, and whether to ignore it. */
 export interface NamedTest {
   readonly name: string;
   readonly ignore: boolean;
 }
 
 /**
- * A test that needs what may not be here. Where it is ignored, its name says why, since nothing else of it is
- * printed.
+ * Builds the name and the `ignore` flag of a test that needs an optional program. The runner prints
+ * nothing but the name of an ignored test, so the name includes the reason.
  *
- * @param lacks What is wrong, such as `there is no nginx here`; anything but a text: nothing. The first one counts.
+ * @param lacks Each is a reason, such as `there is no nginx here`, or any other value when nothing
+ *   is missing. The first reason counts.
  *
  * @example
  * ```ts

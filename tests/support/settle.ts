@@ -1,11 +1,11 @@
 import { setImmediate } from "node:timers";
 
-/** Lets everything run that is ready to run. */
+/** Waits until all ready work has run. */
 export function settle(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
 }
 
-/** Lets everything run that is due already, and takes far less time than {@linkcode settle}. */
+/** Waits until all work that is due has run; much faster than {@linkcode settle}. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

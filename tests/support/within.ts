@@ -1,13 +1,16 @@
-/** How long a test waits for what must happen, in milliseconds: far longer than it takes on a busy machine. */
+/**
+ * The longest wait of a test for an expected event, in milliseconds; far more than a busy machine
+ * needs.
+ */
 const STARTUP_GRACE_MS = 15_000;
 
-/** Between two looks at a condition, in milliseconds. */
+/** The time between two checks of a condition, in milliseconds. */
 const LOOK_MS = 5;
 
 /**
- * Waits for `work`, but not for ever.
+ * Waits for `work`, at most {@linkcode STARTUP_GRACE_MS}.
  *
- * @param what What is waited for, such as `the upstream to be asked`.
+ * @param what Names the awaited event in the error, such as `the upstream to be asked`.
  */
 export async function within<Value>(
   work: Promise<Value>,
@@ -25,7 +28,10 @@ export async function within<Value>(
   }
 }
 
-/** Waits until `holds` does, but not for ever; for what gives no sign when it happens. */
+/**
+ * Polls until `holds` returns true, at most {@linkcode STARTUP_GRACE_MS}; for events without a
+ * signal.
+ */
 export async function until(
   holds: () => boolean | Promise<boolean>,
   what: string,

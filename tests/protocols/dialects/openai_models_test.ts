@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
 import { CODECS } from "../../../src/protocols/mod.ts";
 import { translateRequest } from "../../../src/protocols/translate_request.ts";
-import { asking, told } from "../../support/dialects/told.ts";
+import {
+  upstreamRequest,
+  userRequest,
+} from "../../support/dialects/upstream_request.ts";
 
 // "When reasoning effort is not none, remove temperature, top_p, and top_logprobs":
 // https://developers.openai.com/api/docs/guides/deployment-checklist
@@ -10,7 +13,7 @@ import { asking, told } from "../../support/dialects/told.ts";
 const SAMPLING = { temperature: 0.2, top_p: 0.9 };
 
 function toOpenAi(fields: JsonObject, model: string, service = "openai") {
-  return told(asking("chat", fields), {
+  return upstreamRequest(userRequest("chat", fields), {
     from: "chat",
     to: "responses",
     service,
@@ -190,7 +193,7 @@ Deno.test("models of others keep their sampling beside an effort", () => {
 Deno.test("a strict connection refuses what would be dropped", () => {
   assert.throws(
     () =>
-      told(asking("chat", { temperature: 0.2 }), {
+      upstreamRequest(userRequest("chat", { temperature: 0.2 }), {
         from: "chat",
         to: "responses",
         service: "openai",
@@ -204,7 +207,7 @@ Deno.test("a strict connection refuses what would be dropped", () => {
 const TOOL = { name: "f", input_schema: { type: "object" } };
 
 function toChat(fields: JsonObject, model: string, service = "custom") {
-  return told(asking("messages", fields), {
+  return upstreamRequest(userRequest("messages", fields), {
     from: "messages",
     to: "chat",
     service,
@@ -234,8 +237,8 @@ for (
       assert.equal(plain.body.reasoning_effort, "high");
       assert.deepEqual(plain.dropped, []);
     }
-    const { body, dropped } = told(
-      asking("chat", {
+    const { body, dropped } = upstreamRequest(
+      userRequest("chat", {
         tools: [{ type: "function", function: { name: "f" } }],
         reasoning_effort: "high",
       }),
@@ -280,7 +283,7 @@ for (const model of ["o3", "o4-mini", "gpt-5", "gpt-5.1", "gpt-5.5", "gpt-9"]) {
       force: {},
       omit: [],
     };
-    const fields = asking("messages", { model, stop_sequences: ["END"] });
+    const fields = userRequest("messages", { model, stop_sequences: ["END"] });
     const asked = translateRequest(fields, options);
     assert.equal(asked.body.stop, undefined);
     assert.deepEqual(asked.cuts, ["END"]);

@@ -13,10 +13,10 @@ import {
 import { framesOf } from "../wire/sse_frames.ts";
 
 /**
- * Folds the body of a Responses stream into the answer that it carries, and fails where it breaks the
- * grammar: frames named for their type and numbered from 0, `created` and `in_progress` first, items one after
- * the other numbered from 0, every part announced before it grows and told whole when it is done, one
- * terminal event last, whose output is what the items said.
+ * Joins a Responses stream into its answer, and fails where the stream breaks the grammar: events
+ * named for their type and numbered from 0; `created` and `in_progress` first; one item after the
+ * other, numbered from 0; each part announced before its deltas, and repeated whole when it is
+ * done; one terminal event last, whose output equals the items.
  */
 export function foldResponses(text: string): JsonObject {
   const events = framesOf(text).map(({ event, data }, index) => {
@@ -72,7 +72,7 @@ function foldItems(events: readonly JsonObject[]): JsonObject[] {
   return items;
 }
 
-/** What only the end tells of an item: its status and its sealed content. */
+/** Only the last event of an item has its status and its sealed content. */
 function foldItem(
   opening: JsonObject,
   done: JsonObject,
@@ -149,7 +149,7 @@ interface PartFold {
   finish(done: JsonObject): JsonObject;
 }
 
-/** A part of text, or of a refusal, whose words have another name. */
+/** A part of text, or of a refusal, whose text has another field name. */
 function createPartFold(opening: JsonObject, textEvent: string): PartFold {
   const isRefusal = opening.type === "refusal";
   const field = isRefusal ? "refusal" : "text";
@@ -192,7 +192,7 @@ function foldInput(
   return input;
 }
 
-/** The texts of an answer's message items, joined. */
+/** Joins the texts of an answer's message items. */
 export function outputTextOf(answer: JsonObject): string {
   return listOf(answer.output).flatMap((item) =>
     objectsOf(objectOf(item).content).map((part) => textOf(part.text))

@@ -3,7 +3,7 @@ import { runUsage } from "../../../src/cli/usage/command.ts";
 import type { JsonObject } from "../../../src/core/json.ts";
 import { inPieces } from "./pieces.ts";
 
-/** What `model-gateway usage` says of a log. */
+/** The output of `model-gateway usage` for a log. */
 export async function totalOfLog(log: string): Promise<JsonObject> {
   let out = "";
   const code = await runUsage(["--json"], {

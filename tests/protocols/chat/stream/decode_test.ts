@@ -12,7 +12,7 @@ import {
   decodeBytes,
   plain,
 } from "../../../contract/codec_contract.ts";
-import { asking } from "../../../support/dialects/told.ts";
+import { userRequest } from "../../../support/dialects/upstream_request.ts";
 import { sseBytes } from "../../../support/wire/sse_bytes.ts";
 
 type Json = Record<string, unknown>;
@@ -1017,7 +1017,7 @@ Deno.test("what only Chat Completions can show is given in words or named to oth
     chunk({}, { finish_reason: "stop" }),
   );
   for (const to of ["messages", "responses"] as const) {
-    const request = CODECS[to].decodeRequest(asking(to, { model: "m" }));
+    const request = CODECS[to].decodeRequest(userRequest(to, { model: "m" }));
     const dropped: string[] = [];
     const drop = (part: string) => {
       dropped.push(part);

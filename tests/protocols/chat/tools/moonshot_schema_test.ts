@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../../../src/core/json.ts";
-import { asking, told } from "../../../support/dialects/told.ts";
+import {
+  upstreamRequest,
+  userRequest,
+} from "../../../support/dialects/upstream_request.ts";
 
 // Moonshot's own subset of JSON Schema, as its servers hold tools and formats to it:
 // "when using anyOf, type should be defined in anyOf items instead of the parent schema"
@@ -14,8 +17,8 @@ function atKimi(property: JsonObject, root: JsonObject = {}): unknown {
     properties: { a: property },
     ...root,
   };
-  const sent = told(
-    asking("responses", {
+  const sent = upstreamRequest(
+    userRequest("responses", {
       tools: [{ type: "function", name: "f", strict: false, parameters }],
     }),
     { from: "responses", to: "chat", service: "kimi", model: "kimi-k2.6" },
@@ -197,10 +200,15 @@ Deno.test("definitions for Kimi have one name, and are fitted", () => {
 Deno.test("a format for Kimi is held to the same subset, and others get theirs as given", () => {
   const schema = { type: "object", properties: { a: { type: ["string"] } } };
   const format = { type: "json_schema", name: "n", schema };
-  const asked = asking("responses", { text: { format } });
+  const asked = userRequest("responses", { text: { format } });
   const at = (service: string) =>
     JSON.stringify(
-      told(asked, { from: "responses", to: "chat", service, model: "m" }).body,
+      upstreamRequest(asked, {
+        from: "responses",
+        to: "chat",
+        service,
+        model: "m",
+      }).body,
     );
   assert.match(at("moonshot"), /"a":\{"type":"string"\}/);
   assert.match(at("custom"), /"a":\{"type":\["string"\]\}/);
