@@ -1,7 +1,7 @@
 /**
- * `deno task release`: writes a release to `dist/release/`: an executable for each system whose base the
- * compiler can get, the JSON Schema of the configuration, a manual, completions for shells, a bill of
- * materials, and the checksums of all that.
+ * `deno task release`: writes a release to `dist/release/`. It has an executable for each system
+ * whose base the compiler can download, the JSON Schema of the configuration, a manual, shell
+ * completions, a bill of materials, and the checksums of all files.
  */
 import { VERSION } from "../src/core/version.ts";
 import { checksums } from "./checksums.ts";
@@ -12,7 +12,7 @@ const FOLDER = "dist/release";
 
 const ROOT = new URL("../", import.meta.url);
 
-/** Compiles for each target, and tells of each what became of it. */
+/** Compiles for each target, and prints each result. */
 async function writeExecutables(): Promise<boolean> {
   const outcomes: string[] = [];
   for (const target of TARGETS) {
@@ -26,7 +26,7 @@ async function writeExecutables(): Promise<boolean> {
     else if (outcome === "failed") console.error(`${output}: ${report}`);
     else {
       console.error(
-        `left out ${output}: its base cannot be had from dl.deno.land`,
+        `left out ${output}: its base cannot be downloaded from dl.deno.land`,
       );
     }
   }

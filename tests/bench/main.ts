@@ -1,10 +1,12 @@
 /**
- * Measures the gateway against bare proxies, side by side in one run: each round measures all of them in turn, and
- * what counts is the median of the rounds' ratios to the first row. Run it with `deno task bench`.
+ * Measures the gateway against bare proxies, side by side in one run. Each round measures all of
+ * them in turn, and the result is the median of the rounds' ratios to the first row. Run it with
+ * `deno task bench`.
  *
- * `--only NAME` runs the parts whose names hold that text, `--rounds N` and `--warm-up N` set how often each load runs,
- * and `--against URL` with `--token TOKEN` measures another gateway beside: it must serve the models that
- * `gateway.ts` names, from the upstream whose address is printed.
+ * `--only NAME` runs the parts whose names contain that text. `--rounds N` and `--warm-up N` set
+ * the number of runs of each load. `--against URL` with `--token TOKEN` measures another gateway as
+ * well. It must serve the models that `gateway.ts` names, from the upstream whose address is
+ * printed.
  */
 import { compare, type Comparison, type Entry } from "./compare.ts";
 import { startGateway, TOKEN } from "./gateway.ts";
@@ -69,7 +71,7 @@ const limitedThreads = await started(
     hasLimits: true,
   }),
 );
-/** Only where a Valkey or Redis server is installed. */
+/** Only with an installed Valkey or Redis server. */
 const store = storeProgram === undefined ? undefined : await startStoreServer();
 const stored = await Promise.all(
   (store === undefined ? [] : [false, true]).map((hasLimits) =>
@@ -84,7 +86,7 @@ const stored = await Promise.all(
   ),
 );
 
-/** Another gateway, if one was named. */
+/** Another gateway, if the command line names one. */
 const other: Program | undefined = against === undefined ? undefined : {
   name: "the other gateway",
   url: against.replace(/\/$/, ""),

@@ -8,14 +8,14 @@ export type Path =
   | "/v1/messages"
   | "/v1/responses";
 
-/** What is asked for. */
+/** The parameters of a request. */
 export interface Asked {
   readonly path: Path;
   readonly model: string;
   readonly token: string;
-  /** How a stream's events are to come; absent for a whole answer. */
+  /** The chunks of a stream; absent for a whole answer. */
   readonly stream?: "small" | "large" | undefined;
-  /** How long the prompt is, in bytes. Default: 200. */
+  /** The length of the prompt in bytes. Default: 200. */
   readonly promptBytes?: number;
 }
 

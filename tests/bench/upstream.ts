@@ -1,7 +1,8 @@
 /**
- * The upstream of the benchmark: answers at once, so that what is measured is what stands before it. It speaks
- * Chat Completions, Messages and Responses; below `/large` the events of a stream come in large pieces, as from a
- * provider or a proxy that batches, else each comes as a piece of its own.
+ * The upstream of the benchmark. It responds at once, so that the measurement shows the program
+ * before it. It speaks Chat Completions, Messages and Responses. Below `/large`, a chunk of a
+ * stream holds many events, as from a provider or proxy that batches. Elsewhere each event is a
+ * chunk of its own.
  *
  * Arguments: a certificate and its key, to serve over TLS.
  */
@@ -9,12 +10,12 @@ import { answers, type SpokenProtocol, streamEvents } from "./answers.ts";
 
 const [certFile, keyFile] = Deno.args;
 
-/** How many events a large piece holds. */
+/** The number of events in a large chunk. */
 const EVENTS_A_PIECE = 50;
 
 const EVENTS = 300;
 
-/** What is sent for a stream, by protocol. */
+/** The chunks of a stream, by protocol. */
 const PIECES: Readonly<
   Record<SpokenProtocol, Record<"small" | "large", readonly Uint8Array[]>>
 > = {
@@ -50,7 +51,7 @@ function stream(pieces: readonly Uint8Array[]): Response {
   });
 }
 
-/** Longer bodies are not kept: only their arrival counts. */
+/** The upstream discards longer bodies while it reads them. */
 const MAX_KEPT_BYTES = 1e6;
 
 async function wantsStream(request: Request): Promise<boolean> {
@@ -58,7 +59,7 @@ async function wantsStream(request: Request): Promise<boolean> {
     return (await request.text()).includes('"stream":true');
   }
   for await (const _ of request.body ?? []) {
-    // Read, and not kept.
+    // Reads the rest without keeping it.
   }
   return false;
 }

@@ -11,28 +11,28 @@ import {
   upstreamsFor,
 } from "./upstreams.ts";
 
-// What agents do beside a tool loop: they give sub-agents their tasks, search for tools, and look at pictures. Each
-// must reach a model whose provider speaks another protocol. `deno task test:clients` runs this; `deno task test` does
-// not.
+// Further actions of agents: they give tasks to sub-agents, search for tools, and look at pictures.
+// Each must reach a model whose provider speaks another protocol. `deno task test:clients` runs
+// this; `deno task test` does not.
 
 /** The task of a sub-agent. */
 const TASK = "Say hello from the worker";
 
-/** Lies in the folder where a client works. */
+/** A file in the working folder of a client. */
 const PICTURE = "picture.png";
 
-/** One thing that an agent does, in the client's own words. */
+/** An action of an agent, with the client's own tool. */
 interface Deed {
   readonly name: "sub-agent" | "tool search" | "picture";
-  /** The clients that do it so. */
+  /** The clients with this tool. */
   readonly clients: RegExp;
   readonly tool: string;
   readonly input: Readonly<Record<string, unknown>>;
-  /** A model by whose name the client knows more; default: one that no client knows. */
+  /** A model whose name the client knows; default: a name that no client knows. */
   readonly model?: string;
   /** Replaces a part of a settings file, by its path. */
   readonly settings?: readonly [file: string, from: string, to: string];
-  /** What one request to the provider holds then. */
+  /** Returns true for the request to the provider that proves the action. */
   readonly proof: (body: string, endpoint: Protocol) => boolean;
 }
 
@@ -117,7 +117,7 @@ const DEEDS: readonly Deed[] = [
     proof: holdsPicture,
   },
   {
-    // Over Chat it leaves the picture out of what a tool returned.
+    // In Chat Completions, it drops the picture of a tool result.
     name: "picture",
     clients: /^opencode over (?:messages|responses)/,
     tool: "read",
@@ -129,7 +129,7 @@ const DEEDS: readonly Deed[] = [
     clients: /^Qwen Code/,
     tool: "read_file",
     input: { file_path: `{work}/${PICTURE}` },
-    // It decides by the name whether a model sees.
+    // It decides by the model's name whether the model accepts images.
     model: "gpt-4o",
     proof: holdsPicture,
   },
@@ -164,10 +164,10 @@ for (const program of CLIENTS) {
   }
 }
 
-/** The demo quotes the tool's result, or the note that Codex adds once a sub-agent is done. */
+/** The demo quotes the tool's result, or the note that Codex adds when a sub-agent is done. */
 const ANSWERED = /The tool \w+ returned: |You said: "<subagent_notification>/;
 
-/** How long an answer is held back until the provider has seen the proof, in milliseconds. */
+/** The longest delay of an answer until the provider has received the proof, in milliseconds. */
 const STARTUP_GRACE_MS = 20_000;
 
 async function check(
@@ -182,7 +182,7 @@ async function check(
   const proven = Promise.withResolvers<void>();
   let isProven = false;
   const bodies: string[] = [];
-  // A client may end its run before a sub-agent that works beside it has asked anything.
+  // A client may end its run before the request of a parallel sub-agent.
   const hold: Spoil = async (answer, { body }) => {
     if (deed.proof(body, upstream.endpoint)) {
       isProven = true;
@@ -206,10 +206,10 @@ async function check(
     work: { [PICTURE]: PIXELS },
   });
   proven.resolve();
-  const told = `${run.stdout}\n${run.stderr}\n${gateway.lines.text()}`;
-  assert.equal(run.code, 0, told);
-  assert.match(run.stdout, ANSWERED, told);
-  assert.ok(isProven, `${told}\n${bodies.map(ends).join("\n")}`);
+  const output = `${run.stdout}\n${run.stderr}\n${gateway.lines.text()}`;
+  assert.equal(run.code, 0, output);
+  assert.match(run.stdout, ANSWERED, output);
+  assert.ok(isProven, `${output}\n${bodies.map(ends).join("\n")}`);
   for (const line of gateway.lines.requests.items) {
     assert.ok(Number(line.status) < 400, JSON.stringify(line));
   }
@@ -234,7 +234,7 @@ function changed(
   };
 }
 
-/** Whether the request brings the result of a tool. */
+/** Returns true when the request contains the result of a tool. */
 function isFollowUp(body: string): boolean {
   return /"role":"tool"|"tool_result"|"function_call_output"/.test(body);
 }
@@ -246,17 +246,17 @@ async function within(promise: Promise<void>): Promise<void> {
   clearTimeout(timer);
 }
 
-/** Whether the task stands in the request by itself, and not within the prompt that asks for the tool. */
+/** Returns true when the task is a text of its own, outside the prompt that requests the tool. */
 function asksTask(body: string): boolean {
   return new RegExp(`(?:"|\\\\n)${TASK}(?:"|\\\\n)`).test(body);
 }
 
-/** Whether the request offers the tool. */
+/** Returns true when the request offers the tool. */
 function offers(body: string, tool: string): boolean {
   return body.includes(`"name":"${tool}"`);
 }
 
-/** Whether the request holds a picture as its protocol spells one. */
+/** Returns true when the request contains a picture in the form of its protocol. */
 function holdsPicture(body: string, endpoint: Protocol): boolean {
   switch (endpoint) {
     case "chat":
@@ -271,7 +271,7 @@ function holdsPicture(body: string, endpoint: Protocol): boolean {
   }
 }
 
-/** What is worth seeing of a request that proves nothing. */
+/** Shortens a request that proves nothing, for the error. */
 function ends(body: string): string {
   return body.slice(-1000);
 }

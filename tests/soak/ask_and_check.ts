@@ -10,9 +10,9 @@ import {
 } from "./speech.ts";
 
 /**
- * Asks a question and reads the answer.
+ * Sends a request and reads the answer.
  *
- * @returns What was wrong with it.
+ * @returns The fault of the answer, if it has one.
  */
 export async function askAndCheck(
   asking: Asking,

@@ -9,24 +9,33 @@ import { jsonAnswer } from "./speech.ts";
 
 const MIB = 1024 * 1024;
 
-/** An answer that passes natively, in MiB; the least is more than what is held of one that is translated. */
+/**
+ * The size of a native answer, in MiB. The least is more than the gateway holds of a translated
+ * one.
+ */
 const PASSED_MIB = 1_024;
 const MIN_PASSED_MIB = 128;
 
-/** How long an endless stream is read, in milliseconds. */
+/** The time to read an endless stream, in milliseconds. */
 const ENDLESS_MS = 5_000;
 
-/** By how much an answer that passes may raise the peak, whatever its size: most is what waits for the collector. */
+/**
+ * The most that a native answer of any size may raise the peak of memory. Most of it is uncollected
+ * garbage.
+ */
 const MAX_PASSING_BYTES = 192 * MIB;
 
-/** The same where the gateway holds one up to its own bound, as bytes, as text and as values. */
+/**
+ * The same for an answer that the gateway holds up to its limit: as bytes, as text and as parsed
+ * values.
+ */
 const MAX_HELD_BYTES = 512 * MIB;
 
 const NATIVE: Way = { protocol: "chat", upstream: "chat", model: "all" };
 
 const TRANSLATED: Way = { protocol: "chat", upstream: "messages", model: "b" };
 
-/** Answers that are very long or never end. */
+/** Sends answers that are very long or endless. */
 export async function soakBigAnswers(options: SceneOptions): Promise<void> {
   const { findings, effort } = options;
   const mib = Math.max(MIN_PASSED_MIB, Math.ceil(PASSED_MIB * effort));
@@ -91,7 +100,7 @@ export async function soakBigAnswers(options: SceneOptions): Promise<void> {
   );
 }
 
-/** Notes what `work` says, with its time and by how much it raised the peak of memory. */
+/** Notes the result of `work`, its time, and the rise of the peak of memory. */
 async function measure(
   what: string,
   maxBytes: number,
@@ -128,7 +137,11 @@ function ask(
   });
 }
 
-/** Reads for so long, then leaves; gives the number of bytes. */
+/**
+ * Reads for `ms` milliseconds, then disconnects.
+ *
+ * @returns The number of bytes.
+ */
 async function readFor(answer: Response, ms: number): Promise<number> {
   const untilMs = performance.now() + ms;
   let bytes = 0;

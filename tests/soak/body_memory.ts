@@ -7,16 +7,16 @@ import type { SceneOptions } from "./soak_options.ts";
 
 const MIB = 1024 * 1024;
 
-/** How many long bodies come at once, and how long each is. */
+/** The number of simultaneous long bodies, and the length of each. */
 const BODIES = { count: 100, bytes: 30 * MIB };
 
-/** The default of `max_body_memory`, and what the program and its garbage take beside it. */
+/** The default of `max_body_memory`, plus the memory of the program and its garbage. */
 const MAX_BYTES = 1024 * MIB + 768 * MIB;
 
-/** How many others ask something small meanwhile. */
+/** The number of other callers with small requests. */
 const OTHERS = 1_000;
 
-/** A hundred long bodies to translate at once, beside a thousand other callers. */
+/** Sends a hundred long bodies to translate at once, beside a thousand other callers. */
 export async function soakBodyMemory(
   { scene, findings, effort }: SceneOptions,
 ): Promise<void> {

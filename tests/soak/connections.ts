@@ -8,31 +8,42 @@ import type { SoakOptions } from "./soak_options.ts";
 
 const OTHERS = 1_000;
 
-/** How long the upstream takes for each of them, in milliseconds: so that some sixty are there at a time. */
+/** The upstream's time for each of them, in milliseconds: about sixty are in flight at a time. */
 const UPSTREAM_MS = 300;
 
-/** How many callers stop reading; three froze everybody who shared an HTTP/2 connection with them. */
+/**
+ * The number of callers that stop reading. Three were once enough to block everyone on the same
+ * HTTP/2 connection.
+ */
 const STALLED = 20;
 
-/** How long their streams go on before the others come, in milliseconds: until every buffer on the way is full. */
+/**
+ * The time that their streams run before the other requests, in milliseconds, until every buffer on
+ * the way is full.
+ */
 const FILLING_MS = 2_000;
 
-/** How long the gateway waits for an upstream that says nothing, in milliseconds. */
+/** The gateway's timeout for a silent upstream, in milliseconds. */
 const FIRST_BYTE_MS = 2_000;
 
-/** How many connections are lost, each with the request that is sent over it first. */
+/** The number of connections to break, each with the first request on it. */
 const LOST = 1;
 
 const WAY: Way = { protocol: "chat", upstream: "chat", model: "all" };
 
-/** The upstream by its two ways in, each with a gateway before it. */
+/** The two addresses of the upstream, each with a gateway before it. */
 interface Net {
   readonly gateway: SharedGateway;
-  /** Tells what the upstream knows; by a POST the hop before it loses all connections there are. */
+  /**
+   * Reports the upstream's state. A POST makes the hop before it drop all bytes of its connections.
+   */
   readonly controlUrl: string;
 }
 
-/** An upstream that speaks TLS and offers HTTP/2, whose connections must not tie callers to each other. */
+/**
+ * Tests an upstream with TLS and HTTP/2, whose connections must not make callers wait for each
+ * other.
+ */
 export async function soakConnections(options: SoakOptions): Promise<void> {
   const upstream = await startProgram("secure upstream", [
     fromFileUrl(new URL("./secure_upstream.ts", import.meta.url)),
@@ -62,13 +73,16 @@ export async function soakConnections(options: SoakOptions): Promise<void> {
   }
 }
 
-/** What a burden leaves behind until the others have their answers. */
+/** The state of a burden, until the other requests have their answers. */
 interface Burden extends Disposable {
-  /** How many of the others may get no good answer. */
+  /** The number of other requests that may fail. */
   readonly allowed: number;
 }
 
-/** Notes what others notice of a burden, which comes before them and goes after them. */
+/**
+ * Notes the effect of a burden on other requests. The burden begins before them and ends after
+ * them.
+ */
 async function measure(
   what: string,
   url: string,
@@ -98,7 +112,7 @@ const CERTIFICATE = fromFileUrl(
   new URL("../fixtures/tls/cert.pem", import.meta.url),
 );
 
-/** Asks for streams that never end, reads the beginning of each, and then nothing more. */
+/** Requests endless streams, reads the beginning of each, and stops reading. */
 async function stall({ gateway }: Net): Promise<Burden> {
   const stalled = await Promise.all(
     Array.from({ length: STALLED }, async (_, index) => {
@@ -121,7 +135,7 @@ async function stall({ gateway }: Net): Promise<Burden> {
   };
 }
 
-/** Lets the gateway keep a connection, and loses it. */
+/** Lets the gateway open a connection, and breaks it. */
 async function lose({ gateway, controlUrl }: Net): Promise<Burden> {
   const { refused } = await askOthers({
     url: gateway.program.url,

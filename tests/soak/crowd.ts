@@ -6,22 +6,24 @@ import { wordsOf } from "./question.ts";
 import type { Scene, Way } from "./scene.ts";
 import type { SceneOptions } from "./soak_options.ts";
 
-/** Connections that ask nothing, and such whose request comes a few bytes at a time. */
+/**
+ * The numbers of idle connections, and of connections that send a request a few bytes at a time.
+ */
 const IDLE = 4_000;
 const DRIBBLING = 1_000;
 
-/** Between two pieces of a slow request, in milliseconds. */
+/** The time between two chunks of a slow request, in milliseconds. */
 const PIECE_MS = 1_000;
 
-/** How many requests are timed. */
+/** The number of timed requests. */
 const TIMED = 1_000;
 
-/** More than this is starving, in milliseconds. */
+/** A longer time means that requests starve, in milliseconds. */
 const MAX_MS = 250;
 
 const WAY: Way = { protocol: "chat", upstream: "chat", model: "all" };
 
-/** Thousands of idle and slow connections beside usual requests. */
+/** Holds thousands of idle and slow connections beside usual requests. */
 export async function soakCrowd(
   { scene, findings, effort }: SceneOptions,
 ): Promise<void> {
@@ -86,7 +88,7 @@ async function timeRequests(
   return times;
 }
 
-/** Sends a request piece by piece, without ever coming to its end. */
+/** Sends a request chunk by chunk, without its end. */
 async function dribble(
   tag: string,
   scene: Scene,

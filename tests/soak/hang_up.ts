@@ -3,7 +3,7 @@ import { connect, pause, requestText, write } from "./ask.ts";
 import type { Manner } from "./question.ts";
 import type { Scene, Way } from "./scene.ts";
 
-/** Where a request may be when its caller hangs up. */
+/** The states of a request in which its caller hangs up. */
 export const STAGES = [
   "in the head",
   "in the body",
@@ -16,18 +16,18 @@ export const STAGES = [
 /** One of {@linkcode STAGES}. */
 export type Stage = (typeof STAGES)[number];
 
-/** What a hang-up works with. */
+/** The parameters of a hang-up. */
 export interface HangUpOptions {
   readonly scene: Scene;
   readonly way: Way;
   readonly random: Random;
-  /** Of the question. */
+  /** The tag of the question. */
   readonly tag: string;
   /** Default: any. */
   readonly stage?: Stage;
 }
 
-/** What the upstream does for it, where it is asked. */
+/** The upstream's behaviour at each stage. */
 const MANNERS: Readonly<Record<Stage, Manner>> = {
   "in the head": "whole",
   "in the body": "whole",
@@ -37,13 +37,13 @@ const MANNERS: Readonly<Record<Stage, Manner>> = {
   "in a JSON answer": "begin",
 };
 
-/** Longer than the gateway takes to ask the upstream, in milliseconds. */
+/** More time than the gateway needs to reach the upstream, in milliseconds. */
 const ASKED_MS = 30;
 
 /**
- * Asks a question and hangs up at a stage.
+ * Sends a request and hangs up at a stage.
  *
- * @returns When, in milliseconds since 1970.
+ * @returns The time of the hang-up, in milliseconds since 1970.
  */
 export async function hangUpOnce(options: HangUpOptions): Promise<number> {
   const { scene, way, random, tag } = options;

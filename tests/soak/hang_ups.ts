@@ -6,31 +6,36 @@ import { shortnessOf } from "./plan.ts";
 import { hasProc, WAYS } from "./scene.ts";
 import type { SceneOptions } from "./soak_options.ts";
 
-/** How many there are in each round, and how many rounds; memory is looked at between them. */
+/** The number of hang-ups in each round, and of rounds. The soak measures memory between rounds. */
 const HANG_UPS = 2_500;
 const ROUNDS = 8;
 
 const WARM_UP = 5_000;
 
-/** How many at a time: while memory is looked at, and while time is taken. */
+/** The number at a time: for the memory, and for the times. */
 const CROWD = 32;
 const FEW = 4;
 
-/** How many of them are timed. */
+/** The number of timed hang-ups. */
 const TIMED = 1_000;
 
-/** Within which the upstream hears of it, in milliseconds (docs/design.md#streams). */
+/**
+ * The upstream must notice a hang-up within this time, in milliseconds (docs/design.md#streams).
+ */
 const MAX_MS = 100;
 
-/** How long what was given up may take to end, in milliseconds. */
+/** The time in which cancelled requests must end, in milliseconds. */
 const SETTLE_MS = 10_000;
 
 const MAX_MORE_DESCRIPTORS = 40;
 
-/** More than this for each of them is a leak; the collector's moods are less, over all of them. */
+/** A larger growth per hang-up is a leak. The garbage collector causes less, over all of them. */
 const MAX_GROWTH_BYTES = 1.5 * 1024;
 
-/** Hangs up at every stage, natively and translated, and looks at what stays behind. */
+/**
+ * Hangs up at every stage, natively and translated, and measures the remaining memory and
+ * descriptors.
+ */
 export async function soakHangUps(options: SceneOptions): Promise<void> {
   const { scene, findings, effort } = options;
   const each = Math.ceil(HANG_UPS * effort);
@@ -51,7 +56,7 @@ export async function soakHangUps(options: SceneOptions): Promise<void> {
   await timeHangUps(options);
 }
 
-/** What each round has left behind. */
+/** Reports the remains of each round. */
 function report(
   uses: readonly Use[],
   { findings, effort }: SceneOptions,
@@ -79,7 +84,7 @@ function report(
   }
 }
 
-/** @returns When each was hung up, by tag. */
+/** @returns The time of each hang-up, by tag. */
 async function hangUpOften(
   count: number,
   atATime: number,
@@ -99,7 +104,7 @@ async function hangUpOften(
   return hungUpMs;
 }
 
-/** Waits until nothing runs any more. */
+/** Waits until no request runs. */
 async function settle(scene: Scene, findings: Findings): Promise<void> {
   const lastMs = performance.now() + SETTLE_MS;
   for (;;) {

@@ -1,6 +1,6 @@
-/** What the upstream of the soak does with a question. */
+/** The upstream's behaviour for a question. */
 export type Manner =
-  /** Answers whole. */
+  /** Sends the complete answer. */
   | "whole"
   /** Breaks off in the middle of the answer. */
   | "cut"
@@ -10,29 +10,29 @@ export type Manner =
   | "flag"
   /** Fails with 500. */
   | "fail"
-  /** Closes the connection instead of answering. */
+  /** Closes the connection without an answer. */
   | "hang-up"
-  /** Answers nothing, not even headers. */
+  /** Sends nothing, not even headers. */
   | "wait"
-  /** Begins an answer and falls silent. */
+  /** Begins an answer and stays silent. */
   | "begin"
-  /** Streams a word every few milliseconds, for ever. */
+  /** Streams a word every few milliseconds, without end. */
   | "trickle"
-  /** Streams as fast as a model speaks, for ever. */
+  /** Streams at a model's pace, without end. */
   | "speak"
-  /** Streams as fast as it is taken, for ever. */
+  /** Streams as fast as the reader reads, without end. */
   | "flood"
   /** Streams one event that never ends. */
   | "one-event"
-  /** Answers with JSON of as many MiB as there should be words. */
+  /** Sends JSON of `words` MiB. */
   | "huge";
 
-/** What is asked; it stands in the prompt, which every protocol carries. */
+/** An instruction to the upstream, inside the prompt, which every protocol carries. */
 export interface Question {
   /** Letters and digits that no other question has. */
   readonly tag: string;
   readonly manner: Manner;
-  /** How many words the answer has. */
+  /** The number of words in the answer. */
   readonly words: number;
 }
 
@@ -70,7 +70,7 @@ function isManner(name: string | undefined): name is Manner {
   return MANNERS.has(name);
 }
 
-/** The words that answer a question: no other question has the same, and JSON must escape some of them. */
+/** The words of an answer: unique to the question, and some need escapes in JSON. */
 export function wordsOf({ tag, words }: Question): string[] {
   return Array.from(
     { length: words },

@@ -2,26 +2,26 @@ import { connect, pause, requestText, write } from "./ask.ts";
 import type { Manner } from "./question.ts";
 import { residentBytesOf, type Scene, type Way } from "./scene.ts";
 
-/** How many streams begin at a time. */
+/** The number of streams that begin at a time. */
 const AT_A_TIME = 50;
 
-/** What streams come through, and the scene in which it is asked. */
+/** A program under test, and its scene. */
 export interface Subject {
   readonly scene: Scene;
   readonly pid: number;
 }
 
-/** How many streams there are, and for how long. */
+/** The number of streams, and the time. */
 export interface StreamSizes {
-  /** Of slow ones, twice. */
+  /** The slow streams of each of two batches. */
   readonly clients: number;
   readonly flooded: number;
   readonly silentMs: number;
 }
 
 /**
- * What one of the first streams costs that come as fast as a model speaks to clients that take nothing of them, and one
- * of the next, in bytes.
+ * Measures the memory of streams at a model's pace to clients that read nothing, in bytes: per
+ * stream of the first batch, and of the second.
  *
  * @param whileAllRun Called with the number of streams.
  */
@@ -44,7 +44,7 @@ export async function costOfSlow(
   return costs;
 }
 
-/** What a stream costs that comes as fast as it can to a client that takes nothing of it, in bytes. */
+/** Measures the memory of an unthrottled stream to a client that reads nothing, in bytes. */
 export async function costOfFlooded(
   way: Way,
   { flooded, silentMs }: StreamSizes,
@@ -60,13 +60,13 @@ export async function costOfFlooded(
   return (after - before) / flooded;
 }
 
-/** Lets a program stream for the first time. */
+/** Streams through a program for the first time. */
 export async function begin(way: Way, { scene }: Subject): Promise<void> {
   closeAll(await openStreams(way, "flood", { scene, clients: AT_A_TIME }));
   await pause(1_000);
 }
 
-/** Opens streams and reads no more than their beginning. */
+/** Opens streams and reads only the beginning of each. */
 async function openStreams(
   way: Way,
   manner: Manner,

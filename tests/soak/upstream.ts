@@ -1,6 +1,6 @@
 /**
- * The upstream of the soak, a program of its own: does with each question what the question says, and keeps
- * account of what is open and when it was given up.
+ * The upstream of the soak, in its own process. It follows the question in each prompt, and counts
+ * open answers and cancellations.
  */
 import type { Protocol } from "../../src/core/protocol.ts";
 import { protocolOfPath } from "../support/wire/wire.ts";
@@ -11,7 +11,7 @@ const encoder = new TextEncoder();
 
 const MIB = 1024 * 1024;
 
-/** Between two words, in milliseconds. */
+/** The pause between two words, in milliseconds. */
 const PAUSES_MS: Partial<Record<Question["manner"], number>> = {
   trickle: 5,
   speak: 200,
@@ -19,7 +19,7 @@ const PAUSES_MS: Partial<Record<Question["manner"], number>> = {
 
 let open = 0;
 
-/** When questions were given up, by tag, in milliseconds since 1970. */
+/** The time at which each question was cancelled, by tag, in milliseconds since 1970. */
 let leftMs: Record<string, number> = {};
 
 Deno.serve({
@@ -41,10 +41,10 @@ Deno.serve({
   });
 });
 
-/** At one of its ends a body says what is wanted. */
+/** The question is within this distance from one end of the body. */
 const EDGE_BYTES = 64 * 1024;
 
-/** The beginning and the end of a body: of many long ones at once there is no room for more. */
+/** Reads the beginning and the end of a body: there is no memory for many long bodies at once. */
 async function edgesOf({ body }: Request): Promise<string> {
   let [head, tail] = ["", ""];
   const decoder = new TextDecoder();
@@ -96,16 +96,16 @@ function headersOf(isStream: boolean): ResponseInit {
   return { headers: { "content-type": type } };
 }
 
-/** JSON in two pieces, so that there is a middle. */
+/** Splits JSON into two chunks, so that there is a middle. */
 function halves(text: string): string[] {
   const middle = text.length >> 1;
   return [text.slice(0, middle), text.slice(middle)];
 }
 
-/** What comes next: a piece, the end, a break, or nothing more. */
+/** The next step: a chunk, the end, a break, or silence. */
 type Step = string | "end" | "break" | "silence";
 
-/** The pieces of an answer in some manner; where it pauses, after how many milliseconds each. */
+/** The chunks of an answer for a behaviour, and the pause between two in milliseconds. */
 function script(
   manner: Question["manner"],
   pieces: readonly string[],
@@ -175,7 +175,7 @@ function leave(tag: string): void {
   leftMs[tag] = performance.timeOrigin + performance.now();
 }
 
-/** A JSON answer of so many MiB. */
+/** A JSON answer of `mib` MiB. */
 function huge(mib: number, protocol: Protocol): Response {
   const [before = "", after = ""] = jsonAnswer(protocol, ["@@"]).split("@@");
   const piece = encoder.encode("x".repeat(MIB));
