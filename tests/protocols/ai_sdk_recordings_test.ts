@@ -29,8 +29,8 @@ import type { RecordedCall } from "../support/recorded/recorded_words.ts";
 import { inputOf, squeeze } from "../support/sdk/sdk_answers.ts";
 import { needing } from "../support/ignored.ts";
 
-// Every recorded answer, as the gateway tells it to each provider of Vercel's AI SDK that speaks another
-// protocol. What the SDK makes of it is held against the recording, which is read without our codecs.
+// Every recorded answer, as the gateway sends it to each provider of Vercel's AI SDK with another protocol. The test
+// compares the SDK's result with the recording, which it reads without our codecs.
 
 /** What is compared. White space is left out, since protocols join texts differently. */
 type Facts = Omit<AiSdkFacts, "usage"> & {
@@ -45,7 +45,7 @@ interface Exception {
   /** By name; default: every client. */
   readonly client?: string;
   readonly reason: string;
-  /** What is understood instead, or the error that the client tells of. */
+  /** The facts that the client reads instead, or the error that it reports. */
   readonly instead: RegExp | ((meant: Facts) => Partial<Facts>);
 }
 
@@ -69,7 +69,7 @@ const EXCEPTIONS: readonly Exception[] = [
   {
     recording: "responses/xai-grok-4-fast-reasoning-x-search-streaming",
     reason:
-      "xAI tells its own search as a call of a custom tool, which the SDK's Chat providers do not know",
+      "xAI sends its own search as a call of a custom tool, which the SDK's Chat providers do not know",
     instead: /Type validation failed/,
   },
   {
@@ -186,7 +186,7 @@ async function understand(
     prompt: "Hi",
     tools: Object.fromEntries(names.map((name) => [name, ANY_TOOL])),
   };
-  // The SDK tells the model of a call that it cannot read, and gets the same answer once more.
+  // The SDK reports an unreadable call to the model, and gets the same answer again.
   const [facts] = answer.streamed
     ? await askStreamed(question)
     : await askWhole(question);

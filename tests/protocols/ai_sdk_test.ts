@@ -122,7 +122,7 @@ function expectedFacts(
         ? 0
         : undefined,
       output: estimateTokens(spoken) + estimateTokens(thought),
-      // The Messages protocol of the demo counts reasoning as output and does not tell it apart.
+      // The Messages protocol of the demo counts reasoning as output, without a count of its own.
       reasoning: family === "B" ? 0 : estimateTokens(thought),
     },
     warnings: [],

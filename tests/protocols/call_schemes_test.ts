@@ -60,7 +60,7 @@ function someCalls(random: Random): ModelCall[] {
 }
 
 /** The events of an answer that makes the calls by the scheme. */
-function tell(
+function eventsOf(
   scheme: CallScheme,
   calls: readonly ModelCall[],
   random: Random,
@@ -89,19 +89,19 @@ function tell(
   );
 }
 
-/** What a scheme makes of random calls, with what the calls were. */
-function* told(scheme: CallScheme, rounds: number) {
+/** Random calls, each with its events by a scheme. */
+function* samples(scheme: CallScheme, rounds: number) {
   const random = createRandom(7);
   for (let round = 0; round < rounds; round++) {
     const calls = someCalls(random);
     if (scheme.suits?.(calls) === false) continue;
-    yield { calls, events: tell(scheme, calls, random) };
+    yield { calls, events: eventsOf(scheme, calls, random) };
   }
 }
 
 for (const scheme of CALL_SCHEMES) {
   Deno.test(`streamed calls come out whole: ${scheme.name}`, () => {
-    for (const { calls, events } of told(scheme, ROUNDS)) {
+    for (const { calls, events } of samples(scheme, ROUNDS)) {
       const answer = foldAnswer(events);
       const read = answer.blocks.filter(isToolCall);
       assert.deepEqual(
@@ -135,7 +135,7 @@ for (const protocol of ["chat", "messages", "responses"] as const) {
 async function judge(scheme: CallScheme, protocol: Protocol): Promise<void> {
   const codec = CODECS[protocol];
   const context = answerContext(codec.decodeRequest(STREAMED[protocol]));
-  for (const { calls, events } of told(scheme, 5)) {
+  for (const { calls, events } of samples(scheme, 5)) {
     const frames = runStage(codec.createStreamEncoder(context), events);
     const facts = await factsBySdk(protocol, frames);
     assert.deepEqual(

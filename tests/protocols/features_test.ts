@@ -57,7 +57,7 @@ Deno.test("no feature of a request that changes an answer is lost in silence", (
 
 const TABLE_REGEXP = /^(\| feature [^]*?Chat → Messages[^]*?)\n\n/m;
 
-/** Not there, and nobody was told. */
+/** Absent, and not named in `x-gateway-dropped`. */
 const LEFT_OUT = "left out";
 
 /** The lines of a table of Markdown, without the rule below the headings. */
@@ -129,10 +129,10 @@ const ANSWER_ROWS: readonly {
 
 /** The answer as the caller reads it, over the wires of both protocols. */
 function throughPair(answer: Answer, { from, to }: Pair): Answer {
-  return [to, from].reduce((told, protocol) => {
+  return [to, from].reduce((received, protocol) => {
     const codec = CODECS[protocol];
     const request = codec.decodeRequest(JSON.parse(hello(protocol)));
-    const body = codec.encodeAnswer(told, answerContext(request));
+    const body = codec.encodeAnswer(received, answerContext(request));
     return codec.decodeAnswer(body, counterIds());
   }, answer);
 }

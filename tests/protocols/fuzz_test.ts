@@ -173,8 +173,10 @@ function checkStream(
     text.length < 50_000 + 400 * bytes.length,
     `${bytes.length} bytes became ${text.length} characters`,
   );
-  const told = decodeBytes(CODECS[to], new TextEncoder().encode(text)).at(-1);
-  assert.equal(told?.type, endings[0], `the caller reads in ${text}`);
+  const received = decodeBytes(CODECS[to], new TextEncoder().encode(text)).at(
+    -1,
+  );
+  assert.equal(received?.type, endings[0], `the caller reads in ${text}`);
 }
 
 function checkFold(bytes: Uint8Array, from: Protocol): void {
@@ -234,12 +236,12 @@ function translate(
   }).body;
 }
 
-/** Whole streams of a protocol: the samples as it tells them, the cases of its tests, recordings. */
+/** Whole streams of a protocol: the samples in it, the cases of its tests, recordings. */
 function streamSamples(protocol: Protocol): Uint8Array[] {
   const codec = CODECS[protocol];
   const request = codec.decodeRequest(STREAMED[protocol]);
   const encoder = new TextEncoder();
-  const told = ANSWERS.map(({ answer }) =>
+  const samples = ANSWERS.map(({ answer }) =>
     encoder.encode(
       encodeStream(codec, answer, request).map(formatFrame).join(""),
     )
@@ -249,7 +251,7 @@ function streamSamples(protocol: Protocol): Uint8Array[] {
   ) =>
     stream === undefined || stream.length > MAX_SAMPLE_BYTES ? [] : [stream]
   );
-  return [...told, ...known];
+  return [...samples, ...known];
 }
 
 function requestSamples(protocol: Protocol): JsonObject[] {

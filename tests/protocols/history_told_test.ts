@@ -336,7 +336,7 @@ Deno.test("a file without a name gets one", () => {
   }]);
 });
 
-Deno.test("what is said about a document is told before it, and citations that nobody makes are named", () => {
+Deno.test("the context of a document precedes it, and citations that the model cannot make are named", () => {
   const about = { context: "Of last year", citations: { enabled: true } };
   const content = [
     { type: "document", source: PDF, title: "a.pdf", ...about },
@@ -377,7 +377,7 @@ Deno.test("what is said about a document is told before it, and citations that n
   );
 });
 
-Deno.test("a document of blocks is told block by block, in a result of a tool too", () => {
+Deno.test("a document of blocks is sent block by block, also in a tool result", () => {
   const document = {
     type: "document",
     title: "Report",

@@ -25,8 +25,8 @@ import {
 import { squeeze } from "../support/sdk/sdk_answers.ts";
 import { needing } from "../support/ignored.ts";
 
-// Every request at hand, translated to each other protocol: the upstream must be told every text, call, result,
-// picture and tool of the caller, or the caller must be told what is lost.
+// Every available request, translated to each other protocol. The upstream must receive every text, call, result,
+// picture and tool of the caller, or `x-gateway-dropped` must name the lost ones.
 
 const PROTOCOLS: readonly Protocol[] = ["chat", "messages", "responses"];
 
@@ -146,7 +146,7 @@ function compare(request: JsonObject, from: Protocol, to: Protocol): void {
     CODECS[from].decodeRequest(request),
     CODECS[to].toolSupport(target),
   ).request;
-  const told = CODECS[to].decodeRequest(body);
+  const received = CODECS[to].decodeRequest(body);
   const words = squeeze(textsIn(body).join(""));
   for (const text of textsOf(asked)) {
     assert.ok(
@@ -154,20 +154,20 @@ function compare(request: JsonObject, from: Protocol, to: Protocol): void {
       `the text ${JSON.stringify(text.slice(0, 80))} is missing`,
     );
   }
-  assert.deepEqual(callsOf(told), callsOf(asked));
+  assert.deepEqual(callsOf(received), callsOf(asked));
   assert.equal(
-    blocksOf(told, "image").length,
+    blocksOf(received, "image").length,
     blocksOf(asked, "image").length,
     "pictures",
   );
   const offered = toolNames(asked);
   // Where no list of allowed tools exists, the others are left out.
   if (asked.toolChoice?.type === "allowed") {
-    for (const tool of toolNames(told)) assert.ok(offered.includes(tool));
+    for (const tool of toolNames(received)) assert.ok(offered.includes(tool));
   } else if (!dropped.has("tools")) {
-    assert.deepEqual(toolNames(told), offered);
+    assert.deepEqual(toolNames(received), offered);
   }
-  assert.equal(told.stream, asked.stream);
+  assert.equal(received.stream, asked.stream);
 }
 
 /** Every string anywhere in `value`. */

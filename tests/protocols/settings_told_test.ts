@@ -148,7 +148,7 @@ Deno.test("a user alone, or the same one twice, is named where the provider want
   }
 });
 
-Deno.test("a provider with one name for users is told the user, and the caller what it is not told", () => {
+Deno.test("a provider with one field for users receives the user, and the dropped field is named", () => {
   const asked = { user: "anna", safety_identifier: "hash-1" };
   const { body, dropped } = toResponses(asked, {
     service: "custom",

@@ -121,7 +121,7 @@ for (const protocol of PROTOCOLS) {
   });
 }
 
-Deno.test("holdBack() tells a stream that ends with nothing in it", async () => {
+Deno.test("holdBack() recognises an empty stream", async () => {
   const scene = begin("chat");
   scene.source.enqueue(bytes(WIRES.chat.start));
   scene.source.close();
@@ -174,7 +174,7 @@ Deno.test("holdBack() waits for output as long as a deadline for it says", async
   await assert.rejects(scene.held, { kind: "timeout" });
 });
 
-Deno.test("holdBack() tells silence between two chunks", async () => {
+Deno.test("holdBack() recognises silence between two chunks", async () => {
   const scene = begin("chat", { idleMs: 5000 });
   scene.source.enqueue(bytes(WIRES.chat.start));
   await scene.found();

@@ -90,8 +90,8 @@ async function askDripping(
     // It is waited for once the answer is through.
   });
   await run(scene);
-  const told = await scene.pass(asking);
-  return { ...told, asked: scene.providers.asked.length };
+  const received = await scene.pass(asking);
+  return { ...received, asked: scene.providers.asked.length };
 }
 
 const encoder = new TextEncoder();
@@ -151,13 +151,13 @@ Deno.test("white space every 300 ms is no silence where idle is a second", async
       for (const [name, headers] of Object.entries(cases)) {
         for (const spares of [0, 1]) {
           await t.step(`${protocol} ${mode}: ${name}, ${spares}`, async () => {
-            const told = await askDripping(
+            const received = await askDripping(
               { headers, drop: SPACE, rest: whole },
               { protocol, mode, spares },
             );
-            assert.equal(told.status, 200);
-            assert.match(told.text, /^\s*\{.*\}$/);
-            assert.equal(told.asked, 1);
+            assert.equal(received.status, 200);
+            assert.match(received.text, /^\s*\{.*\}$/);
+            assert.equal(received.asked, 1);
           });
         }
       }
@@ -170,16 +170,16 @@ Deno.test("a stream's comments and an unfinished line of it are no silence", asy
   for (const [name, drop] of Object.entries(drops)) {
     for (const spares of [0, 1]) {
       await t.step(`${name}, ${spares}`, async () => {
-        const told = await askDripping({
+        const received = await askDripping({
           headers: SSE_HEADERS,
           drop: encoder.encode(drop),
           rest: encoder.encode(
             '\n\ndata: {"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}\n\n',
           ),
         }, { protocol: "chat", mode: "native", stream: true, spares });
-        assert.equal(told.status, 200);
-        assert.match(told.text, /"content":"a"/);
-        assert.equal(told.asked, 1);
+        assert.equal(received.status, 200);
+        assert.match(received.text, /"content":"a"/);
+        assert.equal(received.asked, 1);
       });
     }
   }
@@ -192,13 +192,13 @@ Deno.test("compressed bytes that hold nothing yet are no silence", async (t) => 
     for (const spares of [0, 1]) {
       await t.step(`${mode}, ${spares}`, async () => {
         let given = 0;
-        const told = await askDripping({
+        const received = await askDripping({
           headers: { ...JSON_HEADERS, "content-encoding": "gzip" },
           drop: () => whole.slice(given, ++given),
           rest: () => whole.slice(given),
         }, { protocol, mode, spares });
-        assert.equal(told.status, 200);
-        assert.match(told.text, /Hello/);
+        assert.equal(received.status, 200);
+        assert.match(received.text, /Hello/);
       });
     }
   }
@@ -208,12 +208,12 @@ Deno.test("an answer that falls silent within is given up, however long it spoke
   for (const mode of MODES) {
     for (const spares of [0, 1]) {
       await t.step(`${mode}, ${spares}`, async () => {
-        const told = await askDripping({
+        const received = await askDripping({
           headers: { ...JSON_HEADERS, "content-length": "1000" },
           drop: SPACE,
         }, { protocol: "chat", mode, spares });
-        assert.equal(told.status, 504);
-        assert.equal(told.asked, 1 + spares);
+        assert.equal(received.status, 504);
+        assert.equal(received.asked, 1 + spares);
       });
     }
   }
@@ -223,14 +223,14 @@ Deno.test("an error's body may drip, too", async (t) => {
   const text = '{"error":{"message":"No such thing","type":"invalid_request"}}';
   for (const mode of MODES) {
     await t.step(mode, async () => {
-      const told = await askDripping({
+      const received = await askDripping({
         status: 400,
         headers: JSON_HEADERS,
         drop: SPACE,
         rest: encoder.encode(text),
       }, { protocol: "chat", mode });
-      assert.equal(told.status, 400);
-      assert.match(told.text, /No such thing/);
+      assert.equal(received.status, 400);
+      assert.match(received.text, /No such thing/);
     });
   }
 });

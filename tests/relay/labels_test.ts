@@ -29,7 +29,7 @@ function bodyOf({ start, output, end, answer }: Wire, kind: Kind): string {
   return kind === "events" ? start + output + end : JSON.stringify(answer);
 }
 
-/** An answer with a wrong content type, as a body of each length that its headers can tell. */
+/** An answer with a wrong content type: in chunks, after a line break, and with `content-length`. */
 function labelled(bodyOf: (wire: Wire) => string, type: string): Act[] {
   return [
     ({ wire }) => piecewise([...bodyOf(wire)], { "content-type": type }),
@@ -62,7 +62,7 @@ function nameOf({ protocol, mode, stream }: Way): string {
 }
 
 /** What a caller gets of a provider that acts so, with and without another to go to. */
-async function* told(way: Way, acts: readonly Act[]) {
+async function* answers(way: Way, acts: readonly Act[]) {
   for (const act of acts) {
     for (const names of [["one"], ["one", "two"]]) {
       const scene = await openScene(
@@ -82,7 +82,7 @@ for (const kind of ["events", "json"] as const) {
     for (const way of WAYS) {
       await t.step(nameOf(way), async () => {
         const acts = labelled((wire) => bodyOf(wire, kind), type);
-        for await (const { answer, hosts } of told(way, acts)) {
+        for await (const { answer, hosts } of answers(way, acts)) {
           assert.deepEqual(hosts, ["one"], answer.text);
           assert.equal(answer.status, 200, answer.text);
           assert.ok(!answer.broken);
@@ -103,7 +103,7 @@ Deno.test("events that are labelled as JSON and cut off are no whole answer", as
   for (const way of WAYS) {
     await t.step(nameOf(way), async () => {
       const acts = labelled(({ start, output }) => start + output, TYPES.json);
-      for await (const { answer, hasOther } of told(way, acts)) {
+      for await (const { answer, hasOther } of answers(way, acts)) {
         if (hasOther) continue;
         assert.notEqual(answer.line.ended, "complete", answer.text);
       }
@@ -118,7 +118,7 @@ Deno.test("JSON that is labelled as events and cut off is no whole answer", asyn
         ({ answer }) => JSON.stringify(answer).slice(0, -2),
         TYPES.events,
       );
-      for await (const { answer, hasOther } of told(way, acts)) {
+      for await (const { answer, hasOther } of answers(way, acts)) {
         if (hasOther) continue;
         assert.notEqual(answer.line.ended, "complete", answer.text);
       }
@@ -138,7 +138,7 @@ Deno.test("a failure under the other label goes to the next connection", async (
   ];
   for (const way of WAYS) {
     await t.step(nameOf(way), async () => {
-      for await (const { answer, hosts, hasOther } of told(way, failures)) {
+      for await (const { answer, hosts, hasOther } of answers(way, failures)) {
         if (!hasOther) continue;
         assert.equal(hosts.at(-1), "two");
         assert.ok(answer.text.includes(WORDS), answer.text);

@@ -10,8 +10,8 @@ import { startGateway } from "../../support/gateway/gateway.ts";
 import { pairsFile } from "../../support/dialects/pairs.ts";
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 
-// Responses models say several messages in one answer: commentary on the work, then the answer, and want to be told
-// again which was which (https://github.com/openai/codex, `phase`).
+// Responses models send several messages in one answer: commentary on the work, then the answer. The next request must
+// name the phase of each (https://github.com/openai/codex, `phase`).
 
 const OUTPUT: JsonObject[] = [
   message("m_1", "commentary", "I look."),

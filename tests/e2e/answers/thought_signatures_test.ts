@@ -64,7 +64,7 @@ function gemini(seen: SeenRequest): Response {
   const isStream = body.stream === true;
   const isOver = answers.length > STEPS.length;
   if (isOver && answers.at(-1)?.extra_content === undefined) return refusal();
-  return tell(isOver ? [] : STEPS[steps.length] ?? [], isStream);
+  return answerWith(isOver ? [] : STEPS[steps.length] ?? [], isStream);
 }
 
 function isSigned(answer: JsonObject, step: readonly SignedCall[]): boolean {
@@ -89,7 +89,7 @@ function refusal(): Response {
   }], { status: 400 });
 }
 
-function tell(step: readonly SignedCall[], isStream: boolean): Response {
+function answerWith(step: readonly SignedCall[], isStream: boolean): Response {
   const calls = step.map(({ id, city, signature, isLate }) => ({
     ...(id === undefined ? {} : { id }),
     type: "function",
@@ -339,7 +339,7 @@ for (const [name, startLoop] of Object.entries(LOOPS)) {
       const asked: string[] = [];
       scene.upstream.play((seen) => {
         asked.push(seen.text());
-        return tell([], true);
+        return answerWith([], true);
       });
       await loop.goOnAs(options).step();
       await loop.step();

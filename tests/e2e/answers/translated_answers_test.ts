@@ -81,9 +81,9 @@ for (const pair of PAIRS) {
           ask(from, hello(from, { model })),
         );
         const body = await response.json();
-        const told = CODECS[from].decodeAnswer(body, counterIds());
+        const received = CODECS[from].decodeAnswer(body, counterIds());
         assert.equal(body.model, model);
-        assert.deepEqual(essence(told), essence(throughBoth(pair, name)));
+        assert.deepEqual(essence(received), essence(throughBoth(pair, name)));
         const line = await gateway.lines.of(response);
         assert.equal(line.mode, "translated");
         assert.equal(line.ended, "complete");
@@ -141,8 +141,8 @@ for (const pair of PAIRS) {
     const seen = await upstream.requests.next();
     assert.equal(seen.path, UPSTREAM_PATHS[to]);
     assert.doesNotMatch(JSON.stringify([...seen.headers]), /mg_alice/);
-    const told = CODECS[to].decodeRequest(JSON.parse(seen.text()));
-    const blocks = told.turns.flatMap(({ blocks }) => blocks);
+    const received = CODECS[to].decodeRequest(JSON.parse(seen.text()));
+    const blocks = received.turns.flatMap(({ blocks }) => blocks);
     const kinds = blocks.map(({ kind }) => kind);
     assert.deepEqual(kinds.toSorted(), [
       "function_call",
@@ -152,9 +152,12 @@ for (const pair of PAIRS) {
     ]);
     assert.match(seen.text(), /iVBORw0KGgo=/);
     assert.match(seen.text(), /Rain, 12 °C/);
-    assert.deepEqual(told.tools.map((tool) => "name" in tool && tool.name), [
-      "get_weather",
-    ]);
+    assert.deepEqual(
+      received.tools.map((tool) => "name" in tool && tool.name),
+      [
+        "get_weather",
+      ],
+    );
   });
 }
 

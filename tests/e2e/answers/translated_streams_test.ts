@@ -34,7 +34,7 @@ const WHOLE: Readonly<Record<Protocol, RegExp>> = {
   responses: /response\.(completed|incomplete)/,
 };
 
-/** What tells an upstream's own error in its stream. */
+/** The marks of an upstream's own error in its stream. */
 const ERROR_FRAMES: Readonly<Record<Protocol, string>> = {
   chat: 'data: {"error":{"message":"It melted","code":"server_error"}}\n\n',
   messages:

@@ -294,13 +294,13 @@ async function openThreaded(protocol: Protocol) {
   return { ...fake, bodies, gateway, translationPool };
 }
 
-/** Waits until a thread was told to do something, but not for ever. */
-async function told(threads: readonly FakeThread[], index: number) {
+/** Waits until a thread has an order, for a limited time. */
+async function ordered(threads: readonly FakeThread[], index: number) {
   for (let turn = 0; turn < 1000; turn++) {
     if ((threads[index]?.orders.length ?? 0) > 0) return;
     await settle();
   }
-  throw new Error(`Waited in vain for thread ${index} to be told`);
+  throw new Error(`Waited in vain for an order to thread ${index}`);
 }
 
 Deno.test("a caller who leaves while its long body is translated ends that thread, and the next body gets another", async () => {
@@ -313,12 +313,12 @@ Deno.test("a caller who leaves while its long body is translated ends that threa
     new Request(request("chat", body), { signal: leaver.signal }),
   );
   const next = gateway.handler(request("chat", body));
-  await told(threads, 0);
+  await ordered(threads, 0);
   assert.ok(gateway.state().bodyMemoryBytes > 7 * LONG_BYTES);
   leaver.abort();
   assert.equal((await leaving).status, 499);
   assert.equal(threads[0]?.isEnded, true);
-  await told(threads, 1);
+  await ordered(threads, 1);
   threads[1]?.report({ kind: "died" });
   assert.equal((await next).status, 500);
   assert.equal(bodies.length, 0);
@@ -336,7 +336,7 @@ Deno.test("a thread that dies is an error 500 in each protocol", async (t) => {
       const responding = gateway.handler(
         request(protocol, bodyOf(protocol, LONG_BODY_BYTES)),
       );
-      await told(threads, 0);
+      await ordered(threads, 0);
       threads[0]?.report({ kind: "died" });
       const error = await readError(await responding, protocol);
       assert.equal(error.status, 500);

@@ -109,7 +109,7 @@ const REFUSED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
 };
 
-Deno.test("whoever shows no valid credential gets 401, and no upstream hears of it", async (t) => {
+Deno.test("a request without a valid credential gets 401, and reaches no upstream", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(fileFor(upstream));
   for (const [routeName, { protocol }] of Object.entries(ROUTES)) {
@@ -133,7 +133,7 @@ Deno.test("whoever shows no valid credential gets 401, and no upstream hears of 
   assert.equal(upstream.requests.items.length, 0);
 });
 
-Deno.test("what is wrong with a credential is not told", async () => {
+Deno.test("the response does not name the fault of a credential", async () => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(fileFor(upstream));
   const messages = new Set<string>();

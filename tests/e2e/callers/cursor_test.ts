@@ -157,16 +157,16 @@ for (const { protocol, model, call } of CONNECTIONS) {
         : await response.json() as OpenAI.ChatCompletion;
       const [choice] = answer.choices;
       assert.equal(choice?.finish_reason, "tool_calls");
-      const [told] = choice?.message.tool_calls ?? [];
-      assert.ok(told?.type === "function");
-      assert.equal(told.function.name, "ApplyPatch");
-      assert.equal(told.function.arguments, PATCH);
+      const [called] = choice?.message.tool_calls ?? [];
+      assert.ok(called?.type === "function");
+      assert.equal(called.function.name, "ApplyPatch");
+      assert.equal(called.function.arguments, PATCH);
       await upstream.requests.next();
       const first = cursorBody(model);
       assert.ok(Array.isArray(first.input));
       const next = {
         ...first,
-        input: [...first.input, ...cursorTurn(told.id)],
+        input: [...first.input, ...cursorTurn(called.id)],
       };
       const followed = await gateway.call(
         PATHS.chat,

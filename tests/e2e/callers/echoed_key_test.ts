@@ -68,7 +68,7 @@ async function everyWay(
 }
 
 for (const status of [400, 403, 404, 429, 500]) {
-  Deno.test(`a provider's error of status ${status} that holds the key is told without it`, async (t) => {
+  Deno.test(`a provider's error of status ${status} that holds the key arrives without it`, async (t) => {
     for (const [how, words] of Object.entries(WORDS)) {
       await t.step(how, async () => {
         await using upstream = startUpstream(() =>
@@ -138,7 +138,7 @@ const PROTOCOL_BY_LETTER = {
   c: "responses",
 } as const;
 
-Deno.test("an error event within a stream is told without the key", async (t) => {
+Deno.test("an error event in a stream arrives without the key", async (t) => {
   for (const pieceBytes of [1000, 37]) {
     await t.step(`in pieces of ${pieceBytes} bytes`, async () => {
       await using upstream = startUpstream(({ path }) => {
@@ -172,7 +172,7 @@ Deno.test("an error event within a stream is told without the key", async (t) =>
   }
 });
 
-Deno.test("a whole answer that holds the key is told without it", async () => {
+Deno.test("a whole answer that holds the key arrives without it", async () => {
   await using upstream = startUpstream(() =>
     Response.json({ object: "chat.completion", debug: `Bearer ${KEY}` })
   );

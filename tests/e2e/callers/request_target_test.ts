@@ -56,7 +56,7 @@ Deno.test("the host that a caller names changes nothing, even when no URL could 
       assert.equal(errorAnswer(query, "chat").status, 400);
     });
   }
-  // Nothing but that providers which are not there tell no models.
+  // Only the missing model lists of providers that do not exist.
   const others = gateway.lines.others.items.filter(({ event }) =>
     event !== "model_list_unread"
   );
@@ -97,7 +97,7 @@ const HOSTS_WITH_PATHS: readonly (readonly [
   ["/v1/models", "x/nope?", 200],
   ["/v1/models", "x#", 200],
   ["/v1/models", "x\\nope", 200],
-  // The platform puts something else in the place of such a host, so nothing can be told of the target.
+  // The platform replaces such a host, so the response cannot name the target.
   ["/v1/models", "\xfc/nope?", 404],
   ["/v1/limits", "x?query=1", 200],
   ["/v1/limits?x=1", "x#", 400],
@@ -129,7 +129,7 @@ Deno.test("a host without a path of ours lets nobody ask a model", async () => {
   assert.equal(upstream.requests.items.length, 0);
 });
 
-Deno.test("a method of any length is neither told back nor logged whole", async () => {
+Deno.test("a long method is neither returned nor logged whole", async () => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
   const method = "M".repeat(10_000);
   const request = get("/v1/models").replace("GET", method);

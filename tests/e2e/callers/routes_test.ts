@@ -139,7 +139,7 @@ Deno.test("agents' probes with HEAD are answered without a credential", async (t
   }
 });
 
-Deno.test("a wrong method is 405 and told which one is right, in the path's protocol", async (t) => {
+Deno.test("a wrong method is 405 and names the right one, in the path's protocol", async (t) => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
   const paths = RELAYED.flatMap(([, , paths]) => paths);
   for (const path of new Set([...paths, ...ANSWERED, ...PROBES])) {

@@ -133,7 +133,7 @@ Deno.test("a body that looks like a request is none, though the request around i
     .replace(PATHS.chat, "/v1/nothing");
   const last = "GET /healthz HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n";
   await socket.write(outer + SECOND + last);
-  const told = statuses(await socket.readAll());
-  assert.equal(told[0], 404);
+  const received = statuses(await socket.readAll());
+  assert.equal(received[0], 404);
   assert.equal(upstream.requests.items.length, 0);
 });

@@ -101,7 +101,7 @@ async function checkDraining(gateway: ServedGateway): Promise<void> {
   }
 }
 
-/** How many streams run when the gateway is told to stop. */
+/** The number of streams when the gateway gets the signal to stop. */
 const MANY = 200;
 
 for (const signal of ["SIGTERM", "SIGINT"] as const) {

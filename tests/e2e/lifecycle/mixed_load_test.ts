@@ -55,7 +55,7 @@ async function sendAll(round: string, scene: Scene): Promise<number> {
   return left;
 }
 
-/** How many descriptors a process has; none where the system does not tell. */
+/** The number of a process's descriptors; 0 when the system does not report it. */
 async function descriptorsOf(pid: number): Promise<number> {
   if (Deno.build.os !== "linux") return 0;
   const list = new Deno.Command("ls", { args: [`/proc/${pid}/fd`] });

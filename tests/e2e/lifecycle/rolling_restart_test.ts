@@ -35,7 +35,7 @@ function slowStream(): Response {
 
 const WHOLE_STREAM = start + output.repeat(8) + end;
 
-/** Asks again and again until it is told to stop; every answer must be whole. */
+/** Sends requests until it is stopped; every answer must be complete. */
 async function keepAsking(
   url: string,
   { stream, signal }: {

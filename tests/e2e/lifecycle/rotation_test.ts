@@ -102,7 +102,7 @@ for (const workers of [1, 2]) {
       await gateway.line("config_applied");
       await until(
         () => gateway.lines("listener_renewed").length === workers,
-        "every thread to listen anew",
+        "every thread to renew its listener",
       );
       // The listener before may have a connection left to accept.
       await until(
@@ -200,7 +200,7 @@ const CHANGES: Readonly<
 > = {
   "written in place": (path, key) => Deno.writeTextFile(path, key),
   "replaced by renaming": replace,
-  async "deleted and made anew"(path, key) {
+  async "deleted and created again"(path, key) {
     await Deno.remove(path);
     await new Promise((resolve) => setTimeout(resolve, 300));
     await Deno.writeTextFile(path, key);
@@ -268,7 +268,7 @@ Deno.test({
 
 Deno.test({
   ...needing(
-    "a key file that is gone or bad keeps the key in use, and is told once",
+    "a key file that is missing or invalid keeps the key in use, and is reported once",
     ignore && "Windows has no such links and signals",
   ),
   async fn() {
@@ -293,7 +293,7 @@ Deno.test({
     gateway.kill("SIGHUP");
     await until(
       () => gateway.lines("config_rejected").length === 2,
-      "the problem to be told to who asks",
+      "the problem to be logged after SIGHUP",
     );
   },
 });

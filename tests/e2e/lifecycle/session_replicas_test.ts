@@ -53,7 +53,7 @@ const PROXIES: readonly Proxy[] = [
 /** How many sessions each kind of client has. */
 const SESSIONS_OF_A_KIND = 8;
 
-/** What a client sends that tells its sessions apart; all else is the same in all of its requests. */
+/** The fields by which a client's sessions differ; its requests are equal otherwise. */
 interface Kind {
   readonly name: string;
   readonly protocol: Protocol;
@@ -124,7 +124,7 @@ interface Outcome {
   readonly replica: number | undefined;
   readonly kind: "whole" | "cut" | "refused";
   /** What came, where it was not whole. */
-  readonly told: string;
+  readonly fault: string;
 }
 
 /** One session, which asks again and again. */
@@ -157,11 +157,11 @@ async function outcomeOf(
   return {
     replica: replica === undefined ? undefined : Number(replica),
     kind: response.status !== 200 ? "refused" : isWhole ? "whole" : "cut",
-    told: isWhole ? "" : `${response.status} ${text}`,
+    fault: isWhole ? "" : `${response.status} ${text}`,
   };
 }
 
-/** Lets every session ask, one request after another, until it is told to stop. */
+/** Sends one request after another in every session, until it is stopped. */
 function startSessions(
   url: string,
   signal: AbortSignal,
@@ -284,7 +284,7 @@ for (const { name, file, isHere, start } of PROXIES) {
           }
           // One stream at a time runs in a session.
           assert.ok(lost.length <= 1, `${name}: ${JSON.stringify(lost)}`);
-          for (const { kind, told } of lost) assert.equal(kind, "cut", told);
+          for (const { kind, fault } of lost) assert.equal(kind, "cut", fault);
           const [home, other, back, ...more] = journey(outcomes);
           assert.deepEqual([home, back, more], [dying, dying, []], name);
           assert.notEqual(other, dying, name);

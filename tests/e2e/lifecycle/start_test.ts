@@ -128,7 +128,7 @@ Deno.test("serve on a port that is taken says so and ends with 1", async () => {
   );
 });
 
-Deno.test("serve and check tell every problem of a file without a stack, and end with 2", async (t) => {
+Deno.test("serve and check print every problem of a file without a stack, and exit with 2", async (t) => {
   await using file = await fileOf(
     JSON.stringify(
       minimalFile({
@@ -144,9 +144,9 @@ Deno.test("serve and check tell every problem of a file without a stack, and end
       assert.equal(ran.code, 2);
       assert.equal(ran.stdout, "");
       for (
-        const told of [/prot.*port/, /UNSET_IN_THE_TEST/, /timeouts\.idle/]
+        const problem of [/prot.*port/, /UNSET_IN_THE_TEST/, /timeouts\.idle/]
       ) {
-        assert.match(ran.stderr, told);
+        assert.match(ran.stderr, problem);
       }
       assert.doesNotMatch(ran.stderr, /\n\s+at /);
     });

@@ -241,7 +241,7 @@ const THREADS = 4;
 
 Deno.test({
   ...needing(
-    "workers tell each other what a provider asked them to leave alone, and read its quota once for all",
+    "workers share the cool-downs that a provider requested, and read its quota once for all",
     ignore && "only Linux deals connections out to threads",
   ),
   async fn(t) {
@@ -281,7 +281,7 @@ Deno.test({
 
 Deno.test({
   ...needing(
-    "workers hold a token's limits together, exactly, and tell its usage as one",
+    "workers enforce a token's limits together, exactly, and report its usage as one",
     ignore && "only Linux deals connections out to threads",
   ),
   async fn() {

@@ -115,7 +115,7 @@ async function checkTold(
   assert.equal(line.connection, "first");
 }
 
-Deno.test("three flagged prompts are told their caller, once each, and close nothing to anybody", async (t) => {
+Deno.test("three flagged prompts get one error each, and cause no cool-down", async (t) => {
   for (const way of WAYS) {
     await t.step(`${way.protocol} ${way.mode}`, async () => {
       await using scene = await open(way, MODERATED);
@@ -136,7 +136,7 @@ Deno.test("three flagged prompts are told their caller, once each, and close not
   }
 });
 
-Deno.test("what every provider says of content it refuses is told its caller, once", async (t) => {
+Deno.test("every provider's refusal of content reaches its caller, once", async (t) => {
   for (const refusal of CONTENT_REFUSALS) {
     await t.step(refusal.name, async () => {
       for (const way of WAYS) {

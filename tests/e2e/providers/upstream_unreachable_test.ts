@@ -173,7 +173,7 @@ async function startBlackHole(): Promise<
     tcpBacklog: 1,
   });
   const { hostname, port } = listener.addr;
-  // Linux lets one more wait than it is told.
+  // Linux queues one connection more than the backlog.
   const waiting = [
     await Deno.connect({ hostname, port }),
     await Deno.connect({ hostname, port }),

@@ -140,7 +140,7 @@ for (const { generation, createSdk, errors } of GENERATIONS) {
     }
   });
 
-  Deno.test(`the Anthropic SDK ${generation}, tells errors by their class and shows the request's id`, async (t) => {
+  Deno.test(`the Anthropic SDK ${generation}, has a class for each error and shows the request id`, async (t) => {
     await using gateway = await startDemoGateway();
     const cases = [
       ["a wrong token", "demo-b", errors.AuthenticationError, "wrong"],
@@ -163,7 +163,7 @@ for (const { generation, createSdk, errors } of GENERATIONS) {
     }
   });
 
-  Deno.test(`the Anthropic SDK ${generation}, is told of a token's own limit, and its leaving ends the stream`, async () => {
+  Deno.test(`the Anthropic SDK ${generation}, reports a token's own limit, and ends the stream when it disconnects`, async () => {
     const answer = openAnswer();
     await using upstream = startUpstream(() => answer.response);
     await using gateway = await startGateway(

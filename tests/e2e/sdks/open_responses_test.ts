@@ -127,7 +127,7 @@ const CASES: Readonly<
     body: { ...ASKED_FOR_WEATHER, stream: true },
     check(answer) {
       callsWeather(answer);
-      const told = answer.events.map(({ type, item }) =>
+      const steps = answer.events.map(({ type, item }) =>
         item === undefined ? type : `${type} ${Object(item).type}`
       );
       for (
@@ -137,7 +137,7 @@ const CASES: Readonly<
           "response.function_call_arguments.done",
           "response.output_item.done function_call",
         ]
-      ) assert.ok(told.includes(needed), `${needed} in ${told.join()}`);
+      ) assert.ok(steps.includes(needed), `${needed} in ${steps.join()}`);
     },
   },
   "an image": {

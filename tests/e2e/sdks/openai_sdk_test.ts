@@ -176,7 +176,7 @@ Deno.test("the OpenAI SDK lists the models and retrieves one", async () => {
   assert.equal((await models.retrieve("demo-b")).id, "demo-b");
 });
 
-/** What goes wrong, and the class of the SDK that tells it apart. */
+/** An error, and the SDK's class for it. */
 const ERRORS = [
   {
     name: "a wrong token",
@@ -211,7 +211,7 @@ const ERRORS = [
   },
 ] as const;
 
-Deno.test("the OpenAI SDK tells errors by their class and shows the request's id", async (t) => {
+Deno.test("the OpenAI SDK has a class for each error and shows the request id", async (t) => {
   await using gateway = await startDemoGateway();
   for (const { name, model, error, code, ...rest } of ERRORS) {
     await t.step(name, async () => {
@@ -232,7 +232,7 @@ Deno.test("the OpenAI SDK tells errors by their class and shows the request's id
   });
 });
 
-Deno.test("the OpenAI SDK tells a token's own limit by its class", async () => {
+Deno.test("the OpenAI SDK has a class for a token's own limit", async () => {
   const answer = openAnswer();
   await using upstream = startUpstream(() => answer.response);
   await using gateway = await startGateway(

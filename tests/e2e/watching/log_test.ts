@@ -30,7 +30,7 @@ function takeTimes(
   return rest;
 }
 
-Deno.test("the line about a stream tells all that is known of it", async () => {
+Deno.test("the line about a stream has all known fields", async () => {
   await using upstream = startUpstream(() => {
     const answer = piecewise(STREAM);
     answer.headers.set("x-request-id", "upstream-1");
@@ -249,7 +249,7 @@ const MESSAGE = JSON.stringify({
   usage: { input_tokens: 1, output_tokens: 2 },
 });
 
-Deno.test("every request has exactly one line, which tells where it came and how it ended", async (t) => {
+Deno.test("every request has exactly one line, with its path and its ending", async (t) => {
   await using upstream = startUpstream(() =>
     new Response(MESSAGE, { headers: JSON_HEADERS })
   );
@@ -259,8 +259,8 @@ Deno.test("every request has exactly one line, which tells where it came and how
       const response = await gateway.call(path, init);
       await response.bytes();
       const line = takeTimes(await gateway.lines.of(response));
-      const told = Object.keys(expected).map((key) => [key, line[key]]);
-      assert.deepEqual(Object.fromEntries(told), expected);
+      const logged = Object.keys(expected).map((key) => [key, line[key]]);
+      assert.deepEqual(Object.fromEntries(logged), expected);
     });
   }
   assert.equal(

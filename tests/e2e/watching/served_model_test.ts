@@ -21,7 +21,7 @@ type Protocol = typeof PROTOCOLS[number];
 
 const LETTERS = { chat: "a", messages: "b", responses: "c" } as const;
 
-/** A provider that answers by its dear model, whichever it is asked for. */
+/** A provider that answers with its dear model, for every requested model. */
 function answerDear({ path, text }: SeenRequest): Response {
   const { start, output, end, answer } = WIRES[protocolOfPath(path)];
   const isStream = /"stream":\s*true/.test(text());
@@ -111,8 +111,8 @@ Deno.test("what a provider serves by another model than asked counts for that mo
       await using gateway = await serveFile(file);
       for (const protocol of PROTOCOLS) {
         for (const stream of [false, true]) {
-          const told = await send(gateway.url, protocol, { stream });
-          assert.equal(told.status, 200, told.text);
+          const received = await send(gateway.url, protocol, { stream });
+          assert.equal(received.status, 200, received.text);
         }
         const refused = await send(gateway.url, protocol, longer[protocol]);
         assert.equal(refused.status, 429, refused.text);
@@ -121,11 +121,11 @@ Deno.test("what a provider serves by another model than asked counts for that mo
       }
       for (const stream of [false, true]) {
         const translated = { model: "cheap-b", stream };
-        const told = await askOnce(
+        const received = await askOnce(
           gateway.url + PATHS.chat,
           ask("chat", hello("chat", translated)),
         );
-        assert.equal(told.status, 200, told.text);
+        assert.equal(received.status, 200, received.text);
       }
       assert.equal(upstream.requests.items.length, 8);
       await until(

@@ -101,7 +101,7 @@ Deno.test("without OTEL_DENO a caller's trace goes upstream as it came, natively
   }
 });
 
-Deno.test("with OTEL_DENO a trace goes on from the caller through the gateway to the provider, told in the GenAI conventions, without any secret or text", async (t) => {
+Deno.test("with OTEL_DENO a trace continues from the caller through the gateway to the provider, by the GenAI conventions, without any secret or text", async (t) => {
   await using upstream = startUpstream(stream);
   await using collector = startCollector();
   await using gateway = await serveFile(

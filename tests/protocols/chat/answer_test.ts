@@ -126,7 +126,7 @@ Deno.test("a Chat answer has no content beside calls, and an empty one without",
   assert.equal(encode(answerOf([])).message.content, "");
 });
 
-Deno.test("a Chat answer tells every reason to stop in its own words", () => {
+Deno.test("a Chat answer has its own word for every stop reason", () => {
   const words: Record<StopReason, string> = {
     end: "stop",
     stop_sequence: "stop",
@@ -149,7 +149,7 @@ Deno.test("a Chat answer tells every reason to stop in its own words", () => {
   }
 });
 
-Deno.test("a Chat answer tells why it was filtered as a refusal, in JSON and as a stream", () => {
+Deno.test("a Chat answer gives the reason of a filter as a refusal, in JSON and as a stream", () => {
   const filtered = answerOf([], {
     stop: { reason: "filtered", explanation: "not safe" },
   });

@@ -41,7 +41,7 @@ const QUESTION = {
   messages: [{ role: "user", content: "Hi" }],
 } as const;
 
-/** What the SDK makes of the answer told as a stream. */
+/** The SDK's reading of the streamed answer. */
 async function streamed(answer: Answer) {
   const text = encodeStream(chatCodec, answer, REQUEST).map(formatFrame).join(
     "",

@@ -7,7 +7,7 @@ import {
   userRequest,
 } from "../../support/dialects/upstream_request.ts";
 
-// What the providers of models with a switch for thinking refuse, in their own words, and what they are told instead.
+// The fields that providers of models with a switch for thinking reject, and the fields that they receive instead.
 
 /** The callers of other protocols that reach a provider of Chat Completions. */
 const CALLERS = ["messages", "responses"] as const;
@@ -139,7 +139,7 @@ Deno.test("a model whose thinking is switched off gets no reasoning with its cal
   }
 });
 
-Deno.test("a router is told of reasoning in its own word", () => {
+Deno.test("a router receives reasoning in its own field", () => {
   const { body } = toChat("messages", LOOPS.messages, {
     service: "openrouter",
     model: "moonshotai/kimi-k2.5",
@@ -231,7 +231,7 @@ for (const from of CALLERS) {
   });
 
   // "Tool choice must be auto": https://github.com/vectorize-io/hindsight/issues/4246
-  Deno.test(`a model that cannot be forced is told in words to call the tool, ${from}`, () => {
+  Deno.test(`a model that cannot be forced gets an instruction to call the tool, ${from}`, () => {
     for (
       const [service, model] of [
         ["zai", "glm-5.3"],
@@ -347,7 +347,7 @@ Deno.test("a budget becomes an effort where there is one, and is named where the
   assert.deepEqual(lost.dropped, ["thinking"]);
 });
 
-Deno.test("a model that always thinks is told to think least, and the caller that it thinks", () => {
+Deno.test("a model that always reasons gets the least effort, and the dropped field is named", () => {
   for (
     const [service, model, made] of [
       ["zai", "glm-5.3", { reasoning_effort: "low" }],

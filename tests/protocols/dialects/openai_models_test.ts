@@ -21,7 +21,7 @@ function toOpenAi(fields: JsonObject, model: string, service = "openai") {
   });
 }
 
-/** Those that reason unless told not to, and names that nobody has heard of yet. */
+/** Models that reason by default, and unknown names. */
 const REASONING_MODELS = [
   "o3",
   "o4-mini",
@@ -52,7 +52,7 @@ const REASONING_MODELS = [
 ];
 
 for (const model of REASONING_MODELS) {
-  Deno.test(`${model} gets no sampling, whoever serves it, and the caller is told`, () => {
+  Deno.test(`${model} gets no sampling from any service, and the dropped fields are named`, () => {
     for (const service of ["openai", "custom"]) {
       const { body, dropped } = toOpenAi(SAMPLING, model, service);
       assert.equal(body.temperature, undefined);
@@ -106,7 +106,7 @@ Deno.test("an effort takes the sampling of a model that does not reason by itsel
   assert.deepEqual(dropped, ["temperature", "top_p"]);
 });
 
-Deno.test("a model that always reasons gets its least effort for none, and the caller is told", () => {
+Deno.test("a model that always reasons gets its least effort for none, and the dropped field is named", () => {
   const least: Record<string, string> = {
     "o3": "low",
     "gpt-5": "minimal",
@@ -125,7 +125,7 @@ Deno.test("a model that always reasons gets its least effort for none, and the c
   }
 });
 
-Deno.test("an effort that a model does not know becomes the closest, and the caller is told", () => {
+Deno.test("an effort that a model lacks becomes the closest, and the dropped field is named", () => {
   const cases: [model: string, asked: string, made: string, lost: boolean][] = [
     ["gpt-5", "xhigh", "high", true],
     ["gpt-5.1", "minimal", "low", false],
@@ -143,7 +143,7 @@ Deno.test("an effort that a model does not know becomes the closest, and the cal
   }
 });
 
-Deno.test("a model that never reasons is not asked to, and the caller is told", () => {
+Deno.test("a model that never reasons gets no effort, and the dropped field is named", () => {
   const { body, dropped } = toOpenAi({ reasoning_effort: "high" }, "gpt-4.1");
   assert.equal(body.reasoning, undefined);
   assert.equal(body.include, undefined);

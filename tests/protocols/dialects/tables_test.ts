@@ -86,7 +86,7 @@ Deno.test("each provider stands once in its table and names its sources", () => 
 /** Endpoints of services that need no row, and why. */
 const WITHOUT_ROW: Readonly<Record<string, string>> = {
   "anthropic messages":
-    "every model is a Claude: CLAUDE_MODELS has their rows, whoever serves them",
+    "every model is a Claude: CLAUDE_MODELS has their rows for every service",
   ...Object.fromEntries(
     [
       "zai",

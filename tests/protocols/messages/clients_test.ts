@@ -10,7 +10,7 @@ import { needing } from "../../support/ignored.ts";
 
 const REQUESTS = loadClientRequests("/messages");
 
-/** What a Chat-only upstream cannot be told of what clients send. */
+/** The fields of clients that a Chat-only upstream cannot receive. */
 const DROPPED: readonly string[] = [
   // Most providers cache by themselves.
   "cache_control",

@@ -53,7 +53,7 @@ const ACCUMULATORS = {
 };
 
 /** A stream of an upstream, as its codec reads it. */
-interface Told {
+interface UpstreamStream {
   readonly name: string;
   readonly events: readonly AnswerEvent[];
 }
@@ -62,14 +62,20 @@ interface Told {
 const CUT_ARGUMENTS =
   "messages anthropic-claude-3-7-sonnet-incomplete-partial-json-response";
 
-/** Every answer that the codec can tell. */
-const TOLD: readonly Told[] = [
+/** Every answer that the codec can write. */
+const STREAMS: readonly UpstreamStream[] = [
   ...ANSWERS.map(({ name, answer }) => ({ name, events: eventsOf(answer) })),
-  ...toldBy(messagesCodec, [...MESSAGES_CASES, ...loadRecordings("messages")]),
-  ...toldBy(chatCodec, [...CHAT_CASES, ...loadRecordings("chat")]),
+  ...streamsOf(messagesCodec, [
+    ...MESSAGES_CASES,
+    ...loadRecordings("messages"),
+  ]),
+  ...streamsOf(chatCodec, [...CHAT_CASES, ...loadRecordings("chat")]),
 ].filter(({ name }) => name !== CUT_ARGUMENTS);
 
-function toldBy(codec: Codec, cases: readonly ContractCase[]): Told[] {
+function streamsOf(
+  codec: Codec,
+  cases: readonly ContractCase[],
+): UpstreamStream[] {
   return cases.flatMap(({ name, stream }) =>
     stream === undefined ? [] : [{
       name: `${codec.protocol} ${name}`,
@@ -80,7 +86,7 @@ function toldBy(codec: Codec, cases: readonly ContractCase[]): Told[] {
 
 for (const [version, accumulate] of Object.entries(ACCUMULATORS)) {
   Deno.test(`Anthropic SDK ${version} gathers from a stream what the JSON answer holds`, async (t) => {
-    for (const { name, events } of TOLD) {
+    for (const { name, events } of STREAMS) {
       await t.step(name, async () => {
         const message = await accumulate(streamOf(events));
         const answer = messagesCodec.encodeAnswer(
@@ -165,7 +171,7 @@ Deno.test("Anthropic SDKs skip what keeps a stream alive", async () => {
   }
 });
 
-Deno.test("Anthropic SDK tells the code of a thread that the gateway does not keep", async () => {
+Deno.test("Anthropic SDK reports the code of a thread that the gateway does not keep", async () => {
   const error = errorOf(() =>
     messagesCodec.decodeRequest({ ...REQUEST, thread: { type: "create" } })
   );
@@ -209,7 +215,7 @@ Deno.test("Anthropic SDKs read an encoded failure by its status and type", async
   }
 });
 
-/** The events that tell an answer. */
+/** The events of an answer. */
 function eventsOf(answer: Answer): AnswerEvent[] {
   const events: AnswerEvent[] = [];
   unfoldAnswer(answer, (event) => {

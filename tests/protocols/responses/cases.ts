@@ -591,7 +591,7 @@ export const RESPONSES_CASES: readonly ContractCase[] = [
     ),
   },
   {
-    name: "items told only when they are done, and not at the end (Codex)",
+    name: "items sent only when they are done, and not at the end (Codex)",
     stream: sseBytes(
       CREATED,
       event("metadata", { anything: 1 }),
@@ -604,14 +604,14 @@ export const RESPONSES_CASES: readonly ContractCase[] = [
     ),
   },
   {
-    name: "items told only at the end",
+    name: "items sent only at the end",
     stream: sseBytes(
       CREATED,
       completed([REASONING, message("m", CITED), CALL]),
     ),
   },
   {
-    name: "arguments told only when they are done",
+    name: "arguments sent only when they are done",
     stream: sseBytes(
       CREATED,
       added(0, { ...CALL, arguments: "" }),

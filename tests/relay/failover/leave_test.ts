@@ -20,7 +20,7 @@ interface Stage {
   readonly stream: boolean;
   /** Whether the caller has the headers by then. */
   readonly answered: boolean;
-  /** Whether the request is told of it before the answer's body is; default: the body first. */
+  /** True when the request is aborted before the answer's body is cancelled; default: the body first. */
   readonly signalFirst?: boolean;
   /** How many times a provider has been asked by then. */
   readonly asked: number;

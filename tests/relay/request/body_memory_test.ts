@@ -336,32 +336,32 @@ Deno.test("createBodyMemory() has silent uploads of one caller, however many, ke
   assert.ok(uploads.every(({ state }) => state === "goes on"));
 });
 
-/** Another thread that holds what the test says, and what it was told of this one. */
+/** Another thread with a scripted usage, and the usage that this one has published to it. */
 function another(usedBytes: number, running = 0) {
-  const other = { usedBytes, running, told: [0, 0] };
+  const other = { usedBytes, running, published: [0, 0] };
   const others: MemoryOfOthers = {
     usedBytes: () => other.usedBytes,
     running: () => other.running,
-    publish: (...own) => void (other.told = own),
+    publish: (...own) => void (other.published = own),
   };
   const timers = createFakeTimers();
   const memory = createBodyMemory(others, createDeadlines(timers));
   return { other, timers, memory, share: () => memory.open(100, "alice") };
 }
 
-Deno.test("createBodyMemory() leaves others what they hold, and tells them what it holds itself", async () => {
+Deno.test("createBodyMemory() counts the memory of other threads, and publishes its own", async () => {
   const { other, memory, share } = another(60);
   const one = share();
   one.take(40);
-  assert.deepEqual(other.told, [40, 0]);
+  assert.deepEqual(other.published, [40, 0]);
   assert.throws(() => one.take(1), isFull);
   assert.equal(memory.usedBytes, 40);
-  assert.deepEqual(other.told, [40, 0]);
+  assert.deepEqual(other.published, [40, 0]);
   one.give(30);
   const loan = await share().borrow(20, NEVER);
-  assert.deepEqual(other.told, [30, 1]);
+  assert.deepEqual(other.published, [30, 1]);
   loan.end();
-  assert.deepEqual(other.told, [10, 0]);
+  assert.deepEqual(other.published, [10, 0]);
 });
 
 Deno.test("createBodyMemory() has its own uploads give way where others hold the rest", () => {
@@ -369,7 +369,7 @@ Deno.test("createBodyMemory() has its own uploads give way where others hold the
   const mallory = upload(memory.open(100, "mallory"), 35);
   memory.open(100, "bob").take(10);
   assert.equal(mallory.state, "full");
-  assert.deepEqual(other.told, [10, 0]);
+  assert.deepEqual(other.published, [10, 0]);
 });
 
 Deno.test("createBodyMemory() lets work wait for work of others, who do not say when they are done", async () => {

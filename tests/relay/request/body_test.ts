@@ -421,11 +421,11 @@ const PLATFORM_ERRORS: readonly (readonly [Error, boolean])[] = [
     ),
     false,
   ],
-  // 2.7.11, whichever it is
+  // 2.7.11, for both causes
   [new Deno.errors.Http("error reading a body from connection"), true],
 ];
 
-Deno.test("readBody() refuses chunks that are malformed, as far as the platform tells them from a caller who left", async () => {
+Deno.test("readBody() rejects malformed chunks, as far as the platform distinguishes them from a disconnected caller", async () => {
   for (const [cause, isMalformed] of PLATFORM_ERRORS) {
     for (const encoding of ["identity", "gzip"]) {
       const ways = [

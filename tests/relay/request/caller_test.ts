@@ -176,7 +176,7 @@ function nearMisses(): string[] {
   return [...changed, ...cut, `${ALICE_TOKEN}~`, ALICE_TOKEN.toUpperCase()];
 }
 
-Deno.test("authenticate() tells a token that is nearly right no more than any other", async () => {
+Deno.test("authenticate() gives the same error for a nearly correct token as for any other", async () => {
   const refuse = async (token: string) => {
     const error = await decide({ group: "bearer", headers: bearer(token) });
     assert.ok(error instanceof GatewayError, token);
@@ -189,7 +189,7 @@ Deno.test("authenticate() tells a token that is nearly right no more than any ot
   }
 });
 
-Deno.test("authenticate() tells which header a route takes", async () => {
+Deno.test("authenticate() names the header that a route accepts", async () => {
   const messages = new Map<CredentialGroup, string>();
   for (const group of ["bearer", "messages", "either"] as const) {
     const error = await decide({ group, headers: {} });

@@ -51,7 +51,7 @@ Deno.test("conversationOf() is the same for every turn of a conversation", async
   }
 });
 
-Deno.test("conversationOf() tells conversations apart", async () => {
+Deno.test("conversationOf() distinguishes conversations", async () => {
   const other = { role: "user", content: "Hi there" };
   assert.notEqual(
     await nameOf({ messages: [SYSTEM, HI] }),
@@ -63,7 +63,7 @@ Deno.test("conversationOf() tells conversations apart", async () => {
   );
 });
 
-Deno.test("conversationOf() tells callers apart, whatever ids they send", async () => {
+Deno.test("conversationOf() distinguishes callers with equal ids", async () => {
   const headers = { "session-id": "1" };
   assert.notEqual(
     await nameOf({ messages: [HI] }),
@@ -256,7 +256,7 @@ Deno.test("readClientIds() keeps 128 characters, none of them a control characte
   });
 });
 
-Deno.test("readClientIds() passes over a header that holds nothing that can be told", () => {
+Deno.test("readClientIds() ignores a header without a usable id", () => {
   const headers = new Headers({
     "session-id": "",
     "x-session-id": "ses_1",

@@ -18,7 +18,7 @@ function inPieces(bytes: Uint8Array<ArrayBuffer>): LongBytes {
   return new LongBytes(pieces);
 }
 
-Deno.test("a body that is held can be read again and again, whoever holds it", async () => {
+Deno.test("a held body can be read repeatedly by each of its holders", async () => {
   for (const size of [0, 1, 3e6]) {
     for (const held of [filled(size), inPieces(filled(size))]) {
       for (const _ of ["once", "twice"]) {

@@ -105,7 +105,7 @@ const NAMELESS = [
   `"tools":[{"type":"function","name":"f","parameters":{"type":"object","properties":{"model":{"type":"string"}},"required":["model"]}}]`,
 ];
 
-Deno.test("A RequestHeadReader tells every model that a body names beside its own, in pieces of any length", () => {
+Deno.test("A RequestHeadReader lists every further model that a body names, in chunks of any length", () => {
   for (const [fields, expected] of Object.entries(NAMING)) {
     for (const pieceBytes of [1, 2, 7, 64, Infinity]) {
       assert.deepEqual(named(fields, pieceBytes), expected, fields);

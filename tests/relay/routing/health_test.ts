@@ -34,7 +34,7 @@ interface Scene {
   /** What was logged, a line each. */
   readonly lines: readonly string[];
   readonly cooled: readonly string[];
-  /** What other gateways were told. */
+  /** The cool-downs sent to other gateways. */
   readonly told: readonly CoolDown[];
   readonly config: Config;
 }
@@ -186,7 +186,7 @@ Deno.test("a probe that begins to answer lets others in before it ends", async (
   assert.equal(restMs(scene, scene.one), 0);
 });
 
-Deno.test("a probe whose caller left, or that tells nothing, holds nobody up", async (t) => {
+Deno.test("a probe whose caller disconnected, or that proves nothing, delays no one", async (t) => {
   const scene = await begin();
   for (let count = 0; count < 3; count++) fail(scene, scene.one);
   scene.clock.advance(1000);
@@ -423,7 +423,7 @@ Deno.test("a cool-down says whom it keeps away", async () => {
   assert.deepEqual(scene.cooled, ["main", "main"]);
 });
 
-Deno.test("a connection that cannot be made is left alone by all, whoever has seen it", async () => {
+Deno.test("an unreachable connection cools down for all tokens", async () => {
   const scene = await begin();
   for (let count = 0; count < 3; count++) {
     fail(scene, scene.one, fault("unreachable"));
@@ -515,7 +515,7 @@ Deno.test("an outage that many tokens see asks hardly more of a connection than 
   assert.ok(attempts.many <= 18, `${attempts.many} attempts`);
 });
 
-/** Lets `scene` follow everything that `other` told. */
+/** Passes every cool-down of `other` to `scene`. */
 function follow(scene: Scene, other: Scene): void {
   for (const coolDown of other.told) {
     scene.health.follow(coolDown, scene.config);
@@ -598,7 +598,7 @@ Deno.test("follow() leaves one model alone, and one token's requests, where that
   assert.equal(restMs(here, here.other, here.alice), 0);
 });
 
-Deno.test("follow() benches what a provider told one token elsewhere, and for all once a second one is told here", async () => {
+Deno.test("follow() cools down for one token elsewhere, and for all after a second token's failure here", async () => {
   const [there, here] = [await begin(), await begin()];
   const limit = fault("rate_limited", { status: 429, retryAfterMs: 7000 });
   fail(there, there.one, limit);

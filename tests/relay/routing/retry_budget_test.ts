@@ -26,7 +26,7 @@ Deno.test("spend() grants one repetition for five requests", () => {
   assert.equal(granted(() => budget.spend("one")), 200);
 });
 
-Deno.test("spend() begins anew after ten seconds", () => {
+Deno.test("spend() begins a new count after ten seconds", () => {
   const { budget, clock } = begin();
   granted(() => budget.spend("one"));
   clock.advance(9999);

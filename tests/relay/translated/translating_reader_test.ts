@@ -418,7 +418,7 @@ Deno.test("holding leaves no deadline behind when something fails that nobody fo
   assert.equal(scene.timers.running, 0);
 });
 
-Deno.test("a translated stream that is cut tells its caller, though its source does not notice", async () => {
+Deno.test("a translated stream that is cut ends with an error for its caller, though its source does not notice", async () => {
   const controller = new AbortController();
   const scene = begin({ signal: controller.signal });
   scene.source.enqueue(START);
@@ -428,7 +428,7 @@ Deno.test("a translated stream that is cut tells its caller, though its source d
   const rest = reader.read();
   await settle();
   controller.abort(new Error("shutting down"));
-  const { value } = await within(rest, "the caller to be told");
+  const { value } = await within(rest, "the caller to receive the error");
   assert.match(new TextDecoder().decode(value), /event: error\n.*shutting/);
   assert.equal((await reader.read()).done, true);
   assert.deepEqual(scene.ends, ["complete"]);

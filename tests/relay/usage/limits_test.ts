@@ -7,8 +7,8 @@ import {
   tokenFile,
 } from "../../support/gateway/config.ts";
 import {
+  type CallerResponse,
   connectionTo,
-  type Told,
 } from "../../support/gateway/failover_scene.ts";
 import {
   limited,
@@ -33,7 +33,7 @@ async function limitOf(
   return only;
 }
 
-function errorOf({ text }: Told): Record<string, unknown> {
+function errorOf({ text }: CallerResponse): Record<string, unknown> {
   const { error } = JSON.parse(text);
   return error;
 }
@@ -47,8 +47,8 @@ function stopsQwenCode(text: string): boolean {
     /will reset|reset at/i.test(text);
 }
 
-/** Seconds since 1970 until which the caller is told to wait. */
-function resetOf({ headers, atMs }: Told): number {
+/** The reset time that the caller receives, in seconds since 1970. */
+function resetOf({ headers, atMs }: CallerResponse): number {
   return Math.ceil((NOW_MS + atMs) / 1000) +
     Number(headers.get("retry-after"));
 }
@@ -80,7 +80,7 @@ Deno.test("a token at its limit of requests is refused until the window resets",
   assert.equal(scene.providers.asked.length, 3);
 });
 
-Deno.test("who would have to wait for more than a minute is told not to repeat the request", async () => {
+Deno.test("a wait of more than a minute forbids a retry", async () => {
   const scene = await openUsageScene(limited({ window: "day", requests: 1 }));
   await scene.ask("chat");
   scene.timers.advance(MINUTE_MS);
@@ -130,11 +130,11 @@ Deno.test("tokens and cost count what the provider said in the end, and not what
     const scene = await openUsageScene(limited({ window: "day", ...limit }));
     await scene.ask("chat");
     await scene.ask("chat", { stream: true });
-    const told = await limitOf(scene);
-    assert.equal(told.used, used);
-    assert.equal(told.unit, unit);
-    assert.equal(told.remaining, told.limit - used);
-    assert.equal(told.resets_at, "2026-01-02T00:00:00.000Z");
+    const reported = await limitOf(scene);
+    assert.equal(reported.used, used);
+    assert.equal(reported.unit, unit);
+    assert.equal(reported.remaining, reported.limit - used);
+    assert.equal(reported.resets_at, "2026-01-02T00:00:00.000Z");
   }
 });
 
@@ -158,9 +158,9 @@ Deno.test("an answer that is fetched later, whose use nobody counts, is refused 
         connections,
         ...limited(...limits),
       });
-      const told = await scene.ask(protocol, { [field]: true });
-      assert.equal(told.status, expected, told.text);
-      if (expected === 400) assert.equal(errorOf(told).param, field);
+      const received = await scene.ask(protocol, { [field]: true });
+      assert.equal(received.status, expected, received.text);
+      if (expected === 400) assert.equal(errorOf(received).param, field);
       const awaited = await scene.ask(protocol, { [field]: false });
       assert.equal(awaited.status, 200);
     }
@@ -183,10 +183,10 @@ Deno.test("a request that is larger than what is left is refused, and a smaller 
 
 Deno.test("two requests at once never both get the last that is left", async () => {
   const scene = await openUsageScene(limited({ window: "hour", requests: 3 }));
-  const told = await Promise.all(
+  const received = await Promise.all(
     Array.from({ length: 8 }, () => scene.ask("chat")),
   );
-  const served = told.filter(({ status }) => status === 200);
+  const served = received.filter(({ status }) => status === 200);
   assert.equal(served.length, 3);
   assert.equal(scene.providers.asked.length, 3);
 });
@@ -250,7 +250,7 @@ Deno.test("a limit for models counts those alone, whatever else the token uses",
   assert.equal((await limitOf(scene)).used, 1);
 });
 
-Deno.test("a connection over its limit is left out, and when all are over theirs the first reset is told", async () => {
+Deno.test("a connection over its limit is skipped, and when all are over theirs the error names the first reset", async () => {
   const scene = await openUsageScene({
     connections: [
       oneConnection(),
@@ -271,7 +271,7 @@ Deno.test("a connection over its limit is left out, and when all are over theirs
   assert.match(String(errorOf(refused).message), /through two/);
 });
 
-Deno.test("when some connections are over a limit and the others cool down, the caller is told of those", async () => {
+Deno.test("when some connections are over a limit and the others cool down, the error names the cool-down", async () => {
   const scene = await openUsageScene({
     connections: [
       oneConnection(),
@@ -286,7 +286,7 @@ Deno.test("when some connections are over a limit and the others cool down, the 
   assert.match(refused.text, /cooling|failed recently/);
 });
 
-Deno.test("the longest of several exceeded limits is told", async () => {
+Deno.test("the error names the longest of several exceeded limits", async () => {
   const scene = await openUsageScene(
     limited({ window: "minute", requests: 1 }, {
       window: "hour",
@@ -322,8 +322,12 @@ Deno.test("a group binds its members together, and a member outside of it is fre
   assert.equal(await askAs("bob"), 429);
   assert.equal(await askAs("alice"), 429);
   assert.equal(await askAs("carol"), 200);
-  const told = await limitOf(scene, "mg_alice");
-  assert.deepEqual([told.scope, told.group, told.used], ["group", "team", 2]);
+  const limit = await limitOf(scene, "mg_alice");
+  assert.deepEqual([limit.scope, limit.group, limit.used], [
+    "group",
+    "team",
+    2,
+  ]);
   const refused = await scene.ask("chat");
   assert.match(
     String(errorOf(refused).message),
@@ -441,7 +445,7 @@ Deno.test("a token without limits is asked nothing", async () => {
   assert.deepEqual((await scene.usage()).limits, []);
 });
 
-Deno.test("nobody is told of connections and models that a group's limit counts and that are not the token's own", async () => {
+Deno.test("no error names connections and models of a group's limit that the token may not use", async () => {
   const bob = { name: "bob", sha256: sha256Hex("mg_bob") };
   const scene = await openUsageScene({
     connections: [
@@ -473,14 +477,14 @@ Deno.test("nobody is told of connections and models that a group's limit counts 
   const refused = await scene.ask("chat");
   const usage = await scene.usage();
   assert.equal(refused.status, 429);
-  const told = [
+  const received = [
     near.headers.get("x-gateway-limit-warning"),
     String(errorOf(refused).message),
     JSON.stringify(usage),
   ];
-  for (const text of told) assert.doesNotMatch(text ?? "", /hidden|secret/);
+  for (const text of received) assert.doesNotMatch(text ?? "", /hidden|secret/);
   assert.match(
-    told[0] ?? "",
+    received[0] ?? "",
     /1 requests per hour for model-1 and 1 more through one and 1 more of the group team/,
   );
   const [limit, ...more] = usage.limits;
@@ -502,7 +506,7 @@ Deno.test("a warning stays short however many models a limit counts", async () =
   );
 });
 
-Deno.test("who asks for more than a whole window has is told so, and not to repeat the request", async () => {
+Deno.test("a request larger than a whole window gets an error that says so and forbids a retry", async () => {
   const scene = await openUsageScene(limited({ window: "minute", tokens: 10 }));
   const refused = await scene.ask("chat");
   assert.equal(refused.status, 429);
@@ -526,7 +530,7 @@ Deno.test("Codex stops at a request that no window has room for, though the wind
   assert.equal(errorOf(refused).type, "usage_limit_reached");
 });
 
-Deno.test("nobody is told to wait for longer than a client's timer holds", async () => {
+Deno.test("no response asks for a wait longer than a client's timer allows", async () => {
   const scene = await openUsageScene(limited({ window: "month", requests: 1 }));
   await scene.ask("chat");
   const refused = await scene.ask("chat");

@@ -6,9 +6,9 @@ import { readLogLine } from "../../../src/observe/logged_request.ts";
 import { sha256Hex } from "../../../src/core/sha256.ts";
 import { ALICE_TOKEN, tokenFile } from "../../support/gateway/config.ts";
 import {
+  type CallerResponse,
   connectionTo,
   type Mode,
-  type Told,
 } from "../../support/gateway/failover_scene.ts";
 import {
   openUsageScene,
@@ -65,7 +65,7 @@ function askBoth(
   scene: UsageScene,
   protocol: Protocol = "chat",
   fields: JsonObject = {},
-): Promise<Told> {
+): Promise<CallerResponse> {
   return scene.ask(protocol, {
     model: "cheap",
     models: ["dear-1"],
@@ -73,7 +73,7 @@ function askBoth(
   });
 }
 
-function errorOf({ text }: Told): JsonObject {
+function errorOf({ text }: CallerResponse): JsonObject {
   const body = parseJson(text);
   assert.ok(isJsonObject(body) && isJsonObject(body.error));
   return body.error;
@@ -143,9 +143,9 @@ for (const protocol of PROTOCOLS) {
         protocol,
         mode: "translated",
       });
-      const told = await scene.ask(protocol, { model: "cheap", stream });
-      assert.equal(told.status, 200, told.text);
-      assert.equal(told.line.served_model, "dear");
+      const received = await scene.ask(protocol, { model: "cheap", stream });
+      assert.equal(received.status, 200, received.text);
+      assert.equal(received.line.served_model, "dear");
       assert.deepEqual(await used(scene), [DEAR]);
       assert.equal((await scene.ask(protocol, { model: "dear" })).status, 429);
     });
@@ -215,7 +215,7 @@ Deno.test("of models with one upstream name the first that a token may use stand
   }
 });
 
-Deno.test("a limit on a model keeps every body away that lets the provider use it, in whichever field", async () => {
+Deno.test("a limit on a model rejects every body that lets the provider use it, in any field", async () => {
   const scene = await openPair(
     [
       { window: "day", requests: 1, models: ["dear"] },
@@ -300,7 +300,7 @@ Deno.test("a warning names the model whose limit is nearly used up", async () =>
   assert.equal((await askBoth(scene)).status, 200);
 });
 
-Deno.test("the limits of a group count a model that served for another one, whichever token asked", async () => {
+Deno.test("the limits of a group count a model that served for another one, for every token", async () => {
   const bob = { name: "bob", sha256: sha256Hex("mg_bob"), group: "team" };
   const scene = await openUsageScene({
     connections: [
@@ -446,8 +446,12 @@ for (const stream of [false, true]) {
       { protocol: "messages" },
     );
     const tools = [{ type: "advisor_20260301", model: "dear-1" }];
-    const told = await scene.ask("messages", { model: "cheap", tools, stream });
-    assert.equal(told.status, 200, told.text);
+    const received = await scene.ask("messages", {
+      model: "cheap",
+      tools,
+      stream,
+    });
+    assert.equal(received.status, 200, received.text);
     const { windows: [hour], limits: [limit] } = await scene.usage();
     const [cheap, dear] = hour?.data ?? [];
     assert.deepEqual(
@@ -467,9 +471,9 @@ for (const stream of [false, true]) {
     assert.equal(dear?.cost_usd, 0.021);
     assert.equal(hour?.total.requests, 1);
     assert.equal(limit?.used, 21);
-    assert.equal(told.line.served_model, undefined);
-    assert.equal(told.line.cost_usd, 0.021132);
-    const read = readLogLine(JSON.stringify(told.line));
+    assert.equal(received.line.served_model, undefined);
+    assert.equal(received.line.cost_usd, 0.021132);
+    const read = readLogLine(JSON.stringify(received.line));
     assert.ok(typeof read === "object");
     assert.deepEqual(
       [read, ...read.others].map((use) => [
@@ -526,7 +530,7 @@ Deno.test("messages stream: a caller who leaves behind a fallback pays for the m
   assert.equal((await scene.lines.of(answer)).served_model, "dear");
 });
 
-Deno.test("a log is read back as it was counted live, whichever model served", async () => {
+Deno.test("a log reads back as it was counted live, for every served model", async () => {
   const scene = await openPair([], [answering("dear-1")]);
   const { line } = await askBoth(scene);
   const read = readLogLine(JSON.stringify(line));

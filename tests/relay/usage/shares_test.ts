@@ -219,7 +219,7 @@ Deno.test("a share whose window nobody knows yet holds nobody, and has the quota
   await until(() => scene.reads() > 0, "the quota to be read");
 });
 
-Deno.test("a share of a window that the provider does not tell is shown as unknown", async () => {
+Deno.test("a share of a window that the provider does not report is unknown", async () => {
   const limits = [{ connection: "main", window: "weekly", share: 0.5 }];
   const scene = await openShares([person("alice", { limits })]);
   const [limit] = (await scene.report("alice")).limits;

@@ -31,7 +31,7 @@ export interface Scene {
   readonly lines: LogLines;
   readonly store: ConfigStore;
   /** Sends a request and lets time pass until it has been answered whole. */
-  ask(protocol: Protocol, overrides?: JsonObject): Promise<Told>;
+  ask(protocol: Protocol, overrides?: JsonObject): Promise<CallerResponse>;
   /** Lets time pass until `work` is done. */
   pass<Value>(work: Promise<Value>): Promise<Value>;
   /** A request, as `ask` sends it. */
@@ -39,7 +39,7 @@ export interface Scene {
 }
 
 /** What a caller was told. */
-export interface Told {
+export interface CallerResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;

@@ -81,7 +81,7 @@ Deno.test("bindReasoning() binds a thought behind a block that no caller gives b
   assert.notEqual(bound?.prefix, "p");
 });
 
-Deno.test("longerPrefix() tells every order and every piece apart", () => {
+Deno.test("longerPrefix() distinguishes every order and every part", () => {
   const prefixes = [
     ["a", "b"],
     ["b", "a"],
@@ -92,7 +92,7 @@ Deno.test("longerPrefix() tells every order and every piece apart", () => {
   assert.equal(new Set(prefixes).size, prefixes.length);
 });
 
-Deno.test("prefixBehind() tells texts of other lengths apart, and other calls", () => {
+Deno.test("prefixBehind() distinguishes texts of other lengths, and other calls", () => {
   const prefixes = [
     prefixBehind("p", { kind: "text", length: 1 }),
     prefixBehind("p", { kind: "text", length: 2 }),

@@ -52,7 +52,7 @@ const SHAPES: readonly (readonly [
       { loc: ["body", "messages", 0, "role"], msg: "Field required" },
       { loc: ["body", "model"], msg: "Field required" },
       { loc: ["body"], msg: "Bad" },
-      { loc: ["query", "x"], msg: "The fourth is not told" },
+      { loc: ["query", "x"], msg: "The fourth is left out" },
     ],
   }, {
     message: "messages.0.role: Field required; model: Field required; Bad",
@@ -183,7 +183,7 @@ Deno.test("readErrorWords() finds the words in every shape that providers send",
   }
 });
 
-Deno.test("every protocol's reader tells the words of every shape", () => {
+Deno.test("every protocol's reader finds the message in every shape", () => {
   for (const [name, body, { message }] of SHAPES) {
     for (const protocol of PROTOCOLS) {
       const failure = CODECS[protocol].decodeFailure(400, body);
@@ -221,7 +221,7 @@ Deno.test("plainWords() puts text on one line and bounds it", () => {
   assert.equal(plainWords("é".repeat(600)), `${"é".repeat(500)}…`);
 });
 
-Deno.test("plainWords() tells a page by its title, without one by its text", () => {
+Deno.test("plainWords() shows a page by its title, without one by its text", () => {
   // Cloudflare's page for an origin in trouble, and nginx's.
   assert.equal(
     plainWords(

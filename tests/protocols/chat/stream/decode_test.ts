@@ -378,7 +378,7 @@ Deno.test("a Chat stream's tool calls are put together", async (t) => {
       chunk({ content: "so" }),
       calls(entry(0, "c1", "f", '{"a":1}')),
     ], [{ kind: "text", text: "so" }, one]],
-    "whole, and told again in a message at the end": [
+    "complete, and repeated in a message at the end": [
       [
         calls(entry(0, "c1", "f", '{"a":1}')),
         {
@@ -391,7 +391,7 @@ Deno.test("a Chat stream's tool calls are put together", async (t) => {
       ],
       [one],
     ],
-    "told again under another id, which is another call": [
+    "repeated with another id, which is another call": [
       [
         calls(entry(0, "c1", "f", '{"a":1}')),
         calls(entry(0, "c2", "f", '{"a":1}')),
@@ -599,7 +599,7 @@ Deno.test("a Chat stream's end is not better than that of the provider behind a 
   );
 });
 
-Deno.test("a Chat stream tells which stop string was met, where the provider does", () => {
+Deno.test("a Chat stream names the stop string that was met, if the provider does", () => {
   const stopOf = (end: Json) => {
     const { stop } = answerOf(
       chunk({ content: "x" }),
@@ -869,7 +869,7 @@ Deno.test("a Chat stream is broken", async (t) => {
   }
 });
 
-Deno.test("a Chat stream tells the failure that the upstream reports", async (t) => {
+Deno.test("a Chat stream contains the failure that the upstream reports", async (t) => {
   const error = { message: "Too fast", type: "rate", code: 429 };
   await t.step("as a frame of its own", () => {
     const failure = failureOf(chunk({ content: "a" }), { error });

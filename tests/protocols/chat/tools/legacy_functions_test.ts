@@ -173,7 +173,7 @@ Deno.test("a caller of functions is answered with a function_call, streamed", ()
   assert.equal(choices.at(-1).finish_reason, "function_call");
 });
 
-Deno.test("a caller of functions is told of one call, and the log of the others", () => {
+Deno.test("a caller of functions receives one call, and the log names the others", () => {
   const [block] = ANSWER.blocks;
   assert.ok(block?.kind === "function_call");
   const two: Answer = {

@@ -93,7 +93,7 @@ const CASES: readonly (readonly [
   ["`nullable` is a branch", { type: "string", nullable: true }, {
     anyOf: [STRING, NULL],
   }],
-  ["values of several types are told apart", { enum: ["a", 1, null] }, {
+  ["values of several types are distinguished", { enum: ["a", 1, null] }, {
     anyOf: [
       { type: "string", enum: ["a"] },
       { type: "number", enum: [1] },
