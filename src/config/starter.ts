@@ -1,12 +1,12 @@
 import { type ServiceName, SERVICES } from "./services.ts";
 
-/** What a first connection to a service says besides its name. */
+/** The settings of a first connection to a service. */
 interface Starter {
-  /** The variable that holds the key. */
+  /** The environment variable with the key. */
   readonly variable: string;
-  /** A model of the service, to begin with. */
+  /** A model of the service. */
   readonly model: string;
-  /** Lines of YAML below the connection: settings that the service needs, comments on those that it may. */
+  /** Lines of YAML below the connection: required settings, and optional ones as comments. */
   readonly lines?: readonly string[];
 }
 
@@ -70,8 +70,8 @@ const STARTERS: Readonly<Record<ServiceName, Starter>> = {
 };
 
 /**
- * A first `gateway.yaml`, with comments, for these services, each named once. It is valid once the variables
- * that it names are set.
+ * Returns a commented first `gateway.yaml` for these services, which must differ. It is valid once its variables are
+ * set.
  */
 export function starterFile(services: readonly ServiceName[]): string {
   return `# yaml-language-server: $schema=gateway.schema.json
@@ -103,7 +103,7 @@ ${lines.map((line) => `    ${line}\n`).join("")}\
 `;
 }
 
-/** Where the requests go, which the file itself does not say. */
+/** Returns a comment with the preset's endpoints, which the file does not repeat. */
 function presetComment(service: ServiceName): string {
   const endpoints = Object.entries(SERVICES[service].endpoints)
     .map(([endpoint, url]) => `${endpoint} at ${url}`);
