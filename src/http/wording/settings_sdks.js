@@ -13,7 +13,7 @@ import {
   tokenInShell,
 } from "./settings_text.js";
 
-/** What all of them have in common. */
+/** The properties that all of them share. */
 const IN_SHELL = { token: tokenInShell, readsEnvironment: true };
 
 /** @type {readonly Client[]} */
