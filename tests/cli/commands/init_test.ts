@@ -49,8 +49,8 @@ Deno.test("a file of init says which variables it lacks, before they are set", a
   const result = await loadText(init("zai").written);
   assert.ok("problems" in result);
   assert.deepEqual(result.problems.map(({ message }) => message), [
-    "needs the environment variable ZAI_API_KEY, which is not set",
-    "needs the environment variable ALICE_SHA256, which is not set",
+    "needs the environment variable ZAI_API_KEY, which is not set.",
+    "needs the environment variable ALICE_SHA256, which is not set.",
   ]);
 });
 
