@@ -9,7 +9,7 @@ export interface Config {
   readonly server: ServerConfig;
   /** `<vendor_b>`: the legacy path segment and the prefix of the version header. */
   readonly messagesVendor: string;
-  /** The deadlines of connections that set none. `bodyMs` holds for every request. */
+  /** The deadlines of connections that set none. `bodyMs` applies to every request. */
   readonly timeouts: Timeouts;
   readonly limits: { readonly budgetMs: number; readonly cacheMs: number };
   /** Paths with wildcards. A relative path is relative to the configuration file. */
@@ -18,7 +18,7 @@ export interface Config {
   readonly shared: SharedConfig | undefined;
   /** In the file's order, disabled connections included. */
   readonly connections: readonly Connection[];
-  /** The enabled deployments of each model name, aliases included, in the file's order. */
+  /** The deployments of each model name on enabled connections, aliases included, in the file's order. */
   readonly pools: ReadonlyMap<string, readonly Deployment[]>;
   /** The names in lists of models, in the file's order. An alias follows its model. */
   readonly listedModels: readonly string[];
@@ -56,16 +56,16 @@ export interface SharedConfig {
   readonly prefix: string;
 }
 
-/** Deadlines in milliseconds; 0 means none. */
+/** Deadlines in milliseconds. 0 means none. */
 export interface Timeouts {
   readonly connectMs: number;
-  /** Until the upstream's response headers. */
+  /** The time until the provider's response headers. */
   readonly firstByteMs: number;
-  /** Until the first real output of a stream. */
+  /** The time until the first real output of a stream. */
   readonly firstOutputMs: number;
-  /** Between two chunks of an upstream's body. */
+  /** The longest silence between two chunks of the provider's body. */
   readonly idleMs: number;
-  /** For the caller's body to arrive. */
+  /** The time for the caller's body to arrive. */
   readonly bodyMs: number;
 }
 
@@ -74,19 +74,19 @@ export type UpstreamAuth =
   | { readonly scheme: "none" }
   | { readonly scheme: "bearer" | "x-api-key"; readonly key: string };
 
-/** A configured upstream. */
+/** A configured account with a provider. */
 export interface Connection {
   readonly name: string;
   /** UUID, shown to callers as `provider_id`. */
   readonly id: string;
-  /** Kind of upstream service, such as `zai`. */
+  /** The kind of provider, such as `zai`. */
   readonly service: ServiceName;
   readonly family: Family;
   readonly enabled: boolean;
   /** Base URLs without a trailing slash. */
   readonly endpoints: Readonly<Partial<Record<Endpoint, string>>>;
   readonly auth: UpstreamAuth;
-  /** Added to every upstream request, last; names in lower case. */
+  /** Headers added to every request to the provider, after all others. Names are in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly streamOnly: boolean;
   /** Body fields set on translated requests. */
@@ -95,7 +95,7 @@ export interface Connection {
   readonly omit: readonly string[];
   /** True when a translation that would drop a field is rejected. */
   readonly strict: boolean;
-  /** `undefined`: the quota is not read. */
+  /** `undefined` when the quota is not read. */
   readonly quota: QuotaConfig | undefined;
   readonly maxConcurrent: number | undefined;
   readonly timeouts: Timeouts;
@@ -112,7 +112,7 @@ export interface QuotaConfig {
   readonly url: string | undefined;
   /** The credential that reads the quota. `undefined` uses the connection's own. */
   readonly key: string | undefined;
-  /** The meaning of the response. Set for the kind `json` only. */
+  /** The description of the response. Set only for the kind `json`. */
   readonly json: JsonQuota | undefined;
 }
 
@@ -142,7 +142,7 @@ export interface ConnectionModel {
   /** The ids of the models to try when every connection of this one has failed. */
   readonly fallbacks: readonly string[];
   readonly quotaRouting: boolean;
-  /** `undefined`: unknown. */
+  /** `undefined` when it is unknown. */
   readonly price: Price | undefined;
 }
 

@@ -95,7 +95,7 @@ function describeConnection(connection: Connection): Record<string, unknown> {
   };
 }
 
-/** The deadlines of a request to a provider. The body's is not among them: it has arrived by then. */
+/** Returns the deadlines of a request to a provider. The deadline for the caller's body is not one of them. */
 function describeTimeouts(timeouts: Timeouts): Record<string, string> {
   return {
     connect: describeDeadline(timeouts.connectMs),
@@ -123,7 +123,7 @@ function describeModel(model: ConnectionModel): string {
   return facts.length === 0 ? id : `${id} (${facts.join("; ")})`;
 }
 
-/** Returns a value within its words, or `undefined` without a value. */
+/** Returns a value with the texts around it, or `undefined` when the value is empty. */
 function phrase(
   before: string,
   value: string | number | readonly string[] | undefined,
@@ -145,8 +145,10 @@ function describeQuota(quota: QuotaConfig | undefined): unknown {
     plan: quota.plan,
     organization: quota.organization ?? "none",
     project: quota.project ?? "none",
-    url: url === undefined ? "of the kind" : url.origin + url.pathname,
-    key: quota.key === undefined ? "of the connection" : "set",
+    url: url === undefined
+      ? "the default of the kind"
+      : url.origin + url.pathname,
+    key: quota.key === undefined ? "the key of the connection" : "set",
     ...(quota.json === undefined ? {} : describeJsonQuota(quota.json)),
   };
 }

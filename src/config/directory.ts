@@ -45,7 +45,7 @@ export async function readDirectory(
   );
 }
 
-/** Returns the model id of each alias of a file. Of two models with one alias, the first counts. */
+/** Returns the model id of each alias of a file. When two models have the same alias, the first one wins. */
 export function aliasesIn(
   directory: readonly DirectoryEntry[],
 ): ReadonlyMap<string, string> {

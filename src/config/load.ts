@@ -85,7 +85,7 @@ function rootFault(value: unknown): string | undefined {
 const WHOLE_REGEXP =
   /^\$(?:[A-Za-z_][A-Za-z0-9_]*|\([A-Za-z_][A-Za-z0-9_]*\))$/;
 
-/** The same within a longer text. Only upper case counts, which most variables use. */
+/** The same within a longer text, and only in upper case, as most variables are. */
 const WITHIN_REGEXP =
   /(?<![\w$])\$(?:[A-Z_][A-Z0-9_]*(?![a-z])|\([A-Z_][A-Z0-9_]*\))/;
 
@@ -115,7 +115,7 @@ type TreeResult = { readonly value: unknown } | {
   readonly problem: Problem;
 };
 
-/** More than any real file needs. Nested aliases reach it within a few lines. */
+/** More than any real file needs. Nested aliases can exceed it within a few lines. */
 const MAX_NODES = 1_000_000;
 const MAX_DEPTH = 32;
 

@@ -2,9 +2,9 @@ import { closestString, levenshteinDistance } from "../core/std.ts";
 
 /** An error in a configuration, or (as a warning) a probable mistake. */
 export interface Problem {
-  /** Such as `connections[0].models[1].upstream` or `line 3, column 5`. Empty for the whole file. */
+  /** The location, such as `connections[0].models[1].upstream` or `line 3, column 5`. Empty for the whole file. */
   readonly path: string;
-  /** The problem and its remedy. It completes a sentence that begins with the path, and holds no secret. */
+  /** The problem and its remedy. Follows the path as a predicate, and holds no secret. */
   readonly message: string;
 }
 
@@ -72,8 +72,8 @@ export function quote(name: string): string {
 }
 
 /**
- * Returns the one of `options` that `given` probably misspells, or `undefined`. A third of the letters may differ, or
- * all of them may be in another order.
+ * Returns the one of `options` that `given` probably misspells, or `undefined`. Up to a third of the letters may
+ * differ, or the letters may be in another order.
  */
 export function nearest(
   given: string,
@@ -101,14 +101,14 @@ function sortLetters(word: string): string {
   return [...word].sort().join("");
 }
 
-/** Returns true for a mapping. */
+/** Returns true when a value is a mapping. */
 export function isMapping(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /**
- * Returns the value at a path. When a scalar is above the end of the path, returns the scalar: a text may replace a
- * mapping, as the id of a model does.
+ * Returns the value at a path. A path below a scalar returns that scalar, because a text may replace a mapping, as a
+ * model's id does.
  */
 export function valueAt(tree: unknown, path: Path): unknown {
   let found = tree;

@@ -33,14 +33,14 @@ export type QuotaKind = typeof QUOTA_KINDS[number];
 export interface JsonQuota {
   /** Headers of the request. An `authorization` header replaces the connection's. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Holds for a successful body. Without it, every JSON body is one. */
+  /** The condition for a successful body. Without it, every JSON body is successful. */
   readonly success: JsonCondition | undefined;
-  /** Holds for a body that rejects the credential. */
+  /** The condition for a body that rejects the credential. */
   readonly unauthorized: JsonCondition | undefined;
   readonly windows: readonly JsonWindow[];
 }
 
-/** True when the value at a JSON pointer is one of a list. */
+/** A condition: the value at a JSON pointer is one of a list. */
 export interface JsonCondition {
   readonly at: string;
   readonly in: readonly JsonScalar[];
@@ -49,10 +49,10 @@ export interface JsonCondition {
 /** A value that can be compared. */
 type JsonScalar = string | number | boolean | null;
 
-/** One window: fixed words, and pointers to its numbers. */
+/** A window: fixed texts, and pointers to its numbers. */
 export interface JsonWindow {
   readonly type: string;
-  /** `5h`, `1d`, `7d`, `1mo`, `total`; `undefined` is unknown. */
+  /** `5h`, `1d`, `7d`, `1mo` or `total`. `undefined` is unknown. */
   readonly period: string | undefined;
   readonly unit: string;
   /** The object that the other pointers start from, or an array of such objects. "" is the whole body. */
@@ -68,7 +68,7 @@ export interface JsonWindow {
   readonly resetsAt: JsonReset | undefined;
 }
 
-/** A share of the whole, and what the share counts. */
+/** A pointer to a share, and the meaning of the share. */
 export interface JsonShare {
   readonly at: string;
   readonly of:
@@ -78,7 +78,7 @@ export interface JsonShare {
     | "remaining_fraction";
 }
 
-/** The reset time of the window, and its format. */
+/** A pointer to the reset time, and its format. */
 export interface JsonReset {
   readonly at: string;
   readonly format:

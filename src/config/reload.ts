@@ -37,8 +37,7 @@ const START_SETTINGS: readonly (keyof ServerConfig)[] = [
 /**
  * Creates the function that file changes and signals call.
  *
- * One attempt runs at a time. Calls during an attempt cause one more attempt, which sees every change before the last
- * of them.
+ * One attempt runs at a time. Calls during an attempt cause one more attempt, which reads the latest file.
  */
 export function createReload(options: ReloadOptions): Reload {
   const started = options.store.current();
@@ -84,7 +83,7 @@ async function attemptReload(
   }
 }
 
-/** Compares without the pools. They follow from the connections, which comparing them would compare many times. */
+/** Compares two configurations without their pools, which repeat the connections many times. */
 function isSameConfig(one: Config, other: Config): boolean {
   return isDeepStrictEqual({ ...one, pools: null }, { ...other, pools: null });
 }

@@ -8,7 +8,7 @@ export interface SelectionIndex {
   readonly directory: readonly DirectoryEntry[];
   /** By name and by id. */
   readonly byReference: ReadonlyMap<string, DirectoryEntry>;
-  /** One set for all tokens with every connection, so that thousands of them share its memory. */
+  /** A set shared by all tokens with every connection, which saves memory for thousands of tokens. */
   readonly allIds: ReadonlySet<string>;
   readonly allModels: ReadonlySet<string>;
   /** The model id of each alias. */
@@ -68,7 +68,7 @@ export function selectFor(
   };
 }
 
-/** Returns the connections that the token names one by one. */
+/** Returns the connections that a token names individually. */
 function selectEntries(
   references: readonly string[],
   { index, path, findings }: SelectOptions,

@@ -65,7 +65,7 @@ export interface Prices {
 /** The prices of answers that meet every condition of `when`. */
 export interface Rate {
   readonly when: {
-    /** The whole prompt has more tokens. */
+    /** The whole prompt has more tokens than this. */
     readonly inputOver: number | undefined;
     /** The speed that the answer names. */
     readonly speed: string | undefined;

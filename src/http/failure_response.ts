@@ -66,7 +66,7 @@ interface LastResponseOptions {
   readonly log: Log;
 }
 
-/** Returns the response when the request could not be read, or when the failure response failed too. Never throws. */
+/** Returns the last response: the request could not be read, or its failure response failed too. Never throws. */
 export function lastResponse(
   thrown: unknown,
   { protocol = DEFAULT_PROTOCOL, requestId, log }: LastResponseOptions,
@@ -101,7 +101,10 @@ function upstreamFailureResponse(
   });
 }
 
-/** Sets the facts of an error. The reason is set only for a 5xx other than `internal`, whose message says nothing. */
+/**
+ * Sets the facts of an error. Only a status above 500 sets the reason: those messages are the gateway's own. The
+ * message of an `internal` error (500) says nothing.
+ */
 function noteError(error: GatewayError, facts: RequestFacts): void {
   facts.error = error.code ?? error.kind;
   facts.limit = error.limit;

@@ -120,7 +120,7 @@ interface Served {
   readonly parts: GatewayParts;
 }
 
-/** Serves a request. A relayed request has its body read. The body of any other request is ended with its response. */
+/** Serves a request. Relaying reads the body. For any other action, the rest of the body is ended with the response. */
 function serve(match: RouteMatch, served: Served): Promise<Response> {
   const { action, maxBodyBytes } = match.route;
   if (!("relay" in action)) return answered(action, match, served);

@@ -110,7 +110,7 @@ export function codexVersion(query: string): string | undefined {
 }
 
 /**
- * Returns Codex's catalog, which is its only source of models, so every field must have the form that it reads. The
+ * Returns Codex's catalog. Codex knows models only from it, so every field must have the form that Codex reads. The
  * catalog has the models that are served in Responses, in the order of the list, up to the size limit. A picker shows
  * each model once, under its first name.
  *
@@ -159,7 +159,7 @@ function entryOf(
 
 /**
  * Returns the entry of a model that is in no provider's catalog. Unknown facts get the defaults that Codex has for
- * unknown models. Fields with a default are absent, the others are required.
+ * unknown models. Fields that have a default are left out. The others are required.
  */
 function plainEntry(facts: ModelFacts, version: string): JsonObject {
   const { input, reasons } = facts;

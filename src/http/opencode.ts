@@ -66,8 +66,8 @@ function settingsModel({ name, deployments, facts }: KnownModel) {
 }
 
 /**
- * Returns the address by which the client reaches the gateway, because opencode needs an absolute one. It comes from
- * headers of the client or its proxy, so the response reveals nothing new.
+ * Returns the gateway's public address, which opencode needs in absolute form. It is taken from headers of the client
+ * or its proxy, so the response reveals nothing new.
  */
 function publicBase({ url, headers }: Request): string {
   const proto = firstOf(headers.get("x-forwarded-proto")) ??

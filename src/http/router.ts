@@ -24,7 +24,7 @@ export interface RouteSource extends TargetSource {
   readonly method: string;
 }
 
-/** Finds the rows of a route table by method and path. */
+/** Finds routes of a table by method and path. */
 interface RouteFinder {
   /**
    * @param vendor The value of a `:vendor` segment.
@@ -151,8 +151,8 @@ const STARTS: readonly (readonly [protocol: Protocol, start: string])[] =
   });
 
 /**
- * Returns the protocol for an error on an unknown path. It is guessed, so that a client with a mistyped path can read
- * the error.
+ * Returns the protocol for an error on an unknown path. It is guessed from the path, so that a client with a mistyped
+ * path can read the error.
  */
 export function protocolOfUnknownPath(request: TargetSource): Protocol {
   const { path } = requestTarget(request);

@@ -92,7 +92,7 @@ async function discardBody(
   }
 }
 
-/** Returns a response with the same bytes and no end. */
+/** Returns a response with the same bytes, whose body then fails. */
 async function closeAfter(
   response: Response,
   deadlines: Deadlines,

@@ -5,7 +5,7 @@ import { periodMinutes } from "./period.ts";
 import type { QuotaService } from "./service.ts";
 import { QUOTA_TYPES, type QuotaWindow } from "./window.ts";
 
-/** The quota headers for Codex, which also reads them from other providers than OpenAI. */
+/** The quota headers for Codex. It reads them from any provider, not only from OpenAI. */
 export interface CodexQuota {
   /**
    * Returns the known windows of a connection as headers for Codex. Sends no request to the provider. The headers are
@@ -23,7 +23,7 @@ export function hasCodexQuota(headers: HeaderFields): boolean {
 /** The lifetime of built headers, in milliseconds. */
 const FRESH_MS = 1000;
 
-/** Codex shows the quota of hours and weeks. Rate limits change between two responses. */
+/** Codex shows quotas of hours and weeks. A shorter window, such as a rate limit, changes between two responses. */
 const MIN_MINUTES = 60;
 
 /** Creates a {@linkcode CodexQuota} over the known quotas. */
@@ -52,9 +52,9 @@ export function createCodexQuota(
 }
 
 /**
- * Formats windows as headers that Codex reads (codex-rs/codex-api/src/rate_limits.rs of openai/codex). The primary
- * window is the shortest of at least an hour, the secondary one is the longest. Limits on parts, such as one model, are
- * left out, because Codex takes both windows for everything.
+ * Formats windows as headers that Codex reads (codex-rs/codex-api/src/rate_limits.rs of openai/codex). Of the windows
+ * of at least an hour, the primary one is the shortest and the secondary one the longest. Limits on parts, such as one
+ * model, are left out, because Codex applies both windows to everything.
  */
 export function codexHeaders(
   windows: readonly QuotaWindow[],

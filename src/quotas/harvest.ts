@@ -13,7 +13,7 @@ export interface Harvest {
    * without such headers. The headers are not copied: do not change them later.
    */
   observe(connection: Connection, headers: HeaderFields): void;
-  /** Returns the windows of the last response that had any. A window that has reset since then keeps only its size. */
+  /** Returns the windows of the last response that had any. A window that has reset since then keeps only its limit. */
   reading(connection: Connection): GoodReading | undefined;
   /** Keeps a reading from another gateway, unless a newer response is known here. */
   learn(connection: Connection, reading: GoodReading): void;

@@ -148,8 +148,8 @@ export function createPoller(options: PollerOptions): Poller {
 }
 
 /**
- * Returns the lifetime of a reading in milliseconds: that of docs/design.md#quotas, but no shorter than the provider's
- * pace. A reading has its time, and an older good one serves staff better than the 429 of another request.
+ * Returns the lifetime of a reading in milliseconds: that of docs/design.md#quotas, but at least the provider's pace.
+ * An older good reading serves staff better than the 429 that another read would cause, and it shows its time.
  */
 function lifetime(
   reading: Reading,

@@ -83,7 +83,7 @@ export function createQuotaService(
     }
   }
 
-  /** Removes the connections that a new config lacks, and late responses of an old one. */
+  /** Adopts a new config: removes what belongs to no connection of it, including late responses of an old config. */
   function adopt(config: Config): void {
     const hasOthers = harvest.size > config.connections.length;
     if (config === latest && !hasOthers) return;
@@ -219,7 +219,7 @@ interface ExhaustedWindows {
   retain(connections: readonly Connection[]): void;
 }
 
-/** The most connections. The oldest is removed first, such as one of an old configuration. */
+/** The most connections to keep. Beyond it, the oldest is removed, usually one of an old configuration. */
 const MAX_CONNECTIONS = 1000;
 
 /** Creates an empty {@linkcode ExhaustedWindows}. */

@@ -38,7 +38,7 @@ export const QUOTA_TYPES = {
   requests: "REQUESTS_LIMIT",
   /** A budget of money. */
   spend: "SPEND_LIMIT",
-  /** Money or credits in stock: there is no size, only a remainder. */
+  /** Money or credits that are bought in advance: there is no size, only a remainder. */
   balance: "BALANCE",
   /** Calls of a plan's tools, which use no model. The word is Z.ai's, which callers know. */
   toolCalls: "TIME_LIMIT",

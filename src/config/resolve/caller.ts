@@ -16,7 +16,7 @@ import { resolveUsageLimits } from "./usage_limits.ts";
 interface ResolveCallersOptions {
   readonly index: SelectionIndex;
   readonly tokenLimits: TokenLimits;
-  /** The number of requests that may run at once in all. */
+  /** The number of requests of all callers that may run at once. */
   readonly maxConcurrentRequests: number;
   /** Milliseconds since 1970. */
   readonly nowMs: number;
@@ -65,7 +65,7 @@ export function resolveCallers(
   return callers;
 }
 
-/** A quarter of all requests, so that one token cannot fill the gateway. */
+/** Returns a quarter of all requests, so that one token cannot fill the gateway. */
 function defaultConcurrency(maxConcurrentRequests: number): number {
   return Math.max(1, Math.floor(maxConcurrentRequests / 4));
 }
@@ -110,7 +110,7 @@ interface TokenLimitsOptions {
     "defaults" | "groups"
   >;
   readonly index: SelectionIndex;
-  /** Those that could be resolved. */
+  /** The connections that could be resolved. */
   readonly connections: readonly Connection[];
   readonly findings: Findings;
 }

@@ -148,7 +148,7 @@ function multiplied(prices: Prices, times: number): Prices {
   };
 }
 
-/** Fills in the prices that are left out. Each equals another price, also when a rate replaces that one. */
+/** Returns all prices. A missing price equals another one, also when a rate replaces that other price. */
 function resolvePrices(
   { input, output, ...more }: Omit<PriceFields, "rates">,
 ): Prices {

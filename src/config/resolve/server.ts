@@ -90,7 +90,7 @@ export function isLoopback(host: string): boolean {
   return LOOPBACK_REGEXP.test(host);
 }
 
-/** Returns the danger of listening to other machines without TLS, or `undefined` when there is none. */
+/** Returns a warning about listening to other machines without TLS, or `undefined`. */
 export function exposureFault(
   { host, tls }: Pick<ServerConfig, "host"> & { readonly tls?: unknown },
 ): string | undefined {
@@ -100,7 +100,7 @@ export function exposureFault(
 
 /**
  * Returns true when a private key certainly does not belong to a certificate. That is so for a moment while both files
- * are being replaced. A pair that cannot be parsed here is left to the listener.
+ * are being replaced. When the pair cannot be parsed here, the listener decides.
  *
  * @param pair PEM texts.
  */

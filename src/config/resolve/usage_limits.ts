@@ -22,7 +22,7 @@ interface UsageLimitsOptions {
   /** The path of the list. */
   readonly path: Path;
   readonly index: SelectionIndex;
-  /** Those that could be resolved. */
+  /** The connections that could be resolved. */
   readonly connections: readonly Connection[];
   readonly findings: Findings;
 }
@@ -132,7 +132,7 @@ function resolveAmount(
   };
 }
 
-/** Sorts the names, so that another order in the file makes no other limit. */
+/** Sorts the names, so that their order in the file does not matter. */
 function sorted(names: readonly string[]): readonly string[] {
   return [...new Set(names)].sort();
 }
@@ -180,7 +180,7 @@ const WINDOW_REGEXP =
 
 const USUAL_WINDOWS = ["five_hour", "hourly", "daily", "weekly", "monthly"];
 
-/** Returns the path and the message of a share limit's problem. */
+/** Returns the path and the message of a problem with a share limit, or `undefined`. */
 function shareFault(
   { name, quota }: Connection,
   window: string,
@@ -208,7 +208,7 @@ function shareFault(
   ];
 }
 
-/** Returns the name of a connection. Reports a reference to none. */
+/** Resolves a reference to the name of a connection. Reports a reference that matches none. */
 function nameOf(
   reference: string,
   { index, path, findings }: {

@@ -2,7 +2,7 @@ import { z } from "zod";
 
 const CONTROL_REGEXP = /[\p{Cc}\u2028\u2029]/u;
 
-/** No name is longer. */
+/** The longest name, in characters. */
 const MAX_NAME_LENGTH = 256;
 
 /**
@@ -118,7 +118,7 @@ export function byteSize(
 
 const SIZE_REGEXP = /^(\d{1,15}) ?(KiB|MiB|GiB)?$/;
 
-/** Below every minimum, so that a text that is no size gets the same message as a small size. */
+/** A number below every minimum, so that an invalid text gets the same message as a size that is too small. */
 const NO_SIZE = -1;
 
 function bytesOf(value: unknown): unknown {

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { wholeFileSchema } from "./config_file.ts";
 import { type JsonSchema, takeForms } from "./fields.ts";
 
-/** A text with a variable is only validated once the variable has a value. */
+/** A text with a variable cannot be validated before the variable has a value. */
 const DEFINITIONS: Readonly<Record<string, JsonSchema>> = {
   variable: {
     type: "string",

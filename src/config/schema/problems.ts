@@ -31,8 +31,8 @@ interface ValidateOptions {
  * Validates a value of the file and reports its problems. A message never quotes a value, because any value may be a
  * misplaced key.
  *
- * @returns The parsed value. After a problem, the parsed rest, so that its problems are found too. `undefined` when the
- * rest is not enough.
+ * @returns The parsed value. After a problem, the value is parsed without its invalid parts, so that later checks can
+ * report more. `undefined` when too little remains.
  */
 export function validate<Output>(
   schema: z.ZodType<Output>,
@@ -90,7 +90,7 @@ function messageOf(issue: z.core.$ZodIssue, value: unknown): string {
   }
 }
 
-/** Returns the message that a schema sets itself. The library's own messages begin with a capital letter. */
+/** Returns the message of the schema itself. Zod's own messages begin with a capital letter. */
 function ownMessage(issue: z.core.$ZodIssue): string | undefined {
   return /^[a-z]/.test(issue.message) ? issue.message : undefined;
 }

@@ -15,10 +15,10 @@ function host(): z.ZodType<string> {
 
 const port = wholeNumber({ min: 0, max: 65_535 });
 
-/** The form of both paths. */
+/** The description of both paths. */
 const PEM_FILE = "path of a PEM file, relative to this file";
 
-/** Room for the longest body of any path twice. */
+/** Twice the longest body of any path. */
 const LEAST_BODY_MEMORY_MIB = 64;
 
 /** `server`. */
@@ -72,7 +72,7 @@ const DEADLINES = {
   body: "Milliseconds for the caller's body to arrive. 0 is no deadline.",
 } as const;
 
-/** `timeouts` of one connection. An absent one is that of all connections. */
+/** `timeouts` of one connection. A missing value is taken from the timeouts of all connections. */
 export const connectionTimeoutsSchema = z.strictObject({
   connect: milliseconds().optional().describe(DEADLINES.connect),
   first_byte: milliseconds().optional().describe(DEADLINES.first_byte),

@@ -125,7 +125,7 @@ function windowRow(window, ticker) {
 }
 
 /**
- * Returns the amount left. The number in {@linkcode leftText} is emphasised.
+ * Returns the text of {@linkcode leftText}, with its number emphasised.
  *
  * @param {QuotaWindow} window
  * @returns {HTMLElement}
@@ -160,7 +160,7 @@ function notice(level) {
 }
 
 /**
- * Returns the bar of a window: the amount left, and a mark for the time left. A stock without a size has no bar.
+ * Returns the bar of a window: the amount left, and a mark for the time left. A balance has no size, and so no bar.
  *
  * @param {QuotaWindow} window
  * @returns {HTMLElement}

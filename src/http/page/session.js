@@ -52,15 +52,15 @@ export function forgetSession(storage) {
   storage.removeItem(KEY);
 }
 
-/** The default that the documentation recommends, until the gateway has reported its own. */
+/** The recommended interval, used until the gateway has reported its own. */
 const DEFAULT_REFRESH_SECONDS = 60;
 
 /** The pause after the first incomplete reading. Each further one doubles it. */
 const FIRST_PAUSE_MS = 5000;
 
 /**
- * Returns the earliest time of the next reading, in milliseconds since 1970. After incomplete readings, it is soon at
- * first and then later each time.
+ * Returns the earliest time of the next reading, in milliseconds since 1970. The pause grows after each incomplete
+ * reading.
  *
  * @param {Session | undefined} session
  * @returns {number}

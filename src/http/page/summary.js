@@ -39,7 +39,7 @@ function tightestText(entries) {
 }
 
 /**
- * Returns true when the usage is known. For a stock it is unknown until nothing is left.
+ * Returns true when the usage is known. That of a balance is unknown until nothing is left.
  *
  * @param {QuotaWindow} window
  * @returns {boolean}

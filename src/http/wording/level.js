@@ -1,5 +1,5 @@
 /**
- * The severity of quotas, for the page and the command line. Everything here is pure.
+ * The severity of quotas, for the page and the command line. Pure functions.
  *
  * @typedef {import("../../quotas/window.ts").QuotaWindow} QuotaWindow
  */
@@ -55,8 +55,8 @@ export function worstLevel(levels) {
 }
 
 /**
- * Returns the windows that show how much a connection has left. Balances add up, so an empty one is left out when
- * another has money.
+ * Returns the windows that show how much a connection has left. One balance can replace another, so an empty one is
+ * left out when another has money.
  *
  * @param {readonly QuotaWindow[]} windows
  * @returns {readonly QuotaWindow[]}

@@ -1,5 +1,5 @@
 /**
- * The models of a token, and a search in them. Pure.
+ * The models of a token, and a search in them. Pure functions.
  *
  * @typedef {import("./protocols.js").Protocol} Protocol
  *

@@ -1,5 +1,5 @@
 /**
- * Settings of coding agents. Pure texts.
+ * Settings of coding agents. Pure functions.
  *
  * @typedef {import("./models.js").Model} Model
  * @typedef {import("./settings_text.js").Client} Client

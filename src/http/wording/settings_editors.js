@@ -1,5 +1,5 @@
 /**
- * Settings of editors, which store the token themselves. Pure texts.
+ * Settings of editors, which store the token themselves. Pure functions.
  *
  * @typedef {import("./models.js").Model} Model
  * @typedef {import("./settings_text.js").Client} Client

@@ -1,5 +1,5 @@
 /**
- * First programs with the official SDKs. Pure texts.
+ * First programs with the official SDKs. Pure functions.
  *
  * @typedef {import("./settings_text.js").Client} Client
  * @typedef {import("./settings_text.js").Place} Place

@@ -1,5 +1,5 @@
 /**
- * The parts of every client's settings. Pure texts.
+ * The parts of every client's settings. Pure functions.
  *
  * @typedef {import("./models.js").Model} Model
  * @typedef {import("./protocols.js").Protocol} Protocol
@@ -17,7 +17,7 @@
  * @property {string} id The name on the command line.
  * @property {string} name
  * @property {Protocol} protocol The protocol that a model must be served in.
- * @property {(place: Place) => Snippet} settings The settings. They hold no token, but refer to it.
+ * @property {(place: Place) => Snippet} settings The settings, which refer to the token but do not hold it.
  * @property {(token: string) => Snippet} token The place of the token.
  * @property {boolean} readsEnvironment True when the client reads the token from {@linkcode TOKEN_VARIABLE}.
  * @property {((place: Place) => Snippet) | undefined} [start] The command that starts the client.

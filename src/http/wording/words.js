@@ -1,5 +1,5 @@
 /**
- * Texts for quotas, for the page and the command line. Everything here is pure.
+ * Texts for quotas, for the page and the command line. Pure functions.
  *
  * @typedef {import("../../quotas/window.ts").QuotaWindow} QuotaWindow
  */
@@ -24,7 +24,7 @@ function numberText(value) {
 }
 
 /**
- * Formats a share: `28.8%`. It is rounded down, so that a quota shows as used up only when it is.
+ * Formats a share: `28.8%`. It is rounded down, so that a quota never shows as used up too early.
  *
  * @param {number} percent
  * @returns {string}
@@ -167,8 +167,8 @@ export function nameParts(window) {
 }
 
 /**
- * Formats the usage of a window: `28.8% used`, `2,880 credits used`, `use unknown`. The reader's own share follows when
- * it is known: `28.8% used, 4.2% by you`. Empty for a stock, which has only a remainder.
+ * Formats the usage of a window: `28.8% used`, `2,880 credits used`, `usage unknown`. The token's own share follows
+ * when it is known: `28.8% used, 4.2% by you`. Empty for a balance, which has only a remainder.
  *
  * @param {import("./own_use.js").WindowWithUse} window
  * @returns {string}
@@ -181,11 +181,11 @@ export function usedText(
     return `${percentText(percent)} used${own}`;
   }
   if (used !== null) return `${amountText(used, unit)} used`;
-  return remaining === null ? "use unknown" : "";
+  return remaining === null ? "usage unknown" : "";
 }
 
 /**
- * Returns the share left. The shown shares of use and remainder add up to 100%.
+ * Returns the share left. Together with the displayed share used, it makes 100%.
  *
  * @param {QuotaWindow} window
  * @returns {number | null} In percent. Null when it is unknown.

@@ -224,7 +224,7 @@ function usageWindows(
   );
 }
 
-/** Returns a workspace's cap on the spending of one member. It may replace all other limits. */
+/** Returns the window of a workspace's cap on one member's spending. It may be the only limit. */
 function spendWindows(body: Payload, nowMs: number): QuotaWindow[] {
   const cap = body.spend_control?.individual_limit;
   if (!cap) return [];

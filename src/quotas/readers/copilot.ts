@@ -17,8 +17,8 @@ import { checkPayload, credential, flag, numeric, text } from "./payload.ts";
 import type { QuotaReader, QuotaRequest, QuotaSource } from "./reader.ts";
 
 /**
- * GitHub Copilot. GitHub's API reports its quota, and only to a GitHub OAuth token. The connection's own endpoint and
- * key are other ones, so `quota.key` holds that token.
+ * GitHub Copilot. GitHub's API reports its quota, and only to a GitHub OAuth token. The connection itself uses another
+ * endpoint and key, so `quota.key` holds the OAuth token.
  */
 export const copilot: QuotaReader = {
   poll: {

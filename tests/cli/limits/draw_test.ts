@@ -135,8 +135,8 @@ Deno.test("drawLimits() calls unknown what is not known, and gives a stock no ba
   assert.deepEqual(draw(listOf(entryOf("one", { limits })), { columns: 90 }), [
     "one  zai, checked 12 s ago",
     `  1 week credits  ${
-      "·".repeat(21)
-    }  use unknown  left unknown  reset unknown`,
+      "·".repeat(19)
+    }  usage unknown  left unknown  reset unknown`,
     `  balance         ${" ".repeat(21)}               ¥110.50 left  no reset`,
     `  balance         ${
       " ".repeat(21)

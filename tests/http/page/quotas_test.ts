@@ -49,7 +49,7 @@ test(
       [
         ...["Strangers", "openai", "ok"],
         ...["requests over an unknown period", "left of 500 unknown"],
-        ...["use unknown", "reset unknown"],
+        ...["usage unknown", "reset unknown"],
         "checked 3 h ago",
       ],
       [
