@@ -69,7 +69,7 @@ export interface Timeouts {
   readonly bodyMs: number;
 }
 
-/** The way in which the gateway sends its credential to a provider. */
+/** The authentication at a provider: a scheme and its key. */
 export type UpstreamAuth =
   | { readonly scheme: "none" }
   | { readonly scheme: "bearer" | "x-api-key"; readonly key: string };
@@ -102,7 +102,7 @@ export interface Connection {
   readonly models: readonly ConnectionModel[];
 }
 
-/** The way in which the quota of a connection is read. The kind decides which fields matter. */
+/** The settings for reading the quota of a connection. The kind decides which fields matter. */
 export interface QuotaConfig {
   readonly kind: Exclude<QuotaKind, "none">;
   readonly plan: "personal" | "team";

@@ -46,7 +46,7 @@ export async function loadConfig(
   }
   const yaml = readYaml(text);
   if ("problem" in yaml) return { problems: [yaml.problem] };
-  const rootMessage = rootFault(yaml.value);
+  const rootMessage = rootProblem(yaml.value);
   if (rootMessage !== undefined) {
     return { problems: [{ path: "", message: rootMessage }] };
   }
@@ -72,7 +72,7 @@ export async function loadConfig(
   return { config: deepFreeze(config), warnings };
 }
 
-function rootFault(value: unknown): string | undefined {
+function rootProblem(value: unknown): string | undefined {
   if (value === null || value === undefined) {
     return "is empty. It needs at least `connections` and `tokens`.";
   }

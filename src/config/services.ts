@@ -26,7 +26,7 @@ export const SERVICE_NAMES = [
 /** A kind of service that has a preset. */
 export type ServiceName = typeof SERVICE_NAMES[number];
 
-/** The way in which the gateway sends its credential to a provider. */
+/** The authentication scheme of a provider. */
 export type AuthScheme = "bearer" | "x-api-key" | "none";
 
 /** The defaults of a connection to a service. */

@@ -33,7 +33,7 @@ export function deepFreeze<Value>(value: Value): Value {
   }
   if (value instanceof Map || value instanceof Set) {
     for (const method of ["set", "add", "delete", "clear"]) {
-      if (method in value) Object.defineProperty(value, method, REFUSAL);
+      if (method in value) Object.defineProperty(value, method, REJECTION);
     }
     Object.freeze(value);
     for (const entry of value.entries()) entry.forEach(deepFreeze);
@@ -45,7 +45,7 @@ export function deepFreeze<Value>(value: Value): Value {
 }
 
 /** Not enumerable, so that the value compares and prints like any other. */
-const REFUSAL: PropertyDescriptor = {
+const REJECTION: PropertyDescriptor = {
   value: () => {
     throw new TypeError("Cannot change a configuration that is in use.");
   },

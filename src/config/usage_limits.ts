@@ -51,7 +51,7 @@ export interface Price extends Prices {
 
 /** A price for each kind of token. */
 export interface Prices {
-  /** For input that no cache held. */
+  /** For input that is not read from a cache. */
   readonly input: number;
   /** For input read from a cache. */
   readonly cachedInput: number;
@@ -67,9 +67,9 @@ export interface Rate {
   readonly when: {
     /** The whole prompt has more tokens than this. */
     readonly inputOver: number | undefined;
-    /** The speed that the answer names. */
+    /** The speed in the answer. */
     readonly speed: string | undefined;
-    /** The service tier that the answer names. */
+    /** The service tier in the answer. */
     readonly serviceTier: string | undefined;
   };
   readonly prices: Prices;

@@ -19,7 +19,7 @@ export async function limitsResponse(
     readonly quotas: Pick<QuotaService, "read">;
   },
 ): Promise<Response> {
-  refuseQuery(request, "the limits");
+  rejectQuery(request, "the limits");
   const { signal } = request;
   try {
     const list = await quotas.read(caller, config, signal);
@@ -43,7 +43,7 @@ export async function usageResponse(
     readonly usage: Pick<UsageService, "report">;
   },
 ): Promise<Response> {
-  refuseQuery(request, "the usage");
+  rejectQuery(request, "the usage");
   const { signal } = request;
   try {
     const report = await usage.report(caller, config, signal);
@@ -59,7 +59,7 @@ export async function usageResponse(
  * @param what The data at the path, such as `the limits`.
  * @throws {GatewayError} `invalid_request`.
  */
-function refuseQuery(request: Request, what: string): void {
+function rejectQuery(request: Request, what: string): void {
   if (requestTarget(request).query.length <= "?".length) return;
   throw new GatewayError(
     "invalid_request",

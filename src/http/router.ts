@@ -39,7 +39,7 @@ interface RouteFinder {
 }
 
 /** The request to match. */
-interface Sought {
+interface MatchInput {
   readonly method: string;
   readonly path: string;
   /** The value of a `:vendor` segment. */
@@ -51,7 +51,7 @@ const ANY_ORIGIN = "http://gateway";
 
 /** Compiles a route table. Paths match exactly: a trailing slash makes another path (docs/design.md#paths). */
 export function createRouteFinder(routes: readonly Route[]): RouteFinder {
-  const router = Router<IRequest & Sought, []>();
+  const router = Router<IRequest & MatchInput, []>();
   for (const route of routes) {
     for (const path of route.paths) {
       router.all(path, (request) => matchExactly(request, path, route));
@@ -61,27 +61,29 @@ export function createRouteFinder(routes: readonly Route[]): RouteFinder {
   /** The matches of paths without parameters, which are few. */
   const known = new Map<string, RouteMatch>();
 
-  async function match(sought: Sought): Promise<RouteMatch | undefined> {
-    const { href, pathname } = new URL(ANY_ORIGIN + sought.path);
+  async function match(input: MatchInput): Promise<RouteMatch | undefined> {
+    const { href, pathname } = new URL(ANY_ORIGIN + input.path);
     // A path that a URL parser rewrites, such as `/x/%2e%2e/v1/models`, is no path of the gateway.
-    if (pathname !== sought.path) return undefined;
-    return await router.fetch({ ...sought, url: href });
+    if (pathname !== input.path) return undefined;
+    return await router.fetch({ ...input, url: href });
   }
 
-  async function unmatched(sought: Sought): Promise<GatewayError> {
+  async function unmatched(input: MatchInput): Promise<GatewayError> {
     const allowed: string[] = [];
     for (const method of new Set(routes.flatMap((route) => route.methods))) {
-      const found = await match({ ...sought, method });
-      if (found !== undefined && isReal(found.route)) allowed.push(method);
+      const found = await match({ ...input, method });
+      if (found !== undefined && servesRequests(found.route)) {
+        allowed.push(method);
+      }
     }
     return allowed.length === 0 ? unknownPath() : methodNotAllowed(allowed);
   }
 
-  async function search(sought: Sought, key: string): Promise<RouteMatch> {
-    const found = await match(sought);
-    if (found?.path === sought.path) known.set(key, found);
+  async function search(input: MatchInput, key: string): Promise<RouteMatch> {
+    const found = await match(input);
+    if (found?.path === input.path) known.set(key, found);
     if (found !== undefined) return found;
-    throw await unmatched(sought);
+    throw await unmatched(input);
   }
 
   return {
@@ -114,13 +116,13 @@ export function unknownPath(): GatewayError {
 }
 
 /** Returns false for the route that rejects WebSockets, which serves nothing. */
-function isReal({ action }: Route): boolean {
+function servesRequests({ action }: Route): boolean {
   return !("open" in action && action.open === "websocket");
 }
 
 /** Narrows itty-router's matches: it ignores trailing slashes, and `all` ignores the method. */
 function matchExactly(
-  request: IRequest & Sought,
+  request: IRequest & MatchInput,
   path: string,
   route: Route,
 ): RouteMatch | undefined {

@@ -163,7 +163,7 @@ export function createTokenLimits(
       const callersByLimit = Map.groupBy(
         callers.flatMap((caller) =>
           [...caller.limits, ...caller.group?.limits ?? []]
-            .filter(isOfCost).map((limit) => ({ limit, caller }))
+            .filter(limitsCost).map((limit) => ({ limit, caller }))
         ),
         ({ limit }) => limit,
       );
@@ -183,7 +183,7 @@ export function createTokenLimits(
   };
 }
 
-function isOfCost(limit: UsageLimit): limit is AmountLimit {
+function limitsCost(limit: UsageLimit): limit is AmountLimit {
   return limit.kind === "amount" && limit.unit === "cost";
 }
 

@@ -100,7 +100,7 @@ function connectionTimeouts(
   if (timeouts.body !== undefined) {
     findings.warn(
       [...path, "timeouts", "body"],
-      "has no effect: a body arrives before its connection is chosen. Set the general timeouts.body.",
+      "has no effect: a body arrives before its connection is chosen. Set timeouts.body for all connections.",
     );
   }
   return {

@@ -86,7 +86,7 @@ export function reportDuplicateModels(
 }
 
 /** Reports fallbacks to models that no connection serves, and fallbacks that form a cycle. */
-export function reportFallbackFaults(
+export function reportFallbackProblems(
   connections: readonly (ConnectionFields | undefined)[],
   { directory, idByAlias, findings }: {
     readonly directory: readonly DirectoryEntry[];

@@ -14,7 +14,7 @@ import { createTokenLimits, resolveCallers } from "./caller.ts";
 import { resolveConnection } from "./connection.ts";
 import {
   reportDuplicateModels,
-  reportFallbackFaults,
+  reportFallbackProblems,
   resolveListedModels,
   resolvePools,
 } from "./models.ts";
@@ -43,8 +43,8 @@ export async function resolve(
   const directory = await readDirectory(tree);
   reportAmbiguousNames(directory, findings);
   const idByAlias = aliasesIn(directory);
-  reportAliasFaults(fields, { directory, findings });
-  reportFallbackFaults(fields, { directory, idByAlias, findings });
+  reportAliasProblems(fields, { directory, findings });
+  reportFallbackProblems(fields, { directory, idByAlias, findings });
   const server = await resolveServer(general.server, options);
   const shared = await resolveShared(general.shared, options);
   const timeouts = resolveTimeouts(general.timeouts);
@@ -108,7 +108,7 @@ interface Alias {
 }
 
 /** Reports aliases that are the id of a model, and aliases of two models. */
-function reportAliasFaults(
+function reportAliasProblems(
   connections: readonly (ConnectionFields | undefined)[],
   { directory, findings }: {
     readonly directory: readonly DirectoryEntry[];

@@ -162,7 +162,7 @@ function resolveShare(
   });
   if (name === undefined) return undefined;
   const connection = connections.find((one) => one.name === name);
-  const fault = connection && shareFault(connection, window);
+  const fault = connection && shareProblem(connection, window);
   if (fault !== undefined) findings.problem([...path, ...fault[0]], fault[1]);
   return { kind: "share", connection: name, window, share };
 }
@@ -181,7 +181,7 @@ const WINDOW_REGEXP =
 const USUAL_WINDOWS = ["five_hour", "hourly", "daily", "weekly", "monthly"];
 
 /** Returns the path and the message of a problem with a share limit, or `undefined`. */
-function shareFault(
+function shareProblem(
   { name, quota }: Connection,
   window: string,
 ): readonly [path: Path, message: string] | undefined {

@@ -36,7 +36,7 @@ const sharedSchema = z.strictObject({
     "The store: redis: or rediss: (TLS), with an optional user, password and database number.",
   ),
   password: text().optional().describe(
-    "The store's password, unencoded. Replaces a password in url.",
+    "The store's password, unencoded, when url has none.",
   ),
   password_file: text().optional().describe(
     "Path of a file with the password, relative to this file.",
@@ -74,13 +74,13 @@ const fileSchema = z.strictObject({
   timeouts: timeoutsSchema.prefault({}).describe(
     "The deadlines of all connections.",
   ),
-  limits: limitsSchema.prefault({}).describe("The reading of quotas."),
+  limits: limitsSchema.prefault({}).describe("Settings for reading quotas."),
   defaults: defaultsSchema.prefault({})
     .describe("The settings of tokens that set none."),
   groups: groupsSchema.default({}).describe(
     "Groups of tokens by name. Each has `limits` like a token, which its members share.",
   ),
-  usage: usageSchema.prefault({}).describe("The counting of usage."),
+  usage: usageSchema.prefault({}).describe("Settings for counting usage."),
   shared: sharedSchema.optional().describe(
     "A store that replicas share: quotas, cool-downs, counts and limits.",
   ),

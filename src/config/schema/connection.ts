@@ -47,22 +47,22 @@ const windowSchema = z.strictObject({
   where: z.record(z.string(), scalar).optional().describe(
     "Selects an object when `at` points at an array: the one whose fields have these values.",
   ),
-  limit: pointer.optional().describe("A pointer to the size."),
+  limit: pointer.optional().describe("A pointer to the limit."),
   used: pointer.optional().describe("A pointer to the amount used."),
   remaining: pointer.optional().describe("A pointer to the amount left."),
   scale: z.number().positive().default(1)
     .describe("Multiplies limit, used and remaining."),
   share: z.strictObject({
-    at: pointer.describe("A pointer to it."),
+    at: pointer.describe("A pointer to the share."),
     of: z.enum([
       "used_percent",
       "remaining_percent",
       "used_fraction",
       "remaining_fraction",
     ]).describe("The meaning and the form of the share."),
-  }).optional().describe("A share instead of amounts."),
+  }).optional().describe("A share of the window, instead of amounts."),
   resets_at: z.strictObject({
-    at: pointer.describe("A pointer to it."),
+    at: pointer.describe("A pointer to the time."),
     format: z.enum([
       "iso",
       "epoch_seconds",
@@ -133,9 +133,9 @@ const rateSchema = z.strictObject({
     input_over: tokens().optional().describe(
       "The whole prompt has more tokens than this, including tokens read from and written to a cache.",
     ),
-    speed: name().optional().describe("The speed that the answer names."),
+    speed: name().optional().describe("The speed in the answer."),
     service_tier: name().optional()
-      .describe("The service tier that the answer names."),
+      .describe("The service tier in the answer."),
   }).refine((when) => Object.keys(when).length > 0, {
     error: "must have input_over, speed or service_tier.",
   }).describe("The conditions on the answer. All must hold."),
@@ -158,7 +158,7 @@ const rateSchema = z.strictObject({
 );
 
 const priceSchema = z.strictObject({
-  input: price().describe("The price of input that no cache held."),
+  input: price().describe("The price of input that is not read from a cache."),
   cached_input: price().optional()
     .describe("The price of input read from a cache. Default: as input."),
   cache_write: price().optional().describe(
@@ -262,7 +262,7 @@ export const connectionSchema = z.strictObject({
   auth: z.strictObject({
     scheme: z.enum(["bearer", "x-api-key", "none"]).optional()
       .describe(
-        "The way in which the key is sent. Default: the service's own, or bearer.",
+        "The authentication scheme. Default: the service's own, or bearer.",
       ),
     key: text().optional()
       .describe("The provider's key, best as a variable: ${NAME}."),
@@ -283,7 +283,7 @@ export const connectionSchema = z.strictObject({
     .describe(
       "true: a request gets a 400 when translation would drop a field.",
     ),
-  quota: quotaSchema.optional().describe("The way in which its quota is read."),
+  quota: quotaSchema.optional().describe("Settings for reading its quota."),
   max_concurrent: concurrency().optional().describe(
     "The number of requests that it may get at once. Further ones get another connection, or a 503. Default: no limit.",
   ),

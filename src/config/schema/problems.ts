@@ -52,7 +52,7 @@ export function validate<Output>(
       findings.problem(place, messageOf(issue, valueAt(value, issuePath)));
     }
   }
-  const rest = withoutFaults(schema, value, result.error.issues);
+  const rest = withoutIssues(schema, value, result.error.issues);
   return schema.safeParse({ ...placeholders, ...rest }).data;
 }
 
@@ -145,7 +145,7 @@ function unwrap(schema: z.core.$ZodType): z.core.$ZodType {
  * Returns a mapping without the parts that have issues, so that the rest can be validated. A misspelt key is corrected,
  * so that the right key does not count as missing. A list with an issue becomes empty.
  */
-function withoutFaults(
+function withoutIssues(
   schema: z.ZodType,
   value: unknown,
   issues: readonly z.core.$ZodIssue[],

@@ -79,7 +79,7 @@ export const connectionTimeoutsSchema = z.strictObject({
   first_output: milliseconds().optional().describe(DEADLINES.first_output),
   idle: milliseconds().optional().describe(DEADLINES.idle),
   body: milliseconds().optional()
-    .describe("Has no effect here. Set the general timeouts.body."),
+    .describe("Has no effect here. Set timeouts.body for all connections."),
 });
 
 /** `timeouts` of all connections. */

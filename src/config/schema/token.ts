@@ -74,9 +74,9 @@ const instantSchema = z.union([
 /** More than two are used only while several tokens are being replaced. */
 const MAX_DIGESTS = 8;
 
-const DIGEST_FAULT =
+const DIGEST_MESSAGE =
   "must be the SHA-256 of the token, 64 hexadecimal digits. `token new NAME` makes both.";
-const DIGESTS_FAULT =
+const DIGESTS_MESSAGE =
   `must be a list of 1 to ${MAX_DIGESTS} SHA-256 of tokens, 64 hexadecimal digits each.`;
 
 const DIGEST_FORM: JsonSchema = {
@@ -92,7 +92,9 @@ const digestsSchema = z.preprocess(
   (value) => typeof value === "string" ? [value] : value,
   z.custom<Digests>(isDigests, {
     error: ({ input }) =>
-      Array.isArray(input) && input.length !== 1 ? DIGESTS_FAULT : DIGEST_FAULT,
+      Array.isArray(input) && input.length !== 1
+        ? DIGESTS_MESSAGE
+        : DIGEST_MESSAGE,
   }).transform(([first, ...more]): Digests => [
     first.toLowerCase(),
     ...more.map((digest) => digest.toLowerCase()),

@@ -17,7 +17,7 @@ import { asSentence } from "../wording/words.js";
 const DEADLINE_MS = 30_000;
 
 /** The gateway rejects the token. */
-export class TokenRefused extends Error {}
+export class TokenRejected extends Error {}
 
 /**
  * Reads the quotas and the models of a token. Either may fail alone.
@@ -26,7 +26,7 @@ export class TokenRefused extends Error {}
  * @param {string} token
  * @param {{ readonly isListDue: boolean }} options True when the quotas are requested, too.
  * @returns {Promise<Answers>}
- * @throws {TokenRefused} With the gateway's message.
+ * @throws {TokenRejected} With the gateway's message.
  */
 export async function readGateway(base, token, { isListDue }) {
   const [list, models] = await Promise.allSettled([
@@ -36,7 +36,7 @@ export async function readGateway(base, token, { isListDue }) {
   const reasons = [list, models].flatMap((one) =>
     one.status === "rejected" ? [one.reason] : []
   );
-  const refusal = reasons.find((reason) => reason instanceof TokenRefused);
+  const refusal = reasons.find((reason) => reason instanceof TokenRejected);
   if (refusal !== undefined) throw refusal;
   return {
     list: list.status === "fulfilled" ? list.value : undefined,
@@ -77,7 +77,7 @@ async function readList(url, token) {
     );
   }
   const message = body?.error?.message ?? `HTTP ${answer.status}`;
-  if (answer.status === 401) throw new TokenRefused(asSentence(message));
+  if (answer.status === 401) throw new TokenRejected(asSentence(message));
   throw new Error(`The gateway reports an error: ${asSentence(message)}`);
 }
 

@@ -1,5 +1,5 @@
 import { byId, createTicker, setText } from "./element.js";
-import { readGateway, TokenRefused } from "./gateway.js";
+import { readGateway, TokenRejected } from "./gateway.js";
 import { createModelsView } from "./models_view.js";
 import { hideFailure, showQuotas } from "./quotas_view.js";
 import {
@@ -29,7 +29,7 @@ let isReading = false;
 let shownModels = "";
 
 const ticker = createTicker();
-const signIn = createSignInView({ onToken: enter });
+const signIn = createSignInView({ onToken: signInWith });
 const settings = createSettingsView({
   base,
   token: () => session?.token ?? "",
@@ -37,7 +37,7 @@ const settings = createSettingsView({
 });
 const models = createModelsView({ onChoose: settings.choose });
 
-byId("forget", HTMLButtonElement).addEventListener("click", () => leave(""));
+byId("forget", HTMLButtonElement).addEventListener("click", () => signOut(""));
 refreshButton.addEventListener("click", () => {
   if (!mayRefresh()) return;
   hideFailure();
@@ -45,18 +45,18 @@ refreshButton.addEventListener("click", () => {
 });
 document.addEventListener("visibilitychange", tick);
 setInterval(tick, TICK_MS);
-if (session === undefined) leave("");
+if (session === undefined) signOut("");
 else showReading();
 tick();
 
 /** @param {string} token */
-function enter(token) {
+function signInWith(token) {
   session = { token };
   refresh();
 }
 
 /** @param {string} reason The reason to sign in again, for the reader. */
-function leave(reason) {
+function signOut(reason) {
   session = undefined;
   forgetSession(sessionStorage);
   signedIn.hidden = true;
@@ -89,21 +89,21 @@ async function refresh() {
     const isListDue = Date.now() >= nextListAtMs(asked);
     const answers = await readGateway(base, asked.token, { isListDue });
     // The reader may have signed out, or signed in with another token, in the meantime.
-    if (session === asked) take(answers);
+    if (session === asked) showAnswers(answers);
   } catch (error) {
-    if (!(error instanceof TokenRefused)) throw error;
-    if (session === asked) leave(error.message);
+    if (!(error instanceof TokenRejected)) throw error;
+    if (session === asked) signOut(error.message);
   } finally {
     setReading(false);
   }
 }
 
 /** @param {import("./gateway.js").Answers} answers */
-function take(answers) {
+function showAnswers(answers) {
   if (session === undefined) return;
   session = withAnswer(session, { ...answers, askedAtMs: Date.now() });
   const { list, models: known, failure } = session.reading ?? {};
-  if (list === undefined && known === undefined) return leave(failure ?? "");
+  if (list === undefined && known === undefined) return signOut(failure ?? "");
   saveSession(sessionStorage, session);
   const isFirst = signedIn.hidden;
   showReading();

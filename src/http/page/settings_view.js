@@ -59,7 +59,7 @@ export function createSettingsView(options) {
     const model = select.value;
     select.disabled = model === "";
     place.replaceChildren(
-      ...(model === "" ? [nothingFits(client)] : snippetViews(model)),
+      ...(model === "" ? [noModelFits(client)] : snippetViews(model)),
     );
   }
 
@@ -127,7 +127,7 @@ function hintText({ name, protocol }, hidden) {
 }
 
 /** @param {Client} client @returns {HTMLElement} */
-function nothingFits({ name, protocol }) {
+function noModelFits({ name, protocol }) {
   return element(
     "p",
     { class: "state" },

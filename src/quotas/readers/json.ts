@@ -31,7 +31,7 @@ export const json: QuotaReader = {
     requests: (source) => [request(source)],
     parse([body], { source, nowMs }) {
       const quota = settingsOf(source);
-      refuseErrors(body, quota);
+      rejectErrors(body, quota);
       const windows = quota.windows.flatMap((one) =>
         windowsOf(one, body, nowMs)
       );
@@ -81,7 +81,7 @@ function addCredential(
   }
 }
 
-function refuseErrors(body: unknown, quota: JsonQuota): void {
+function rejectErrors(body: unknown, quota: JsonQuota): void {
   if (quota.unauthorized && isMet(quota.unauthorized, body)) {
     throw new QuotaFailure(
       "authentication",

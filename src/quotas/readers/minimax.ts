@@ -39,7 +39,7 @@ export const minimax: QuotaReader = {
       headers: bearerHeaders(source),
     }],
     parse([body], { nowMs }) {
-      refuseErrors(checkPayload(envelope, body));
+      rejectErrors(checkPayload(envelope, body));
       const { data, model_remains } = checkPayload(payload, body);
       const rows = data?.model_remains ?? model_remains ?? [];
       return requireWindows(rows.flatMap((one) => windowsOf(one, nowMs)));
@@ -103,7 +103,7 @@ const MESSAGE_BY_KIND = new Map<FailureKind, string>([
 ]);
 
 /** Throws the failure of an error body. Errors have the status 200. */
-function refuseErrors({ base_resp }: z.output<typeof envelope>): void {
+function rejectErrors({ base_resp }: z.output<typeof envelope>): void {
   const code = base_resp?.status_code ?? 0;
   if (code === 0) return;
   const kind = KIND_BY_CODE.get(code) ?? "server";

@@ -25,7 +25,7 @@ export const zai: QuotaReader = {
   poll: {
     requests: (source) => [request(source)],
     parse([body]) {
-      refuseErrors(checkPayload(envelope, body));
+      rejectErrors(checkPayload(envelope, body));
       const { data, limits } = checkPayload(payload, body);
       return requireWindows(windowsOf(data?.limits ?? limits ?? []));
     },
@@ -87,7 +87,7 @@ function request(source: QuotaSource): QuotaRequest {
 }
 
 /** Throws the failure of an error body. Errors have the status 200. */
-function refuseErrors({ code, success, msg }: z.output<typeof envelope>): void {
+function rejectErrors({ code, success, msg }: z.output<typeof envelope>): void {
   const isSuccess = success !== false && [null, 0, 200].includes(code ?? null);
   if (isSuccess) return;
   if (code === 401 || (code && code >= 1000 && code <= 1004)) {
@@ -109,7 +109,7 @@ function refuseErrors({ code, success, msg }: z.output<typeof envelope>): void {
 }
 
 function windowsOf(all: readonly Row[]): QuotaWindow[] {
-  if (all.length > 0 && all.every(isOfTools)) {
+  if (all.length > 0 && all.every(limitsTools)) {
     throw new QuotaFailure(
       "quota",
       "Cannot read the quota: the coding plan has ended, and only its tool package is left.",
@@ -124,7 +124,7 @@ function windowsOf(all: readonly Row[]): QuotaWindow[] {
   return all.filter((one) => !isSuperseded(one)).map(toWindow);
 }
 
-function isOfTools(one: Row): boolean {
+function limitsTools(one: Row): boolean {
   return typeOf(one) === QUOTA_TYPES.toolCalls;
 }
 

@@ -108,7 +108,7 @@ const WARNINGS: readonly (readonly [Record<string, unknown>, string])[] = [
   ],
   [
     { timeouts: { body: 1 } },
-    "connections[0].timeouts.body: has no effect: a body arrives before its connection is chosen. Set the general timeouts.body.",
+    "connections[0].timeouts.body: has no effect: a body arrives before its connection is chosen. Set timeouts.body for all connections.",
   ],
 ];
 
