@@ -190,16 +190,16 @@ const modelSchema = z.preprocess(
       "The name that people read instead of its id. Default: the provider's.",
     ),
     context_window: tokens().optional().describe(
-      "The tokens that it accepts, for clients. Default: the provider's value.",
+      "The context window in tokens, reported to clients. Default: the provider's value.",
     ),
     max_output_tokens: tokens().optional().describe(
       "The most output tokens of translated requests, also reported to clients. Default: clients get the provider's value.",
     ),
     input: z.array(z.enum(INPUT_KINDS)).min(1).optional().describe(
-      "The kinds of input that it accepts, for clients. Default: the provider's value.",
+      "The kinds of input that it accepts, reported to clients. Default: the provider's value.",
     ),
     reasoning: z.array(effortSchema).optional().describe(
-      "The reasoning efforts that it accepts, for clients. An empty list means none. Default: the provider's value.",
+      "The reasoning efforts that it accepts, reported to clients. An empty list means none. Default: the provider's value.",
     ),
     fallbacks: z.array(name()).default([]).describe(
       "Model ids to try in this order when no connection can serve this one.",

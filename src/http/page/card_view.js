@@ -215,7 +215,7 @@ function stateBadge({ status, error }) {
 const BADGE_TEXTS = new Map([
   ["disabled", "switched off"],
   ["unavailable", "not read"],
-  ["unsupported", "not reported"],
+  ["unsupported", "no quota"],
 ]);
 
 /**
@@ -257,7 +257,7 @@ const STATE_TEXTS = new Map([
   ],
   [
     "unsupported",
-    "This service reports no quota. Its models work normally.",
+    "The gateway cannot read the quota of this service. Its models work normally.",
   ],
   ["unavailable", "The quota could not be read."],
 ]);

@@ -64,8 +64,8 @@ test(
         "checked 12 s ago",
       ],
       [
-        ...["Local models", "custom", "not reported"],
-        "This service reports no quota. Its models work normally.",
+        ...["Local models", "custom", "no quota"],
+        "The gateway cannot read the quota of this service. Its models work normally.",
         "checked 12 s ago",
       ],
     ]);
