@@ -75,16 +75,16 @@ export function reportAmbiguousNames(
   const byName = new Map<string, DirectoryEntry>();
   const byId = new Map<string, DirectoryEntry>();
   for (const entry of directory) {
-    const namesake = byName.get(entry.name ?? "");
-    const twin = byId.get(entry.id ?? "");
-    if (namesake !== undefined) {
+    const sameName = byName.get(entry.name ?? "");
+    const sameId = byId.get(entry.id ?? "");
+    if (sameName !== undefined) {
       findings.problem(
         [...entry.path, "name"],
-        `is also the name of ${formatPath(namesake.path)}. Names must differ.`,
+        `is also the name of ${formatPath(sameName.path)}. Names must differ.`,
       );
-    } else if (twin !== undefined) {
-      const place = entry.hasOwnId ? entry.path : twin.path;
-      const other = entry.hasOwnId ? twin.path : entry.path;
+    } else if (sameId !== undefined) {
+      const place = entry.hasOwnId ? entry.path : sameId.path;
+      const other = entry.hasOwnId ? sameId.path : entry.path;
       findings.problem(
         [...place, "id"],
         `is also the id of ${formatPath(other)}. Ids must differ.`,

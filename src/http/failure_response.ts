@@ -26,7 +26,7 @@ interface FailureResponseOptions {
   readonly log: Log;
 }
 
-/** A response, and the ending that it gives the request. */
+/** A response, and the way in which the request ends. */
 interface FailedRequest {
   readonly response: Response;
   readonly ending: Ending;

@@ -20,8 +20,8 @@ const SILENCE_MS = 2_000;
 const LINGER_MS = 100;
 
 /**
- * Closes the connection of a request with a body larger than any path takes. The response is sent whole and then fails,
- * because nothing else makes `Deno.serve` close a connection.
+ * Closes the connection of a request with a body larger than any path takes. All bytes of the response are sent, and
+ * then its body fails, because nothing else makes `Deno.serve` close a connection.
  *
  * @returns The response itself for every other request. A body of unknown length is first read to its end, within the
  * limits.

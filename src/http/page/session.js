@@ -1,6 +1,6 @@
 /**
- * The data that this tab keeps until it is closed: the token and the last reading. A reload of the page then sends no
- * request before its time.
+ * The data that this tab keeps until it is closed: the token and the last reading. With them, a reload of the page does
+ * not send requests too early.
  *
  * @typedef {import("../../quotas/list.ts").QuotaList} QuotaList
  * @typedef {import("../wording/models.js").Model} Model

@@ -16,7 +16,7 @@ import type { QuotaReader, QuotaRequest, QuotaSource } from "./reader.ts";
 
 /**
  * A New-API gateway. It counts in its own units. A second, public endpoint reports how many make a US dollar, which the
- * gateway's operator chooses.
+ * gateway's administrator chooses.
  */
 export const newApi: QuotaReader = {
   poll: {
