@@ -2,7 +2,7 @@ import type { Deployment } from "../config/config.ts";
 import type { Deadlines } from "../core/time/deadlines.ts";
 import type { HeaderFields } from "../core/header_fields.ts";
 import type { Operation, Protocol } from "../core/protocol.ts";
-import { type CodexQuota, tellsCodexQuota } from "../quotas/codex_quota.ts";
+import { type CodexQuota, hasCodexQuota } from "../quotas/codex_quota.ts";
 import type { Failure } from "../protocols/canonical/failure/failure.ts";
 import type { Exchange } from "./exchange.ts";
 import type { MemoryShare } from "./request/body_memory.ts";
@@ -54,7 +54,7 @@ export function quotaHeaders(
   answer?: HeaderFields | undefined,
 ): readonly [string, string][] {
   if (operation !== "responses") return [];
-  return answer !== undefined && tellsCodexQuota(answer)
+  return answer !== undefined && hasCodexQuota(answer)
     ? []
     : codexQuota.headersOf(connection);
 }

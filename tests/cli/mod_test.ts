@@ -93,8 +93,8 @@ Deno.test("runCli() refuses a command that it does not know, and shows those tha
   for (
     const [command, hint] of [
       ["unknown", ""],
-      ["Serve", '; did you mean "serve"?'],
-      ["limit", '; did you mean "limits"?'],
+      ["Serve", '. Did you mean "serve"?'],
+      ["limit", '. Did you mean "limits"?'],
       ["toString", ""],
       ["__proto__", ""],
       ["", ""],

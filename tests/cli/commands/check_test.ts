@@ -62,7 +62,7 @@ Deno.test("check prints warnings beside", async () => {
   assert.equal(code, 0);
   assert.equal(
     error,
-    "warnings:\n  tokens: is empty: nobody can call the gateway\n",
+    "warnings:\n  tokens: is empty: nobody can call the gateway.\n",
   );
 });
 
@@ -96,8 +96,8 @@ Deno.test("check prints every problem of an invalid file", async () => {
   assert.equal(out, "");
   assert.equal(
     error,
-    `${path} has 2 problems:\n  server.port: must be at least 0\n` +
-      '  timeouts.idel: is not a known key; did you mean "idle"?\n',
+    `${path} has 2 problems:\n  server.port: must be at least 0.\n` +
+      '  timeouts.idel: is not a known key. Did you mean "idle"?\n',
   );
 });
 
@@ -121,7 +121,7 @@ Deno.test("check says that there is no file", async () => {
 
 Deno.test("check tells how it is used", async () => {
   const cases = [
-    [["--lvie"], 'unknown option --lvie; did you mean "--live"?'],
+    [["--lvie"], 'unknown option --lvie. Did you mean "--live"?'],
     [["--live=1"], "--live takes no value"],
     [["extra"], "it takes no argument but its options"],
     [["--config", ""], "--config needs a value: FILE"],

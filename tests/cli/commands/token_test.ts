@@ -46,7 +46,7 @@ Deno.test("token refuses a name that the configuration would refuse", () => {
   assert.deepEqual(run("new", "*"), {
     code: 2,
     out: "",
-    error: "name: must not be *, which stands for every name\n",
+    error: "name: must not be *, which means every name.\n",
   });
 });
 

@@ -301,7 +301,7 @@ Deno.test("limits refuses bad usage with exit code 2 and repeats nothing of it",
     [
       "unknown option with a value",
       { args: [`--tokn=${TOKEN}`] },
-      'unknown option --tokn; did you mean "--token"?',
+      'unknown option --tokn. Did you mean "--token"?',
     ],
     [
       "stray word",

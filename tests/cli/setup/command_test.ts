@@ -151,7 +151,7 @@ Deno.test("setup prints settings for a model that is not listed, since some name
   assert.match(out, /"model":"everywere"/);
   assert.match(
     error,
-    /^The gateway does not list everywere for this token; did you mean "everywhere"\?\n/,
+    /^The gateway does not list everywere for this token. Did you mean "everywhere"\?\n/,
   );
 });
 
@@ -202,7 +202,7 @@ for (const [name, [run, expected]] of Object.entries(FAILURES)) {
 const BAD_USAGE: Readonly<Record<string, [Omit<Run, "answer">, string]>> = {
   "a slip in the name": [
     { args: ["codx"] },
-    'there is no client codx; did you mean "codex"?',
+    'there is no client codx. Did you mean "codex"?',
   ],
   "a stranger": [
     { args: ["emacs"] },
@@ -219,7 +219,7 @@ const BAD_USAGE: Readonly<Record<string, [Omit<Run, "answer">, string]>> = {
   "two clients": [{ args: ["curl", "codex"] }, "it takes one client"],
   "a slip in an option": [
     { args: ["curl", "--modle", "x"] },
-    'unknown option --modle; did you mean "--model"?',
+    'unknown option --modle. Did you mean "--model"?',
   ],
   "an address that is none": [
     { args: ["curl", "--url", "gw.test"] },

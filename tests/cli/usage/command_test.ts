@@ -324,7 +324,7 @@ Deno.test("usage refuses bad usage", async (t) => {
     [["--by", "token,token"], /^--by must be some of/],
     [["--by", "token,"], /^--by must be some of/],
     [["--json", "--csv"], /^--json and --csv exclude each other\n/],
-    [["--bye", "token"], /^unknown option --bye; did you mean "--by"\?\n/],
+    [["--bye", "token"], /^unknown option --bye. Did you mean "--by"\?\n/],
   ];
   for (const [args, complaint] of cases) {
     await t.step(args.join(" "), async () => {

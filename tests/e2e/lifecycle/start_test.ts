@@ -194,11 +194,11 @@ Deno.test("the command line: help and version are 0, what is unknown is 2", asyn
     [["--help"], 0, "usage:\n"],
     [["serve", "--help"], 0, "usage: model-gateway serve [--config FILE]"],
     [["check", "-h"], 0, "usage: model-gateway check [--config FILE]"],
-    [["serv"], 2, 'unknown command serv; did you mean "serve"?\nusage:\n'],
+    [["serv"], 2, 'unknown command serv. Did you mean "serve"?\nusage:\n'],
     [
       ["serve", "--prot", "1"],
       2,
-      'unknown option --prot; did you mean "--port"?\nusage: ',
+      'unknown option --prot. Did you mean "--port"?\nusage: ',
     ],
   ] as const;
   for (const [args, code, begin] of cases) {
