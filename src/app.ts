@@ -93,7 +93,7 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
     clock,
     log,
     metrics: surroundings.metrics,
-    tell: notices &&
+    publish: notices &&
       ((coolDown) => notices.tell({ kind: "cool_down", coolDown })),
   });
   notices?.onHear((notice) => {
