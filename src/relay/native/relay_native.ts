@@ -170,7 +170,7 @@ export function spliceBytes(
   const { start, end } = span;
   if (start < 0 || start > end || end > bytes.length) {
     throw new RangeError(
-      `Cannot splice bytes ${start} to ${end} as there are ${bytes.length}`,
+      `Cannot splice bytes ${start} to ${end}: there are ${bytes.length}.`,
     );
   }
   const spliced = new Uint8Array(

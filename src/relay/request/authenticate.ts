@@ -92,7 +92,7 @@ function noCredential(group: CredentialGroup): GatewayError {
     : "x-api-key or Authorization: Bearer";
   return new GatewayError(
     "unauthenticated",
-    `Cannot authenticate the request: it has no token. Send your token as ${expected}.`,
+    `Cannot authenticate the request: its token is missing. Send your token as ${expected}.`,
     { headers: CHALLENGE },
   );
 }

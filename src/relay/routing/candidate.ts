@@ -115,7 +115,7 @@ function unsupported(operation: Operation): GatewayError {
     "not_found",
     `Cannot serve ${
       OPERATIONS[operation].path
-    } for this model: its provider has no such operation. Choose a model that has it.`,
+    } for this model: its provider does not support this operation. Use another model.`,
     { code: "operation_not_supported" },
   );
 }
@@ -131,7 +131,7 @@ function wrongFamily(operation: Operation, family: Family): GatewayError {
     "invalid_request",
     `Cannot serve ${
       OPERATIONS[operation].path
-    } for this model: its provider has no such operation. Use ${
+    } for this model: its provider does not support this operation. Use ${
       paths.join(" or ")
     } instead.`,
     { param: "model", code: "unsupported_path" },

@@ -152,7 +152,7 @@ const LASTING_ERRORS: Readonly<
       status,
       code: "insufficient_quota",
       message:
-        "The quota of the gateway's account at the model's provider is exhausted, and nobody knows when it will reset. Tell the administrator",
+        "Cannot serve the model: the quota of the gateway's account at its provider is exhausted, and nobody knows when it will reset. Ask the administrator.",
     }),
   misconfigured: redirected,
   untrusted: () => untrusted(),
@@ -169,10 +169,10 @@ function unavailable(
   const seconds = Math.max(1, Math.ceil((atMs - nowMs) / 1000));
   const why = isBusy
     ? "serves as many requests as it may"
-    : "failed recently and is left alone for a moment";
+    : "failed recently and is cooling down";
   return new GatewayError(
     "overloaded",
-    `Cannot serve the model now: every connection that has it ${why}, try again in a moment`,
+    `Cannot serve the model now: every connection that has it ${why}. Try again in a moment.`,
     {
       ...(isBusy ? { limit: "concurrent requests of every connection" } : {}),
       code: isBusy ? "connection_overloaded" : "connection_cooling_down",
@@ -194,7 +194,7 @@ export function exhaustedFailure(
   cause?: Failure | undefined,
 ): UpstreamFailure {
   const words = cause?.message ??
-    "Every connection that has the model has used up its quota";
+    "Cannot serve the model: every connection that has it has used up its quota";
   return new UpstreamFailure({
     ...cause,
     kind: "rate_limited",
@@ -202,7 +202,7 @@ export function exhaustedFailure(
     message: `${words.replace(/\.$/, "")}. It is available again at ${
       new Date(untilMs).toISOString().replace(/:\d\d\.\d{3}Z$/, " UTC")
         .replace("T", " ")
-    }, when the exhausted quota will reset`,
+    }, when the exhausted quota will reset.`,
     code: cause?.code ?? "quota_used_up",
     retryAfterMs: untilMs - nowMs,
     resetsAtMs: untilMs,

@@ -114,7 +114,7 @@ export function brokenThread(what: string): GatewayError {
     "Cannot translate the body: the translation thread failed. Send a smaller one or try again.",
     {
       code: "translation_failed",
-      cause: new Error(`The thread that translates failed: ${what}`),
+      cause: new Error(`The translation thread failed: ${what}`),
     },
   );
 }
