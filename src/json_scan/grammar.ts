@@ -50,7 +50,6 @@ function allowBytes(
   NEXT.fill(next, state * BYTES + first, state * BYTES + last + 1);
 }
 
-/** The white space of JSON. */
 const SPACES = " \t\n\r";
 
 const DIGITS_1_TO_9 = "123456789";
@@ -60,7 +59,7 @@ const HEX_DIGITS = `${DIGITS}abcdefABCDEF`;
 /** The states within a character of UTF-8. */
 const withinCharacter = new Set<number>();
 
-/** Returns true within a character of UTF-8. */
+/** Returns true for a state within a character of UTF-8. */
 function isWithinCharacter(state: number): boolean {
   return withinCharacter.has(state);
 }
@@ -186,11 +185,11 @@ function allowNumber(next: number): NumberStates {
 }
 
 /*
- * The grammar of JSON (RFC 8259) over UTF-8 (table 3-7 of the Unicode standard) is a table: in a state, a byte gives
+ * The grammar of JSON (RFC 8259) over UTF-8 (table 3-7 of the Unicode standard) is a table. In a state, a byte gives
  * the next state, or a step with further work. So a document can be read in chunks that end anywhere.
  *
- * A part of the grammar has its own states in each place: in the outermost object, whose members are reported, in inner
- * objects, and in arrays. So most bytes need no look at their context.
+ * Values and strings have their own states in each context: in the outermost object, whose members are reported, in
+ * inner objects, and in arrays. So most bytes need no look at their context.
  */
 
 export const BEGIN_OBJECT = FIRST_STEP + 1;
@@ -313,7 +312,7 @@ for (const state of [OUTER_VALUE_HERE, MEMBER, FIRST_ELEMENT, ELEMENT]) {
   allow(state, "[", BEGIN_ARRAY);
 }
 
-/** Returns true before anything but white space. */
+/** Returns true for a state in which only white space has been read. */
 export function isBeforeDocument(state: number): boolean {
   return state === START || state === VERY_START;
 }
@@ -323,7 +322,7 @@ export function breaksCharacter(state: number, byte: number): boolean {
   return isWithinCharacter(state) || (state < TEXT_STATES && byte >= 0x80);
 }
 
-/** Returns true within what may be a byte order mark. */
+/** Returns true for a state within what may be a byte order mark. */
 export function isWithinMark(state: number): boolean {
   return state === MARK_1 || state === MARK_2;
 }

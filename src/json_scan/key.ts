@@ -6,7 +6,7 @@ const LETTER_U = 0x75;
 export type Likeness = "same" | "other_case";
 
 /**
- * Compares a JSON string with `key`, after its escapes. It reads no more bytes than `key` needs.
+ * Compares a JSON string with `key`, after resolving its escapes. It reads no more bytes than `key` needs.
  *
  * @param inside The bytes between the quotes of a valid string.
  * @param key Printable ASCII.
@@ -63,8 +63,8 @@ function sizeAt(bytes: Uint8Array, position: number): number {
 }
 
 /**
- * Returns the UTF-16 code unit of the byte or escape at `position`; `undefined` for the escapes b, f, n, r and t,
- * because no key contains control characters.
+ * Returns the UTF-16 code unit of the byte or escape at `position`. Returns `undefined` for the escapes b, f, n, r and
+ * t, because no key contains control characters.
  */
 function unitAt(bytes: Uint8Array, position: number): number | undefined {
   const byte = bytes[position];
@@ -97,7 +97,7 @@ function unitOfDigits(bytes: Uint8Array, start: number): number {
 }
 
 /**
- * Returns the value of a hexadecimal digit. The lowest four bits of a letter, in both cases, are its value less nine.
+ * Returns the value of a hexadecimal digit. The value of a letter, in both cases, is its lowest four bits plus nine.
  */
 function hexValue(byte: number): number {
   return (byte & 0x0f) + (byte >> 6) * 9;
@@ -109,7 +109,7 @@ export interface ByteSpan {
   readonly end: number;
 }
 
-/** A run of bytes within others. */
+/** A run of bytes, and the array that contains it. */
 export interface ByteRun extends ByteSpan {
   readonly bytes: Uint8Array;
 }

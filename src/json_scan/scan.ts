@@ -38,8 +38,8 @@ const MAX_SPELLING_BYTES = 6;
 
 /**
  * Finds the values of some keys among the top-level members of a JSON object, in one pass over its chunks. It accepts
- * each object that a strict UTF-8 decoder and `JSON.parse` accept, with two exceptions: a byte order mark, and a second
- * top-level occurrence of a watched key in any spelling or case.
+ * each object that a strict UTF-8 decoder and `JSON.parse` accept, with two exceptions. It rejects a byte order mark,
+ * and a second top-level occurrence of a watched key in any spelling or case.
  *
  * @example
  * ```ts

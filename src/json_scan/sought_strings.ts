@@ -7,7 +7,7 @@ export interface Place {
   readonly seeks?: true | "in_list";
   /** True when each object here, with its content, is a unit. */
   readonly isUnit?: true;
-  /** Returns the place of a member of an object here. Names are in lower case, because some parsers ignore case. */
+  /** Returns the place of a member of an object here. `name` is in lower case, because some parsers ignore case. */
   readonly member?: (name: string) => Place | undefined;
   /** The same for a single name in lower case, which is found much faster. It replaces `member`. */
   readonly only?: { readonly name: string; readonly place: Place };

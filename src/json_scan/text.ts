@@ -1,6 +1,4 @@
-/**
- * The position within a character beyond ASCII: at its beginning, which is also its end, or after some of its bytes.
- */
+/** The position in a character beyond ASCII: `text` between characters, the others after some of its bytes. */
 export type CharacterState =
   | "text"
   | "oneMore"
@@ -41,7 +39,7 @@ export const CHARACTER_STEPS: readonly ByteStep<CharacterState>[] = [
   ["afterF4", 0x80, 0x8f, "twoMore"],
 ];
 
-/** The letters that may follow a backslash in a JSON string, without the `u` of four hexadecimal digits. */
+/** The letters that may follow a backslash in a JSON string, except `u`, which four hexadecimal digits follow. */
 export const ESCAPED_LETTERS = '"\\/bfnrt';
 
 const QUOTE = 0x22;
@@ -56,11 +54,11 @@ const QUOTE = 0x22;
  *
  * Ten times five bits do not fit into 32 unless they overlap. Two states may overlap if in each row their bits are
  * equal or do not matter. The positions are the first that fit all rows, found by trying 1 to 31 for each state in the
- * order of {@linkcode TEXT_STATE_PLACES}. `tests/json_scan/scan_test.ts` compares the scan with `TextDecoder` for each
- * sequence of bytes, which would fail with wrong positions.
+ * order of {@linkcode TEXT_STATE_PLACES}. With wrong positions, `tests/json_scan/scan_test.ts` would fail: it compares
+ * the scan with `TextDecoder` for each sequence of bytes.
  *
  * The constants are in this file because V8 folds a file's own constants into the code. It reads imported ones from
- * memory at each use, which costs more than a third of the speed.
+ * memory at each use, which costs a third of the speed or more.
  */
 
 /** The byte is not handled here; this state has no transitions. */
@@ -153,7 +151,7 @@ export function skipText(text: TextBytes, start: number): number {
   }
 }
 
-/** The maximum length of an unfinished character or escape at the end of the automaton's bytes. */
+/** The maximum length of a character or escape that the automaton's range cuts off. */
 const MAX_UNFINISHED_BYTES = 3;
 
 /**

@@ -89,7 +89,7 @@ type JsonEvent =
   | "object_ends";
 
 /**
- * Walks through a JSON object that arrives in chunks, and checks each byte. A level of depth costs one bit, without
+ * Walks through a JSON object that arrives in chunks, and checks each byte. Each level of depth costs one bit, without
  * recursion.
  */
 export class JsonWalker {
@@ -279,8 +279,8 @@ export class JsonEnd {
   }
 
   /**
-   * Returns true for an incomplete object, or for no bytes. Other text than a JSON object is never cut, because its end
-   * is unknown.
+   * Returns true for an incomplete object, or for no bytes. Bytes that are not a JSON object are never cut, because
+   * their end is unknown.
    */
   isCut(): boolean {
     return this.#isObject && !this.#keepsTo(() => this.#walker.finish());

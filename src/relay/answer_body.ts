@@ -17,20 +17,22 @@ import type { Attempt } from "./attempt.ts";
 /** The size of the first reads of a body, in bytes, until the size of its chunks is known. */
 const FIRST_BYTES = 16 * 1024;
 
-/** The options of {@linkcode openBody}. */
 interface OpenBodyOptions {
   readonly deadlines: Deadlines;
-  /** The maximum size of a chunk; default: none. */
+  /** The maximum size of a chunk; default: no maximum. */
   readonly mostBytes?: number | undefined;
 }
 
-/** The maximum size of a chunk to translate. A body that is made to block the event loop takes a microsecond a byte. */
+/**
+ * The maximum size of a chunk to translate. A hostile body may take a microsecond per byte, which blocks the event
+ * loop.
+ */
 export const TRANSLATED_BYTES: number = 16 * 1024;
 
 /**
- * Opens a reader of an upstream's body, which masks the gateway's secrets. The idle timeout is measured here alone.
+ * Opens a reader of an upstream's body, which masks the gateway's secrets. Only this reader applies the idle timeout.
  *
- * The reader throws `IdleError` after the idle timeout, and the reason of the attempt's signal when that aborts.
+ * It throws `IdleError` after that timeout, and the reason of the attempt's signal when that aborts.
  */
 export function openBody(
   body: ReadableStream<Uint8Array>,
@@ -54,25 +56,24 @@ export interface BeginningJudge<Verdict extends object> {
   end(): Verdict;
 }
 
-/** The options of {@linkcode holdBack}. */
 interface HoldBackOptions<Verdict extends object> {
   readonly judge: BeginningJudge<Verdict>;
   readonly deadlines: Deadlines;
   /** The time until the beginning must be classified, in milliseconds; `undefined` for no deadline. */
   readonly outputMs: number | undefined;
-  /** True when the caller waits until the answer ends; default `false`. */
+  /** True to wait without a time limit; default `false`. */
   readonly isPatient?: boolean;
 }
 
-/** The longest time for which an answer is held back, in milliseconds. */
+/** The longest hold without a deadline, in milliseconds. */
 const MAX_HOLD_MS = 15_000;
 
 /**
  * Holds an answer back until its first output, because no attempt may follow once bytes are sent. The source keeps the
  * bytes for its reader.
  *
- * @returns The verdict of the judge; `undefined` when the time without a deadline is over and the caller gets the
- * bytes.
+ * @returns The verdict of the judge; `undefined` after `MAX_HOLD_MS` without a deadline. The caller then gets the bytes
+ * so far.
  * @throws {GatewayError} `timeout` after the deadline.
  * @throws The errors of the source and of the judge.
  */
@@ -121,8 +122,8 @@ interface AnswerEnding {
 }
 
 /**
- * Returns the ending of a request whose answer was forwarded natively, and records the reason. A caller that has the
- * whole answer is served, even if it then disconnects: Codex does so after the last event.
+ * Returns the ending of a request whose answer was streamed, and records the reason. A caller that has the whole answer
+ * was served, even if it then disconnects: Codex does so after the last event.
  */
 export function endingOf(
   end: PassThroughEnd,
@@ -138,7 +139,7 @@ export function endingOf(
     if (failure !== undefined) {
       facts.failure = FAILURE_WORD_BY_KIND[failure.kind];
     }
-    // The gateway itself ended an answer that is too long.
+    // The upstream is not broken: the gateway ends an answer that is too long.
     return failure?.kind === "oversized" ? "error" : "upstream_broken";
   }
   switch (end.kind) {

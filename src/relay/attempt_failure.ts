@@ -76,7 +76,7 @@ const PASSING: ReadonlySet<FailureKind> = new Set([
 
 /**
  * The statuses from 500 that are worth another attempt: those of docs/failover.md, and Cloudflare's for an origin in
- * trouble. A 501 or 505 would come back.
+ * trouble. A 501 or 505 would only repeat.
  */
 const PASSING_STATUSES: ReadonlySet<number> = new Set([
   ...[500, 502, 503, 504, 529],

@@ -7,7 +7,6 @@ import { CallerLeft } from "../upstream/call.ts";
 /** A request of an authenticated caller, on its way through the gateway. */
 export interface Exchange {
   readonly request: Request;
-  /** The request's headers. */
   readonly headers: HeaderFields;
   readonly record: RequestRecord;
   readonly caller: Caller;
@@ -29,7 +28,7 @@ interface FollowOptions {
 
 /**
  * Creates a control that ends with {@linkcode CallerLeft} when the caller disconnects before the record finishes.
- * Listening starts after `afterMs`, because it costs a quarter of what a short request costs in all.
+ * Listening starts only after `afterMs`, because it costs a quarter of what a short request costs in all.
  */
 export function followCaller(
   request: Request,

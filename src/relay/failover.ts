@@ -84,8 +84,9 @@ export async function tryCandidates(
 }
 
 /**
- * Returns or throws the error that fits the {@linkcode Outlook}, which decides whether a client retries. Failures of
- * the requested model come before those of its fallbacks, the last one first.
+ * Returns or throws the error for a request that no attempt served. It must fit the {@linkcode Outlook}: a client must
+ * neither stop nor wait long if it can soon be served, and must not retry in vain. The last fitting failure is used;
+ * the requested model's come first.
  *
  * @returns The upstream's own error, where it may pass unchanged.
  * @throws Every other failure.
@@ -123,7 +124,7 @@ function passFailure(
     : fitting.thrown;
 }
 
-/** Returns true when a client that receives this failure behaves as the outlook requires. */
+/** Returns true when a failure gives a client the same advice as the outlook: to retry soon, to wait, or to stop. */
 function fitsOutlook(failure: AttemptFailure, { kind }: Outlook): boolean {
   const isLasting = lastingCause(failure) !== undefined;
   const isExhausted = isLimit(failure) &&
@@ -229,7 +230,7 @@ function attemptOf(
   return attempt;
 }
 
-/** Starts an attempt in the record, without the answer of the one before, which the caller never saw. */
+/** Adds an attempt to the record and clears the answer of the one before, which the caller never saw. */
 function noteBeginning(
   { deployment, mode }: Candidate,
   { record }: Exchange,
@@ -287,7 +288,7 @@ async function admitFirst(
       const begun = begin(next, options, services);
       if (begun === undefined) continue;
       const entered = gate.enter(candidate);
-      // `await` would cost a turn of the event loop.
+      // A result that is not a promise needs no `await`.
       if (entered instanceof Promise ? await entered : entered) {
         if (!isRepeat) services.budget.earn(candidate.deployment.connection.id);
         return begun;

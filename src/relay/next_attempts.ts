@@ -8,7 +8,6 @@ export interface FailedAttempt {
   readonly failure: AttemptFailure;
   /** True when the attempt was to show whether a connection has recovered. */
   readonly wasProbe: boolean;
-  /** The error that the attempt threw. */
   readonly thrown: unknown;
 }
 

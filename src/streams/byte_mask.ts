@@ -25,7 +25,7 @@ interface MaskedChunk {
 const IDENTIFYING_BYTES = 16;
 
 /**
- * The number of matching bytes at the end of a chunk that do not wait for the next one, so that answers are not held
+ * The number of matching bytes at the end of a chunk that are forwarded without waiting, so that answers are not held
  * up.
  */
 const HARMLESS_BYTES = 3;
@@ -59,8 +59,8 @@ export function prepareMaskedText(text: string): MaskedText {
 }
 
 /**
- * Creates a mask that replaces each byte of a text by an asterisk, also across chunks. A beginning that identifies the
- * text is masked too.
+ * Creates a mask that replaces each byte of a secret by an asterisk, also across chunks. A beginning of the secret that
+ * identifies it is masked too.
  */
 export function createByteMask(
   { secret, needle, find }: MaskedText,
@@ -185,14 +185,14 @@ function beginningAtEnd(bytes: Uint8Array, needle: Uint8Array): number {
 /** Returns the position of a text at or after `from`; -1 if there is none. */
 type Finder = (text: string, from: number) => number;
 
-/** The length up to which V8 searches for the first character of a text at the speed of memory. */
+/** The length up to which V8 searches for the first character of a text at memory speed. */
 const PROBE_LENGTH = 6;
 
 /** Matches characters that are rare in text and JSON, but frequent in keys. */
 const RARE_REGEXP = /[A-Z_jkqxz]/;
 
 /**
- * Creates a search for one text in many others. It looks for a short part that begins with a rare character first. That
+ * Creates a search for one text in many others. It first looks for a short part that begins with a rare character. That
  * is several times faster than `indexOf` with a long text, which stops at each common letter.
  *
  * @param wanted The text to find; not empty.

@@ -3,8 +3,8 @@ import { joinBytes } from "./bytes.ts";
 
 /**
  * The sizes of the buffers that wait for bytes. They start at `smallest` and double while they are filled, up to
- * `largest`. After that, the last message decides, so that the next of that length needs one read. A silent stream
- * costs at most `steady`.
+ * `largest`. After that, the length of the last message decides, so that the next such message needs one read. A silent
+ * stream costs at most `steady`.
  */
 const BUFFER_BYTES = {
   smallest: 4 * 1024,
@@ -12,7 +12,6 @@ const BUFFER_BYTES = {
   largest: 64 * 1024,
 };
 
-/** The options of {@linkcode createByteReader}. */
 interface ByteReaderOptions {
   /** The size of the first buffer, more than 0: the length of the body if that is known; default 4 KiB. */
   readonly firstBytes?: number | undefined;
@@ -26,9 +25,9 @@ interface ByteReaderOptions {
 const SMALL_SHARE = 1 / 4;
 
 /**
- * Creates a reader of a body's chunks, which belong to the code that reads them. `fetch` allocates 64 KiB for each
- * chunk of any size and keeps another such buffer waiting; with thousands of streams that is most of their cost. If the
- * body allows it, this reader waits with a small buffer instead.
+ * Creates a reader of a body's chunks, which its user may keep. `fetch` allocates 64 KiB for a chunk of any size and
+ * keeps another such buffer waiting. With thousands of streams that is most of their cost. If the body allows it, this
+ * reader waits with a small buffer instead.
  *
  * Other requests get their turn between the chunks. Each provider's response is read here, so none can block the event
  * loop with many bytes at once.
@@ -96,7 +95,7 @@ function createBufferReader(
   const turns = new Turns();
   let bufferBytes = Math.min(firstBytes, mostBytes);
   let spare: ArrayBuffer | undefined;
-  /** The bytes so far of the message that is arriving. A message continues after a full buffer. */
+  /** The length so far of the message that is arriving. It continues after a full buffer. */
   let pieceBytes = 0;
 
   function adapt(readBytes: number, isFull: boolean): void {
@@ -119,8 +118,8 @@ function createBufferReader(
     adapt(value.length, value.length === size);
     if (value.length > SMALL_SHARE * size) return { done: false, value };
     const chunk = value.slice();
-    // The memory is freed at once. The first buffers of thousands of streams would otherwise stay until they are
-    // collected.
+    // The memory is freed at once. The garbage collector would keep the first buffers of thousands of streams for some
+    // time.
     if (size === bufferBytes) spare = buffer;
     else buffer.transfer(0);
     return { done: false, value: chunk };
@@ -139,7 +138,8 @@ function createBufferReader(
 }
 
 /**
- * Returns the cost of a chunk. One of the maximum size ends the turn, because small chunks mean that scanning is slow.
+ * Returns the cost of a chunk. A chunk of the maximum size ends the turn, because a small maximum means that scanning
+ * is slow.
  */
 function costOf(bytes: number, mostBytes: number): number {
   return bytes < mostBytes ? bytes : STEP_BYTES;
@@ -153,8 +153,8 @@ function bufferFor(pieceBytes: number): number {
 }
 
 /**
- * Returns a reader that writes into the memory of its user. Only a body of the platform is always a byte stream, so
- * this tries it.
+ * Returns a reader that writes into its user's memory. Only a body of the platform is sure to be a byte stream, and
+ * only an attempt shows it.
  *
  * @returns `undefined` when the body is not a byte stream, for example after a transform.
  * @throws {TypeError} When the body already has a reader.
@@ -171,8 +171,8 @@ export function byobReader(
 }
 
 /**
- * Reads a body chunk by chunk. Each stream has several readers in a row, which wait most of the time. They use `then`,
- * because an `async` function that waits takes a quarter of a KiB more, for each of them and again for each chunk.
+ * Reads a body chunk by chunk. Each stream has several readers in a row, which wait most of the time. They use `then`:
+ * an `async` function that waits takes a quarter of a KiB more, for each reader and each chunk.
  */
 export interface ByteReader
   extends Pick<ReadableStreamDefaultReader<Uint8Array>, "cancel"> {

@@ -38,7 +38,9 @@ export class LongBytes {
     return joined;
   }
 
-  /** Frees the memory at once, because V8 needs time and work to find it. The bytes must not be read afterwards. */
+  /**
+   * Frees the memory at once, because the garbage collector is slow to find it. The bytes must not be read afterwards.
+   */
   free(): void {
     for (const { buffer } of this.pieces) {
       if (!buffer.detached) buffer.transfer(0);
@@ -66,8 +68,8 @@ export function joinBytes(
 }
 
 /**
- * Returns a text with one character for each byte (ISO 8859-1), in which ASCII can be searched. The engine searches
- * texts with special instructions, but a typed array byte by byte.
+ * Returns a text with one character for each byte (ISO 8859-1), to search for ASCII. The engine searches a text with
+ * vector instructions, but a typed array byte by byte.
  */
 export function byteText({ buffer, byteOffset, length }: Uint8Array): string {
   return Buffer.from(buffer, byteOffset, length).toString("latin1");

@@ -4,7 +4,7 @@ import { createLineBuffer, END_BYTES, LONG_BYTES } from "./line_buffer.ts";
 
 /** The receiver of data lines. */
 interface DataLineSink {
-  /** Returns true while each data line is wanted. After that, only lines with `needle` are, if there is one. */
+  /** Returns true while each data line is wanted. After that, only lines with `needle` are wanted, if there is one. */
   wantsEvery(): boolean;
   /**
    * Receives the value of a `data:` line that is wanted, or that is longer than {@linkcode LONG_BYTES} and not kept
@@ -25,7 +25,7 @@ interface DataLines {
    */
   last(): readonly string[];
   /**
-   * From the next line on, sums the bytes of each data line beyond this length. If many lines arrive in one chunk, the
+   * Sums the bytes of each data line beyond this length, from the next line on. If many lines arrive in one chunk, the
    * sum is estimated from the last few.
    */
   measureAbove(bytes: number): void;
@@ -33,7 +33,6 @@ interface DataLines {
   bytesAbove(): number;
 }
 
-/** The options of {@linkcode createDataLines}. */
 interface DataLinesOptions {
   /** The longest line that the sink receives, in bytes; default 1 MiB. */
   readonly maxLineBytes?: number;
@@ -86,7 +85,7 @@ export function createDataLines(
     return isMarked ? line.subarray(MARK.length) : line;
   }
 
-  /** Handles one line. Of a line that is too long, `bytes` holds only the ends; `lineBytes` is its length. */
+  /** Handles one line of the length `lineBytes`. If it is too long, `bytes` holds only its two ends. */
   function take(bytes: Uint8Array, lineBytes: number): void {
     const line = unmarked(bytes);
     isFirstLine = false;

@@ -17,7 +17,6 @@ export function readContentEncoding(
 
 const NOTHING = new Uint8Array();
 
-/** The options of {@linkcode decompress}. */
 interface DecompressOptions {
   /** Creates the error for a body that is not valid in its compression, or ends too early. */
   readonly mismatch: (cause: unknown) => Error;
@@ -123,7 +122,7 @@ export interface Inflater {
   destroy(): void;
 }
 
-/** More bytes than a decompressor accepts after its last one. */
+/** More bytes than a decompressor accepts after its last byte. */
 const BEHIND_THE_END = new Uint8Array(64);
 
 /** Creates an inflater for one body. */
@@ -177,7 +176,7 @@ export function createInflater(compression: Compression): Inflater {
     async *push(piece) {
       frame?.push(piece);
       if (!engine.readableEnded) yield* write(piece);
-      // An engine ends early when it receives more than it accepts; that of zstd ignores the rest.
+      // An engine ends early when it receives more than it accepts. The one for zstd ignores the rest.
       if (engine.readableEnded && frame === undefined) throw tooMuch();
     },
     async *end() {
@@ -216,7 +215,7 @@ const REPEATED_BYTE = 1;
 
 const CHECKSUM_BYTES = 4;
 
-/** A part of the format, which may be split between chunks. `read` returns the next part. */
+/** A part of the format, which may be split between chunks. `read` parses it and returns the next part. */
 interface Field {
   readonly bytes: number;
   readonly read: (field: Uint8Array) => Field;

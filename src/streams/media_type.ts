@@ -10,11 +10,11 @@ export function isJson(contentType: string): boolean {
   return /json/i.test(contentType);
 }
 
-/** The content of a body; `other` if its first bytes are neither events nor JSON. */
+/** The kind of a body's content; `other` if its first bytes are neither events nor JSON. */
 export type BodyKind = "events" | "json" | "other";
 
 /**
- * Returns the content of a body by its first bytes. Servers label events as JSON and JSON as events
+ * Returns the kind of a body by its first bytes. Servers label events as JSON and JSON as events
  * (https://github.com/openclaw/openclaw/pull/97454, https://github.com/mistralai/mistral-vibe/pull/619).
  *
  * @param start The first bytes; one is enough.

@@ -2,7 +2,7 @@ import type { Deadlines } from "../core/time/deadlines.ts";
 import { abandon, type ByteReader } from "./byte_reader.ts";
 import { createIdleWatch } from "./watched_reader.ts";
 
-/** The longest silence before a keep-alive comment is sent (docs/design.md#streams), in milliseconds. */
+/** The longest silence before a keep-alive is sent (docs/design.md#streams), in milliseconds. */
 export const KEEP_ALIVE_MS = 15_000;
 
 /** The end of a body that was forwarded. */
@@ -18,7 +18,6 @@ export type PassThroughEnd =
   /** The reader is still connected but has stopped reading. */
   | { readonly kind: "stalled" };
 
-/** The options of {@linkcode passThrough}. */
 interface PassThroughOptions {
   readonly deadlines: Deadlines;
   /** The longest time without a read, in milliseconds; default ten minutes. */
@@ -30,7 +29,7 @@ interface PassThroughOptions {
    * chunk, if known.
    */
   readonly onChunk: (chunk: Uint8Array, text?: string) => void;
-  /** Returns true when the sent bytes are complete, once the source has ended; default: they are. */
+  /** Returns true when the sent bytes are complete. Called after the source has ended; default: true. */
   readonly isWhole?: () => boolean;
   /** Called exactly once, at the end. */
   readonly onEnd: (end: PassThroughEnd) => void;
@@ -175,7 +174,6 @@ export interface StallWatch {
   stop(): void;
 }
 
-/** The options of {@linkcode createStallWatch}. */
 interface StallWatchOptions {
   readonly deadlines: Deadlines;
   /** The longest time without a read, in milliseconds; default {@linkcode STALL_MS}. */

@@ -82,7 +82,7 @@ export async function readPieces(
   }
 }
 
-/** The options of a reading, and its target. */
+/** The options of a reading, and the pieces that it fills. */
 interface Reading extends ReadPiecesOptions {
   readonly growing: GrowingPieces;
 }
@@ -150,8 +150,8 @@ async function readChunks(
 }
 
 /**
- * The first memory of a body, in bytes. After that, at most twice the arrived bytes are allocated, so that a body with
- * a false length takes almost nothing.
+ * The first memory of a body, in bytes. After that, at most twice the arrived bytes are allocated. A body with a false
+ * length takes almost nothing.
  */
 const FIRST_BYTES = 16 * 1024;
 

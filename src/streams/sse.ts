@@ -7,7 +7,6 @@ export class FrameTooLongError extends Error {
   override readonly name = "FrameTooLongError";
 }
 
-/** The options of {@linkcode createSseParser}. */
 interface SseParserOptions {
   /** The maximum length of an unfinished event, in characters. */
   readonly maxFrameCharacters: number;
@@ -116,8 +115,8 @@ export function createFrameFormat(): (frame: SseFrame) => string {
 }
 
 /**
- * Escapes the characters that JSON allows in strings but some readers take for the end of a line, such as those that
- * split a stream with Python's `str.splitlines` (https://github.com/openai/openai-python/issues/1230).
+ * Escapes the characters that JSON allows in strings but some readers take for the end of a line. One such reader is
+ * Python's `str.splitlines` (https://github.com/openai/openai-python/issues/1230).
  */
 function onOneLine(json: string): string {
   return UNICODE_LINE_END_REGEXP.test(json)

@@ -110,7 +110,6 @@ interface IdleWatch {
   stop(): void;
 }
 
-/** The options of {@linkcode createIdleWatch}. */
 interface IdleWatchOptions {
   readonly deadlines: Deadlines;
   /** The longest wait, in milliseconds; 0 means no limit. */

@@ -21,7 +21,7 @@ export interface Meter {
   /**
    * Ends the reading. A second call returns the same result.
    *
-   * @param isBodyWhole True when the body came to its end: it did not break, and its reader did not leave.
+   * @param isBodyWhole True when the body came to its end: it did not break off, and the caller did not disconnect.
    * @returns The end of the answer in its protocol.
    */
   end(isBodyWhole: boolean): AnswerEnd;
@@ -119,26 +119,24 @@ function betterEnd(one: AnswerEnd, other: AnswerEnd): AnswerEnd {
 }
 
 /**
- * Returns true when the last line is complete. Mistral ends its stream without a line feed; a line that broke off is
+ * Returns true when the last line is complete. Mistral ends its stream without a line feed. A line that broke off is
  * not JSON.
  */
 function isWhole(data: string): boolean {
-  // Failing to parse nothing would cost more than all other work at the end of a stream.
+  // Failing to parse an empty line would cost more than all other work at the end of a stream.
   if (data === "") return false;
   return data === "[DONE]" || parseLightJson(data) !== undefined;
 }
 
 /** The kind of an answer, by its headers. */
 export interface AnswerLabel {
-  /** True for an event stream. */
   readonly isStream: boolean;
-  /** True for JSON. */
   readonly isJson: boolean;
   /** True when another model may continue a stream. */
   readonly mayChangeModel?: boolean | undefined;
 }
 
-/** Creates a meter for an answer. Its first bytes decide what it is; its headers count only if they do not. */
+/** Creates a meter for an answer. Its first bytes decide its kind; its headers decide if they do not. */
 export function createAnswerMeter(
   watch: AnswerWatch,
   record: RequestRecord,
@@ -214,7 +212,6 @@ export function createBodyMeter(
 
 /** The options of {@linkcode meterWhole}. */
 export interface MeterWholeOptions {
-  /** The body as text. */
   readonly text: string;
   readonly watch: AnswerWatch;
   readonly record: RequestRecord;

@@ -83,15 +83,14 @@ export async function readNativeFailure(
     : nativeFailure(answer, { ...options, bytes });
 }
 
-/** The options of {@linkcode nativeFailure}. */
 interface NativeFailureOptions
   extends AnswerFailureOptions, Pick<ReadFailureOptions, "headers"> {
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
 /**
- * Creates the failure of an error response, whatever its status. Its text is left out if it is about the gateway's own
- * key, or holds that key.
+ * Creates the failure of an error response with any status. The response's text is left out if it is about the
+ * gateway's own key, its rights or its account, or if it contains that key.
  */
 export function nativeFailure(
   answer: UpstreamAnswer,

@@ -71,7 +71,6 @@ export function passAnswer(
     : passInPieces(answer, { ...options, body, isStream, isJson: mayBeJson });
 }
 
-/** The options of {@linkcode passAnswer}. */
 interface PassAnswerOptions {
   readonly attempt: Attempt;
   /** The protocol of the path and of the upstream. */
@@ -90,8 +89,8 @@ interface PiecesOptions extends PassAnswerOptions, AnswerLabel {
 }
 
 /**
- * Forwards an answer chunk by chunk. While another attempt is possible, the beginning is held back until it proves
- * good.
+ * Forwards an answer chunk by chunk. While another attempt is possible, the beginning is held back until it is known to
+ * be good.
  *
  * @throws As `passAnswer` does.
  */
@@ -323,14 +322,12 @@ function createJsonJudge(watch: AnswerWatch): BeginningJudge<Beginning> {
 /** The characters at the start of an answer in which its first keys are found. */
 const HEAD_LENGTH = 256;
 
-/**
- * Returns true when an answer may be a failure, so that it must be parsed. It takes microseconds, for each JSON answer.
- */
+/** Returns true when an answer may be a failure. Only then is it worth a few microseconds to parse it. */
 function mayHoldFailure(text: string, watch: AnswerWatch): boolean {
   return watch.mayBeFailure(text.slice(0, HEAD_LENGTH));
 }
 
-/** Returns true when a JSON answer is a failure, whatever its status. */
+/** Returns true when a JSON answer is a failure, even with a successful status. */
 function holdsFailure(text: string, watch: AnswerWatch): boolean {
   if (!mayHoldFailure(text, watch)) return false;
   const body = parseLightJson(text);
@@ -364,7 +361,7 @@ function createStreamJudge(
   };
 }
 
-/** Classifies an event; `undefined` when the beginning is not over. */
+/** Classifies an event; `undefined` while more events are needed. */
 function meaningOf(data: string, watch: AnswerWatch): Beginning | undefined {
   const event = parseLightJson(data);
   if (isJsonObject(event)) {

@@ -115,8 +115,8 @@ const RETRY_SOON = { "retry-after": "1" };
 /**
  * Returns the error for a request that the gateway itself has no room for.
  *
- * @param why The second half of a sentence: "the gateway serves as many requests as it may".
- * @param options.headers The headers beside `retry-after`.
+ * @param why The reason, as a clause: "the gateway serves as many requests as it may".
+ * @param options.headers Further headers beside `retry-after`.
  */
 export function overloadedGateway(
   why: string,
@@ -150,7 +150,7 @@ export interface RunningCountsByKey {
   take(key: string, most: number | undefined): Leave | undefined;
 }
 
-/** The counts of all that is limited by concurrency. */
+/** The counts of running requests: of the gateway, its callers and its connections. */
 export interface RunningCounts {
   /** The requests of the whole gateway. */
   readonly requests: RunningCount;

@@ -9,7 +9,6 @@ import { sha256Hex } from "../../core/sha256.ts";
  */
 export type CredentialGroup = "bearer" | "messages" | "either";
 
-/** The options of {@linkcode authenticate}. */
 interface AuthenticateOptions {
   readonly group: CredentialGroup;
   readonly config: Config;
@@ -18,12 +17,12 @@ interface AuthenticateOptions {
 }
 
 /**
- * Returns the caller of a request. Tokens are looked up by their SHA-256, so that neither the time nor the memory of
- * the gateway reveals a token.
+ * Returns the caller of a request. Tokens are looked up by their SHA-256, so that the gateway's timing and memory
+ * reveal no token.
  *
  * @throws {GatewayError} `unauthenticated` for no credential, an unknown or expired one, or two of different callers.
- * One text covers the cases that could help an attacker. `invalid_request` when the version header of a Messages route
- * is missing or not a date.
+ * All wrong credentials share one message, which helps no attacker. `invalid_request` when the version header of a
+ * Messages route is missing or not a date.
  */
 export function authenticate(
   headers: HeaderFields,

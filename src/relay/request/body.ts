@@ -19,11 +19,9 @@ import type { HeldBody } from "./held_body.ts";
 /** A request whose body is read. */
 export interface BodySource {
   readonly request: Request;
-  /** The request's headers. */
   readonly headers: HeaderFields;
 }
 
-/** The options of {@linkcode readBody}. */
 interface ReadBodyOptions {
   readonly deadlines: Deadlines;
   /** The route's limit in bytes, before and after decompression. */
@@ -38,14 +36,14 @@ interface ReadBodyOptions {
 
 /**
  * The size of one read, in bytes. For the whole request, `Deno.serve` keeps a buffer of the largest size that was read,
- * and mostly another one. One read of 100 KB costs 226 KiB for the stream, reads of this size cost 32.
+ * and usually a second one. Reading 100 KB at once costs 226 KiB; in reads of this size it costs 32 KiB.
  */
 const READ_BYTES = 16 * 1024;
 
 /** The longest body that is one array, in bytes. `fetch` copies an array twice, so a longer body stays in pieces. */
 const SHORT_BYTES = 256 * 1024;
 
-/** The size of the pieces of a long body, in bytes. Smaller chunks are slower to allocate and free. */
+/** The size of the pieces of a long body, in bytes. Smaller pieces are slower to allocate and free. */
 const PIECE_BYTES = 1024 * 1024;
 
 /** The number of bytes that are scanned before other work gets its turn. */
@@ -53,10 +51,10 @@ const PART_BYTES = 64 * 1024;
 
 /**
  * Reads a caller's whole body and decompresses it (docs/design.md#paths). A body whose length header exceeds the limit
- * is rejected unread; any other is rejected once it exceeds the limit.
+ * is rejected unread. Any other is rejected once it exceeds the limit.
  *
- * @throws {GatewayError} `body_too_large`, `body_timeout`, `unsupported_media_type`, `overloaded` when there is no
- * memory for it, or `invalid_request` when it does not match its content encoding or its length, or has a transfer
+ * @throws {GatewayError} `body_too_large`, `body_timeout`, `unsupported_media_type`, or `overloaded` when there is no
+ * memory for the body. `invalid_request` when it does not match its content encoding or its length, or has a transfer
  * encoding other than chunks.
  * @throws {CallerLeft} When the connection breaks meanwhile.
  */
@@ -156,7 +154,7 @@ async function readLong(
     maxBytes,
     memory,
     pieceBytes: PIECE_BYTES,
-    // Large reads save a quarter of the time of a long body, and few bodies are that long.
+    // Large reads save a quarter of a long body's time. Long bodies are rare, so the buffers cost little in all.
     readBytes: (length ?? 0) < PIECE_BYTES ? READ_BYTES : PIECE_BYTES,
     onPiece: (piece) => show(piece, onPiece, turns),
     signal,
@@ -165,7 +163,7 @@ async function readLong(
   return whole.length <= SHORT_BYTES ? whole.join() : whole;
 }
 
-/** Passes a chunk on in parts. Scanning one part takes a few milliseconds, then other work gets its turn. */
+/** Passes a piece on in parts. Scanning one part takes a few milliseconds, then other work gets its turn. */
 async function show(
   piece: Uint8Array<ArrayBuffer>,
   onPiece: Reading["onPiece"],
@@ -198,7 +196,7 @@ function bodyError(
 
 /**
  * Returns true when the platform's error may mean a malformed chunk. Deno 2.9 has a message for that alone. Deno 2.7
- * throws the same error when the caller disconnects, who then gets no response.
+ * throws the same error when the caller disconnects, but then the response reaches nobody.
  */
 function mayBeMalformed(error: unknown): boolean {
   return error instanceof Error &&
@@ -222,7 +220,7 @@ function tooLarge(maxBytes: number): GatewayError {
   );
 }
 
-/** A server always checks the length; a handler that is called without one may not. */
+/** A server checks the length itself, so only a handler without one throws this. */
 function wrongLength(cause: WrongLengthError): GatewayError {
   return new GatewayError(
     "invalid_request",

@@ -28,8 +28,8 @@ export interface BodyMemory {
 /** The memory that one request uses for its body. */
 export interface MemoryShare {
   /**
-   * Begins an upload. While memory is short, uploads yield to the bodies of other callers. The largest uploads of the
-   * caller with the most memory yield, as long as it has more than the other caller would have.
+   * Begins an upload. While memory is short, uploads yield to the bodies of other callers. The caller with the most
+   * memory yields, its largest uploads first, as long as it holds more than the other caller would.
    *
    * @param declaredBytes The length in the body's header; 0 without one.
    * @param onYield Called with the error when the upload yields. Its memory is free then.
@@ -47,14 +47,14 @@ export interface MemoryShare {
   /** Returns memory, at most as much as was taken. */
   give(bytes: number): void;
   /**
-   * Borrows memory for work on a body, while it runs. Waits until earlier loans end, and is rejected if none is left to
-   * end, because bodies must not wait for each other.
+   * Borrows memory for work on a body, while it runs. It waits for earlier loans to end. Without such a loan it is
+   * rejected, because bodies must not wait for each other.
    *
    * @throws {GatewayError} `overloaded`, with `Retry-After`, when it is rejected.
    * @throws The reason of `signal`, when that aborts meanwhile.
    */
   borrow(bytes: number, signal: AbortSignal): Promise<MemoryLoan>;
-  /** Returns all memory but loans. Later calls of `take` do not count. */
+  /** Returns all memory except loans. Later calls of `take` do not count. */
   close(): void;
 }
 
@@ -70,7 +70,7 @@ export interface MemoryLoan {
 interface Holder {
   readonly caller: string;
   readonly maxBytes: number;
-  /** Its memory without loans, in bytes. */
+  /** Its memory except loans, in bytes. */
   bytes: number;
   /** Defined while its body arrives. */
   upload?: Upload | undefined;
@@ -111,10 +111,10 @@ const NO_OTHERS: MemoryOfOthers = {
 };
 
 /**
- * Creates a memory of which nothing is used.
+ * Creates a memory that is completely free.
  *
  * @param others The other threads that use it; default: none.
- * @param deadlines For work that waits for the memory of other threads.
+ * @param deadlines Timers for work that waits for the memory of other threads.
  */
 export function createBodyMemory(
   others: MemoryOfOthers = NO_OTHERS,
@@ -192,7 +192,7 @@ export function createBodyMemory(
     return missing <= 0 ? yielders : undefined;
   }
 
-  /** Returns the bytes that a caller's uploads still announce. */
+  /** Returns the bytes that a caller's uploads have announced but not sent yet. */
   function announcedBytes(caller: string): number {
     let sum = 0;
     for (const { caller: one, bytes, upload } of holders) {

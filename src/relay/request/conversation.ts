@@ -30,7 +30,7 @@ const SESSION_HEADERS = [
   "conversation_id",
 ] as const;
 
-/** The length of the opening that identifies a conversation, in bytes. */
+/** The length of the conversation's beginning that identifies it, in bytes. */
 const MAX_OPENING_BYTES = 64 * 1024;
 
 /** A request that may hold a conversation. */
@@ -88,7 +88,7 @@ async function spanOf(
   }
 }
 
-/** The scan prepares a list of keys only once. */
+/** The scan prepares each list of keys only once. */
 const KEYS_BY_FIELD: ReadonlyMap<string, readonly string[]> = new Map(
   Object.values(OPERATIONS).flatMap(({ conversationField: field }) =>
     field === undefined ? [] : [[field, [field]]]

@@ -7,7 +7,8 @@ import type { Upload } from "../../upstream/upload.ts";
 export type HeldBody = Uint8Array<ArrayBuffer> | LongBytes;
 
 /**
- * Holds a caller's body until no attempt needs it. It frees the memory even while there are references to the holder.
+ * Holds a caller's body until no attempt needs it. Releasing it frees the memory, even while references to the holder
+ * remain.
  */
 export interface KeptBody {
   /**

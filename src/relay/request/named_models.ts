@@ -193,10 +193,10 @@ export function createNamedModels(
 
 /** The strings of one tool that concern its models. */
 interface ToolStrings {
-  /** True when one of its types is a drawing tool, or any other tool. */
+  /** True when one of its types is a drawing tool; `isAnswering` for any other type. */
   isDrawing: boolean;
   isAnswering: boolean;
-  /** Those of its types that choose models themselves. */
+  /** The types of the tool that choose models themselves. */
   readonly choosing: Set<string>;
   readonly names: SoughtString[];
 }

@@ -35,7 +35,7 @@ export interface RequestHead {
   readonly estimatedTokens: number;
 }
 
-/** The measures for the work and memory of parsing a body. */
+/** The measures that decide the work and memory of parsing a body. */
 export interface BodyShape {
   /** The number of objects, arrays and members. */
   readonly values: number;

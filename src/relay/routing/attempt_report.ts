@@ -22,7 +22,7 @@ export function isOfModel({ kind }: AttemptFailure): boolean {
 
 /**
  * The subject of each failure. A failure of one model must not close the connection's other models. A failure of the
- * `request` shows that both are well; one of `nobody` shows nothing.
+ * `request` shows that connection and model are well; `nobody` shows nothing.
  */
 const SUBJECT_BY_KIND = {
   unreachable: "connection",
@@ -47,7 +47,6 @@ const SUBJECT_BY_KIND = {
   untranslatable: "nobody",
 } as const satisfies Record<AttemptFailureKind, string>;
 
-/** The options of {@linkcode AttemptReport}. */
 interface AttemptReportOptions {
   readonly connection: BreakerByToken;
   readonly model: BreakerByToken;
@@ -188,7 +187,7 @@ function settleConnection(
   else connection.succeeded(attempt);
 }
 
-/** The quotas that {@linkcode withWindow} reads. */
+/** The state that {@linkcode withWindow} reads. */
 interface QuotaKnowledge {
   readonly harvest: Harvest;
   readonly clock: Clock;

@@ -3,7 +3,7 @@ import type { LastingCause } from "./cool_down.ts";
 
 /** An attempt that a {@linkcode Breaker} admitted. */
 export interface BreakerAttempt {
-  /** The number of closings before the attempt. The result of an older attempt is ignored. */
+  /** The number of closings before the attempt. Results of attempts before the last closing are ignored. */
   readonly closings: number;
   /** True when the attempt tests the recovery. */
   readonly isProbe: boolean;
@@ -25,16 +25,16 @@ const MAX_COOL_MS = 15_000;
 /** The time after which twice as many probes may run, while none has a response, in milliseconds. */
 const PROBES_DOUBLE_MS = 250;
 
-/** The time from the first probe until all requests are admitted, in milliseconds. A response may be slow. */
+/** The time from the first probe until all requests are admitted, in milliseconds, because a response may be slow. */
 const OPEN_MS = 2000;
 
 /** The longest cool-down that a provider may ask for, in milliseconds. */
 const MAX_BENCH_MS = 3_600_000;
 
 /**
- * Stops requests to a failing subject (docs/design.md#failover). The first cool-down, after some successive failures,
- * takes a second. Each failed probe doubles it, up to 15 seconds. After it, one probe is admitted, then gradually more
- * while that one has no result.
+ * Stops requests to a failing connection or model (docs/design.md#failover). The first cool-down, after some successive
+ * failures, takes a second. Each failed probe doubles it, up to 15 seconds. After a cool-down one probe is admitted,
+ * then gradually more while that one has no result.
  */
 export class Breaker {
   readonly #clock: Clock;
@@ -136,7 +136,10 @@ export class Breaker {
     this.dismissed(attempt);
   }
 
-  /** Copies the failures of another breaker, so that the next failure closes this one for as long. */
+  /**
+   * Copies the failures of another breaker. The next failure then closes this one for as long as it would close the
+   * other.
+   */
   learnFrom(other: Breaker): void {
     this.#failures = Math.max(this.#failures, other.#failures);
     this.#coolMs = Math.max(this.#coolMs, other.#coolMs);

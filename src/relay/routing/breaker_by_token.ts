@@ -19,8 +19,8 @@ export interface Cooling {
 const MAX_TOKENS = 1000;
 
 /**
- * A {@linkcode Breaker} for each token, and one for all. A token may cause a failure by its own requests, so the first
- * token that fails is kept away alone. After a failure of a second token, all are kept away.
+ * A {@linkcode Breaker} for each token, and one for all. A token's own requests may cause a failure, so the first token
+ * that fails is kept away alone. After a failure of a second token, all are kept away.
  *
  * A token whose probe fails closes the breaker for all. If its next probe fails too, that counts for this token alone.
  * A busy token could otherwise keep all others away forever.
@@ -126,8 +126,8 @@ export class BreakerByToken {
   }
 
   /**
-   * Closes for the time that the upstream asks for: for the token, and for all after the same request to a second
-   * token.
+   * Closes for the time that the upstream asks for: first for the token, and for all once a second token receives such
+   * a response.
    */
   bench(attempt: TokenAttempt, forMs: number): Cooling {
     this.dismissed(attempt);
@@ -179,7 +179,7 @@ export class BreakerByToken {
     return breaker.failed(own, cause);
   }
 
-  /** Closes for all; the breakers of the tokens are no longer needed. */
+  /** Closes for all, so the breakers of single tokens are dropped. */
   #closeForAll(token: string | undefined): void {
     this.#closedBy = token;
     this.#byToken.clear();
@@ -198,7 +198,7 @@ export class BreakerByToken {
   }
 }
 
-/** Counts whether one token or several were affected. */
+/** Detects that more than one token was affected. */
 class AffectedTokens {
   #first: string | undefined;
   #hasOther = false;

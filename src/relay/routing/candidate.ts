@@ -33,7 +33,7 @@ export type Candidate =
   };
 
 /**
- * Returns the first deployments that can serve an operation, in their order.
+ * Returns a candidate for each deployment that can serve an operation, in their order.
  *
  * @param bodyProtocol The protocol of the body, if the operation does not define it.
  * @throws {GatewayError} The error of the first deployment, when none can.
@@ -74,8 +74,8 @@ function candidateFor(
 }
 
 /**
- * Translates a body that speaks another protocol than its path. The connection's endpoint for the body's protocol drops
- * the fewest fields, so it comes first.
+ * Translates a body that speaks another protocol than its path. It prefers the connection's endpoint for the body's
+ * protocol, because that drops the fewest fields.
  */
 function translating(
   candidate: Candidate,

@@ -43,7 +43,6 @@ export interface BeginOptions {
   readonly hasNoAlternative: boolean;
 }
 
-/** The options of {@linkcode createHealth}. */
 interface HealthOptions {
   readonly clock: Clock;
   readonly log: Log;
@@ -52,7 +51,7 @@ interface HealthOptions {
   readonly publish?: ((coolDown: CoolDown) => void) | undefined;
 }
 
-/** Creates a health without failures. The objects of the configuration are its keys, so a reload clears it. */
+/** Creates a health tracker without failures. The objects of the configuration are its keys, so a reload clears it. */
 export function createHealth(
   { clock, log, metrics, publish }: HealthOptions,
 ): Health {

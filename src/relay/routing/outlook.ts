@@ -58,8 +58,8 @@ interface OutlookEvidence {
 }
 
 /**
- * The shortest wait that a provider must have asked for, in milliseconds: other cool-downs take 15 seconds at most. No
- * SDK waits longer than this by itself.
+ * The shortest wait that only a provider asks for, in milliseconds. The gateway's own cool-downs take 15 seconds at
+ * most. No SDK waits longer than this by itself.
  */
 export const LONG_MS = 60_000;
 
@@ -94,7 +94,7 @@ function outlookFor(
     : lastingCause(last);
   if (cause !== undefined) return { kind: "lasting", atMs: Infinity, cause };
   const nowMs = clock.now();
-  // The cool-down is at most an hour, and part of it is over, so the provider's own time counts as well.
+  // A cool-down is capped at an hour, and part of it is over. The provider's own time may be longer.
   const limitWaitMs = last !== undefined && isLimit(last)
     ? last.retryAfterMs ?? 0
     : 0;
@@ -124,7 +124,7 @@ function exhaustedUntilMs(
   return Math.max(0, ...resets);
 }
 
-/** Returns the error of an outlook, for a request without an attempt or with other failures. */
+/** Returns the error of an outlook, for a request whose own failures do not fit it. */
 export function outlookError(outlook: Outlook, nowMs: number): Error {
   switch (outlook.kind) {
     case "soon":
@@ -182,8 +182,8 @@ function unavailable(
 }
 
 /**
- * Returns the failure of a request whose connections are all exhausted: a 429 with which clients do not retry before
- * the reset.
+ * Returns the failure of a request whose connections are all exhausted. It is a 429 after which clients do not retry
+ * before the reset.
  *
  * @param untilMs Milliseconds since 1970.
  * @param cause The provider's failure, if there was an attempt.

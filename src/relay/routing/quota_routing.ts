@@ -41,10 +41,10 @@ export interface QuotaRoutingOptions {
   readonly quotas: Pick<QuotaService, "known">;
 }
 
-/** The lead in quota with which another connection takes over, as a share of the whole. */
+/** The lead in quota that another connection needs to take over, as a share of the whole. */
 const LEAD = 0.1;
 
-/** The share that is assumed to be left of an unknown quota. */
+/** The share that is assumed to be left when the quota is unknown. */
 const UNKNOWN_LEFT = 0.5;
 
 /** The time for which a conversation stays on its connection. No prompt cache lasts longer. */

@@ -11,7 +11,7 @@ export interface RetryBudget {
   spend(connectionId: string): boolean;
 }
 
-/** The retries for each request. */
+/** The retries that each request adds. */
 const SHARE = 0.2;
 
 /** The retries that are always allowed. */

@@ -26,7 +26,10 @@ import { brokenUpstream } from "../../upstream/failure.ts";
 import { createReasoningWatch } from "./reasoning_store.ts";
 import { callerCodec, type CallerForm } from "./request_job.ts";
 
-/* Plain data in, plain data out, as with a request: the bytes are the same on this thread and on another. */
+/*
+ * As with a request, the translation of an answer is a pure function of plain data: the bytes are the same on each
+ * thread.
+ */
 
 /** A whole answer to translate. */
 export interface AnswerJob

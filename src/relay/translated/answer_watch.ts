@@ -91,7 +91,7 @@ export function createTranslatedWatch(
       }
       if (event.type === "failure") {
         failure = event.failure;
-        // An answer with a failure after its end cannot be written to the caller.
+        // A failure after the end means that the rest was not written to the caller.
         isWhole = false;
       }
       if (event.type !== "end") return;
@@ -123,8 +123,8 @@ export function noteWhole(
 }
 
 /**
- * Records that the upstream left out earlier reasoning. If the reason is the prefix before it, it is marked as refused,
- * because all later reasoning would be left out too.
+ * Records that the upstream left out earlier reasoning. If the content before it has changed, it is marked as refused,
+ * because the upstream would leave out all later reasoning too.
  */
 function noteDropped(
   reasons: readonly string[] = [],

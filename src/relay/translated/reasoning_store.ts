@@ -32,7 +32,7 @@ export interface ReasoningStore {
   known(callerSha256: string): ReadonlySet<string>;
   /**
    * Returns the reasoning of a tool call; `undefined` when there was none or it has expired. Each recall restarts the
-   * expiry, so a conversation keeps all of its reasoning, or loses all of it while it pauses.
+   * expiry, so a conversation keeps all of its reasoning, or loses all of it after a pause.
    */
   recall(owner: SealOwner): RememberedReasoning | undefined;
   /** Records the digests of sealed reasoning that a provider refused, so that it is not sent again. */
@@ -41,7 +41,6 @@ export interface ReasoningStore {
   refused(callerSha256: string): ReadonlySet<string>;
 }
 
-/** The options of {@linkcode createReasoningStore}. */
 interface ReasoningStoreOptions {
   readonly clock: Clock;
   /** The time after which reasoning expires, in milliseconds. */

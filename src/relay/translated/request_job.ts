@@ -41,13 +41,13 @@ import {
 /** A request to translate. */
 export interface RequestJob extends CallerForm {
   readonly body: Uint8Array<ArrayBuffer>;
-  /** The model and the stream flag of the caller's request, from its path or body. */
+  /** The model and the stream flag, from the path or the body of the caller's request. */
   readonly model: string;
   readonly stream: boolean;
   /** The upstream's protocol. */
   readonly to: Protocol;
   readonly target: Target;
-  /** True when each dropped field rejects the request. */
+  /** True when a field that must be dropped rejects the request. */
   readonly strict: boolean;
   /** True when the upstream must stream even if the caller wants JSON. */
   readonly streamOnly: boolean;
@@ -132,7 +132,7 @@ export async function translateBody(
   };
 }
 
-/** Adds the fields of the path, which are not in the body. */
+/** Adds the model and the stream flag from the path, if the operation's body has none. */
 function withHead(
   read: ReadRequest,
   { operation, model, stream }: RequestJob,

@@ -186,23 +186,19 @@ export const EMPTY_ANSWER: Failure = brokenAnswer(
   "The provider sent 16 MiB without any output",
 );
 
-/** The options of {@linkcode createTranslatingReader}. */
 interface TranslatingReaderOptions {
   readonly translator: Translator;
-  /**
-   * Returns the failure of an upstream's bytes that break off, from their error. It throws if the caller must not
-   * receive one.
-   */
+  /** Converts the error of an upstream that broke off to a failure. It throws if the caller must not receive one. */
   readonly failureOf: (cause: unknown) => Failure;
 }
 
 /**
- * Reads a stream of one protocol as one of another: a chunk for each of the upstream's, an empty one if that adds
- * nothing.
+ * Reads a stream of one protocol as one of another. Each chunk of the upstream gives one chunk, which is empty if it
+ * adds nothing for the caller.
  *
  * An upstream's error is written in the caller's protocol and ends the stream, which then has no regular end. The
- * reader throws only the errors of `failureOf` and bugs. It cancels the upstream when the answer is over, even if the
- * upstream's stream continues.
+ * reader itself throws only the errors of `failureOf`, and bugs. It cancels the upstream when the answer is over, even
+ * if the upstream's stream continues.
  */
 export function createTranslatingReader(
   upstream: ByteReader,

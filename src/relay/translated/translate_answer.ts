@@ -37,7 +37,7 @@ import {
 
 /**
  * Sends an upstream's answer to the caller in the caller's protocol. The caller's request decides between a stream and
- * one object, whatever the upstream sent. Finishes the record when the answer ends.
+ * one object, with either form from the upstream. Finishes the record when the answer ends.
  *
  * A stream's status and headers are sent with its first output, so that an earlier failure gets a normal error
  * response.
@@ -101,7 +101,7 @@ function typeOf({ headers }: UpstreamAnswer): string {
   return headers.get("content-type") ?? "";
 }
 
-/** Reads an answer for a caller who wants one object. Some upstreams stream without the content type. */
+/** Reads an answer for a caller who wants one object. Some upstreams stream without declaring it. */
 function readWhole(
   answer: UpstreamAnswer,
   options: TranslateAnswerOptions,
@@ -114,7 +114,10 @@ function readWhole(
     : readAnswer(answer, options);
 }
 
-/** Returns true when a body with a JSON content type begins with events. The content type counts while it is silent. */
+/**
+ * Returns true when a body with a JSON content type begins with events. If no byte arrives in time, the content type
+ * decides.
+ */
 async function holdsEvents(
   source: LookAhead,
   { attempt, services: { deadlines } }: TranslateAnswerOptions,
@@ -176,7 +179,7 @@ function respond(
 /** The maximum length of a whole answer, in bytes; images in base64 fit. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
-/** An upstream's answer, as bytes or as the answer of a stream, and its length in bytes. */
+/** An upstream's answer, as bytes or decoded from its stream, and its length in bytes. */
 interface WholeAnswer {
   readonly answer: Uint8Array<ArrayBuffer> | Answer;
   readonly length: number;

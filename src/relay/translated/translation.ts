@@ -49,7 +49,7 @@ export interface Translation {
   ): Promise<WrittenAnswer>;
 }
 
-/** A request to translate, with its body in one array or in chunks. */
+/** A request to translate, with its body in one array or in pieces. */
 interface RequestToTranslate extends Omit<RequestJob, "body"> {
   readonly body: HeldBody;
 }

@@ -43,7 +43,6 @@ export interface PoolPlace {
   leave(): void;
 }
 
-/** The options of {@linkcode createTranslationPool}. */
 interface TranslationPoolOptions {
   readonly startThread: StartTranslationThread;
   /** The maximum number of threads; each starts when it is needed. */

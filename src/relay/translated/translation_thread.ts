@@ -42,7 +42,7 @@ export type StartTranslationThread = (
   onReport: (report: ThreadReport) => void,
 ) => TranslationThread;
 
-/** An error as plain data, because messages between threads keep no class. */
+/** An error as plain data, because a message between threads loses its class. */
 type SentError =
   | {
     readonly type: "gateway";
