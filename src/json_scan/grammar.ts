@@ -231,7 +231,7 @@ export const OUTER_COLON: number = newState();
 const OUTER_VALUE = newState();
 /** The next byte begins the value of an outermost member. */
 export const OUTER_VALUE_HERE: number = newState();
-const OUTER_BEHIND_NUMBER = newState();
+const OUTER_AFTER_NUMBER = newState();
 /** After an outermost member. */
 export const OUTER_NEXT: number = newState();
 
@@ -267,12 +267,12 @@ allow(OUTER_COLON, SPACES, OUTER_COLON);
 allow(OUTER_COLON, ":", OUTER_VALUE);
 allowBytes(OUTER_VALUE, [0x00, 0xff], BEGIN_VALUE);
 allow(OUTER_VALUE, SPACES, OUTER_VALUE);
-allowBytes(OUTER_BEHIND_NUMBER, [0x00, 0xff], END_NUMBER);
+allowBytes(OUTER_AFTER_NUMBER, [0x00, 0xff], END_NUMBER);
 allowValue({
   begin: [OUTER_VALUE_HERE],
   text: OUTER_TEXT,
   end: END_VALUE,
-  next: OUTER_BEHIND_NUMBER,
+  next: OUTER_AFTER_NUMBER,
 });
 allow(OUTER_NEXT, SPACES, OUTER_NEXT);
 allow(OUTER_NEXT, ",", OUTER_NAME);

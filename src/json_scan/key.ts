@@ -3,7 +3,7 @@ const LETTER_A = 0x61;
 const LETTER_U = 0x75;
 
 /** The match of a JSON string with a key: the same, or different only in case. */
-export type Likeness = "same" | "other_case";
+export type KeyMatch = "same" | "other_case";
 
 /**
  * Compares a JSON string with `key`, after resolving its escapes. It reads no more bytes than `key` needs.
@@ -12,12 +12,12 @@ export type Likeness = "same" | "other_case";
  * @param key Printable ASCII.
  * @returns `undefined` for another string.
  */
-export function likeness(
+export function matchKey(
   inside: ByteRun,
   key: string,
-): Likeness | undefined {
+): KeyMatch | undefined {
   const { bytes, start, end } = inside;
-  let found: Likeness = "same";
+  let found: KeyMatch = "same";
   let position = start;
   for (let index = 0; index < key.length; index++) {
     const unit = unitAt(bytes, position) ?? -1;

@@ -9,8 +9,8 @@ import {
   type ByteRun,
   type ByteSpan,
   KeptBytes,
-  type Likeness,
-  likeness,
+  type KeyMatch,
+  matchKey,
 } from "./key.ts";
 import { JsonScanError } from "./scan_error.ts";
 import { JsonWalker } from "./walker.ts";
@@ -164,16 +164,16 @@ export class JsonObjectScan {
   #watched(name: ByteRun | undefined): string | undefined {
     if (name === undefined) return undefined;
     for (const key of this.#keys.after(name.bytes[name.start])) {
-      const like = likeness(name, key);
-      if (like === undefined) continue;
-      this.#refuseSecond(key, like);
+      const match = matchKey(name, key);
+      if (match === undefined) continue;
+      this.#refuseSecond(key, match);
       return key;
     }
     return undefined;
   }
 
-  #refuseSecond(key: string, like: Likeness): void {
-    if (like === "other_case") failOtherCase(key, this.#start);
+  #refuseSecond(key: string, match: KeyMatch): void {
+    if (match === "other_case") failOtherCase(key, this.#start);
     if (this.#found.has(key)) failDuplicate(key, this.#start);
   }
 }

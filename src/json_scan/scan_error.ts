@@ -66,7 +66,7 @@ export function failAt({ state, byte, offset }: WrongByte): never {
   if (completesMark(state, byte)) failMark();
   if (isWithinMark(state)) failSyntax(0);
   if (breaksCharacter(state, byte)) failEncoding(offset);
-  if (state === END) failBehind(offset);
+  if (state === END) failTrailing(offset);
   const isValue = VALUE_STARTS.includes(String.fromCharCode(byte));
   if (isBeforeDocument(state) && isValue) failOtherValue(offset);
   failSyntax(offset);
@@ -89,7 +89,7 @@ function failEncoding(offset: number): never {
   throw new JsonScanError("encoding", fault, { offset });
 }
 
-function failBehind(offset: number): never {
+function failTrailing(offset: number): never {
   const fault = `more follows the object, at offset ${offset}. ` +
     "Send the object alone.";
   throw new JsonScanError("syntax", fault, { offset });

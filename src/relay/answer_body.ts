@@ -20,7 +20,7 @@ const FIRST_BYTES = 16 * 1024;
 interface OpenBodyOptions {
   readonly deadlines: Deadlines;
   /** The maximum size of a chunk; default: no maximum. */
-  readonly mostBytes?: number | undefined;
+  readonly maxChunkBytes?: number | undefined;
 }
 
 /**
@@ -37,9 +37,12 @@ export const TRANSLATED_BYTES: number = 16 * 1024;
 export function openBody(
   body: ReadableStream<Uint8Array>,
   { deployment: { connection }, controller: { signal } }: Attempt,
-  { deadlines, mostBytes }: OpenBodyOptions,
+  { deadlines, maxChunkBytes }: OpenBodyOptions,
 ): ByteReader {
-  const chunks = createByteReader(body, { firstBytes: FIRST_BYTES, mostBytes });
+  const chunks = createByteReader(body, {
+    firstBytes: FIRST_BYTES,
+    maxChunkBytes,
+  });
   const reader = createWatchedReader(chunks, {
     deadlines,
     idleMs: connection.timeouts.idleMs,

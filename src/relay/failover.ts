@@ -73,7 +73,7 @@ export async function tryCandidates(
     );
     if (outcome instanceof Response) {
       // After a response has begun, no attempt follows. A stream may last long, so its request body is freed.
-      task.body.letGo();
+      task.body.release();
       gate.warn(outcome);
       return outcome;
     }

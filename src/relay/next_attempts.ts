@@ -30,7 +30,7 @@ const MAX_WAIT_MS = 5000;
  * The next attempt after each kind of failure: the same candidate again, another connection or model, another model, or
  * none.
  */
-const SEQUEL_BY_KIND = {
+const RETRY_BY_KIND = {
   unreachable: "again",
   broken: "again",
   overloaded: "again",
@@ -69,22 +69,22 @@ export function nextAttempts(
   const last = failed.at(-1);
   if (last === undefined) return [...own, ...fallbacks].map(fresh);
   const { candidate, failure, wasProbe } = last;
-  const sequel = SEQUEL_BY_KIND[failure.kind];
+  const retry = RETRY_BY_KIND[failure.kind];
   const left = MAX_ATTEMPTS - failed.length;
-  if (left <= 0 || sequel === "nothing") return [];
+  if (left <= 0 || retry === "nothing") return [];
   const untried = (candidates: readonly Candidate[]) =>
     candidates.filter((one) =>
       failed.every((other) => other.candidate !== one)
     );
   const otherModels = untried(fallbacks).map(fresh);
-  if (sequel === "other model") {
+  if (retry === "other model") {
     return otherModels.filter(({ candidate: { deployment } }) =>
       deployment.model.id !== candidate.deployment.model.id
     );
   }
   const isOwn = own.includes(candidate);
   const others = isOwn ? untried(own).map(fresh) : [];
-  const again = sequel === "again" && !wasProbe
+  const again = retry === "again" && !wasProbe
     ? repeats(candidate, failure, { failures: failed.length, random })
     : [];
   const here = failure.retryAfterMs === undefined

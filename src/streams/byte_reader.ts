@@ -16,9 +16,9 @@ interface ByteReaderOptions {
   /** The size of the first buffer, more than 0: the length of the body if that is known; default 4 KiB. */
   readonly firstBytes?: number | undefined;
   /** The minimum size of a buffer; default 4 KiB. */
-  readonly leastBytes?: number | undefined;
+  readonly minBufferBytes?: number | undefined;
   /** The maximum size of a chunk; default: 64 KiB if the body can fill buffers, else none. */
-  readonly mostBytes?: number | undefined;
+  readonly maxChunkBytes?: number | undefined;
 }
 
 /** A chunk that fills less than this share of its buffer is copied out of it. */
@@ -50,13 +50,13 @@ export function createUploadReader(
   body: ReadableStream<Uint8Array>,
 ): ByteReader {
   const { steady } = BUFFER_BYTES;
-  return createByteReader(body, { firstBytes: steady, leastBytes: steady });
+  return createByteReader(body, { firstBytes: steady, minBufferBytes: steady });
 }
 
 /** Reads chunks as the body provides them. */
 function createChunkReader(
   reader: ReadableStreamDefaultReader<Uint8Array>,
-  { mostBytes = Infinity }: ByteReaderOptions,
+  { maxChunkBytes = Infinity }: ByteReaderOptions,
 ): ByteReader {
   const turns = new Turns();
   let rest: Uint8Array | undefined;
@@ -64,10 +64,10 @@ function createChunkReader(
   function take(read: ByteRead): ByteRead {
     const { done, value } = read;
     if (done) return read;
-    turns.count(costOf(value.length, mostBytes));
-    if (value.length <= mostBytes) return read;
-    rest = value.subarray(mostBytes);
-    return { done, value: value.subarray(0, mostBytes) };
+    turns.count(costOf(value.length, maxChunkBytes));
+    if (value.length <= maxChunkBytes) return read;
+    rest = value.subarray(maxChunkBytes);
+    return { done, value: value.subarray(0, maxChunkBytes) };
   }
 
   function read(): Promise<ByteRead> {
@@ -88,23 +88,23 @@ function createBufferReader(
   reader: ReadableStreamBYOBReader,
   {
     firstBytes = BUFFER_BYTES.smallest,
-    leastBytes = BUFFER_BYTES.smallest,
-    mostBytes = BUFFER_BYTES.largest,
+    minBufferBytes = BUFFER_BYTES.smallest,
+    maxChunkBytes = BUFFER_BYTES.largest,
   }: ByteReaderOptions,
 ): ByteReader {
   const turns = new Turns();
-  let bufferBytes = Math.min(firstBytes, mostBytes);
+  let bufferBytes = Math.min(firstBytes, maxChunkBytes);
   let spare: ArrayBuffer | undefined;
   /** The length so far of the message that is arriving. It continues after a full buffer. */
-  let pieceBytes = 0;
+  let messageBytes = 0;
 
   function adapt(readBytes: number, isFull: boolean): void {
-    pieceBytes += readBytes;
+    messageBytes += readBytes;
     if (isFull) {
-      bufferBytes = Math.min(2 * bufferBytes, mostBytes);
+      bufferBytes = Math.min(2 * bufferBytes, maxChunkBytes);
     } else {
-      bufferBytes = Math.max(leastBytes, bufferFor(pieceBytes));
-      pieceBytes = 0;
+      bufferBytes = Math.max(minBufferBytes, bufferFor(messageBytes));
+      messageBytes = 0;
     }
   }
 
@@ -112,7 +112,7 @@ function createBufferReader(
     { done, value }: ReadableStreamReadResult<Uint8Array<ArrayBuffer>>,
   ): ByteRead {
     if (done) return { done: true };
-    turns.count(costOf(value.length, mostBytes));
+    turns.count(costOf(value.length, maxChunkBytes));
     const { buffer } = value;
     const size = buffer.byteLength;
     adapt(value.length, value.length === size);
@@ -141,14 +141,14 @@ function createBufferReader(
  * Returns the cost of a chunk. A chunk of the maximum size ends the turn, because a small maximum means that scanning
  * is slow.
  */
-function costOf(bytes: number, mostBytes: number): number {
-  return bytes < mostBytes ? bytes : STEP_BYTES;
+function costOf(bytes: number, maxChunkBytes: number): number {
+  return bytes < maxChunkBytes ? bytes : STEP_BYTES;
 }
 
 /** Leaves room after a message of the same length, so that its end is visible. */
-function bufferFor(pieceBytes: number): number {
+function bufferFor(messageBytes: number): number {
   const { smallest, steady } = BUFFER_BYTES;
-  const steps = Math.floor(pieceBytes / smallest) + 1;
+  const steps = Math.floor(messageBytes / smallest) + 1;
   return Math.min(steps * smallest, steady);
 }
 

@@ -123,25 +123,25 @@ export function createDataLines(
   function rememberLast({ bytes, text, start, end }: WholeLines): void {
     const found: Line[] = [];
     let above = 0;
-    let behind = end;
-    while (behind > start && found.length < LAST_LINES) {
-      const feed = behind - 1;
-      behind = beginOfLine(bytes, feed);
-      if (isData(text, behind) && hasValue(text, behind, feed)) {
-        found.push({ begin: behind, feed });
-        above += Math.max(0, feed - behind - floorBytes);
+    let tail = end;
+    while (tail > start && found.length < LAST_LINES) {
+      const feed = tail - 1;
+      tail = beginOfLine(bytes, feed);
+      if (isData(text, tail) && hasValue(text, tail, feed)) {
+        found.push({ begin: tail, feed });
+        above += Math.max(0, feed - tail - floorBytes);
       }
     }
     if (found.length === 0) return;
     // A slice keeps its whole text in memory.
-    const own = behind === 0 ? text : byteText(bytes.subarray(behind, end));
+    const own = tail === 0 ? text : byteText(bytes.subarray(tail, end));
     remember(
       found.map(({ begin, feed }) =>
-        bothEnds(own.slice(begin - behind, feed - behind))
+        bothEnds(own.slice(begin - tail, feed - tail))
       ),
     );
     const isAll = found.length < LAST_LINES;
-    bytesAbove += isAll ? above : above * (end - start) / (end - behind);
+    bytesAbove += isAll ? above : above * (end - start) / (end - tail);
   }
 
   /** Handles bytes in which each line ends in a line feed. */

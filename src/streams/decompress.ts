@@ -38,7 +38,7 @@ export function decompress(
   const inflater = createInflater(compression);
   const chunks = inflate(reader, inflater, options);
 
-  async function letGo(reason?: unknown): Promise<void> {
+  async function cancelBody(reason?: unknown): Promise<void> {
     inflater.destroy();
     await reader.cancel(reason);
   }
@@ -52,10 +52,10 @@ export function decompress(
         isOver = false;
         controller.enqueue(value);
       } finally {
-        if (isOver) abandon({ cancel: letGo });
+        if (isOver) abandon({ cancel: cancelBody });
       }
     },
-    cancel: letGo,
+    cancel: cancelBody,
   }, { highWaterMark: 0 });
 }
 
@@ -123,7 +123,7 @@ export interface Inflater {
 }
 
 /** More bytes than a decompressor accepts after its last byte. */
-const BEHIND_THE_END = new Uint8Array(64);
+const AFTER_THE_END = new Uint8Array(64);
 
 /** Creates an inflater for one body. */
 export function createInflater(compression: Compression): Inflater {
@@ -168,7 +168,7 @@ export function createInflater(compression: Compression): Inflater {
   /** Brotli has neither a length nor a checksum. A decompressor that accepts more bytes has not seen the end. */
   async function takesMore(): Promise<boolean> {
     const before = engine.bytesWritten;
-    for await (const _ of write(BEHIND_THE_END)) return true;
+    for await (const _ of write(AFTER_THE_END)) return true;
     return engine.bytesWritten > before;
   }
 

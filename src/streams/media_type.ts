@@ -21,7 +21,7 @@ export type BodyKind = "events" | "json" | "other";
  * @returns `undefined` while there is only white space.
  */
 export function bodyKind(start: Uint8Array): BodyKind | undefined {
-  const text = byteText(start.subarray(0, MAX_LOOKED_AT)).replace(MARK, "")
+  const text = byteText(start.subarray(0, MAX_START_BYTES)).replace(MARK, "")
     .trimStart();
   if (text === "") return undefined;
   if (text.startsWith("{") || text.startsWith("[")) return "json";
@@ -37,4 +37,4 @@ const FIELDS = ["data:", "event:", "id:", "retry:", ":"];
 /** Matches a byte order mark in a text of `byteText`, or a part of it. */
 const MARK = /^[\xef\xbb\xbf]+/;
 
-const MAX_LOOKED_AT = 1024;
+const MAX_START_BYTES = 1024;

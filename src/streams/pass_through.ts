@@ -68,7 +68,7 @@ export function passThrough(
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   let ended = false;
   /** True when the reader received bytes since its last read began. */
-  let hasGiven = false;
+  let hasSent = false;
   const { deadlines, stallMs } = options;
   const stall = createStallWatch({
     deadlines,
@@ -76,21 +76,21 @@ export function passThrough(
     isAllTaken: () => controller?.desiredSize === 0,
     onStall: () => cut({ kind: "stalled" }, "The caller has stopped reading"),
   });
-  const silence = createSilence(options, give);
+  const keepAliveWatch = createKeepAliveWatch(options, send);
 
-  function give(chunk: Uint8Array, text?: string): void {
+  function send(chunk: Uint8Array, text?: string): void {
     if (chunk.length === 0) return;
-    hasGiven = true;
+    hasSent = true;
     controller?.enqueue(chunk);
-    silence?.wait();
-    stall.given();
+    keepAliveWatch?.wait();
+    stall.sent();
     options.onChunk(chunk, text);
   }
 
   function end(how: PassThroughEnd): void {
     if (ended) return;
     ended = true;
-    silence?.stop();
+    keepAliveWatch?.stop();
     stall.stop();
     options.onEnd(how);
   }
@@ -107,16 +107,16 @@ export function passThrough(
       controller = streamController;
     },
     async pull(streamController) {
-      hasGiven = false;
-      stall.asked();
-      silence?.wait();
+      hasSent = false;
+      stall.readBegan();
+      keepAliveWatch?.wait();
       try {
         let read = await reader.read();
-        while (read.value?.length === 0 && !hasGiven && !ended) {
+        while (read.value?.length === 0 && !hasSent && !ended) {
           read = await reader.read();
         }
         if (ended) return;
-        silence?.heard();
+        keepAliveWatch?.endWait();
         const { done, value, text } = read;
         if (done && options.isWhole?.() === false) {
           cut({ kind: "unfinished" }, "The upstream's answer is incomplete");
@@ -124,9 +124,9 @@ export function passThrough(
           streamController.close();
           end({ kind: "complete" });
         } else {
-          give(value, text);
-          silence?.heard();
-          stall.answered();
+          send(value, text);
+          keepAliveWatch?.endWait();
+          stall.readEnded();
         }
       } catch (cause) {
         if (ended) return;
@@ -143,20 +143,20 @@ export function passThrough(
 }
 
 /** Sends a keep-alive when the reader has waited too long for the next bytes. */
-function createSilence(
+function createKeepAliveWatch(
   { deadlines, keepAlive }: PassThroughOptions,
-  give: (chunk: Uint8Array) => void,
+  send: (chunk: Uint8Array) => void,
 ): ReturnType<typeof createIdleWatch> | undefined {
   if (keepAlive === undefined) return undefined;
-  const silence = createIdleWatch({
+  const keepAliveWatch = createIdleWatch({
     deadlines,
     idleMs: KEEP_ALIVE_MS,
     onIdle() {
-      give(keepAlive());
-      silence.wait();
+      send(keepAlive());
+      keepAliveWatch.wait();
     },
   });
-  return silence;
+  return keepAliveWatch;
 }
 
 /** The longest time without a read before the caller is cut off, in milliseconds. */
@@ -165,11 +165,11 @@ export const STALL_MS = 600_000;
 /** Detects a reader that has stopped reading. */
 export interface StallWatch {
   /** Records a read: the reader has taken all earlier bytes. */
-  asked(): void;
+  readBegan(): void;
   /** Records bytes that are sent. */
-  given(): void;
+  sent(): void;
   /** Records the end of a read: no bytes follow until the next one. */
-  answered(): void;
+  readEnded(): void;
   /** Ends the watch. */
   stop(): void;
 }
@@ -188,32 +188,32 @@ export function createStallWatch(
   { deadlines, stallMs = STALL_MS, isAllTaken, onStall }: StallWatchOptions,
 ): StallWatch {
   let isRunning = false;
-  let isAsked = false;
+  let isReading = false;
   const watch = createIdleWatch({
     deadlines,
     idleMs: stallMs,
     onIdle() {
       isRunning = false;
-      if (!isAsked || !isAllTaken()) onStall();
+      if (!isReading || !isAllTaken()) onStall();
     },
   });
 
-  function given(): void {
+  function sent(): void {
     if (!isRunning) watch.wait();
     isRunning = true;
   }
 
   return {
-    asked() {
-      isAsked = true;
+    readBegan() {
+      isReading = true;
       isRunning = false;
-      watch.heard();
+      watch.endWait();
     },
-    given,
-    answered() {
-      isAsked = false;
+    sent,
+    readEnded() {
+      isReading = false;
       if (isAllTaken()) isRunning = false;
-      given();
+      sent();
     },
     stop: watch.stop,
   };

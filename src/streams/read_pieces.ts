@@ -182,18 +182,18 @@ class GrowingPieces {
   /**
    * Returns memory for the next bytes.
    *
-   * @param mostBytes The maximum size of that memory.
+   * @param maxRoomBytes The maximum size of that memory.
    * @param arrivedBytes The number of bytes that have arrived and wait for memory.
    * @throws The error of {@linkcode GrowingPieces.tooLong}, when no more bytes may arrive.
    */
-  room(mostBytes: number, arrivedBytes = 0): Uint8Array<ArrayBuffer> {
+  room(maxRoomBytes: number, arrivedBytes = 0): Uint8Array<ArrayBuffer> {
     if (this.left === 0) throw this.tooLong();
     if (this.#filled === this.#buffer.byteLength) this.#grow(arrivedBytes);
     const free = this.#buffer.byteLength - this.#filled;
     return new Uint8Array(
       this.#buffer,
       this.#filled,
-      Math.min(mostBytes, free),
+      Math.min(maxRoomBytes, free),
     );
   }
 

@@ -55,7 +55,7 @@ export class ReadingWatch {
     reading: Promise<Read>,
   ): Promise<Read> {
     this.#idle.wait();
-    return reading.then(this.#hear, this.#fail);
+    return reading.then(this.#receive, this.#fail);
   }
 
   /** Ends the watch: nothing more is read. */
@@ -64,11 +64,11 @@ export class ReadingWatch {
     this.#signal.removeEventListener("abort", this.#leave);
   }
 
-  readonly #hear = <Read extends { readonly done: boolean }>(
+  readonly #receive = <Read extends { readonly done: boolean }>(
     read: Read,
   ): Read => {
     if (this.#cut !== undefined) throw this.#cut.reason;
-    this.#idle.heard();
+    this.#idle.endWait();
     if (read.done) this.stop();
     return read;
   };
@@ -105,7 +105,7 @@ interface IdleWatch {
   /** Starts or restarts the wait. */
   wait(): void;
   /** Ends the wait. */
-  heard(): void;
+  endWait(): void;
   /** Ends the watch for good. */
   stop(): void;
 }
@@ -147,7 +147,7 @@ export function createIdleWatch(
       waitingSinceMs = deadlines.elapsedMs();
       cancel ??= deadlines.start(idleMs, look, waitingSinceMs);
     },
-    heard() {
+    endWait() {
       waitingSinceMs = undefined;
     },
     stop() {

@@ -41,7 +41,7 @@ export async function relayNative(
   const { connection, model } = deployment;
   const { protocol } = OPERATIONS[attempt.operation];
   const isRenamed = model.upstream !== head.model;
-  const answer = await ask(attempt, services);
+  const answer = await sendRequest(attempt, services);
   const secrets = secretsOf(connection);
   noteAnswer(answer, exchange.record, secrets);
   harvest.observe(connection, answer.headers);
@@ -77,7 +77,7 @@ export async function relayNative(
   });
 }
 
-function ask(
+function sendRequest(
   attempt: Attempt,
   { fetch, deadlines, connects }: RelayServices,
 ): Promise<UpstreamAnswer> {

@@ -14,17 +14,17 @@ export interface KeptBody {
   /**
    * Returns the body.
    *
-   * @throws {Error} After {@linkcode KeptBody.letGo}.
+   * @throws {Error} After {@linkcode KeptBody.release}.
    */
   get(): HeldBody;
   /** Registers an upload that reads the body. The body's bytes stay until it has finished. */
   lendTo(upload: Pick<Upload, "isThrough">): void;
   /** Releases the body and its memory. Uploads that have not finished may still read it. */
-  letGo(): void;
+  release(): void;
 }
 
-/** Keeps a body, and calls `onLetGo` once when it is released. */
-export function keepBody(body: HeldBody, onLetGo: () => void): KeptBody {
+/** Keeps a body, and calls `onRelease` once when it is released. */
+export function keepBody(body: HeldBody, onRelease: () => void): KeptBody {
   let kept: HeldBody | undefined = body;
   const uploads: Pick<Upload, "isThrough">[] = [];
   return {
@@ -37,12 +37,12 @@ export function keepBody(body: HeldBody, onLetGo: () => void): KeptBody {
     lendTo(upload) {
       uploads.push(upload);
     },
-    letGo() {
+    release() {
       if (kept === undefined) return;
       const isLent = uploads.some(({ isThrough }) => !isThrough);
       if (kept instanceof LongBytes && !isLent) kept.free();
       kept = undefined;
-      onLetGo();
+      onRelease();
     },
   };
 }

@@ -1,10 +1,10 @@
 import type { OperationShape, Protocol } from "../../core/protocol.ts";
 import type { ValueSink } from "../../json_scan/scan.ts";
 import {
+  type FoundString,
   type Place,
-  type SoughtString,
-  SoughtStrings,
-} from "../../json_scan/sought_strings.ts";
+  StringFinder,
+} from "../../json_scan/string_finder.ts";
 
 /** A model that a body names beside the requested one. */
 export interface NamedModel {
@@ -27,22 +27,22 @@ export interface NamedModels {
 /** The maximum number of names. No router accepts more. */
 const MAX_NAMES = 100;
 
-const NAME: Place = { seeks: true, member: nameOfModel };
+const NAME: Place = { wantsString: true, member: nameOfModel };
 
 /** Fallbacks are `{"model": …}`, as in most lists, or LiteLLM's `{"failed model": ["fallback"]}`. */
 const FALLBACKS: Place = {
-  seeks: true,
-  member: (name) => nameOfModel(name) ?? { seeks: "in_list" },
+  wantsString: true,
+  member: (name) => nameOfModel(name) ?? { wantsString: "in_list" },
 };
 
 /** The type of a tool, which decides the purpose of its model. */
-const TOOL_TYPE: Place = { seeks: true };
+const TOOL_TYPE: Place = { wantsString: true };
 
 /** A model of a drawing tool that writes: `svg.model` of OpenAI's `image_generation`. */
-const AUTHOR: Place = { seeks: true };
+const AUTHOR: Place = { wantsString: true };
 
 /** The models of a tool that form a panel: `analysis_models` of OpenRouter's fusion. */
-const PANEL: Place = { seeks: true };
+const PANEL: Place = { wantsString: true };
 
 const SVG: Place = {
   member: (name) => nameOfModel(name) === undefined ? undefined : AUTHOR,
@@ -177,7 +177,7 @@ export function createNamedModels(
       const place = fields.get(param.toLowerCase());
       if (place === undefined) return undefined;
       const tools = new Map<number, ToolStrings>();
-      return new SoughtStrings(place, (one) => {
+      return new StringFinder(place, (one) => {
         if (one.unit === 0) take({ param, name: one.text });
         else noteIn(toolAt(one.unit, tools), one);
       }, (unit) => {
@@ -198,7 +198,7 @@ interface ToolStrings {
   isAnswering: boolean;
   /** The types of the tool that choose models themselves. */
   readonly choosing: Set<string>;
-  readonly names: SoughtString[];
+  readonly names: FoundString[];
 }
 
 /** Tools that draw pictures. Their model writes no answer. */
@@ -229,7 +229,7 @@ function toolAt(unit: number, tools: Map<number, ToolStrings>): ToolStrings {
   return fresh;
 }
 
-function noteIn(tool: ToolStrings, one: SoughtString): void {
+function noteIn(tool: ToolStrings, one: FoundString): void {
   const { place, text = "" } = one;
   if (place !== TOOL_TYPE) {
     if (tool.names.length <= MAX_NAMES) tool.names.push(one);

@@ -223,10 +223,10 @@ function noModelInPath(): GatewayError {
   );
 }
 
-function wrongModel(field: string, what: string): GatewayError {
+function wrongModel(field: string, problem: string): GatewayError {
   return new GatewayError(
     "invalid_request",
-    `Cannot find the model: the field \`${field}\` ${what}. Send the id of a model.`,
+    `Cannot find the model: the field \`${field}\` ${problem}. Send the id of a model.`,
     { param: field },
   );
 }

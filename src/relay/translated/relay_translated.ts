@@ -66,19 +66,19 @@ async function exchange(
   const { reasoningStore } = services;
   const { sha256 } = attempt.exchange.caller;
   for (let isResent = false;; isResent = true) {
-    const { body, letGo, ...translated } = await translate(
+    const { body, release, ...translated } = await translate(
       attempt,
       protocol,
       services,
     );
     const { reasoning, stream } = translated;
     const mayResend = !isResent && reasoning.length > 0;
-    if (!attempt.mayRepeat && !mayResend) attempt.body.letGo();
+    if (!attempt.mayRepeat && !mayResend) attempt.body.release();
     let answer: UpstreamAnswer;
     try {
-      answer = await ask({ attempt, protocol, body, stream }, services);
+      answer = await sendRequest({ attempt, protocol, body, stream }, services);
     } finally {
-      letGo();
+      release();
     }
     const { connection } = attempt.deployment;
     noteAnswer(answer, attempt.exchange.record, secretsOf(connection));
@@ -159,7 +159,7 @@ interface Sending {
   readonly stream: boolean;
 }
 
-async function ask(
+async function sendRequest(
   sending: Sending,
   { fetch, deadlines, connects }: RelayServices,
 ): Promise<UpstreamAnswer> {

@@ -59,7 +59,7 @@ export async function translateAnswer(
     translated,
     reasoningField: options.from.fieldNames.sealedReasoning,
   };
-  const read = await readAsAsked(answer, options);
+  const read = await readForCaller(answer, options);
   if ("events" in read) {
     const watch = createTranslatedWatch({
       ...watchOptions,
@@ -73,7 +73,7 @@ export async function translateAnswer(
 }
 
 /** Reads a whole answer, or opens it as events if it has them and the caller wants a stream. */
-async function readAsAsked(
+async function readForCaller(
   answer: UpstreamAnswer,
   options: TranslateAnswerOptions,
 ): Promise<WholeAnswer | { readonly events: ByteReader }> {
@@ -94,7 +94,10 @@ function openTranslated(
   body: ReadableStream<Uint8Array>,
   { attempt, services: { deadlines } }: TranslateAnswerOptions,
 ): ByteReader {
-  return openBody(body, attempt, { deadlines, mostBytes: TRANSLATED_BYTES });
+  return openBody(body, attempt, {
+    deadlines,
+    maxChunkBytes: TRANSLATED_BYTES,
+  });
 }
 
 function typeOf({ headers }: UpstreamAnswer): string {
@@ -248,8 +251,8 @@ async function wholeOf(
   const { length } = bytes;
   if (bodyKind(bytes) !== "events") return { answer: bytes, length };
   const events = ReadableStream.from([bytes]);
-  const mostBytes = TRANSLATED_BYTES;
-  return await foldAnswer(createByteReader(events, { mostBytes }), options);
+  const maxChunkBytes = TRANSLATED_BYTES;
+  return await foldAnswer(createByteReader(events, { maxChunkBytes }), options);
 }
 
 function foldOf({ to, services }: TranslateAnswerOptions): BodyFold {

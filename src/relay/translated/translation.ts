@@ -69,7 +69,7 @@ export interface RequestOptions extends TranslationOptions {
 
 /** A translated request, which uses memory until it is released. */
 export interface TranslatedBodyLoan extends TranslatedBody {
-  letGo(): void;
+  release(): void;
 }
 
 /** The longest body that is translated on this thread, in bytes. It takes at most some 30 ms, with any content. */
@@ -127,7 +127,7 @@ export function createTranslation(
           if (report.kind !== "request_done") throw failureIn(report);
           const { result } = report;
           loan.keep(result.body.length);
-          return { ...result, letGo: loan.end };
+          return { ...result, release: loan.end };
         },
       });
     },
@@ -210,7 +210,7 @@ function keepIn(
   let isKept = true;
   return {
     ...translated,
-    letGo() {
+    release() {
       if (isKept) memory.give(length);
       isKept = false;
     },

@@ -108,13 +108,13 @@ export function receivedError(error: SentError): Error {
 }
 
 /** Returns the error for the request whose thread failed. */
-export function brokenThread(what: string): GatewayError {
+export function brokenThread(reason: string): GatewayError {
   return new GatewayError(
     "internal",
     "Cannot translate the body: the translation thread failed. Send a smaller one or try again.",
     {
       code: "translation_failed",
-      cause: new Error(`The translation thread failed: ${what}`),
+      cause: new Error(`The translation thread failed: ${reason}`),
     },
   );
 }

@@ -1,10 +1,10 @@
-import { KeptBytes, likeness } from "./key.ts";
+import { KeptBytes, matchKey } from "./key.ts";
 import { skipText, type TextBytes, textOf } from "./text.ts";
 
 /** The strings to find at one place of a JSON value. For a list, the place applies to each element. */
 export interface Place {
   /** True to find a string here; `in_list` to find it only in a list. */
-  readonly seeks?: true | "in_list";
+  readonly wantsString?: true | "in_list";
   /** True when each object here, with its content, is a unit. */
   readonly isUnit?: true;
   /** Returns the place of a member of an object here. `name` is in lower case, because some parsers ignore case. */
@@ -14,7 +14,7 @@ export interface Place {
 }
 
 /** A string that was found. */
-export interface SoughtString {
+export interface FoundString {
   readonly place: Place;
   /** The string; `undefined` when it is too long or nested in too many lists. */
   readonly text: string | undefined;
@@ -53,8 +53,8 @@ const BRACKET_MASK = 0xff & ~0x20;
  * Finds the strings at some places of a JSON value that arrives in chunks. It reads each member, even a duplicate, with
  * any escapes in its name. The value must be valid JSON.
  */
-export class SoughtStrings {
-  readonly #onString: (found: SoughtString) => void;
+export class StringFinder {
+  readonly #onString: (found: FoundString) => void;
   readonly #onUnitEnd: (unit: number) => void;
   #units = 0;
   readonly #open: Open[] = [];
@@ -75,7 +75,7 @@ export class SoughtStrings {
    */
   constructor(
     place: Place,
-    onString: (found: SoughtString) => void,
+    onString: (found: FoundString) => void,
     onUnitEnd: (unit: number) => void = () => {},
   ) {
     this.#place = place;
@@ -115,18 +115,18 @@ export class SoughtStrings {
       const byte = piece[position] ?? 0;
       if (byte === QUOTE) {
         const only = this.#onlyName();
-        const isSought = only === undefined && this.#isSought();
-        const end = isSought ? position : endOfShortText(piece, position);
+        const isWanted = only === undefined && this.#isWanted();
+        const end = isWanted ? position : endOfShortText(piece, position);
         if (end > position) {
           if (only !== undefined) {
             const inside = { bytes: piece, start: position + 1, end };
-            this.#place = likeness(inside, only.name) && only.place;
+            this.#place = matchKey(inside, only.name) && only.place;
           }
           position = end;
           continue;
         }
         this.#isInText = true;
-        if (isSought || only !== undefined) this.#text.begin(position + 1);
+        if (isWanted || only !== undefined) this.#text.begin(position + 1);
         return position + 1;
       }
       if ((byte & BRACKET_MASK) === OPEN_BRACKET) {
@@ -145,15 +145,16 @@ export class SoughtStrings {
     return this.#open[this.#open.length - 1];
   }
 
-  #isSought(): boolean {
+  #isWanted(): boolean {
     if (this.#skipped > 0) return false;
-    return this.#innermost?.expectsName === true || this.#seeks() !== undefined;
+    return this.#innermost?.expectsName === true ||
+      this.#wantedPlace() !== undefined;
   }
 
   /** Returns the current place if a string there is wanted. */
-  #seeks(): Place | undefined {
+  #wantedPlace(): Place | undefined {
     const place = this.#place;
-    if (place?.seeks !== "in_list") return place?.seeks && place;
+    if (place?.wantsString !== "in_list") return place?.wantsString && place;
     return this.#innermost?.isObject === false ? place : undefined;
   }
 
@@ -166,7 +167,7 @@ export class SoughtStrings {
 
   #endText(piece: Uint8Array, end: number): void {
     this.#isInText = false;
-    if (!this.#isSought()) return;
+    if (!this.#isWanted()) return;
     const run = this.#text.end(piece, end);
     const text = run && unescape(run.bytes.subarray(run.start, run.end));
     const innermost = this.#innermost;
@@ -176,7 +177,7 @@ export class SoughtStrings {
         : memberAt(innermost.place, fold(text));
       return;
     }
-    const place = this.#seeks();
+    const place = this.#wantedPlace();
     if (place) this.#onString({ place, text, unit: this.#unit });
   }
 
