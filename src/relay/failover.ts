@@ -346,7 +346,7 @@ function createLimitGate(
 ): LimitGate {
   const refusals = new Map<Candidate, LimitRefusal>();
 
-  function learn(
+  function keepRefusal(
     candidate: Candidate,
     refusal: LimitRefusal | undefined,
   ): boolean {
@@ -361,8 +361,8 @@ function createLimitGate(
         servingDeployments(candidate, named, caller),
       );
       return refusal instanceof Promise
-        ? refusal.then((one) => learn(candidate, one))
-        : learn(candidate, refusal);
+        ? refusal.then((one) => keepRefusal(candidate, one))
+        : keepRefusal(candidate, refusal);
     },
     limitedUntilMs: (candidate) => refusals.get(candidate)?.resetsAtMs,
     refusal(candidate) {

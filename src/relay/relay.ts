@@ -102,7 +102,7 @@ export async function relay(
 function uncountable(param: string): GatewayError {
   return new GatewayError(
     "invalid_request",
-    `Cannot count the request for the limits of this token: with \`${param}\` its answer is fetched later. Wait for the answer instead`,
+    `Cannot count the request against the limits of this token: with \`${param}\` its answer is fetched later. Send the request without it.`,
     { param },
   );
 }

@@ -218,7 +218,7 @@ function valueOf({ text }: FoundValue): unknown {
 function noModelInPath(): GatewayError {
   return new GatewayError(
     "invalid_request",
-    "Cannot find the model: the path names none. Name one in the path.",
+    "Cannot find the model: the path names no model. Name one in the path.",
     { param: "model" },
   );
 }

@@ -21,7 +21,7 @@ export function isOfModel({ kind }: AttemptFailure): boolean {
 }
 
 /**
- * The subject of each failure. A failure of one model must not close the connection's other models. A failure of the
+ * The subject of each failure. A failure of one model must not block the connection's other models. A failure of the
  * `request` shows that connection and model are well; `nobody` shows nothing.
  */
 const SUBJECT_BY_KIND = {

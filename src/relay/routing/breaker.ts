@@ -3,8 +3,8 @@ import type { LastingCause } from "./cool_down.ts";
 
 /** An attempt that a {@linkcode Breaker} admitted. */
 export interface BreakerAttempt {
-  /** The number of closings before the attempt. Results of attempts before the last closing are ignored. */
-  readonly closings: number;
+  /** The number of cool-downs before the attempt. Results of attempts before the last one are ignored. */
+  readonly coolDowns: number;
   /** True when the attempt tests the recovery. */
   readonly isProbe: boolean;
   /** True when its request has failed here before. The failures of one request count once. */
@@ -13,7 +13,7 @@ export interface BreakerAttempt {
 
 /** Creates an attempt for a subject that has no {@linkcode Breaker} yet. */
 export function firstAttempt(isRepeat: boolean): BreakerAttempt {
-  return { closings: 0, isProbe: false, isRepeat };
+  return { coolDowns: 0, isProbe: false, isRepeat };
 }
 
 /** The number of successive failures before the first cool-down. */
@@ -26,7 +26,7 @@ const MAX_COOL_MS = 15_000;
 const PROBES_DOUBLE_MS = 250;
 
 /** The time from the first probe until all requests are admitted, in milliseconds, because a response may be slow. */
-const OPEN_MS = 2000;
+const ADMIT_ALL_MS = 2000;
 
 /** The longest cool-down that a provider may ask for, in milliseconds. */
 const MAX_BENCH_MS = 3_600_000;
@@ -40,10 +40,10 @@ export class Breaker {
   readonly #clock: Clock;
   #failures = 0;
   #coolMs = 0;
-  #closings = 0;
-  #closedUntilMs = 0;
+  #coolDowns = 0;
+  #coolUntilMs = 0;
   #needsProbe = false;
-  /** The start of the first probe since the last closing. */
+  /** The start of the first probe since the last cool-down. */
   #probingSinceMs: number | undefined;
   /** The number of probes without a result. */
   #probes = 0;
@@ -58,22 +58,22 @@ export class Breaker {
     return this.#needsProbe && this.#probes > 0;
   }
 
-  /** True when it has ever closed. */
-  get hasClosed(): boolean {
-    return this.#closings > 0;
+  /** True after the first cool-down. */
+  get hasCooledDown(): boolean {
+    return this.#coolDowns > 0;
   }
 
-  /** The cause of the last closing, if only an administrator can fix it. */
+  /** The cause of the last cool-down, if only an administrator can fix it. */
   get cause(): LastingCause | undefined {
     return this.#cause;
   }
 
-  /** Returns the time for which it stays closed, in milliseconds; 0 when a request may pass. */
+  /** Returns the rest of the cool-down, in milliseconds; 0 when a request may pass. */
   restMs(): number {
-    // Most breakers never close, so most calls need not read the clock.
-    if (!this.hasClosed) return 0;
+    // Most breakers never cool down, so most calls need not read the clock.
+    if (!this.hasCooledDown) return 0;
     const nowMs = this.#clock.elapsedMs();
-    if (nowMs < this.#closedUntilMs) return this.#closedUntilMs - nowMs;
+    if (nowMs < this.#coolUntilMs) return this.#coolUntilMs - nowMs;
     return this.isProbing ? this.#nextProbeMs(nowMs) : 0;
   }
 
@@ -84,18 +84,18 @@ export class Breaker {
       this.#probingSinceMs ??= this.#clock.elapsedMs();
       this.#probes += 1;
     }
-    return { closings: this.#closings, isProbe, isRepeat };
+    return { coolDowns: this.#coolDowns, isProbe, isRepeat };
   }
 
-  /** Returns true for an attempt that began after the last closing. */
-  isCurrent({ closings }: BreakerAttempt): boolean {
-    return closings === this.#closings;
+  /** Returns true for an attempt that began after the last cool-down. */
+  isCurrent({ coolDowns }: BreakerAttempt): boolean {
+    return coolDowns === this.#coolDowns;
   }
 
   /**
    * Records the beginning of a response.
    *
-   * @returns True when that opened the breaker.
+   * @returns True when that ended the probing.
    */
   answered(attempt: BreakerAttempt): boolean {
     if (!this.isCurrent(attempt) || !this.#needsProbe) return false;
@@ -126,19 +126,18 @@ export class Breaker {
       MAX_COOL_MS,
     );
     this.#needsProbe = true;
-    this.#close(this.#coolMs, cause);
+    this.#coolDown(this.#coolMs, cause);
     return this.#coolMs;
   }
 
-  /** Counts a failure that the caller may have caused, without closing. */
+  /** Counts a failure that the caller may have caused, without a cool-down. */
   noteFailed(attempt: BreakerAttempt): void {
     if (this.#counts(attempt)) this.#failures += 1;
     this.dismissed(attempt);
   }
 
   /**
-   * Copies the failures of another breaker. The next failure then closes this one for as long as it would close the
-   * other.
+   * Copies the failures of another breaker. The next failure then starts as long a cool-down as it would there.
    */
   learnFrom(other: Breaker): void {
     this.#failures = Math.max(this.#failures, other.#failures);
@@ -146,18 +145,18 @@ export class Breaker {
   }
 
   /**
-   * Closes for the time that the upstream asks for. No probe follows.
+   * Cools down for the time that the upstream asks for. No probe follows.
    *
    * @returns The length of the cool-down, in milliseconds.
    */
   bench(forMs: number): number {
     const benchedMs = Math.min(forMs, MAX_BENCH_MS);
     this.#needsProbe = false;
-    this.#close(benchedMs);
+    this.#coolDown(benchedMs);
     return benchedMs;
   }
 
-  /** Applies the rest of another gateway's cool-down, in milliseconds, unless this breaker stays closed for longer. */
+  /** Applies the rest of another gateway's cool-down, in milliseconds, unless this breaker cools down for longer. */
   follow(
     forMs: number,
     { requestedByProvider, cause }: {
@@ -165,12 +164,12 @@ export class Breaker {
       readonly cause?: LastingCause | undefined;
     },
   ): void {
-    if (this.#clock.elapsedMs() + forMs <= this.#closedUntilMs) return;
+    if (this.#clock.elapsedMs() + forMs <= this.#coolUntilMs) return;
     if (requestedByProvider) return void this.bench(forMs);
     const coolMs = Math.min(forMs, MAX_COOL_MS);
     this.#coolMs = Math.max(this.#coolMs, coolMs);
     this.#needsProbe = true;
-    this.#close(coolMs, cause);
+    this.#coolDown(coolMs, cause);
   }
 
   /** Records the end of an attempt without a result. */
@@ -178,10 +177,10 @@ export class Breaker {
     if (attempt.isProbe && this.isCurrent(attempt)) this.#probes -= 1;
   }
 
-  #close(forMs: number, cause?: LastingCause): void {
+  #coolDown(forMs: number, cause?: LastingCause): void {
     this.#cause = cause;
-    this.#closings += 1;
-    this.#closedUntilMs = this.#clock.elapsedMs() + forMs;
+    this.#coolDowns += 1;
+    this.#coolUntilMs = this.#clock.elapsedMs() + forMs;
     this.#probingSinceMs = undefined;
     this.#probes = 0;
   }
@@ -194,7 +193,7 @@ export class Breaker {
   /** Returns the time until the next probe may start, in milliseconds. */
   #nextProbeMs(nowMs: number): number {
     const doublings = Math.floor(Math.log2(this.#probes)) + 1;
-    const waitMs = Math.min(doublings * PROBES_DOUBLE_MS, OPEN_MS);
+    const waitMs = Math.min(doublings * PROBES_DOUBLE_MS, ADMIT_ALL_MS);
     return Math.max(0, (this.#probingSinceMs ?? nowMs) + waitMs - nowMs);
   }
 }

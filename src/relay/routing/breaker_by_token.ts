@@ -22,7 +22,7 @@ const MAX_TOKENS = 1000;
  * A {@linkcode Breaker} for each token, and one for all. A token's own requests may cause a failure, so the first token
  * that fails is kept away alone. After a failure of a second token, all are kept away.
  *
- * A token whose probe fails closes the breaker for all. If its next probe fails too, that counts for this token alone.
+ * A token whose probe fails starts a cool-down for all. If its next probe fails too, that counts for this token alone.
  * A busy token could otherwise keep all others away forever.
  */
 export class BreakerByToken {
@@ -31,8 +31,8 @@ export class BreakerByToken {
   readonly #byToken = new Map<string, Breaker>();
   readonly #failing = new AffectedTokens();
   readonly #limited = new AffectedTokens();
-  /** The token whose failure closed it for all last. */
-  #closedBy: string | undefined;
+  /** The token whose failure started the last cool-down for all. */
+  #cooledBy: string | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -50,7 +50,7 @@ export class BreakerByToken {
       this.#byToken.get(token)?.isProbing === true;
   }
 
-  /** Returns the time for which it stays closed for a token, in milliseconds; 0 when a request may pass. */
+  /** Returns the rest of a token's cool-down, in milliseconds; 0 when a request may pass. */
   restMs(token: string): number {
     return Math.max(
       this.#forAll.restMs(),
@@ -89,18 +89,18 @@ export class BreakerByToken {
     this.#forAll.succeeded(attempt.forAll);
     this.#failing.forget();
     this.#limited.forget();
-    this.#closedBy = undefined;
+    this.#cooledBy = undefined;
     const own = this.#byToken.get(attempt.token);
     own?.succeeded(attempt.own);
-    // A breaker that has closed must remember it, to ignore older attempts.
-    if (own?.hasClosed === false) this.#byToken.delete(attempt.token);
+    // A breaker must remember its cool-downs, to ignore older attempts.
+    if (own?.hasCooledDown === false) this.#byToken.delete(attempt.token);
   }
 
   /** Records a failure that the caller cannot have caused. */
   failedForAll(attempt: TokenAttempt, cause?: LastingCause): Cooling {
     this.#byToken.get(attempt.token)?.dismissed(attempt.own);
     const ms = this.#forAll.failed(attempt.forAll, cause);
-    if (ms > 0) this.#closeForAll(undefined);
+    if (ms > 0) this.#coolDownForAll(undefined);
     return { ms, isForAll: true };
   }
 
@@ -112,8 +112,8 @@ export class BreakerByToken {
       return { ms: 0, isForAll: false };
     }
     const isShared = this.#failing.add(token);
-    const mayClose = forAll.isProbe ? token !== this.#closedBy : isShared;
-    if (!mayClose) {
+    const mayCoolAll = forAll.isProbe ? token !== this.#cooledBy : isShared;
+    if (!mayCoolAll) {
       this.#forAll.noteFailed(forAll);
       return { ms: this.#failAlone(attempt, cause), isForAll: false };
     }
@@ -121,12 +121,12 @@ export class BreakerByToken {
     if (ms === 0) {
       return { ms: this.#failAlone(attempt, cause), isForAll: false };
     }
-    this.#closeForAll(token);
+    this.#coolDownForAll(token);
     return { ms, isForAll: true };
   }
 
   /**
-   * Closes for the time that the upstream asks for: first for the token, and for all once a second token receives such
+   * Cools down for the time that the upstream asks for: first for the token, and for all once a second token receives such
    * a response.
    */
   bench(attempt: TokenAttempt, forMs: number): Cooling {
@@ -151,7 +151,7 @@ export class BreakerByToken {
   ): void {
     if (token === undefined) {
       this.#forAll.follow(ms, { requestedByProvider, cause });
-      if (!requestedByProvider) this.#closeForAll(undefined);
+      if (!requestedByProvider) this.#coolDownForAll(undefined);
       return;
     }
     const isShared = (requestedByProvider ? this.#limited : this.#failing).add(
@@ -179,9 +179,9 @@ export class BreakerByToken {
     return breaker.failed(own, cause);
   }
 
-  /** Closes for all, so the breakers of single tokens are dropped. */
-  #closeForAll(token: string | undefined): void {
-    this.#closedBy = token;
+  /** Starts a cool-down for all, so the breakers of single tokens are dropped. */
+  #coolDownForAll(token: string | undefined): void {
+    this.#cooledBy = token;
     this.#byToken.clear();
   }
 

@@ -122,7 +122,7 @@ export function createHealth(
       const model = breakerOf(deployment.model);
       const { caller, isRepeat } = options;
       const mayBegin = isRepeat ||
-        isOpen(connection, options) && isOpen(model, options);
+        admits(connection, options) && admits(model, options);
       if (!mayBegin) return undefined;
       return new AttemptReport({
         connection,
@@ -145,7 +145,7 @@ export function createHealth(
 }
 
 /** Returns true when a request's first attempt may begin. */
-function isOpen(
+function admits(
   breaker: BreakerByToken,
   { caller: { name }, hasNoAlternative }: BeginOptions,
 ): boolean {
