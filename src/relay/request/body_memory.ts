@@ -10,8 +10,8 @@ import { overloadedGateway } from "./admission.ts";
  * Counts the memory of request bodies and rejects those that exceed the limit.
  *
  * Only work on complete bodies waits for memory. An upload never waits, because two could wait for each other. If no
- * memory is left, the upload that needs more is rejected, unless uploads of another caller yield. So no caller can keep
- * others out with bodies that it does not finish.
+ * memory is left, the upload that needs more is rejected, unless uploads of another caller can be evicted. So no caller
+ * can keep others out with bodies that it does not finish.
  */
 export interface BodyMemory {
   /** The memory in use, in bytes. */
@@ -28,16 +28,16 @@ export interface BodyMemory {
 /** The memory that one request uses for its body. */
 export interface MemoryShare {
   /**
-   * Begins an upload. While memory is short, uploads yield to the bodies of other callers. The caller with the most
-   * memory yields, its largest uploads first, as long as it holds more than the other caller would.
+   * Begins an upload. While memory is short, uploads are evicted for the bodies of other callers. They are those of the
+   * caller with the most memory, the largest first, as long as it holds more than the other caller would.
    *
    * @param declaredBytes The length in the body's header; 0 without one.
-   * @param onYield Called with the error when the upload yields. Its memory is free then.
-   * @returns A function that ends the upload: the body is complete and does not yield.
+   * @param onEvict Called with the error when the upload is evicted. Its memory is free then.
+   * @returns A function that ends the upload: the body is complete and is not evicted.
    * @throws {GatewayError} `overloaded`, with `Retry-After`, when the memory does not suffice for this body and the
    * caller's other uploads.
    */
-  begin(declaredBytes: number, onYield: (error: Error) => void): () => void;
+  begin(declaredBytes: number, onEvict: (error: Error) => void): () => void;
   /**
    * Takes memory.
    *
@@ -79,7 +79,7 @@ interface Holder {
 /** A body that is arriving. */
 interface Upload {
   readonly declaredBytes: number;
-  readonly onYield: (error: Error) => void;
+  readonly onEvict: (error: Error) => void;
 }
 
 /** Work that waits for memory. */
@@ -147,23 +147,23 @@ export function createBodyMemory(
     return false;
   }
 
-  /** Takes memory if it is free or if uploads yield. */
+  /** Takes memory if it is free, or if evicting uploads frees it. */
   function take(bytes: number, holder: Holder): boolean {
     if (takeFree(bytes, holder.maxBytes)) return true;
-    const yielders = yieldersFor(bytes, holder);
-    if (yielders === undefined) return false;
-    for (const yielder of yielders) {
-      const { upload } = yielder;
-      yielder.upload = undefined;
-      setUsed(usedBytes - yielder.bytes);
-      yielder.bytes = 0;
-      upload?.onYield(full(yielder.maxBytes));
+    const evicted = uploadsToEvict(bytes, holder);
+    if (evicted === undefined) return false;
+    for (const one of evicted) {
+      const { upload } = one;
+      one.upload = undefined;
+      setUsed(usedBytes - one.bytes);
+      one.bytes = 0;
+      upload?.onEvict(full(one.maxBytes));
     }
     return takeFree(bytes, holder.maxBytes);
   }
 
-  /** Returns the uploads that must yield to free the memory; `undefined` when they do not suffice. */
-  function yieldersFor(
+  /** Returns the uploads to evict for the memory; `undefined` when they do not suffice. */
+  function uploadsToEvict(
     bytes: number,
     { caller, maxBytes }: Holder,
   ): readonly Holder[] | undefined {
@@ -180,16 +180,16 @@ export function createBodyMemory(
       const sum = held.get(caller) ?? 0;
       if (sum > most) [heaviest, most] = [caller, sum];
     }
-    const yielders: Holder[] = [];
+    const evicted: Holder[] = [];
     const largestFirst = uploads.filter(({ caller }) => caller === heaviest)
       .sort((one, other) => other.bytes - one.bytes);
     for (const one of largestFirst) {
       if (missing <= 0 || most <= enough) break;
-      yielders.push(one);
+      evicted.push(one);
       missing -= one.bytes;
       most -= one.bytes;
     }
-    return missing <= 0 ? yielders : undefined;
+    return missing <= 0 ? evicted : undefined;
   }
 
   /** Returns the bytes that a caller's uploads have announced but not sent yet. */
@@ -267,10 +267,10 @@ export function createBodyMemory(
       let leave = () => {};
       let isClosed = false;
       return {
-        begin(declaredBytes, onYield) {
+        begin(declaredBytes, onEvict) {
           const bytes = declaredBytes + announcedBytes(caller);
-          if (yieldersFor(bytes, holder) === undefined) throw full(maxBytes);
-          holder.upload = { declaredBytes, onYield };
+          if (uploadsToEvict(bytes, holder) === undefined) throw full(maxBytes);
+          holder.upload = { declaredBytes, onEvict };
           leave = holders.add(holder);
           return () => void (holder.upload = undefined);
         },

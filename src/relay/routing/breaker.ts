@@ -136,9 +136,7 @@ export class Breaker {
     this.dismissed(attempt);
   }
 
-  /**
-   * Copies the failures of another breaker. The next failure then starts as long a cool-down as it would there.
-   */
+  /** Copies the failures of another breaker. The next failure then starts as long a cool-down as it would there. */
   learnFrom(other: Breaker): void {
     this.#failures = Math.max(this.#failures, other.#failures);
     this.#coolMs = Math.max(this.#coolMs, other.#coolMs);

@@ -126,8 +126,8 @@ export class BreakerByToken {
   }
 
   /**
-   * Cools down for the time that the upstream asks for: first for the token, and for all once a second token receives such
-   * a response.
+   * Cools down for the time that the upstream asks for: first for the token, and for all once a second token receives
+   * such a response.
    */
   bench(attempt: TokenAttempt, forMs: number): Cooling {
     this.dismissed(attempt);
