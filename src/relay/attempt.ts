@@ -29,7 +29,7 @@ export interface Attempt {
   readonly mayRepeat: boolean;
   /** True when another deployment is left for the next attempt. Only then is the beginning of a stream held back. */
   readonly mayFailOver: boolean;
-  /** Takes the failure that an answer names after some of it was sent. It replaces the break as the evidence. */
+  /** Records the failure that an answer reports after some of it was sent. It is better evidence than the break. */
   noteFailure(failure: Failure): void;
 }
 

@@ -24,7 +24,7 @@ export interface RelayTask extends PathHead {
 
 /**
  * Sends a request's body to an upstream and returns the response (docs/design.md#native-and-translated). Finishes the
- * exchange's record when the answer ends; the code that catches an error finishes it after a failure.
+ * exchange's record when the answer ends. After an error, the code that catches it finishes the record.
  *
  * @throws {GatewayError} The error for the caller.
  * @throws {CallerLeft} When the caller disconnects.

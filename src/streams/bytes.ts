@@ -69,7 +69,7 @@ export function joinBytes(
 
 /**
  * Returns a text with one character for each byte (ISO 8859-1), to search for ASCII. The engine searches a text with
- * vector instructions, but a typed array byte by byte.
+ * special instructions, but a typed array byte by byte.
  */
 export function byteText({ buffer, byteOffset, length }: Uint8Array): string {
   return Buffer.from(buffer, byteOffset, length).toString("latin1");

@@ -32,7 +32,8 @@ export interface Meter {
 const LINE_FEED = new Uint8Array([10]);
 
 /**
- * The number of events that are not JSON after which no output is looked for. A failed parse takes ten times as long.
+ * The number of events without JSON after which the meter stops looking for output. A failed parse takes ten times as
+ * long as a successful one.
  */
 const MAX_MISSES = 1000;
 

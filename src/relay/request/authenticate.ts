@@ -21,8 +21,8 @@ interface AuthenticateOptions {
  * reveal no token.
  *
  * @throws {GatewayError} `unauthenticated` for no credential, an unknown or expired one, or two of different callers.
- * All wrong credentials share one message, which helps no attacker. `invalid_request` when the version header of a
- * Messages route is missing or not a date.
+ * All wrong credentials share one message, which reveals nothing to an attacker. `invalid_request` when the version
+ * header of a Messages route is missing or not a date.
  */
 export function authenticate(
   headers: HeaderFields,

@@ -28,8 +28,8 @@ export interface BodyMemory {
 /** The memory that one request uses for its body. */
 export interface MemoryShare {
   /**
-   * Begins an upload. While memory is short, uploads are evicted for the bodies of other callers. They are those of the
-   * caller with the most memory, the largest first, as long as it holds more than the other caller would.
+   * Begins an upload. While memory is short, uploads may be evicted for other callers' bodies. The caller with the most
+   * memory loses its largest uploads first, as long as it holds more than the other caller would.
    *
    * @param declaredBytes The length in the body's header; 0 without one.
    * @param onEvict Called with the error when the upload is evicted. Its memory is free then.

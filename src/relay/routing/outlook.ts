@@ -58,7 +58,7 @@ interface OutlookEvidence {
 }
 
 /**
- * The shortest wait that only a provider asks for, in milliseconds. The gateway's own cool-downs take 15 seconds at
+ * Waits of this length or more come from a provider, in milliseconds. The gateway's own cool-downs take 15 seconds at
  * most. No SDK waits longer than this by itself.
  */
 export const LONG_MS = 60_000;
@@ -182,7 +182,7 @@ function unavailable(
 }
 
 /**
- * Returns the failure of a request whose connections are all exhausted. It is a 429 after which clients do not retry
+ * Returns the failure of a request whose connections are all exhausted. It is a 429, after which clients do not retry
  * before the reset.
  *
  * @param untilMs Milliseconds since 1970.

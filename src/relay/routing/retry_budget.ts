@@ -1,8 +1,8 @@
 import type { Clock } from "../../core/time/timers.ts";
 
 /**
- * Limits the retries on a connection, so that a failing provider is not flooded: to a fifth of the requests of about
- * ten seconds, and always a few.
+ * Limits the retries on a connection to a fifth of the requests of about ten seconds. A few are always allowed. So a
+ * failing provider is not flooded.
  */
 export interface RetryBudget {
   /** Counts a request's first attempt on a connection. */

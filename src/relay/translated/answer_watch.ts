@@ -123,8 +123,8 @@ export function noteWhole(
 }
 
 /**
- * Records that the upstream left out earlier reasoning. If the content before it has changed, it is marked as refused,
- * because the upstream would leave out all later reasoning too.
+ * Records that the upstream left out earlier reasoning. If the content before the reasoning has changed, the reasoning
+ * is marked as refused, because the upstream would leave out all later reasoning too.
  */
 function noteDropped(
   reasons: readonly string[] = [],

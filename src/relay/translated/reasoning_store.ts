@@ -22,7 +22,7 @@ interface SealOwner {
 }
 
 /**
- * Keeps sealed reasoning and signatures from an answer with tool calls to the requests with their results. It serves
+ * Keeps sealed reasoning and signatures of an answer with tool calls until the requests with their results. It serves
  * callers whose protocol or client cannot carry them.
  */
 export interface ReasoningStore {

@@ -154,7 +154,7 @@ function createOutputJudge(
 /**
  * Returns the failure that the caller receives when the upstream's bytes break off.
  *
- * @throws {CallerLeft} When they did because the caller disconnected, which is not a failure of the upstream.
+ * @throws {CallerLeft} When the caller disconnected, which is not a failure of the upstream.
  */
 function failureOfBreak(
   cause: unknown,

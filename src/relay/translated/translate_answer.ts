@@ -37,7 +37,7 @@ import {
 
 /**
  * Sends an upstream's answer to the caller in the caller's protocol. The caller's request decides between a stream and
- * one object, with either form from the upstream. Finishes the record when the answer ends.
+ * one object, independently of the upstream's form. Finishes the record when the answer ends.
  *
  * A stream's status and headers are sent with its first output, so that an earlier failure gets a normal error
  * response.
