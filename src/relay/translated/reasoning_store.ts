@@ -8,8 +8,8 @@ import type { Sealed } from "../../protocols/canonical/content/sealed.ts";
 import {
   callIdsOf,
   type CallPiece,
+  reasoningToRemember,
   type RememberedReasoning,
-  thoughtsOf,
 } from "../../protocols/canonical/answer/remembered_reasoning.ts";
 import type { AnswerEvent } from "../../protocols/canonical/stream/event.ts";
 
@@ -215,7 +215,7 @@ export function createReasoningWatch(
       const draft = drafts.get(event.index);
       if (draft !== undefined) extend(draft, event);
     },
-    reasoning: () => thoughtsOf([...drafts.values()]),
+    reasoning: () => reasoningToRemember([...drafts.values()]),
   };
 }
 
