@@ -65,7 +65,7 @@ interface HoldBackOptions<Verdict extends object> {
   /** The time until the beginning must be classified, in milliseconds; `undefined` for no deadline. */
   readonly outputMs: number | undefined;
   /** True to wait without a time limit; default `false`. */
-  readonly isPatient?: boolean;
+  readonly waitsWithoutLimit?: boolean;
 }
 
 /** The longest hold without a deadline, in milliseconds. */
@@ -82,7 +82,9 @@ const MAX_HOLD_MS = 15_000;
  */
 export async function holdBack<Verdict extends object>(
   source: LookAhead,
-  { judge, deadlines, outputMs, isPatient = false }: HoldBackOptions<Verdict>,
+  { judge, deadlines, outputMs, waitsWithoutLimit = false }: HoldBackOptions<
+    Verdict
+  >,
 ): Promise<Verdict | undefined> {
   let isLate = false;
 
@@ -96,7 +98,7 @@ export async function holdBack<Verdict extends object>(
     return found;
   }
 
-  if (isPatient) return await look();
+  if (waitsWithoutLimit) return await look();
   return await within(look(), {
     ms: outputMs ?? MAX_HOLD_MS,
     start: deadlines.start,

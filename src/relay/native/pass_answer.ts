@@ -104,7 +104,7 @@ async function passInPieces(
   const isHeld = attempt.mayFailOver || options.isStream && firstOutputMs > 0;
   const reader = openBody(options.body, attempt, options);
   const source = createLookAhead(reader);
-  if (isHeld) await refuseBad(answer, source, options);
+  if (isHeld) await rejectFailure(answer, source, options);
   attempt.exchange.record.facts.status = status;
   return new Response(passOn(isHeld ? source : reader, options), {
     status,
@@ -113,7 +113,7 @@ async function passInPieces(
 }
 
 /** Checks the beginning, and cancels the source if it is a failure. */
-async function refuseBad(
+async function rejectFailure(
   answer: UpstreamAnswer,
   source: LookAhead,
   options: PiecesOptions,
@@ -124,9 +124,9 @@ async function refuseBad(
       judge: createBeginningJudge(CODECS[protocol].watch, isStream),
       deadlines,
       outputMs: isStream ? firstOutputRestMs(attempt, deadlines) : undefined,
-      isPatient: !isStream,
+      waitsWithoutLimit: !isStream,
     });
-    if (beginning !== undefined) refuse(beginning, answer, options);
+    if (beginning !== undefined) throwFailure(beginning, answer, options);
   } catch (cause) {
     abandon(source);
     throw failedReading(cause, attempt.controller.signal);
@@ -139,7 +139,7 @@ async function refuseBad(
  * @throws {UpstreamFailure} The failure in the beginning.
  * @throws {GatewayError} When the body ended before the answer began.
  */
-function refuse(
+function throwFailure(
   beginning: Beginning,
   answer: UpstreamAnswer,
   { protocol, headers, secrets, clock }: PassAnswerOptions,
@@ -345,7 +345,7 @@ function createStreamJudge(
     wantsEvery: () => found === undefined,
     line(data) {
       events += 1;
-      found ??= meaningOf(data, watch);
+      found ??= classify(data, watch);
       if (events >= MAX_EVENTS) found ??= { kind: "good" };
     },
   });
@@ -356,13 +356,13 @@ function createStreamJudge(
       return found ?? (bytes >= MAX_BYTES ? { kind: "good" } : undefined);
     },
     end() {
-      return meaningOf(lines.unfinished(), watch) ?? { kind: "cut" };
+      return classify(lines.unfinished(), watch) ?? { kind: "cut" };
     },
   };
 }
 
 /** Classifies an event; `undefined` while more events are needed. */
-function meaningOf(data: string, watch: AnswerWatch): Beginning | undefined {
+function classify(data: string, watch: AnswerWatch): Beginning | undefined {
   const event = parseLightJson(data);
   if (isJsonObject(event)) {
     const body = watch.failureOf(event);

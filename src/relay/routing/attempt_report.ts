@@ -125,7 +125,7 @@ export class AttemptReport {
     settleConnection(connection, this.#connectionAttempt, kind);
     if (subject === "request") return model.succeeded(this.#modelAttempt);
     if (isLimit(failure) && status !== 402 && retryAfterMs !== undefined) {
-      const cooling = model.bench(this.#modelAttempt, retryAfterMs);
+      const cooling = model.coolFor(this.#modelAttempt, retryAfterMs);
       return this.#report(cooling, { failure, requestedByProvider: true });
     }
     const cooling = model.failed(this.#modelAttempt, lastingCause(failure));

@@ -29,7 +29,7 @@ const PROBES_DOUBLE_MS = 250;
 const ADMIT_ALL_MS = 2000;
 
 /** The longest cool-down that a provider may ask for, in milliseconds. */
-const MAX_BENCH_MS = 3_600_000;
+const MAX_REQUESTED_MS = 3_600_000;
 
 /**
  * Stops requests to a failing connection or model (docs/design.md#failover). The first cool-down, after some successive
@@ -147,11 +147,11 @@ export class Breaker {
    *
    * @returns The length of the cool-down, in milliseconds.
    */
-  bench(forMs: number): number {
-    const benchedMs = Math.min(forMs, MAX_BENCH_MS);
+  coolFor(forMs: number): number {
+    const coolMs = Math.min(forMs, MAX_REQUESTED_MS);
     this.#needsProbe = false;
-    this.#coolDown(benchedMs);
-    return benchedMs;
+    this.#coolDown(coolMs);
+    return coolMs;
   }
 
   /** Applies the rest of another gateway's cool-down, in milliseconds, unless this breaker cools down for longer. */
@@ -163,7 +163,7 @@ export class Breaker {
     },
   ): void {
     if (this.#clock.elapsedMs() + forMs <= this.#coolUntilMs) return;
-    if (requestedByProvider) return void this.bench(forMs);
+    if (requestedByProvider) return void this.coolFor(forMs);
     const coolMs = Math.min(forMs, MAX_COOL_MS);
     this.#coolMs = Math.max(this.#coolMs, coolMs);
     this.#needsProbe = true;

@@ -129,14 +129,14 @@ export class BreakerByToken {
    * Cools down for the time that the upstream asks for: first for the token, and for all once a second token receives
    * such a response.
    */
-  bench(attempt: TokenAttempt, forMs: number): Cooling {
+  coolFor(attempt: TokenAttempt, forMs: number): Cooling {
     this.dismissed(attempt);
     if (!this.#forAll.isCurrent(attempt.forAll)) {
       return { ms: 0, isForAll: false };
     }
     const isForAll = this.#limited.add(attempt.token);
     const breaker = isForAll ? this.#forAll : this.#ownOf(attempt.token);
-    return { ms: breaker.bench(forMs), isForAll };
+    return { ms: breaker.coolFor(forMs), isForAll };
   }
 
   /**
