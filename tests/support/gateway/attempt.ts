@@ -55,7 +55,7 @@ export async function openTestAttempt(
       startedMs: 0,
       controller: control.controller,
       mayRepeat,
-      mayMoveOn: false,
+      mayFailOver: false,
       noteFailure() {},
     },
   };
