@@ -27,7 +27,7 @@ interface LogOptions {
   readonly sink: (line: string) => void;
 }
 
-/** A log of one JSON object a line, or of lines for people (docs/operations.md). */
+/** A log of one JSON object a line, or of lines for people (docs/observing.md). */
 export function createLog({ format, now, sink }: LogOptions): Log {
   const spell = format === "json" ? jsonLine : textLine;
   const timeText = createTimeText();

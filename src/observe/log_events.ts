@@ -2,7 +2,7 @@ import type { Ending, FailureWord } from "./facts.ts";
 
 /*
  * Every event of the log and every field of its lines. The log takes nothing else, and
- * docs/operations.md#events-of-the-log prints these tables.
+ * docs/observing.md#events-of-the-log prints these tables.
  */
 
 /** How much a log line matters. */
