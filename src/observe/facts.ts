@@ -63,7 +63,7 @@ export interface AnswerFacts {
   firstOutputMs?: number;
   /** The model's name in the provider's response. */
   model?: string | undefined;
-  /** The configured model behind that name, where it is not the requested one. */
+  /** The connection's model of that name, where it is not the called one. */
   served?: {
     /** The id that callers use. */
     readonly id: string;
@@ -85,8 +85,7 @@ export interface AnswerFacts {
   /** Request fields that a translation left out, in the caller's spelling. */
   dropped?: readonly string[];
   /**
-   * The reasons for which earlier reasoning was left out of the request: the provider's words, `prefix_changed` or
-   * `refused`.
+   * The reasons for leaving earlier reasoning out of the request: the provider's own, `prefix_changed` or `refused`.
    */
   reasoningDropped?: readonly string[];
   /** Parts of the answer that the caller's protocol cannot show. */
@@ -126,7 +125,7 @@ interface AttemptFacts {
 
 /**
  * The ids that the caller's client gives its own work. They are the caller's text, shortened and without control
- * characters, and have any number of values. So they belong in logs and traces, never in metrics.
+ * characters. They have any number of values, so they belong in logs and traces, never in metrics.
  */
 export interface ClientIds {
   /** The conversation or task that the request belongs to. */

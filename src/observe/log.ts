@@ -29,12 +29,12 @@ interface LogOptions {
 
 /** Creates a log of one JSON object per line, or of lines for people (docs/observing.md). */
 export function createLog({ format, now, sink }: LogOptions): Log {
-  const spell = format === "json" ? jsonLine : textLine;
+  const formatLine = format === "json" ? jsonLine : textLine;
   const timeText = createTimeText();
   return {
     write(event, fields) {
       const level = levelOf(event, fields);
-      sink(spell({ time: timeText(now()), level, event }, fields));
+      sink(formatLine({ time: timeText(now()), level, event }, fields));
     },
   };
 }
@@ -63,7 +63,7 @@ interface LineHead {
   readonly event: LogEvent;
 }
 
-/** Formats a line as JSON. Its head contains the program's own words, in which JSON escapes nothing. */
+/** Formats a line as JSON. Its head has only the program's own words, which need no escapes. */
 function jsonLine({ time, level, event }: LineHead, fields: object): string {
   const head = `{"time":"${time}","level":"${level}","event":"${event}"`;
   const rest = oneLine(fields);

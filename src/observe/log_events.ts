@@ -99,7 +99,9 @@ export const LOG_FIELDS = {
     "the status of the gateway's response; 499 when the caller left before it",
   ),
   bytes_in: number("the bytes read of the request's body, decompressed"),
-  bytes_out: number("the bytes of the response's body"),
+  bytes_out: number(
+    "the bytes of the response's body",
+  ),
   first_byte_ms: number(
     "the time until the headers of the provider's response",
   ),
@@ -383,8 +385,8 @@ export function levelOf<Event extends LogEvent>(
   return level === "by_outcome" ? outcomeLevel(fields) : level;
 }
 
-/** Failures that the caller causes, according to the provider or the gateway. */
-const OF_CALLER: ReadonlySet<FailureWord> = new Set([
+/** Failures caused by the caller, according to the provider or the gateway. */
+const CALLER_FAILURES: ReadonlySet<FailureWord> = new Set([
   "too_long",
   "refused",
   "untranslatable",
@@ -398,7 +400,9 @@ function outcomeLevel(
   { ended, failure, status = 0 }: Partial<Outcome>,
 ): LogLevel {
   if (ended === "client_abort") return "info";
-  if (failure !== undefined) return OF_CALLER.has(failure) ? "info" : "warn";
+  if (failure !== undefined) {
+    return CALLER_FAILURES.has(failure) ? "info" : "warn";
+  }
   if (status >= 500) return "error";
   return ended === "upstream_broken" || ended === "error" && status < 400
     ? "warn"
