@@ -11,10 +11,10 @@ import {
   unreachable,
 } from "./failure.ts";
 
-/** The web's `fetch`, or anything of its shape: the network, the demo provider or a test's script. */
+/** The web's `fetch` or a function of the same shape: the network, the demo provider or a test's script. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
-/** The caller went away; nobody is left to answer. */
+/** The error of a request whose caller has disconnected, so that no response is needed. */
 export class CallerLeft extends Error {
   override readonly name = "CallerLeft";
 }
@@ -26,27 +26,27 @@ export interface UpstreamCall {
   readonly body: BodyInit;
   readonly deadlines: Deadlines;
   readonly connects: ConnectWatch;
-  /** Until there is a connection, in milliseconds; 0 means forever. */
+  /** The timeout of the connection, in milliseconds; 0 means none. */
   readonly connectMs: number;
-  /** Until the response headers, in milliseconds; 0 means forever. Does not bound the body. */
+  /** The timeout of the response headers, in milliseconds; 0 means none. It does not bound the body. */
   readonly firstByteMs: number;
-  /** Aborts the exchange, its body included; its reason tells why and is what is thrown then. */
+  /** Aborts the exchange, including its body. The call then throws the reason of the abort. */
   readonly controller: AbortController;
 }
 
-/** A lower status is no final answer (RFC 9110, section 15.2): nobody asked for a 101. */
+/** The lowest status of a final response (RFC 9110, section 15.2). The gateway never asks for a 101. */
 const MIN_STATUS = 200;
 
-/** Statuses above this exist on some servers, but no `Response` can be made with one. */
+/** The highest status of a `Response`; some servers send higher ones. */
 export const MAX_STATUS = 599;
 
 /**
- * Sends a request and waits for the response headers. Redirects are not followed; a content encoding that
- * was not asked for is undone.
+ * Sends a request and waits for the response headers. It follows no redirect, and it decodes a content encoding that
+ * was not requested.
  *
- * @throws {GatewayError} `upstream` when there is no answer that can be read or its status is not from 200 to 599,
- * `timeout` when it does not come in time.
- * @throws {CallerLeft} When the caller left meanwhile.
+ * @throws {GatewayError} `upstream` when no readable response comes or its status is not from 200 to 599; `timeout`
+ * when it does not come in time.
+ * @throws {CallerLeft} When the caller has disconnected meanwhile.
  */
 export async function callUpstream(
   fetch: Fetch,
@@ -54,7 +54,7 @@ export async function callUpstream(
 ): Promise<UpstreamAnswer> {
   const { url, controller, connects, deadlines } = call;
   const sinceMs = deadlines.elapsedMs();
-  // The shorter deadline comes first, so that the timer of all is set once for both.
+  // The shorter deadline starts first, so that the shared timer is set once for both.
   const stopWatching = connects.start({
     url,
     withinMs: call.connectMs,
@@ -91,12 +91,11 @@ export async function callUpstream(
 }
 
 /**
- * An upstream's answer without its content encoding. Some compress although they are asked not to, and the
- * caller need not understand what they chose. Where `fetch` has undone it already, as Deno 2.7 does unasked,
- * the header is gone too.
+ * Decodes the content encoding of an upstream's response. Some providers compress although asked not to, and the
+ * caller's client may not know their encoding. Where `fetch` has already decoded it, as Deno 2.7 does unasked, the
+ * header is absent, too.
  *
- * @throws {GatewayError} `upstream` when the encoding is unknown; while reading, when the body does not keep
- * to it.
+ * @throws {GatewayError} `upstream` when the encoding is unknown, or while reading, when the body does not match it.
  */
 function undoEncoding(answer: UpstreamAnswer): UpstreamAnswer {
   const { body, headers } = answer;
@@ -122,18 +121,19 @@ function withoutEncoding(headers: HeaderFields): HeaderFields {
   return left;
 }
 
-const UNREADABLE = "it is compressed in a way that cannot be undone";
+const UNREADABLE =
+  "it is compressed in an encoding that the gateway cannot decode";
 
-/** What is looked at of an upstream's answer; a `Response` has all of it. */
+/** The parts of an upstream's response that the gateway reads; a `Response` has all of them. */
 export interface UpstreamAnswer {
   readonly status: number;
-  /** Whether the status is a good one, from 200 to 299. */
+  /** True when the status is from 200 to 299. */
   readonly ok: boolean;
   readonly headers: HeaderFields;
   readonly body: ReadableStream<Uint8Array> | null;
 }
 
-/** An answer with its headers read once for all who look at them. */
+/** Returns a response whose headers have been read once for all look-ups. */
 function withReadHeaders(answer: Response): UpstreamAnswer {
   const { status, ok, body } = answer;
   return { status, ok, headers: readHeaders(answer.headers), body };

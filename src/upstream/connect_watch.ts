@@ -1,33 +1,30 @@
 import type { Cancel, Deadlines } from "../core/time/deadlines.ts";
 
-/**
- * Opens a connection to the host of an address and closes it. Rejects when it cannot be opened, or when
- * the signal aborts.
- */
+/** Opens a connection to the host of a URL and closes it. Rejects when it cannot connect, or when the signal aborts. */
 export type Reach = (url: string, signal: AbortSignal) => Promise<void>;
 
-/** A request that wants to be sent. */
+/** A request that is about to be sent. */
 interface Connecting {
   readonly url: string;
-  /** How long the connection may take, in milliseconds; 0 means forever. */
+  /** The timeout of the connection, in milliseconds; 0 means none. */
   readonly withinMs: number;
-  /** As {@linkcode Deadlines.start} takes it. */
+  /** The start time, as in {@linkcode Deadlines.start}. */
   readonly sinceMs?: number | undefined;
-  /** Called at most once, when that has passed without a sign of the host. */
+  /** Called at most once, when the timeout passes without a response from the host. */
   readonly onUnreachable: () => void;
 }
 
-/** Tells a host that cannot be connected to from one that takes its time to answer. */
+/** Distinguishes hosts that accept no connection from hosts that are slow to answer. */
 export interface ConnectWatch {
-  /** Begins to watch a request that is being sent. */
+  /** Starts to watch a request that is being sent. */
   start(connecting: Connecting): Cancel;
-  /** A host has answered. */
+  /** Records that a host has answered. */
   noteReached(url: string): void;
 }
 
-/** What a {@linkcode ConnectWatch} works with. */
+/** The dependencies of a {@linkcode ConnectWatch}. */
 interface ConnectWatchOptions {
-  /** `undefined` where a connection of our own would prove nothing, as behind a proxy. */
+  /** Tests a connection; `undefined` where that would prove nothing, as behind a proxy. */
   readonly reach: Reach | undefined;
   readonly deadlines: Deadlines;
 }
@@ -35,20 +32,20 @@ interface ConnectWatchOptions {
 const NOTHING: Cancel = () => {};
 
 /**
- * `fetch` has no deadline for the connection alone. So a request that has no answer after half of it, and
- * whose host has not been heard of since, is put to the proof: a connection of our own, which has the other
- * half. A request that is answered sooner costs nothing but a deadline; of many to one host, one is put to the
- * proof at a time, for all.
+ * Creates a watch, because `fetch` has no timeout for the connection alone. It acts when a request has no response
+ * after half of the timeout, and its host has answered no later request. Then it opens a test connection, which gets
+ * the other half of the timeout. All requests to a host share one test at a time. A request that is answered sooner
+ * costs only a deadline.
  */
 export function createConnectWatch(
   { reach, deadlines }: ConnectWatchOptions,
 ): ConnectWatch {
   let begun = 0;
-  /** How many requests had begun when an address was last heard of; the configuration names few. */
+  /** The number of requests that had begun when each URL last answered; the configuration has few URLs. */
   const begunWhenReached = new Map<string, number>();
-  const proofs = new Map<string, Promise<boolean>>();
+  const probes = new Map<string, Promise<boolean>>();
 
-  async function prove(reach: Reach, { url, withinMs }: Connecting) {
+  async function probeHost(reach: Reach, { url, withinMs }: Connecting) {
     const late = new AbortController();
     const cancel = deadlines.start(withinMs / 2, () => late.abort());
     try {
@@ -56,11 +53,11 @@ export function createConnectWatch(
       noteReached(url);
       return true;
     } catch {
-      // What fails at once fails at once for `fetch` too, which says why.
+      // When this fails at once, `fetch` does, too, and its error has the reason.
       return !late.signal.aborted;
     } finally {
       cancel();
-      proofs.delete(url);
+      probes.delete(url);
     }
   }
 
@@ -77,9 +74,9 @@ export function createConnectWatch(
       let isOver = false;
       const cancel = deadlines.start(withinMs / 2, async () => {
         if ((begunWhenReached.get(url) ?? 0) >= number) return;
-        const proof = proofs.get(url) ?? prove(reach, connecting);
-        proofs.set(url, proof);
-        if (!await proof && !isOver) onUnreachable();
+        const probe = probes.get(url) ?? probeHost(reach, connecting);
+        probes.set(url, probe);
+        if (!await probe && !isOver) onUnreachable();
       }, sinceMs);
       return () => {
         isOver = true;

@@ -1,48 +1,48 @@
 import { LongBytes } from "../streams/bytes.ts";
 
 /**
- * What goes ahead of a long body, in bytes: as much as the platform takes before there is a connection. It asks for
- * more when the provider is being sent this.
+ * The first chunk of a long body, in bytes: as much as the platform reads before it has a connection. It reads more
+ * once the provider receives this chunk.
  */
-const HEAD_BYTES = 64 * 1024;
+const FIRST_CHUNK_BYTES = 64 * 1024;
 
-/** Of a long body's rest. */
-const PIECE_BYTES = { quick: 256 * 1024, patient: 64 * 1024 };
+/** The size of a long body's further chunks, in bytes. */
+const CHUNK_BYTES = { quick: 256 * 1024, patient: 64 * 1024 };
 
-/** How long the rest of a long body waits for an answer to its head, in milliseconds. */
-const HEAD_START_MS = 2;
+/** The time that the rest of a long body waits for a response to the first chunk, in milliseconds. */
+const FIRST_CHUNK_PAUSE_MS = 2;
 
 /**
- * How long a patient upload waits for an answer to the headers alone, in milliseconds: as long as a provider nearby
- * takes to connect and to give one.
+ * The time that a patient upload waits for a response to the headers alone, in milliseconds. A provider nearby connects
+ * and responds within it.
  */
 const PATIENT_START_MS = 50;
 
-/** How long each piece of a patient upload waits, in milliseconds: far longer than it takes to send one. */
+/** The pause before each chunk of a patient upload, in milliseconds, which is far longer than sending one takes. */
 const PATIENT_PAUSE_MS = 8;
 
-/** How an upload is streamed. */
+/** The options of an upload. */
 interface UploadOptions {
-  /** Whether it leaves time for an answer before each piece; 30 MiB take four seconds then. */
+  /** True to leave time for a response before each chunk; 30 MiB then take four seconds. */
   readonly isPatient: boolean;
 }
 
 /**
- * A request's body that is streamed with its length known, and that tells how much of it has been taken. Where all
- * of it was, the provider may have begun to work on the request, and it must not be sent again unseen.
+ * A request body that is streamed with a known length, and that counts the bytes that were taken. Once all of it was
+ * taken, the provider may have begun to work on the request. It must then not be sent again silently.
  *
- * A provider may answer before a long body is through and close the connection at once, and what is written to it then
- * keeps Deno from reading the answer. So the rest of a long body waits for a moment, for a provider that refuses by the
- * headers alone; a patient upload waits before each piece.
+ * A provider may respond before a long body has arrived and close the connection at once. Further writes then keep Deno
+ * from reading the response. So the rest of a long body waits for a moment, in case the provider rejects the headers
+ * alone. A patient upload waits before each chunk.
  *
- * It is a blob for `fetch` alone, which asks one for its size and its stream; what a blob is really made of is copied
- * to the platform and back.
+ * It is a blob only because `fetch` reads the size and the stream of one. The content of a real blob is copied to the
+ * platform and back.
  */
 export class Upload extends Blob {
-  /** What is sent. */
+  /** The bytes to send. */
   readonly body: LongBytes;
   readonly #isPatient: boolean;
-  /** Nothing is known before the platform streams it, so that nothing is sent again. */
+  /** Infinite before the platform streams the body, so that an unused upload counts as taken and is not sent again. */
   #takenBytes = Infinity;
   #controller: ReadableStreamDefaultController | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -62,23 +62,26 @@ export class Upload extends Blob {
     return this.body.length;
   }
 
-  /** Whether nothing of it is left that could not have been sent. */
+  /** True when the platform has taken every byte, so that all of them may have been sent. */
   get isTaken(): boolean {
     return this.#takenBytes >= this.size;
   }
 
-  /** Whether all of it was streamed, once and without a break, and again where it was to be. */
+  /**
+   * True when all of the body was streamed exactly once without a break; the same must hold for its second upload, if
+   * there is one.
+   */
   get isThrough(): boolean {
     return this.#takenBytes === this.size && this.#again?.isThrough !== false;
   }
 
-  /** A patient upload of the same body, for one that broke off. */
+  /** Returns a patient upload of the same body, to use after this one broke off. */
   again(): Upload {
     this.#again = new Upload(this.body, { isPatient: true });
     return this.#again;
   }
 
-  /** Sends no more of it, which ends the connection that it goes over. Does nothing once all of it is taken. */
+  /** Stops sending, which closes the connection. Does nothing once all of the body is taken. */
   giveUp(): void {
     if (this.isTaken) return;
     this.#stop();
@@ -87,7 +90,7 @@ export class Upload extends Blob {
 
   override stream(): ReadableStream<Uint8Array<ArrayBuffer>> {
     this.#takenBytes = 0;
-    const pieces = this.#pieces();
+    const chunks = this.#chunks();
     return new ReadableStream({
       start: (controller) => {
         this.#controller = controller;
@@ -96,10 +99,10 @@ export class Upload extends Blob {
         const pauseMs = this.#pauseMsAt(this.#takenBytes);
         if (pauseMs > 0) await this.#pass(pauseMs);
         if (this.#isOver) return;
-        const { value: piece } = pieces.next();
-        if (piece !== undefined) {
-          this.#takenBytes += piece.length;
-          controller.enqueue(piece);
+        const { value: chunk } = chunks.next();
+        if (chunk !== undefined) {
+          this.#takenBytes += chunk.length;
+          controller.enqueue(chunk);
         }
         if (this.isTaken) controller.close();
       },
@@ -107,24 +110,26 @@ export class Upload extends Blob {
     }, { highWaterMark: 0 });
   }
 
-  /** As long as they are to be, or shorter where the body is cut anyhow. */
-  *#pieces(): Generator<Uint8Array<ArrayBuffer>, undefined> {
+  /** Yields chunks of the set size, or shorter ones at the boundaries of the body's own chunks. */
+  *#chunks(): Generator<Uint8Array<ArrayBuffer>, undefined> {
     const { body } = this;
     let start = 0;
     while (start < body.length) {
-      const end = start + this.#pieceBytesAt(start);
+      const end = start + this.#chunkBytesAt(start);
       yield* body.slice(start, end).pieces;
       start = end;
     }
   }
 
-  #pieceBytesAt(start: number): number {
-    if (this.#isPatient) return PIECE_BYTES.patient;
-    return start === 0 ? HEAD_BYTES : PIECE_BYTES.quick;
+  #chunkBytesAt(start: number): number {
+    if (this.#isPatient) return CHUNK_BYTES.patient;
+    return start === 0 ? FIRST_CHUNK_BYTES : CHUNK_BYTES.quick;
   }
 
   #pauseMsAt(start: number): number {
-    if (!this.#isPatient) return start === HEAD_BYTES ? HEAD_START_MS : 0;
+    if (!this.#isPatient) {
+      return start === FIRST_CHUNK_BYTES ? FIRST_CHUNK_PAUSE_MS : 0;
+    }
     return start === 0 ? PATIENT_START_MS : PATIENT_PAUSE_MS;
   }
 
@@ -141,12 +146,12 @@ export class Upload extends Blob {
 }
 
 /**
- * A short body that is streamed in one piece, with its length known. It is for `fetch` alone, which asks a blob for its
- * size and its stream: the bytes are no part of this one, since what a blob is made of goes to the platform and has to
- * be cleared away there, which takes longer than everything else about a short request's body.
+ * A short body that is streamed as one chunk with a known length. It is a blob only because `fetch` reads the size and
+ * the stream of one. Its bytes are not the blob's content. That content would go to the platform and have to be
+ * released there, which costs more than the rest of a short request's body.
  */
 export class ShortUpload extends Blob {
-  /** What is sent. */
+  /** The bytes to send. */
   readonly body: Uint8Array<ArrayBuffer>;
 
   constructor(body: Uint8Array<ArrayBuffer>) {

@@ -212,7 +212,7 @@ function createPoolHub(options: PoolHubOptions): PoolHub {
     slot.send({ kind: "ledger", id, reply });
   }
 
-  shared.notices?.onHear((notice) => {
+  shared.notices?.onNotice((notice) => {
     followNotice(notice, { poller }, store.current());
     tell(notice);
   });
@@ -221,7 +221,7 @@ function createPoolHub(options: PoolHubOptions): PoolHub {
       if (report.kind === "ledger") answerLedger(report, from);
       if (report.kind === "quota") answer(report.connectionId, from);
       if (report.kind !== "notice") return;
-      shared.notices?.tell(report.notice);
+      shared.notices?.publish(report.notice);
       tell(report.notice, from);
     },
   };

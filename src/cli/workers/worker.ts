@@ -166,8 +166,8 @@ function createSharedThread(
       running: counts.running,
       memory: counts.memory,
       notices: {
-        tell: (notice) => report({ kind: "notice", notice }),
-        onHear: (listener) => void listeners.push(listener),
+        publish: (notice) => report({ kind: "notice", notice }),
+        onNotice: (listener) => void listeners.push(listener),
       },
       poller: createRemotePoller({ clock: systemClock, ask }),
       store: condition && (() => condition ?? "away"),

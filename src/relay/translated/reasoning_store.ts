@@ -8,8 +8,8 @@ import type { Sealed } from "../../protocols/canonical/content/sealed.ts";
 import {
   callIdsOf,
   type CallPiece,
+  reasoningToRemember,
   type RememberedReasoning,
-  thoughtsOf,
 } from "../../protocols/canonical/answer/remembered_reasoning.ts";
 import type { AnswerEvent } from "../../protocols/canonical/stream/event.ts";
 
@@ -216,7 +216,7 @@ export function createReasoningWatch(
       const draft = drafts.get(event.index);
       if (draft !== undefined) extend(draft, event);
     },
-    thoughts: () => thoughtsOf([...drafts.values()]),
+    thoughts: () => reasoningToRemember([...drafts.values()]),
   };
 }
 

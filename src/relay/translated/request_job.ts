@@ -17,8 +17,8 @@ import {
   maySend,
 } from "../../protocols/canonical/content/sealed.ts";
 import {
-  recallThoughts,
   type RememberedReasoning,
+  restoreReasoning,
 } from "../../protocols/canonical/answer/remembered_reasoning.ts";
 import type { CallerCodec, Target } from "../../protocols/canonical/codec.ts";
 import type { CanonicalRequest } from "../../protocols/canonical/request/request.ts";
@@ -113,7 +113,7 @@ export async function translateBody(
     to: CODECS[job.to],
     prepare: reasoning && ((read) => ({
       ...read,
-      turns: recallThoughts(read.turns, {
+      turns: restoreReasoning(read.turns, {
         recall: (callId) => reasoning.get(callId),
         maySend: (sealed) =>
           maySend(sealed, {

@@ -87,7 +87,7 @@ const BREAKING: Readonly<Record<string, readonly [Talk, RegExp]>> = {
   ],
   "answers in no HTTP": [
     (connection) => say(connection, "SSH-2.0-OpenSSH\r\n\r\n"),
-    /is no HTTP/,
+    /is not HTTP/,
   ],
 };
 

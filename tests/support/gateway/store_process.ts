@@ -66,7 +66,7 @@ export async function connectProcess(
     waitMs,
   });
   const heard: Notice[] = [];
-  state.notices?.onHear((notice) => {
+  state.notices?.onNotice((notice) => {
     if (notice.kind !== "store") heard.push(notice);
   });
   let isClosed = false;
