@@ -91,10 +91,10 @@ export function nearest(
   return isNear ? best : undefined;
 }
 
-/** `; did you mean "x"?`, or nothing when no option is near. */
+/** Returns `. Did you mean "x"?`, or an empty text when no option is similar. */
 export function suggestion(given: string, options: Iterable<string>): string {
   const near = nearest(given, options);
-  return near === undefined ? "" : `; did you mean ${quote(near)}?`;
+  return near === undefined ? "" : `. Did you mean ${quote(near)}?`;
 }
 
 function sortLetters(word: string): string {

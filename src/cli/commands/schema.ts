@@ -8,7 +8,7 @@ export const SCHEMA: CommandSpec = {
   summary: "print the JSON Schema of gateway.yaml, for editors",
   options: [],
   details: [
-    "An editor uses it where the file begins with\n# yaml-language-server: $schema=gateway.schema.json",
+    "Editors use the schema when gateway.yaml begins with\n# yaml-language-server: $schema=gateway.schema.json",
   ],
 };
 
