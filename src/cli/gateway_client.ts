@@ -31,7 +31,7 @@ export interface GatewayResponse {
   readonly body: JsonValue | undefined;
 }
 
-/** A request got no response; the message is the reason, as the end of a sentence. */
+/** The error of a request without a response; its message is the reason, as the end of a sentence. */
 export class NoResponse extends Error {
   override readonly name = "NoResponse";
   /** True when a server is there, but the connection to it failed. */
@@ -87,7 +87,7 @@ export async function requestGateway(
   }
 }
 
-/** A read from a gateway failed; the message is one line for people, without the token. */
+/** The error of a failed read from a gateway; its message is one line for people, without the token. */
 export class GatewayUnread extends Error {
   override readonly name = "GatewayUnread";
   /** True when a later request may succeed. */
@@ -276,6 +276,7 @@ export const ADDRESS_OPTIONS: readonly OptionSpec[] = [
   {
     name: "token",
     value: "TOKEN",
-    summary: "default MODEL_GATEWAY_TOKEN, which hides it from other users",
+    summary:
+      "the token; default MODEL_GATEWAY_TOKEN, which hides it from other users",
   },
 ];

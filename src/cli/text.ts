@@ -26,9 +26,7 @@ export function withoutColour(_style: Style, text: string): string {
   return text;
 }
 
-/**
- * Returns true for a terminal with colours, unless `NO_COLOR` is set (https://no-color.org).
- */
+/** Returns true for a terminal with colours, unless `NO_COLOR` is set (https://no-color.org). */
 export function hasColours(
   isTerminal: boolean,
   env: (name: string) => string | undefined,

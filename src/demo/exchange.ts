@@ -54,8 +54,8 @@ interface Prepared extends Call {
 /**
  * Serves one request to a model, as JSON or as a stream.
  *
- * @throws {Refusal} When the provider rejects the request. It rejects with the reason of the request's signal when the
- * signal aborts before the headers are sent.
+ * @throws {Refusal} When the provider rejects the request.
+ * @throws The reason of the request's signal, when it aborts before the headers are sent.
  */
 export async function exchange(call: Call, demo: Demo): Promise<Response> {
   const prepared = await prepare(call, demo);

@@ -49,7 +49,7 @@ export interface RefusalOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The simulated provider rejects a request. */
+/** The error of a request that the simulated provider rejects. */
 export class Refusal extends Error {
   override readonly name = "Refusal";
   readonly kind: RefusalKind;

@@ -185,7 +185,7 @@ function textExample(schema: JsonObject, name: string): string {
 
 /**
  * Returns the tools that the demo calls. These are the tools that `tool_choice` forces, else those that the last user
- * message requests, unless the request brings tool results. A message requests a tool with "use", "call", "run" or
+ * message requests, unless the request ends with tool results. A message requests a tool with "use", "call", "run" or
  * "invoke" before its name, or with a name that is not a plain word (`get_weather`). A message with the word "tool"
  * requests all tools that it names, or else the first one.
  */

@@ -37,7 +37,7 @@ export function writeEvent(event: NamedEvent, wordCount = 0): Step {
 }
 
 /**
- * Waits `ms` milliseconds. It rejects with the signal's reason as soon as `signal` aborts, and leaves no timer and no
+ * Waits `ms` milliseconds. When `signal` aborts, it rejects at once with the signal's reason, and leaves no timer and no
  * listener behind.
  */
 export type Wait = (ms: number, signal: AbortSignal) => Promise<void>;

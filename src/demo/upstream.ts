@@ -48,7 +48,7 @@ const DEFAULT_WORD_MS = 20;
  * Creates a `fetch` that simulates the providers of all three families (see `providers.ts`) without a network. Its
  * streams follow the grammar of each protocol. It parses requests leniently and rejects those that it cannot serve.
  *
- * It rejects like `fetch`: with the signal's reason when the request is aborted, with a `TypeError` for an unknown host.
+ * It rejects like `fetch`: with the signal's reason for an aborted request, with a `TypeError` for an unknown host.
  */
 export function createDemoUpstream(options: DemoOptions): DemoUpstream {
   const demo: Demo = {

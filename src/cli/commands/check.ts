@@ -21,7 +21,7 @@ import {
 } from "./config_file.ts";
 import { CONFIG_OPTION } from "./serve_options.ts";
 
-/** `check`. */
+/** The arguments and the help of `check`. */
 export const CHECK: CommandSpec = {
   name: "check",
   summary: "validate gateway.yaml: print its resolved values or all problems",

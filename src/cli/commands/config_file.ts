@@ -94,7 +94,7 @@ export function missingFileHint(
 `;
 }
 
-/** A path names a FIFO, a socket or a device, on which a read may wait forever. */
+/** The error of a path to a FIFO, a socket or a device, on which a read may wait forever. */
 export class NotRegularFileError extends Error {
   override readonly name = "NotRegularFileError";
 

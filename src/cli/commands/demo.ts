@@ -15,7 +15,7 @@ import {
   withOptions,
 } from "./serve_options.ts";
 
-/** `demo`. */
+/** The arguments and the help of `demo`. */
 export const DEMO: CommandSpec = {
   name: "demo",
   summary: "serve a built-in simulated provider: no file, no key, no network",

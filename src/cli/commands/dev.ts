@@ -8,7 +8,7 @@ import {
   readServeOptions,
 } from "./serve_options.ts";
 
-/** `dev`. */
+/** The arguments and the help of `dev`. */
 export const DEV: CommandSpec = {
   name: "dev",
   summary: "serve if there is a gateway.yaml, else run the demo",

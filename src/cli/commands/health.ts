@@ -8,11 +8,11 @@ import {
 } from "../gateway_client.ts";
 import { endSentence } from "../text.ts";
 
-/** `health`. */
+/** The arguments and the help of `health`. */
 export const HEALTH: CommandSpec = {
   name: "health",
   summary:
-    "check that a running gateway takes requests; the exit code is 1 when not",
+    "check that a running gateway takes requests; else the exit code is 1",
   options: [{
     name: "url",
     value: "URL",

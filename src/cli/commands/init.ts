@@ -8,7 +8,7 @@ import { badUsage, type CliIo, type CommandSpec, EXIT } from "../command.ts";
 /** The width of a line of help, in characters. */
 const HELP_COLUMNS = 88;
 
-/** `init`. */
+/** The arguments and the help of `init`. */
 export const INIT: CommandSpec = {
   name: "init",
   operands: "SERVICE...",

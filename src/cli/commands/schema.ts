@@ -2,7 +2,7 @@ import { configJsonSchema } from "../../config/schema/json_schema.ts";
 import { readArguments } from "../arguments.ts";
 import { badUsage, type CliIo, type CommandSpec, EXIT } from "../command.ts";
 
-/** `schema`. */
+/** The arguments and the help of `schema`. */
 export const SCHEMA: CommandSpec = {
   name: "schema",
   summary: "print the JSON Schema of gateway.yaml, for editors",

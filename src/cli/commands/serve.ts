@@ -32,13 +32,13 @@ import {
   withOptions,
 } from "./serve_options.ts";
 
-/** `serve`, the default command. */
+/** The arguments and the help of `serve`, the default command. */
 export const SERVE: CommandSpec = {
   name: "serve",
-  summary: "serve requests as gateway.yaml configures; the default command",
+  summary: "serve requests with gateway.yaml; the default command",
   options: [CONFIG_OPTION, ...LISTENER_OPTIONS],
   details: [
-    "When it is ready, it prints the line `listening on …` to standard error. It watches the\nfile and all files named in it, and reloads them when they change and on SIGHUP.\nSIGTERM and SIGINT drain; a second signal stops at once.",
+    "The program prints `listening on …` to standard error when it is ready. It reloads the\nconfiguration on SIGHUP, and when the file or a file named in it changes. SIGTERM and\nSIGINT drain; a second signal stops at once.",
   ],
 };
 

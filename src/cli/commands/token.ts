@@ -6,7 +6,7 @@ import { stringifyYaml } from "../../core/std.ts";
 import { readArguments } from "../arguments.ts";
 import { badUsage, type CliIo, type CommandSpec, EXIT } from "../command.ts";
 
-/** `token`. */
+/** The arguments and the help of `token`. */
 export const TOKEN: CommandSpec = {
   name: "token",
   operands: "new NAME",

@@ -138,7 +138,7 @@ interface LimitsOptions {
   readonly watch: boolean;
 }
 
-/** `limits`. */
+/** The arguments and the help of `limits`. */
 export const LIMITS: CommandSpec = {
   name: "limits",
   summary: "draw the remaining quotas of a token, from a running gateway",

@@ -21,7 +21,7 @@ export interface FragileListener extends Listener {
   readonly lost: Promise<unknown>;
 }
 
-/** The gateway cannot listen; the message gives the reason and an instruction. */
+/** The error of a listener that cannot listen; its message gives the reason and an instruction. */
 export class ListenError extends Error {
   override readonly name = "ListenError";
 }
@@ -261,7 +261,7 @@ const UNKNOWN: Problem = {
   message: "is not a usable pair of certificate and key.",
 };
 
-/** Returns the problem of a certificate and key that the platform rejects; its own message may change. */
+/** Returns the problem of a certificate and key that the platform rejects, without the platform's message. */
 export function tlsFault(error: unknown): Problem {
   const message = error instanceof Error ? error.message : "";
   return FAULTS.find(([pattern]) => pattern.test(message))?.[1] ?? UNKNOWN;

@@ -11,9 +11,9 @@ export interface NetworkClient extends Disposable {
 
 /**
  * Opens the HTTP client for upstreams. It uses HTTP/1.1, with one request at a time on each connection. On a shared
- * HTTP/2 connection, one caller who stops reading would delay all others of the provider. So would a low limit on its
- * streams, or its silent loss. The client keeps more idle connections to a host than the platform's default, because
- * all of a company's traffic to a provider passes through it.
+ * HTTP/2 connection, one caller who stops reading could delay all other requests to the provider. A low limit on
+ * streams or a silent loss of the connection would delay them, too. The client keeps more idle connections to a host
+ * than the platform's default, because all of a company's traffic to a provider passes through it.
  *
  * A request that was sent whole is not sent again. Deno itself repeats one whose kept-alive connection ends without a
  * response (https://github.com/denoland/deno/pull/32566), but it cannot repeat a streamed body. A request that breaks
@@ -34,9 +34,9 @@ export function openNetworkClient(): NetworkClient {
 
   /**
    * Repeats a request that broke off within its body, to receive its response. Most likely the provider responded early
-   * and closed the connection: the platform's next write then fails, and the platform ignores the response. Without TLS,
-   * the platform reads the response while it writes a body from memory, which costs two copies of the body. With TLS, it
-   * needs time between the writes.
+   * and closed the connection. The platform's next write then fails, and the platform ignores the response. Without
+   * TLS, the platform does read the response while it writes a body from memory, at the cost of two copies of the body.
+   * With TLS, it needs time between the writes.
    */
   async function resend(
     url: string,

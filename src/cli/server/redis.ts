@@ -12,7 +12,7 @@ import {
 const CONNECT_MS = 5000;
 const SILENT_MS = 10_000;
 
-/** The pauses between attempts to connect; random, so that replicas do not connect all at once. */
+/** The pauses between attempts to connect; random, so that replicas do not connect at the same time. */
 const PAUSES = { firstMs: 100, mostMs: 5000, random: Math.random };
 
 /** The most commands that may wait for their replies; further ones are rejected as if the store were away. */
@@ -37,7 +37,7 @@ export async function loadRedis(
   return (events) => keepConnected(config, { createClient, timers, events });
 }
 
-/** Keeps a connection open. The client's own reconnect is off, because its pause could not be cancelled. */
+/** Keeps a connection open. The client's own reconnect is off, because its pause cannot be cancelled. */
 function keepConnected(
   config: SharedConfig,
   { createClient, timers, events }: {

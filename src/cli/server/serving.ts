@@ -92,7 +92,7 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
   let { tls } = server;
   let listener: LastingListener;
   try {
-    // A new certificate gets a second listener on the same port, so this port must not be taken by another program.
+    // With TLS, the port is shared, so that a new certificate can get a second listener. Sharing hides other programs.
     if (tls !== undefined && !isShared) requireFree(server);
     listener = keepListening({
       open: (port = server.port) =>
@@ -152,7 +152,7 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
   };
 }
 
-/** Returns the maximum of translation threads. Each may use a core and some hundred MiB, so a serving thread has one. */
+/** Returns the maximum of translation threads: one for a shared port, since each may use a core and some hundred MiB. */
 function translationThreads(isShared: boolean): number {
   const cores = navigator.hardwareConcurrency;
   return isShared ? 1 : Math.min(Math.max(1, cores - 1), 4);

@@ -12,7 +12,7 @@ import type { Client } from "../../http/wording/settings_text.js";
 
 const CLIENT_IDS: readonly string[] = CLIENTS.map(({ id }) => id);
 
-/** `setup`. */
+/** The arguments and the help of `setup`. */
 export const SETUP: CommandSpec = {
   name: "setup",
   operands: "CLIENT",

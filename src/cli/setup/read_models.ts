@@ -11,7 +11,7 @@ import { modelsFor } from "../../http/wording/settings.js";
 import type { Client } from "../../http/wording/settings_text.js";
 import { plainText } from "../text.ts";
 
-/** A requirement of a client is not met; the message gives the reason and an instruction. */
+/** The error of a failed setup; its message gives the reason and an instruction. */
 export class SetupFailed extends Error {
   override readonly name = "SetupFailed";
 }
@@ -96,9 +96,7 @@ export function chooseModels(
   );
 }
 
-/**
- * Returns a warning about a model that is not in the list; `undefined` when it is.
- */
+/** Returns a warning about a model that is not in the list; `undefined` when it is. */
 export function unlistedHint(
   models: readonly Model[],
   id: string,

@@ -197,7 +197,7 @@ interface UsageOptions {
 /** The path that names standard input. */
 const STANDARD_INPUT = "-";
 
-/** `usage`. */
+/** The arguments and the help of `usage`. */
 export const USAGE: CommandSpec = {
   name: "usage",
   operands: "[LOG...]",

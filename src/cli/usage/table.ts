@@ -50,7 +50,7 @@ interface TableOptions {
   readonly paint: Paint;
 }
 
-/** The maximum number of drawn rows: nobody reads more. */
+/** The maximum number of drawn rows; people read no more. */
 const MAX_DRAWN_ROWS = 1000;
 
 /** One row as text. */

@@ -12,7 +12,7 @@ export const GROUPINGS = [
 /** One of {@linkcode GROUPINGS}. */
 export type Grouping = typeof GROUPINGS[number];
 
-/** The total usage of some requests; a count is in tokens unless it says otherwise. */
+/** The total usage of some requests; counts are in tokens, except those of requests and uses. */
 export interface Sums {
   requests: number;
   /** The requests whose caller received an error or an incomplete answer. */

@@ -22,8 +22,8 @@ interface WatchOptions {
  * Watches files by name. It notices files that are written in place, replaced by renaming, or deleted and created
  * again, and switched symbolic links (as of Kubernetes).
  *
- * Events of their directories report most changes at once. A poll of each file's inode, size and time every second
- * finds changes without an event: behind a link, on a network file system, in a directory that cannot be watched.
+ * Events of their directories report most changes at once. Some changes have no event: behind a link, on a network file
+ * system, in a directory that cannot be watched. A poll of each file's inode, size and time every second finds them.
  *
  * @param paths The first set of files.
  */

@@ -37,12 +37,12 @@ interface PoolOptions
   readonly write: (text: string) => void;
 }
 
-/** The time that threads get to stop beyond `drain_seconds`, in milliseconds. */
+/** The extra time for threads to stop after `drain_seconds`, in milliseconds. */
 const GRACE_MS = 3_000;
 
 /**
- * Serves from several threads that share one port. Each thread runs its own gateway. The counts for limits are in shared
- * memory, so that each limit applies to all threads together. All threads receive a new configuration.
+ * Serves from several threads that share one port. Each thread runs its own gateway. The counts for limits are in
+ * shared memory, so that each limit applies to all threads together. All threads receive a new configuration.
  *
  * @throws {ListenError} When a thread cannot listen; all threads are ended then.
  */

@@ -86,9 +86,7 @@ export function createTurn(
 /** The notes that agents and translations add to user messages. */
 const REMINDER_REGEXP = /<system-reminder>[^]*?<\/system-reminder>/g;
 
-/**
- * Returns the last text of the user that is not blank, without reminders; empty when there is none.
- */
+/** Returns the last text of the user that is not blank, without reminders; empty when there is none. */
 export function promptOf(ask: Ask): string {
   for (const turn of ask.turns.toReversed()) {
     if (turn.role !== "user") continue;

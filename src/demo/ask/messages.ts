@@ -47,7 +47,7 @@ export function readMessagesAsk(
   };
 }
 
-/** Rejects a thread, because the demo keeps no conversations. After this error, the SDKs send the whole conversation. */
+/** Rejects a thread: the demo stores no conversations. After this error, the SDKs send the whole conversation. */
 function refuseThread({ thread }: JsonObject): void {
   if (!isJsonObject(thread)) return;
   throw new Refusal("invalid", "thread: This model does not keep threads", {
