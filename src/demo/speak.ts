@@ -37,8 +37,8 @@ export function writeEvent(event: NamedEvent, wordCount = 0): Step {
 }
 
 /**
- * Waits `ms` milliseconds. When `signal` aborts, it rejects at once with the signal's reason, and leaves no timer and no
- * listener behind.
+ * Waits `ms` milliseconds. When `signal` aborts, it rejects at once with the signal's reason, and leaves no timer and
+ * no listener behind.
  */
 export type Wait = (ms: number, signal: AbortSignal) => Promise<void>;
 

@@ -152,7 +152,7 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
   };
 }
 
-/** Returns the maximum of translation threads: one for a shared port, since each may use a core and some hundred MiB. */
+/** Returns the maximum of translation threads: one on a shared port. Each may use a core and some hundred MiB. */
 function translationThreads(isShared: boolean): number {
   const cores = navigator.hardwareConcurrency;
   return isShared ? 1 : Math.min(Math.max(1, cores - 1), 4);
