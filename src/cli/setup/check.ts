@@ -216,7 +216,7 @@ async function tryToken(trial: Trial): Promise<string> {
   trial.chosen = first.id;
   const count = models.length === 1 ? "1 model" : `${models.length} models`;
   const hint = unlistedHint(models, first.id);
-  return `it is known and may use ${count}${hint ? `. ${hint}` : ""}`;
+  return `it is valid and may use ${count}${hint ? `. ${hint}` : ""}`;
 }
 
 async function tryModel(trial: Trial): Promise<string> {
@@ -238,7 +238,7 @@ async function tryStream(trial: Trial): Promise<string> {
       `the stream of ${trial.chosen} broke off. Try again, or try another model with --model. If that fails too, contact the administrator`,
     );
   }
-  return "it comes and ends as it should";
+  return "it arrives and ends correctly";
 }
 
 async function tryTools(trial: Trial): Promise<string> {
