@@ -138,7 +138,7 @@ function refusal(answer: GatewayResponse): string {
   if (message === undefined || status < 400) return notGateway(answer);
   switch (status) {
     case 401:
-      return "the gateway does not know the token, or it has expired. Ask the administrator for a new one";
+      return "the token is unknown or has expired. Ask the administrator for a new one";
     case 504:
       return "the providers took longer than the gateway waits. Try again in a moment: the gateway keeps the quotas it has read";
     default:

@@ -229,7 +229,7 @@ Deno.test("limits says in one line why there is nothing to draw, with exit code 
     [
       "token unknown",
       error(401, "Cannot accept this token"),
-      /: the gateway does not know the token/,
+      /: the token is unknown or has expired\./,
     ],
     [
       "504",

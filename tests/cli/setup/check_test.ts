@@ -116,7 +116,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   },
   "the token is unknown": {
     tried: 3,
-    last: /^bad {3}token .*does not know the token, or it has expired/,
+    last: /^bad {3}token .*token is unknown or has expired/,
     token: "mg_wrong",
   },
   "the model is not the token's": {

@@ -161,7 +161,7 @@ const FAILURES: Readonly<Record<string, [Omit<Run, "env">, RegExp]>> = {
     args: ["curl"],
     answer: () =>
       Response.json({ error: { message: "Unknown" } }, { status: 401 }),
-  }, /does not know the token, or it has expired/],
+  }, /token is unknown or has expired/],
   "no gateway": [
     { args: ["curl"], answer: () => new Response("<html>") },
     /not a Model Gateway \(HTTP 200\)/,

@@ -19,7 +19,7 @@ export interface Visit {
   readonly gateway: DemoGateway;
   /** The paths that the browser has requested so far, in order, without the page's own scripts and styles. */
   readonly asked: readonly string[];
-  /** Signs in with a token and waits for the page that follows. */
+  /** Signs in with a token and waits for the page that follows; the focus is then always at the same place. */
   signIn(token?: string): Promise<void>;
   /** Replaces the gateway's response on a path from now on; `offline` breaks the connection. */
   answer(path: AskedPath, answer: Answer | "offline"): Promise<void>;
