@@ -56,11 +56,11 @@ Deno.test("a file of init says which variables it lacks, before they are set", a
 
 Deno.test("init refuses", async (t) => {
   const cases = [
-    [[], /^the services are zai, bigmodel, .*custom\n/s],
-    [["zia"], /^there is no service zia. Did you mean "zai"\?\n/],
-    [["litellm"], /^there is no service litellm\n/],
-    [["zai", "zai"], /^zai is named twice; copy its connection in the file\n/],
-    [["--force"], /^unknown option --force\n/],
+    [[], /: no service is named\.\nThe services are zai, .*custom\.\n/s],
+    [["zia"], /: there is no service zia\. Did you mean "zai"\?\n/],
+    [["litellm"], /: there is no service litellm\.\n/],
+    [["zai", "zai"], /: zai is named twice\. Name it once and copy its conn/],
+    [["--force"], /: there is no option --force\.\n/],
   ] as const;
   for (const [services, complaint] of cases) {
     await t.step(services.join(" ") || "nothing", () => {

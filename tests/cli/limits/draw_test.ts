@@ -66,8 +66,8 @@ Deno.test("drawLimits() breaks lines between words where the terminal is narrow"
   const nothing = draw(listOf(), { columns: 30 });
   assert.deepEqual(nothing, [
     "No connection is assigned to",
-    "this token: ask the",
-    "administrator",
+    "this token. Ask the",
+    "administrator.",
     "",
   ]);
 });
@@ -191,7 +191,7 @@ Deno.test("drawLimits() is calm about a quota that comes with the next answer", 
 
 Deno.test("drawLimits() says so when a token has no connection", () => {
   assert.deepEqual(draw(listOf()), [
-    "No connection is assigned to this token: ask the administrator",
+    "No connection is assigned to this token. Ask the administrator.",
     "",
   ]);
 });

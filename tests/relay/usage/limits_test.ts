@@ -7,8 +7,8 @@ import {
   tokenFile,
 } from "../../support/gateway/config.ts";
 import {
+  type CallerResponse,
   connectionTo,
-  type Told,
 } from "../../support/gateway/failover_scene.ts";
 import {
   limited,
@@ -33,7 +33,7 @@ async function limitOf(
   return only;
 }
 
-function errorOf({ text }: Told): Record<string, unknown> {
+function errorOf({ text }: CallerResponse): Record<string, unknown> {
   const { error } = JSON.parse(text);
   return error;
 }
@@ -48,7 +48,7 @@ function stopsQwenCode(text: string): boolean {
 }
 
 /** Seconds since 1970 until which the caller is told to wait. */
-function resetOf({ headers, atMs }: Told): number {
+function resetOf({ headers, atMs }: CallerResponse): number {
   return Math.ceil((NOW_MS + atMs) / 1000) +
     Number(headers.get("retry-after"));
 }
