@@ -95,7 +95,7 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
     clock,
     log,
     metrics: surroundings.metrics,
-    tell: notices &&
+    publish: notices &&
       ((coolDown) => notices.publish({ kind: "cool_down", coolDown })),
   });
   notices?.onNotice((notice) => {

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
-/** Every metric of one gateway; docs/operations.md explains each. */
+/** Every metric of one gateway; docs/observing.md explains each. */
 export interface Instruments {
   readonly requests: Counter<
     "route" | "protocol" | "mode" | "status" | "ended"

@@ -27,7 +27,7 @@ interface LogOptions {
   readonly sink: (line: string) => void;
 }
 
-/** Creates a log of one JSON object per line, or of lines for people (docs/operations.md). */
+/** Creates a log of one JSON object per line, or of lines for people (docs/observing.md). */
 export function createLog({ format, now, sink }: LogOptions): Log {
   const formatLine = format === "json" ? jsonLine : textLine;
   const timeText = createTimeText();

@@ -2,7 +2,7 @@ import type { Ending, FailureWord } from "./facts.ts";
 
 /*
  * The events of the log and the fields of its lines. The log accepts nothing else, and
- * docs/operations.md#events-of-the-log prints these tables.
+ * docs/observing.md#events-of-the-log prints these tables.
  */
 
 /** The severity of a log line. */

@@ -1,15 +1,15 @@
-/** A test's name, and whether to ignore it. */
+/** The name of a test, and whether it is ignored. */
 export interface NamedTest {
   readonly name: string;
   readonly ignore: boolean;
 }
 
 /**
- * Builds the name and the `ignore` flag of a test that needs an optional program. The runner prints
- * nothing but the name of an ignored test, so the name includes the reason.
+ * Returns the name of a test with requirements that this machine may lack. The name of an ignored test contains the
+ * reason, because nothing else of it is printed.
  *
- * @param lacks Each is a reason, such as `there is no nginx here`, or any other value when nothing
- *   is missing. The first reason counts.
+ * @param lacks The reasons to ignore the test, such as `there is no nginx here`. The first text counts; other values
+ * are no reason.
  *
  * @example
  * ```ts

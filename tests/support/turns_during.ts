@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers";
 
-/** Counts the turns of the event loop while `work` runs. */
+/** Counts the turns of the event loop until `work` ends. */
 export async function turnsDuring(work: Promise<unknown>): Promise<number> {
   let turns = 0;
   let isOver = false;

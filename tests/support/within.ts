@@ -1,16 +1,13 @@
-/**
- * The longest wait of a test for an expected event, in milliseconds; far more than a busy machine
- * needs.
- */
+/** The longest wait of a test, in milliseconds; far longer than any wait on a busy machine. */
 const STARTUP_GRACE_MS = 15_000;
 
 /** The time between two checks of a condition, in milliseconds. */
-const LOOK_MS = 5;
+const POLL_MS = 5;
 
 /**
- * Waits for `work`, at most {@linkcode STARTUP_GRACE_MS}.
+ * Waits for `work`, with a timeout.
  *
- * @param what Names the awaited event in the error, such as `the upstream to be asked`.
+ * @param what The awaited event, such as `the upstream to be asked`.
  */
 export async function within<Value>(
   work: Promise<Value>,
@@ -18,7 +15,7 @@ export async function within<Value>(
 ): Promise<Value> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(
-    () => late.reject(new Error(`Waited in vain for ${what}`)),
+    () => late.reject(new Error(`Timed out waiting for ${what}`)),
     STARTUP_GRACE_MS,
   );
   try {
@@ -28,10 +25,7 @@ export async function within<Value>(
   }
 }
 
-/**
- * Polls until `holds` returns true, at most {@linkcode STARTUP_GRACE_MS}; for events without a
- * signal.
- */
+/** Polls until `holds` returns true, with a timeout; for events without a notification. */
 export async function until(
   holds: () => boolean | Promise<boolean>,
   what: string,
@@ -39,8 +33,8 @@ export async function until(
   const lastMs = performance.now() + STARTUP_GRACE_MS;
   while (!await holds()) {
     if (performance.now() > lastMs) {
-      throw new Error(`Waited in vain for ${what}`);
+      throw new Error(`Timed out waiting for ${what}`);
     }
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
 }

@@ -4,20 +4,20 @@ import type { Reach } from "../../upstream/connect_watch.ts";
 import { failedToWrite, hadConnection } from "../../upstream/failure.ts";
 import { ShortUpload, Upload } from "../../upstream/upload.ts";
 
-/** The way to upstreams over the network. */
+/** The HTTP client for upstreams over the network. */
 export interface NetworkClient extends Disposable {
   readonly fetch: Fetch;
 }
 
 /**
- * Opens the network's client for upstreams. It speaks HTTP/1.1, one request at a time on each connection: over one
- * connection of HTTP/2, callers who stop reading, a low cap on its streams or its silent loss would hold up all
- * others of the same provider. And it keeps more connections alive to one host than the platform's default keeps,
- * since all of a company's traffic to a provider runs through here.
+ * Opens the HTTP client for upstreams. It uses HTTP/1.1, with one request at a time on each connection. On a shared
+ * HTTP/2 connection, one caller who stops reading could delay all other requests to the provider. A low limit on
+ * streams or a silent loss of the connection would delay them, too. The client keeps more idle connections to a host
+ * than the platform's default, because all of a company's traffic to a provider passes through it.
  *
- * No request that was sent is sent again: Deno does so by itself when a kept-alive connection ends without an answer
- * (https://github.com/denoland/deno/pull/32566), but cannot repeat a body that it streams. One that breaks off within
- * its body, so that the provider cannot have worked on it, is sent once more; see `resend`.
+ * A request that was sent whole is not sent again. Deno itself repeats one whose kept-alive connection ends without a
+ * response (https://github.com/denoland/deno/pull/32566), but it cannot repeat a streamed body. A request that breaks
+ * off within its body is sent once more, because the provider cannot have processed it; see `resend`.
  */
 export function openNetworkClient(): NetworkClient {
   const http2 = false;
@@ -33,10 +33,10 @@ export function openNetworkClient(): NetworkClient {
   }
 
   /**
-   * Asks again for the answer to a request that broke off within its body. Most likely there is one: who answers early
-   * and closes the connection makes the platform's next write fail, and then it does not look for what has come. Without
-   * TLS it does look while it writes from memory, at the price of two copies of the body; with TLS it needs time between
-   * the writes.
+   * Repeats a request that broke off within its body, to receive its response. Most likely the provider responded early
+   * and closed the connection. The platform's next write then fails, and the platform ignores the response. Without
+   * TLS, the platform does read the response while it writes a body from memory, at the cost of two copies of the body.
+   * With TLS, it needs time between the writes.
    */
   async function resend(
     url: string,
@@ -93,8 +93,8 @@ export function openNetworkClient(): NetworkClient {
 }
 
 /**
- * An answer that came before the body was through, after whose end no more of the body is sent: a provider that reads
- * no further would hold the connection and the body for as long as it likes.
+ * Returns a response that came before the whole body was sent. When the response ends, the upload ends too: a provider
+ * that stops reading could otherwise hold the connection and the body forever.
  */
 function endUploadWith(answer: Response, upload: Upload): Response {
   const { body, status, headers } = answer;
@@ -109,7 +109,7 @@ function endUploadWith(answer: Response, upload: Upload): Response {
   return new Response(watched, { status, headers });
 }
 
-/** No longer than this, a body goes to the platform in one piece, in bytes. */
+/** The longest body that is handed to the platform as one chunk, in bytes. */
 const SHORT_BYTES = 256 * 1024;
 
 function uploadOf(body: RequestInit["body"]): BodyInit | null {
@@ -127,9 +127,9 @@ function isBytes(body: unknown): body is Uint8Array<ArrayBuffer> {
 const PROXY_VARIABLES = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] as const;
 
 /**
- * Opens connections to the hosts of upstreams, TLS handshake included, and closes them.
+ * Returns a function that tests a host of an upstream: it opens a connection, with the TLS handshake, and closes it.
  *
- * @returns `undefined` behind a proxy: only that one has to be reached, and it says itself when it cannot.
+ * @returns `undefined` behind a proxy: the gateway connects only to the proxy, which reports its own failures.
  */
 export function networkReach(
   env: (name: string) => string | undefined,

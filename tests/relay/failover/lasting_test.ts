@@ -76,7 +76,7 @@ for (const [name, act] of Object.entries(LASTING)) {
             : "insufficient_quota";
           if (count >= 2) assert.equal(later.line.error, words);
           assertStops(later, later.text);
-          assert.match(later.text, /ell the administrator|canary/);
+          assert.match(later.text, / the administrator|canary/);
         }
         assert.equal(scene.providers.asked.length, 3);
         const cooling = await scene.ask(way.protocol);

@@ -81,7 +81,7 @@ Deno.test("nativeBody() lends a long body to its upload, which goes on when nobo
     const modelSpan = { start: 21, end: 26 };
     const upload = nativeBody({ body: kept, modelSpan, renamedTo });
     assert.ok(upload instanceof Upload);
-    kept.letGo();
+    kept.release();
     assert.equal((await new Response(upload).bytes()).length, upload.size);
   }
 });

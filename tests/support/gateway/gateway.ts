@@ -17,9 +17,9 @@ import { createLogLines, type LogLines } from "./log_lines.ts";
 export interface RunningGateway extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
-  /** A request to the gateway, over connections that end with it. */
+  /** Sends a request to the gateway; the connections are closed with the gateway. */
   call(path: string, init?: RequestInit): Promise<Response>;
-  /** The same as a `fetch`, for clients that bring their own addresses. */
+  /** The same as a `fetch`, for clients that build whole URLs. */
   readonly fetch: typeof fetch;
   readonly lines: LogLines;
   readonly store: ConfigStore;
@@ -27,12 +27,12 @@ export interface RunningGateway extends AsyncDisposable {
 }
 
 /**
- * Serves what a configuration file says, on a free port.
+ * Serves a configuration file on a free port.
  *
- * @param given How the upstreams are reached; default: over the network.
- * @param reach How a connection to an upstream is proved; default: not at all.
- * @param timers What the deadlines of requests go by; default: those of this machine.
- * @param clock What cool-downs and time stamps go by; default: that of this machine.
+ * @param given The `fetch` for upstreams; default: over the network.
+ * @param reach The test of a connection to an upstream; default: none.
+ * @param timers The timers for the deadlines of requests; default: those of this machine.
+ * @param clock The clock for cool-downs and time stamps; default: that of this machine.
  */
 export async function startGateway(
   file: Readonly<Record<string, unknown>>,
@@ -54,7 +54,7 @@ export async function startGateway(
     fetch: given ?? network.fetch,
     log: lines.log,
     reach,
-    // Where the test says how time passes, callers are followed at once.
+    // With the timers of a test, requests watch for their caller's disconnect at once.
     ...(timers === undefined
       ? { followAfterMs: followAfterMs(Deno.version.deno) }
       : { timers }),
