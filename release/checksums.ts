@@ -1,5 +1,5 @@
 /**
- * The SHA-256 of every file of a folder, one line each, sorted, in the format of `sha256sum
+ * Returns the SHA-256 of every file of a folder, one line each, sorted, in the format of `sha256sum
  * --check`.
  */
 export async function checksums(folder: URL): Promise<string> {

@@ -7,7 +7,7 @@ export interface ManPageSource {
   readonly date: Date;
 }
 
-/** The manual of the program, for `man`. */
+/** Returns the manual of the program, for `man`. */
 export function manPage({ commands, version, date }: ManPageSource): string {
   const day = date.toISOString().slice(0, 10);
   return [

@@ -58,7 +58,7 @@ export async function readPackages(
   }));
 }
 
-/** A package URL (github.com/package-url/purl-spec). */
+/** Returns a package URL (github.com/package-url/purl-spec). */
 export function packageUrl(
   { name, version }: { readonly name: string; readonly version: string },
 ): string {
@@ -74,7 +74,7 @@ function splitKey(key: string): { name: string; version: string } {
   return { name, version };
 }
 
-/** The lock names a dependency without its version when it has only one. */
+/** Finds the key of a dependency. The lock omits the version when it has only one. */
 function lockedKey(wanted: string, keys: readonly string[]): string {
   return keys.find((key) =>
     key === wanted || key.startsWith(`${wanted}@`) ||

@@ -18,8 +18,8 @@ export interface SbomSource {
 const URL_NAMESPACE = "6ba7b811-9dad-11d1-80b4-00c04fd430c8";
 
 /**
- * The bill of materials of a release, by CycloneDX 1.6 (cyclonedx.org/docs/1.6/json): the program,
- * each embedded package, and the runtime. It depends on its source only.
+ * Returns the bill of materials of a release, by CycloneDX 1.6 (cyclonedx.org/docs/1.6/json): the
+ * program, each embedded package, and the runtime. It depends on its source only.
  */
 export async function sbom(source: SbomSource): Promise<object> {
   const { version, commit, committedAt, packages, imported } = source;
@@ -73,7 +73,7 @@ function packageComponent(one: Package): object {
   };
 }
 
-/** A single licence has an id, several form an expression. */
+/** Describes a licence: a single one by its id, several by an expression. */
 function licence(expression: string): object {
   return /^[\w.+-]+$/.test(expression)
     ? { license: { id: expression } }

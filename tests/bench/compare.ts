@@ -76,7 +76,7 @@ export async function compare(
 }
 
 /** The most warm-ups, as a multiple of `warmUp`, even if the programs still become faster. */
-const MOST_WARM_UPS = 4;
+const MAX_WARM_UPS = 4;
 
 /** A program that needs less than this share of its earlier processor time still becomes faster. */
 const FASTER_SHARE = 0.95;
@@ -87,7 +87,7 @@ async function warm(
   warmUp: number,
 ): Promise<void> {
   let before: readonly number[] = [];
-  for (let part = 0; part < MOST_WARM_UPS; part++) {
+  for (let part = 0; part < MAX_WARM_UPS; part++) {
     const rounds: (readonly Measured[])[] = [];
     for (let round = 0; round < warmUp; round++) {
       rounds.push(await measureAll());

@@ -38,7 +38,7 @@ function fileOf(hasLimits: boolean): string {
   });
 }
 
-/** The heap in MB after a garbage collection. */
+/** Collects garbage, and returns the size of the heap in MB. */
 function heapMb(): number {
   const collect: unknown = Reflect.get(globalThis, "gc");
   if (typeof collect === "function") collect();
@@ -101,7 +101,7 @@ function createRequests(config: Config) {
 const ROUNDS = 20;
 const REQUESTS = 20_000;
 
-/** The median of some rounds, in microseconds of processor time per request. */
+/** Returns the median of some rounds, in microseconds of processor time per request. */
 function timeOf(config: Config, isCounted: boolean): number {
   const [caller] = config.callers.values();
   if (caller === undefined) throw new Error("There is no caller");

@@ -47,7 +47,7 @@ export async function run(
   return { perSecond, medianMs: median(times) };
 }
 
-/** The median of some numbers. */
+/** Returns the median of some numbers. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((one, other) => one - other);
   const middle = sorted.length >> 1;

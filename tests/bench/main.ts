@@ -99,7 +99,7 @@ function entry(program: Program, asked: Omit<Asked, "token">): Entry {
   return { program, shot: shotFor({ ...asked, token }) };
 }
 
-/** The same request to several programs, and to the other gateway. */
+/** Returns entries with the same request for several programs, and for the other gateway. */
 function all(
   some: readonly Program[],
   asked: Omit<Asked, "token">,

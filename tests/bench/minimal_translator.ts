@@ -158,7 +158,7 @@ function chatToMessages(): TransformStream<Uint8Array, Uint8Array> {
   });
 }
 
-/** A transform that writes the translation of each event's data. */
+/** Returns a transform that writes the translation of each event's data. */
 function throughParser(
   write: (data: string) => string,
 ): TransformStream<Uint8Array, Uint8Array> {

@@ -58,7 +58,10 @@ export async function resetPeak(pid: number): Promise<void> {
   await Deno.writeTextFile(`/proc/${pid}/clear_refs`, "5");
 }
 
-/** The resident memory of a process in bytes: now, and its peak since the last reset (Linux). */
+/**
+ * Returns the resident memory of a process in bytes: now, and its peak since the last reset
+ * (Linux).
+ */
 export async function memory(
   pid: number,
 ): Promise<{ readonly now: number; readonly peak: number }> {
@@ -72,8 +75,8 @@ export async function memory(
 const MS_PER_TICK = 10;
 
 /**
- * The processor time of a process so far, in its code and in the system for it, in milliseconds
- * (Linux).
+ * Returns the processor time of a process so far, in its code and in the system for it, in
+ * milliseconds (Linux).
  */
 export async function processorMs(pid: number): Promise<number> {
   const stat = await Deno.readTextFile(`/proc/${pid}/stat`);
@@ -85,8 +88,8 @@ export async function processorMs(pid: number): Promise<number> {
 const NANOS_PER_MS = 1e6;
 
 /**
- * The processor time of a process's live threads so far, in milliseconds (Linux). It is exact to
- * the nanosecond, enough for a short load. Ended threads are not included.
+ * Returns the processor time of a process's live threads so far, in milliseconds (Linux). It is
+ * exact to the nanosecond, enough for a short load. Ended threads are not included.
  *
  * @throws {Deno.errors.NotFound} When the kernel does not count it.
  */

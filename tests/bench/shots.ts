@@ -19,7 +19,7 @@ export interface Asked {
   readonly promptBytes?: number;
 }
 
-/** The request for a model, in the path's protocol. */
+/** Returns the request for a model, in the path's protocol. */
 export function shotFor(
   { path, model, token, stream, promptBytes = 200 }: Asked,
 ): Shot {

@@ -83,7 +83,7 @@ function translation(): TransformStream<Uint8Array, Uint8Array> {
   });
 }
 
-/** The chunks of a Messages stream with `count` events, one event each. */
+/** Returns the chunks of a Messages stream with `count` events, one event each. */
 function messagesStream(count: number): Uint8Array[] {
   const usage = { input_tokens: 10, output_tokens: 1 };
   const message = {

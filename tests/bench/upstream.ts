@@ -11,7 +11,7 @@ import { answers, type SpokenProtocol, streamEvents } from "./answers.ts";
 const [certFile, keyFile] = Deno.args;
 
 /** The number of events in a large chunk. */
-const EVENTS_A_PIECE = 50;
+const EVENTS_PER_CHUNK = 50;
 
 const EVENTS = 300;
 
@@ -28,8 +28,8 @@ function piecesOf(protocol: SpokenProtocol) {
   const encoder = new TextEncoder();
   const small = streamEvents(protocol, EVENTS);
   const large: string[] = [];
-  for (let at = 0; at < small.length; at += EVENTS_A_PIECE) {
-    large.push(small.slice(at, at + EVENTS_A_PIECE).join(""));
+  for (let at = 0; at < small.length; at += EVENTS_PER_CHUNK) {
+    large.push(small.slice(at, at + EVENTS_PER_CHUNK).join(""));
   }
   return {
     small: small.map((text) => encoder.encode(text)),

@@ -81,7 +81,7 @@ function lineOf(number: number): string {
 }
 
 /** The time between two readings of the program's peak memory, which never falls. */
-const LOOK_MS = 20;
+const POLL_MS = 20;
 
 async function measure(log: string, by: string): Promise<{
   readonly seconds: number;
@@ -102,7 +102,7 @@ async function measure(log: string, by: string): Promise<{
   }).spawn();
   let peakBytes = 0;
   let processorSeconds = 0;
-  const look = async () => {
+  const poll = async () => {
     try {
       const { peak } = await memory(process.pid);
       if (peak > 0) peakBytes = peak;
@@ -111,9 +111,9 @@ async function measure(log: string, by: string): Promise<{
       // The program has ended.
     }
   };
-  const looking = setInterval(look, LOOK_MS);
+  const polling = setInterval(poll, POLL_MS);
   const { success } = await process.status;
-  clearInterval(looking);
+  clearInterval(polling);
   if (!success) {
     throw new Error(
       "Cannot measure usage: the program failed to read its log.",

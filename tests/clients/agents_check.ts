@@ -22,7 +22,7 @@ const TASK = "Say hello from the worker";
 const PICTURE = "picture.png";
 
 /** An action of an agent, with the client's own tool. */
-interface Deed {
+interface Action {
   readonly name: "sub-agent" | "tool search" | "picture";
   /** The clients with this tool. */
   readonly clients: RegExp;
@@ -36,7 +36,7 @@ interface Deed {
   readonly proof: (body: string, endpoint: Protocol) => boolean;
 }
 
-const DEEDS: readonly Deed[] = [
+const ACTIONS: readonly Action[] = [
   {
     name: "sub-agent",
     clients: /^Claude Code/,
@@ -151,14 +151,14 @@ for (const program of CLIENTS) {
   }
   const command = "command" in installed ? installed.command : [];
   for (
-    const deed of DEEDS.filter(({ clients }) => clients.test(program.name))
+    const action of ACTIONS.filter(({ clients }) => clients.test(program.name))
   ) {
     for (const upstream of upstreamsFor(program)) {
       Deno.test({
         name:
-          `${program.name}: a ${deed.name} (${deed.tool}) works on a model whose provider speaks ${upstream.endpoint} alone`,
+          `${program.name}: a ${action.name} (${action.tool}) works on a model whose provider speaks ${upstream.endpoint} alone`,
         ignore: "reason" in installed,
-        fn: () => check(upstream, { program, command, deed }),
+        fn: () => check(upstream, { program, command, action }),
       });
     }
   }
@@ -172,24 +172,24 @@ const STARTUP_GRACE_MS = 20_000;
 
 async function check(
   upstream: Upstream,
-  { program, command, deed }: {
+  { program, command, action }: {
     readonly program: ClientProgram;
     readonly command: readonly string[];
-    readonly deed: Deed;
+    readonly action: Action;
   },
 ): Promise<void> {
-  const { tool, input, settings, model = "unknown-model" } = deed;
+  const { tool, input, settings, model = "unknown-model" } = action;
   const proven = Promise.withResolvers<void>();
   let isProven = false;
   const bodies: string[] = [];
   // A client may end its run before the request of a parallel sub-agent.
   const hold: Spoil = async (answer, { body }) => {
-    if (deed.proof(body, upstream.endpoint)) {
+    if (action.proof(body, upstream.endpoint)) {
       isProven = true;
       proven.resolve();
     }
     bodies.push(body);
-    const isAside = deed.name === "sub-agent" && isFollowUp(body);
+    const isAside = action.name === "sub-agent" && isFollowUp(body);
     if (!isProven && isAside) await within(proven.promise);
     return answer;
   };
@@ -215,10 +215,10 @@ async function check(
   }
 }
 
-/** The same client with other settings. */
+/** Returns the same client with other settings. */
 function changed(
   program: ClientProgram,
-  [file, from, to]: NonNullable<Deed["settings"]>,
+  [file, from, to]: NonNullable<Action["settings"]>,
 ): ClientProgram {
   return {
     ...program,

@@ -11,10 +11,10 @@ export interface PickerRow {
 const BETWEEN_MS = 100;
 
 /** The most readings of the picker: several times as long as the client waits for the list. */
-const MAX_LOOKS = 150;
+const MAX_READS = 150;
 
 /**
- * Reads Claude Code's picker until it has a model, at most {@linkcode MAX_LOOKS} times. Makes no
+ * Reads Claude Code's picker until it has a model, at most {@linkcode MAX_READS} times. Makes no
  * model request.
  */
 export async function readPicker(
@@ -29,15 +29,15 @@ export async function readPicker(
   const input = child.stdin.getWriter();
   const errors = new Response(child.stderr).text();
   let rows: readonly PickerRow[] = [];
-  let looks = 0;
+  let reads = 0;
   try {
     await input.write(QUESTION);
     for await (const line of linesOf(child.stdout)) {
       const models = JSON.parse(line).response?.response?.models;
       if (!Array.isArray(models)) continue;
       rows = models;
-      looks += 1;
-      if (looks === MAX_LOOKS) break;
+      reads += 1;
+      if (reads === MAX_READS) break;
       if (rows.some(({ value }) => value === until)) break;
       await new Promise((resolve) => setTimeout(resolve, BETWEEN_MS));
       await input.write(QUESTION);

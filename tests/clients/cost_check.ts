@@ -32,8 +32,8 @@ const claude: ClientProgram = found;
 const installed = await installClient(claude);
 
 /**
- * The provider's counts in answer `turn`: a prefix that grows, written to the cache for minutes or
- * for an hour.
+ * Returns the provider's counts in answer `turn`: a prefix that grows, written to the cache for
+ * minutes or for an hour.
  */
 function countsAt(turn: number, read: number): Counts {
   const written = 900 + 37 * turn;
@@ -49,7 +49,7 @@ function countsAt(turn: number, read: number): Counts {
   };
 }
 
-/** The counts that Chat Completions can express: it has no speed and no one-hour cache. */
+/** Returns the counts that Chat Completions can express: it has no speed and no one-hour cache. */
 function inChat({ written5m, written1h, ...counts }: Counts): Counts {
   const written = written5m + written1h;
   return { ...counts, written5m: written, written1h: 0, speed: undefined };

@@ -81,8 +81,8 @@ const TOOL_RAN = /^(made by the tool\n)+$/;
 const WHOLE_ANSWER = /no real model was asked\.\s*$/;
 
 /**
- * One request failed where the client could see it, and a later one succeeded. A side request, such
- * as opencode's for a title, may meet the cool-down after a 429.
+ * Asserts that one request failed visibly for the client, and a later one succeeded. A side
+ * request, such as opencode's for a title, may meet the cool-down after a 429.
  */
 function checkLog({ lines }: RunningGateway, output: string): void {
   const items = lines.requests.items;

@@ -36,7 +36,7 @@ function named(name: string): ClientProgram {
   return program;
 }
 
-/** A client with another launch. */
+/** Returns a client with another launch. */
 function launched(
   program: ClientProgram,
   change: (launch: Launch, options: LaunchOptions) => Launch,
@@ -70,7 +70,7 @@ async function testWith(
   });
 }
 
-/** The output of a run and of the gateway, for the message of a failed check. */
+/** Returns the output of a run and of the gateway, for the message of a failed check. */
 function outputOf(run: ClientRun, { lines }: RunningGateway): string {
   return `${run.stdout}\n${run.stderr}\n${lines.text()}`;
 }

@@ -51,7 +51,7 @@ export interface ClientProgram {
   launch(prompt: string, options: LaunchOptions): Launch;
 }
 
-/** The demo calls the tool that the prompt names, with the object in the prompt. */
+/** Returns a prompt that makes the demo call the client's shell tool with an object. */
 export function toolPrompt({ shell }: ClientProgram): string {
   const input = {
     [shell.argument]: "echo made by the tool >> proof.txt; cat proof.txt",
@@ -62,8 +62,8 @@ export function toolPrompt({ shell }: ClientProgram): string {
 }
 
 /**
- * The settings that `model-gateway setup` and the page print for a client, and the path of their
- * file.
+ * Returns the settings that `model-gateway setup` and the page print for a client, and the path of
+ * their file.
  */
 function printedSettings(
   id: string,
@@ -154,7 +154,7 @@ const CODEX: ClientProgram = {
   }),
 };
 
-/** The printed settings end with the table of the provider, to which the retries belong. */
+/** Adds the retries to the printed settings, which end with the provider's table. */
 function codexConfig(
   { retries, ...place }: Omit<LaunchOptions, "token">,
 ): string {

@@ -65,18 +65,18 @@ Deno.test({
       headers: ask("chat").headers ?? {},
     });
     assert.equal(limits.status, 200, await limits.text());
-    const learnt: JsonObject[] = [];
+    const windows: JsonObject[] = [];
     const run = await runClient(commandOf(codex.installed), {
       program: codex.program,
       prompt: "Say hello",
       address: { url: gateway.url, token: ALICE_TOKEN, model: "demo-a" },
       inspect: async (home) => {
-        learnt.push(...await rateLimitsIn(`${home}/.codex/sessions`));
+        windows.push(...await rateLimitsIn(`${home}/.codex/sessions`));
       },
     });
     assert.equal(run.code, 0, run.stderr);
-    const output = JSON.stringify(learnt);
-    const { primary, secondary } = learnt.at(-1) ?? {};
+    const output = JSON.stringify(windows);
+    const { primary, secondary } = windows.at(-1) ?? {};
     assert.ok(isJsonObject(primary) && isJsonObject(secondary), output);
     assert.equal(primary.window_minutes, 300, output);
     assert.ok(Number(primary.used_percent) >= 0, output);
@@ -85,7 +85,7 @@ Deno.test({
   },
 });
 
-/** A Chat Completions provider's response when a plan's window is exhausted. */
+/** Returns a Chat Completions provider's response when a plan's window is exhausted. */
 function exhausted(): Response {
   return Response.json(
     { error: { message: "No more today.", type: "rate_limit_error" } },
@@ -110,7 +110,7 @@ function commandOf(installed: InstalledClient): readonly string[] {
   return "command" in installed ? installed.command : [];
 }
 
-/** The remaining quotas in Codex's session files, in order. */
+/** Returns the remaining quotas in Codex's session files, in order. */
 async function rateLimitsIn(folder: string): Promise<JsonObject[]> {
   const found: JsonObject[] = [];
   for await (const { name, isDirectory } of Deno.readDir(folder)) {

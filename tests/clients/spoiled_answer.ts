@@ -119,7 +119,7 @@ function stream(text: string): Response {
   return new Response(text, STREAM);
 }
 
-/** A stream whose connection breaks after `text`. */
+/** Returns a stream whose connection breaks after `text`. */
 function cut(text: string): Response {
   const pieces = [text];
   const body = new ReadableStream<Uint8Array>({

@@ -172,7 +172,7 @@ async function askOnce(gateway: RunningGateway): Promise<void> {
   await response.body?.cancel();
 }
 
-/** The first request occupies the only place for some seconds. */
+/** Asserts that a client waits while another request occupies the only place for some seconds. */
 async function checkFull(
   upstream: Upstream,
   { program, command }: Installed,

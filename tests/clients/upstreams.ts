@@ -25,7 +25,7 @@ const UPSTREAMS: readonly Upstream[] = [
 ];
 
 /**
- * The upstreams to which the gateway translates a client's protocol
+ * Returns the upstreams to which the gateway translates a client's protocol
  * (docs/design.md#native-and-translated).
  */
 export function upstreamsFor({ protocol }: ClientProgram): readonly Upstream[] {
@@ -34,7 +34,7 @@ export function upstreamsFor({ protocol }: ClientProgram): readonly Upstream[] {
   );
 }
 
-/** The upstream for clients whose tools have another form in other protocols. */
+/** Returns the upstream for clients whose tools have another form in other protocols. */
 export function chatUpstream(): Upstream {
   const [chat] = UPSTREAMS;
   if (chat === undefined) throw new Error("There is no upstream");
@@ -62,7 +62,7 @@ export interface TranslatingOptions {
   readonly spoil?: Spoil;
 }
 
-/** A gateway in front of the demo's provider of a family, with one endpoint. */
+/** Starts a gateway in front of the demo's provider of a family, with one endpoint. */
 export function startTranslating(
   { family, endpoint }: Upstream,
   { model, fields, file, clock = systemClock, asked, spoil }:

@@ -9,15 +9,15 @@ export interface Asking {
   readonly isStream: boolean;
 }
 
-/** The body of a request. */
+/** Returns the body of a request. */
 export function bodyOf({ way, question, isStream }: Asking): string {
   const { protocol } = way;
-  const breaks = question.manner === "cut" ? "-breaking" : "";
+  const breaks = question.behaviour === "cut" ? "-breaking" : "";
   return hello(protocol, { model: way.model + breaks, stream: isStream })
     .replace("Hello", promptOf(question));
 }
 
-/** The text of a whole HTTP request. */
+/** Returns the text of a whole HTTP request. */
 export function requestText(
   asking: Asking,
   { headers }: Pick<Scene, "headers">,

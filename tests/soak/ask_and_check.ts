@@ -27,7 +27,8 @@ export async function askAndCheck(
   const body = await answer.text().catch(() => undefined);
   const fault = faultOf(asking, status, body);
   const { way, question } = asking;
-  return fault && `${question.manner} from ${way.model} over ${way.protocol}` +
+  return fault &&
+    `${question.behaviour} from ${way.model} over ${way.protocol}` +
       `, stream ${asking.isStream}: ${fault}: ${status} ${body?.slice(0, 500)}`;
 }
 
@@ -37,7 +38,7 @@ function faultOf(
   status: number,
   body: string | undefined,
 ): string | undefined {
-  switch (asking.question.manner) {
+  switch (asking.question.behaviour) {
     case "refuse":
       return status === 400 && body?.includes(`no ${asking.question.tag}`)
         ? undefined

@@ -2,7 +2,7 @@ import { memory, resetPeak } from "../bench/processes.ts";
 import { PATHS } from "../support/wire/ask.ts";
 import { bodyOf } from "./ask.ts";
 import { sizeText } from "./findings.ts";
-import type { Manner } from "./question.ts";
+import type { Behaviour } from "./question.ts";
 import { hasProc, type Scene, type Way } from "./scene.ts";
 import type { SceneOptions } from "./soak_options.ts";
 import { jsonAnswer } from "./speech.ts";
@@ -124,12 +124,12 @@ async function measure(
 
 function ask(
   way: Way,
-  manner: Manner,
+  behaviour: Behaviour,
   mib: number,
   scene: Scene,
 ): Promise<Response> {
-  const question = { tag: "big", manner, words: mib };
-  const isStream = manner !== "huge";
+  const question = { tag: "big", behaviour, words: mib };
+  const isStream = behaviour !== "huge";
   return fetch(scene.gateway.url + PATHS[way.protocol], {
     method: "POST",
     headers: scene.headers,

@@ -1,6 +1,6 @@
 import { memory, resetPeak } from "../bench/processes.ts";
 import { sizeText } from "./findings.ts";
-import { askOthers, judgeNoticed, noticedText } from "./others.ts";
+import { askOthers, impactText, judgeImpact } from "./others.ts";
 import { hasProc } from "./scene.ts";
 import { sendLong, statusText } from "./send_long.ts";
 import type { SceneOptions } from "./soak_options.ts";
@@ -41,13 +41,13 @@ export async function soakBodyMemory(
     findings.note(
       what,
       `peak of memory ${sizeText(rise)} up; ${statusText(sent)}; ${
-        noticedText(others)
+        impactText(others)
       }`,
     );
     if (rise > MAX_BYTES) {
       findings.exceed(`${what} take ${sizeText(rise)} of memory`);
     }
-    judgeNoticed(what, others, findings);
+    judgeImpact(what, others, findings);
     if (sent.statuses[200] === undefined) {
       findings.fail(`${what}: none got through (${statusText(sent)})`);
     }

@@ -1,7 +1,7 @@
 import { type Program, startProgram } from "../bench/processes.ts";
 import { fromFileUrl } from "../support/program/paths.ts";
 import { connect, pause, requestText, write } from "./ask.ts";
-import { askOthers, judgeNoticed, noticedText } from "./others.ts";
+import { askOthers, impactText, judgeImpact } from "./others.ts";
 import type { Way } from "./scene.ts";
 import { type SharedGateway, startSharedGateway } from "./shared_gateway.ts";
 import type { SoakOptions } from "./soak_options.ts";
@@ -96,16 +96,16 @@ async function measure(
     timeouts: { first_byte: FIRST_BYTE_MS },
     env: { DENO_CERT: CERTIFICATE },
   });
-  using borne = await burden?.({ gateway, controlUrl: upstream.url });
-  const noticed = await askOthers({
+  using active = await burden?.({ gateway, controlUrl: upstream.url });
+  const impact = await askOthers({
     url: gateway.program.url,
     headers: () => gateway.headersOf("other"),
     count: Math.ceil(OTHERS * effort),
     upstreamMs: UPSTREAM_MS,
   });
-  const allowed = borne?.allowed ?? 0;
-  findings.note(what, noticedText(noticed));
-  judgeNoticed(what, noticed, findings, allowed);
+  const allowed = active?.allowed ?? 0;
+  findings.note(what, impactText(impact));
+  judgeImpact(what, impact, findings, allowed);
 }
 
 const CERTIFICATE = fromFileUrl(
@@ -116,7 +116,11 @@ const CERTIFICATE = fromFileUrl(
 async function stall({ gateway }: Net): Promise<Burden> {
   const stalled = await Promise.all(
     Array.from({ length: STALLED }, async (_, index) => {
-      const question = { tag: `s${index}`, manner: "flood", words: 2 } as const;
+      const question = {
+        tag: `s${index}`,
+        behaviour: "flood",
+        words: 2,
+      } as const;
       const headers = gateway.headersOf("burden");
       const connection = await connect(gateway);
       const asking = { way: WAY, question, isStream: true };

@@ -210,7 +210,7 @@ async function askAndLeave(url: string, random: Random): Promise<void> {
   }
 }
 
-/** The provider's response, which is an answer in most cases. */
+/** Returns the provider's response, which is an answer in most cases. */
 async function answer(
   { path, text, signal }: SeenRequest,
   random: Random,
@@ -341,7 +341,7 @@ async function sumsIn(server: StoreServer): Promise<Sums> {
   return sumsOfReply(await server.ask("HGETALL", sumsKey()));
 }
 
-/** The fields and values of a reply in the wire format. */
+/** Returns the fields and values of a reply in the wire format. */
 function sumsOfReply(reply: string): Sums {
   const texts = reply.split("\r\n").filter((line) =>
     line !== "" && !/^[*$]\d+$/.test(line)
@@ -353,7 +353,7 @@ function sumsOfReply(reply: string): Sums {
   return sums;
 }
 
-/** The token's sums of this month, according to the logs. */
+/** Returns the token's sums of this month, according to the logs. */
 async function sumsOfLog(
   gateways: readonly ServedGateway[],
   file: unknown,
@@ -432,7 +432,7 @@ function faultsOf(
   );
 }
 
-/** The total of a measure over all connections, of one model or of all. */
+/** Returns the total of a measure over all connections, of one model or of all. */
 function totalOf(sums: Sums, measure: string, model?: string): number {
   let total = 0;
   for (const [field, amount] of sums) {

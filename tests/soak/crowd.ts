@@ -13,7 +13,7 @@ const IDLE = 4_000;
 const DRIBBLING = 1_000;
 
 /** The time between two chunks of a slow request, in milliseconds. */
-const PIECE_MS = 1_000;
+const CHUNK_MS = 1_000;
 
 /** The number of timed requests. */
 const TIMED = 1_000;
@@ -41,7 +41,7 @@ export async function soakCrowd(
     { length: slowCount },
     (_, index) => dribble(`d${index}`, scene, over.signal),
   );
-  await pause(2 * PIECE_MS);
+  await pause(2 * CHUNK_MS);
   const beside = await timeRequests("b", timed, scene);
   over.abort();
   await Promise.all(dribbling);
@@ -70,7 +70,7 @@ async function timeRequests(
   for (let count = 0; count < timed; count++) {
     const question = {
       tag: `${tag}${count}`,
-      manner: "whole",
+      behaviour: "whole",
       words: 8,
     } as const;
     const began = performance.now();
@@ -94,13 +94,13 @@ async function dribble(
   scene: Scene,
   signal: AbortSignal,
 ): Promise<void> {
-  const question = { tag, manner: "whole", words: 8 } as const;
+  const question = { tag, behaviour: "whole", words: 8 } as const;
   const text = requestText({ way: WAY, question, isStream: false }, scene);
   const connection = await connect(scene);
   try {
     for (let sent = 0; sent < text.length - 8 && !signal.aborted; sent += 4) {
       await write(connection, text.slice(sent, sent + 4));
-      await pause(PIECE_MS);
+      await pause(CHUNK_MS);
     }
   } finally {
     connection.close();

@@ -80,7 +80,7 @@ async function askForLong(
   { gateway, headers }: Scene,
 ): Promise<string> {
   const way = { protocol: "chat", upstream: "messages", model: "b" } as const;
-  const question = { tag: "long", manner: "huge", words: mib } as const;
+  const question = { tag: "long", behaviour: "huge", words: mib } as const;
   const began = performance.now();
   const answer = await fetch(gateway.url + PATHS.chat, {
     method: "POST",

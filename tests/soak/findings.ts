@@ -64,7 +64,7 @@ export function sizeText(bytes: number): string {
     : `${(kib / 1024).toFixed(1)} MiB`;
 }
 
-/** A quantile of sorted numbers, such as 0.99. */
+/** Returns a quantile of sorted numbers, such as 0.99. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((one, other) => one - other);
   return sorted[
@@ -73,7 +73,7 @@ export function quantile(values: readonly number[], share: number): number {
     NaN;
 }
 
-/** The growth of `y` per `x`, by least squares. */
+/** Returns the growth of `y` per `x`, by least squares. */
 export function slope(
   points: readonly (readonly [x: number, y: number])[],
 ): number {

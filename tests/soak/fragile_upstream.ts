@@ -31,7 +31,7 @@ const server = createServer((request, response) => {
 
 function reply(body: string, response: ServerResponse): void {
   const question = findQuestion(body);
-  switch (question?.manner) {
+  switch (question?.behaviour) {
     case "flag":
       return answer(response, MODERATED.status, MODERATED.body);
     case "fail":

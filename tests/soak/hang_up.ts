@@ -1,6 +1,6 @@
 import type { Random } from "../support/fakes/random.ts";
 import { connect, pause, requestText, write } from "./ask.ts";
-import type { Manner } from "./question.ts";
+import type { Behaviour } from "./question.ts";
 import type { Scene, Way } from "./scene.ts";
 
 /** The states of a request in which its caller hangs up. */
@@ -28,7 +28,7 @@ export interface HangUpOptions {
 }
 
 /** The upstream's behaviour at each stage. */
-const MANNERS: Readonly<Record<Stage, Manner>> = {
+const BEHAVIOURS: Readonly<Record<Stage, Behaviour>> = {
   "in the head": "whole",
   "in the body": "whole",
   "before the upstream's headers": "wait",
@@ -48,7 +48,7 @@ const ASKED_MS = 30;
 export async function hangUpOnce(options: HangUpOptions): Promise<number> {
   const { scene, way, random, tag } = options;
   const stage = options.stage ?? random.pick(STAGES);
-  const question = { tag, manner: MANNERS[stage], words: 8 };
+  const question = { tag, behaviour: BEHAVIOURS[stage], words: 8 };
   const isStream = stage !== "in a JSON answer";
   const text = requestText({ way, question, isStream }, scene);
   const connection = await connect(scene);

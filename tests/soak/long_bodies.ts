@@ -11,7 +11,7 @@ export interface Shape {
   readonly tail: string;
 }
 
-const PROMPT = promptOf({ tag: "long", manner: "whole", words: 2 });
+const PROMPT = promptOf({ tag: "long", behaviour: "whole", words: 2 });
 
 const HELLO = `{"role":"user","content":"${PROMPT}"}`;
 
@@ -55,7 +55,7 @@ function shape(
   return { name, head, part, tail };
 }
 
-/** A body of about `bytes` bytes for a model. */
+/** Returns a body of about `bytes` bytes for a model. */
 export function longBody(
   { name, head, part, tail }: Shape,
   model: string,

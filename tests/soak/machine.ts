@@ -55,7 +55,7 @@ export function watchMachine(): MachineWatch {
 }
 
 /**
- * The reason why measurements of that time prove nothing.
+ * Returns the reason why measurements of that time prove nothing.
  *
  * @returns `undefined` when the machine was quiet enough.
  */
@@ -70,7 +70,7 @@ export function excuseOf(
   }
 }
 
-/** A short text about the load. */
+/** Formats the load as a short text. */
 export function busynessText({ othersShare, lateMs }: Busyness): string {
   const [load = NaN] = Deno.loadavg();
   const others = Number.isNaN(othersShare)
@@ -83,7 +83,7 @@ export function busynessText({ othersShare, lateMs }: Busyness): string {
 }
 
 /** Watches the machine for a second, before the soak begins. */
-export async function lookAtMachine(): Promise<Busyness> {
+export async function probeMachine(): Promise<Busyness> {
   const watch = watchMachine();
   await pause(1_000);
   return await watch.end();
@@ -125,14 +125,14 @@ async function oursMs(): Promise<number> {
   return sum;
 }
 
-/** The processor time of this process's ended children. */
+/** Returns the processor time of this process's ended children. */
 async function endedMs(): Promise<number> {
   const stat = await Deno.readTextFile("/proc/self/stat");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[13]) + Number(fields[14])) * MS_PER_TICK;
 }
 
-/** The running children of a process, of all its threads. */
+/** Returns the running children of a process, of all its threads. */
 async function childrenOf(pid: number): Promise<number[]> {
   const pids: number[] = [];
   for await (const { name } of Deno.readDir(`/proc/${pid}/task`)) {

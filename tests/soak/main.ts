@@ -10,7 +10,7 @@ import { createFindings } from "./findings.ts";
 import {
   busynessText,
   excuseOf,
-  lookAtMachine,
+  probeMachine,
   watchMachine,
 } from "./machine.ts";
 import { isPartName, type PartName, PARTS } from "./parts.ts";
@@ -66,7 +66,7 @@ console.log(
       .join(", ")
   }`,
 );
-const before = await lookAtMachine();
+const before = await probeMachine();
 console.log(`Before it begins: ${busynessText(before)}`);
 if (excuseOf(before) !== undefined) {
   console.log(

@@ -6,7 +6,7 @@ import { wordsOf } from "./question.ts";
 import type { Way } from "./scene.ts";
 
 /** The longest unnoticed delay, beyond the upstream's time, in milliseconds. */
-const NOTICED_MS = 250;
+const MAX_DELAY_MS = 250;
 
 /** The time between two requests, in milliseconds. */
 const PACE_MS = 5;
@@ -25,7 +25,7 @@ export interface Others {
 }
 
 /** The effect of a burden on the other requests. */
-export interface Noticed {
+export interface Impact {
   readonly count: number;
   /** The response of each failed request. */
   readonly refused: readonly string[];
@@ -37,7 +37,7 @@ export interface Noticed {
 }
 
 /** Sends requests at a steady pace, without waiting for earlier answers. */
-export async function askOthers(others: Others): Promise<Noticed> {
+export async function askOthers(others: Others): Promise<Impact> {
   const asking: Promise<number | string>[] = [];
   for (let index = 0; index < others.count; index++) {
     asking.push(askOne(index, others));
@@ -45,7 +45,7 @@ export async function askOthers(others: Others): Promise<Noticed> {
   }
   const results = await Promise.all(asking);
   const times = results.filter((one) => typeof one === "number");
-  const lateMs = NOTICED_MS + (others.upstreamMs ?? 0);
+  const lateMs = MAX_DELAY_MS + (others.upstreamMs ?? 0);
   return {
     count: others.count,
     refused: results.filter((one) => typeof one === "string"),
@@ -55,9 +55,9 @@ export async function askOthers(others: Others): Promise<Noticed> {
   };
 }
 
-/** A short text about the effect. */
-export function noticedText(
-  { count, refused, late, lateMs, longestMs }: Noticed,
+/** Formats the effect as a short text. */
+export function impactText(
+  { count, refused, late, lateMs, longestMs }: Impact,
 ): string {
   return `${refused.length + late} of ${count} other requests were affected ` +
     `(${refused.length} failed, ${late} took more than ${lateMs} ms); ` +
@@ -69,9 +69,9 @@ export function noticedText(
  *
  * @param allowed The number of requests that may fail.
  */
-export function judgeNoticed(
+export function judgeImpact(
   what: string,
-  { refused, late }: Noticed,
+  { refused, late }: Impact,
   findings: Findings,
   allowed = 0,
 ): void {
@@ -90,7 +90,7 @@ async function askOne(
   index: number,
   { url, headers }: Others,
 ): Promise<number | string> {
-  const question = { tag: `o${index}`, manner: "whole", words: 8 } as const;
+  const question = { tag: `o${index}`, behaviour: "whole", words: 8 } as const;
   const began = performance.now();
   try {
     const answer = await fetch(url + PATHS.chat, {

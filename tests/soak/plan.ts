@@ -45,7 +45,10 @@ export function divide(
   return { effort, trafficSeconds: Math.max(MIN_TRAFFIC_SECONDS, rest) };
 }
 
-/** The reason why growth and small counts prove nothing at an effort; `undefined` when they do. */
+/**
+ * Returns the reason why growth and small counts prove nothing at an effort; `undefined` when they
+ * do.
+ */
 export function shortnessOf(
   { effort }: Pick<Budget, "effort">,
 ): string | undefined {
@@ -54,7 +57,7 @@ export function shortnessOf(
     : undefined;
 }
 
-/** The duration of a part at an effort, in seconds. */
+/** Returns the duration of a part at an effort, in seconds. */
 export function secondsOf(
   { fixed, scaled }: Duration,
   { effort }: Budget,

@@ -2,8 +2,8 @@ import { startProgram } from "../bench/processes.ts";
 import { PATHS } from "../support/wire/ask.ts";
 import { fromFileUrl } from "../support/program/paths.ts";
 import { bodyOf } from "./ask.ts";
-import { askOthers, judgeNoticed, noticedText } from "./others.ts";
-import { type Manner, promptOf } from "./question.ts";
+import { askOthers, impactText, judgeImpact } from "./others.ts";
+import { type Behaviour, promptOf } from "./question.ts";
 import type { Way } from "./scene.ts";
 import { type SharedGateway, startSharedGateway } from "./shared_gateway.ts";
 import type { SoakOptions } from "./soak_options.ts";
@@ -14,7 +14,7 @@ const OTHERS = 1_000;
 const OTHER_TOKENS = Array.from({ length: 10 }, (_, index) => `other-${index}`);
 
 /** The number of simultaneous requests of the first token. */
-const AT_A_TIME = 4;
+const CONCURRENCY = 4;
 
 /** Far longer than the upstream's limit, and than the buffers of sockets. */
 const LONG_BYTES = 6 * 1024 * 1024;
@@ -28,7 +28,7 @@ const WAYS: readonly Way[] = [
 /** The requests of the first token. */
 interface Poison {
   readonly name: string;
-  readonly manner: Manner;
+  readonly behaviour: Behaviour;
   /** The length of the text after the prompt, in bytes. */
   readonly bytes: number;
   /** The expected status of each request; absent when every error of the upstream is right. */
@@ -37,15 +37,19 @@ interface Poison {
 
 /** Each has its own gateway: a token that makes an upstream fail loses it for a while. */
 const POISONS: readonly Poison[] = [
-  { name: "flagged prompts", manner: "flag", bytes: 0, status: 403 },
+  { name: "flagged prompts", behaviour: "flag", bytes: 0, status: 403 },
   {
     name: "bodies that are too long",
-    manner: "whole",
+    behaviour: "whole",
     bytes: LONG_BYTES,
     status: 413,
   },
-  { name: "requests that fail with 500", manner: "fail", bytes: 0 },
-  { name: "requests that are hung up on", manner: "hang-up", bytes: 0 },
+  { name: "requests that fail with 500", behaviour: "fail", bytes: 0 },
+  {
+    name: "requests whose connection is closed",
+    behaviour: "hang-up",
+    bytes: 0,
+  },
 ];
 
 /**
@@ -65,7 +69,7 @@ export async function soakPoison(
       });
       const over = new AbortController();
       const sending = sendUntil(over.signal, poison, gateway);
-      const noticed = await askOthers({
+      const impact = await askOthers({
         url: gateway.program.url,
         headers: (index) =>
           gateway.headersOf(`other-${index % OTHER_TOKENS.length}`),
@@ -77,9 +81,9 @@ export async function soakPoison(
         .map(([status, count]) => `${status}: ${count}`).join(", ");
       findings.note(
         `${poison.name} of one token`,
-        `${noticedText(noticed)}; it received ${statuses}`,
+        `${impactText(impact)}; it received ${statuses}`,
       );
-      judgeNoticed(poison.name, noticed, findings);
+      judgeImpact(poison.name, impact, findings);
       judgeStatuses(poison, received, findings);
     }
   } finally {
@@ -109,7 +113,7 @@ async function sendUntil(
 ): Promise<Map<number, number>> {
   const received = new Map<number, number>();
   let next = 0;
-  await Promise.all(Array.from({ length: AT_A_TIME }, async () => {
+  await Promise.all(Array.from({ length: CONCURRENCY }, async () => {
     while (!signal.aborted) {
       const status = await send(next++, poison, gateway);
       received.set(status, (received.get(status) ?? 0) + 1);
@@ -120,12 +124,12 @@ async function sendUntil(
 
 async function send(
   index: number,
-  { manner, bytes }: Poison,
+  { behaviour, bytes }: Poison,
   { program, headersOf }: SharedGateway,
 ): Promise<number> {
   const way = WAYS[index % WAYS.length] ?? WAYS[0];
   if (way === undefined) return 0;
-  const question = { tag: `p${index}`, manner, words: 2 };
+  const question = { tag: `p${index}`, behaviour, words: 2 };
   const prompt = promptOf(question);
   const body = bodyOf({ way, question, isStream: false });
   try {

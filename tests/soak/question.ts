@@ -1,5 +1,5 @@
 /** The upstream's behaviour for a question. */
-export type Manner =
+export type Behaviour =
   /** Sends the complete answer. */
   | "whole"
   /** Breaks off in the middle of the answer. */
@@ -31,26 +31,26 @@ export type Manner =
 export interface Question {
   /** Letters and digits that no other question has. */
   readonly tag: string;
-  readonly manner: Manner;
+  readonly behaviour: Behaviour;
   /** The number of words in the answer. */
   readonly words: number;
 }
 
 const QUESTION_REGEXP = /soak:(\w+):([\w-]+):(\d+)/;
 
-/** The prompt that holds a question. */
-export function promptOf({ tag, manner, words }: Question): string {
-  return `soak:${tag}:${manner}:${words}`;
+/** Returns the prompt that holds a question. */
+export function promptOf({ tag, behaviour, words }: Question): string {
+  return `soak:${tag}:${behaviour}:${words}`;
 }
 
 /** Finds the question in the body of a request of any protocol. */
 export function findQuestion(body: string): Question | undefined {
-  const [, tag, manner, words] = body.match(QUESTION_REGEXP) ?? [];
-  if (tag === undefined || !isManner(manner)) return undefined;
-  return { tag, manner, words: Number(words) };
+  const [, tag, behaviour, words] = body.match(QUESTION_REGEXP) ?? [];
+  if (tag === undefined || !isBehaviour(behaviour)) return undefined;
+  return { tag, behaviour, words: Number(words) };
 }
 
-const MANNERS: ReadonlySet<string | undefined> = new Set<Manner>([
+const BEHAVIOURS: ReadonlySet<string | undefined> = new Set<Behaviour>([
   "whole",
   "cut",
   "refuse",
@@ -66,11 +66,13 @@ const MANNERS: ReadonlySet<string | undefined> = new Set<Manner>([
   "huge",
 ]);
 
-function isManner(name: string | undefined): name is Manner {
-  return MANNERS.has(name);
+function isBehaviour(name: string | undefined): name is Behaviour {
+  return BEHAVIOURS.has(name);
 }
 
-/** The words of an answer: unique to the question, and some need escapes in JSON. */
+/**
+ * Returns the words of an answer. They are unique to the question, and some need escapes in JSON.
+ */
 export function wordsOf({ tag, words }: Question): string[] {
   return Array.from(
     { length: words },

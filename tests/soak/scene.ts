@@ -142,12 +142,12 @@ async function useOf(pid: number): Promise<Use> {
   return { atMs, residentBytes, descriptors };
 }
 
-/** The resident memory of a process in bytes; 0 when the system does not report it. */
+/** Returns the resident memory of a process in bytes; 0 when the system does not report it. */
 export async function residentBytesOf(pid: number): Promise<number> {
   return hasProc ? (await memory(pid)).now : 0;
 }
 
-/** The sum of a metric's samples with these labels. */
+/** Returns the sum of a metric's samples with these labels. */
 async function counted(
   name: string,
   labels: Readonly<Record<string, string>>,

@@ -25,7 +25,7 @@ const LONG_EVENT = `data: ${
 
 const upstream = await startSecureUpstream(async (_, response, body) => {
   const question = findQuestion(body);
-  if (question?.manner === "flood") return flood(response);
+  if (question?.behaviour === "flood") return flood(response);
   await pause(ANSWER_MS);
   const isKnown = question !== undefined;
   response.writeHead(isKnown ? 200 : 404, {

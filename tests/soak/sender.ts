@@ -41,7 +41,10 @@ async function send(
   return { statuses, seconds: (performance.now() - began) / 1000 };
 }
 
-/** A server that rejects a request early may close the connection before it has read the body. */
+/**
+ * Returns the status of a response. A server that rejects a request early may close the connection
+ * before it has read the body.
+ */
 async function statusOf(url: string, init: RequestInit): Promise<number> {
   try {
     const response = await fetch(url, init);

@@ -20,7 +20,7 @@ const CLIENTS = 1_000;
 const FLOODED = 400;
 
 /** The number of simultaneous requests before the measurement. */
-const AT_A_TIME = 50;
+const CONCURRENCY = 50;
 
 /** The time in which the clients read nothing, in milliseconds. */
 const SILENT_MS = 6_000;
@@ -141,9 +141,13 @@ async function costOfSlowInGateway(
 
 async function warm(way: Way, count: number, scene: Scene): Promise<void> {
   let left = count;
-  await Promise.all(Array.from({ length: AT_A_TIME }, async () => {
+  await Promise.all(Array.from({ length: CONCURRENCY }, async () => {
     while (left-- > 0) {
-      const question = { tag: `w${left}`, manner: "whole", words: 40 } as const;
+      const question = {
+        tag: `w${left}`,
+        behaviour: "whole",
+        words: 40,
+      } as const;
       const fault = await askAndCheck({ way, question, isStream: true }, scene);
       if (fault !== undefined) throw new Error(fault);
     }

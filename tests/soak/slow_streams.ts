@@ -1,9 +1,9 @@
 import { connect, pause, requestText, write } from "./ask.ts";
-import type { Manner } from "./question.ts";
+import type { Behaviour } from "./question.ts";
 import { residentBytesOf, type Scene, type Way } from "./scene.ts";
 
 /** The number of streams that begin at a time. */
-const AT_A_TIME = 50;
+const CONCURRENCY = 50;
 
 /** A program under test, and its scene. */
 export interface Subject {
@@ -62,21 +62,21 @@ export async function costOfFlooded(
 
 /** Streams through a program for the first time. */
 export async function begin(way: Way, { scene }: Subject): Promise<void> {
-  closeAll(await openStreams(way, "flood", { scene, clients: AT_A_TIME }));
+  closeAll(await openStreams(way, "flood", { scene, clients: CONCURRENCY }));
   await pause(1_000);
 }
 
 /** Opens streams and reads only the beginning of each. */
 async function openStreams(
   way: Way,
-  manner: Manner,
+  behaviour: Behaviour,
   { scene, clients }: { readonly scene: Scene; readonly clients: number },
 ): Promise<Deno.TcpConn[]> {
   const slow: Deno.TcpConn[] = [];
   let next = 0;
-  await Promise.all(Array.from({ length: AT_A_TIME }, async () => {
+  await Promise.all(Array.from({ length: CONCURRENCY }, async () => {
     while (next < clients) {
-      const question = { tag: `s${next++}`, manner, words: 2 };
+      const question = { tag: `s${next++}`, behaviour, words: 2 };
       const connection = await connect(scene);
       slow.push(connection);
       const asking = { way, question, isStream: true };

@@ -10,7 +10,7 @@ import type { SceneOptions } from "./soak_options.ts";
 const CALLERS = 24;
 
 /** The time between two measurements of the gateway's resources, in milliseconds. */
-const LOOK_MS = 1_000;
+const POLL_MS = 1_000;
 
 /** The time between two reloads, in milliseconds. */
 const RELOAD_MS = 5_000;
@@ -47,7 +47,7 @@ export async function soakTraffic(options: SceneOptions): Promise<void> {
     }
   });
   const beside = [
-    every(LOOK_MS, over.signal, async () => {
+    every(POLL_MS, over.signal, async () => {
       samples.push({ ...await scene.use(), requests: counts.requests });
     }),
     every(RELOAD_MS, over.signal, scene.reload),
@@ -112,7 +112,7 @@ async function call(
   }
   const question: Question = {
     tag: `t${nextTag++}`,
-    manner: kind,
+    behaviour: kind,
     words: 4 + random.below(40),
   };
   return await askAndCheck({ way, question, isStream }, scene);
@@ -194,7 +194,7 @@ function report(
 
 const MIB = 1024 * 1024;
 
-/** Nine samples at equal distances. */
+/** Returns nine samples at equal distances. */
 function eighths(samples: readonly Sample[]): Sample[] {
   return samples.filter((_, index) =>
     index % Math.max(1, Math.floor(samples.length / 8)) === 0

@@ -12,7 +12,7 @@ const encoder = new TextEncoder();
 const MIB = 1024 * 1024;
 
 /** The pause between two words, in milliseconds. */
-const PAUSES_MS: Partial<Record<Question["manner"], number>> = {
+const PAUSES_MS: Partial<Record<Question["behaviour"], number>> = {
   trickle: 5,
   speak: 200,
 };
@@ -69,19 +69,19 @@ interface Asked {
 }
 
 async function answer(question: Question, asked: Asked): Promise<Response> {
-  const { manner, words } = question;
+  const { behaviour, words } = question;
   const { protocol, isStream } = asked;
-  if (manner === "refuse") return refusal(question);
-  if (manner === "wait") return await silence(question, asked);
-  if (manner === "huge") return huge(words, protocol);
+  if (behaviour === "refuse") return refusal(question);
+  if (behaviour === "wait") return await silence(question, asked);
+  if (behaviour === "huge") return huge(words, protocol);
   const pieces = isStream
     ? streamPieces(protocol, wordsOf(question))
     : halves(jsonAnswer(protocol, wordsOf(question)));
-  if (manner === "whole" && !isStream) {
+  if (behaviour === "whole" && !isStream) {
     return new Response(pieces.join(""), headersOf(isStream));
   }
   return new Response(
-    bodyOf(script(manner, pieces), question),
+    bodyOf(script(behaviour, pieces), question),
     headersOf(isStream),
   );
 }
@@ -105,16 +105,16 @@ function halves(text: string): string[] {
 /** The next step: a chunk, the end, a break, or silence. */
 type Step = string | "end" | "break" | "silence";
 
-/** The chunks of an answer for a behaviour, and the pause between two in milliseconds. */
+/** Returns the chunks of an answer for a behaviour, and the pause between two in milliseconds. */
 function script(
-  manner: Question["manner"],
+  behaviour: Question["behaviour"],
   pieces: readonly string[],
 ): { next(): Step; pauseMs: number } {
   const [first = "", second = ""] = pieces;
   let sent = 0;
   const next = (): Step => {
     const index = sent++;
-    switch (manner) {
+    switch (behaviour) {
       case "cut":
         return index < pieces.length >> 1 ? pieces[index] ?? "" : "break";
       case "begin":
@@ -130,15 +130,15 @@ function script(
         return pieces[index] ?? "end";
     }
   };
-  return { next, pauseMs: PAUSES_MS[manner] ?? 0 };
+  return { next, pauseMs: PAUSES_MS[behaviour] ?? 0 };
 }
 
 function bodyOf(
   { next, pauseMs }: ReturnType<typeof script>,
-  { tag, manner }: Question,
+  { tag, behaviour }: Question,
 ): ReadableStream<Uint8Array> {
   open++;
-  const halfBegun = manner === "begin";
+  const halfBegun = behaviour === "begin";
   return new ReadableStream({
     async pull(controller) {
       if (pauseMs > 0) {
@@ -175,7 +175,7 @@ function leave(tag: string): void {
   leftMs[tag] = performance.timeOrigin + performance.now();
 }
 
-/** A JSON answer of `mib` MiB. */
+/** Returns a JSON answer of `mib` MiB. */
 function huge(mib: number, protocol: Protocol): Response {
   const [before = "", after = ""] = jsonAnswer(protocol, ["@@"]).split("@@");
   const piece = encoder.encode("x".repeat(MIB));

@@ -40,7 +40,7 @@ export interface FailureMeaning {
 
 const HEAD = { id: "c-1", created: 1_700_000_000, model: "m" };
 
-/** A Chat Completions stream of these deltas, whose last choice has the fields `last`. */
+/** Returns a Chat Completions stream of these deltas, whose last choice has the fields `last`. */
 function chatStream(
   deltas: readonly JsonObject[],
   end: JsonObject,
@@ -63,7 +63,7 @@ function chatStream(
     .map((data) => `data: ${data}\n\n`).join("");
 }
 
-/** A whole Chat Completions answer. */
+/** Returns a whole Chat Completions answer. */
 function chatAnswer(
   message: JsonObject,
   end: JsonObject,
@@ -77,7 +77,7 @@ function chatAnswer(
   };
 }
 
-/** A Messages stream with one text block. */
+/** Returns a Messages stream with one text block. */
 function messagesStream(text: string, stop_reason: string): string {
   const events: JsonObject[] = [
     {
@@ -116,7 +116,7 @@ function messagesStream(text: string, stop_reason: string): string {
   ).join("");
 }
 
-/** A Responses stream with one text, whose last event has this type and these fields. */
+/** Returns a Responses stream with one text, whose last event has this type and these fields. */
 function responsesStream(type: string, response: JsonObject): string {
   const events: JsonObject[] = [
     {

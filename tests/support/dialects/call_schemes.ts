@@ -455,7 +455,7 @@ function piecesOf(call: ModelCall, random: Random): string[] {
   return pieces;
 }
 
-/** The argument chunks of each call, which name the call by its index only. */
+/** Returns the argument chunks of each call, which name the call by its index only. */
 function piecesAtIndex(
   calls: readonly ModelCall[],
   random: Random,

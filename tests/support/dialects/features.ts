@@ -347,7 +347,7 @@ function setting(
   return { name, asked, found: (request) => keptIf(isThere(request)) };
 }
 
-/** A setting with the same name in all protocols. */
+/** Returns a setting with the same name in all protocols. */
 function same(
   name: string,
   field: JsonObject,
@@ -357,7 +357,7 @@ function same(
   return setting(name, asked, isThere);
 }
 
-/** A part of the user's message, next to a text. */
+/** Returns a part of the user's message, next to a text. */
 function media(
   name: string,
   kind: Block["kind"],
@@ -384,13 +384,13 @@ function inputImage(url: string): JsonObject {
   return { type: "input_image", image_url: url };
 }
 
-/** A user's message that holds `part`. */
+/** Returns a user's message that holds `part`. */
 function content(protocol: Protocol, part: JsonObject): JsonObject {
   const field = protocol === "responses" ? "input" : "messages";
   return { [field]: [{ role: "user", content: [part] }] };
 }
 
-/** A message before the user's. */
+/** Returns a message before the user's. */
 function turns(field: string, turn: JsonValue): JsonObject {
   return { [field]: [turn, { role: "user", content: "Hello" }] };
 }

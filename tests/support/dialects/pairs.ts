@@ -34,7 +34,9 @@ export const PROTOCOL_BY_FAMILY = {
   C: "responses",
 } as const satisfies Record<Family, Protocol>;
 
-/** A configuration with one connection per family, each to an upstream with one protocol. */
+/**
+ * Returns a configuration with one connection per family, each to an upstream with one protocol.
+ */
 export function pairsFile(
   url: string,
   overrides: Readonly<Record<string, unknown>> = {},
@@ -64,14 +66,14 @@ export function sampleAnswer(name: string): Answer {
   return found.answer;
 }
 
-/** The events of an answer as an upstream streams them, each as text. */
+/** Returns the events of an answer as an upstream streams them, each as text. */
 export function streamFrames(protocol: Protocol, answer: Answer): string[] {
   const codec = CODECS[protocol];
   const request = codec.decodeRequest(STREAMED[protocol]);
   return encodeStream(codec, answer, request).map(formatFrame);
 }
 
-/** An upstream's response with an answer, as a stream or as one JSON object. */
+/** Returns an upstream's response with an answer, as a stream or as one JSON object. */
 export function upstreamAnswer(
   protocol: Protocol,
   answer: Answer,

@@ -15,7 +15,7 @@ export interface ProviderError {
   readonly isOutside?: boolean;
 }
 
-/** The usual error of each protocol, with a provider's message. */
+/** Returns the usual error of each protocol, with a provider's message. */
 function envelope(
   message: string,
   fields: { readonly type?: string; readonly code?: JsonValue } = {},

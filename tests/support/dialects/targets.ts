@@ -11,7 +11,7 @@ export interface NotedContext {
   readonly lost: string[];
 }
 
-/** A context for an upstream whose service is `service`. */
+/** Returns a context for an upstream whose service is `service`. */
 export function contextFor(
   service: string,
   target: Partial<Target> = {},

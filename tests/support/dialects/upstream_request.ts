@@ -41,7 +41,7 @@ export function upstreamRequest(
   return { body: translated.body, dropped: [...translated.dropped] };
 }
 
-/** A request in `protocol` with one user message and further fields. */
+/** Returns a request in `protocol` with one user message and further fields. */
 export function userRequest(
   protocol: Protocol,
   fields: JsonObject = {},

@@ -62,7 +62,7 @@ interface Member {
   end: number;
 }
 
-/** The members of the valid JSON object `text`, in its order. */
+/** Returns the members of the valid JSON object `text`, in its order. */
 function topLevelMembers(text: string): Member[] {
   const members: Member[] = [];
   const tokens = [...text.matchAll(TOKEN_REGEXP)].map((match) => ({

@@ -8,7 +8,7 @@ import { loadRecordings, parseFrames, type Recording } from "./recordings.ts";
 
 // A long session of Claude Code, made of Anthropic's recorded answers to it and to other clients.
 
-/** The last recorded value of each count; a 0 means that the event does not count it. */
+/** Returns the last recorded value of each count; a 0 means that the event does not count it. */
 function lastOf(usages: readonly JsonObject[]): JsonObject {
   const last: JsonObject = {};
   for (const usage of usages) {
@@ -31,7 +31,7 @@ export interface Turn {
   readonly model: "model-b" | "model-a";
 }
 
-/** Every `usage` of a recording. */
+/** Returns every `usage` of a recording. */
 function usagesIn({ answer, stream }: Recording): JsonObject[] {
   const objects = stream === undefined
     ? [answer]
@@ -83,7 +83,9 @@ const CHANGES: readonly ((usage: JsonObject) => JsonObject)[] = [
   (usage) => ({ ...usage, cache_read_input_tokens: 150_001 }),
 ];
 
-/** The recorded answers, and Claude Code's answers with each change, as streams and as JSON. */
+/**
+ * Returns the recorded answers, and Claude Code's answers with each change, as streams and as JSON.
+ */
 export function longSession(): Turn[] {
   return loadRecordings("messages").flatMap((recording): Turn[] => {
     const usages = usagesIn(recording);
@@ -116,7 +118,7 @@ export function longSession(): Turn[] {
   });
 }
 
-/** A Messages answer with this usage. */
+/** Returns a Messages answer with this usage. */
 function writtenAs(usage: JsonObject, isStream: boolean): Omit<Turn, "name"> {
   const counts = countsOf(usage);
   const message = {
@@ -170,7 +172,10 @@ function isOfChat({ speed, written1h }: Counts): boolean {
   return speed !== "fast" && written1h === 0;
 }
 
-/** A Chat Completions answer with the same usage, whose prompt count includes all cached tokens. */
+/**
+ * Returns a Chat Completions answer with the same usage, whose prompt count includes all cached
+ * tokens.
+ */
 function writtenAsChat(counts: Counts, isStream: boolean): Omit<Turn, "name"> {
   const { fresh, read, written5m, output, tier } = counts;
   const prompt = fresh + read + written5m;

@@ -24,7 +24,7 @@ export const PRICE = {
   ],
 };
 
-/** The cost of an answer by this price list, in billionths of a dollar. */
+/** Returns the cost of an answer by this price list, in billionths of a dollar. */
 export function costByHand(counts: Counts): bigint {
   const { fresh, read, written5m, written1h, output, speed, tier } = counts;
   const prompt = fresh + read + written5m + written1h;
@@ -56,7 +56,7 @@ export interface Counts {
   readonly tier: unknown;
 }
 
-/** The counts in the `usage` of Messages. */
+/** Returns the counts in the `usage` of Messages. */
 export function countsOf(usage: JsonObject): Counts {
   const creation = isJsonObject(usage.cache_creation)
     ? usage.cache_creation
@@ -73,7 +73,7 @@ export function countsOf(usage: JsonObject): Counts {
   };
 }
 
-/** The sum of these counts, with the gateway's field names. */
+/** Returns the sum of these counts, with the gateway's field names. */
 export function sumByHand(counts: readonly Counts[]): JsonObject {
   const sum = (of: (counts: Counts) => number) =>
     counts.reduce((total, one) => total + of(one), 0);
@@ -90,7 +90,7 @@ export function sumByHand(counts: readonly Counts[]): JsonObject {
   };
 }
 
-/** The fields of a total that {@linkcode sumByHand} computes. */
+/** Returns the fields of a total that {@linkcode sumByHand} computes. */
 export function sumsIn(total: JsonObject): JsonObject {
   const { requests, input_tokens, cached_input_tokens } = total;
   const { cache_write_tokens, output_tokens, cost_usd } = total;

@@ -39,7 +39,8 @@ export function readResponses(
 }
 
 /**
- * A call that the client must run. The output of a provider's own shell is already in the answer.
+ * Returns a call that the client must run. The output of a provider's own shell is already in the
+ * answer.
  */
 function responsesCall(
   item: JsonObject,

@@ -27,7 +27,7 @@ export function recordedUsage(
   return counts && dense({ ...counts, ...servedIn(objects) });
 }
 
-/** The speed and the one-hour cache writes of an answer: the last values count. */
+/** Returns the speed and the one-hour cache writes of an answer: the last values count. */
 function servedIn(objects: readonly JsonObject[]) {
   const holders = objects.flatMap((one) => [
     one,
@@ -70,7 +70,7 @@ function countsIn(
 }
 
 /**
- * Each event counts the whole answer so far, so the last one is right. A 0 means that nothing was
+ * Returns the last counts: each event counts the whole answer so far. A 0 means that nothing was
  * counted yet.
  */
 function lastCounts(
@@ -93,8 +93,8 @@ function lastCounts(
 }
 
 /**
- * Some providers leave reasoning out of the output and count it in the total only. Some use field
- * names of other protocols or their own.
+ * Converts the counts of Chat Completions and Responses. Some providers leave reasoning out of the
+ * output and count it in the total only. Some use field names of other protocols or their own.
  */
 function openaiUsage(
   usages: readonly (JsonValue | undefined)[],
@@ -132,8 +132,8 @@ function openaiUsage(
 }
 
 /**
- * The first event counts the input, and the last delta the output. Some providers count both in the
- * delta.
+ * Converts the counts of Messages. The first event counts the input, and the last delta the output.
+ * Some providers count both in the delta.
  */
 function messagesUsage(
   objects: readonly JsonObject[],
@@ -149,7 +149,7 @@ function messagesUsage(
   const beside = (isTotal ? objects : []).flatMap(({ usage }) =>
     objectsIn(at(usage, "iterations"))
   ).filter(({ type }) => type === "advisor_message" || type === "compaction");
-  /** Includes the tokens that the counts leave out and only the last event lists. */
+  /** Adds the tokens that the counts leave out, which only the last event lists. */
   const all = (name: string) =>
     beside.reduce(
       (sum, { [name]: count }) => sum + Number(count ?? 0),

@@ -27,7 +27,7 @@ export function jsonText(value: JsonValue | undefined): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** The last text that is not empty; "" when there is none. */
+/** Returns the last text that is not empty; "" when there is none. */
 export function lastText(values: readonly (JsonValue | undefined)[]): string {
   return textOf(values.findLast((value) => textOf(value) !== ""));
 }

@@ -69,7 +69,7 @@ export function hasRecordings(): boolean {
   return read("index.tsv") !== undefined;
 }
 
-/** The events of a recorded stream. */
+/** Returns the events of a recorded stream. */
 export function parseFrames(stream: Uint8Array): SseFrame[] {
   return runStage(createSseParser({ maxFrameCharacters: 1 << 24 }), [stream]);
 }

@@ -59,7 +59,7 @@ export const AI_SDK_CLIENTS: readonly AiSdkClient[] = [
   },
 ];
 
-/** The settings of every provider of the SDK. */
+/** Returns the settings of every provider of the SDK. */
 function settings(handler: Handler) {
   return {
     baseURL: "http://gateway.test/v1",

@@ -94,7 +94,7 @@ export const TOOL = {
   },
 };
 
-/** The smallest request for a model. */
+/** Returns the smallest request for a model. */
 export function helloTo(model: string): Body {
   return {
     model,

@@ -62,7 +62,8 @@ function checkIds(messages: readonly JsonObject[]): void {
 }
 
 /**
- * The next message must begin with the results of all calls of this one, and with no other result.
+ * Checks that the next message begins with the results of all calls of this one, and has no other
+ * result.
  */
 function checkResults(messages: readonly JsonObject[], index: number): void {
   const calls = objects(messages[index]?.content)

@@ -65,14 +65,14 @@ function foldItems(events: readonly JsonObject[]): JsonObject[] {
     }
     const item = objectOf(event.item);
     items.push(foldItem(items.pop() ?? {}, { ...item }, own));
-    assert.deepEqual(items.at(-1), item, "the item is what its events said");
+    assert.deepEqual(items.at(-1), item, "an item equals its events");
     own = undefined;
   }
   assert.equal(own, undefined, "every item is done");
   return items;
 }
 
-/** Only the last event of an item has its status and its sealed content. */
+/** Checks the last event of an item, and adds the status and sealed content that only it has. */
 function foldItem(
   opening: JsonObject,
   done: JsonObject,
@@ -149,7 +149,7 @@ interface PartFold {
   finish(done: JsonObject): JsonObject;
 }
 
-/** A part of text, or of a refusal, whose text has another field name. */
+/** Joins a part of text, or of a refusal, which has other field names. */
 function createPartFold(opening: JsonObject, textEvent: string): PartFold {
   const isRefusal = opening.type === "refusal";
   const field = isRefusal ? "refusal" : "text";

@@ -47,7 +47,7 @@ const READERS: Readonly<
   responses: readResponses,
 };
 
-/** A `fetch` that answers every request with the stream `text`. */
+/** Returns a `fetch` that answers every request with the stream `text`. */
 function answering(text: string): typeof fetch {
   const headers = { "content-type": "text/event-stream" };
   return () => Promise.resolve(new Response(text, { headers }));
@@ -138,7 +138,10 @@ async function readResponses(text: string): Promise<AnswerFacts> {
 
 type Call = AnswerFacts["calls"][number];
 
-/** The SDK's stream types have function calls only, but its accumulator keeps the other calls. */
+/**
+ * Converts a call. The SDK's stream types have function calls only, but its accumulator keeps the
+ * other calls.
+ */
 function chatCall(call: OpenAI.ChatCompletionMessageToolCall): Call {
   return call.type === "function"
     ? { name: call.function.name, input: inputOf(call.function.arguments) }

@@ -79,14 +79,14 @@ export function badProviders(
   };
 }
 
-/** A complete answer, streamed or as JSON as the request asks. */
+/** Returns a complete answer, streamed or as JSON as the request asks. */
 export function good({ stream, wire }: Asked): Response {
   const { start, output, end, answer } = wire;
   if (!stream) return Response.json(answer);
   return new Response(start + output + end, { headers: SSE_HEADERS });
 }
 
-/** An error with a status. */
+/** Returns an error with a status. */
 export function status(
   code: number,
   { type = "api_error", message = "It is broken", errorCode, headers = {} }: {
@@ -115,7 +115,7 @@ export function silent({ signal }: Asked): Promise<never> {
   return noAnswer({ signal });
 }
 
-/** A stream of these chunks, which then ends, breaks, or stays silent. */
+/** Returns a stream of these chunks, which then ends, breaks, or stays silent. */
 export function streamOf(
   pieces: (wire: Wire) => readonly string[],
   then: "end" | "break" | "stall",
@@ -152,8 +152,8 @@ const MIB = 1024 * 1024;
 const TOO_LONG_MIB = 128;
 
 /**
- * An answer with chunks of about a MiB, until the reader cancels or {@linkcode TOO_LONG_MIB} is
- * sent.
+ * Returns an answer with chunks of about a MiB, until the reader cancels or {@linkcode
+ * TOO_LONG_MIB} is sent.
  */
 export function tooLong(
   piecesOf: (wire: Wire) => { readonly begin: string; readonly piece: string },
@@ -206,7 +206,7 @@ export const longEventAfterOutput = tooLong(
   SSE_HEADERS,
 );
 
-/** A JSON response with status 200 and an error as its body. */
+/** Returns a JSON response with status 200 and an error as its body. */
 export function failureInBody({ wire }: Asked): Response {
   const text = JSON.stringify(wire.error("overloaded_error", "Overloaded"));
   const length = String(text.length);
@@ -221,7 +221,7 @@ export function failureInPieces({ wire }: Asked): Response {
   return piecewise([text.slice(0, 30), text.slice(30)], JSON_HEADERS);
 }
 
-/** A successful answer with additional fields that report success. */
+/** Returns a successful answer with additional fields that report success. */
 export function successInWords({ stream, wire }: Asked): Response {
   const { start, output, end, answer } = wire;
   if (!stream) {

@@ -113,7 +113,7 @@ function histogramsOf(body: unknown): ExportedHistogram[] {
   );
 }
 
-/** The scopes of an export. */
+/** Returns the scopes of an export. */
 function below(body: unknown, outer: string, inner: string): JsonObject[] {
   return objects(isJsonObject(body) && body[outer]).flatMap((one) =>
     objects(one[inner])
@@ -139,7 +139,7 @@ function attributesOf(
   );
 }
 
-/** A value without the name of its type. */
+/** Returns a value without the name of its type. */
 function plain({ arrayValue, ...value }: JsonObject): unknown {
   return isJsonObject(arrayValue)
     ? objects(arrayValue.values).map(plain)

@@ -196,7 +196,8 @@ export function createPreservingProvider(
 }
 
 /**
- * The requested behaviour for a block that fails the check. Throws when the request may not set it.
+ * Returns the requested behaviour for a block that fails the check. Throws when the request may not
+ * set it.
  */
 function behaviorIn(
   { thinking }: JsonObject,
@@ -246,7 +247,7 @@ function bound(path: string): Error {
   );
 }
 
-/** All earlier content that the check compares. */
+/** Returns all earlier content that the check compares. */
 function prefixOf(
   { system, tools, messages }: JsonObject,
   end: number | undefined,

@@ -18,7 +18,7 @@ export function noAnswer(
   });
 }
 
-/** A response whose body arrives in these chunks. */
+/** Returns a response whose body arrives in these chunks. */
 export function piecewise(
   pieces: readonly (string | Uint8Array<ArrayBuffer>)[],
   headers: HeadersInit = SSE_HEADERS,
@@ -34,7 +34,7 @@ export function piecewise(
   return new Response(body, { headers });
 }
 
-/** An endless body. `cancelled` resolves when the gateway cancels it. */
+/** Returns an endless body. `cancelled` resolves when the gateway cancels it. */
 export function endless(): {
   readonly body: ReadableStream<Uint8Array>;
   readonly cancelled: Promise<void>;
@@ -59,7 +59,7 @@ export interface OpenAnswer {
   readonly cancelled: Promise<void>;
 }
 
-/** A response with headers and an unfinished body. */
+/** Returns a response with headers and an unfinished body. */
 export function openAnswer(headers: HeadersInit = SSE_HEADERS): OpenAnswer {
   const cancelled = Promise.withResolvers<void>();
   let body: ReadableStreamDefaultController<Uint8Array> | undefined;

@@ -28,7 +28,7 @@ const SAY_HELLO: Readonly<Record<Protocol, JsonObject>> = {
   responses: { input: "Hello" },
 };
 
-/** The smallest request body; `overrides` add to it. */
+/** Returns the smallest request body; `overrides` add to it. */
 export function hello(protocol: Protocol, overrides: JsonObject = {}): string {
   const body = {
     model: MODELS[protocol],
@@ -38,7 +38,7 @@ export function hello(protocol: Protocol, overrides: JsonObject = {}): string {
   return JSON.stringify(body);
 }
 
-/** The header in which clients of each protocol send their token. */
+/** Returns the header in which clients of each protocol send their token. */
 export function credentials(
   protocol: Protocol,
   token = ALICE_TOKEN,
@@ -48,7 +48,7 @@ export function credentials(
     : { authorization: `Bearer ${token}` };
 }
 
-/** A request of a protocol, ready for `fetch`. */
+/** Returns a request of a protocol, ready for `fetch`. */
 export function ask(
   protocol: Protocol,
   body: BodyInit = hello(protocol),

@@ -10,9 +10,10 @@ const GRAMMAR = {
 };
 
 /**
- * A request of Cursor's agent to `/chat/completions` of a custom base URL: a Responses request with
- * `stream_options` of Chat Completions. Fields and values as reported in forum.cursor.com/t/153019,
- * forum.cursor.com/t/159298 and github.com/icebear0828/codex-proxy/issues/707.
+ * Returns a request of Cursor's agent to `/chat/completions` of a custom base URL: a Responses
+ * request with `stream_options` of Chat Completions. Fields and values as reported in
+ * forum.cursor.com/t/153019, forum.cursor.com/t/159298 and
+ * github.com/icebear0828/codex-proxy/issues/707.
  */
 export function cursorBody(
   model: string,
@@ -60,8 +61,8 @@ export function cursorBody(
 }
 
 /**
- * The additional items of the next request, after the tool has run. Cursor uses the call's id from
- * the Chat Completions answer.
+ * Returns the additional items of the next request, after the tool has run. Cursor uses the call's
+ * id from the Chat Completions answer.
  */
 export function cursorTurn(callId: string): JsonValue[] {
   return [

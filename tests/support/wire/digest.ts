@@ -1,4 +1,4 @@
-/** The SHA-256 of a body, to compare bodies that are too long to print. */
+/** Returns the SHA-256 of a body, to compare bodies that are too long to print. */
 export async function digest(
   bytes: Uint8Array<ArrayBuffer>,
 ): Promise<string> {

@@ -1,7 +1,7 @@
 import { ALICE_TOKEN } from "../gateway/config.ts";
 import { hello, PATHS } from "./ask.ts";
 
-/** The head of a Chat Completions request with these additional lines. */
+/** Returns the head of a Chat Completions request with these additional lines. */
 export function head(...lines: readonly string[]): string {
   return [
     `POST ${PATHS.chat} HTTP/1.1`,
@@ -91,7 +91,7 @@ export const BROKEN_CHUNKS: Readonly<Record<string, string>> = {
   }\r\n${BODY}\r\n0\r\n\r\n`,
 };
 
-/** The status of each response in the received text. */
+/** Returns the status of each response in the received text. */
 export function statuses(text: string): number[] {
   return [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)]
     .map(([, status]) => Number(status));

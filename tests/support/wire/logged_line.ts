@@ -6,7 +6,7 @@ export interface LoggedLine {
   readonly [field: string]: unknown;
 }
 
-/** A request line of the gateway's JSON log, with its line feed. */
+/** Returns a request line of the gateway's JSON log, with its line feed. */
 export function loggedLine(fields: LoggedLine = {}): string {
   const line = {
     time: "2026-11-21T12:00:00.000Z",

@@ -1,5 +1,6 @@
 /**
- * The bytes of a stream whose events have these JSON values as data; a string is used unchanged.
+ * Returns the bytes of a stream whose events have these JSON values as data; a string is used
+ * unchanged.
  */
 export function sseBytes(
   ...events: readonly unknown[]

@@ -6,7 +6,7 @@ export interface Frame {
   readonly data: string;
 }
 
-/** The events of a whole stream. */
+/** Returns the events of a whole stream. */
 export function framesOf(text: string): Frame[] {
   const frames: Frame[] = [];
   const parser = createParser({

@@ -198,7 +198,7 @@ export const WIRES: Readonly<Record<Protocol, Wire>> = {
   responses: RESPONSES,
 };
 
-/** The protocol of an upstream path. */
+/** Returns the protocol of an upstream path. */
 export function protocolOfPath(path: string): Protocol {
   if (path.endsWith("/chat/completions")) return "chat";
   return path.endsWith("/messages") ? "messages" : "responses";

@@ -34,7 +34,10 @@ function answerCall(open: Set<string>, turn: Turn): HistoryFault | undefined {
   return open.delete(callId) ? undefined : { kind: "orphan", callId };
 }
 
-/** The calls of one answer may be in several consecutive assistant turns. */
+/**
+ * Returns the first open call before a turn of another role. The calls of one answer may be in
+ * several consecutive assistant turns.
+ */
 function unanswered(open: Set<string>, turn: Turn): HistoryFault | undefined {
   return turn.role === "assistant" ? undefined : firstOpen(open);
 }

@@ -145,7 +145,10 @@ function checkBlock(block: JsonObject, path: string): void {
   }
 }
 
-/** A block without its text returns with the signature alone. */
+/**
+ * Returns true for a block that the provider signed. A block without its text returns with the
+ * signature alone.
+ */
 function isOwnThinking(block: JsonObject): boolean {
   const text = unseal(textOf(block.signature));
   const shown = textOf(block.thinking);
