@@ -1,6 +1,6 @@
 /**
- * Returns the SHA-256 of every file of a folder, one line each, sorted, in the format of `sha256sum
- * --check`.
+ * Returns the SHA-256 of every file of a folder, one line each, sorted, in the format of
+ * `sha256sum --check`.
  */
 export async function checksums(folder: URL): Promise<string> {
   const names = (await Array.fromAsync(Deno.readDir(folder)))

@@ -1,7 +1,7 @@
 /**
  * `deno task release`: writes a release to `dist/release/`. It has an executable for each system
- * whose base the compiler can download, the JSON Schema of the configuration, a manual, shell
- * completions, a bill of materials, and the checksums of all files.
+ * whose base the compiler can download. It also has the JSON Schema of the configuration, a manual,
+ * shell completions, a bill of materials, and the checksums of all files.
  */
 import { VERSION } from "../src/core/version.ts";
 import { checksums } from "./checksums.ts";

@@ -43,7 +43,7 @@ export const answers: Readonly<Record<SpokenProtocol, string>> = {
   }),
 };
 
-/** Returns the `count` events of a stream, each as its bytes on the connection. */
+/** Returns the `count` events of a stream, each as the text of one server-sent event. */
 export function streamEvents(
   protocol: SpokenProtocol,
   count: number,

@@ -20,8 +20,8 @@ export interface Entry {
 /** The number of runs of each load. */
 export interface Rounds {
   /**
-   * The least rounds before the measurement. A gateway runs for days, so its code is compiled. More
-   * rounds follow while the programs become faster.
+   * The minimum number of rounds before the measurement: a gateway runs for days with compiled
+   * code. More rounds follow while the programs become faster.
    */
   readonly warmUp: number;
   readonly measured: number;

@@ -13,7 +13,7 @@ export interface MemoryOptions {
 
 /**
  * Prints how far big bodies raise the peak of a fresh program's resident memory, one at a time and
- * two at once. The later bodies find the memory that the first has left.
+ * two at once. It separates the first body from the later ones, which reuse its memory.
  */
 export async function reportMemory(
   { upstream, shot, bytes, rounds }: MemoryOptions,

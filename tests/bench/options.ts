@@ -3,7 +3,7 @@ import type { Rounds } from "./compare.ts";
 
 /** The options of the benchmark's command line. */
 export interface Options {
-  /** A part of the names of the parts to run. */
+  /** A text in the names of the parts to run. */
   readonly only: string;
   readonly rounds: Rounds;
   /** The address of another gateway. */

@@ -10,7 +10,10 @@ export interface PickerRow {
 /** It requests the models while it starts, and the picker has them a moment later. */
 const BETWEEN_MS = 100;
 
-/** The most readings of the picker: several times as long as the client waits for the list. */
+/**
+ * The maximum number of readings. Together they take several times as long as the client waits for
+ * the list.
+ */
 const MAX_READS = 150;
 
 /**

@@ -21,8 +21,8 @@ import { type ClientProgram, CLIENTS } from "./programs.ts";
 import { runClient } from "./run_client.ts";
 
 // The cost of a long session of the real Claude Code, computed by hand and by the gateway. For
-// tokens, Claude Code's own count is compared as well. `deno task test:clients` runs this; `deno
-// task test` does not.
+// tokens, Claude Code's own count is compared as well. `deno task test:clients` runs this;
+// `deno task test` does not.
 
 const TURNS = 40;
 
@@ -176,8 +176,8 @@ const ROUTES = [
 ] as const;
 
 /**
- * Asserts that Claude Code has counted the same tokens. It reads those cache counts that its own
- * protocol has.
+ * Asserts that Claude Code has counted the same tokens. It knows only the cache counts of its own
+ * protocol.
  */
 function assertOwnCount(stdout: string, sent: readonly Counts[]): void {
   const { usage } = JSON.parse(stdout);

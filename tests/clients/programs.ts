@@ -16,7 +16,7 @@ export interface LaunchOptions extends GatewayAddress {
   readonly retries: number;
 }
 
-/** The start of a client without a screen. */
+/** A command that starts a client without a screen. */
 export interface Launch {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;

@@ -10,8 +10,8 @@ import { startTranslating, type Upstream, upstreamsFor } from "./upstreams.ts";
 
 // Real clients from npm, at failures that no retry can solve. Each must end soon and print the
 // reason, even with its default number of retries. At temporary failures, each must continue.
-// docs/clients.md lists the behaviour that clients cannot be made to have. `deno task test:clients`
-// runs this; `deno task test` does not.
+// docs/clients.md lists the exceptions. `deno task test:clients` runs this; `deno task test` does
+// not.
 
 const MODEL = "unknown-model";
 

@@ -26,7 +26,7 @@ const ENDLESS_MS = 5_000;
 const MAX_PASSING_BYTES = 192 * MIB;
 
 /**
- * The same for an answer that the gateway holds up to its limit: as bytes, as text and as parsed
+ * The most for an answer that the gateway holds up to its limit: as bytes, as text and as parsed
  * values.
  */
 const MAX_HELD_BYTES = 512 * MIB;

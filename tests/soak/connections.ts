@@ -8,7 +8,7 @@ import type { SoakOptions } from "./soak_options.ts";
 
 const OTHERS = 1_000;
 
-/** The upstream's time for each of them, in milliseconds: about sixty are in flight at a time. */
+/** The upstream's response time, in milliseconds. About sixty requests are then in flight. */
 const UPSTREAM_MS = 300;
 
 /**
@@ -35,7 +35,8 @@ const WAY: Way = { protocol: "chat", upstream: "chat", model: "all" };
 interface Net {
   readonly gateway: SharedGateway;
   /**
-   * Reports the upstream's state. A POST makes the hop before it drop all bytes of its connections.
+   * Reports the state of the upstream. A POST silently breaks its connections, at the hop in front
+   * of it.
    */
   readonly controlUrl: string;
 }
@@ -73,7 +74,7 @@ export async function soakConnections(options: SoakOptions): Promise<void> {
   }
 }
 
-/** The state of a burden, until the other requests have their answers. */
+/** A burden that holds its resources until the other requests end. */
 interface Burden extends Disposable {
   /** The number of other requests that may fail. */
   readonly allowed: number;

@@ -25,10 +25,10 @@ import type { Protocol } from "../../src/core/protocol.ts";
 import type { Random } from "../support/fakes/random.ts";
 import type { SoakOptions } from "./soak_options.ts";
 
-/** The least requests of each scene. */
+/** The minimum number of requests in each scene. */
 const REQUESTS = 4000;
 
-/** The number of disturbances in a scene. */
+/** The number of disturbances in each scene. */
 const TURNS = 6;
 
 /** The number of simultaneous clients. */

@@ -7,14 +7,14 @@ export interface Findings {
   /**
    * Reports a time or a size over its bound. A busy machine may be the cause.
    *
-   * @param excuse The reason why it proves nothing on a quiet machine either; absent when it does.
+   * @param excuse A reason why it is inconclusive even on a quiet machine.
    */
   exceed(sentence: string, excuse?: string): void;
   /**
    * Decides about the sentences of {@linkcode exceed} since the last call.
    *
-   * @param excuse The reason why they prove nothing; absent when the machine was quiet, which makes
-   *   them faults.
+   * @param excuse A reason why they are inconclusive; absent on a quiet machine, where they are
+   *   faults.
    */
   judge(excuse: string | undefined): void;
   readonly rows: readonly (readonly [what: string, figure: string])[];

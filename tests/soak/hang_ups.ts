@@ -29,7 +29,10 @@ const SETTLE_MS = 10_000;
 
 const MAX_MORE_DESCRIPTORS = 40;
 
-/** A larger growth per hang-up is a leak. The garbage collector causes less, over all of them. */
+/**
+ * A larger growth per hang-up is a leak. Garbage collection varies by less, averaged over all of
+ * them.
+ */
 const MAX_GROWTH_BYTES = 1.5 * 1024;
 
 /**

@@ -5,7 +5,7 @@ import { hasProc } from "./scene.ts";
 /** The most that other programs may use during a measurement, as a share of all processors. */
 const MAX_OTHERS_SHARE = 0.25;
 
-/** The longest delay of a sleeping thread, in milliseconds. */
+/** The longest acceptable delay of a sleeping thread, in milliseconds. */
 const MAX_LATE_MS = 100;
 
 /** The time between two pings of that thread, in milliseconds. */
@@ -55,7 +55,7 @@ export function watchMachine(): MachineWatch {
 }
 
 /**
- * Returns the reason why measurements of that time prove nothing.
+ * Returns the reason why measurements of that time are inconclusive.
  *
  * @returns `undefined` when the machine was quiet enough.
  */

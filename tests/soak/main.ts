@@ -1,8 +1,8 @@
 /**
  * Tests endurance. The real program and a scripted upstream run for some minutes, each in its own
  * process. The exit code is 1 for any fault. It is 3 without a fault, when the machine was too busy
- * to judge the measurements. Run it with `deno task soak`, or for example `deno task soak --minutes
- * 10 --seed 7 --only traffic,hang-ups`.
+ * to judge the measurements. Run it with `deno task soak`, or for example
+ * `deno task soak --minutes 10 --seed 7 --only traffic,hang-ups`.
  */
 import { parseArgs } from "node:util";
 import { createRandom } from "../support/fakes/random.ts";

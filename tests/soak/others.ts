@@ -5,7 +5,7 @@ import { type Findings, quantile } from "./findings.ts";
 import { wordsOf } from "./question.ts";
 import type { Way } from "./scene.ts";
 
-/** The longest unnoticed delay, beyond the upstream's time, in milliseconds. */
+/** The longest acceptable delay beyond the upstream's time, in milliseconds. */
 const MAX_DELAY_MS = 250;
 
 /** The time between two requests, in milliseconds. */

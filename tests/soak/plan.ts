@@ -14,7 +14,7 @@ export interface Budget {
   readonly trafficSeconds: number;
 }
 
-/** A smaller share of the full counts proves nothing. */
+/** A smaller share of the full counts is inconclusive. */
 const MIN_EFFORT = 0.1;
 
 /** A smaller share cannot distinguish a leak from a heap that still grows to its size. */
@@ -46,8 +46,7 @@ export function divide(
 }
 
 /**
- * Returns the reason why growth and small counts prove nothing at an effort; `undefined` when they
- * do.
+ * Returns the reason why a short run cannot judge growth and small counts; `undefined` when it can.
  */
 export function shortnessOf(
   { effort }: Pick<Budget, "effort">,

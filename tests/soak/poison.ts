@@ -31,11 +31,11 @@ interface Poison {
   readonly behaviour: Behaviour;
   /** The length of the text after the prompt, in bytes. */
   readonly bytes: number;
-  /** The expected status of each request; absent when every error of the upstream is right. */
+  /** The expected status of each request; absent when any error of the upstream is expected. */
   readonly status?: number;
 }
 
-/** Each has its own gateway: a token that makes an upstream fail loses it for a while. */
+/** Each has its own gateway, because the connection cools down for a token that makes it fail. */
 const POISONS: readonly Poison[] = [
   { name: "flagged prompts", behaviour: "flag", bytes: 0, status: 403 },
   {

@@ -29,7 +29,7 @@ export type Behaviour =
 
 /** An instruction to the upstream, inside the prompt, which every protocol carries. */
 export interface Question {
-  /** Letters and digits that no other question has. */
+  /** Letters and digits, unique to the question. */
   readonly tag: string;
   readonly behaviour: Behaviour;
   /** The number of words in the answer. */

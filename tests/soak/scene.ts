@@ -65,7 +65,7 @@ export interface Scene extends AsyncDisposable {
 /** The upstream's state. */
 export interface Account {
   readonly open: number;
-  /** By tag, in milliseconds since 1970. */
+  /** The time of each cancellation by tag, in milliseconds since 1970. */
   readonly leftMs: Readonly<Record<string, number>>;
 }
 

@@ -43,7 +43,7 @@ const SLOW_WAYS: Readonly<Record<string, Way>> = {
   translated: { protocol: "chat", upstream: "messages", model: "b" },
 };
 
-/** The counts, and the time. */
+/** The sizes of the test, with the number of warm-up requests. */
 interface Sizes extends StreamSizes {
   readonly warmUp: number;
 }

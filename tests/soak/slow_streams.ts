@@ -13,15 +13,15 @@ export interface Subject {
 
 /** The number of streams, and the time. */
 export interface StreamSizes {
-  /** The slow streams of each of two batches. */
+  /** The number of slow streams in each of two batches. */
   readonly clients: number;
   readonly flooded: number;
   readonly silentMs: number;
 }
 
 /**
- * Measures the memory of streams at a model's pace to clients that read nothing, in bytes: per
- * stream of the first batch, and of the second.
+ * Opens two batches of streams at a model's pace, to clients that read nothing. Returns the memory
+ * per stream of each batch, in bytes.
  *
  * @param whileAllRun Called with the number of streams.
  */

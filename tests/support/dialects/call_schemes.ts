@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../../src/core/json.ts";
 import type { Random } from "../fakes/random.ts";
 
-/** A tool call, complete. */
+/** A complete tool call. */
 export interface ModelCall {
   readonly id: string;
   readonly name: string;
@@ -480,7 +480,7 @@ function mixed(rows: JsonObject[][], random: Random): JsonObject[][] {
 }
 
 /**
- * True when no two calls are equal: without ids, an equal call at the same index reads as a repeat
+ * Returns true when no two calls are equal: without ids, an equal call at the same index reads as a repeat
  * of the first.
  */
 function areDifferent(calls: readonly ModelCall[]): boolean {

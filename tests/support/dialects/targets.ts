@@ -4,7 +4,7 @@ import type {
 } from "../../../src/protocols/canonical/codec.ts";
 import type { Loss } from "../../../src/protocols/canonical/request/loss.ts";
 
-/** A context that collects dropped fields, without an error for any. */
+/** A context that records dropped fields instead of rejecting the request. */
 export interface NotedContext {
   readonly context: RequestContext;
   /** Every dropped field as `field weight`, in order. */

@@ -3,7 +3,7 @@ import type { Protocol } from "../../../src/core/protocol.ts";
 import { CODECS } from "../../../src/protocols/mod.ts";
 import { translateRequest } from "../../../src/protocols/translate_request.ts";
 
-/** The path of a translated request. */
+/** The protocols and the target of a translation. */
 export interface UpstreamRequestOptions {
   readonly from: Protocol;
   readonly to: Protocol;

@@ -42,7 +42,7 @@ function usagesIn({ answer, stream }: Recording): JsonObject[] {
   });
 }
 
-/** True when all counts are the model's own: an advisor has its own price. */
+/** Returns true when all counts are the model's own: an advisor has its own price. */
 function isOwn(usages: readonly JsonObject[]): boolean {
   const parts = usages.flatMap(({ iterations }) =>
     Array.isArray(iterations) ? iterations.filter(isJsonObject) : []
@@ -50,7 +50,7 @@ function isOwn(usages: readonly JsonObject[]): boolean {
   return parts.every(({ type }) => type === "message");
 }
 
-/** True when one recording joins two streams. */
+/** Returns true when one recording joins two streams. */
 function isTwo({ stream }: Recording): boolean {
   const text = new TextDecoder().decode(stream);
   return text.split('"type":"message_start"').length > 2 ||
@@ -167,7 +167,7 @@ function writtenAs(usage: JsonObject, isStream: boolean): Omit<Turn, "name"> {
   return { body: text, ...rest };
 }
 
-/** True when Chat Completions can express the counts: it has no speed and no one-hour cache. */
+/** Returns true when Chat Completions can express the counts: it has no speed and no one-hour cache. */
 function isOfChat({ speed, written1h }: Counts): boolean {
   return speed !== "fast" && written1h === 0;
 }

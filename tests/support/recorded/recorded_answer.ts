@@ -45,7 +45,10 @@ export function recordedAnswer(
   return words && { ...words, usage };
 }
 
-/** The types of the events that end a stream; of Chat's there is one in each recording. */
+/**
+ * The types of the last event of a stream. Empty for Chat Completions, whose recordings hold one
+ * stream each.
+ */
 const LAST_TYPES: Readonly<Record<Protocol, readonly string[]>> = {
   chat: [],
   messages: ["message_stop"],

@@ -7,7 +7,7 @@ import type { Protocol } from "../../../src/core/protocol.ts";
 import { framesOf } from "../wire/sse_frames.ts";
 
 /**
- * True when a stream ends as its protocol demands. In Chat Completions, a finish reason is such an
+ * Returns true when a stream ends as its protocol demands. In Chat Completions, a finish reason is such an
  * end, and a chunk with usage may follow it.
  */
 export function endsWell(text: string, protocol: Protocol): boolean {

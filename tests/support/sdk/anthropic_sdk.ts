@@ -35,7 +35,10 @@ export interface Answer {
 /** The functions of an SDK that the tests use; the types of the two generations do not mix. */
 export interface Sdk {
   create(body: Body): Promise<Answer>;
-  /** @param onText Called with every chunk of text. @param signal Ends the stream. */
+  /**
+   * @param onText Called with every chunk of text.
+   * @param signal Ends the stream.
+   */
   stream(
     body: Body,
     onText?: (text: string) => void,

@@ -152,8 +152,8 @@ const MIB = 1024 * 1024;
 const TOO_LONG_MIB = 128;
 
 /**
- * Returns an answer with chunks of about a MiB, until the reader cancels or {@linkcode
- * TOO_LONG_MIB} is sent.
+ * Returns an answer with chunks of about a MiB. It ends when the reader cancels, or after
+ * `TOO_LONG_MIB`.
  */
 export function tooLong(
   piecesOf: (wire: Wire) => { readonly begin: string; readonly piece: string },
@@ -215,7 +215,7 @@ export function failureInBody({ wire }: Asked): Response {
   });
 }
 
-/** {@linkcode failureInBody} in small chunks, without `content-length`. */
+/** Sends the body of {@linkcode failureInBody} in two chunks, without `content-length`. */
 export function failureInPieces({ wire }: Asked): Response {
   const text = JSON.stringify(wire.error("overloaded_error", "Overloaded"));
   return piecewise([text.slice(0, 30), text.slice(30)], JSON_HEADERS);

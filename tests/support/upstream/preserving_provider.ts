@@ -265,7 +265,7 @@ function isSaid({ type }: JsonObject): boolean {
   return type !== "thinking" && type !== "redacted_thinking";
 }
 
-/** JSON text that ignores the order of keys and cache markers. */
+/** Returns JSON text without cache markers, with sorted keys. */
 function stable(value: unknown): string {
   return JSON.stringify(value, (key, inner) => {
     if (key === "cache_control") return undefined;

@@ -1,7 +1,6 @@
 /**
  * A program for an environment that the test cannot enter. It starts the demo of an executable in a
- * directory, sends one request and ends the demo. It prints the results as JSON, a {@linkcode
- * SeenDemo}.
+ * directory, sends one request and ends the demo. It prints a {@linkcode SeenDemo} as JSON.
  *
  * Arguments: the executable, the directory and, if any, the number of the user who runs it.
  */

@@ -19,9 +19,9 @@ export interface ErrorAnswer {
 }
 
 /**
- * Reads an error of the gateway. Checks that it has exactly the format of the caller's protocol,
- * and the request id in each place where clients of that protocol look for it
- * (docs/design.md#errors).
+ * Reads an error of the gateway and checks its format, which is that of the caller's protocol
+ * (docs/design.md#errors). The request id must be in each place where clients of that protocol look
+ * for it.
  */
 export async function readError(
   response: Response,

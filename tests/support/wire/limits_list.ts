@@ -86,7 +86,7 @@ export function listOf(...data: readonly ConnectionEntry[]): QuotaList {
   return { object: "list", scope: "provider", refresh_after_seconds: 60, data };
 }
 
-/** Returns one connection of every state, with windows of every level. */
+/** Returns a list with one connection of every state, and with windows of every level. */
 export function everyState(): QuotaList {
   return listOf(
     entryOf("GLM team", {

@@ -204,7 +204,7 @@ export function protocolOfPath(path: string): Protocol {
   return path.endsWith("/messages") ? "messages" : "responses";
 }
 
-/** True when a body asks for a stream. */
+/** Returns true when a body asks for a stream. */
 export function wantsStream(body: unknown): boolean {
   return isJsonObject(body) && body.stream === true;
 }

@@ -146,7 +146,7 @@ function checkBlock(block: JsonObject, path: string): void {
 }
 
 /**
- * Returns true for a block that the provider signed. A block without its text returns with the
+ * Returns true for a block that the provider signed. A block whose text was omitted has the
  * signature alone.
  */
 function isOwnThinking(block: JsonObject): boolean {

@@ -71,9 +71,9 @@ export function judgeChat(body: JsonObject, ask: AskOfBody): void {
 /**
  * Judges a Responses request, or a request to compact a conversation.
  *
- * @throws {Refusal} For a field of another protocol, a limit that is too small, a tool name that
- *   OpenAI rejects, sealed reasoning that is not the provider's own, or calls and outputs that do
- *   not pair up.
+ * @throws {Refusal} For a field of another protocol, or a limit that is too small; for a tool name
+ *   that OpenAI rejects, or sealed reasoning that is not the provider's own; for calls and outputs
+ *   that do not pair up.
  */
 export function judgeResponses(body: JsonObject, ask: AskOfBody): void {
   refuseForeignFields(body, FOREIGN_TO_RESPONSES);
