@@ -22,11 +22,12 @@ async function writeExecutables(): Promise<boolean> {
       output,
     });
     outcomes.push(outcome);
-    if (outcome === "made") console.error(`made ${output}`);
-    else if (outcome === "failed") console.error(`${output}: ${report}`);
-    else {
+    if (outcome === "made") console.error(`Compiled ${output}`);
+    else if (outcome === "failed") {
+      console.error(`Cannot compile ${output}: ${report}`);
+    } else {
       console.error(
-        `left out ${output}: its base cannot be downloaded from dl.deno.land`,
+        `Cannot compile ${output}: its base cannot be downloaded from dl.deno.land.`,
       );
     }
   }
@@ -49,5 +50,5 @@ await Deno.writeTextFile(
   new URL("SHA256SUMS", folder),
   await checksums(folder),
 );
-console.error(`The release is in ${FOLDER}/`);
+console.error(`The release is in ${FOLDER}/.`);
 if (!isWhole) Deno.exit(1);

@@ -117,7 +117,7 @@ const comparisons: readonly Comparison[] = [
     load: { requests: concurrency === 1 ? 300 : 800, concurrency },
   })),
   ...(["small", "large"] as const).map((stream) => ({
-    title: `SSE of 300 events in ${stream} pieces`,
+    title: `SSE of 300 events in ${stream} chunks`,
     entries: all([hop, bare, honest, gateway], {
       ...chat,
       model: `chat-${stream}`,
@@ -146,7 +146,7 @@ const comparisons: readonly Comparison[] = [
   },
   ...(["small", "large"] as const).flatMap((stream) => [
     {
-      title: `Messages to Chat, SSE in ${stream} pieces`,
+      title: `Messages to Chat, SSE in ${stream} chunks`,
       entries: [
         ...all([translator, gateway], {
           path: "/v1/messages",
@@ -161,7 +161,7 @@ const comparisons: readonly Comparison[] = [
       load: { requests: 80, concurrency: 16 },
     },
     {
-      title: `Chat to Messages, SSE in ${stream} pieces`,
+      title: `Chat to Messages, SSE in ${stream} chunks`,
       entries: [
         ...all([translator, gateway], {
           ...chat,
@@ -197,7 +197,7 @@ const comparisons: readonly Comparison[] = [
     load: { requests: concurrency === 1 ? 300 : 800, concurrency },
   })),
   {
-    title: "token limits, SSE of 300 events in small pieces",
+    title: "token limits, SSE of 300 events in small chunks",
     entries: all([gateway, limited], { ...chat, stream: "small" }),
     load: { requests: 80, concurrency: 16 },
   },

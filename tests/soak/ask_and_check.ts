@@ -42,10 +42,10 @@ function faultOf(
     case "refuse":
       return status === 400 && body?.includes(`no ${asking.question.tag}`)
         ? undefined
-        : "a refusal was not passed on";
+        : "a refusal did not reach the caller";
     case "cut":
       return looksWhole(asking, status, body)
-        ? "an answer that broke off looks whole"
+        ? "an answer that broke off looks complete"
         : undefined;
     default:
       return isExpected(asking, status, body)

@@ -49,7 +49,7 @@ export async function soakBigAnswers(options: SceneOptions): Promise<void> {
       const bytes = await readFor(answer, Infinity);
       const [frame = 0] = [jsonAnswer("chat", [""]).length];
       if (bytes !== mib * MIB + frame) {
-        findings.fail(`Of ${mib} MiB came ${sizeText(bytes)}`);
+        findings.fail(`The answer of ${mib} MiB has ${sizeText(bytes)}`);
       }
       return `${sizeText(bytes)} passed`;
     },
@@ -80,9 +80,11 @@ export async function soakBigAnswers(options: SceneOptions): Promise<void> {
       const answer = await ask(TRANSLATED, "huge", mib, options.scene);
       const text = await answer.text();
       if (answer.status !== 502 || !text.includes("too long")) {
-        findings.fail(`JSON that is too long gave ${answer.status}: ${text}`);
+        findings.fail(
+          `JSON that is too long returned ${answer.status}: ${text}`,
+        );
       }
-      return `refused with ${answer.status}`;
+      return `rejected with ${answer.status}`;
     },
   );
   await measure(
@@ -93,7 +95,7 @@ export async function soakBigAnswers(options: SceneOptions): Promise<void> {
       const answer = await ask(TRANSLATED, "one-event", mib, options.scene);
       const text = await answer.text();
       if (!text.includes("error") || text.includes("[DONE]")) {
-        findings.fail(`An endless event gave ${answer.status}: ${text}`);
+        findings.fail(`An endless event returned ${answer.status}: ${text}`);
       }
       return `ended with ${answer.status} and an error`;
     },
@@ -115,7 +117,7 @@ async function measure(
   const rise = hasProc ? (await memory(gateway.pid)).peak - before : 0;
   findings.note(
     what,
-    `${said} in ${seconds.toFixed(1)} s, peak of memory ${sizeText(rise)} up`,
+    `${said} in ${seconds.toFixed(1)} s, peak memory up by ${sizeText(rise)}`,
   );
   if (rise > maxBytes) {
     findings.exceed(`${what} takes ${sizeText(rise)} of memory`);

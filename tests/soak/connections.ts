@@ -54,21 +54,24 @@ export async function soakConnections(options: SoakOptions): Promise<void> {
     const { url, hopUrl } = await tellOf(upstream.url);
     await measure("few streams on a connection", url, upstream, options);
     await measure(
-      `${STALLED} callers who stop reading`,
+      `${STALLED} callers that stop reading`,
       url,
       upstream,
       options,
       stall,
     );
     await measure(
-      "a connection that is silently lost",
+      "a connection that breaks silently",
       hopUrl,
       upstream,
       options,
       lose,
     );
     const { versions } = await tellOf(upstream.url);
-    options.findings.note("  the upstream was asked over", versions.join(", "));
+    options.findings.note(
+      "  HTTP versions of the upstream's requests",
+      versions.join(", "),
+    );
   } finally {
     await upstream.stop();
   }
@@ -129,7 +132,9 @@ async function stall({ gateway }: Net): Promise<Burden> {
       const head = new Uint8Array(12);
       await connection.read(head);
       const text = new TextDecoder().decode(head);
-      if (text !== "HTTP/1.1 200") throw new Error(`A stream began ${text}`);
+      if (text !== "HTTP/1.1 200") {
+        throw new Error(`A stream began with ${text}`);
+      }
       return connection;
     }),
   );
@@ -147,7 +152,9 @@ async function lose({ gateway, controlUrl }: Net): Promise<Burden> {
     headers: () => gateway.headersOf("other"),
     count: LOST,
   });
-  if (refused.length > 0) throw new Error(`It began with ${refused[0]}`);
+  if (refused.length > 0) {
+    throw new Error(`The first request failed: ${refused[0]}`);
+  }
   await tellOf(controlUrl, "POST");
   return { allowed: LOST, [Symbol.dispose]() {} };
 }

@@ -80,7 +80,10 @@ const SCENES: readonly Scene[] = [
 export async function soakCounts(options: SoakOptions): Promise<void> {
   for (const scene of SCENES) {
     if (scene.hasStore && storeProgram === undefined) {
-      options.findings.note(scene.name, "left out: no Valkey or Redis here");
+      options.findings.note(
+        scene.name,
+        "skipped: this machine has no Valkey or Redis",
+      );
       continue;
     }
     await soakScene(scene, options);
@@ -307,7 +310,7 @@ async function openStore(): Promise<TroubledStore> {
         await standby.ask("REPLICAOF", "127.0.0.1", String(current.port));
         await until(
           async () => /master_link_status:up/.test(await standby.ask("INFO")),
-          "the standby to have everything",
+          "the standby to catch up",
         );
         await still(current);
         // The standby applies its replication stream at once.
@@ -428,7 +431,7 @@ function faultsOf(
   return cases.flatMap(([what, reported, expected]) =>
     reported === expected
       ? []
-      : [`${what} is ${reported}, the log and what was lost give ${expected}`]
+      : [`${what} is ${reported}, but the log minus the losses is ${expected}`]
   );
 }
 

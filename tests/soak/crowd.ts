@@ -52,7 +52,9 @@ export async function soakCrowd(
   );
   const most = quantile(beside, 0.99);
   if (!(most < MAX_MS)) {
-    findings.exceed(`Idle and slow connections starve the rest: ${most} ms`);
+    findings.exceed(
+      `Idle and slow connections delay other requests: ${most} ms`,
+    );
   }
 }
 

@@ -68,10 +68,10 @@ async function measure(
   const gapMs = await pinging;
   findings.note(
     what,
-    `longest answer to others ${gapMs.toFixed(0)} ms; ${said}`,
+    `longest wait of other requests ${gapMs.toFixed(0)} ms; ${said}`,
   );
   if (gapMs > MAX_GAP_MS) {
-    findings.exceed(`${what} holds up the others for ${gapMs.toFixed(0)} ms`);
+    findings.exceed(`${what} delays other requests by ${gapMs.toFixed(0)} ms`);
   }
 }
 

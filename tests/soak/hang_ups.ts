@@ -12,7 +12,7 @@ const ROUNDS = 8;
 
 const WARM_UP = 5_000;
 
-/** The number at a time: for the memory, and for the times. */
+/** The number of simultaneous hang-ups while memory is measured, and while times are measured. */
 const CROWD = 32;
 const FEW = 4;
 
@@ -71,13 +71,13 @@ function report(
   const sizes = uses.map(({ residentBytes }) => sizeText(residentBytes));
   const descriptors = uses.map((use) => use.descriptors);
   findings.note(
-    "  left behind",
-    `${sizeText(1000 * perHangUp)} by 1000 of them (${sizes.join(", ")}); ` +
+    "  remaining memory",
+    `${sizeText(1000 * perHangUp)} per 1000 hang-ups (${sizes.join(", ")}); ` +
       `${descriptors.join(", ")} descriptors`,
   );
   if (perHangUp > MAX_GROWTH_BYTES) {
     findings.exceed(
-      `1000 hang-ups leave ${sizeText(1000 * perHangUp)} behind`,
+      `1000 hang-ups leak ${sizeText(1000 * perHangUp)}`,
       shortnessOf({ effort }),
     );
   }
@@ -117,7 +117,7 @@ async function settle(scene: Scene, findings: Findings): Promise<void> {
     if (performance.now() > lastMs) {
       return findings.exceed(
         `${running} requests still run and ${open} answers are still open ` +
-          `${SETTLE_MS / 1000} s after their callers left`,
+          `${SETTLE_MS / 1000} s after their callers hung up`,
       );
     }
     await pause(50);
@@ -137,11 +137,11 @@ async function timeHangUps(options: SceneOptions): Promise<void> {
     quantile(tookMs, share)
   );
   findings.note(
-    "  until the upstream knows",
+    "  until the upstream notices",
     `${middle?.toFixed(1)} ms (half), ${most?.toFixed(1)} ms (99 of 100), ` +
       `${worst?.toFixed(1)} ms (all ${tookMs.length})`,
   );
   if (!(most !== undefined && most < MAX_MS)) {
-    findings.exceed(`A hang-up takes ${most} ms to the upstream`);
+    findings.exceed(`A hang-up reaches the upstream after ${most} ms`);
   }
 }

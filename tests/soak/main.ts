@@ -84,7 +84,7 @@ for (const name of chosen) {
   try {
     await PARTS[name].run({ findings, random, ...budget });
   } catch (error) {
-    findings.fail(`${name} could not be finished: ${error}`);
+    findings.fail(`Cannot finish ${name}: ${error}`);
   }
   const busyness = await watch.end();
   findings.judge(excuseOf(busyness));

@@ -93,7 +93,7 @@ export async function soakSlowClients(
   }
   if (!hasProc) return;
   findings.note(
-    "  of a proxy with one empty transform",
+    "  a stream of a proxy with one empty transform",
     costsText(floor, sizes),
   );
 }

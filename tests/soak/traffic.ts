@@ -93,7 +93,7 @@ async function callOnce(
     const fault = await call(kind, options);
     if (fault !== undefined) findings.fail(fault);
   } catch (error) {
-    findings.fail(`A request of the kind ${kind} failed: ${error}`);
+    findings.fail(`A request (${kind}) failed: ${error}`);
   }
 }
 
@@ -128,7 +128,7 @@ async function readList(
   });
   const text = await answer.text();
   const isGood = answer.status === 200 && text.includes('"data":[{');
-  return isGood ? undefined : `GET /${name} gave ${answer.status}: ${text}`;
+  return isGood ? undefined : `GET /${name} returned ${answer.status}: ${text}`;
 }
 
 function report(
@@ -162,7 +162,7 @@ function report(
     } per minute`,
   );
   findings.note(
-    "  from begin to end",
+    "  from the first to the last",
     `${
       eighths(samples).map(({ residentBytes }) =>
         Math.round(residentBytes / MIB)
