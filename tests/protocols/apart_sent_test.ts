@@ -8,8 +8,8 @@ import {
   userRequest,
 } from "../support/dialects/upstream_request.ts";
 
-// What another protocol shows in words stands apart from its neighbours: no model and no caller reads the end of one
-// thing and the beginning of the next as one word.
+// Blocks of another protocol that become text are separated from their neighbours. No model or
+// caller may read the end of one text and the beginning of the next as one word.
 
 function chatText(
   from: Protocol,
@@ -31,7 +31,9 @@ function chatText(
   ).join("\n");
 }
 
-/** What only Messages have in an earlier answer, and the end of what others read of it. */
+/**
+ * Blocks of an earlier answer that only Messages has, and the end of their text in other protocols.
+ */
 const MESSAGES_BLOCKS: readonly (readonly [JsonObject, string])[] = [
   [
     {
@@ -90,7 +92,7 @@ Deno.test("what an earlier answer holds that only Messages know stands apart fro
     const own = sent.input.filter(isJsonObject).filter(({ role }) =>
       role === "assistant"
     );
-    // Servers put the parts of one message together as they are.
+    // Servers join the parts of one message without a separator.
     assert.deepEqual(
       own.map(({ content }) => Array.isArray(content) ? content.length : 0),
       [1, 1, 1],

@@ -25,7 +25,7 @@ import { STREAMED } from "../support/dialects/pairs.ts";
 import { factsBySdk, squeeze } from "../support/sdk/sdk_answers.ts";
 import { STOP_WORDS } from "../support/dialects/stop_words.ts";
 
-// What providers are known to answer, translated to every protocol and read by its official SDK.
+// Known answers of providers, translated to every protocol and read by its official SDK.
 
 for (const behaviour of BEHAVIOURS) {
   const { provider, does } = behaviour;
@@ -50,7 +50,7 @@ async function judge(behaviour: Behaviour, to: Protocol): Promise<void> {
   assert.deepEqual({ ...facts, tokens }, factsOf(means, to));
 }
 
-/** What the upstream's answer is, as the program reads it. */
+/** Returns the events of the upstream's answer, as the program reads it. */
 function eventsOf({ speaks, sends }: Behaviour): AnswerEvent[] {
   const codec = CODECS[speaks];
   if (typeof sends === "string") {
@@ -76,7 +76,9 @@ function framesOf(events: readonly AnswerEvent[], to: Protocol): SseFrame[] {
   return runStage(codec.createStreamEncoder(context), events);
 }
 
-/** The SDKs throw an error of a stream, but for Responses, where it is an answer that failed. */
+/**
+ * The SDKs throw an error in a stream. Only in Responses it is an answer with the status `failed`.
+ */
 async function readsFailure(
   to: Protocol,
   frames: readonly SseFrame[],

@@ -18,14 +18,15 @@ import { createRandom, type Random } from "../support/fakes/random.ts";
 import { STREAMED } from "../support/dialects/pairs.ts";
 import { factsBySdk } from "../support/sdk/sdk_answers.ts";
 
-// What a model calls is cut into chunks by every scheme that a provider is known to use; the calls come out whole.
+// Every known scheme of a provider splits the calls of a model into chunks, and the decoder
+// restores the complete calls.
 
-/** Answers for each scheme. */
+/** The number of answers for each scheme. */
 const ROUNDS = 60;
 
 const NAMES = ["get_weather", "get_time", "write_file", "list_open_issues"];
 
-/** Values that look like what a cutter or a matcher could trip over. */
+/** Values that are difficult to split or to match. */
 const VALUES: readonly unknown[] = [
   "Köln, 12 °C 🙂",
   'he said "{}" and left',
@@ -59,7 +60,7 @@ function someCalls(random: Random): ModelCall[] {
   });
 }
 
-/** The events of an answer that makes the calls by the scheme. */
+/** Returns the events of an answer that sends the calls by the scheme. */
 function eventsOf(
   scheme: CallScheme,
   calls: readonly ModelCall[],

@@ -10,10 +10,10 @@ import {
   userRequest,
 } from "../support/dialects/upstream_request.ts";
 
-// What becomes of the messages that Codex 0.169 sends between its agents (`multi_agent_v2`), and of the calls by which
-// its models send them.
+// The messages that Codex 0.169 sends between its agents (`multi_agent_v2`), and the calls by which
+// its models send them, in other protocols.
 
-/** Who serves a model to Codex by another protocol than its own. */
+/** Services that serve a model to Codex in another protocol. */
 const TARGETS: readonly { readonly to: Protocol; readonly service: string }[] =
   [
     { to: "chat", service: "custom" },
@@ -38,7 +38,7 @@ function fn(name: string): JsonObject {
   return { type: "function", name, parameters: {} };
 }
 
-/** The message of an agent as Codex 0.169.0 wrote it behind a gateway. */
+/** Returns the message of an agent, as Codex 0.169.0 wrote it behind a gateway. */
 function agentMessage(payload: JsonObject, ...more: JsonObject[]): JsonObject {
   return {
     type: "agent_message",
@@ -57,7 +57,7 @@ function agentMessage(payload: JsonObject, ...more: JsonObject[]): JsonObject {
   };
 }
 
-/** The last message of the user, its texts apart. */
+/** Returns the last message of the user, as separate texts. */
 function lastOfUser({ body }: UpstreamRequest): JsonObject[] {
   assert.ok(Array.isArray(body.messages));
   const last = body.messages.filter(isJsonObject).at(-1);

@@ -7,10 +7,10 @@ import {
   userRequest,
 } from "../support/dialects/upstream_request.ts";
 
-// What becomes of what Codex 0.169 sends beside messages and calls: tools that it declares again and again, and
-// pictures in their own size.
+// Fields of Codex 0.169 beside messages and calls, in other protocols: tools that it declares
+// repeatedly, and pictures in their original size.
 
-/** Who serves a model to Codex by another protocol than its own. */
+/** Services that serve a model to Codex in another protocol. */
 const TARGETS: readonly { readonly to: Protocol; readonly service: string }[] =
   [
     { to: "chat", service: "custom" },
@@ -29,7 +29,7 @@ function toEach(
   }
 }
 
-/** The tools as every protocol has them: name and description. */
+/** Returns the name and description of the tools, which every protocol has. */
 function toolsOf({ body }: UpstreamRequest): string[] {
   assert.ok(Array.isArray(body.tools));
   return body.tools.filter(isJsonObject).map((tool) => {
@@ -115,7 +115,7 @@ Deno.test("a tool that is declared again is sent once, as it was declared last",
       ...found("c", fn("h", "found again")),
     ],
   }, (one) => {
-    // The request's own list is newer than what its history holds.
+    // The request's own list is newer than the list in its history.
     assert.deepEqual(toolsOf(one), [
       "f: of the request",
       "g: late",

@@ -8,8 +8,8 @@ import {
   userRequest,
 } from "../support/dialects/upstream_request.ts";
 
-// What becomes of a history on its way to a provider of another protocol: system text stays text, no message of the
-// model goes out empty, files have names, and a model finds the ids again that it gave its calls.
+// The history of a conversation, sent to a provider with another protocol. System text stays text,
+// no message of the model is empty, files have names, and a model finds its own call ids.
 
 const SCHEMA = {
   type: "object",
@@ -144,7 +144,7 @@ Deno.test("marked system text keeps its parts where a provider takes marks, and 
   assert.deepEqual(messagesIn(body)[0]?.content, system);
 });
 
-/** Answers of a model in a caller's history that say nothing. */
+/** Empty answers of a model in a caller's history. */
 const EMPTY: readonly (readonly [string, Protocol, JsonObject[]])[] = [
   ["no text", "messages", [{ role: "assistant", content: "" }]],
   ["no blocks", "messages", [{ role: "assistant", content: [] }]],
@@ -509,7 +509,7 @@ Deno.test("arguments that are null are none, in every protocol's history", () =>
   );
 });
 
-/** The ids that a Messages caller is given for the calls of a model. */
+/** Returns the ids that a Messages caller receives for the calls of a model. */
 function callerIds(
   ids: readonly string[],
   names: readonly string[],
@@ -548,7 +548,7 @@ function callerIds(
     .map(({ id }) => String(id));
 }
 
-/** A question, its calls and their results, as a Messages caller sends them back. */
+/** Returns a user message, calls and their results, as a Messages caller sends them back. */
 function loop(ids: readonly string[], names: readonly string[]): JsonObject[] {
   return [
     { role: "user", content: "Hello" },
@@ -572,7 +572,7 @@ function loop(ids: readonly string[], names: readonly string[]): JsonObject[] {
   ];
 }
 
-/** The ids of all calls, and those of all results. */
+/** Returns the ids of all calls, and those of all results. */
 function idsIn(body: JsonObject): [calls: string[], results: string[]] {
   const messages = messagesIn(body);
   return [

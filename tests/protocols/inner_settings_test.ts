@@ -6,7 +6,8 @@ import {
   userRequest,
 } from "../support/dialects/upstream_request.ts";
 
-// Settings inside a tool, a block or a format that another protocol has no field for: carried in other words, or named.
+// Settings inside a tool, a block or a format for which another protocol has no field. They are
+// sent in another form, or named as dropped.
 
 const OPENAI = { service: "openai", model: "gpt-5.6-sol" };
 const CLAUDE = { service: "anthropic", model: "claude-opus-5-5" };

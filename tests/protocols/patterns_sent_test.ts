@@ -7,11 +7,12 @@ import {
   userRequest,
 } from "../support/dialects/upstream_request.ts";
 
-// What becomes of the patterns in schemas: OpenAI compiles them with Python's engine, and its newer models with one
-// that does not look around. One that it cannot compile makes each request of Claude Code 2.1.265 and later a 400
-// (https://github.com/anthropics/claude-code/issues/92969, https://github.com/vercel/ai/pull/21037).
+// The patterns in schemas. OpenAI compiles them with Python's engine, and its newer models with an
+// engine without lookaround. Each request of Claude Code 2.1.265 and later has a pattern that such
+// an engine rejects with a 400 (https://github.com/anthropics/claude-code/issues/92969,
+// https://github.com/vercel/ai/pull/21037).
 
-/** Of Claude Code's tool `Artifact`. */
+/** The pattern of Claude Code's tool `Artifact`. */
 const ARTIFACT =
   '^(?!__.*__$)[^\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}"\\\\./[\\]]{1,200}$';
 
@@ -21,7 +22,7 @@ function schemaOf(properties: JsonObject, more: JsonObject = {}): JsonObject {
   return { type: "object", properties, ...more };
 }
 
-/** The schema of the one tool, as a provider gets it. */
+/** Returns the schema of the only tool, as a provider receives it. */
 function parametersIn(body: JsonObject): unknown {
   assert.ok(Array.isArray(body.tools));
   const [tool] = body.tools;
@@ -37,12 +38,12 @@ function artifact(input_schema: JsonObject): JsonObject {
   });
 }
 
-/** ChatGPT's back end takes no limit of the answer's length either. */
+/** Removes `max_tokens`, which ChatGPT's back end lacks, too. */
 function named(dropped: readonly string[]): string[] {
   return dropped.filter((name) => name !== "max_tokens");
 }
 
-/** Providers that compile patterns, and models that are OpenAI's wherever they are served. */
+/** Providers that compile patterns, and OpenAI's models at other services. */
 const COMPILING: readonly (readonly [
   to: Protocol,
   service: string,

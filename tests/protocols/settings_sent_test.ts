@@ -12,7 +12,7 @@ import {
 } from "../support/dialects/upstream_request.ts";
 import { requestOf } from "../support/wire/requests.ts";
 
-// What becomes of settings that both of OpenAI's protocols know, and of the wish to read how a model reasoned.
+// Settings that both of OpenAI's protocols have, and the setting that makes reasoning visible.
 
 function toResponses(
   fields: JsonObject,
@@ -316,7 +316,7 @@ Deno.test("a system message among the others changes the effort, as Claude Code 
     ["low", [user(), change("low", "You are here."), answer, user("On")]],
     ["low", [user(), answer, change("low"), user("On")]],
     ["medium", [user(), change("low"), answer, change("medium"), user("On")]],
-    // Results of tools are no new input.
+    // Tool results are no new user input.
     ["low", [user(), change("low"), call, user(result)]],
     ["high", [user(), call, change("low"), user(result)]],
     ["low", [user(), call, user(result), change("low"), answer, user("On")]],

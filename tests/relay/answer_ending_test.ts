@@ -15,7 +15,7 @@ const ENDS: readonly PassThroughEnd[] = [
   { kind: "stalled" },
 ];
 
-/** What the record says at the end of an answer. */
+/** Returns the ending in the record of an answer. */
 function noted(
   end: PassThroughEnd,
   { answerEnd = "cut", failure, abortedWith }: {

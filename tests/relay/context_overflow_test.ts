@@ -50,7 +50,7 @@ const WAYS = {
   },
 } as const satisfies Record<string, {
   readonly stream: boolean;
-  /** Whether the status says that all is well. */
+  /** True when the status is a success. */
   readonly isInside: boolean;
   readonly act: (error: ProviderError) => Act;
 }>;
@@ -151,7 +151,7 @@ Deno.test("callers learn in their own words that the window is full in the middl
   }
 });
 
-/** The operations beside those that each protocol has, and what they are asked. */
+/** Further operations, with their requests. */
 const OTHERS = [
   {
     path: "/v1/completions",
@@ -236,7 +236,7 @@ function twoConnections(
   ];
 }
 
-/** An error of a list stands in an object where an answer is one. */
+/** Converts an error in a list to an object, as in an answer. */
 function inObject(body: ProviderError["body"]): object {
   return isJsonObject(body) ? body : { error: body };
 }
@@ -245,7 +245,7 @@ function eventOf(body: ProviderError["body"]): string {
   return `event: error\ndata: ${JSON.stringify(inObject(body))}\n\n`;
 }
 
-/** What makes Claude Code compact, and Codex shorten its history. */
+/** Checks the error on which Claude Code compacts and Codex shortens its history. */
 function checkOverflow(
   { status, text }: CallerResponse,
   protocol: Protocol,

@@ -28,7 +28,7 @@ interface Scene {
   readonly source: ReadableStreamDefaultController<Uint8Array>;
   readonly ahead: LookAhead;
   readonly held: Promise<Beginning | undefined>;
-  /** What was found out by now; "open" while that is nothing. */
+  /** Returns the result so far; "open" while there is none. */
   found(): Promise<Beginning | undefined | "open">;
 }
 

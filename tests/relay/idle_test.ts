@@ -14,24 +14,24 @@ import { settle } from "../support/settle.ts";
 
 const MODES: readonly Mode[] = ["native", "translated"];
 
-/** How long the provider may be silent, and how often it says something, in milliseconds. */
+/** The provider's idle timeout, and the time between two of its chunks, in milliseconds. */
 const IDLE_MS = 1000;
 const DRIP_MS = 300;
 
-/** More than the deadline in all, many times. */
+/** The chunks take many times the deadline in total. */
 const DRIPS = 20;
 
-/** How an answer is written that drips. */
+/** A slow answer. */
 interface Drip {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** What comes every {@linkcode DRIP_MS}. */
+  /** The chunk that is sent every {@linkcode DRIP_MS}. */
   readonly drop: Uint8Array | (() => Uint8Array);
-  /** What comes then; absent where it falls silent. */
+  /** The rest after the chunks; absent when the provider then stays silent. */
   readonly rest?: Uint8Array | (() => Uint8Array);
 }
 
-/** What drips, and lets the time pass until it is through. */
+/** A slow answer and its caller's protocol. Time passes until the answer is complete. */
 interface Dripping {
   readonly act: Act;
   run(scene: Scene): Promise<void>;
@@ -72,7 +72,10 @@ async function askDripping(
     readonly protocol: Protocol;
     readonly mode: Mode;
     readonly stream?: boolean;
-    /** How many other connections could serve: with one the beginning is held back. */
+    /**
+     * The number of other connections that could serve. With one, the gateway holds the beginning
+     * back.
+     */
     readonly spares?: number;
   },
 ) {
@@ -87,7 +90,7 @@ async function askDripping(
       text: await response.text(),
     }));
   asking.catch(() => {
-    // It is waited for once the answer is through.
+    // The test waits for it after the answer.
   });
   await run(scene);
   const received = await scene.pass(asking);
@@ -97,7 +100,10 @@ async function askDripping(
 const encoder = new TextEncoder();
 const SPACE = encoder.encode(" ");
 
-/** Upstreams of the test's connections: messages and responses are translated to chat, chat to messages. */
+/**
+ * Returns an answer in the upstream's protocol: Messages and Responses are translated to Chat
+ * Completions, Chat Completions to Messages.
+ */
 function wireAnswer(protocol: Protocol, mode: Mode): unknown {
   const spoken = mode === "native"
     ? protocol

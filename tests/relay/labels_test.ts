@@ -15,9 +15,9 @@ import { piecewise } from "../support/wire/answers.ts";
 import { PROTOCOLS } from "../support/wire/ask.ts";
 import { type Wire, WIRES, WORDS } from "../support/wire/wire.ts";
 
-// The first bytes of an answer say what it is, whatever its content type says.
+// The first bytes of an answer decide about its format, whatever its content type is.
 
-/** What a body can be, and the content type that says so. */
+/** The formats of a body, each with its content type. */
 const TYPES = {
   events: "text/event-stream",
   json: "application/json; charset=utf-8",
@@ -44,7 +44,7 @@ function labelled(bodyOf: (wire: Wire) => string, type: string): Act[] {
   ];
 }
 
-/** Who asks for what. */
+/** A caller's protocol, mode and format. */
 interface Way {
   readonly protocol: Protocol;
   readonly mode: Mode;
@@ -61,7 +61,7 @@ function nameOf({ protocol, mode, stream }: Way): string {
   return `${protocol} ${mode} ${stream ? "stream" : "JSON"}`;
 }
 
-/** What a caller gets of a provider that acts so, with and without another to go to. */
+/** Sends a request to a provider with each act, with and without another connection. */
 async function* answers(way: Way, acts: readonly Act[]) {
   for (const act of acts) {
     for (const names of [["one"], ["one", "two"]]) {
@@ -127,7 +127,7 @@ Deno.test("JSON that is labelled as events and cut off is no whole answer", asyn
 });
 
 Deno.test("a failure under the other label goes to the next connection", async (t) => {
-  // White space goes out at once: the caller of a slow model sees that it is at work.
+  // White space is forwarded at once, so that the caller of a slow model sees progress.
   const failures: readonly Act[] = [
     ...labelled(({ start, failure }) => start + failure, TYPES.json)
       .filter((_, index) => index !== 1),
@@ -178,7 +178,7 @@ Deno.test("events that are labelled as JSON reach a caller as they come", async 
   }
 });
 
-/** Tokens in and out, as the log counts them. */
+/** Input and output tokens with the log's field names. */
 function countsIn({ usage }: JsonObject): unknown[] {
   const counts: JsonObject = JSON.parse(JSON.stringify(usage ?? {}));
   return [counts.input_tokens, counts.output_tokens];

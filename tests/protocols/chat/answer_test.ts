@@ -58,7 +58,7 @@ function encode(answer: Answer): Encoded {
   return { body, message: choice.message, dropped };
 }
 
-/** The data of a stream's frames, parsed but for `[DONE]`. */
+/** Returns the data of a stream's events, parsed except for `[DONE]`. */
 function chunksOf(answer: Answer, request = requestOf()): JsonObject[] {
   return encodeStream(chatCodec, answer, request).map(({ data }) => data)
     .filter((data) => data !== "[DONE]").map((data) => JSON.parse(data));

@@ -27,7 +27,7 @@ function messagesIn(body: JsonObject): JsonObject[] {
   return body.messages.filter(isJsonObject);
 }
 
-/** A tool loop in which nothing was thought aloud, as each protocol spells it. */
+/** A tool loop without visible reasoning, in each protocol. */
 const LOOPS: Readonly<Record<Caller, JsonObject>> = {
   messages: userRequest("messages", {
     messages: [
@@ -59,7 +59,7 @@ const LOOPS: Readonly<Record<Caller, JsonObject>> = {
   }),
 };
 
-/** `off` and an effort in the words of each protocol. */
+/** No reasoning, and an effort, in each protocol. */
 const OFF: Readonly<Record<Caller, JsonObject>> = {
   messages: { thinking: { type: "disabled" } },
   responses: { reasoning: { effort: "none" } },

@@ -62,7 +62,7 @@ for (const model of REASONING_MODELS) {
   });
 }
 
-/** Those whose effort is `none` by default, or that never reason. */
+/** Models whose effort is `none` by default, or that never reason. */
 const PLAIN_MODELS = [
   "gpt-4.1",
   "gpt-4o-2024-11-20",

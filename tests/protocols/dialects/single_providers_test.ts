@@ -7,7 +7,8 @@ import {
   userRequest,
 } from "../../support/dialects/upstream_request.ts";
 
-// What single providers of Chat Completions refuse, and what the gateway sends them instead.
+// Fields that single providers of Chat Completions reject, and the fields that the gateway sends
+// them instead.
 
 type Provider = Pick<UpstreamRequestOptions, "service" | "model" | "strict">;
 
@@ -30,7 +31,7 @@ function messagesOf({ body }: { readonly body: JsonObject }): JsonObject[] {
   return body.messages.filter(isJsonObject);
 }
 
-/** A tool loop with thoughts, which goes on with words of the user. */
+/** A tool loop with reasoning, followed by a user message. */
 const LOOP: JsonObject = {
   messages: [
     { role: "user", content: "Hello" },
@@ -111,7 +112,7 @@ Deno.test("a format of plain JSON beside tools is asked for in words too", () =>
   assert.equal(first?.content, "Answer with one JSON object and nothing else.");
 });
 
-/** What becomes of an effort: the word that is sent, and whether the change is named. */
+/** The effort that is sent for each requested one, and true when the change is named. */
 const EFFORTS: readonly (readonly [
   provider: Provider,
   asked: string,
@@ -220,7 +221,7 @@ Deno.test("Mistral's seed has its own name", () => {
   assert.equal(body.seed, undefined);
 });
 
-/** An answer of the model that is to go on. */
+/** An answer that the model must continue. */
 const PREFILLED: JsonObject = {
   messages: [
     { role: "user", content: "Hello" },

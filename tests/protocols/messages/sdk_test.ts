@@ -32,14 +32,14 @@ const REQUEST = {
 };
 const DECODED = messagesCodec.decodeRequest(REQUEST);
 
-/** A `fetch` that answers everything with `body`. */
+/** Returns a `fetch` that answers every request with `body`. */
 function answering(body: string, init: ResponseInit = {}): typeof fetch {
   return () => Promise.resolve(new Response(body, init));
 }
 
 const SSE = { headers: { "content-type": "text/event-stream" } };
 
-/** What each SDK makes of a stream. */
+/** Each SDK's reading of a stream. */
 const ACCUMULATORS = {
   "1.x": (text: string): Promise<unknown> =>
     new Anthropic({ apiKey: "k", fetch: answering(text, SSE), maxRetries: 0 })
@@ -58,7 +58,10 @@ interface UpstreamStream {
   readonly events: readonly AnswerEvent[];
 }
 
-/** Of arguments that the token limit cut off, the SDK keeps what it can read and the JSON answer the text. */
+/**
+ * The SDK keeps the readable part of arguments that the token limit cut off, and the JSON answer
+ * keeps their text.
+ */
 const CUT_ARGUMENTS =
   "messages anthropic-claude-3-7-sonnet-incomplete-partial-json-response";
 
@@ -99,13 +102,15 @@ for (const [version, accumulate] of Object.entries(ACCUMULATORS)) {
   });
 }
 
-/** The events as the codec writes them. */
+/** Returns the events in the codec's format. */
 function streamOf(events: readonly AnswerEvent[]): string {
   const encoder = messagesCodec.createStreamEncoder(answerContext(DECODED));
   return runStage(encoder, events).map(formatFrame).join("");
 }
 
-/** The fields that both ways have; the SDK merges no other counts from the end of a stream. */
+/**
+ * Returns the fields that both forms have. The SDK merges no other counts from the end of a stream.
+ */
 function comparable(message: unknown): unknown {
   const { id, model, role, content, stop_reason, stop_sequence, usage } =
     objectOf(plain(message));
@@ -125,7 +130,7 @@ function objectOf(value: unknown): JsonObject {
   return value;
 }
 
-/** The events of a stream, with their terminal failure. */
+/** Returns the events of a stream with a final failure. */
 function failing(...events: AnswerEvent[]): string {
   const failure = { kind: "overloaded", message: "Busy" } as const;
   return streamOf([...events, { type: "failure", failure }]);
@@ -215,7 +220,7 @@ Deno.test("Anthropic SDKs read an encoded failure by its status and type", async
   }
 });
 
-/** The events of an answer. */
+/** Returns the events of an answer. */
 function eventsOf(answer: Answer): AnswerEvent[] {
   const events: AnswerEvent[] = [];
   unfoldAnswer(answer, (event) => {

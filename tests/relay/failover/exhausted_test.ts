@@ -51,7 +51,7 @@ Deno.test("an exhausted quota reaches callers of Messages and Chat with its rese
         const end = new Date(UNTIL * 1000).toISOString();
         assert.ok(error.message.includes(end.slice(11, 16)), error.message);
         assert.equal(error.resets_at, undefined);
-        // Qwen Code stops by these words, opencode by this header.
+        // Qwen Code stops at this message, opencode at this header.
         assert.match(error.message, /exhausted quota will reset/);
         assert.equal(received.headers.get("retry-after-ms"), "1000");
       }

@@ -24,31 +24,31 @@ import {
 } from "../../support/gateway/failover_scene.ts";
 import { WORDS } from "../../support/wire/wire.ts";
 
-/** What a fault must come to. */
+/** A fault with its expected outcome. */
 interface Row {
-  /** The fault, and what comes of it (docs/faults.md). */
+  /** The fault and its outcome (docs/faults.md). */
   readonly name: string;
-  /** What the provider of the model does, one act a request. */
+  /** The acts of the model's provider, one per request. */
   readonly acts: readonly Act[];
-  /** The callers' protocols; default all. */
+  /** The callers' protocols; default: all. */
   readonly protocols?: readonly Protocol[];
-  /** Only for streams, or only for JSON; default both. */
+  /** Only for streams, or only for JSON; default: both. */
   readonly only?: "stream" | "json";
-  /** Only in this mode; default both. */
+  /** Only in this mode; default: both. */
   readonly mode?: Mode;
   /** Keys of the connection's configuration. */
   readonly connection?: Readonly<Record<string, unknown>>;
-  /** Whether the model has a fallback at another provider, and what that does. */
+  /** The acts of a fallback's provider; absent without a fallback. */
   readonly fallback?: readonly Act[];
-  /** Who was asked, in order. */
+  /** The hosts of the requests, in order. */
   readonly asked: readonly string[];
   /** The least and the most time between requests, in milliseconds. */
   readonly gaps?: readonly (readonly [number, number])[];
-  /** What the caller saw. */
+  /** The caller's response. */
   readonly outcome: Ending | Readonly<Record<Mode, Ending>>;
-  /** What the log names for the error that the caller got. */
+  /** The error in the log. */
   readonly logged?: string;
-  /** How long that took at most, in milliseconds. */
+  /** The longest time of the request, in milliseconds. */
   readonly withinMs?: number;
 }
 
@@ -59,7 +59,7 @@ const SILENCE = { timeouts: { first_byte: 8000, idle: 10_000 } };
 
 const CUT = streamOf(({ start, output }) => [start, output], "break");
 
-/** What a provider that keeps to its rate limits says. */
+/** A provider's 429 with these headers. */
 const limited = (headers: Record<string, string>) =>
   status(429, { type: "rate_limit_error", message: "Too fast", headers });
 
@@ -361,7 +361,7 @@ const ROWS: readonly Row[] = [
     name:
       "a stream that is too long for one JSON answer is an error without a retry",
     acts: [longStream],
-    // 64 MiB each: what callers of the others get, the next row shows.
+    // 64 MiB each. The next row tests callers of other protocols.
     protocols: ["messages"],
     only: "json",
     connection: { stream_only: true },
@@ -461,7 +461,7 @@ Deno.test("a 429 is waited for as its Retry-After says, whatever its words say a
     family: "C",
     endpoints: { responses: "http://one/v1" },
   };
-  // Responses pass there; Chat Completions are translated.
+  // Responses requests pass natively there; Chat Completions requests are translated.
   for (const protocol of ["responses", "chat"] as const) {
     const way = { protocol, mode: "native" } as const;
     const scene = await openScene([connectionTo("one", way, connection)], {
@@ -475,7 +475,7 @@ Deno.test("a 429 is waited for as its Retry-After says, whatever its words say a
   }
 });
 
-/** Every protocol, natively and translated, as a stream and as JSON. */
+/** Runs a row in every protocol, natively and translated, as a stream and as JSON. */
 async function play(t: Deno.TestContext, row: Row): Promise<void> {
   for (const protocol of row.protocols ?? PROTOCOLS) {
     for (const mode of ["native", "translated"] as const) {
@@ -540,7 +540,7 @@ async function check(row: Row, way: {
   }
 }
 
-/** What each protocol writes when all is well, and only then. */
+/** The mark of a complete stream in each protocol. */
 const END_REGEXPS: Readonly<Record<Protocol, RegExp>> = {
   chat: /data: \[DONE\]/,
   messages: /"type":"message_stop"/,
@@ -578,7 +578,7 @@ function checkOutcome(
     if (mode === "translated") {
       assert.ok(hasError && !received.broken, received.text);
     }
-    // Natively `response.failed` is an end like others: it is for the caller to read.
+    // Natively, `response.failed` is a normal end, which the caller reads.
     const isOwnEnd = /response\.failed/.test(received.text) &&
       mode === "native";
     assert.equal(

@@ -60,7 +60,7 @@ Deno.test("a primary that is down for a minute is left alone, and used again wit
   const asked = scene.providers.asked.filter(({ host, atMs }) =>
     host === "one" && atMs < 60_000
   );
-  // Cool-downs that double up to 30 s would make it eleven.
+  // Cool-downs that double up to 30 s make it eleven.
   assert.ok(asked.length <= 12, `${asked.length} requests while it was down`);
   assert.ok(backAtMs !== undefined && backAtMs >= 60_000 && backAtMs <= 75_000);
 });
@@ -161,7 +161,7 @@ Deno.test("a model whose every connection cools down is 503, with the time to wa
   const scene = await openScene([connectionTo("one", CHAT)], {
     one: [status(500)],
   });
-  // Three fail and one probe does.
+  // Three requests fail, and one probe.
   for (let count = 0; count < 4; count++) {
     assert.equal((await scene.ask("chat")).status, 500);
   }

@@ -22,7 +22,7 @@ import {
   PROTOCOLS,
 } from "../../support/wire/ask.ts";
 
-/** What a provider says of the gateway's account, which no other caller may read. */
+/** The provider's message about the gateway's account, which no other caller may read. */
 const CANARY = "canary-7c1d";
 
 const WAYS: readonly { readonly protocol: Protocol; readonly mode: Mode }[] =
@@ -30,7 +30,7 @@ const WAYS: readonly { readonly protocol: Protocol; readonly mode: Mode }[] =
     (["native", "translated"] as const).map((mode) => ({ protocol, mode }))
   );
 
-/** Failures that only an administrator can mend. */
+/** Failures that only an administrator can solve. */
 const LASTING: Readonly<Record<string, Act>> = {
   "a refused key": status(401, { message: CANARY }),
   "a key without rights": status(403, {
@@ -52,7 +52,7 @@ const LASTING: Readonly<Record<string, Act>> = {
   },
 };
 
-/** As Codex and opencode read it: they repeat the error, but come to their end at once. */
+/** Asserts the headers for Codex and opencode, which show the error again but stop at once. */
 function assertStops(received: CallerResponse, context: string): void {
   assert.equal(received.headers.get("x-should-retry"), "false", context);
   assert.equal(received.headers.get("retry-after"), "0", context);

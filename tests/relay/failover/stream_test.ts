@@ -106,10 +106,10 @@ Deno.test("a stream that is whole but for [DONE] ends at once, with its usage", 
   }
 });
 
-/** How many bytes of its output a trickling stream sends one by one. */
+/** The number of output bytes that a slow stream sends one by one. */
 const SINGLE_BYTES = 40;
 
-/** A stream that waits before each piece, and sends many pieces of one byte. */
+/** A stream that waits before each chunk, and sends many chunks of one byte. */
 function trickle(wait: () => Promise<void>): Act {
   return ({ wire }) => {
     const encoder = new TextEncoder();

@@ -11,14 +11,14 @@ import { settle } from "../../support/settle.ts";
 
 const { signal: NEVER } = new AbortController();
 
-/** The error for what finds no memory, in the words of every caller's protocol. */
+/** Returns true for the error when memory is full, in the message of every caller's protocol. */
 function isFull(error: unknown): boolean {
   return error instanceof GatewayError && error.kind === "overloaded" &&
     error.headers["retry-after"] === "1" && /no room/.test(error.message) &&
     /^\d+ bytes of memory for bodies$/.test(error.limit ?? "");
 }
 
-/** What became of a promise so far. */
+/** Follows the state of a promise. */
 function follow(promise: Promise<unknown>): { state: string } {
   const followed = { state: "waits" };
   promise.then(
@@ -162,7 +162,7 @@ Deno.test("createBodyMemory() lends nothing to whom has left before", async () =
   assert.equal(memory.usedBytes, 0);
 });
 
-/** An upload of so many bytes that have come, and whether it gave way. */
+/** Opens an upload of which `bytes` bytes have arrived, and notes its eviction. */
 function upload(share: MemoryShare, bytes: number, declaredBytes = 0) {
   const one = {
     state: "goes on",

@@ -39,7 +39,7 @@ interface Attempt {
   readonly nowMs?: number;
 }
 
-/** The caller's name, or the error that refuses it. */
+/** Returns the caller's name, or the error that rejects it. */
 async function decide(
   { group, headers, nowMs = NOW_MS }: Attempt,
 ): Promise<string | GatewayError> {
@@ -57,7 +57,7 @@ const bearer = (token: string): HeaderList => ({
 });
 const apiKey = (token: string): HeaderList => ({ "x-api-key": token });
 
-/** Who is let in: by group, headers, and the name or the error's code. */
+/** Requests by their route's group and headers, with the expected name or error code. */
 const CASES: Readonly<
   Record<string, readonly [CredentialGroup, HeaderList, string]>
 > = {
@@ -163,7 +163,7 @@ Deno.test("authenticate() lets in whom the credential names", async (t) => {
   }
 });
 
-/** Tokens that are nearly Alice's. */
+/** Returns tokens that differ slightly from Alice's. */
 function nearMisses(): string[] {
   const last = ALICE_TOKEN.length - 1;
   const changed = [...ALICE_TOKEN].map((_, at) =>

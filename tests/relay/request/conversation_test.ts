@@ -162,7 +162,7 @@ Deno.test("conversationOf() takes a long body and a short one for the same when 
 const ONE = "19ac82bf-3376-449b-824d-92c51abdb30c";
 const OTHER = "01a1f972-3c2b-71e0-a18f-64f184259895";
 
-/** What each client sends, and what the gateway takes of it. */
+/** The ids of each client's requests, and the id that the gateway uses. */
 const CLIENTS: Readonly<
   Record<string, {
     readonly headers: Readonly<Record<string, string>>;

@@ -9,7 +9,7 @@ import { LongBytes } from "../../../src/streams/bytes.ts";
 
 const filled = (size: number) => new Uint8Array(size).fill(7);
 
-/** In pieces of a million bytes. */
+/** Splits the bytes into chunks of a million. */
 function inPieces(bytes: Uint8Array<ArrayBuffer>): LongBytes {
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   for (let start = 0; start < bytes.length; start += 1e6) {

@@ -8,7 +8,7 @@ import {
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
-/** Reads a body in one piece. */
+/** Reads a body in one chunk. */
 function read(body: Uint8Array): RequestHead {
   const reader = createRequestHeadReader({
     operation: "chat_completions",

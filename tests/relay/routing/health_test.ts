@@ -31,7 +31,7 @@ interface Scene {
   readonly alice: Caller;
   readonly bob: Caller;
   readonly carol: Caller;
-  /** What was logged, a line each. */
+  /** The logged lines. */
   readonly lines: readonly string[];
   readonly cooled: readonly string[];
   /** The cool-downs that were sent to other gateways. */
@@ -80,7 +80,7 @@ function fault(
   return { kind, status: undefined, retryAfterMs: undefined, ...rest };
 }
 
-/** A request of alice's, or of who is named. */
+/** Makes a request of alice's, or of another caller's. */
 function ask(
   { health, alice }: Scene,
   deployment: Deployment,
@@ -101,7 +101,7 @@ function restMs(
   return health.restMs(deployment, caller);
 }
 
-/** A request that fails; it must be let in. */
+/** Makes a request that fails; it must be admitted. */
 function fail(
   scene: Scene,
   deployment: Deployment,

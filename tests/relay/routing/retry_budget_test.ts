@@ -8,7 +8,7 @@ function begin() {
   return { clock, budget: createRetryBudget(clock) };
 }
 
-/** How many repetitions are granted in a row. */
+/** Returns the number of consecutive retries that are granted. */
 function granted(spend: () => boolean): number {
   let count = 0;
   while (count < 1000 && spend()) count++;

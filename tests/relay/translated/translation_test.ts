@@ -53,7 +53,7 @@ const PROTOCOL_OF = {
   compact: "responses",
 } as const;
 
-/** Long enough for a thread, and the same JSON. */
+/** Returns a body that is long enough for a thread, with the same JSON. */
 function longBody(value: string | JsonValue): Uint8Array<ArrayBuffer> {
   const text = typeof value === "string" ? value : JSON.stringify(value);
   return new TextEncoder().encode(text + " ".repeat(LONG_BYTES));
@@ -96,7 +96,7 @@ function wanted(parts: Partial<RequestOptions> = {}): RequestOptions {
   };
 }
 
-/** Real threads, for as long as `use` takes. */
+/** Runs real threads while `use` runs. */
 async function withThreads(
   use: (elsewhere: Translation, pool: TranslationPool) => Promise<void>,
 ): Promise<void> {
@@ -114,7 +114,7 @@ async function withThreads(
 
 const here = createTranslation(undefined, randomIds);
 
-/** What came of a job, or the error of it, in a form that can be compared. */
+/** Returns the result of a job, or its error, in a comparable form. */
 async function outcome(work: Promise<object>): Promise<unknown> {
   try {
     return plainOf(await work);
@@ -135,7 +135,7 @@ function plainOf(result: object): unknown {
   return Object.fromEntries(entries);
 }
 
-/** Ids that nobody gave are drawn. */
+/** Returns the text, with `ID` in place of each random id. */
 function textOf(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes).replaceAll(/[0-9a-f]{32}/g, "ID");
 }
@@ -332,7 +332,7 @@ Deno.test("a thread that dies is reported, and does not end the program", async 
   thread.end();
 });
 
-/** A translation whose threads say what the test says. */
+/** Returns a translation whose threads the test controls. */
 function withFakeThreads() {
   const fake = createFakeThreads();
   const pool = createTranslationPool({
@@ -519,7 +519,7 @@ Deno.test("an answer is written the same with what is kept of its request as wit
   }
 });
 
-/** `undefined` for a request that is refused by itself. */
+/** Returns `undefined` for a request that is invalid by itself. */
 function accepted<Value>(decode: () => Value): Value | undefined {
   try {
     return decode();

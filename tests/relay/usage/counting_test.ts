@@ -20,7 +20,7 @@ import {
 import { PROTOCOLS } from "../../support/wire/ask.ts";
 import { WORDS } from "../../support/wire/wire.ts";
 
-/** What one answer of the scripted providers uses. */
+/** The usage of one answer of the scripted providers. */
 const ONE: UsedAmounts = {
   requests: 1,
   input_tokens: 3,
@@ -279,7 +279,7 @@ Deno.test("GET /usage takes no query, and is cached by nobody", async () => {
   }
 });
 
-/** What one answer with this usage is counted as. */
+/** Returns the counts of one answer with this usage. */
 async function countedFrom(usage: JsonObject): Promise<UsedAmounts> {
   const scene = await openUsageScene({}, {
     one: [({ wire }) => Response.json({ ...wire.answer, usage })],

@@ -22,7 +22,7 @@ import { openAnswer } from "../../support/wire/answers.ts";
 
 const MINUTE_MS = 60_000;
 
-/** What the one limit of a token says. */
+/** Returns the one limit of a token from `GET /usage`. */
 async function limitOf(
   scene: UsageScene,
   token = ALICE_TOKEN,
@@ -39,7 +39,8 @@ function errorOf({ text }: CallerResponse): Record<string, unknown> {
 }
 
 /**
- * Whether Qwen Code takes words for a quota that is used up, which it does not ask for again
+ * Returns true when Qwen Code takes the message for an exhausted quota, after which it does not
+ * retry
  * (https://github.com/QwenLM/qwen-code/blob/main/packages/core/src/utils/quotaErrorDetection.ts).
  */
 function stopsQwenCode(text: string): boolean {
@@ -87,7 +88,7 @@ Deno.test("a wait of more than a minute forbids a retry", async () => {
   const refused = await scene.ask("chat");
   assert.equal(refused.headers.get("retry-after"), String(86_400 - 60));
   assert.equal(refused.headers.get("x-should-retry"), "false");
-  // opencode waits for what this says, and for retry-after only where it is absent.
+  // opencode waits for this time, and uses retry-after only without it.
   assert.equal(refused.headers.get("retry-after-ms"), "1000");
   assert.ok(stopsQwenCode(refused.text), refused.text);
 });
@@ -102,7 +103,7 @@ for (const protocol of PROTOCOLS) {
     const refused = await scene.ask(protocol);
     assert.equal(refused.status, 429);
     const error = errorOf(refused);
-    // Codex repeats every other 429.
+    // Codex retries every other 429.
     assert.equal(
       error.type,
       protocol === "responses" ? "usage_limit_reached" : "rate_limit_error",
@@ -212,7 +213,7 @@ Deno.test("what runs is reserved, and when the caller leaves it counts what went
   await scene.pass(reader.cancel());
   await scene.lines.of(response);
   const settled = (await limitOf(scene)).used;
-  // The input as it was estimated, and two tokens for five characters.
+  // The estimated input, and two tokens for five characters.
   assert.equal(settled, reserved + 2);
 });
 

@@ -17,7 +17,9 @@ import { until } from "../../support/within.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** A provider of one window of five hours, that answers every request with tokens of the test's choice. */
+/**
+ * Opens a provider with one window of five hours, whose answers have the tokens that the test sets.
+ */
 async function openShares(
   tokens: readonly Readonly<Record<string, unknown>>[],
   more: Readonly<Record<string, unknown>> = {},
@@ -70,7 +72,7 @@ async function openShares(
     quota,
     usage,
     reads: () => reads,
-    /** A request of a token, of so many input tokens. */
+    /** Sends a request of a token with `count` input tokens. */
     async use(name: string, count: number): Promise<Response> {
       usage.tokens = count;
       const response = await gateway.handler(

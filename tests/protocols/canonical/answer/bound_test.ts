@@ -33,7 +33,7 @@ const call = (id: string): AnswerBlock => ({
   sealed: seal(`of ${id}`),
 });
 
-/** What the sealed reasoning of an answer is bound to, behind a request with the prefix `p`. */
+/** Returns the binding of an answer's sealed reasoning, after a request with the prefix `p`. */
 function boundsOf(blocks: readonly AnswerBlock[]): (Bound | undefined)[] {
   const events: AnswerEvent[] = [];
   const stop = { reason: "end" } as const;
@@ -103,7 +103,10 @@ Deno.test("prefixBehind() distinguishes texts of other lengths, and other calls"
   assert.equal(new Set(prefixes).size, prefixes.length);
 });
 
-/** Reasoning in a request: its digest, what came before it, and whether its prefix is the same as then. */
+/**
+ * Returns the reasoning in a request: its digest, the content before it, and true when its prefix
+ * is unchanged.
+ */
 function returning(
   digest: string,
   after?: string,

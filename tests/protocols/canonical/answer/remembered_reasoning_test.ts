@@ -34,7 +34,7 @@ const kept = (...pieces: readonly Piece[]): RememberedReasoning => ({ pieces });
 const assistant = (...blocks: Block[]) =>
   ({ role: "assistant", blocks }) as const;
 
-/** Puts back what is remembered of each call. */
+/** Restores the remembered reasoning of each call. */
 function recalled(
   turns: readonly Turn[],
   known: Readonly<Record<string, RememberedReasoning>>,

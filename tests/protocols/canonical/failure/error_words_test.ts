@@ -9,7 +9,7 @@ import {
 import { CODECS } from "../../../../src/protocols/mod.ts";
 import { PROTOCOLS } from "../../../support/wire/ask.ts";
 
-/** Shapes of errors, and what they say; each with its source where it is not a protocol's own. */
+/** Shapes of errors with their messages, and the source of each that is not a protocol's own. */
 const SHAPES: readonly (readonly [
   name: string,
   body: JsonValue | undefined,
@@ -222,7 +222,7 @@ Deno.test("plainWords() puts text on one line and bounds it", () => {
 });
 
 Deno.test("plainWords() shows a page by its title, without one by its text", () => {
-  // Cloudflare's page for an origin in trouble, and nginx's.
+  // The pages of Cloudflare, for a failing origin, and of nginx.
   assert.equal(
     plainWords(
       "<!DOCTYPE html>\n<html>\n<head>\n<title>api.example.com | 522: Connection timed out</title><style>p{}</style>",

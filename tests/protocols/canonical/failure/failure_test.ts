@@ -73,7 +73,7 @@ Deno.test("shownFailure() shows a code that is one, and no sentence in its place
 });
 
 /**
- * What opencode 1.18.33 takes for a passing fault in the text of a stream's error:
+ * The texts of a stream's error after which opencode 1.18.33 retries:
  * https://github.com/anomalyco/opencode/blob/dev/packages/opencode/src/session/retry.ts
  */
 const OPENCODE_RETRIES =

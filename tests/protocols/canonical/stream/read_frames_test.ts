@@ -32,7 +32,7 @@ function eventsOf(text: string): unknown[] {
 const FIRST: JsonObject = { a: 1 };
 const SECOND: JsonObject = { b: 2 };
 
-/** What providers and proxies send between events, which says nothing. */
+/** Frames without meaning, which providers and proxies send between events. */
 const SILENT = {
   "an empty data line": "data:\n\n",
   "a data line with a space": "data: \n\n",
@@ -145,7 +145,7 @@ Deno.test("EventParser parses events that differ in their text into one object",
   assert.deepEqual(third, parseJson(chunkOf(' "third"\n')));
 });
 
-/** What may come between two events of the same form, each as likely to be taken for one as can be thought of. */
+/** Frames that may come between two events and resemble an event. */
 const ODD: Readonly<Record<string, string>> = {
   "a number in place of the text": '{"id":"a","delta":{"text":1},"end":null}',
   "null in place of the text": '{"id":"a","delta":{"text":null},"end":null}',
@@ -188,7 +188,7 @@ for (const [name, data] of Object.entries(ODD)) {
   });
 }
 
-/** Events in which the text stands more than once, or in another spelling than elsewhere. */
+/** Events in which a text appears twice, or in an unusual spelling. */
 const MISLEADING: Readonly<Record<string, string>> = {
   "behind it": '{"delta":{"text":"x"},"end":"x"}',
   "before it": '{"id":"x","delta":{"text":"x"}}',

@@ -14,7 +14,7 @@ function decode(fields: JsonObject) {
   return decodeRequest({ model: "m", messages: MESSAGES, ...fields });
 }
 
-/** The turns of a request with these messages. */
+/** Returns the turns of a request with these messages. */
 function turns(...messages: JsonObject[]): unknown {
   return plain(decode({ messages }).turns);
 }

@@ -27,12 +27,12 @@ function events(...data: readonly unknown[]): AnswerEvent[] {
   return decodeBytes(chatCodec, sseBytes(...data));
 }
 
-/** The answer of a stream that ends as it should. */
+/** Returns the answer of a stream with a regular end. */
 function answerOf(...data: readonly unknown[]) {
   return foldAnswer(events(...data, "[DONE]"));
 }
 
-/** The blocks of a stream of these chunks. */
+/** Returns the blocks of a stream of these chunks. */
 function blocksOf(...data: readonly unknown[]): unknown {
   return plain(answerOf(...data).blocks);
 }
@@ -41,7 +41,7 @@ function calls(...entries: Json[]): Json {
   return chunk({ tool_calls: entries });
 }
 
-/** The failure that ends a stream. */
+/** Returns the failure that ends a stream. */
 function failureOf(...data: readonly unknown[]) {
   return lastFailure(events(...data));
 }

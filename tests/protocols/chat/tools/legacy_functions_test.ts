@@ -11,7 +11,8 @@ import {
   userRequest,
 } from "../../../support/dialects/upstream_request.ts";
 
-// The deprecated `functions` and `function_call`, whose answers hold a `function_call` in place of calls of tools.
+// The deprecated `functions` and `function_call`. Their answers have a `function_call` instead of
+// tool calls.
 
 const PARAMETERS = {
   type: "object",

@@ -5,12 +5,12 @@ import {
   userRequest,
 } from "../../../support/dialects/upstream_request.ts";
 
-// Moonshot's own subset of JSON Schema, as its servers hold tools and formats to it:
-// "when using anyOf, type should be defined in anyOf items instead of the parent schema"
+// Moonshot's own subset of JSON Schema, which its servers demand for tools and formats: "when using
+// anyOf, type should be defined in anyOf items instead of the parent schema"
 // https://github.com/MoonshotAI/kimi-cli/issues/1595, https://forum.moonshot.ai/t/102,
 // https://github.com/MoonshotAI/walle
 
-/** The schema of one property of a tool as Kimi gets it. */
+/** Returns the schema of a tool's property as Kimi receives it. */
 function atKimi(property: JsonObject, root: JsonObject = {}): unknown {
   const parameters: JsonObject = {
     type: "object",

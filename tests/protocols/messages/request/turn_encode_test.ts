@@ -239,7 +239,7 @@ Deno.test("Messages turns written: a model that refuses to continue an answer is
     ];
     assert.deepEqual(asked.body.messages, said, model);
     assert.deepEqual(asked.lost, ["messages report"], model);
-    // A caller whose protocol has no such request loses nothing.
+    // Callers of protocols without such requests lose nothing.
     const plain = encode(turns, model);
     assert.deepEqual(plain.body.messages, said, model);
     assert.deepEqual(plain.lost, [], model);

@@ -18,7 +18,10 @@ import { createStreamDecoder } from "../../../../src/protocols/messages/stream/d
 import { createGrammar } from "../../../contract/grammar.ts";
 import { counterIds, plain } from "../../../contract/codec_contract.ts";
 
-/** The events of a stream whose frames have these values as data; a string stands as it is. */
+/**
+ * Returns the events of a stream whose frames have these values as data; a string is used
+ * unchanged.
+ */
 function decode(...events: readonly unknown[]): AnswerEvent[] {
   const frames = events.map((event): SseFrame => ({
     data: typeof event === "string" ? event : JSON.stringify(event),
@@ -37,7 +40,7 @@ function fold(...events: readonly unknown[]): Answer {
   return foldAnswer(decode(...events));
 }
 
-/** The message of the failure that ends a stream. */
+/** Returns the message of the failure that ends a stream. */
 function failureOf(...events: readonly unknown[]): string {
   return lastFailure(...events).message;
 }

@@ -43,7 +43,7 @@ function data(frames: readonly SseFrame[]): unknown[] {
   return frames.map((frame) => parseJson(frame.data));
 }
 
-/** What stands between the start and the end of a stream with these blocks. */
+/** Returns the events between the start and the end of a stream with these blocks. */
 function blocksOf(
   blocks: readonly AnswerBlock[],
   dropped: string[] = [],
