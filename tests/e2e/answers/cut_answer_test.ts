@@ -24,7 +24,7 @@ import { WIRES } from "../../support/wire/wire.ts";
 
 const encoder = new TextEncoder();
 
-/** How a body says where it ends. */
+/** The ways to mark the end of a body. */
 const FRAMINGS: Readonly<Record<string, (body: Uint8Array) => Uint8Array[]>> = {
   "in chunks": (body) => [
     encoder.encode("transfer-encoding: chunked\r\n\r\n"),
@@ -42,7 +42,7 @@ const FRAMINGS: Readonly<Record<string, (body: Uint8Array) => Uint8Array[]>> = {
   ],
 };
 
-/** An upstream whose every answer ends well, as far as HTTP goes. */
+/** Starts an upstream whose responses all end well at the level of HTTP. */
 function answering(headers: string, framing: string, body: Uint8Array) {
   return startRawUpstream(async (connection) => {
     const parts = [
@@ -126,7 +126,7 @@ Deno.test("a cut stream ends with no last chunk on the caller's socket", async (
   assert.doesNotMatch(text, /\r\n0\r\n/);
 });
 
-/** Long enough to go on in pieces. */
+/** Long enough to be forwarded in chunks. */
 const LONG = `{"choices":[{"message":{"content":"${"x".repeat(100_000)}"}}]}`;
 const SHORT = `{"choices":[{"message":{"content":"x"}}]}`;
 const JSON_TYPES = {

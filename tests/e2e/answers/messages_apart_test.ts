@@ -136,7 +136,7 @@ for (const isStream of [true, false]) {
   });
 }
 
-/** What a chat caller reads. */
+/** Returns the text that a Chat caller reads. */
 function contentOf(text: string): string {
   const bodies = text.includes("data: ")
     ? text.split("\n\n").map((frame) => parseJson(frame.slice(6)))
@@ -151,7 +151,7 @@ function contentOf(text: string): string {
   }).join("");
 }
 
-/** An answer that says nothing. */
+/** Returns an empty answer. */
 function emptyChat(isStream: boolean): Response {
   const head = { id: "c-1", created: 1_700_000_000, model: "m" };
   const said = { role: "assistant", content: " " };

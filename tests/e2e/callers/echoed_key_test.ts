@@ -25,7 +25,7 @@ function fileFor(url: string): Record<string, unknown> {
   });
 }
 
-/** Native and translated ways of each protocol. */
+/** The native and the translated models of each protocol. */
 const MODELS = {
   chat: ["model-a", "model-b", "model-c"],
   messages: ["model-b", "model-a"],
@@ -36,7 +36,7 @@ const escaped = [...KEY].map((one) =>
   `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`
 ).join("");
 
-/** What an upstream's error may say of the key. */
+/** Mentions of the key in an upstream's error. */
 const WORDS = {
   plain: `Cannot use ${KEY} here`,
   "its beginning": `Cannot use ${KEY.slice(0, 20)}*** here`,
@@ -117,7 +117,7 @@ Deno.test("an error without the key passes byte for byte", async () => {
   assert.equal(await response.text(), body);
 });
 
-/** An error event within a stream of each protocol, behind a first piece of text. */
+/** An error event in a stream of each protocol, after a first chunk of text. */
 const BROKEN_STREAMS = {
   chat:
     `data: {"id":"c","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"role":"assistant","content":"Hi"}}]}\n\n` +

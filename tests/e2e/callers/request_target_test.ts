@@ -13,7 +13,7 @@ function get(target: string, host = "gateway"): string {
     `authorization: Bearer ${ALICE_TOKEN}\r\nconnection: close\r\n\r\n`;
 }
 
-/** Where a URL parser would see a path of ours. */
+/** Targets in which a URL parser would find a path of ours. */
 const DETOURS = [
   "/x/%2e%2e/v1/models",
   "/x/../v1/models",
@@ -32,7 +32,7 @@ Deno.test("a path is taken as it is written: nothing is decoded and no dots are 
   for (const path of DETOURS) {
     await t.step(path, async () => {
       const answer = await sendRaw(gateway.port, get(path));
-      // What is no target at all is refused by the server before it becomes a request.
+      // The server itself rejects invalid targets, before they become a request.
       if (answer.headers.has("x-request-id")) {
         assert.equal(errorAnswer(answer, "chat").status, 404);
       } else {
@@ -80,7 +80,7 @@ Deno.test("targets that are no path are unknown", async (t) => {
   }
 });
 
-/** Hosts in which a path of ours stands, before a target that has none, and the other way round. */
+/** Hosts that contain a path of ours, before a target without one, and the reverse. */
 const HOSTS_WITH_PATHS: readonly (readonly [
   target: string,
   host: string,

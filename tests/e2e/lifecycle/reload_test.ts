@@ -17,7 +17,7 @@ import { needing } from "../../support/ignored.ts";
 
 const ignore = Deno.build.os === "windows";
 
-/** A configuration whose connection shows `key` to its upstream. */
+/** Returns a configuration whose connection sends `key` to its upstream. */
 function fileWith(
   key: string,
   url: string,
@@ -30,7 +30,7 @@ function fileWith(
   });
 }
 
-/** Waits for the `count`-th line about `event` and gives it. */
+/** Waits for the `count`-th line about `event` and returns it. */
 async function lineNumber(
   gateway: ServedGateway,
   event: string,

@@ -20,10 +20,10 @@ import {
 import { until } from "../../support/within.ts";
 import { needing } from "../../support/ignored.ts";
 
-/** Links and renaming are those of Unix. */
+/** Links and renaming exist on Unix only. */
 const ignore = Deno.build.os === "windows";
 
-/** A directory of the test's, gone with it. */
+/** Creates a directory for the test, which removes it. */
 async function tempDirectory(): Promise<AsyncDisposable & { path: string }> {
   const path = await Deno.makeTempDir();
   return {
@@ -32,13 +32,13 @@ async function tempDirectory(): Promise<AsyncDisposable & { path: string }> {
   };
 }
 
-/** Puts a whole file in the place of another. */
+/** Replaces a file by a complete one. */
 async function replace(path: string, text: string): Promise<void> {
   await Deno.writeTextFile(`${path}.new`, text);
   await Deno.rename(`${path}.new`, path);
 }
 
-/** Whether a new connection is shown a certificate. */
+/** Returns true when a new connection receives a certificate. */
 async function shows(url: string, certificate: string): Promise<boolean> {
   try {
     const connection = await Deno.connectTls({
@@ -91,7 +91,7 @@ for (const workers of [1, 2]) {
       answer.write("data: {}\n\n");
       assert.equal((await reader?.read())?.value, "data: {}\n\n");
 
-      // A bad pair for as long as the key has not followed.
+      // The pair is invalid until the key follows.
       await replace(`${directory.path}/cert.pem`, nextTestCertificate.cert);
       const { problems } = await gateway.line("config_rejected");
       assert.deepEqual(problems, [
@@ -104,7 +104,7 @@ for (const workers of [1, 2]) {
         () => gateway.lines("listener_renewed").length === workers,
         "every thread to renew its listener",
       );
-      // The listener before may have a connection left to accept.
+      // The old listener may have a connection left to accept.
       await until(
         () => shows(gateway.url, nextTestCertificate.cert),
         "the next certificate",
@@ -182,7 +182,7 @@ Deno.test({
   },
 });
 
-/** A gateway whose key is in a file, and what its upstream was shown last. */
+/** Starts a gateway whose key is in a file. */
 async function serveKeyFile(url: string, keyFile: string) {
   return await serveFile(minimalFile({
     server: { port: 0 },

@@ -20,7 +20,7 @@ import manifest from "../../../deno.json" with { type: "json" };
 
 const ROOT = fromFileUrl(new URL("../../../", import.meta.url));
 
-/** A directory with one file, which goes with it. */
+/** Creates a directory with one file; the test removes it. */
 async function fileOf(text: string): Promise<
   AsyncDisposable & {
     readonly path: string;
@@ -79,7 +79,10 @@ Deno.test("start-up asks the network for its listeners and nothing else, so it w
   }
 });
 
-/** The addresses and names that a process wanted to reach or listen on, by the platform's own account. */
+/**
+ * Returns the addresses and names that a process wanted to reach or to listen on, from the
+ * platform's audit log.
+ */
 async function askedOfNetwork(audit: string): Promise<Set<string>> {
   const lines = (await Deno.readTextFile(audit)).trim().split("\n");
   return new Set(

@@ -12,7 +12,7 @@ class OddError extends Error {
   readonly secret = CANARY;
 }
 
-/** An answer that fails in a way nobody expects of one. */
+/** A response that fails in an unexpected way. */
 class OddResponse extends Response {
   readonly #thrown: unknown;
 

@@ -52,7 +52,7 @@ Deno.test("GET /models lists the facts of the demo's providers about their model
     "tools",
     "tool_choice",
   ]);
-  // Anthropic's list says nothing of tools.
+  // Anthropic's list has no field for tools.
   assert.equal(listed["demo-b-think"]?.supported_parameters, undefined);
 });
 

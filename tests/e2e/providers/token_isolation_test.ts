@@ -29,7 +29,7 @@ import {
 } from "../../support/gateway/shared_gateway.ts";
 import { protocolOfPath, WIRES } from "../../support/wire/wire.ts";
 
-/** An upstream that falls over some words. */
+/** An upstream that fails on some texts. */
 function fallOver(seen: SeenRequest): Response {
   if (!seen.text().includes("poison")) return answerWell(seen);
   const wire = WIRES[protocolOfPath(seen.path)];
@@ -38,7 +38,7 @@ function fallOver(seen: SeenRequest): Response {
   });
 }
 
-/** Time stands still: what is left alone once stays so. */
+/** Starts a gateway with a stopped clock: a cool-down never ends. */
 const startFrozen = (file: Readonly<Record<string, unknown>>) =>
   startGateway(file, { clock: createFakeClock(NOW_MS) });
 

@@ -69,7 +69,7 @@ Deno.test("an upstream's redirect is not followed, and its target is not reveale
   assert.equal(elsewhere.requests.items.length, 0);
 });
 
-/** Statuses that no answer to a request can have, as a provider's socket writes them. */
+/** Statuses that no answer to a request can have, written by a provider's socket. */
 const NO_ANSWERS = [
   "000 Odd",
   "099 Odd",
@@ -129,7 +129,7 @@ Deno.test("an interim answer before the final one passes unseen", async () => {
   assert.equal(await response.text(), "{}");
 });
 
-/** What upstreams answer with, and the headers that clients and agents wait by. */
+/** Responses of upstreams, with the headers by which clients and agents wait. */
 const ERROR_HEADERS = {
   "content-type": "application/json; charset=utf-8",
   "retry-after": "17",
@@ -151,7 +151,7 @@ Deno.test("all other errors of an upstream pass with status, body and the header
   await using upstream = startUpstream();
   for (const status of STATUSES) {
     await t.step(String(status), async () => {
-      // A gateway of its own: the next status must not meet a connection that is left alone.
+      // Each has its own gateway, because the next status must not meet a cool-down.
       await using gateway = await startGateway(familiesFile(upstream.url));
       const body = `{"error": {"message":"Nö.","status":${status}}}\n`;
       upstream.play(() =>
@@ -175,7 +175,7 @@ Deno.test("all other errors of an upstream pass with status, body and the header
   }
 });
 
-/** What upstreams put for a wait, and what callers get of it. */
+/** The wait in an upstream's header, and the wait that callers receive. */
 const WAITS: readonly (readonly [sent: string, shown: string | null])[] = [
   ["17", "17"],
   ["2592000", "2147483"],

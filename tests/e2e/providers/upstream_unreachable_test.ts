@@ -24,7 +24,7 @@ const canResolveNames = await Deno.permissions.query({
   host: "nowhere.invalid",
 });
 
-/** Asks through a gateway whose upstreams are at `url`, in each protocol. */
+/** Sends a request in each protocol through a gateway whose upstreams are at `url`. */
 async function checkUnreachable(url: string, reason: RegExp): Promise<void> {
   await using gateway = await startGateway(familiesFile(url), {
     timers: hurriedTimers,
@@ -47,7 +47,7 @@ async function checkUnreachable(url: string, reason: RegExp): Promise<void> {
   }
 }
 
-/** The address of a port where nobody listens. */
+/** Returns the address of a port without a listener. */
 function freeAddress(): string {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   listener.close();
@@ -78,7 +78,7 @@ Deno.test("an upstream that speaks no TLS where it should is 502", async () => {
   await checkUnreachable(url, /TLS handshake failed/);
 });
 
-/** What an upstream does instead of answering. */
+/** The faults of an upstream that does not answer. */
 const BREAKING: Readonly<Record<string, readonly [Talk, RegExp]>> = {
   "closes the connection": [() => {}, /closed the connection/],
   "closes the connection in its headers": [
@@ -163,7 +163,7 @@ Deno.test("an upstream that swallows connects is 502 at the connect deadline, na
   }
 });
 
-/** A port whose queue of connections is full: the system answers no further one. */
+/** Opens a port with a full queue of connections. The system accepts no further one. */
 async function startBlackHole(): Promise<
   Disposable & { readonly url: string }
 > {

@@ -15,7 +15,7 @@ import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 import { OpenAI } from "../../support/sdk/sdks.ts";
 import { within } from "../../support/within.ts";
 
-/** The official SDK as a caller; `prefix` is one of the two under which the main paths are. */
+/** Creates the official SDK; `prefix` is one of the two prefixes of the main paths. */
 function createSdk(
   gateway: RunningGateway,
   { apiKey = ALICE_TOKEN, prefix = "/v1" } = {},
@@ -42,7 +42,7 @@ const WEATHER = {
   },
 };
 
-/** The last request that reached a provider, as the SDK must have sent it. */
+/** Returns the last request that reached a provider, in the SDK's form. */
 function lastAsked({ asked }: DemoGateway): JsonObject {
   return JSON.parse(asked.at(-1)?.body ?? "null");
 }
@@ -249,7 +249,7 @@ Deno.test("the OpenAI SDK has a class for a token's own limit", async () => {
   await within(answer.cancelled, "the stream to be cancelled");
 });
 
-/** How a stream may go wrong once words have come. */
+/** The faults of a stream after its first text. */
 const BREAKS: Readonly<Record<string, (answer: OpenAnswer) => void>> = {
   "the connection is cut": (answer) => answer.cut(),
   "an error is reported": (answer) => {

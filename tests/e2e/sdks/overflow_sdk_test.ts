@@ -14,13 +14,13 @@ const MODEL = "model-1";
 
 const USER = [{ role: "user" as const, content: "Hello" }];
 
-/** Where a client finds the gateway, and how it gets there. */
+/** The gateway's address, and a `fetch` that reaches it. */
 interface Reach {
   readonly url: string;
   readonly fetch: typeof fetch;
 }
 
-/** What each official SDK asks, and what it calls the error. */
+/** The request of each official SDK, and its name for the error. */
 const SDKS: readonly {
   readonly name: string;
   readonly protocol: Protocol;

@@ -18,7 +18,7 @@ const STREAM = [
   "data: [DONE]\n\n",
 ];
 
-/** The times of a line, which no test can know; they must be there, and in order. */
+/** Removes the times of a line, which a test cannot predict. They must be present, and in order. */
 function takeTimes(
   { time, first_byte_ms, first_output_ms, total_ms, ...rest }: JsonObject,
 ): JsonObject {
@@ -82,19 +82,19 @@ Deno.test("the first output is the first that a caller could show, not the first
   const reader = response.body?.getReader();
   answer.write(start);
   await reader?.read();
-  // What is measured is that this time passes between the two.
+  // The test measures this time.
   await new Promise((resolve) => setTimeout(resolve, 20));
   answer.write(rest.join(""));
   answer.close();
   while (!(await reader?.read())?.done) {
-    // To the end.
+    // Reads to the end.
   }
   const line = await gateway.lines.of(response);
   const waited = Number(line.first_output_ms) - Number(line.first_byte_ms);
   assert.ok(waited >= 15, String(waited));
 });
 
-/** What a caller does, and what the line about it says; `undefined` where it must say nothing. */
+/** A caller's action, and the fields of its line; `undefined` for a field that must be absent. */
 const LINES: Readonly<
   Record<string, {
     readonly path: string;

@@ -22,7 +22,9 @@ type Logged = Readonly<Record<string, JsonValue | undefined>>;
 
 const NOWHERE = "http://127.0.0.1:9";
 
-/** Asks, reads all of the answer, broken or not, and returns its length and the line about it. */
+/**
+ * Sends a request and reads the whole answer, even a broken one. Returns its length and its line.
+ */
 async function asked(
   gateway: RunningGateway,
   path: string,
@@ -38,7 +40,7 @@ async function asked(
   return { length, line: await gateway.lines.of(response) };
 }
 
-/** Checks those fields of a line that the test names. */
+/** Checks the fields of a line that the test names. */
 function check(line: JsonObject, expected: Logged): void {
   const logged = Object.keys(expected).map((name) => [name, line[name]]);
   assert.deepEqual(Object.fromEntries(logged), expected);
@@ -46,7 +48,7 @@ function check(line: JsonObject, expected: Logged): void {
 
 const BEARER = { headers: credentials("chat") };
 
-/** What the gateway answers itself, in every way. */
+/** Every kind of response that the gateway sends itself. */
 const OWN_ANSWERS: Readonly<
   Record<string, readonly [path: string, init: RequestInit, Logged]>
 > = {
@@ -147,7 +149,7 @@ function errors(status: number, headers: HeadersInit = {}): Script {
   return () => Response.json(PROVIDER_ERROR, { status, headers });
 }
 
-/** What a provider does, how it is asked, and what the line says. */
+/** A provider's action, the request, and the expected line. */
 const PROVIDER_ENDINGS: Readonly<
   Record<string, readonly [Script | undefined, RequestInit, Logged]>
 > = {

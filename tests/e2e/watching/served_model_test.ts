@@ -21,7 +21,7 @@ type Protocol = typeof PROTOCOLS[number];
 
 const LETTERS = { chat: "a", messages: "b", responses: "c" } as const;
 
-/** A provider that answers with its dear model, for every requested model. */
+/** A provider that answers with its expensive model, for every requested model. */
 function answerDear({ path, text }: SeenRequest): Response {
   const { start, output, end, answer } = WIRES[protocolOfPath(path)];
   const isStream = /"stream":\s*true/.test(text());
@@ -31,7 +31,10 @@ function answerDear({ path, text }: SeenRequest): Response {
   });
 }
 
-/** One connection a protocol, each with a cheap model and a dear one, and a limit in another unit on each dear one. */
+/**
+ * Returns a configuration with one connection per protocol. Each has a cheap model and an expensive
+ * one, with a limit in another unit.
+ */
 function fileFor(url: string, folder: string): Record<string, unknown> {
   const families = ["A", "B", "C"] as const;
   return minimalFile({
@@ -63,7 +66,7 @@ function fileFor(url: string, folder: string): Record<string, unknown> {
   });
 }
 
-/** What `GET /usage` says of each model in this month. */
+/** Returns the usage of each model in this month from `GET /usage`. */
 async function monthOf(url: string): Promise<readonly unknown[]> {
   const { text } = await askOnce(`${url}/v1/usage`, {
     headers: { authorization: `Bearer ${ALICE_TOKEN}` },

@@ -72,7 +72,7 @@ Deno.test("a gateway that starts again counts on from what its log says, once, w
       { requests, input_tokens, output_tokens },
       { requests: 2, input_tokens: 1003, output_tokens: 102 },
     );
-    // What was used before the start binds now.
+    // Usage before the start counts now.
     const refused = await askOnce(gateway.url + PATHS.chat, ask("chat"));
     assert.equal(refused.status, 429, refused.text);
     assert.match(refused.text, /token_limit_exceeded/);
