@@ -57,7 +57,7 @@ function connectionOf({ family, name, host, key }: Provider): object {
 
 const TOOLS = {
   get_weather: tool({
-    description: "Tells the weather",
+    description: "Reports the weather",
     inputSchema: jsonSchema<{ city: string; days: number }>({
       type: "object",
       properties: { city: { type: "string" }, days: { type: "integer" } },

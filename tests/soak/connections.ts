@@ -51,7 +51,7 @@ export async function soakConnections(options: SoakOptions): Promise<void> {
     String(UPSTREAM_MS),
   ]);
   try {
-    const { url, hopUrl } = await tellOf(upstream.url);
+    const { url, hopUrl } = await readState(upstream.url);
     await measure("few streams on a connection", url, upstream, options);
     await measure(
       `${STALLED} callers that stop reading`,
@@ -67,7 +67,7 @@ export async function soakConnections(options: SoakOptions): Promise<void> {
       options,
       lose,
     );
-    const { versions } = await tellOf(upstream.url);
+    const { versions } = await readState(upstream.url);
     options.findings.note(
       "  HTTP versions of the upstream's requests",
       versions.join(", "),
@@ -155,17 +155,17 @@ async function lose({ gateway, controlUrl }: Net): Promise<Burden> {
   if (refused.length > 0) {
     throw new Error(`The first request failed: ${refused[0]}`);
   }
-  await tellOf(controlUrl, "POST");
+  await readState(controlUrl, "POST");
   return { allowed: LOST, [Symbol.dispose]() {} };
 }
 
-interface Told {
+interface UpstreamState {
   readonly url: string;
   readonly hopUrl: string;
   /** The HTTP versions of all requests so far. */
   readonly versions: readonly string[];
 }
 
-async function tellOf(controlUrl: string, method = "GET"): Promise<Told> {
+async function readState(controlUrl: string, method = "GET"): Promise<UpstreamState> {
   return await (await fetch(controlUrl, { method })).json();
 }

@@ -75,7 +75,7 @@ const message = (role: string, content: unknown): JsonObject => ({
 const WEATHER: JsonObject = {
   type: "function",
   name: "get_weather",
-  description: "Tells the weather at a place",
+  description: "Reports the weather at a place",
   parameters: {
     type: "object",
     properties: { location: { type: "string" } },

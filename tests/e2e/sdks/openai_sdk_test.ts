@@ -34,7 +34,7 @@ const USE_TOOL = [{ role: "user" as const, content: "Use get_weather." }];
 
 const WEATHER = {
   name: "get_weather",
-  description: "Tells the weather",
+  description: "Reports the weather",
   parameters: {
     type: "object",
     properties: { city: { type: "string" } },

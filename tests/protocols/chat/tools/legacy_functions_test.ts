@@ -21,7 +21,7 @@ const PARAMETERS = {
 };
 
 const FUNCTIONS = [
-  { name: "weather", description: "Tells it", parameters: PARAMETERS },
+  { name: "weather", description: "Reports it", parameters: PARAMETERS },
   { name: "news" },
 ];
 
@@ -39,7 +39,7 @@ Deno.test("functions are tools of which one is called at a time", () => {
     upstreamRequest(asked, { from: "chat", to, service, model })
   );
   assert.deepEqual(messages?.body.tools, [
-    { name: "weather", description: "Tells it", input_schema: PARAMETERS },
+    { name: "weather", description: "Reports it", input_schema: PARAMETERS },
     { name: "news", input_schema: { type: "object", properties: {} } },
   ]);
   assert.deepEqual(messages?.body.tool_choice, {
@@ -50,7 +50,7 @@ Deno.test("functions are tools of which one is called at a time", () => {
     {
       type: "function",
       name: "weather",
-      description: "Tells it",
+      description: "Reports it",
       parameters: PARAMETERS,
       strict: false,
     },
