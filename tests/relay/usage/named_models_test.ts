@@ -284,7 +284,10 @@ Deno.test("a refusal names the model that is used up, and no other that its limi
   );
   assert.equal((await askBoth(scene)).status, 200);
   const { message } = errorOf(await askBoth(scene));
-  assert.match(String(message), /1 requests per day for dear and 2 more and has/);
+  assert.match(
+    String(message),
+    /1 requests per day for dear and 2 more and has/,
+  );
 });
 
 Deno.test("a warning names the model whose limit is nearly used up", async () => {
