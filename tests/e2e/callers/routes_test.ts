@@ -154,7 +154,7 @@ Deno.test("a wrong method is 405 and names the right one, in the path's protocol
         const error = await readError(response, protocolOf(path));
         assert.equal(error.type, "invalid_request_error");
         assert.ok(
-          error.message.endsWith(`use ${allow.replace(", ", " or ")}`),
+          error.message.endsWith(`Use ${allow.replace(", ", " or ")}.`),
           error.message,
         );
       }
