@@ -166,6 +166,9 @@ interface UpstreamState {
   readonly versions: readonly string[];
 }
 
-async function readState(controlUrl: string, method = "GET"): Promise<UpstreamState> {
+async function readState(
+  controlUrl: string,
+  method = "GET",
+): Promise<UpstreamState> {
   return await (await fetch(controlUrl, { method })).json();
 }

@@ -47,7 +47,7 @@ async function sendAll(round: string, scene: Scene): Promise<number> {
         continue;
       }
       const words = 1 + random.below(40);
-      const question = { tag, manner: "whole", words } as const;
+      const question = { tag, behaviour: "whole", words } as const;
       const isStream = random.below(2) === 0;
       assert.equal(
         await askAndCheck({ way, question, isStream }, scene),
