@@ -39,8 +39,14 @@ export interface ServerConfig {
   /** The memory that the bodies of all callers may take together, in bytes. */
   readonly maxBodyMemoryBytes: number;
   readonly drainMs: number;
-  readonly admin: { readonly host: string; readonly port: number } | undefined;
+  readonly admin: AdminPlace | undefined;
 }
+
+/** The address of the second listener. */
+export type AdminPlace =
+  | { readonly host: string; readonly port: number }
+  /** `portOffset` is added to the port of the first listener. */
+  | { readonly host: string; readonly portOffset: number };
 
 /** The store that replicas share. */
 export interface SharedConfig {

@@ -7,6 +7,7 @@ import type {
   ConnectionModel,
   ModelAlias,
   QuotaConfig,
+  ServerConfig,
   SharedConfig,
   Timeouts,
 } from "./config.ts";
@@ -39,9 +40,7 @@ export function describeConfig(config: Config): string {
       max_concurrent_requests: server.maxConcurrentRequests,
       max_body_memory: describeBytes(server.maxBodyMemoryBytes),
       drain: `${server.drainMs} ms`,
-      admin: server.admin === undefined
-        ? "none"
-        : `${server.admin.host}, port ${server.admin.port}`,
+      admin: describeAdmin(server.admin),
     },
     messages_vendor: config.messagesVendor,
     timeouts: {
@@ -59,6 +58,13 @@ export function describeConfig(config: Config): string {
       describeCaller(caller, config)
     ),
   });
+}
+
+function describeAdmin(admin: ServerConfig["admin"]): string {
+  if (admin === undefined) return "none";
+  return "port" in admin
+    ? `${admin.host}, port ${admin.port}`
+    : `${admin.host}, port of the gateway + ${admin.portOffset}`;
 }
 
 function describeShared(shared: SharedConfig | undefined): unknown {

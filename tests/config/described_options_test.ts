@@ -116,6 +116,9 @@ const SHOWN: Readonly<Record<string, Pair>> = {
     admin: { host: "127.0.0.2" },
   }),
   "server.admin.port": server({ admin: { port: 1 } }, { admin: { port: 2 } }),
+  "server.admin.port_offset": server({ admin: { port_offset: 1 } }, {
+    admin: { port_offset: 2 },
+  }),
   messages_vendor: [{ messages_vendor: "a" }, { messages_vendor: "b" }],
   "timeouts.connect": deadline("connect"),
   "timeouts.first_byte": deadline("first_byte"),

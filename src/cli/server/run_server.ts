@@ -1,4 +1,5 @@
-import type { ServerConfig } from "../../config/config.ts";
+import type { AdminPlace } from "../../config/config.ts";
+import { adminPort } from "../../config/resolve/server.ts";
 import { systemTimers } from "../../core/time/timers.ts";
 import { VERSION } from "../../core/version.ts";
 import { createAdminHandler } from "../../http/admin.ts";
@@ -45,6 +46,12 @@ export async function runServer(run: ServerRun): Promise<number> {
   return EXIT.good;
 }
 
+/** Returns the port of an address; an address with its scheme's port names none. */
+function portOf(url: string): number {
+  const { port, protocol } = new URL(url);
+  return port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
+}
+
 const SETTINGS = { host: "server.admin.host", port: "server.admin.port" };
 
 /**
@@ -53,7 +60,7 @@ const SETTINGS = { host: "server.admin.host", port: "server.admin.port" };
  * @throws {ListenError} As `listen()` does.
  */
 async function openAdmin(
-  place: NonNullable<ServerConfig["admin"]>,
+  place: AdminPlace,
   { serving, log }: {
     readonly serving: Omit<Serving, "stop">;
     readonly log: Log;
@@ -84,8 +91,8 @@ async function openAdmin(
       ]),
   });
   return keepListening({
-    open: (port = place.port) =>
-      listen({ ...place, port, settings: SETTINGS }, handler),
+    open: (port = adminPort(place, portOf(serving.url))) =>
+      listen({ host: place.host, port, settings: SETTINGS }, handler),
     log,
     timers: systemTimers,
   });

@@ -1,5 +1,5 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
-import type { ServerConfig, Timeouts } from "../config.ts";
+import type { AdminPlace, ServerConfig, Timeouts } from "../config.ts";
 import { type ReadFile, readNamedFile } from "../environment.ts";
 import type { Findings } from "../problems.ts";
 import type { FileFields } from "../schema/config_file.ts";
@@ -22,12 +22,7 @@ export async function resolveServer(
   if (exposure !== undefined) {
     options.findings.warn(["server", "host"], exposure);
   }
-  if (admin?.host === host && admin.port === port && port !== 0) {
-    options.findings.problem(
-      ["server", "admin", "port"],
-      "must differ from server.port.",
-    );
-  }
+  if (admin !== undefined) checkAdmin(admin, server, options.findings);
   return {
     host,
     port,
@@ -36,8 +31,49 @@ export async function resolveServer(
     maxConcurrentRequests: server.max_concurrent_requests,
     maxBodyMemoryBytes: server.max_body_memory,
     drainMs: server.drain_seconds * 1000,
-    admin,
+    admin: admin && adminPlace(admin),
   };
+}
+
+type AdminFields = NonNullable<GeneralFields["server"]["admin"]>;
+
+/** The largest port. */
+const MAX_PORT = 65_535;
+
+function checkAdmin(
+  admin: AdminFields,
+  { host, port }: Pick<ServerConfig, "host" | "port">,
+  findings: Findings,
+): void {
+  const { port_offset: offset } = admin;
+  if (offset !== undefined) {
+    if (port + offset <= MAX_PORT) return;
+    findings.problem(
+      ["server", "admin", "port_offset"],
+      `must leave a port: server.port is ${port}, and the largest port is ${MAX_PORT}.`,
+    );
+  } else if (admin.host === host && admin.port === port && port !== 0) {
+    findings.problem(
+      ["server", "admin", "port"],
+      "must differ from server.port.",
+    );
+  }
+}
+
+function adminPlace({ host, port, port_offset }: AdminFields): AdminPlace {
+  return port_offset === undefined
+    ? { host, port }
+    : { host, portOffset: port_offset };
+}
+
+/**
+ * Returns the port of the second listener.
+ *
+ * @param gatewayPort The port of the first listener.
+ * @returns A number above 65,535 when the offset leaves no port.
+ */
+export function adminPort(place: AdminPlace, gatewayPort: number): number {
+  return "port" in place ? place.port : gatewayPort + place.portOffset;
 }
 
 /** Returns the deadlines of all connections. */

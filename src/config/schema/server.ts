@@ -56,6 +56,9 @@ export const serverSchema = z.strictObject({
       "The address of the second listener.",
     ),
     port: port.default(9090).describe("The port of the second listener."),
+    port_offset: wholeNumber({ min: 1, max: 65_535 }).optional().describe(
+      "Replaces port: the second listener's port is the gateway's port plus this. Replicas on one host can then share this file.",
+    ),
   }).optional().describe(
     "A second listener, for metrics. It needs no credential.",
   ),

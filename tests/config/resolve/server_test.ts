@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { adminPort } from "../../../src/config/resolve/server.ts";
 import {
   loadFile,
   minimalConfig,
@@ -97,5 +98,18 @@ Deno.test("the listener for metrics has defaults and an address of its own", asy
     "server.admin.port: must differ from server.port.",
   ]);
   const free = await minimalConfig({ server: { port: 0, admin: { port: 0 } } });
-  assert.equal(free.server.admin?.port, 0);
+  assert.deepEqual(free.server.admin, { host: "127.0.0.1", port: 0 });
+});
+
+Deno.test("the listener for metrics may follow the port of the gateway, up to the last port", async () => {
+  const admin = { port_offset: 1000 };
+  const config = await minimalConfig({ server: { port: 8787, admin } });
+  const place = { host: "127.0.0.1", portOffset: 1000 };
+  assert.deepEqual(config.server.admin, place);
+  assert.equal(adminPort(place, 8788), 9788);
+  assert.equal(adminPort({ host: "127.0.0.1", port: 9090 }, 8788), 9090);
+  const last = minimalFile({ server: { port: 64_536, admin } });
+  assert.deepEqual(problemsOf(await loadFile(last)), [
+    "server.admin.port_offset: must leave a port: server.port is 64536, and the largest port is 65535.",
+  ]);
 });

@@ -36,7 +36,7 @@ const WHOLE = {
     max_concurrent_requests: 10,
     max_body_memory: "512MiB",
     drain_seconds: 3,
-    admin: { host: "127.0.0.1", port: 9090 },
+    admin: { host: "127.0.0.1", port: 9090, port_offset: 1000 },
   },
   messages_vendor: "anthropic",
   timeouts: { connect: 1, first_byte: 2, first_output: 3, idle: 4, body: 5 },

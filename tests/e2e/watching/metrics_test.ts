@@ -186,6 +186,22 @@ Deno.test("serve does not start when the place of its second listener is taken, 
   await assert.rejects(serveFile(file), /server\.admin\.port/);
 });
 
+Deno.test("two replicas run from one file, each with metrics at an offset to its own port", async () => {
+  const port_offset = 1;
+  // No other test listens on this address, so the next port is free.
+  const host = Deno.build.os === "linux" ? "127.0.0.2" : "127.0.0.1";
+  const file = familiesFile("http://127.0.0.1:9", {
+    server: { port: 0, admin: { host, port_offset } },
+  });
+  await using first = await serveFile(file);
+  await using second = await serveFile(file);
+  for (const { url, adminUrl } of [first, second]) {
+    const port = (of: string) => Number(new URL(of).port);
+    assert.equal(port(adminUrl), port(url) + port_offset);
+    assert.equal((await askOnce(`${adminUrl}/metrics`)).status, 200);
+  }
+});
+
 Deno.test("serve without server.admin opens no second listener", async () => {
   await using gateway = await serveFile(
     familiesFile("http://127.0.0.1:9", { server: { port: 0 } }),
