@@ -11,7 +11,12 @@ import { createPoller } from "./quotas/poller.ts";
 import { createQuotaService } from "./quotas/service.ts";
 import type { QuotaWindow } from "./quotas/window.ts";
 import type { Log } from "./observe/log.ts";
-import type { GatewayState, Metrics, QuotaState } from "./observe/metrics.ts";
+import type {
+  GatewayState,
+  Metrics,
+  QuotaState,
+  UsageState,
+} from "./observe/metrics.ts";
 import type { Tracing } from "./observe/tracing.ts";
 import { type Admission, createAdmission } from "./relay/request/admission.ts";
 import { createBodyMemory } from "./relay/request/body_memory.ts";
@@ -66,6 +71,8 @@ export interface Gateway {
   readonly admission: Admission;
   /** Returns the state for the metrics, without a request to a provider. */
   state(): GatewayState;
+  /** Returns the use of limits for the metrics, without a request to a provider. */
+  usage(): Promise<UsageState>;
 }
 
 /** The delay before other gateways get the quotas that headers reported, in milliseconds. */
@@ -146,6 +153,7 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
         quotas.known(connection).map((one) => quotaState(connection.name, one))
       ),
     }),
+    usage: () => usage.current(surroundings.store.current()),
   };
 }
 

@@ -209,6 +209,7 @@ Deno.test("the documentation lists every metric, and no other", async () => {
     workers: 1,
     replacements: () => 0,
     residentBytes: () => 0,
+    limits: () => ({ maxConcurrentRequests: 64, maxBodyMemoryBytes: 512 }),
   });
   const text = await formatExposition([
     await metrics.collect({ inFlight: 0, bodyMemoryBytes: 0, quotas: [] }),

@@ -35,6 +35,12 @@ interface ProcessMetrics {
   collect(): Promise<Snapshot>;
 }
 
+/** The limits that the requests of all callers share, from the current configuration. */
+interface ProcessLimits {
+  readonly maxConcurrentRequests: number;
+  readonly maxBodyMemoryBytes: number;
+}
+
 /** The values that {@linkcode createProcessMetrics} reads and reports. */
 interface ProcessFacts {
   readonly version: string;
@@ -48,6 +54,8 @@ interface ProcessFacts {
   readonly sharedStore?: (() => StoreCondition) | undefined;
   /** Returns the resident memory of the process, in bytes. */
   residentBytes(): number;
+  /** Returns the limits that requests of all callers share. */
+  limits(): ProcessLimits;
 }
 
 /**
@@ -88,6 +96,22 @@ export function createProcessMetrics(facts: ProcessFacts): ProcessMetrics {
     collect() {
       this.reset();
       this.inc(facts.replacements());
+    },
+  });
+  new Gauge({
+    name: "model_gateway_requests_in_flight_limit",
+    help: "The most requests that may run at once; further ones get a 503",
+    registers,
+    collect() {
+      this.set(facts.limits().maxConcurrentRequests);
+    },
+  });
+  new Gauge({
+    name: "model_gateway_body_memory_limit_bytes",
+    help: "The most memory for bodies; further requests get a 503",
+    registers,
+    collect() {
+      this.set(facts.limits().maxBodyMemoryBytes);
     },
   });
   const { sharedStore } = facts;

@@ -19,12 +19,16 @@ export interface Instruments {
   readonly callerCost: Counter<"token">;
   readonly callerLimits: Counter<"token" | "limit" | "outcome">;
   readonly attempts: Counter<"connection" | "status">;
-  readonly coolDowns: Counter<"connection">;
+  readonly coolDowns: Counter<"connection" | "failure">;
   readonly droppedFields: Counter<"field">;
   readonly quotaLimit: Gauge<QuotaLabel>;
   readonly quotaRemaining: Gauge<QuotaLabel>;
   readonly quotaUsed: Gauge<QuotaLabel>;
   readonly quotaResets: Gauge<QuotaLabel>;
+  readonly groupQuotaUsed: Gauge<QuotaLabel | "group">;
+  readonly limitUsed: Gauge<LimitLabel>;
+  readonly limitRemaining: Gauge<LimitLabel>;
+  readonly limitResets: Gauge<LimitLabel>;
   readonly lag: Histogram;
 }
 
@@ -32,6 +36,11 @@ export interface Instruments {
 export type QuotaLabel = "connection" | "type" | "window" | "unit";
 
 const QUOTA_LABELS = ["connection", "type", "window", "unit"] as const;
+
+/** The labels that identify a limit. */
+type LimitLabel = "scope" | "name" | "limit";
+
+const LIMIT_LABELS = ["scope", "name", "limit"] as const;
 
 const MODEL_LABELS = ["connection", "model"] as const;
 
@@ -51,6 +60,7 @@ export function createInstruments(registry: Registry): Instruments {
     ...connectionInstruments(define),
     ...tokenInstruments(define),
     ...quotaInstruments(define),
+    ...limitInstruments(define),
     lag: new Histogram({
       ...define,
       name: "model_gateway_event_loop_lag_seconds",
@@ -137,8 +147,8 @@ function connectionInstruments(define: Define) {
     coolDowns: new Counter({
       ...define,
       name: "model_gateway_cool_downs_total",
-      help: "Cool-downs of a connection after failures",
-      labelNames: ["connection"] as const,
+      help: "Cool-downs of a connection, by the failure that caused them",
+      labelNames: ["connection", "failure"] as const,
     }),
   };
 }
@@ -217,6 +227,42 @@ function quotaInstruments(define: Define) {
       ...define,
       name: "model_gateway_quota_resets_timestamp_seconds",
       help: "Reset time of a quota window, in seconds since 1970",
+      labelNames,
+      aggregator: "max",
+    }),
+    groupQuotaUsed: new Gauge({
+      ...define,
+      name: "model_gateway_group_quota_used_ratio",
+      help: "Estimated share of a quota window that a group of tokens used",
+      labelNames: ["group", ...QUOTA_LABELS] as const,
+      aggregator: "max",
+    }),
+  };
+}
+
+/** Defines the metrics of limits. Threads count together, so their values differ only while they synchronize. */
+function limitInstruments(define: Define) {
+  const labelNames = LIMIT_LABELS;
+  return {
+    limitUsed: new Gauge({
+      ...define,
+      name: "model_gateway_limit_used_ratio",
+      help: "Used share of a limit of a token or group; above 1: exceeded",
+      labelNames,
+      aggregator: "max",
+    }),
+    limitRemaining: new Gauge({
+      ...define,
+      name: "model_gateway_limit_remaining",
+      help:
+        "Rest of a limit in requests, tokens or US dollars; of a share, the part of the quota window",
+      labelNames,
+      aggregator: "min",
+    }),
+    limitResets: new Gauge({
+      ...define,
+      name: "model_gateway_limit_resets_timestamp_seconds",
+      help: "Reset time of a limit, in seconds since 1970",
       labelNames,
       aggregator: "max",
     }),

@@ -12,8 +12,12 @@ export interface EndedRequest {
 /** Counts events. Its callers use the configuration's names of connections and tokens. */
 export interface Metrics {
   requestEnded(ended: EndedRequest): void;
-  /** Counts a cool-down of a connection. */
-  cooledDown(connection: string): void;
+  /**
+   * Counts a cool-down of a connection.
+   *
+   * @param failure Its reason, in a word of the log.
+   */
+  cooledDown(connection: string, failure: string): void;
   /** Counts a token that came near a limit or was rejected by it. */
   limited(event: LimitedEvent): void;
 }
@@ -35,6 +39,36 @@ export interface GatewayState {
   readonly bodyMemoryBytes: number;
   /** Every known quota window. */
   readonly quotas: readonly QuotaState[];
+}
+
+/** The current use of limits and quotas by the administrator's tokens and groups. */
+export interface UsageState {
+  /** At most one entry for each scope, name and limit. */
+  readonly limits: readonly LimitUseState[];
+  readonly groupQuotas: readonly GroupQuotaState[];
+}
+
+/** The current use of a limit, including running requests. */
+export interface LimitUseState {
+  readonly scope: "token" | "group";
+  /** The name of the token or of the group. */
+  readonly name: string;
+  /** Unit and window, such as `tokens day`. */
+  readonly limit: string;
+  /** Above 1 when the limit is exceeded. */
+  readonly usedRatio: number;
+  /** In requests, tokens or US dollars; of a share, the part of the whole window. */
+  readonly remaining: number;
+  /** Milliseconds since 1970. */
+  readonly resetsAtMs: number;
+}
+
+/** A group's part of a quota window of a connection, an estimate. */
+export interface GroupQuotaState
+  extends Pick<QuotaState, "connection" | "type" | "window" | "unit"> {
+  readonly group: string;
+  /** The part of the whole window, from 0 to 1; above 1 when the quota is exceeded. */
+  readonly used: number;
 }
 
 /** One quota window of one connection; null where the provider does not report the value. */

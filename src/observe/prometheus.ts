@@ -14,14 +14,19 @@ import type {
   Metrics,
   QuotaState,
   Snapshot,
+  UsageState,
 } from "./metrics.ts";
 
 /** The metrics of one gateway, counted by a Prometheus client. */
 export interface GatewayMetrics extends Metrics {
   /** Records the delay of a timer, in milliseconds. */
   lag(ms: number): void;
-  /** Returns the current values. */
-  collect(state: GatewayState): Promise<Snapshot>;
+  /**
+   * Returns the current values.
+   *
+   * @param usage The use of limits; default: no limit.
+   */
+  collect(state: GatewayState, usage?: UsageState): Promise<Snapshot>;
 }
 
 /** The allowed values of labels; any other value becomes `other`. */
@@ -50,14 +55,16 @@ export function createGatewayMetrics(bounds: LabelBounds): GatewayMetrics {
       countAnswer(ended, { ...bounds, instruments, gaps });
       countCaller(ended, instruments);
     },
-    cooledDown: (connection) => instruments.coolDowns.inc({ connection }),
+    cooledDown: (connection, failure) =>
+      instruments.coolDowns.inc({ connection, failure }),
     limited: ({ token, limit, outcome }) =>
       instruments.callerLimits.inc({ token, limit, outcome }),
     lag: (ms) => instruments.lag.observe(ms / 1000),
-    async collect(state) {
+    async collect(state, usage = { limits: [], groupQuotas: [] }) {
       instruments.inFlight.set(state.inFlight);
       instruments.bodyMemory.set(state.bodyMemoryBytes);
       setQuotas(state.quotas, instruments);
+      setUsage(usage, instruments);
       return [...await registry.getMetricsAsJSON(), gaps.snapshot()];
     },
   };
@@ -193,12 +200,34 @@ function setQuotas(
   }
 }
 
+/** Sets the gauges of limits; those that have left the configuration disappear. */
+function setUsage(
+  { limits, groupQuotas }: UsageState,
+  { groupQuotaUsed, limitUsed, limitRemaining, limitResets }: Instruments,
+): void {
+  for (const one of [groupQuotaUsed, limitUsed, limitRemaining, limitResets]) {
+    one.reset();
+  }
+  for (const { scope, name, limit, ...values } of limits) {
+    const labels = { scope, name, limit };
+    limitUsed.set(labels, values.usedRatio);
+    limitRemaining.set(labels, values.remaining);
+    limitResets.set(labels, values.resetsAtMs / 1000);
+  }
+  for (const { used, ...labels } of limitWindows(groupQuotas)) {
+    groupQuotaUsed.set({ ...labels }, used);
+  }
+}
+
 /** Limits the number of windows, because their names come from the providers. */
-function limitWindows(quotas: readonly QuotaState[]): readonly QuotaState[] {
+function limitWindows<
+  Quota extends { readonly connection: string; readonly group?: string },
+>(quotas: readonly Quota[]): readonly Quota[] {
   const counts = new Map<string, number>();
-  return quotas.filter(({ connection }) => {
-    const count = (counts.get(connection) ?? 0) + 1;
-    counts.set(connection, count);
+  return quotas.filter(({ connection, group = "" }) => {
+    const key = `${group}\t${connection}`;
+    const count = (counts.get(key) ?? 0) + 1;
+    counts.set(key, count);
     return count <= MAX_WINDOWS;
   });
 }

@@ -4,9 +4,10 @@ import { limitWords } from "../config/usage_limits.ts";
 import type { Clock } from "../core/time/timers.ts";
 import type { QuotaService } from "../quotas/service.ts";
 import type { Log } from "../observe/log.ts";
-import type { Metrics } from "../observe/metrics.ts";
+import type { Metrics, UsageState } from "../observe/metrics.ts";
 import { type Bound, boundLabel, createBounds } from "./bounds.ts";
 import { createCounting } from "./counting.ts";
+import { readCurrentUse } from "./current_use.ts";
 import {
   createLimiter,
   type LimitRefusal,
@@ -36,6 +37,8 @@ export interface UsageService {
     config: Config,
     signal?: AbortSignal,
   ): Promise<UsageReport>;
+  /** Returns the use of every limit, for the metrics. */
+  current(config: Config): Promise<UsageState>;
 }
 
 /** The dependencies of a {@linkcode UsageService}. */
@@ -94,6 +97,8 @@ export function createUsageService(
       }),
     near: nearLog.note,
     report,
+    current: (config) =>
+      readCurrentUse(config, { sums, bounds, quotaShares, clock }),
   };
 }
 

@@ -66,6 +66,7 @@ Deno.test("the process tells its version, start, memory and threads", async () =
     workers: 2,
     replacements: () => 1,
     residentBytes: () => 4096,
+    limits: () => ({ maxConcurrentRequests: 64, maxBodyMemoryBytes: 512 }),
   });
   const text = await formatExposition([await process.collect()]);
   const samples = readExposition(text);
@@ -74,6 +75,9 @@ Deno.test("the process tells its version, start, memory and threads", async () =
   assert.equal(sumOf(samples, "process_start_time_seconds"), 5);
   assert.equal(sumOf(samples, "process_resident_memory_bytes"), 4096);
   assert.equal(sumOf(samples, "model_gateway_workers"), 2);
+  const most = "model_gateway_requests_in_flight_limit";
+  assert.equal(sumOf(samples, most), 64);
+  assert.equal(sumOf(samples, "model_gateway_body_memory_limit_bytes"), 512);
   const replaced = "model_gateway_worker_replacements_total";
   assert.equal(sumOf(samples, replaced), 1);
 });

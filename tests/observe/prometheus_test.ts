@@ -5,6 +5,7 @@ import type {
   EndedRequest,
   GatewayState,
   QuotaState,
+  UsageState,
 } from "../../src/observe/metrics.ts";
 import {
   createGatewayMetrics,
@@ -286,13 +287,60 @@ Deno.test("hostile names of the configuration are escaped", async () => {
   }
 });
 
-Deno.test("a connection's cool-downs are counted", async () => {
+Deno.test("a connection's cool-downs are counted by their failure", async () => {
   const metrics = createMetrics();
-  metrics.cooledDown("main");
-  metrics.cooledDown("main");
+  metrics.cooledDown("main", "trouble");
+  metrics.cooledDown("main", "misconfigured");
   const samples = await scrape(metrics);
-  const labels = { connection: "main" };
-  assert.equal(sumOf(samples, "model_gateway_cool_downs_total", labels), 2);
+  const coolDowns = (failure: string) =>
+    sumOf(samples, "model_gateway_cool_downs_total", {
+      connection: "main",
+      failure,
+    });
+  assert.deepEqual(["trouble", "misconfigured"].map(coolDowns), [1, 1]);
+});
+
+Deno.test("a limit is shown with its used share, rest and reset, and goes when it leaves the configuration", async () => {
+  const metrics = createMetrics();
+  const labels = { scope: "group", name: "team", limit: "tokens day" };
+  const limits = [{
+    scope: "group" as const,
+    name: "team",
+    limit: "tokens day",
+    usedRatio: 0.8,
+    remaining: 20,
+    resetsAtMs: 5000,
+  }];
+  const collect = async (usage: UsageState) =>
+    readExposition(
+      await formatExposition([await metrics.collect(IDLE, usage)]),
+    );
+  const samples = await collect({ limits, groupQuotas: [] });
+  const value = (name: string) =>
+    sumOf(samples, `model_gateway_limit_${name}`, labels);
+  assert.equal(value("used_ratio"), 0.8);
+  assert.equal(value("remaining"), 20);
+  assert.equal(value("resets_timestamp_seconds"), 5);
+  const after = await collect({ limits: [], groupQuotas: [] });
+  assert.ok(!after.some(({ labels }) => labels.scope !== undefined));
+});
+
+Deno.test("a group's parts of a provider's endless windows get no series without end", async () => {
+  const groupQuotas = Array.from({ length: 1000 }, (_, index) => ({
+    group: index % 2 === 0 ? "team" : "others",
+    connection: "main",
+    type: `USAGE_LIMIT:${index}`,
+    window: "five_hour",
+    unit: "percent",
+    used: 0.5,
+  }));
+  const snapshot = await createMetrics()
+    .collect(IDLE, { limits: [], groupQuotas });
+  const samples = readExposition(await formatExposition([snapshot]));
+  const shown = samples.filter(({ name }) =>
+    name === "model_gateway_group_quota_used_ratio"
+  );
+  assert.equal(shown.length, 64);
 });
 
 function quota(parts: Partial<QuotaState> = {}): QuotaState {

@@ -3,7 +3,6 @@ import { adminPort } from "../../config/resolve/server.ts";
 import { systemTimers } from "../../core/time/timers.ts";
 import { VERSION } from "../../core/version.ts";
 import { createAdminHandler } from "../../http/admin.ts";
-import type { Log } from "../../observe/log.ts";
 import { type CliIo, EXIT } from "../command.ts";
 import { keepListening, listen, type Listener, ListenError } from "./listen.ts";
 import { type Serving, type ServingOptions, startServing } from "./serving.ts";
@@ -31,7 +30,7 @@ export async function runServer(run: ServerRun): Promise<number> {
   try {
     serving = await start(run);
     admin = server.admin &&
-      await openAdmin(server.admin, { serving, log: run.log });
+      await openAdmin(server.admin, { ...run, serving });
   } catch (error) {
     if (!(error instanceof ListenError)) throw error;
     io.writeError(`${error.message}\n`);
@@ -61,9 +60,8 @@ const SETTINGS = { host: "server.admin.host", port: "server.admin.port" };
  */
 async function openAdmin(
   place: AdminPlace,
-  { serving, log }: {
+  { serving, store, log }: Pick<ServerRun, "store" | "log"> & {
     readonly serving: Omit<Serving, "stop">;
-    readonly log: Log;
   },
 ): Promise<Listener> {
   const { createProcessMetrics } = await import(
@@ -79,6 +77,7 @@ async function openAdmin(
     replacements: serving.replacements,
     sharedStore: serving.sharedStore,
     residentBytes: () => Deno.memoryUsage().rss,
+    limits: () => store.current().server,
   });
   const handler = createAdminHandler({
     isReady: serving.isReady,

@@ -80,7 +80,7 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
     maxThreads: translationThreads(isShared),
     deadlines: createDeadlines(),
   });
-  const { admission, handler, state } = createGateway({
+  const { admission, handler, state, usage } = createGateway({
     ...options,
     translationPool,
     metrics,
@@ -147,7 +147,9 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
     isReady: () => !admission.draining,
     sharedStore: options.shared?.store,
     snapshots: async () =>
-      metrics === undefined ? [] : [await metrics.collect(state())],
+      metrics === undefined
+        ? []
+        : [await metrics.collect(state(), await usage())],
     stop,
   };
 }

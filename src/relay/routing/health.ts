@@ -104,12 +104,13 @@ export function createHealth(
       cause,
     });
     if (requestedByProvider) return;
-    metrics?.cooledDown(connection.name);
+    const word = FAILURE_WORD_BY_KIND[failure.kind];
+    metrics?.cooledDown(connection.name, word);
     log.write("cooling_down", {
       connection: connection.name,
       model: coolDown.model,
       token: coolDown.token,
-      failure: FAILURE_WORD_BY_KIND[failure.kind],
+      failure: word,
       retry_ms: ms,
     });
   }

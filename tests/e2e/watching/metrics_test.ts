@@ -202,6 +202,28 @@ Deno.test("two replicas run from one file, each with metrics at an offset to its
   }
 });
 
+Deno.test("a scrape shows what is left of a limit", async () => {
+  await using upstream = startUpstream(() => Response.json(CHAT_ANSWER));
+  await using gateway = await serveFile(
+    familiesFile(upstream.url, {
+      server: { port: 0, admin: { port: 0 } },
+      defaults: { limits: [{ window: "month", tokens: 40 }] },
+    }),
+  );
+  const left = async () => {
+    const { text } = await askOnce(`${gateway.adminUrl}/metrics`);
+    return sumOf(readExposition(text), "model_gateway_limit_remaining", {
+      scope: "token",
+      name: "alice",
+      limit: "tokens month",
+    });
+  };
+  assert.equal(await left(), 40);
+  const asked = ask("chat", hello("chat"));
+  assert.equal((await askOnce(gateway.url + PATHS.chat, asked)).status, 200);
+  await until(async () => await left() === 30, "ten used tokens");
+});
+
 Deno.test("serve without server.admin opens no second listener", async () => {
   await using gateway = await serveFile(
     familiesFile("http://127.0.0.1:9", { server: { port: 0 } }),

@@ -61,7 +61,8 @@ async function begin(): Promise<Scene> {
   });
   const metrics = {
     requestEnded() {},
-    cooledDown: (connection: string) => void cooled.push(connection),
+    cooledDown: (connection: string, failure: string) =>
+      void cooled.push(`${connection} ${failure}`),
     limited() {},
   };
   const published: CoolDown[] = [];
@@ -149,7 +150,7 @@ Deno.test("begin() leaves alone for a second what failed three requests in a row
     scene.lines.join(),
     /"cooling_down".*"model-1".*"failure":"trouble"/,
   );
-  assert.deepEqual(scene.cooled, ["main"]);
+  assert.deepEqual(scene.cooled, ["main trouble"]);
 });
 
 Deno.test("begin() lets one probe through at a time, after pauses that double up to 15 s", async () => {
@@ -420,7 +421,7 @@ Deno.test("a cool-down says whom it keeps away", async () => {
   fail(scene, scene.one, fault("server"), scene.bob);
   const tokens = scene.lines.map((line) => JSON.parse(line).token);
   assert.deepEqual(tokens, ["alice", undefined]);
-  assert.deepEqual(scene.cooled, ["main", "main"]);
+  assert.deepEqual(scene.cooled, ["main trouble", "main trouble"]);
 });
 
 Deno.test("an unreachable connection cools down for all tokens", async () => {

@@ -1,0 +1,150 @@
+import type { Config } from "../config/config.ts";
+import { NANOS_PER_DOLLAR } from "../core/nano_dollars.ts";
+import type { Clock } from "../core/time/timers.ts";
+import type {
+  GroupQuotaState,
+  LimitUseState,
+  UsageState,
+} from "../observe/metrics.ts";
+import {
+  type AmountBound,
+  type Bound,
+  boundLabel,
+  type Bounds,
+  type BoundUse,
+  type ShareBound,
+} from "./bounds.ts";
+import { amountState } from "./limiter.ts";
+import { isNamed, type QuotaShares } from "./quota_share.ts";
+import { type Sums, usedOf } from "./sums.ts";
+import type { Holder } from "./tables.ts";
+
+/** The dependencies of {@linkcode readCurrentUse}. */
+interface CurrentUseOptions {
+  readonly sums: Pick<Sums, "uses">;
+  readonly bounds: Bounds;
+  readonly quotaShares: Pick<QuotaShares, "of">;
+  readonly clock: Pick<Clock, "now">;
+}
+
+/** The largest age of the sums behind an estimated share, in milliseconds: shorter than a usual scrape interval. */
+const SHARE_MAX_AGE_MS = 10_000;
+
+/**
+ * Returns the current use of every limit in a configuration, and each group's part of the known quota windows. It sends
+ * no request to a provider.
+ */
+export async function readCurrentUse(
+  config: Config,
+  options: CurrentUseOptions,
+): Promise<UsageState> {
+  const callers = new Set(config.callers.values());
+  const bounds = new Set([...callers].flatMap(options.bounds.of));
+  const groups = new Set(
+    [...callers].flatMap(({ group }) => group === undefined ? [] : group.name),
+  );
+  const limits = [
+    ...await amountUses([...bounds].filter(isAmount), options),
+    ...await shareUses([...bounds].filter(isShare), config, options),
+  ];
+  return {
+    limits: fullest(limits),
+    groupQuotas: await groupQuotas([...groups], config, options),
+  };
+}
+
+function isAmount(bound: Bound): bound is AmountBound {
+  return bound.kind === "amount";
+}
+
+function isShare(bound: Bound): bound is ShareBound {
+  return bound.kind === "share";
+}
+
+/** Reads all sums at once, because they may be in a store. */
+async function amountUses(
+  bounds: readonly AmountBound[],
+  { sums, bounds: { useAt }, clock }: CurrentUseOptions,
+): Promise<readonly LimitUseState[]> {
+  if (bounds.length === 0) return [];
+  const nowMs = clock.now();
+  const placed: readonly (readonly [AmountBound, BoundUse])[] = bounds
+    .map((bound) => [bound, useAt(bound, nowMs)]);
+  const uses = await sums.uses(placed.map(([, use]) => use));
+  return placed.map(([bound, { window }], index) => {
+    const { most, unit } = bound.limit;
+    const used = usedOf(uses[index]);
+    return {
+      ...labelsOf(bound),
+      usedRatio: amountState(bound, window.endMs, used).ratio,
+      remaining: Math.max(0, most - used) /
+        (unit === "cost" ? NANOS_PER_DOLLAR : 1),
+      resetsAtMs: window.endMs,
+    };
+  });
+}
+
+/** Returns one entry for each known window that a share names. */
+async function shareUses(
+  bounds: readonly ShareBound[],
+  { connections }: Config,
+  { quotaShares }: CurrentUseOptions,
+): Promise<readonly LimitUseState[]> {
+  const all = await Promise.all(bounds.map(async (bound) => {
+    const { connection: name, window: named, share } = bound.limit;
+    const connection = connections.find((one) => one.name === name);
+    if (connection === undefined) return [];
+    const shares = await quotaShares
+      .of(connection, bound.holder, SHARE_MAX_AGE_MS);
+    return shares.flatMap(({ window, span, used }) =>
+      used === undefined || span === undefined || !isNamed(window, named)
+        ? []
+        : [{
+          ...labelsOf(bound),
+          usedRatio: share === 0 ? Infinity : used / share,
+          remaining: Math.max(0, share - used),
+          resetsAtMs: span.endMs,
+        }]
+    );
+  }));
+  return all.flat();
+}
+
+function labelsOf(bound: Bound) {
+  const { kind, name } = bound.holder;
+  return { scope: kind, name, limit: boundLabel(bound) };
+}
+
+/** Keeps the fullest of the limits with the same labels: a token may have one limit per model. */
+function fullest(limits: readonly LimitUseState[]): readonly LimitUseState[] {
+  const kept = new Map<string, LimitUseState>();
+  for (const one of limits) {
+    const key = [one.scope, one.name, one.limit].join("\t");
+    const known = kept.get(key);
+    if (known === undefined || known.usedRatio < one.usedRatio) {
+      kept.set(key, one);
+    }
+  }
+  return [...kept.values()];
+}
+
+/** Returns each group's part of the windows whose parts can be estimated. */
+async function groupQuotas(
+  groups: readonly string[],
+  { connections }: Config,
+  { quotaShares }: CurrentUseOptions,
+): Promise<readonly GroupQuotaState[]> {
+  const pairs = groups.flatMap((group) =>
+    connections.map((connection) => ({ group, connection }))
+  );
+  const all = await Promise.all(pairs.map(async ({ group, connection }) => {
+    const holder: Holder = { kind: "group", name: group };
+    const shares = await quotaShares.of(connection, holder, SHARE_MAX_AGE_MS);
+    return shares.flatMap(({ window: { type, window, unit }, used }) =>
+      used === undefined
+        ? []
+        : [{ group, connection: connection.name, type, window, unit, used }]
+    );
+  }));
+  return all.flat();
+}

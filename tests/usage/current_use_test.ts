@@ -1,0 +1,186 @@
+import assert from "node:assert/strict";
+import { createConfigStore } from "../../src/config/store.ts";
+import type { UsageState } from "../../src/observe/metrics.ts";
+import { period } from "../../src/quotas/period.ts";
+import { type QuotaWindow, quotaWindow } from "../../src/quotas/window.ts";
+import { createCounting } from "../../src/usage/counting.ts";
+import { createMemorySums } from "../../src/usage/memory_sums.ts";
+import { createUsageService } from "../../src/usage/service.ts";
+import {
+  connectionFile,
+  minimalConfig,
+  NOW_MS,
+  tokenFile,
+} from "../support/gateway/config.ts";
+import { createLogLines } from "../support/gateway/log_lines.ts";
+
+const HOUR_MS = 3_600_000;
+const CLOCK = { now: () => NOW_MS, elapsedMs: () => 0 };
+
+/** A window that began four hours ago. */
+const WINDOW: QuotaWindow = quotaWindow({
+  type: "USAGE_LIMIT",
+  unit: "percent",
+  period: period(5, "hour"),
+  amounts: { limit: null, used: null, remaining: null, usedPercent: 50 },
+  resetsAt: new Date(NOW_MS + HOUR_MS).toISOString(),
+});
+
+/**
+ * Returns the use after alice made one request of 60 tokens on `model-1` and bob one of 20 tokens. The service stands
+ * for a process that has run for a day.
+ */
+async function currentUse(
+  fields: Parameters<typeof minimalConfig>[0],
+  windows: readonly QuotaWindow[] = [],
+): Promise<UsageState> {
+  const sums = createMemorySums(CLOCK);
+  sums.completeSince(NOW_MS - 24 * HOUR_MS);
+  const config = await minimalConfig({
+    connections: [
+      connectionFile({
+        name: "one",
+        models: MODELS,
+        quota: { kind: "headers" },
+      }),
+    ],
+    ...fields,
+  });
+  const counting = createCounting(sums);
+  for (const caller of new Set(config.callers.values())) {
+    const input = caller.name === "alice" ? 60 : 20;
+    counting.count({
+      caller,
+      connection: "one",
+      model: "model-1",
+      atMs: NOW_MS,
+      counts: { requests: 1, input, output: 0, cost: 250_000_000 },
+    });
+  }
+  const service = createUsageService({
+    sums,
+    store: createConfigStore(config),
+    quotas: {
+      known: () => windows,
+      read: () => Promise.reject(new Error("Nobody reads")),
+    },
+    log: createLogLines().log,
+    clock: CLOCK,
+  });
+  return await service.current(config);
+}
+
+const PRICE = { input: 1, output: 1 };
+
+const MODELS = ["model-1", "model-2"].map((id) => ({ id, price: PRICE }));
+
+function tokens(
+  rows: Readonly<Record<string, Readonly<Record<string, unknown>>>>,
+) {
+  return Object.entries(rows).map(([name, fields], index) =>
+    tokenFile({ name, sha256: `${index}`.repeat(64), ...fields })
+  );
+}
+
+Deno.test("without a limit and a group there is no use to show", async () => {
+  assert.deepEqual(await currentUse({}, [WINDOW]), {
+    limits: [],
+    groupQuotas: [],
+  });
+});
+
+Deno.test("every limit of tokens and groups has its used share, its rest in its unit, and its reset", async () => {
+  const { limits } = await currentUse({
+    groups: { team: { limits: [{ window: "day", tokens: 100 }] } },
+    tokens: tokens({
+      alice: { group: "team", limits: [{ window: "month", cost: 1 }] },
+      bob: { group: "team", limits: [{ window: "month", requests: 4 }] },
+    }),
+  });
+  const day = NOW_MS - NOW_MS % (24 * HOUR_MS) + 24 * HOUR_MS;
+  const month = Date.UTC(
+    new Date(NOW_MS).getUTCFullYear(),
+    new Date(NOW_MS).getUTCMonth() + 1,
+  );
+  assert.deepEqual(limits, [
+    {
+      scope: "token",
+      name: "alice",
+      limit: "cost month",
+      usedRatio: 0.25,
+      remaining: 0.75,
+      resetsAtMs: month,
+    },
+    {
+      scope: "group",
+      name: "team",
+      limit: "tokens day",
+      usedRatio: 0.8,
+      remaining: 20,
+      resetsAtMs: day,
+    },
+    {
+      scope: "token",
+      name: "bob",
+      limit: "requests month",
+      usedRatio: 0.25,
+      remaining: 3,
+      resetsAtMs: month,
+    },
+  ]);
+});
+
+Deno.test("of limits with one name the fullest is shown, and an exceeded one has no rest", async () => {
+  const { limits } = await currentUse({
+    tokens: tokens({
+      alice: {
+        limits: [
+          { window: "day", tokens: 1000, models: ["model-2"] },
+          { window: "day", tokens: 40, models: ["model-1"] },
+          { window: "day", tokens: 600 },
+        ],
+      },
+    }),
+  });
+  assert.deepEqual(
+    limits.map(({ limit, usedRatio, remaining }) => ({
+      limit,
+      usedRatio,
+      remaining,
+    })),
+    [{ limit: "tokens day", usedRatio: 1.5, remaining: 0 }],
+  );
+});
+
+Deno.test("a share of a quota has its use once the provider's window is known", async () => {
+  const share = { connection: "one", window: "five_hour", share: 0.5 };
+  const fields = { tokens: tokens({ alice: { limits: [share] }, bob: {} }) };
+  assert.deepEqual((await currentUse(fields)).limits, []);
+  const { limits } = await currentUse(fields, [WINDOW]);
+  // Alice has 60 of 80 tokens, so 0.375 of the window are hers.
+  assert.deepEqual(limits, [{
+    scope: "token",
+    name: "alice",
+    limit: "share five_hour",
+    usedRatio: 0.75,
+    remaining: 0.125,
+    resetsAtMs: NOW_MS + HOUR_MS,
+  }]);
+});
+
+Deno.test("each group has its part of each quota window, whether it has limits or not", async () => {
+  const { groupQuotas } = await currentUse({
+    groups: { team: {}, others: {} },
+    tokens: tokens({ alice: { group: "team" }, bob: { group: "others" } }),
+  }, [WINDOW]);
+  const window = {
+    connection: "one",
+    type: "USAGE_LIMIT",
+    window: "five_hour",
+    unit: "percent",
+  };
+  assert.deepEqual(groupQuotas, [
+    { group: "team", ...window, used: 0.375 },
+    { group: "others", ...window, used: 0.125 },
+  ]);
+});
