@@ -19,17 +19,13 @@ import {
   LOG_FIELDS,
   type LogField,
 } from "../src/observe/log_events.ts";
-import {
-  createProcessMetrics,
-  formatExposition,
-} from "../src/observe/exposition.ts";
-import { createGatewayMetrics } from "../src/observe/prometheus.ts";
 import { configOf, loadText, minimalConfig } from "./support/gateway/config.ts";
 import {
   type ConfigOption,
   configOptions,
 } from "./support/gateway/config_options.ts";
 import { schemaFaults } from "./support/gateway/config_schema.ts";
+import { everyMetric } from "./support/gateway/every_metric.ts";
 import { readPages } from "./support/program/pages.ts";
 
 const pages = await readPages();
@@ -192,29 +188,13 @@ Deno.test("the command that reads the metrics fits the configuration beside it",
   const file = parseYaml(text ?? "");
   assert.ok(typeof file === "object" && file !== null);
   const { admin } = (await minimalConfig({ ...file })).server;
-  assert.ok(admin);
+  assert.ok(admin !== undefined && "port" in admin);
   const command = `curl -s http://${admin.host}:${admin.port}/metrics\n`;
   assert.ok(blocks("sh").includes(command), command);
 });
 
 Deno.test("the documentation lists every metric, and no other", async () => {
-  const metrics = createGatewayMetrics({
-    isModel: () => true,
-    fields: new Set(),
-  });
-  const process = createProcessMetrics({
-    sharedStore: () => "connected",
-    version: "1",
-    startedAtMs: 0,
-    workers: 1,
-    replacements: () => 0,
-    residentBytes: () => 0,
-    limits: () => ({ maxConcurrentRequests: 64, maxBodyMemoryBytes: 512 }),
-  });
-  const text = await formatExposition([
-    await metrics.collect({ inFlight: 0, bodyMemoryBytes: 0, quotas: [] }),
-    await process.collect(),
-  ]);
+  const text = await everyMetric();
   const names = [...text.matchAll(/^# TYPE (\S+)/gm)]
     .map(([, name = ""]) => name.replace("model_gateway_", ""));
   const [, section = ""] = pageOf("docs/observing.md").split("## Metrics\n");

@@ -1,0 +1,246 @@
+import assert from "node:assert/strict";
+import { z } from "zod";
+import { parseYaml } from "../../src/core/std.ts";
+import { checkExpressions } from "../support/gateway/metric_names.ts";
+import { hasProgram } from "../support/program/has_program.ts";
+import { fromFileUrl } from "../support/program/paths.ts";
+
+const FILE = new URL("../../packaging/prometheus-rules.yaml", import.meta.url);
+
+const sentence = z.string().regex(/^[A-Z{].*[^.]$|\.$/);
+
+const rulesSchema = z.strictObject({
+  groups: z.tuple([z.strictObject({
+    name: z.literal("model-gateway"),
+    rules: z.array(z.strictObject({
+      alert: z.string().regex(/^[A-Z][A-Za-z]+$/),
+      expr: z.string(),
+      for: z.string().regex(/^\d+m$/).optional(),
+      labels: z.strictObject({
+        severity: z.enum(["critical", "warning", "info"]),
+      }),
+      annotations: z.strictObject({
+        summary: sentence,
+        description: sentence,
+        action: sentence,
+      }),
+    })),
+  })]),
+});
+
+const { groups: [{ rules }] } = rulesSchema.parse(
+  parseYaml(await Deno.readTextFile(FILE)),
+);
+
+Deno.test("the alerts name only metrics, labels and values that exist", async () => {
+  const check = await checkExpressions();
+  for (const { expr } of rules) check(expr);
+});
+
+Deno.test("an alert that names a wrong metric, label or value is found", async () => {
+  const check = await checkExpressions();
+  for (
+    const expression of [
+      "model_gateway_nothing > 1",
+      "sum(rate(model_gateway_requests[5m]))",
+      'model_gateway_attempts_total{model="a"}',
+      'model_gateway_attempts_total{status=~"5xx|500"}',
+      "sum by (token) (model_gateway_attempts_total)",
+      "1 > 0",
+    ]
+  ) assert.throws(() => check(expression), assert.AssertionError);
+});
+
+Deno.test("every alert has one name, and a threshold in its expression", () => {
+  const names = rules.map(({ alert }) => alert);
+  assert.equal(new Set(names).size, names.length);
+  for (const { alert, expr } of rules) {
+    assert.match(expr, /(?:>|<|==) ?[\d.]+/, alert);
+  }
+});
+
+Deno.test("the documentation lists every alert, and a scrape whose job the alerts name", async () => {
+  const page = await Deno.readTextFile(
+    new URL("../../docs/observing.md", import.meta.url),
+  );
+  const [, section = ""] = page.split("### Alerts for Prometheus\n");
+  const [alerts = ""] = section.split("\n## ");
+  const listed = [...alerts.matchAll(/^\| (`.*?) *\|/gm)]
+    .flatMap(([, cell = ""]) => cell.match(/\w+/g) ?? []);
+  assert.deepEqual(listed, rules.map(({ alert }) => alert));
+  assert.match(alerts, /job_name: model-gateway\n/);
+  for (const { expr } of rules) {
+    for (const [, job] of expr.matchAll(/job="([^"]*)"/g)) {
+      assert.equal(job, "model-gateway");
+    }
+  }
+});
+
+/** Series in promtool's notation, by name and labels. */
+type Series = Readonly<Record<string, string>>;
+
+/** For each alert, series of 40 minutes under which it fires, and others under which it is silent. */
+const CASES: Readonly<
+  Record<string, { readonly fires: Series; readonly silent: Series }>
+> = {
+  GatewayDown: one('up{job="model-gateway"}', "0x40", "1x40"),
+  GatewayRestarts: one(
+    'process_start_time_seconds{job="model-gateway"}',
+    "1x8 2x8 3x8 4x8 5x8",
+    "1x20 2x20",
+  ),
+  GatewayThreadsDie: one(
+    "model_gateway_worker_replacements_total",
+    "0x20 1x20",
+    "1x40",
+  ),
+  CallersGetErrors: share(
+    'model_gateway_requests_total{status="5xx"}',
+    'model_gateway_requests_total{status="2xx"}',
+  ),
+  AnswersBreakOff: share(
+    'model_gateway_requests_total{ended="upstream_broken"}',
+    'model_gateway_requests_total{ended="complete"}',
+  ),
+  ProviderDown: {
+    fires: {
+      'model_gateway_attempts_total{connection="a",status="none"}': "0+19x40",
+      'model_gateway_attempts_total{connection="a",status="2xx"}': "0+1x40",
+    },
+    silent: {
+      'model_gateway_attempts_total{connection="a",status="none"}': "0+8x40",
+      'model_gateway_attempts_total{connection="a",status="2xx"}': "0+1x40",
+    },
+  },
+  ProviderFails: share(
+    'model_gateway_attempts_total{connection="a",status="5xx"}',
+    'model_gateway_attempts_total{connection="a",status="2xx"}',
+  ),
+  KeyRefused: coolDown("misconfigured"),
+  ProviderExhausted: coolDown("exhausted"),
+  QuotaNearlyUsed: one(
+    'model_gateway_quota_used_ratio{connection="a",type="T",window="w"}',
+    "0.95x40",
+    "0.85x40",
+  ),
+  BudgetNearlyUsed: {
+    fires: {
+      'model_gateway_limit_used_ratio{scope="token",name="a",limit="cost month"}':
+        "0.95x40",
+    },
+    silent: {
+      'model_gateway_limit_used_ratio{scope="token",name="a",limit="cost month"}':
+        "0.85x40",
+      // A limit per minute or hour is soon free again.
+      'model_gateway_limit_used_ratio{scope="token",name="a",limit="tokens minute"}':
+        "1x40",
+    },
+  },
+  StoreAway: one("model_gateway_shared_store_connected", "0x40", "1x40"),
+  LatencyAdded: {
+    fires: lagSeries({ under: "0+1x40" }),
+    silent: lagSeries({ under: "0+100x40" }),
+  },
+  BodyMemoryNearlyUsed: {
+    fires: {
+      model_gateway_body_memory_bytes: "90x40",
+      model_gateway_body_memory_limit_bytes: "100x40",
+    },
+    silent: {
+      model_gateway_body_memory_bytes: "70x40",
+      model_gateway_body_memory_limit_bytes: "100x40",
+    },
+  },
+  RequestsNearlyFull: {
+    fires: {
+      model_gateway_requests_in_flight: "90x40",
+      model_gateway_requests_in_flight_limit: "100x40",
+    },
+    silent: {
+      model_gateway_requests_in_flight: "70x40",
+      model_gateway_requests_in_flight_limit: "100x40",
+    },
+  },
+};
+
+function one(series: string, fires: string, silent: string) {
+  return { fires: { [series]: fires }, silent: { [series]: silent } };
+}
+
+/** Of bad and good requests, every second one is bad, or one of a thousand. */
+function share(bad: string, good: string) {
+  return {
+    fires: { [bad]: "0+50x40", [good]: "0+50x40" },
+    silent: { [bad]: "0+1x40", [good]: "0+999x40" },
+  };
+}
+
+/** A cool-down in the last minutes, whose series is new, or one long ago. */
+function coolDown(failure: string) {
+  const series = (name: string) =>
+    `model_gateway_cool_downs_total{connection="a",failure="${name}"}`;
+  return {
+    fires: { [series(failure)]: "_x30 1x10" },
+    silent: { [series(failure)]: "1x40", [series("trouble")]: "0+1x40" },
+  };
+}
+
+function lagSeries({ under }: { readonly under: string }): Series {
+  const bucket = (le: string) =>
+    `model_gateway_event_loop_lag_seconds_bucket{instance="i",le="${le}"}`;
+  return {
+    [bucket("0.1")]: under,
+    [bucket("0.25")]: "0+100x40",
+    [bucket("+Inf")]: "0+100x40",
+  };
+}
+
+/** Returns a test of promtool: whether an alert fires after 40 minutes. */
+function ruleTest(alert: string, series: Series, fires: boolean): object {
+  return {
+    interval: "1m",
+    input_series: Object.entries(series).map(([series, values]) => ({
+      series,
+      values,
+    })),
+    promql_expr_test: [{
+      expr: `count(ALERTS{alertname="${alert}",alertstate="firing"})`,
+      eval_time: "40m",
+      exp_samples: fires ? [{ labels: "{}", value: 1 }] : [],
+    }],
+  };
+}
+
+const hasPromtool = await hasProgram("promtool");
+
+Deno.test("every alert has series under which it fires, and series under which it is silent", () => {
+  assert.deepEqual(Object.keys(CASES), rules.map(({ alert }) => alert));
+});
+
+Deno.test({
+  name: hasPromtool
+    ? "Prometheus accepts the alerts, and fires each when it must and only then"
+    : "Prometheus accepts the alerts, and fires each when it must and only then (ignored: there is no promtool here)",
+  ignore: !hasPromtool,
+  async fn() {
+    const directory = await Deno.makeTempDir();
+    const file = `${directory}/test.json`;
+    const tests = Object.entries(CASES).flatMap((
+      [alert, { fires, silent }],
+    ) => [ruleTest(alert, fires, true), ruleTest(alert, silent, false)]);
+    await Deno.writeTextFile(
+      file,
+      JSON.stringify({
+        rule_files: [fromFileUrl(FILE)],
+        evaluation_interval: "1m",
+        tests,
+      }),
+    );
+    const { success, stdout, stderr } = await new Deno.Command("promtool", {
+      args: ["test", "rules", file],
+    }).output();
+    await Deno.remove(directory, { recursive: true });
+    const decoder = new TextDecoder();
+    assert.ok(success, decoder.decode(stdout) + decoder.decode(stderr));
+  },
+});
