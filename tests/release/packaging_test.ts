@@ -80,7 +80,13 @@ Deno.test("the image is told to be built from a file that a release has", async 
 
 Deno.test("the documentation names the files for proxies, and what it shows of them is theirs", async () => {
   const page = await read("docs/running.md");
-  for (const name of ["nginx.conf", "nginx-sessions.conf", "envoy.yaml"]) {
+  for (
+    const name of [
+      ...["nginx.conf", "nginx-sessions.conf", "nginx-tls.conf", "envoy.yaml"],
+      ...["model-gateway.service", "model-gateway@.service"],
+      ...["kubernetes.yaml", "Dockerfile"],
+    ]
+  ) {
     assert.ok(page.includes(`(../packaging/${name})`), name);
   }
   const [whole, part, ...others] = [
@@ -93,6 +99,35 @@ Deno.test("the documentation names the files for proxies, and what it shows of t
   ]);
   assert.equal(whole, first.replace(/^#.*\n/, ""));
   assert.ok(part !== undefined && sessions.includes(part), part);
+});
+
+Deno.test("the site with TLS has every line of the other two, but their ports", async () => {
+  const [tls, plain, sessions] = await Promise.all(
+    ["nginx-tls.conf", "nginx.conf", "nginx-sessions.conf"]
+      .map((name) => read(`packaging/${name}`)),
+  );
+  const lines = new Set(tls?.split("\n"));
+  for (const line of `${plain}${sessions}`.split("\n")) {
+    if (/^#|8789|listen 8080/.test(line)) continue;
+    assert.ok(lines.has(line), line);
+  }
+  assert.match(tls ?? "", /^ {2}listen 443 ssl;$/m);
+  assert.doesNotMatch(tls ?? "", /listen 80;/);
+});
+
+Deno.test("the template of the unit differs from the unit in its port only", async () => {
+  const settings = (text: string) =>
+    text.split("\n").filter((line) => !line.startsWith("#")).join("\n");
+  const [unit = "", template = ""] = await Promise.all(
+    ["model-gateway.service", "model-gateway@.service"]
+      .map(async (name) => settings(await read(`packaging/${name}`))),
+  );
+  assert.equal(
+    template.replace(", port %i", "").replace(" --port %i", ""),
+    unit,
+  );
+  const [, words = ""] = /^ExecStart=\S+ (.*)$/m.exec(template) ?? [];
+  assertUnderstood(words.replace("%i", "8788").split(" "));
 });
 
 /** The settings of the unit by section; later ones of a name stand behind earlier ones. */
@@ -154,36 +189,44 @@ const hasSystemd = await hasProgram("systemd-analyze");
 /** Of 10; what a unit without any switch has is 9.6. */
 const MOST_EXPOSED = 1.5;
 
-Deno.test({
-  name: hasSystemd
-    ? "systemd reads the unit, and finds little exposed"
-    : "systemd reads the unit, and finds little exposed (ignored: there is no systemd-analyze here)",
-  ignore: !hasSystemd,
-  async fn() {
-    const directory = await Deno.makeTempDir();
-    const unit = `${directory}/model-gateway.service`;
-    // A program that is there, since that of a release is not installed here.
-    const text = (await read("packaging/model-gateway.service"))
-      .replaceAll("/usr/local/bin/model-gateway", Deno.execPath());
-    await Deno.writeTextFile(unit, text);
-    const decoder = new TextDecoder();
-    const verified = await new Deno.Command("systemd-analyze", {
-      args: ["verify", unit],
-    }).output();
-    assert.equal(decoder.decode(verified.stderr), "");
-    assert.ok(verified.success);
-    const judged = await new Deno.Command("systemd-analyze", {
-      args: [
-        "security",
-        "--offline=yes",
-        `--threshold=${MOST_EXPOSED * 10}`,
-        unit,
-      ],
-    }).output();
-    await Deno.remove(directory, { recursive: true });
-    const report = decoder.decode(judged.stdout);
-    assert.ok(judged.success, report + decoder.decode(judged.stderr));
-    const [, level] = /exposure level for \S+: ([\d.]+)/.exec(report) ?? [];
-    assert.ok(Number(level) <= MOST_EXPOSED, report);
-  },
-});
+/** The units, and the names by which systemd reads them. */
+const UNITS = [
+  { file: "model-gateway.service", name: "model-gateway.service" },
+  { file: "model-gateway@.service", name: "model-gateway@8788.service" },
+];
+
+for (const { file, name } of UNITS) {
+  Deno.test({
+    name: hasSystemd
+      ? `systemd reads ${file}, and finds little exposed`
+      : `systemd reads ${file}, and finds little exposed (ignored: there is no systemd-analyze here)`,
+    ignore: !hasSystemd,
+    async fn() {
+      const directory = await Deno.makeTempDir();
+      const unit = `${directory}/${name}`;
+      // A program that is there, since that of a release is not installed here.
+      const text = (await read(`packaging/${file}`))
+        .replaceAll("/usr/local/bin/model-gateway", Deno.execPath());
+      await Deno.writeTextFile(unit, text);
+      const decoder = new TextDecoder();
+      const verified = await new Deno.Command("systemd-analyze", {
+        args: ["verify", unit],
+      }).output();
+      assert.equal(decoder.decode(verified.stderr), "");
+      assert.ok(verified.success);
+      const judged = await new Deno.Command("systemd-analyze", {
+        args: [
+          "security",
+          "--offline=yes",
+          `--threshold=${MOST_EXPOSED * 10}`,
+          unit,
+        ],
+      }).output();
+      await Deno.remove(directory, { recursive: true });
+      const report = decoder.decode(judged.stdout);
+      assert.ok(judged.success, report + decoder.decode(judged.stderr));
+      const [, level] = /exposure level for \S+: ([\d.]+)/.exec(report) ?? [];
+      assert.ok(Number(level) <= MOST_EXPOSED, report);
+    },
+  });
+}

@@ -10,6 +10,8 @@ import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 import { serveFile } from "../../support/gateway/serve.ts";
 import { within } from "../../support/within.ts";
 import { WIRES } from "../../support/wire/wire.ts";
+import { fromFileUrl } from "../../support/program/paths.ts";
+import { testCertificate } from "../../support/upstream/test_certificate.ts";
 import { freePort } from "../../support/program/free_port.ts";
 
 const page = await Deno.readTextFile(
@@ -154,5 +156,65 @@ Deno.test({
     } finally {
       for (const socket of silent) socket[Symbol.dispose]();
     }
+  },
+});
+
+const TLS_FOLDER = new URL("../../fixtures/tls/", import.meta.url);
+
+Deno.test({
+  name: named(
+    "the site with TLS keeps each session on one of two replicas, and passes a cut on",
+  ),
+  ignore,
+  async fn() {
+    const { start, output, end } = WIRES.chat;
+    let rest = end;
+    await using upstream = startUpstream(({ path }) =>
+      new Response(`: ${path}\n\n${start}${output}${rest}`, {
+        headers: SSE_HEADERS,
+      })
+    );
+    await using first = await startGateway(
+      familiesFile(`${upstream.url}/first`),
+    );
+    await using second = await startGateway(
+      familiesFile(`${upstream.url}/second`),
+    );
+    const port = freePort();
+    const site = (await Deno.readTextFile(
+      new URL("../../../packaging/nginx-tls.conf", import.meta.url),
+    )).replace("8787", `${first.port}`).replace("8788", `${second.port}`)
+      .replace("listen 443", `listen ${port}`)
+      .replaceAll("/etc/nginx/gateway/", fromFileUrl(TLS_FOLDER));
+    await using _ = await startNginx(site, port);
+    using client = Deno.createHttpClient({
+      caCerts: [testCertificate.cert],
+      poolMaxIdlePerHost: 0,
+    });
+    const answerTo = async (session: string) => {
+      const headers = { "x-claude-code-session-id": session };
+      const response = await fetch(`https://127.0.0.1:${port}${PATHS.chat}`, {
+        ...ask("chat", undefined, headers),
+        client,
+      });
+      return await within(readToEnd(response.body), "the stream to end");
+    };
+    const replicaOf = async (session: string) => {
+      const { text, isCut } = await answerTo(session);
+      assert.equal(isCut, false);
+      return /first|second/.exec(text)?.[0];
+    };
+    const seen = new Set<string | undefined>();
+    for (let session = 0; session < 16; session++) {
+      const replica = await replicaOf(`session-${session}`);
+      assert.equal(await replicaOf(`session-${session}`), replica);
+      seen.add(replica);
+    }
+    assert.deepEqual([...seen].sort(), ["first", "second"]);
+    rest = "";
+    assert.equal((await answerTo("cut")).isCut, true);
+    const plain = await fetch(`http://127.0.0.1:${port}/livez`);
+    await plain.body?.cancel();
+    assert.equal(plain.status, 400);
   },
 });
