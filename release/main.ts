@@ -1,12 +1,14 @@
 /**
  * `deno task release`: writes a release to `dist/release/`. It has an executable for each system
  * whose base the compiler can download. It also has the JSON Schema of the configuration, a manual,
- * shell completions, a bill of materials, and the checksums of all files.
+ * shell completions, a bill of materials, the provenance, and the checksums of all files. The key
+ * that `RELEASE_SIGNING_KEY` names signs the checksums.
  */
+import { pathToFileURL } from "node:url";
 import { VERSION } from "../src/core/version.ts";
-import { checksums } from "./checksums.ts";
 import { releaseDocuments } from "./documents.ts";
 import { compileExecutable, type Target, TARGETS } from "./executable.ts";
+import { KEY_VARIABLE, sealRelease } from "./seal.ts";
 
 const FOLDER = "dist/release";
 
@@ -46,9 +48,12 @@ for (const [name, text] of await releaseDocuments()) {
   await Deno.writeTextFile(new URL(name, folder), text);
 }
 const isWhole = await writeExecutables();
-await Deno.writeTextFile(
-  new URL("SHA256SUMS", folder),
-  await checksums(folder),
-);
+const base = Deno.env.get("DENORT_BIN");
+const sealed = await sealRelease({
+  folder,
+  key: Deno.env.get(KEY_VARIABLE),
+  base: base === undefined ? undefined : pathToFileURL(base),
+});
+console.error(sealed);
 console.error(`The release is in ${FOLDER}/.`);
 if (!isWhole) Deno.exit(1);
