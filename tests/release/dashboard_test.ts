@@ -24,7 +24,12 @@ const graphSchema = z.strictObject({
   fieldConfig: z.strictObject({
     defaults: z.strictObject({
       unit: z.enum([
-        ...["short", "reqps", "percentunit", "currencyUSD", "s", "bytes"],
+        "short",
+        "reqps",
+        "percentunit",
+        "currencyUSD",
+        "s",
+        "bytes",
       ]),
       min: z.literal(0),
     }),

@@ -160,7 +160,7 @@ const [gateway] = spec.containers;
 
 /** The configuration of the file, read with the files of its Secret where the pod mounts them. */
 async function config() {
-  const files = new Map(spec.volumes.flatMap((volume) => {
+  const files = new Map<string, string>(spec.volumes.flatMap((volume) => {
     if (!("secret" in volume)) return [];
     assert.equal(volume.secret.secretName, secret.metadata.name);
     const mount = gateway.volumeMounts.find(({ name }) => name === volume.name);

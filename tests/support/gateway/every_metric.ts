@@ -1,3 +1,4 @@
+import { createChunkGaps } from "../../../src/observe/chunk_gaps.ts";
 import {
   createProcessMetrics,
   formatExposition,
@@ -17,6 +18,8 @@ export async function everyMetric(): Promise<string> {
     isModel: () => true,
     fields: new Set(),
   });
+  const chunkGaps = createChunkGaps();
+  for (const nowMs of [0, 1]) chunkGaps.note(nowMs);
   metrics.requestEnded({
     facts: {
       method: "POST",
@@ -30,7 +33,7 @@ export async function everyMetric(): Promise<string> {
       attempts: [{ connection: "main", model: "model-a", startedMs: 1 }],
       bytesIn: 1,
       bytesOut: 1,
-      chunkGaps: { count: 1, sumMs: 1, counts: [1] },
+      chunkGaps,
       answer: {
         upstreamStatus: 200,
         firstByteMs: 1,
