@@ -2,13 +2,13 @@ import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import { oncePer } from "../../core/memo.ts";
 import type { CacheMark } from "../canonical/content/block.ts";
 import type { RequestContext, Target } from "../canonical/codec.ts";
+import { CHAT_PROVIDERS } from "../dialects/chat_providers.ts";
 import {
   type CacheSpelling,
-  CHAT_PROVIDERS,
   type ChatRules,
   COMPATIBLE_CHAT,
   TEMPLATE_MODELS,
-} from "../dialects/chat_providers.ts";
+} from "../dialects/chat_rules.ts";
 import { type EffortRules, rulesFor } from "../dialects/effort.ts";
 import {
   type OpenAiModelRules,
@@ -54,8 +54,9 @@ export const dialectOf: (
   };
 });
 
-/** Returns true when the model accepts stop strings. OpenAI's reasoning models reject them. */
-export function takesStops({ openAi }: ChatDialect): boolean {
+/** Returns true when the provider and the model accept stop strings. OpenAI's reasoning models reject them. */
+export function takesStops({ stops, openAi }: ChatDialect): boolean {
+  if (!stops) return false;
   return openAi === undefined || openAi.efforts?.length === 0;
 }
 
