@@ -45,6 +45,7 @@ function withoutListed(
   pairs: [string, string][],
   { headersDrop }: Connection,
 ): [string, string][] {
+  if (Object.keys(headersDrop).length === 0) return pairs;
   return pairs.flatMap(([name, value]): [string, string][] => {
     const refused = Object.hasOwn(headersDrop, name) ? headersDrop[name] : [];
     const listed = value.split(",").map((one) => one.trim());
