@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { SERVICE_NAMES, SERVICES } from "../../src/config/services.ts";
 import { fillVariables, variablesOf } from "../../src/config/presets/preset.ts";
-import { mapValues } from "../../src/core/std.ts";
 import { QUOTA_KINDS } from "../../src/config/quota_kinds.ts";
 import {
   connectionFile,
@@ -35,9 +34,11 @@ Deno.test("every service with a preset needs a name, a key, its variables and it
       assert.equal(connection?.family, preset.family);
       assert.deepEqual(
         connection?.endpoints,
-        mapValues(
-          preset.endpoints,
-          (url = "") => fillVariables(url, variables),
+        Object.fromEntries(
+          Object.entries(preset.endpoints).map(([endpoint, url]) => [
+            endpoint,
+            fillVariables(url, variables),
+          ]),
         ),
       );
       assert.equal(connection?.auth.scheme, preset.authScheme);

@@ -60,14 +60,15 @@ export const CLOUDS = {
     authScheme: "bearer",
     quotaKind: "none",
   },
-  // docs.aws.amazon.com/bedrock/latest/userguide/inference-messages-api.html: bedrock-runtime has no Messages path.
+  // docs.aws.amazon.com/bedrock/latest/userguide/inference-messages-api.html: its example has the key in
+  // `x-api-key`. bedrock-runtime has no Messages path.
   "bedrock-claude": {
     ...PLAIN,
     family: "B",
     endpoints: {
       messages: "https://bedrock-mantle.{region}.api.aws/anthropic/v1",
     },
-    authScheme: "bearer",
+    authScheme: "x-api-key",
     quotaKind: "none",
   },
   // cloud.google.com/vertex-ai/generative-ai/docs/migrate/openai/overview. The key is an access token, which expires

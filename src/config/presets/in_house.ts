@@ -21,7 +21,8 @@ export const IN_HOUSE = {
       completions: "http://127.0.0.1:11434/v1",
     },
   },
-  // docs.vllm.ai/en/latest/serving/openai_compatible_server
+  // docs.vllm.ai/en/latest/serving/openai_compatible_server, and for Messages
+  // docs.vllm.ai/en/stable/api/vllm/entrypoints/anthropic/serving
   vllm: {
     ...IN_HOUSE_SERVER,
     endpoints: {

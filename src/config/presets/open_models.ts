@@ -21,7 +21,8 @@ export const OPEN_MODELS = {
     authScheme: "bearer",
     quotaKind: "none",
   },
-  // docs.fireworks.ai/tools-sdks/openai-compatibility and /anthropic-compatibility
+  // docs.fireworks.ai/tools-sdks/openai-compatibility and /anthropic-compatibility. Its headers have the limits, but not
+  // what is left of them (docs.fireworks.ai/serverless/rate-limits).
   fireworks: {
     ...PLAIN,
     family: "A",
@@ -31,7 +32,7 @@ export const OPEN_MODELS = {
       completions: "https://api.fireworks.ai/inference/v1",
     },
     authScheme: "bearer",
-    quotaKind: "headers",
+    quotaKind: "none",
   },
   // inference-docs.cerebras.ai
   cerebras: {
@@ -39,7 +40,7 @@ export const OPEN_MODELS = {
     family: "A",
     endpoints: { chat: "https://api.cerebras.ai/v1" },
     authScheme: "bearer",
-    quotaKind: "none",
+    quotaKind: "headers",
   },
   // docs.api.nvidia.com/nim/reference/llm-apis
   nvidia: {

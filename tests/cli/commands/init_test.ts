@@ -39,7 +39,7 @@ Deno.test("init prints one file for all services, whose variables differ", async
     config.connections.map(({ service }) => service),
     SERVICE_NAMES,
   );
-  const named = [...written.matchAll(/^    auth: \{ key: "\$\{(\w+)\}"/gm)].map(
+  const named = [...written.matchAll(/^ {4}auth: \{ key: "\$\{(\w+)\}"/gm)].map(
     ([, name]) => name,
   );
   const withKeys = SERVICE_NAMES.filter((service) =>

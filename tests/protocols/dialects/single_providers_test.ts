@@ -11,6 +11,14 @@ const GROQ: Provider = { service: "groq", model: "openai/gpt-oss-120b" };
 const CEREBRAS: Provider = { service: "cerebras", model: "gpt-oss-120b" };
 const MISTRAL: Provider = { service: "mistral", model: "mistral-medium-3-5" };
 const GLM: Provider = { service: "zai", model: "glm-4.7" };
+const GEMINI: Provider = { service: "gemini", model: "gemini-3.8-flash" };
+const XAI: Provider = { service: "xai", model: "grok-4.6" };
+const COHERE: Provider = {
+  service: "cohere",
+  model: "command-a-reasoning-08-2025",
+};
+const DOUBAO: Provider = { service: "volcengine", model: "doubao-seed-1-8" };
+const NVIDIA: Provider = { service: "nvidia", model: "openai/gpt-oss-120b" };
 const KIMI: Provider = { service: "kimi", model: "kimi-for-coding" };
 
 function sent(from: Protocol, fields: JsonObject, provider: Provider) {
@@ -123,6 +131,26 @@ const EFFORTS: readonly (readonly [
   [MISTRAL, "low", "high", true],
   [MISTRAL, "none", "none", false],
   [{ ...MISTRAL, model: "mistral-large-latest" }, "high", undefined, true],
+  [GEMINI, "minimal", "low", false],
+  [GEMINI, "none", "none", false],
+  [GEMINI, "max", "high", true],
+  [{ ...GEMINI, model: "gemini-3-pro-preview" }, "medium", "high", true],
+  [{ ...GEMINI, model: "gemini-3-pro-preview" }, "none", "low", true],
+  [{ ...GEMINI, model: "gemini-2.0-flash" }, "high", undefined, true],
+  [{ service: "vertex", model: "google/gemini-2.5-pro" }, "low", "low", false],
+  [XAI, "xhigh", "xhigh", false],
+  [XAI, "none", "low", true],
+  [{ ...XAI, model: "grok-4.3" }, "none", "none", false],
+  [{ ...XAI, model: "grok-4" }, "high", undefined, true],
+  [{ ...XAI, model: "grok-4.20-0309-reasoning" }, "low", undefined, true],
+  [COHERE, "low", "high", true],
+  [COHERE, "none", "none", false],
+  [{ ...COHERE, model: "command-a-03-2025" }, "high", undefined, true],
+  [DOUBAO, "none", "minimal", true],
+  [DOUBAO, "xhigh", "high", true],
+  [{ ...DOUBAO, model: "deepseek-v3-2-251201" }, "high", undefined, true],
+  [NVIDIA, "minimal", "low", false],
+  [{ ...NVIDIA, model: "z-ai/glm5" }, "high", undefined, true],
 ];
 
 for (const [provider, asked, word, isNamed] of EFFORTS) {

@@ -195,7 +195,7 @@ export const FAKE_PROVIDERS = {
       messages:
         "https://bedrock-mantle.us-west-2.api.aws/anthropic/v1/messages",
     },
-    credential: BEARER,
+    credential: ["x-api-key", FAKE_KEY],
     refuse: firstOf(version, unknownBeta),
   },
   vertex: {
