@@ -25,16 +25,16 @@ import { followNotice } from "./shared/notice.ts";
 import type { SharedState } from "./shared/shared_state.ts";
 import { createMemorySums } from "./usage/memory_sums.ts";
 import { createUsageService } from "./usage/service.ts";
-import type { Fetch } from "./upstream/call.ts";
-import { createConnectWatch, type Reach } from "./upstream/connect_watch.ts";
+import type { Fetch, UpstreamClient } from "./upstream/call.ts";
+import { createFetchClient } from "./upstream/fetch_client.ts";
 
 /** What a running gateway takes from its surroundings. */
 export interface GatewaySurroundings {
   readonly store: ConfigStore;
   /** Reaches the upstreams: the network's `fetch`, or the demo provider. */
   readonly fetch: Fetch;
-  /** Absent where a connection proves nothing, as to the demo provider; then there is no deadline for it. */
-  readonly reach?: Reach | undefined;
+  /** Sends callers' requests to providers; default: `fetch` does. */
+  readonly client?: UpstreamClient | undefined;
   readonly log: Log;
   /** Threads for what takes long to translate; absent: it is translated at once and holds the others up. */
   readonly translationPool?: TranslationPool | undefined;
@@ -124,7 +124,7 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
     budget: createRetryBudget(clock),
     deadlines,
     followAfterMs: surroundings.followAfterMs ?? 0,
-    connects: createConnectWatch({ reach: surroundings.reach, deadlines }),
+    client: surroundings.client ?? createFetchClient(surroundings.fetch),
     reasoningStore: createReasoningStore({ clock }),
     translation: createTranslation(surroundings.translationPool, randomIds),
     quotas,

@@ -5,8 +5,7 @@ import type { CodexQuota } from "../quotas/codex_quota.ts";
 import type { QuotaService } from "../quotas/service.ts";
 import type { Harvest } from "../quotas/harvest.ts";
 import type { UsageService } from "../usage/service.ts";
-import type { Fetch } from "../upstream/call.ts";
-import type { ConnectWatch } from "../upstream/connect_watch.ts";
+import type { UpstreamClient } from "../upstream/call.ts";
 import type { Admission } from "./request/admission.ts";
 import type { BodyMemory } from "./request/body_memory.ts";
 import type { Health } from "./routing/health.ts";
@@ -26,10 +25,8 @@ export interface RelayServices {
   readonly routing: QuotaRouting;
   /** Bounds how often a connection is asked again. */
   readonly budget: RetryBudget;
-  /** Reaches the upstreams. */
-  readonly fetch: Fetch;
-  /** Notices that they cannot be reached. */
-  readonly connects: ConnectWatch;
+  /** Sends requests to providers. */
+  readonly client: UpstreamClient;
   /** Learns quotas from relayed answers. */
   readonly harvest: Harvest;
   /** What is known of quotas. */

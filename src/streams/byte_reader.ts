@@ -34,9 +34,12 @@ const SMALL_SHARE = 1 / 4;
  * of a provider is read here, so that none of them holds the event loop, however much comes at once.
  */
 export function createByteReader(
-  body: ReadableStream<Uint8Array>,
+  body: ByteSource,
   options: ByteReaderOptions = {},
 ): ByteReader {
+  if (!(body instanceof ReadableStream)) {
+    return createChunkReader(body, options);
+  }
   const reader = byobReader(body);
   return reader === undefined
     ? createChunkReader(body.getReader(), options)
@@ -49,7 +52,7 @@ export function createByteReader(
  * these.
  */
 export function createUploadReader(
-  body: ReadableStream<Uint8Array>,
+  body: ByteSource,
 ): ByteReader {
   const { steady } = BUFFER_BYTES;
   return createByteReader(body, { firstBytes: steady, leastBytes: steady });
@@ -57,7 +60,7 @@ export function createUploadReader(
 
 /** Reads chunks as the body gives them. */
 function createChunkReader(
-  reader: ReadableStreamDefaultReader<Uint8Array>,
+  reader: ReadableStreamDefaultReader<Uint8Array> | ByteReader,
   { mostBytes = Infinity }: ByteReaderOptions,
 ): ByteReader {
   const turns = new Turns();
@@ -178,6 +181,9 @@ export interface ByteReader
   read(): Promise<ByteRead>;
 }
 
+/** Bytes that arrive: a platform's stream, or a reader that gives chunks of its own. */
+export type ByteSource = ReadableStream<Uint8Array> | ByteReader;
+
 /** One step of a {@linkcode ByteReader}. */
 export type ByteRead = ReadableStreamReadResult<Uint8Array> & {
   /** The chunk as `byteText` has it, where that was made already. */
@@ -211,7 +217,7 @@ export function createLookAhead(reader: ByteReader): LookAhead {
 
 /** Gives an answer up unread; how its upstream takes that changes nothing. */
 export function discard(
-  answer: { readonly body: ReadableStream | null },
+  answer: { readonly body: Pick<ByteReader, "cancel"> | null },
 ): void {
   answer.body?.cancel().catch(() => {
     // It broke off already.

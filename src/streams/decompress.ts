@@ -4,7 +4,12 @@ import {
   createInflate,
   createZstdDecompress,
 } from "node:zlib";
-import { abandon, type ByteReader, createUploadReader } from "./byte_reader.ts";
+import {
+  abandon,
+  type ByteReader,
+  type ByteSource,
+  createUploadReader,
+} from "./byte_reader.ts";
 
 /**
  * What a `content-encoding` header says: `identity` where it says nothing, `undefined` where it names what
@@ -32,7 +37,7 @@ interface DecompressOptions {
  * the body at once, also while a read waits for it, for which a generator's own `return()` would wait.
  */
 export function decompress(
-  body: ReadableStream<Uint8Array>,
+  body: ByteSource,
   compression: Compression,
   options: DecompressOptions,
 ): ReadableStream<Uint8Array> {

@@ -9,6 +9,7 @@ import {
   UpstreamFailure,
 } from "../protocols/canonical/failure/failure.ts";
 import { IdleError } from "../streams/watched_reader.ts";
+import { Http1Failure } from "./http1/failure.ts";
 
 /** What the gateway itself sees of a call that gave no answer. */
 export type CallFailureKind = Extract<
@@ -75,6 +76,9 @@ const CONNECTED_REASONS: ReadonlySet<string> = new Set([
 
 /** What the platform's error says, without the address that it holds. */
 export function reasonOf(cause: unknown): string {
+  if (cause instanceof Http1Failure && cause.kind !== "connect") {
+    return cause.message;
+  }
   const text = describe(cause);
   const found = REASONS.find(([pattern]) => pattern.test(text));
   return found?.[1] ?? "the connection failed";
@@ -85,22 +89,17 @@ export function reasonOf(cause: unknown): string {
  * came. Deno names the stage in its message, `client error (Connect)` or `client error (SendRequest)`.
  */
 export function hadConnection(cause: unknown): boolean {
+  if (cause instanceof Http1Failure) return cause.kind !== "connect";
   const text = describe(cause);
   if (/\(Connect\)/.test(text)) return false;
   return CONNECTED_REASONS.has(reasonOf(cause));
 }
 
-/**
- * Whether the platform could not write all of a request, so that the provider cannot have all of it either: of all that
- * is done with a connection, only to write on one that is closed breaks a pipe
- * (https://man7.org/linux/man-pages/man2/write.2.html, EPIPE).
- */
-export function failedToWrite(cause: unknown): boolean {
-  return /broken pipe/i.test(describe(cause));
-}
-
 /** Returns the error for a caller whose upstream gave no answer; names no host (docs/design.md#errors). */
 export function unreachable(cause: unknown): UpstreamCallError {
+  if (cause instanceof Http1Failure && cause.kind === "malformed") {
+    return brokenUpstream(cause.message, cause);
+  }
   const reason = reasonOf(cause);
   if (reason === UNTRUSTED_REASON) return untrusted(cause);
   return new UpstreamCallError(
@@ -117,11 +116,6 @@ export function untrusted(cause?: unknown): UpstreamCallError {
     `Cannot reach the model's provider: ${UNTRUSTED_REASON}. Tell the administrator`,
     { code: "upstream_unreachable", cause },
   );
-}
-
-/** The error for a caller whose upstream could not be connected to in time. */
-export function unconnected(): UpstreamCallError {
-  return unreachable(new Error("The connection timed out"));
 }
 
 /** The error for a caller whose upstream answered in a way that cannot be passed on. */

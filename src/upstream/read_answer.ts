@@ -3,6 +3,7 @@ import type { HeaderFields } from "../core/header_fields.ts";
 import {
   abandon,
   byobReader,
+  type ByteSource,
   createByteReader,
   readAll,
 } from "../streams/byte_reader.ts";
@@ -52,7 +53,7 @@ export function readAnswerBytes(
  * @param declared How long it says that it is, in bytes; `undefined` where it does not.
  */
 export async function readBodyBytes(
-  body: ReadableStream<Uint8Array>,
+  body: ByteSource,
   declared: number | undefined,
   { maxBytes, deadlines, idleMs, controller }: ReadAnswerOptions,
 ): Promise<Uint8Array<ArrayBuffer> | undefined> {
@@ -62,7 +63,9 @@ export async function readBodyBytes(
   const length = declared || undefined;
   try {
     if (length !== undefined && length <= Math.min(maxBytes, MOST_AT_ONCE)) {
-      const reader = byobReader(body);
+      const reader = body instanceof ReadableStream
+        ? byobReader(body)
+        : undefined;
       if (reader !== undefined) return await readShort(reader, length, watched);
     }
     const firstBytes = length && Math.min(length, MOST_AT_ONCE);

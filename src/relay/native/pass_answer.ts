@@ -16,6 +16,7 @@ import { createDataLines } from "../../streams/data_lines.ts";
 import {
   abandon,
   type ByteReader,
+  type ByteSource,
   createLookAhead,
   type LookAhead,
 } from "../../streams/byte_reader.ts";
@@ -86,7 +87,7 @@ interface PassAnswerOptions {
 
 /** An answer that goes to the caller as it comes. */
 interface PiecesOptions extends PassAnswerOptions, AnswerLabel {
-  readonly body: ReadableStream<Uint8Array>;
+  readonly body: ByteSource;
 }
 
 /**
@@ -190,7 +191,7 @@ const ONE_PIECE_BYTES: number = 64 * 1024;
 
 /** An answer that is read whole before any of it goes on. */
 interface OnePieceOptions extends PassAnswerOptions {
-  readonly body: ReadableStream<Uint8Array>;
+  readonly body: ByteSource;
   /** How long it says that it is, in bytes. */
   readonly length: number;
   /** Whether it is JSON, as far as its headers say. */

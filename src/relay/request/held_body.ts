@@ -1,7 +1,7 @@
 import { Turns } from "../../core/time/turns.ts";
 import type { ByteSpan } from "../../json_scan/key.ts";
 import { LongBytes } from "../../streams/bytes.ts";
-import type { Upload } from "../../upstream/upload.ts";
+import type { Upload } from "../../upstream/call.ts";
 
 /** A caller's body, kept for as long as it may have to be sent again; a long one is in pieces. */
 export type HeldBody = Uint8Array<ArrayBuffer> | LongBytes;

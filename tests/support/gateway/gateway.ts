@@ -9,7 +9,6 @@ import {
 import type { Clock, Timers } from "../../../src/core/time/timers.ts";
 import type { Admission } from "../../../src/relay/request/admission.ts";
 import type { Fetch } from "../../../src/upstream/call.ts";
-import type { Reach } from "../../../src/upstream/connect_watch.ts";
 import { configOf, loadFile } from "./config.ts";
 import { createLogLines, type LogLines } from "./log_lines.ts";
 
@@ -30,15 +29,13 @@ export interface RunningGateway extends AsyncDisposable {
  * Serves what a configuration file says, on a free port.
  *
  * @param given How the upstreams are reached; default: over the network.
- * @param reach How a connection to an upstream is proved; default: not at all.
  * @param timers What the deadlines of requests go by; default: those of this machine.
  * @param clock What cool-downs and time stamps go by; default: that of this machine.
  */
 export async function startGateway(
   file: Readonly<Record<string, unknown>>,
-  { fetch: given, reach, timers, clock }: {
+  { fetch: given, timers, clock }: {
     readonly fetch?: Fetch;
-    readonly reach?: Reach;
     readonly timers?: Timers;
     readonly clock?: Clock;
   } = {},
@@ -48,12 +45,12 @@ export async function startGateway(
   const lines = createLogLines();
   const client = Deno.createHttpClient({ poolMaxIdlePerHost: 100 });
   const viaClient: Fetch = (url, init) => fetch(url, { ...init, client });
-  const network = openNetworkClient();
+  const network = openNetworkClient(Deno.env.get);
   const { handler, admission } = createGateway({
     store,
     fetch: given ?? network.fetch,
+    client: given === undefined ? network.client : undefined,
     log: lines.log,
-    reach,
     // Where the test says how time passes, callers are followed at once.
     ...(timers === undefined
       ? { followAfterMs: followAfterMs(Deno.version.deno) }
