@@ -1,4 +1,5 @@
 import { createDeadlines } from "../../core/time/deadlines.ts";
+import { systemTimers, type Timers } from "../../core/time/timers.ts";
 import type { Fetch, UpstreamClient } from "../../upstream/call.ts";
 import { createFetchClient } from "../../upstream/fetch_client.ts";
 import { addressOf, createHttp1Client } from "../../upstream/http1/client.ts";
@@ -21,6 +22,7 @@ export interface NetworkClient extends Disposable {
  */
 export function openNetworkClient(
   env: (name: string) => string | undefined,
+  timers: Timers = systemTimers,
 ): NetworkClient {
   const platform = Deno.createHttpClient({ http2: false });
   const viaPlatform: Fetch = (url, init) =>
@@ -28,7 +30,7 @@ export function openNetworkClient(
   const routeOf = readProxies(env);
   const own = createHttp1Client({
     dial: createDial(routeOf),
-    deadlines: createDeadlines(),
+    deadlines: createDeadlines(timers),
   });
   const other = createFetchClient(viaPlatform);
   return {

@@ -167,9 +167,7 @@ export class Connection {
     }
     return new Http1Failure(
       "closed",
-      progress.hasAnswer
-        ? "its answer broke off"
-        : "it closed the connection",
+      progress.hasAnswer ? "its answer broke off" : "it closed the connection",
       { progress, cause: this.#writeError ?? cause },
     );
   }

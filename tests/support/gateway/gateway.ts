@@ -8,7 +8,7 @@ import {
 } from "../../../src/config/store.ts";
 import type { Clock, Timers } from "../../../src/core/time/timers.ts";
 import type { Admission } from "../../../src/relay/request/admission.ts";
-import type { Fetch } from "../../../src/upstream/call.ts";
+import type { Fetch, UpstreamClient } from "../../../src/upstream/call.ts";
 import { configOf, loadFile } from "./config.ts";
 import { createLogLines, type LogLines } from "./log_lines.ts";
 
@@ -29,13 +29,15 @@ export interface RunningGateway extends AsyncDisposable {
  * Serves what a configuration file says, on a free port.
  *
  * @param given How the upstreams are reached; default: over the network.
+ * @param client How callers' requests are sent; default: over the network, or by the given `fetch`.
  * @param timers What the deadlines of requests go by; default: those of this machine.
  * @param clock What cool-downs and time stamps go by; default: that of this machine.
  */
 export async function startGateway(
   file: Readonly<Record<string, unknown>>,
-  { fetch: given, timers, clock }: {
+  { fetch: given, client: own, timers, clock }: {
     readonly fetch?: Fetch;
+    readonly client?: UpstreamClient;
     readonly timers?: Timers;
     readonly clock?: Clock;
   } = {},
@@ -45,11 +47,11 @@ export async function startGateway(
   const lines = createLogLines();
   const client = Deno.createHttpClient({ poolMaxIdlePerHost: 100 });
   const viaClient: Fetch = (url, init) => fetch(url, { ...init, client });
-  const network = openNetworkClient(Deno.env.get);
+  const network = openNetworkClient(Deno.env.get, timers);
   const { handler, admission } = createGateway({
     store,
     fetch: given ?? network.fetch,
-    client: given === undefined ? network.client : undefined,
+    client: own ?? (given === undefined ? network.client : undefined),
     log: lines.log,
     // Where the test says how time passes, callers are followed at once.
     ...(timers === undefined
