@@ -127,14 +127,22 @@ export async function callUpstream(
   }
   const { status } = response;
   if (status >= MIN_STATUS && status <= MAX_STATUS) {
-    return undoEncoding({
-      ...response,
-      ok: status < 300,
-    });
+    return undoEncoding(withStatus(response));
   }
   discard(response);
   throw brokenUpstream(`it has the status ${status}`);
 }
+
+function withStatus(response: UpstreamResponse): UpstreamAnswer {
+  const { status, headers, body } = response;
+  const ok = status < 300;
+  if (!NULL_BODY_STATUSES.has(status)) return { status, ok, headers, body };
+  discard(response);
+  return { status, ok, headers, body: null };
+}
+
+/** Statuses with which no `Response` may have a body (Fetch Standard, "null body status"). */
+const NULL_BODY_STATUSES: ReadonlySet<number> = new Set([204, 205, 304]);
 
 /**
  * Undoes the content encoding of a response. Some providers compress although they are asked not to, and the caller may

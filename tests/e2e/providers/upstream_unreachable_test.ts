@@ -27,7 +27,11 @@ const canResolveNames = await Deno.permissions.query({
 });
 
 /** Asks through a gateway whose upstreams are at `url`, in each protocol. */
-async function checkUnreachable(url: string, reason: RegExp): Promise<void> {
+async function checkUnreachable(
+  url: string,
+  reason: RegExp,
+  kind: "unreachable" | "broken" = "unreachable",
+): Promise<void> {
   await using gateway = await startGateway(familiesFile(url), {
     timers: hurriedTimers,
   });
@@ -44,7 +48,7 @@ async function checkUnreachable(url: string, reason: RegExp): Promise<void> {
     const line = await gateway.lines.of(response);
     assert.equal(line.ended, "error");
     assert.equal(line.status, 502);
-    assert.equal(line.error, "upstream_unreachable");
+    assert.equal(line.error, `upstream_${kind}`);
     assert.match(String(line.reason), reason);
   }
 }
@@ -85,13 +89,16 @@ const BREAKING: Readonly<Record<string, readonly [Talk, RegExp]>> = {
   "closes the connection": [() => {}, /closed the connection/],
   "closes the connection in its headers": [
     (connection) => say(connection, "HTTP/1.1 200 OK\r\ncontent-"),
-    /closed the connection/,
-  ],
-  "answers in no HTTP": [
-    (connection) => say(connection, "SSH-2.0-OpenSSH\r\n\r\n"),
-    /does not speak HTTP/,
+    /broke off/,
   ],
 };
+
+Deno.test("an upstream that answers in no HTTP is 502", async () => {
+  await using upstream = startRawUpstream((connection) =>
+    say(connection, "SSH-2.0-OpenSSH\r\n\r\n")
+  );
+  await checkUnreachable(upstream.url, /does not speak HTTP/, "broken");
+});
 
 Deno.test("an upstream that breaks before it answers is 502", async (t) => {
   for (const [name, [talk, reason]] of Object.entries(BREAKING)) {
