@@ -85,7 +85,7 @@ function rowOf({ path, preset, description }: ConfigOption): string {
 }
 
 Deno.test("the documentation has every event of the log, every field of its lines and every word for a failure", () => {
-  const [, section = ""] = pageOf("docs/operations.md").split(
+  const [, section = ""] = pageOf("docs/observing.md").split(
     "## Events of the log\n",
   );
   const rows = [...(section.split("\n## ")[0] ?? "").matchAll(/^\| `.*\|$/gm)]
@@ -216,7 +216,7 @@ Deno.test("the documentation lists every metric, and no other", async () => {
   ]);
   const names = [...text.matchAll(/^# TYPE (\S+)/gm)]
     .map(([, name = ""]) => name.replace("model_gateway_", ""));
-  const [, section = ""] = pageOf("docs/operations.md").split("## Metrics\n");
+  const [, section = ""] = pageOf("docs/observing.md").split("## Metrics\n");
   const cells = [
     ...section.split("\n## ")[0]?.matchAll(/^\| (`.*?) *\|/gm) ?? [],
   ];

@@ -38,7 +38,7 @@ export const FAULTS: readonly OneFault[] = [
   {
     name: "sends an event that is no JSON",
     isCall: false,
-    told: /no JSON object/,
+    told: /not a JSON object/,
     spoil: (answer) => stream(`${firstHalf(answer)}data: {"id":oops}\n\n`),
   },
   {

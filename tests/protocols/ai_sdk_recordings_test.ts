@@ -53,7 +53,7 @@ const EXCEPTIONS: readonly Exception[] = [
   {
     recording: "messages/bedrock-anthropic-invoke",
     reason: "it is an answer of the protocol that Messages has replaced",
-    instead: /something that is no answer/,
+    instead: /response is not an answer/,
   },
   {
     recording: "responses/openai-gpt-4.1-mini-cancancelbackgroundresponses",

@@ -266,12 +266,12 @@ Deno.test("what is said about a namespace reaches models without namespaces, onc
     );
     assert.match(
       tools,
-      /"Reads\.\\n\\nOf all tools files__…: Only below \/srv\."/,
+      /"Reads\.\\n\\nFor all tools files__…: Only below \/srv\."/,
     );
     assert.equal(tools.match(/Only below/g)?.length, 1);
     for (const nothing of ["", "files"]) {
       const bare = ask("responses", to, spaces(nothing)).body.tools;
-      assert.doesNotMatch(JSON.stringify(bare), /Of all tools/);
+      assert.doesNotMatch(JSON.stringify(bare), /For all tools/);
     }
   }
 });

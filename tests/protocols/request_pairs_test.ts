@@ -66,11 +66,11 @@ const REFUSALS: readonly (readonly [message: RegExp, reason: string])[] = [
     "the caller would miss what was asked for",
   ],
   [
-    /takes the content of an? (image|file) only|from another provider's store/,
+    /accepts the content of an? (image|file) only|from another provider's store/,
     "the file lies in another provider's store",
   ],
   [
-    /hold `(audio|container_upload|compaction)`|knows no `compaction`/,
+    /hold `(audio|container_upload|compaction)`|not support `compaction`/,
     "the model would not see it",
   ],
 ];

@@ -5,10 +5,10 @@ import { SSE_HEADERS } from "../support/wire/answers.ts";
 import { PROTOCOLS } from "../support/wire/ask.ts";
 import { type Act, good } from "../support/upstream/bad_provider.ts";
 import {
+  type CallerResponse,
   connectionTo,
   type Mode,
   openScene,
-  type Told,
 } from "../support/gateway/failover_scene.ts";
 import {
   NO_OVERFLOWS,
@@ -246,7 +246,10 @@ function eventOf(body: ProviderError["body"]): string {
 }
 
 /** What makes Claude Code compact, and Codex shorten its history. */
-function checkOverflow({ status, text }: Told, protocol: Protocol): void {
+function checkOverflow(
+  { status, text }: CallerResponse,
+  protocol: Protocol,
+): void {
   assert.equal(status, 400, text);
   const body = parseJson(text);
   assert.ok(isJsonObject(body) && isJsonObject(body.error), text);

@@ -63,7 +63,7 @@ for (const mode of MODES) {
         const { ended, reason } = await scene.lines.requests.next();
         assert.equal(ended, "client_abort");
         assert.equal(reason, "the caller stopped reading");
-        await assert.rejects(take(reader), /takes nothing/);
+        await assert.rejects(take(reader), /stopped reading/);
       });
     }
   });

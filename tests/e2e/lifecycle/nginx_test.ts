@@ -13,7 +13,7 @@ import { WIRES } from "../../support/wire/wire.ts";
 import { freePort } from "../../support/program/free_port.ts";
 
 const page = await Deno.readTextFile(
-  new URL("../../../docs/operations.md", import.meta.url),
+  new URL("../../../docs/running.md", import.meta.url),
 );
 
 /** The documentation's site, at other ports, with deadlines that a test can wait for. */

@@ -123,7 +123,7 @@ Deno.test({
     const { warnings } = await gateway.line("config_applied");
     for (const setting of ["host", "port", "tls", "workers", "admin"]) {
       const told =
-        `server.${setting}: has changed; it takes effect at the next start`;
+        `server.${setting}: has changed. It takes effect at the next start.`;
       assert.ok(String(warnings).includes(told), `${setting}: ${warnings}`);
     }
     assert.equal((await askOnce(`${gateway.url}/readyz`)).status, 200);

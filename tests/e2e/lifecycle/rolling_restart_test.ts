@@ -10,7 +10,7 @@ import { WIRES } from "../../support/wire/wire.ts";
 import { freePort } from "../../support/program/free_port.ts";
 
 const page = await Deno.readTextFile(
-  new URL("../../../docs/operations.md", import.meta.url),
+  new URL("../../../docs/running.md", import.meta.url),
 );
 
 /** The documentation's site, at other ports. */

@@ -95,7 +95,7 @@ for (const workers of [1, 2]) {
       await replace(`${directory.path}/cert.pem`, nextTestCertificate.cert);
       const { problems } = await gateway.line("config_rejected");
       assert.deepEqual(problems, [
-        "server.tls.key: is not the key of the certificate",
+        "server.tls.key: is not the key of the certificate.",
       ]);
       assert.ok(await shows(gateway.url, testCertificate.cert));
       await replace(`${directory.path}/key.pem`, nextTestCertificate.key);

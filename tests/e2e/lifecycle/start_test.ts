@@ -124,7 +124,7 @@ Deno.test("serve on a port that is taken says so and ends with 1", async () => {
   assert.equal(ran.code, 1);
   assert.equal(
     ran.stderr,
-    `Cannot listen on 127.0.0.1:${port}: another program listens there, stop it or choose another port with --port\n`,
+    `Cannot listen on 127.0.0.1:${port}: another program listens there. Stop it, or choose another port with --port.\n`,
   );
 });
 
@@ -194,11 +194,15 @@ Deno.test("the command line: help and version are 0, what is unknown is 2", asyn
     [["--help"], 0, "usage:\n"],
     [["serve", "--help"], 0, "usage: model-gateway serve [--config FILE]"],
     [["check", "-h"], 0, "usage: model-gateway check [--config FILE]"],
-    [["serv"], 2, 'unknown command serv; did you mean "serve"?\nusage:\n'],
+    [
+      ["serv"],
+      2,
+      'Cannot start: there is no command serv. Did you mean "serve"?\nusage:\n',
+    ],
     [
       ["serve", "--prot", "1"],
       2,
-      'unknown option --prot; did you mean "--port"?\nusage: ',
+      'Cannot run serve: there is no option --prot. Did you mean "--port"?\nusage: ',
     ],
   ] as const;
   for (const [args, code, begin] of cases) {

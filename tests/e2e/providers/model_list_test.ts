@@ -102,6 +102,6 @@ Deno.test("a provider that repeats the connection's key in its list tells caller
   assert.ok(!gateway.lines.text().includes(UPSTREAM_KEY));
   assert.equal(
     gateway.lines.others.items[0]?.reason,
-    "the list holds the connection's key",
+    "the list contains the connection's key",
   );
 });

@@ -107,6 +107,6 @@ Deno.test("a gateway with a store, which has the counts, says that it replays no
     }),
   );
   const { reason } = await gateway.line("usage_not_replayed");
-  assert.equal(reason, "a store has the counts");
+  assert.equal(reason, "the store keeps the counts");
   assert.equal((await monthOf(gateway.url)).requests, 0);
 });

@@ -17,10 +17,10 @@ import {
   successInWords,
 } from "../../support/upstream/bad_provider.ts";
 import {
+  type CallerResponse,
   connectionTo,
   type Mode,
   openScene,
-  type Told,
 } from "../../support/gateway/failover_scene.ts";
 import { WORDS } from "../../support/wire/wire.ts";
 
@@ -541,11 +541,15 @@ const END_REGEXPS: Readonly<Record<Protocol, RegExp>> = {
   responses: /"type":"response\.completed"/,
 };
 
-function checkTold(told: Told, ending: Ending, { protocol, mode, stream }: {
-  readonly protocol: Protocol;
-  readonly mode: Mode;
-  readonly stream: boolean;
-}): void {
+function checkTold(
+  told: CallerResponse,
+  ending: Ending,
+  { protocol, mode, stream }: {
+    readonly protocol: Protocol;
+    readonly mode: Mode;
+    readonly stream: boolean;
+  },
+): void {
   const isWhole = END_REGEXPS[protocol].test(told.text);
   if (ending === "answer") {
     assert.equal(told.status, 200, told.text);
@@ -573,7 +577,7 @@ function checkTold(told: Told, ending: Ending, { protocol, mode, stream }: {
   assert.equal(body.type, protocol === "messages" ? "error" : undefined);
 }
 
-function checkRecord({ line }: Told, asked: readonly string[]): void {
+function checkRecord({ line }: CallerResponse, asked: readonly string[]): void {
   const attempts = Array.isArray(line.attempts) ? line.attempts : [];
   const hosts = attempts.filter(isJsonObject).map((one) => one.connection);
   assert.deepEqual(hosts, asked.length < 2 ? [] : asked);

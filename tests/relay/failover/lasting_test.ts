@@ -3,10 +3,10 @@ import { sha256Hex } from "../../../src/core/sha256.ts";
 import type { Protocol } from "../../../src/core/protocol.ts";
 import { tokenFile } from "../../support/gateway/config.ts";
 import {
+  type CallerResponse,
   connectionTo,
   type Mode,
   openScene,
-  type Told,
 } from "../../support/gateway/failover_scene.ts";
 import {
   type Act,
@@ -53,7 +53,7 @@ const LASTING: Readonly<Record<string, Act>> = {
 };
 
 /** As Codex and opencode read it: they repeat the error, but come to their end at once. */
-function assertStops(told: Told, context: string): void {
+function assertStops(told: CallerResponse, context: string): void {
   assert.equal(told.headers.get("x-should-retry"), "false", context);
   assert.equal(told.headers.get("retry-after"), "0", context);
   assert.equal(told.headers.get("retry-after-ms"), "1000", context);
@@ -76,7 +76,7 @@ for (const [name, act] of Object.entries(LASTING)) {
             : "insufficient_quota";
           if (count >= 2) assert.equal(later.line.error, words);
           assertStops(later, later.text);
-          assert.match(later.text, /ell the administrator|canary/);
+          assert.match(later.text, / the administrator|canary/);
         }
         assert.equal(scene.providers.asked.length, 3);
         const cooling = await scene.ask(way.protocol);

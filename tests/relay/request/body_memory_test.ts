@@ -14,7 +14,7 @@ const { signal: NEVER } = new AbortController();
 /** The error for what finds no memory, in the words of every caller's protocol. */
 function isFull(error: unknown): boolean {
   return error instanceof GatewayError && error.kind === "overloaded" &&
-    error.headers["retry-after"] === "1" && /no memory/.test(error.message) &&
+    error.headers["retry-after"] === "1" && /no room/.test(error.message) &&
     /^\d+ bytes of memory for bodies$/.test(error.limit ?? "");
 }
 

@@ -231,7 +231,7 @@ Deno.test("readBody() refuses a body that says it is too long before it reads", 
     assert.equal(error.kind, "body_too_large");
     assert.equal(
       error.message,
-      "Cannot take a body of this size: this path takes up to 2 MiB, send less",
+      "Cannot accept a body of this size: this path accepts up to 2 MiB. Send less.",
     );
     return true;
   });

@@ -196,9 +196,10 @@ Deno.test("authenticate() tells which header a route takes", async () => {
     assert.ok(error instanceof GatewayError);
     messages.set(group, error.message);
   }
-  const begin = "Cannot tell who is calling: send your token as";
-  const both = `${begin} x-api-key or Authorization: Bearer`;
-  assert.equal(messages.get("bearer"), `${begin} Authorization: Bearer`);
+  const begin =
+    "Cannot authenticate the request: its token is missing. Send your token as";
+  const both = `${begin} x-api-key or Authorization: Bearer.`;
+  assert.equal(messages.get("bearer"), `${begin} Authorization: Bearer.`);
   assert.equal(messages.get("messages"), both);
   assert.equal(messages.get("either"), both);
 });
@@ -232,7 +233,7 @@ Deno.test("authenticate() wants a date as the version on Messages routes alone",
   assert.ok(error instanceof GatewayError);
   assert.equal(error.kind, "invalid_request");
   assert.equal(error.param, "anthropic-version");
-  assert.match(error.message, /is missing, send anthropic-version: 2023-06-01/);
+  assert.match(error.message, /is missing. Send anthropic-version: 2023-06-01/);
 });
 
 Deno.test("authenticate() takes any day of the calendar as the version", async () => {
@@ -266,7 +267,7 @@ Deno.test("authenticate() takes any day of the calendar as the version", async (
     });
     assert.ok(error instanceof GatewayError, version);
     assert.equal(error.kind, "invalid_request");
-    assert.match(error.message, /it is no date/);
+    assert.match(error.message, /it is not a date/);
   }
 });
 

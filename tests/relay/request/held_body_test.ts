@@ -49,10 +49,10 @@ Deno.test("a long body that is let go gives its memory back at once", () => {
   let count = 0;
   const kept = keepBody(body, () => count++);
   kept.lendTo({ isThrough: true });
-  kept.letGo();
+  kept.release();
   assert.ok(body.pieces.every(({ buffer }) => buffer.detached));
-  assert.throws(() => kept.get(), /let go/);
-  kept.letGo();
+  assert.throws(() => kept.get(), /was released/);
+  kept.release();
   assert.equal(count, 1);
 });
 
@@ -61,12 +61,12 @@ Deno.test("a long body that is let go stays there for an upload that is not thro
   const kept = keepBody(body, () => {});
   kept.lendTo({ isThrough: true });
   kept.lendTo({ isThrough: false });
-  kept.letGo();
+  kept.release();
   assert.deepEqual(body.join(), filled(3e6));
 });
 
 Deno.test("a short body that is let go stays as it is", () => {
   const body = filled(10);
-  keepBody(body, () => {}).letGo();
+  keepBody(body, () => {}).release();
   assert.deepEqual(body, filled(10));
 });

@@ -34,8 +34,8 @@ interface Scene {
   /** What was logged, a line each. */
   readonly lines: readonly string[];
   readonly cooled: readonly string[];
-  /** What other gateways were told. */
-  readonly told: readonly CoolDown[];
+  /** The cool-downs that were sent to other gateways. */
+  readonly published: readonly CoolDown[];
   readonly config: Config;
 }
 
@@ -64,12 +64,12 @@ async function begin(): Promise<Scene> {
     cooledDown: (connection: string) => void cooled.push(connection),
     limited() {},
   };
-  const told: CoolDown[] = [];
-  const tell = (coolDown: CoolDown) => void told.push(coolDown);
-  const health = createHealth({ clock, log, metrics, tell });
+  const published: CoolDown[] = [];
+  const publish = (coolDown: CoolDown) => void published.push(coolDown);
+  const health = createHealth({ clock, log, metrics, publish });
   return {
     ...{ health, clock, one, other, alice, bob, carol },
-    ...{ lines, cooled, told, config },
+    ...{ lines, cooled, published, config },
   };
 }
 
@@ -515,9 +515,9 @@ Deno.test("an outage that many tokens see asks hardly more of a connection than 
   assert.ok(attempts.many <= 18, `${attempts.many} attempts`);
 });
 
-/** Lets `scene` follow everything that `other` told. */
+/** Applies all cool-downs that `other` published to `scene`. */
 function follow(scene: Scene, other: Scene): void {
-  for (const coolDown of other.told) {
+  for (const coolDown of other.published) {
     scene.health.follow(coolDown, scene.config);
   }
 }
@@ -533,7 +533,7 @@ Deno.test("follow() leaves alone for all what failed for all at another gateway,
       assert.equal(restMs(here, deployment, caller), 1000);
     }
   }
-  assert.deepEqual([here.told, here.lines, here.cooled], [[], [], []]);
+  assert.deepEqual([here.published, here.lines, here.cooled], [[], [], []]);
   here.clock.advance(1000);
   const probe = ask(here, here.one, { hasNoAlternative: false });
   assert.ok(probe?.isProbe);
@@ -598,12 +598,12 @@ Deno.test("follow() leaves one model alone, and one token's requests, where that
   assert.equal(restMs(here, here.other, here.alice), 0);
 });
 
-Deno.test("follow() benches what a provider told one token elsewhere, and for all once a second one is told here", async () => {
+Deno.test("follow() applies a provider's wait to one token, and to all once a second one receives it here", async () => {
   const [there, here] = [await begin(), await begin()];
   const limit = fault("rate_limited", { status: 429, retryAfterMs: 7000 });
   fail(there, there.one, limit);
   assert.deepEqual(
-    there.told.map(({ token, requestedByProvider, ms }) => ({
+    there.published.map(({ token, requestedByProvider, ms }) => ({
       token,
       requestedByProvider,
       ms,
@@ -617,7 +617,7 @@ Deno.test("follow() benches what a provider told one token elsewhere, and for al
   assert.equal(restMs(here, here.one, here.bob), 0);
   fail(here, here.one, limit, here.bob);
   assert.equal(restMs(here, here.one, here.carol), 7000);
-  assert.deepEqual(here.told.map(({ token }) => token), [undefined]);
+  assert.deepEqual(here.published.map(({ token }) => token), [undefined]);
   here.clock.advance(7000);
   assert.equal(restMs(here, here.one), 0);
 });
@@ -626,7 +626,7 @@ Deno.test("follow() shortens nothing, and no cool-down of a failure lasts longer
   const scene = await begin();
   const limit = fault("rate_limited", { status: 429, retryAfterMs: 9000 });
   fail(scene, scene.one, limit);
-  const { connectionId, model } = scene.told[0] ?? {};
+  const { connectionId, model } = scene.published[0] ?? {};
   assert.ok(connectionId !== undefined && model !== undefined);
   const base = { connectionId, model, token: "alice" };
   scene.health.follow(

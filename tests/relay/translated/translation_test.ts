@@ -394,10 +394,10 @@ Deno.test("a translation takes 5 times its bytes and 1,100 for each value while 
       reasoning: [],
     },
   });
-  const { letGo } = await working;
+  const { release } = await working;
   assert.equal(memory.usedBytes, 5000);
-  letGo();
-  letGo();
+  release();
+  release();
   assert.equal(memory.usedBytes, 0);
   pool.close();
 });
@@ -408,8 +408,8 @@ Deno.test("a short translated body takes its length until it is let go", async (
   const options = wanted({ memory: share });
   const told = await translation.request(jobOf(body), SHAPE, options);
   assert.equal(memory.usedBytes, told.body.length);
-  told.letGo();
-  told.letGo();
+  told.release();
+  told.release();
   assert.equal(memory.usedBytes, 0);
   pool.close();
 });

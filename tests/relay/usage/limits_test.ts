@@ -7,8 +7,8 @@ import {
   tokenFile,
 } from "../../support/gateway/config.ts";
 import {
+  type CallerResponse,
   connectionTo,
-  type Told,
 } from "../../support/gateway/failover_scene.ts";
 import {
   limited,
@@ -33,7 +33,7 @@ async function limitOf(
   return only;
 }
 
-function errorOf({ text }: Told): Record<string, unknown> {
+function errorOf({ text }: CallerResponse): Record<string, unknown> {
   const { error } = JSON.parse(text);
   return error;
 }
@@ -48,7 +48,7 @@ function stopsQwenCode(text: string): boolean {
 }
 
 /** Seconds since 1970 until which the caller is told to wait. */
-function resetOf({ headers, atMs }: Told): number {
+function resetOf({ headers, atMs }: CallerResponse): number {
   return Math.ceil((NOW_MS + atMs) / 1000) +
     Number(headers.get("retry-after"));
 }
@@ -65,7 +65,7 @@ Deno.test("a token at its limit of requests is refused until the window resets",
   assert.equal(refused.status, 429);
   assert.deepEqual(errorOf(refused), {
     message:
-      "Cannot take the request: this token may use 2 requests per minute, 2 are used; the limit resets at 2026-01-01T00:01:00Z",
+      "Cannot take the request: this token may use 2 requests per minute and has used 2. The limit resets at 2026-01-01T00:01:00Z.",
     type: "rate_limit_error",
     param: null,
     code: "token_limit_exceeded",
@@ -176,7 +176,7 @@ Deno.test("a request that is larger than what is left is refused, and a smaller 
   assert.equal(refused.status, 429);
   assert.match(
     String(errorOf(refused).message),
-    /may use 40 tokens per day, 0 are used and it needs about 2\d\d, more than a whole window has;/,
+    /may use 40 tokens per day and has used 0; the request needs about 2\d\d, more than a whole window has\./,
   );
   assert.equal((await scene.ask("chat")).status, 200);
 });
@@ -508,7 +508,7 @@ Deno.test("who asks for more than a whole window has is told so, and not to repe
   assert.equal(refused.status, 429);
   assert.match(
     String(errorOf(refused).message),
-    /0 are used and it needs about \d+, more than a whole window has; /,
+    /has used 0; the request needs about \d+, more than a whole window has\. /,
   );
   assert.equal(refused.headers.get("retry-after"), "60");
   assert.equal(refused.headers.get("x-should-retry"), "false");

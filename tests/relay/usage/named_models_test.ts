@@ -6,9 +6,9 @@ import { readLogLine } from "../../../src/observe/logged_request.ts";
 import { sha256Hex } from "../../../src/core/sha256.ts";
 import { ALICE_TOKEN, tokenFile } from "../../support/gateway/config.ts";
 import {
+  type CallerResponse,
   connectionTo,
   type Mode,
-  type Told,
 } from "../../support/gateway/failover_scene.ts";
 import {
   openUsageScene,
@@ -65,7 +65,7 @@ function askBoth(
   scene: UsageScene,
   protocol: Protocol = "chat",
   fields: JsonObject = {},
-): Promise<Told> {
+): Promise<CallerResponse> {
   return scene.ask(protocol, {
     model: "cheap",
     models: ["dear-1"],
@@ -73,7 +73,7 @@ function askBoth(
   });
 }
 
-function errorOf({ text }: Told): JsonObject {
+function errorOf({ text }: CallerResponse): JsonObject {
   const body = parseJson(text);
   assert.ok(isJsonObject(body) && isJsonObject(body.error));
   return body.error;

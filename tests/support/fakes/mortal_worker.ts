@@ -1,13 +1,13 @@
 import "../../../src/cli/workers/worker.ts";
 
-const given = globalThis.fetch;
+const originalFetch = globalThis.fetch;
 
-/** A thread of the gateway that dies of an error nobody catches when an upstream named `die` is asked. */
+/** Makes a thread of the gateway die of an uncaught error when it sends a request to an upstream named `die`. */
 globalThis.fetch = (input, init) => {
-  if (!String(input).includes("/die/")) return given(input, init);
+  if (!String(input).includes("/die/")) return originalFetch(input, init);
   queueMicrotask(() => {
     throw new TypeError("canary: what a request said");
   });
-  // A thread takes a moment to die; no answer must come before.
+  // The thread dies a moment later; no response may come before.
   return new Promise(() => {});
 };

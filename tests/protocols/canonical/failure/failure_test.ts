@@ -83,7 +83,7 @@ Deno.test("opencode goes on after an answer that broke, and not after one that i
   const faults = [
     "The model's provider broke off: it closed the connection",
     "The provider's stream ended before the answer did",
-    "The provider sent an event that is no JSON object",
+    "The provider sent an event that is not a JSON object",
   ];
   for (const fault of faults) {
     assert.match(brokenAnswer(fault).message, OPENCODE_RETRIES);

@@ -356,7 +356,7 @@ Deno.test("Messages request read: typed tools that the caller runs are functions
     type: "object",
     properties: {
       command: { type: "string", description: "The command to run" },
-      restart: { type: "boolean", description: "Starts the session anew" },
+      restart: { type: "boolean", description: "Restarts the session" },
     },
     required: [],
   });

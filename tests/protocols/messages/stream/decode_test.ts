@@ -409,7 +409,7 @@ Deno.test("Messages stream read: an error is the answer's failure, whatever its 
 
 Deno.test("Messages stream read: a stream that ends before message_stop is broken", () => {
   const message =
-    "The provider's stream ended before the answer did. Try again later";
+    "The provider's stream ended before the answer did. Try again later.";
   assert.equal(failureOf(), message);
   assert.equal(failureOf(START), message);
   assert.equal(

@@ -444,7 +444,7 @@ Deno.test("createStreamEncoder() tells a failure with a code that clients obey",
       "invalid_api_key",
       undefined,
       "server_error",
-      "The model's provider does not accept the gateway's credential: tell the administrator",
+      "The model's provider does not accept the gateway's credential. Report it to the administrator.",
     ],
   ] as const;
   for (const [kind, code, retryAfterMs, shownCode, message] of cases) {
