@@ -154,7 +154,7 @@ Deno.test("a wrong method is 405 and told which one is right, in the path's prot
         const error = await readError(response, protocolOf(path));
         assert.equal(error.type, "invalid_request_error");
         assert.ok(
-          error.message.endsWith(`use ${allow.replace(", ", " or ")}`),
+          error.message.endsWith(`Use ${allow.replace(", ", " or ")}.`),
           error.message,
         );
       }

@@ -116,7 +116,7 @@ Deno.test("what a provider serves by another model than asked counts for that mo
         }
         const refused = await send(gateway.url, protocol, longer[protocol]);
         assert.equal(refused.status, 429, refused.text);
-        const dear = new RegExp(` for dear-${LETTERS[protocol]},`);
+        const dear = new RegExp(` for dear-${LETTERS[protocol]} and has`);
         assert.match(messageOf(refused.text), dear);
       }
       for (const stream of [false, true]) {

@@ -75,7 +75,7 @@ Deno.test({
             directory,
           );
           assert.equal(code, 1);
-          assert.match(error, /none to its end: there is no such file\n/);
+          assert.match(error, /none to its end: there is no such file\.\n/);
           assert.equal(error.match(/^Cannot read /gm)?.length, 2);
         },
       );

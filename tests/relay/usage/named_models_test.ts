@@ -126,7 +126,7 @@ for (const protocol of PROTOCOLS) {
         assert.equal(first.line.cost_usd, 0.005);
         const refused = await askBoth(scene, protocol, { stream });
         assert.equal(refused.status, 429);
-        assert.match(String(errorOf(refused).message), / for dear,/);
+        assert.match(String(errorOf(refused).message), / for dear and has/);
         assert.equal(scene.providers.asked.length, 1);
         const other = await scene.ask(protocol, { model: "cheap" });
         assert.equal(other.status, 200);
@@ -284,7 +284,10 @@ Deno.test("a refusal names the model that is used up, and no other that its limi
   );
   assert.equal((await askBoth(scene)).status, 200);
   const { message } = errorOf(await askBoth(scene));
-  assert.match(String(message), /1 requests per day for dear and 2 more,/);
+  assert.match(
+    String(message),
+    /1 requests per day for dear and 2 more and has/,
+  );
 });
 
 Deno.test("a warning names the model whose limit is nearly used up", async () => {
