@@ -16,12 +16,12 @@ export interface ScriptedDuplex extends Duplex {
   breakReads(reason: Error): void;
   /** Fails every write. */
   breakWrites(reason: Error): void;
-  /** Lets so many more bytes be written. */
-  take(bytes: number): void;
+  /** Lets so many bytes be written from now on. */
+  limit(bytes: number): void;
 }
 
 interface ScriptedDuplexOptions {
-  /** The number of bytes that may be written before {@linkcode ScriptedDuplex.take}; default: all. */
+  /** The number of bytes that may be written before {@linkcode ScriptedDuplex.limit}; default: all. */
   readonly takes?: number;
   /** Each is sent when a further request begins to be written. */
   readonly answers?: readonly string[];
@@ -114,8 +114,8 @@ export function createScriptedDuplex(
       writeError = reason;
       change();
     },
-    take(bytes) {
-      left += bytes;
+    limit(bytes) {
+      left = bytes;
       change();
     },
   };
