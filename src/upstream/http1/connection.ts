@@ -128,7 +128,7 @@ export class Connection {
    */
   async send(request: OutgoingRequest): Promise<IncomingResponse> {
     const { signal, body, method } = request;
-    const head = formatHead({ ...request, bodyBytes: body?.length });
+    const head = this.#formatHead(request);
     this.#isIdle = false;
     this.#wasReused = this.isReused;
     this.isReused = true;
@@ -156,6 +156,16 @@ export class Connection {
       this.close();
       await this.#learnSent(uploaded);
       throw this.failure(cause);
+    }
+  }
+
+  #formatHead(request: OutgoingRequest): string {
+    try {
+      return formatHead({ ...request, bodyBytes: request.body?.length });
+    } catch (cause) {
+      this.close();
+      request.onUploaded?.();
+      throw cause;
     }
   }
 
