@@ -4,11 +4,7 @@ import type {
   UpstreamRequest,
   UpstreamResponse,
 } from "../call.ts";
-import {
-  Connection,
-  type Duplex,
-  type IncomingResponse,
-} from "./connection.ts";
+import { Connection, type Duplex } from "./connection.ts";
 import { Http1Failure } from "./failure.ts";
 
 /** The place that a connection leads to. */
@@ -92,10 +88,10 @@ export function createHttp1Client(
   function keep(key: string, connection: PooledConnection): void {
     const { announcedIdleMs = Infinity } = connection;
     const idleMs = Math.min(IDLE_MS, announcedIdleMs - MARGIN_MS);
-    if (isDisposed || idleMs <= 0) return connection.close();
+    if (isDisposed || idleMs <= 0 || maxIdle <= 0) return connection.close();
     const idle = idleByOrigin.get(key) ?? [];
-    idleByOrigin.set(key, idle);
     if (idle.length >= maxIdle) forget(key, idle[0]?.connection);
+    idleByOrigin.set(key, idle);
     idle.push({
       connection,
       stopWaiting: deadlines.start(idleMs, () => forget(key, connection)),
@@ -117,7 +113,6 @@ export function createHttp1Client(
     { key, origin }: Address,
     { connectMs, signal }: UpstreamRequest,
   ): Promise<PooledConnection> {
-    signal.throwIfAborted();
     const dialing = new AbortController();
     const stop = () => dialing.abort(signal.reason);
     signal.addEventListener("abort", stop, { once: true });
@@ -126,7 +121,10 @@ export function createHttp1Client(
       () => dialing.abort(new Error("The connection timed out")),
     );
     try {
-      const { duplex, proxyHeaders } = await dial(origin, dialing.signal);
+      const { duplex, proxyHeaders } = await unlessAborted(
+        dial(origin, dialing.signal),
+        dialing.signal,
+      );
       const connection: PooledConnection = new Connection(
         duplex,
         () => keep(key, connection),
@@ -148,11 +146,12 @@ export function createHttp1Client(
   async function sendOver(
     connection: PooledConnection,
     { host, path }: Address,
-    request: UpstreamRequest,
-  ): Promise<IncomingResponse> {
+    { request, loan }: Sending,
+  ): Promise<UpstreamResponse> {
     const { proxyHeaders } = connection;
-    const { method = "POST", headers, body, signal, onUploaded } = request;
-    return await connection.send({
+    const { method = "POST", headers, body, signal } = request;
+    loan?.begin();
+    const { head, body: answer } = await connection.send({
       method,
       host,
       target: proxyHeaders === undefined ? path : `http://${host}${path}`,
@@ -160,25 +159,37 @@ export function createHttp1Client(
         ? headers
         : [...headers, ...proxyHeaders],
       body,
-      onUploaded,
+      onUploaded: loan && (() => loan.end()),
       signal,
     });
+    return { status: head.status, headers: head.headers, body: answer };
+  }
+
+  async function send(sending: Sending): Promise<UpstreamResponse> {
+    const { request } = sending;
+    const address = addressOf(request.url);
+    request.signal.throwIfAborted();
+    const known = take(address.key);
+    if (known !== undefined) {
+      try {
+        return await sendOver(known, address, sending);
+      } catch (cause) {
+        if (!isUnsent(cause) || request.signal.aborted) throw cause;
+        // Nothing of it was sent: the connection had ended while it was idle.
+      }
+    }
+    const fresh = await open(address, request);
+    return await sendOver(fresh, address, sending);
   }
 
   return {
     async send(request) {
-      const address = addressOf(request.url);
-      const known = take(address.key);
-      if (known !== undefined) {
-        try {
-          return responseOf(await sendOver(known, address, request));
-        } catch (cause) {
-          if (!isUnsent(cause) || request.signal.aborted) throw cause;
-          // Nothing of it was sent: the connection had ended while it was idle.
-        }
+      const loan = request.onUploaded && new Loan(request.onUploaded);
+      try {
+        return await send({ request, loan });
+      } finally {
+        loan?.settle();
       }
-      const fresh = await open(address, request);
-      return responseOf(await sendOver(fresh, address, request));
     },
     [Symbol.dispose]() {
       isDisposed = true;
@@ -189,8 +200,58 @@ export function createHttp1Client(
   };
 }
 
-function responseOf({ head, body }: IncomingResponse): UpstreamResponse {
-  return { status: head.status, headers: head.headers, body };
+/** Waits for a dial, but no longer than its signal: a name lookup cannot be ended. Closes what comes too late. */
+function unlessAborted(
+  dialed: Promise<Dialed>,
+  signal: AbortSignal,
+): Promise<Dialed> {
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(signal.reason);
+    signal.addEventListener("abort", stop, { once: true });
+    dialed.then((one) => {
+      if (signal.aborted) new Connection(one.duplex, () => {}).close();
+      resolve(one);
+    }, reject);
+  });
+}
+
+/** A request and the loan of its body. */
+interface Sending {
+  readonly request: UpstreamRequest;
+  /** Absent where nobody waits for the body. */
+  readonly loan: Loan | undefined;
+}
+
+/** A body that is lent to one connection after another, and given back once. */
+class Loan {
+  readonly #onOver: () => void;
+  #readers = 0;
+  #isSettled = false;
+
+  constructor(onOver: () => void) {
+    this.#onOver = onOver;
+  }
+
+  /** Notes that a connection reads the body from now on. */
+  begin(): void {
+    this.#readers++;
+  }
+
+  /** Notes that a connection reads it no more. */
+  end(): void {
+    this.#readers--;
+    this.#giveBack();
+  }
+
+  /** Notes that no further connection will read it. Called once. */
+  settle(): void {
+    this.#isSettled = true;
+    this.#giveBack();
+  }
+
+  #giveBack(): void {
+    if (this.#isSettled && this.#readers === 0) this.#onOver();
+  }
 }
 
 /** Returns true when nothing of a request was sent over a connection that had served before. */

@@ -127,7 +127,7 @@ export class Connection {
    */
   async send(request: OutgoingRequest): Promise<IncomingResponse> {
     const { signal, body, method } = request;
-    const head = formatHead({ ...request, bodyBytes: body?.length });
+    const head = this.#formatHead(request);
     this.#isIdle = false;
     this.#wasReused = this.isReused;
     this.isReused = true;
@@ -137,11 +137,11 @@ export class Connection {
     signal.addEventListener("abort", stop, { once: true });
     const letGo = () => signal.removeEventListener("abort", stop);
     if (signal.aborted) stop();
+    const upload = this.#upload(head, body);
+    // A response that arrives is worth more than the reason why the rest of the request could not be sent.
+    const uploaded = upload.catch((cause) => this.#writeError = cause);
+    uploaded.finally(request.onUploaded);
     try {
-      const upload = this.#upload(head, body);
-      // A response that arrives is worth more than the reason why the rest of the request could not be sent.
-      upload.catch((cause) => this.#writeError = cause)
-        .finally(request.onUploaded);
       const response = await this.#readHead(method);
       const decoder = createBodyDecoder(response.framing);
       const reader = new BodyReader(this, decoder, () => {
@@ -152,8 +152,30 @@ export class Connection {
       return { head: response, body: decoder === undefined ? null : reader };
     } catch (cause) {
       letGo();
+      this.close();
+      await this.#learnSent(uploaded);
       throw this.failure(cause);
     }
+  }
+
+  #formatHead(request: OutgoingRequest): string {
+    try {
+      return formatHead({ ...request, bodyBytes: request.body?.length });
+    } catch (cause) {
+      this.close();
+      request.onUploaded?.();
+      throw cause;
+    }
+  }
+
+  /** Waits for the first write: the platform may report it later than the end of the connection. */
+  async #learnSent(uploaded: Promise<unknown>): Promise<void> {
+    if (this.#sent !== "nothing") return;
+    let isReported = false;
+    const reported = uploaded.then(() => isReported = true);
+    await Promise.race([reported, new Promise(setImmediate)]);
+    // What is not known counts as sent.
+    if (!isReported) this.#sent = "part";
   }
 
   /** Closes the connection and returns the failure that `cause` means. */
@@ -188,7 +210,8 @@ export class Connection {
       while (at < block.length) {
         const rest = at === 0 ? block : block.subarray(at);
         const count = await this.#duplex.write(rest);
-        if (count > 0) this.#sent = "part";
+        if (count === 0) throw new Error("The connection takes no bytes");
+        this.#sent = "part";
         at += count;
       }
     }
@@ -305,7 +328,7 @@ export class Connection {
   }
 }
 
-const KEEP_ALIVE_REGEXP = /(?:^|[,\s])timeout=([0-9]{1,6})(?:$|[,\s])/i;
+const KEEP_ALIVE_REGEXP = /(?:^|[,;\s])timeout\s*=\s*"?([0-9]{1,6})/i;
 
 /** Reads the body of one response. */
 class BodyReader implements ByteReader {

@@ -64,9 +64,13 @@ function refuseHopeless(bytes: Uint8Array, from: number): void {
     const start = byteText(bytes.subarray(0, PROTOCOL.length));
     if (start !== PROTOCOL.slice(0, start.length)) throw notHttp();
   }
-  const text = byteText(bytes.subarray(Math.max(0, from - 1)));
+  // A CR that came last is looked at again, with what follows it.
+  const start = bytes[from - 1] === CR ? from - 1 : from;
+  const text = byteText(bytes.subarray(start));
   if (BARE_LINE_END_REGEXP.test(text)) throw badLine();
 }
+
+const CR = 0x0d;
 
 /** An LF without a CR, or a CR without an LF; a line may end behind the bytes that arrived. */
 const BARE_LINE_END_REGEXP = /(?<!\r)\n|\r(?!\n|$)/;
@@ -74,8 +78,9 @@ const BARE_LINE_END_REGEXP = /(?<!\r)\n|\r(?!\n|$)/;
 const STATUS_LINE_REGEXP =
   /^HTTP\/1\.([01]) ([1-9][0-9]{2})(?: [\t\x20-\x7e\x80-\xff]*)?$/;
 
+/** The spaces around a value are left to {@linkcode trimSpaces}: here, they would cost the square of their number. */
 const FIELD_REGEXP =
-  /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[\t ]*([\t\x20-\x7e\x80-\xff]*)$/;
+  /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+):([\t\x20-\x7e\x80-\xff]*)$/;
 
 /**
  * Parses the head of a response strictly (RFC 9112, sections 2 to 6): lines end in CRLF, no line is folded, no name is
@@ -131,7 +136,7 @@ export function parseFields(lines: readonly string[]): Map<string, string> {
     const found = FIELD_REGEXP.exec(line);
     if (found === null) throw badLine();
     const name = (found[1] ?? "").toLowerCase();
-    const value = (found[2] ?? "").trimEnd();
+    const value = trimSpaces(found[2] ?? "");
     const before = fields.get(name);
     if (before === undefined) {
       fields.set(name, value);
@@ -145,6 +150,19 @@ export function parseFields(lines: readonly string[]): Map<string, string> {
     }
   }
   return fields;
+}
+
+/** Removes spaces and tabs at both ends, and no other white space: NBSP is the last byte of many a UTF-8 character. */
+function trimSpaces(text: string): string {
+  let start = 0;
+  let end = text.length;
+  while (start < end && isSpace(text.charCodeAt(start))) start++;
+  while (start < end && isSpace(text.charCodeAt(end - 1))) end--;
+  return text.slice(start, end);
+}
+
+function isSpace(code: number): boolean {
+  return code === 0x20 || code === 0x09;
 }
 
 /** Statuses whose responses have no body (RFC 9110, sections 15.2, 15.3.5 and 15.4.5). */
@@ -222,6 +240,13 @@ const TARGET_REGEXP = /^[\x21-\x7e]+$/;
 const NAME_REGEXP = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const VALUE_REGEXP = /^[\t\x20-\x7e\x80-\xff]*$/;
 
+/** Headers that the client writes itself, or never: a second one would mean another body or another host. */
+const OWN_NAMES: ReadonlySet<string> = new Set([
+  "content-length",
+  "host",
+  "transfer-encoding",
+]);
+
 /**
  * Formats the head of a request. Each character becomes one byte (ISO 8859-1), as `fetch` has it.
  *
@@ -238,6 +263,9 @@ export function formatHead(
   for (const [name, value] of headers) {
     if (!NAME_REGEXP.test(name) || !VALUE_REGEXP.test(value)) {
       throw new TypeError("Cannot send a request: a header is malformed");
+    }
+    if (OWN_NAMES.has(name.toLowerCase())) {
+      throw new TypeError("Cannot send a request: a header frames it twice");
     }
     text += `${name}: ${value}\r\n`;
   }
