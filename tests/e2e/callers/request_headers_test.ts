@@ -24,7 +24,7 @@ import { needing } from "../../support/ignored.ts";
 const OWN = ["host", "content-length", "accept-encoding", "authorization"];
 
 /** What the platform's `fetch` adds where the caller sends none. */
-const DEFAULTS = ["accept", "accept-language", "user-agent"];
+const DEFAULTS = ["accept", "user-agent"];
 
 /** Headers that clients send and upstreams act on. */
 const PASSED = {
@@ -150,7 +150,6 @@ Deno.test("a caller's headers go upstream as an open list, less what is its own;
     ...Object.entries(PASSED),
     ...Object.entries(AGENTS),
     ["accept-encoding", "identity"],
-    ["accept-language", "*"],
     ["authorization", `Bearer ${UPSTREAM_KEY}`],
     ["content-length", String(hello("chat").length)],
     ["host", host],
