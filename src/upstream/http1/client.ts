@@ -258,6 +258,13 @@ class Loan {
   }
 }
 
+function hasHeader(
+  headers: UpstreamRequest["headers"],
+  name: string,
+): boolean {
+  return headers.some(([other]) => other.toLowerCase() === name);
+}
+
 /** Returns true when nothing of a request was sent over a connection that had served before. */
 function isUnsent(cause: unknown): boolean {
   return cause instanceof Http1Failure && cause.kind === "closed" &&
