@@ -14,7 +14,7 @@ export interface Asked {
   readonly model: string;
   readonly token: string;
   /** How a stream's events are to come; absent for a whole answer. */
-  readonly stream?: "small" | "large" | undefined;
+  readonly stream?: "small" | "large" | "paced" | undefined;
   /** How long the prompt is, in bytes. Default: 200. */
   readonly promptBytes?: number;
 }
