@@ -53,6 +53,11 @@ const UNTRUSTED_REASON = "its TLS certificate is not valid";
 
 /** The reasons for failures of a connection, by the text of the platform's error. The first match wins. */
 const REASONS: readonly (readonly [pattern: RegExp, reason: string])[] = [
+  // The messages of `cli/server/dial.ts`.
+  [/proxy refused .* 407/, "the proxy did not accept the credentials"],
+  [/proxy refused/, "the proxy did not connect to it"],
+  [/proxy closed/, "the proxy closed the connection"],
+  [/proxy does not speak/, "the proxy does not speak HTTP"],
   [/certificate|UnknownIssuer|NotValidForName|expired/i, UNTRUSTED_REASON],
   [/dns|lookup|resolve|name or service|nodename/i, "its host name is unknown"],
   [/refused/i, "it refused the connection"],

@@ -1,27 +1,38 @@
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import type { Dial, Dialed, Origin } from "../../upstream/http1/client.ts";
+import { MalformedMessage } from "../../upstream/http1/failure.ts";
 import {
   findHeadEnd,
   formatHead,
   parseHead,
 } from "../../upstream/http1/head.ts";
+import { alternate, raceAddresses } from "./address_race.ts";
 import type { ProxyRoute } from "./proxy_route.ts";
-
-/** The time before the next address of a host is tried beside the first (RFC 8305, section 5), in milliseconds. */
-const NEXT_ADDRESS_MS = 250;
 
 /**
  * Returns the way to open connections on this platform: name resolution, TCP, a proxy's tunnel and TLS. Certificates
  * are checked by the platform's store, as `DENO_CERT` and `DENO_TLS_CA_STORE` set it.
  *
  * @param routeOf Finds the proxy of an origin.
+ * @param caCerts Authorities that are trusted beside those of the platform, as PEM.
  */
-export function createDial(routeOf: (origin: Origin) => ProxyRoute): Dial {
+export function createDial(
+  routeOf: (origin: Origin) => ProxyRoute,
+  caCerts: readonly string[] = [],
+): Dial {
   return async (origin, signal) => {
     const route = routeOf(origin);
     if (route.kind !== "proxy") {
-      return { duplex: await connectTo(origin, signal) };
+      const connection = await openTcp(origin, signal);
+      if (!origin.isSecure) return { duplex: connection };
+      return {
+        duplex: await closingOnFailure(
+          connection,
+          signal,
+          () => secure(connection, origin, { caCerts, signal }),
+        ),
+      };
     }
     const { proxy } = route;
     if (!origin.isSecure) {
@@ -32,20 +43,10 @@ export function createDial(routeOf: (origin: Origin) => ProxyRoute): Dial {
     return {
       duplex: await closingOnFailure(tunnel, signal, async () => {
         await openTunnel(tunnel, origin, proxy.headers);
-        return await secure(tunnel, origin.hostname, signal);
+        return await secure(tunnel, origin, { caCerts, signal });
       }),
     };
   };
-}
-
-async function connectTo(
-  origin: Origin,
-  signal: AbortSignal,
-): Promise<Deno.Conn> {
-  const connection = await openTcp(origin, signal);
-  return origin.isSecure
-    ? await secure(connection, origin.hostname, signal)
-    : connection;
 }
 
 /** The address of a host and a port. */
@@ -58,10 +59,11 @@ async function openTcp(
 ): Promise<Deno.TcpConn> {
   const addresses = isIP(hostname) > 0 ? [hostname] : await resolve(hostname);
   signal.throwIfAborted();
-  const [only] = addresses;
-  const connection = only !== undefined && addresses.length === 1
-    ? await Deno.connect({ hostname: only, port, signal })
-    : await raceAddresses(addresses, port, signal);
+  const connection = await raceAddresses(
+    addresses,
+    (address, signal) => Deno.connect({ hostname: address, port, signal }),
+    signal,
+  );
   if (signal.aborted) {
     connection.close();
     throw signal.reason;
@@ -79,93 +81,18 @@ async function resolve(hostname: string): Promise<string[]> {
   }
 }
 
-/** Orders addresses so that the families take turns, beginning with the family of the first (RFC 8305, section 4). */
-function alternate(
-  found: readonly { readonly address: string; readonly family: number }[],
-): string[] {
-  const [first] = found;
-  const preferred = found.filter(({ family }) => family === first?.family);
-  const others = found.filter(({ family }) => family !== first?.family);
-  return preferred.flatMap((one, index) => [one, others[index]])
-    .concat(others.slice(preferred.length))
-    .flatMap((one) => one === undefined ? [] : [one.address]);
-}
-
-/** Tries one address after another, the next when the one before fails or is slow. */
-async function raceAddresses(
-  addresses: readonly string[],
-  port: number,
-  signal: AbortSignal,
-): Promise<Deno.TcpConn> {
-  const decided = new AbortController();
-  const attempts: Promise<Deno.TcpConn>[] = [];
-  const either = AbortSignal.any([signal, decided.signal]);
-  try {
-    for (const hostname of addresses) {
-      const attempt = Deno.connect({ hostname, port, signal: either });
-      attempts.push(attempt);
-      const isLast = attempts.length === addresses.length;
-      const won = await firstOf(attempts, isLast ? Infinity : NEXT_ADDRESS_MS);
-      if (won !== undefined) return closeOthers(attempts, won);
-    }
-    throw new Error("The host has no addresses");
-  } catch (error) {
-    throw error instanceof AggregateError ? error.errors[0] : error;
-  } finally {
-    decided.abort();
-  }
-}
-
-/**
- * Waits for the first of the attempts that succeeds.
- *
- * @returns `undefined` when none has after `withinMs` milliseconds, or when the newest has failed before.
- * @throws {AggregateError} When all have failed, and no more are to come.
- */
-async function firstOf(
-  attempts: readonly Promise<Deno.TcpConn>[],
-  withinMs: number,
-): Promise<Deno.TcpConn | undefined> {
-  const success = Promise.any(attempts);
-  if (withinMs === Infinity) return await success;
-  success.catch(() => {
-    // The next address is tried.
-  });
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), withinMs);
-  });
-  const failed = attempts.at(-1)?.then(() => new Promise<never>(() => {}))
-    .catch(() => undefined);
-  try {
-    return await Promise.race([success.catch(() => late), late, failed]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-function closeOthers(
-  attempts: readonly Promise<Deno.TcpConn>[],
-  won: Deno.TcpConn,
-): Deno.TcpConn {
-  for (const attempt of attempts) {
-    attempt.then((other) => {
-      if (other !== won) other.close();
-    }, () => {
-      // It failed, or was given up.
-    });
-  }
-  return won;
-}
-
 async function secure(
   connection: Deno.TcpConn,
-  hostname: string,
-  signal: AbortSignal,
+  { hostname }: Origin,
+  { caCerts, signal }: {
+    readonly caCerts: readonly string[];
+    readonly signal: AbortSignal;
+  },
 ): Promise<Deno.TlsConn> {
   const tls = await Deno.startTls(connection, {
     hostname,
     alpnProtocols: ["http/1.1"],
+    caCerts: [...caCerts],
   });
   return await closingOnFailure(tls, signal, async () => {
     await tls.handshake();
@@ -219,9 +146,18 @@ async function openTunnel(
   for (let at = 0; at < request.length;) {
     at += await connection.write(request.subarray(at));
   }
-  const { status } = parseHead(await readHead(connection), "CONNECT");
+  const status = await readStatus(connection);
   if (status < 200 || status > 299) {
     throw new Error(`The proxy refused the tunnel with the status ${status}`);
+  }
+}
+
+async function readStatus(connection: Deno.TcpConn): Promise<number> {
+  try {
+    return parseHead(await readHead(connection), "CONNECT").status;
+  } catch (cause) {
+    if (!(cause instanceof MalformedMessage)) throw cause;
+    throw new Error("The proxy does not speak HTTP", { cause });
   }
 }
 

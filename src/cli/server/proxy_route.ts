@@ -57,11 +57,15 @@ function routeThrough(address: string): ProxyRoute {
 }
 
 function basic(username: string, password: string): string {
-  const text = `${decodeURIComponent(username)}:${
-    decodeURIComponent(password)
-  }`;
-  const bytes = new TextEncoder().encode(text);
-  return `Basic ${btoa(String.fromCharCode(...bytes))}`;
+  return `Basic ${btoa(`${decode(username)}:${decode(password)}`)}`;
+}
+
+/** Decodes the percent signs of a URL, one character for each byte; what is no encoding stays. */
+function decode(text: string): string {
+  return text.replace(
+    /%([0-9a-f]{2})/gi,
+    (_, digits) => String.fromCharCode(Number.parseInt(digits, 16)),
+  );
 }
 
 /**
@@ -73,14 +77,15 @@ function readExclusions(list: string): (origin: Origin) => boolean {
     .filter((entry) => entry !== "");
   const networks = new BlockList();
   for (const entry of entries) {
-    const [address = "", bits = "", rest] = entry.split("/");
+    const [address = "", bits, rest] = entry.split("/");
     const family = isIP(address);
     const most = family === 6 ? 128 : 32;
-    if (family === 0 || rest !== undefined || !/^[0-9]{1,3}$/.test(bits)) {
+    const prefix = bits ?? String(most);
+    if (family === 0 || rest !== undefined || !/^[0-9]{1,3}$/.test(prefix)) {
       continue;
     }
-    if (Number(bits) > most) continue;
-    networks.addSubnet(address, Number(bits), family === 6 ? "ipv6" : "ipv4");
+    if (Number(prefix) > most) continue;
+    networks.addSubnet(address, Number(prefix), family === 6 ? "ipv6" : "ipv4");
   }
   return ({ hostname, port }) => {
     const host = hostname.toLowerCase().replace(/\.$/, "");
