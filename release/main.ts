@@ -1,7 +1,7 @@
 /**
- * `deno task release`: writes a release to `dist/release/`: an executable for each system whose base the
- * compiler can get, the JSON Schema of the configuration, a manual, completions for shells, a bill of
- * materials, and the checksums of all that.
+ * `deno task release`: writes a release to `dist/release/`. It has an executable for each system
+ * whose base the compiler can download. It also has the JSON Schema of the configuration, a manual,
+ * shell completions, a bill of materials, and the checksums of all files.
  */
 import { VERSION } from "../src/core/version.ts";
 import { checksums } from "./checksums.ts";
@@ -17,7 +17,7 @@ const FOLDER = "dist/release";
 
 const ROOT = new URL("../", import.meta.url);
 
-/** Compiles for each target, and tells of each what became of it. */
+/** Compiles for each target, and prints each result. */
 async function writeExecutables(): Promise<boolean> {
   const outcomes: string[] = [];
   for (const target of TARGETS) {
@@ -27,11 +27,12 @@ async function writeExecutables(): Promise<boolean> {
       output,
     });
     outcomes.push(outcome);
-    if (outcome === "made") console.error(`made ${output}`);
-    else if (outcome === "failed") console.error(`${output}: ${report}`);
-    else {
+    if (outcome === "made") console.error(`Compiled ${output}`);
+    else if (outcome === "failed") {
+      console.error(`Cannot compile ${output}: ${report}`);
+    } else {
       console.error(
-        `left out ${output}: its base cannot be had from dl.deno.land`,
+        `Cannot compile ${output}: its base cannot be downloaded from dl.deno.land.`,
       );
     }
   }
@@ -60,5 +61,5 @@ await Deno.writeTextFile(
   new URL("SHA256SUMS", folder),
   await checksums(folder),
 );
-console.error(`The release is in ${FOLDER}/`);
+console.error(`The release is in ${FOLDER}/.`);
 if (!isWhole) Deno.exit(1);

@@ -1,10 +1,12 @@
 /**
- * Measures the gateway against bare proxies, side by side in one run: each round measures all of them in turn, and
- * what counts is the median of the rounds' ratios to the first row. Run it with `deno task bench`.
+ * Measures the gateway against bare proxies, side by side in one run. Each round measures all of
+ * them in turn, and the result is the median of the rounds' ratios to the first row. Run it with
+ * `deno task bench`.
  *
- * `--only NAME` runs the parts whose names hold that text, `--rounds N` and `--warm-up N` set how often each load runs,
- * and `--against URL` with `--token TOKEN` measures another gateway beside: it must serve the models that
- * `gateway.ts` names, from the upstream whose address is printed.
+ * `--only NAME` runs the parts whose names contain that text. `--rounds N` and `--warm-up N` set
+ * the number of runs of each load. `--against URL` with `--token TOKEN` measures another gateway as
+ * well. It must serve the models that `gateway.ts` names, from the upstream whose address is
+ * printed.
  */
 import { V8_FLAGS } from "../../release/v8_flags.ts";
 import { compare, type Comparison, type Entry } from "./compare.ts";
@@ -76,7 +78,7 @@ const limitedThreads = await started(
     hasLimits: true,
   }),
 );
-/** Only where a Valkey or Redis server is installed. */
+/** Only with an installed Valkey or Redis server. */
 const store = storeProgram === undefined ? undefined : await startStoreServer();
 const stored = await Promise.all(
   (store === undefined ? [] : [false, true]).map((hasLimits) =>
@@ -91,7 +93,7 @@ const stored = await Promise.all(
   ),
 );
 
-/** Another gateway, if one was named. */
+/** Another gateway, if the command line names one. */
 const other: Program | undefined = against === undefined ? undefined : {
   name: "the other gateway",
   url: against.replace(/\/$/, ""),
@@ -104,7 +106,7 @@ function entry(program: Program, asked: Omit<Asked, "token">): Entry {
   return { program, shot: shotFor({ ...asked, token }) };
 }
 
-/** The same request to several programs, and to the other gateway. */
+/** Returns entries with the same request for several programs, and for the other gateway. */
 function all(
   some: readonly Program[],
   asked: Omit<Asked, "token">,
@@ -122,7 +124,7 @@ const comparisons: readonly Comparison[] = [
     load: { requests: concurrency === 1 ? 300 : 800, concurrency },
   })),
   ...(["small", "large"] as const).map((stream) => ({
-    title: `SSE of 300 events in ${stream} pieces`,
+    title: `SSE of 300 events in ${stream} chunks`,
     entries: all([hop, bare, honest, gateway], {
       ...chat,
       model: `chat-${stream}`,
@@ -151,7 +153,7 @@ const comparisons: readonly Comparison[] = [
   },
   ...(["small", "large"] as const).flatMap((stream) => [
     {
-      title: `Messages to Chat, SSE in ${stream} pieces`,
+      title: `Messages to Chat, SSE in ${stream} chunks`,
       entries: [
         ...all([translator, gateway], {
           path: "/v1/messages",
@@ -166,7 +168,7 @@ const comparisons: readonly Comparison[] = [
       load: { requests: 80, concurrency: 16 },
     },
     {
-      title: `Chat to Messages, SSE in ${stream} pieces`,
+      title: `Chat to Messages, SSE in ${stream} chunks`,
       entries: [
         ...all([translator, gateway], {
           ...chat,
@@ -202,7 +204,7 @@ const comparisons: readonly Comparison[] = [
     load: { requests: concurrency === 1 ? 300 : 800, concurrency },
   })),
   {
-    title: "token limits, SSE of 300 events in small pieces",
+    title: "token limits, SSE of 300 events in small chunks",
     entries: all([gateway, limited], { ...chat, stream: "small" }),
     load: { requests: 80, concurrency: 16 },
   },

@@ -1,7 +1,8 @@
 /**
- * The upstream of the benchmark: answers at once, so that what is measured is what stands before it. It speaks
- * Chat Completions, Messages and Responses; below `/large` the events of a stream come in large pieces, as from a
- * provider or a proxy that batches, else each comes as a piece of its own.
+ * The upstream of the benchmark. It responds at once, so that the measurement shows the program
+ * before it. It speaks Chat Completions, Messages and Responses. Below `/large`, a chunk of a
+ * stream holds many events, as from a provider or proxy that batches. Elsewhere each event is a
+ * chunk of its own.
  *
  * Arguments: a certificate and its key, to serve over TLS.
  */
@@ -10,12 +11,12 @@ import { PACE_MS, PACED_EVENTS, sentNow } from "./paced.ts";
 
 const [certFile, keyFile] = Deno.args;
 
-/** How many events a large piece holds. */
-const EVENTS_A_PIECE = 50;
+/** The number of events in a large chunk. */
+const EVENTS_PER_CHUNK = 50;
 
 const EVENTS = 300;
 
-/** What is sent for a stream, by protocol. */
+/** The chunks of a stream, by protocol. */
 const PIECES: Readonly<
   Record<SpokenProtocol, Record<"small" | "large", readonly Uint8Array[]>>
 > = {
@@ -28,8 +29,8 @@ function piecesOf(protocol: SpokenProtocol) {
   const encoder = new TextEncoder();
   const small = streamEvents(protocol, EVENTS);
   const large: string[] = [];
-  for (let at = 0; at < small.length; at += EVENTS_A_PIECE) {
-    large.push(small.slice(at, at + EVENTS_A_PIECE).join(""));
+  for (let at = 0; at < small.length; at += EVENTS_PER_CHUNK) {
+    large.push(small.slice(at, at + EVENTS_PER_CHUNK).join(""));
   }
   return {
     small: small.map((text) => encoder.encode(text)),
@@ -75,7 +76,7 @@ function pacedStream(protocol: SpokenProtocol): Response {
   });
 }
 
-/** How many events a stream with a single event of text has. */
+/** The events of a stream with a single event of text. */
 const FEW_EVENTS: Readonly<Record<SpokenProtocol, number>> = {
   chat: 4,
   messages: 6,
@@ -97,7 +98,7 @@ function pacedEvents(
   ];
 }
 
-/** Longer bodies are not kept: only their arrival counts. */
+/** The upstream discards longer bodies while it reads them. */
 const MAX_KEPT_BYTES = 1e6;
 
 async function wantsStream(request: Request): Promise<boolean> {
@@ -105,7 +106,7 @@ async function wantsStream(request: Request): Promise<boolean> {
     return (await request.text()).includes('"stream":true');
   }
   for await (const _ of request.body ?? []) {
-    // Read, and not kept.
+    // Reads the rest without keeping it.
   }
   return false;
 }

@@ -11,20 +11,20 @@ import { createRequestHeadReader } from "../../../src/relay/request/request_head
 
 const encoder = new TextEncoder();
 
-/** A body with the model in the middle, of `size` bytes at least. */
+/** Returns a body of at least `size` bytes, with the model in the middle. */
 function bodyOf(size: number): Uint8Array<ArrayBuffer> {
   const text = '{"x":1.50 ,"model" : "glm" ,"y":"é\\u00e9"}';
   const spaces = size - encoder.encode(text).length;
   return encoder.encode(text + " ".repeat(Math.max(0, spaces)));
 }
 
-/** As the reading of a body leaves it, with the name of the model in two pieces. */
+/** Returns the body in the form of a read one, with the model's name split over two chunks. */
 function holdBody(bytes: Uint8Array<ArrayBuffer>): HeldBody {
   if (bytes.length <= 256 * 1024) return bytes;
   return new LongBytes([bytes.slice(0, 23), bytes.slice(23)]);
 }
 
-/** What goes upstream, and what it was made of. */
+/** Returns the text of the upstream body, and the kind of object that holds it. */
 async function sent(
   body: HeldBody,
   renamedTo: string | undefined,
