@@ -19,6 +19,7 @@ import { startScriptedProxy } from "../../support/upstream/scripted_proxy.ts";
 import { testCertificate } from "../../support/upstream/test_certificate.ts";
 import { bodyOf } from "../../upstream/http1/examine.ts";
 import { startKeepAliveUpstream } from "../../support/upstream/keep_alive_upstream.ts";
+import { fromFileUrl } from "../../support/program/paths.ts";
 import { within } from "../../support/within.ts";
 
 const ANSWER = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
@@ -91,6 +92,63 @@ Deno.test("a certificate that nobody vouches for, or that is another's, is refus
   using client = open();
   const failure = await failureOf(send(client, `https${plain.url.slice(4)}`));
   assert.equal(reasonOf(failure), "the TLS handshake failed");
+});
+
+/** Sends a request in a process of its own, and prints the status or why there is none. */
+const SENDER = `
+const [{ openNetworkClient }, { reasonOf }, url] = [
+  await import(Deno.args[0]),
+  await import(Deno.args[1]),
+  Deno.args[2],
+];
+using network = openNetworkClient((name) => Deno.env.get(name));
+const { signal } = new AbortController();
+try {
+  const request = { url, headers: [], connectMs: 0, signal };
+  const { status, body } = await network.client.send(request);
+  await body?.cancel();
+  console.log(status);
+} catch (cause) {
+  console.log(reasonOf(cause));
+}
+`;
+
+async function sendWith(
+  env: Readonly<Record<string, string>>,
+  url: string,
+): Promise<string> {
+  const modules = [
+    "../../../src/cli/server/network_client.ts",
+    "../../../src/upstream/failure.ts",
+  ].map((path) => new URL(path, import.meta.url).href);
+  const { stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["eval", "--quiet", "--no-check", SENDER, ...modules, url],
+    cwd: fromFileUrl(new URL("../../../", import.meta.url)),
+    env,
+    signal: AbortSignal.timeout(60_000),
+  }).output();
+  const decoder = new TextDecoder();
+  return decoder.decode(stdout).trim() || decoder.decode(stderr);
+}
+
+Deno.test("DENO_CERT and the variables of proxies count in the program", async () => {
+  await using upstream = startRawUpstream(
+    (connection) => say(connection, ANSWER),
+    testCertificate,
+  );
+  const cert = new URL("../../fixtures/tls/cert.pem", import.meta.url);
+  const trusting = { DENO_CERT: fromFileUrl(cert) };
+  await using proxy = startScriptedProxy(ESTABLISHED, portOf(upstream.url));
+  const proxied = { HTTPS_PROXY: `http://127.0.0.1:${proxy.port}` };
+  const outcomes = await Promise.all([
+    sendWith(trusting, upstream.url),
+    sendWith({}, upstream.url),
+    sendWith({ ...trusting, ...proxied }, "https://localhost:1/"),
+    sendWith({ ...trusting, ...proxied, NO_PROXY: "*" }, upstream.url),
+  ]);
+  const refused = "its TLS certificate is not valid";
+  assert.deepEqual(outcomes, ["200", refused, "200", "200"]);
+  assert.equal(proxy.heads.length, 1);
 });
 
 Deno.test("a proxy is asked for a tunnel to an origin with TLS, with credentials, and learns nothing else", async () => {
