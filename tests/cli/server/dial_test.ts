@@ -15,6 +15,8 @@ import {
   say,
   startRawUpstream,
 } from "../../support/upstream/raw_upstream.ts";
+import { startSecureUpstream } from "../../support/upstream/secure_upstream.ts";
+import { startTcpRelay } from "../../support/upstream/tcp_relay.ts";
 import { startScriptedProxy } from "../../support/upstream/scripted_proxy.ts";
 import { testCertificate } from "../../support/upstream/test_certificate.ts";
 import { bodyOf } from "../../upstream/http1/examine.ts";
@@ -92,6 +94,40 @@ Deno.test("a certificate that nobody vouches for, or that is another's, is refus
   using client = open();
   const failure = await failureOf(send(client, `https${plain.url.slice(4)}`));
   assert.equal(reasonOf(failure), "the TLS handshake failed");
+});
+
+Deno.test("HTTP/1.1 is spoken with a server that offers HTTP/2, too, and not with one that offers nothing else", async () => {
+  await using upstream = await startSecureUpstream((_, response) =>
+    response.end("ok")
+  );
+  using client = open();
+  assert.equal(await bodyOf(await send(client, upstream.url)), "ok");
+  assert.deepEqual(upstream.versions, ["1.1"]);
+  await using newer = startRawUpstream(() => assert.fail("A request came"), {
+    ...testCertificate,
+    alpnProtocols: ["h2"],
+  });
+  const failure = await failureOf(send(client, newer.url));
+  assert.equal(reasonOf(failure), "the TLS handshake failed");
+});
+
+Deno.test("a body without a length that ends without TLS saying so is cut off", async () => {
+  const sent = Promise.withResolvers<void>();
+  await using upstream = startRawUpstream(async (connection) => {
+    await say(connection, "HTTP/1.1 200 OK\r\n\r\nhello");
+    sent.resolve();
+    await listenToEnd(connection);
+  }, testCertificate);
+  await using relay = startTcpRelay(portOf(upstream.url));
+  using client = open();
+  const { body } = await send(client, `https://127.0.0.1:${relay.port}`);
+  assert.ok(body !== null && !(body instanceof ReadableStream));
+  assert.equal((await within(body.read(), "the bytes")).value?.length, 5);
+  relay.reroute(relay.port);
+  await assert.rejects(within(body.read(), "the end"), {
+    name: "Http1Failure",
+    message: "its answer broke off",
+  });
 });
 
 /** Sends a request in a process of its own, and prints the status or why there is none. */
